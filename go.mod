@@ -1,0 +1,3 @@
+module github.com/quandohq/quando
+
+go 1.26.0
