@@ -1,3 +1,12 @@
 module github.com/quandohq/quando
 
 go 1.26.0
+
+require (
+	github.com/expr-lang/expr v1.17.8
+	github.com/google/go-cmp v0.7.0
+	github.com/rickar/cal/v2 v2.1.13
+	github.com/robfig/cron/v3 v3.0.1
+	golang.org/x/text v0.43.0
+	gopkg.in/yaml.v3 v3.0.1
+)

@@ -1,0 +1,20 @@
+package builtin
+
+import "github.com/quandohq/quando/rules"
+
+var openConversation = rules.Schema{
+	Verb: "open_conversation", Summary: "Open a conversation with a phone number or a contact",
+	Args: []rules.Arg{
+		{Name: "channel", Kind: rules.KindName, Refers: "channel", Required: true, Summary: "the WhatsApp number to write from"},
+		{Name: "phone", Kind: rules.KindText, Summary: "a phone number"},
+		{Name: "contact", Kind: rules.KindText, Summary: "a contact's id"},
+		{Name: "name", Kind: rules.KindText, Summary: "the conversation's name"},
+	},
+	OneOf:   []string{"phone", "contact"},
+	Not:     [][2]string{{"phone", "contact"}},
+	Result:  rules.ConversationType,
+	Scopes:  []string{"conversations:write"},
+	Reads:   []string{"conversations:read"},
+	Emits:   []string{"attendance.opened", "conversation.updated", "kanban.card.created"},
+	Example: "{ channel: Main, phone: \"+5511999990000\" }",
+}

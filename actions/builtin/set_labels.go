@@ -1,0 +1,14 @@
+package builtin
+
+import "github.com/quandohq/quando/rules"
+
+var setLabels = rules.Schema{
+	Verb: "set_labels", Main: "labels", Summary: "Give the conversation these labels and no others",
+	Args: []rules.Arg{
+		{Name: "labels", Kind: rules.KindNames, Refers: "label", Required: true, Null: true, Summary: "names or ids; an empty list takes all off"},
+	},
+	Needs:   "conversation",
+	Scopes:  []string{"conversations:read", "conversations:write"},
+	Emits:   []string{"conversation.updated"},
+	Example: "[vip]",
+}

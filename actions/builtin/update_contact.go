@@ -1,0 +1,22 @@
+package builtin
+
+import "github.com/quandohq/quando/rules"
+
+var updateContact = rules.Schema{
+	Verb: "update_contact", Summary: "Change the contact",
+	Args: []rules.Arg{
+		{Name: "contact", Kind: rules.KindText, Summary: "another contact's id"},
+		{Name: "name", Kind: rules.KindText, Summary: "the name"},
+		{Name: "company", Kind: rules.KindText, Summary: "the company"},
+		{Name: "city", Kind: rules.KindText, Summary: "the city"},
+		{Name: "add_labels", Kind: rules.KindNames, Refers: "label", Summary: "labels to add"},
+		{Name: "remove_labels", Kind: rules.KindNames, Refers: "label", Summary: "labels to take off"},
+		{Name: "blocked", Kind: rules.KindFlag, Summary: "true or false"},
+	},
+	OneOf: []string{"name", "company", "city", "add_labels", "remove_labels", "blocked"},
+	Needs: "contact", Unless: "contact",
+	Result: rules.ContactType, Gives: "contact",
+	Scopes:  []string{"contacts:write"},
+	Reads:   []string{"contacts:read"},
+	Example: "{ city: Campinas }",
+}

@@ -1,0 +1,59 @@
+package calendar
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ParseDays reads days of the week: "mon", "mon-fri", "fri-mon" (over the weekend), "sat, sun", "daily", and lists of these.
+// Names are English, of three letters or in full, in any case. The days come in the order written, each once.
+func ParseDays(s string) ([]time.Weekday, error) {
+	var days []time.Weekday
+	add := func(d time.Weekday) {
+		if !slices.Contains(days, d) {
+			days = append(days, d)
+		}
+	}
+	for part := range strings.SplitSeq(s, ",") {
+		part = strings.TrimSpace(part)
+		if strings.EqualFold(part, "daily") {
+			part = "mon-sun"
+		}
+		from, to, isRange := strings.Cut(part, "-")
+		first, err := parseDay(from)
+		if err != nil {
+			return nil, err
+		}
+		last := first
+		if isRange {
+			if last, err = parseDay(to); err != nil {
+				return nil, err
+			}
+		}
+		for d := first; d != last; d = (d + 1) % 7 {
+			add(d)
+		}
+		add(last)
+	}
+	return days, nil
+}
+
+// parseDay reads the name of one day.
+func parseDay(s string) (time.Weekday, error) {
+	name := strings.ToLower(strings.TrimSpace(s))
+	hint := ""
+	for d := time.Sunday; d <= time.Saturday; d++ {
+		full := strings.ToLower(d.String())
+		if name == full || name == full[:3] {
+			return d, nil
+		}
+		// Two letters tell the English days apart, so they are enough for a suggestion.
+		if strings.HasPrefix(name, full[:2]) {
+			hint = fmt.Sprintf(" (did you mean %s?)", full[:3])
+		}
+	}
+	return 0, fmt.Errorf("%q is not a day%s: write mon, tue, wed, thu, fri, sat or sun, a range such as mon-fri, a list such as sat, sun, or daily",
+		strings.TrimSpace(s), hint)
+}

@@ -1,0 +1,90 @@
+package calendar
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rickar/cal/v2"
+)
+
+// Holidays of countries are worked out once, for the years in which a desk may ask.
+const (
+	firstYear = 1970
+	lastYear  = 2100
+)
+
+// holiday is a day, counted from 1970-01-01, on which no shift starts.
+type holiday struct {
+	day  int64
+	name string
+}
+
+// Holiday returns the name of the holiday on the local date of t, and whether there is one. The holiday of a country has its name
+// in the country's language; a date from Config.Holidays goes by the date itself, such as "2026-12-24".
+//
+// A desk may be open on a holiday: a shift that started the evening before goes on past midnight.
+func (c *Calendar) Holiday(t time.Time) (string, bool) {
+	day, _ := c.local(t)
+	return c.holidayOn(day)
+}
+
+func (c *Calendar) holidayOn(day int64) (string, bool) {
+	i, ok := slices.BinarySearchFunc(c.holidays, day, func(h holiday, day int64) int { return cmp.Compare(h.day, day) })
+	if !ok {
+		return "", false
+	}
+	return c.holidays[i].name, true
+}
+
+// listHolidays returns the holidays of countries and the given dates in order, each day once.
+func listHolidays(codes []string, dates []Date) ([]holiday, error) {
+	var list []holiday
+	for _, code := range codes {
+		definitions, ok := countries[strings.ToLower(code)]
+		if !ok {
+			return nil, fmt.Errorf("the holidays of %q are not known: list their dates or use an .ics file, or name one of %s",
+				code, strings.Join(Countries(), ", "))
+		}
+		for _, h := range definitions {
+			list = append(list, occurrences(h)...)
+		}
+	}
+	for _, d := range dates {
+		if !d.exists() {
+			return nil, fmt.Errorf("the holiday %s does not exist: write year-month-day, for example 2026-12-24", d)
+		}
+		list = append(list, holiday{d.dayNumber(), d.String()})
+	}
+	// The sort is stable and countries come first, so a day keeps its most telling name.
+	slices.SortStableFunc(list, func(a, b holiday) int { return cmp.Compare(a.day, b.day) })
+	return slices.CompactFunc(list, func(a, b holiday) bool { return a.day == b.day }), nil
+}
+
+// occurrences returns the days of a country's holiday. Where the law moves a holiday that falls on a weekend, both
+// the day itself and the day it moves to are holidays: staff is at home on either.
+func occurrences(h *cal.Holiday) []holiday {
+	var list []holiday
+	// New Year's Day may move back into the year before, so one year more counts too.
+	for year := firstYear; year <= lastYear+1; year++ {
+		start, _ := h.Calc(year)
+		if start.IsZero() {
+			continue
+		}
+		// Calc returns midnight of the machine's own zone. Where summer time skips that midnight, it is 23:00 of
+		// the day before; noon is on the right day either way.
+		actual := dateOf(start.Add(12 * time.Hour))
+		day := actual.dayNumber()
+		list = append(list, holiday{day, h.Name})
+		for _, alternative := range h.Observed {
+			if alternative.Day == actual.midnight().Weekday() {
+				list = append(list, holiday{day + int64(alternative.Offset), h.Name})
+				break
+			}
+		}
+	}
+	end := Date{lastYear + 1, time.January, 1}.dayNumber()
+	return slices.DeleteFunc(list, func(h holiday) bool { return h.day >= end })
+}

@@ -1,0 +1,173 @@
+package calendar
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Bounds on an iCalendar file, so that a wrong download costs an error and not memory.
+const (
+	maxICSBytes = 256 << 10
+	maxICSDates = 5000
+)
+
+// ParseICS returns the dates that the events of an iCalendar file cover, in order, each once.
+//
+// An event covers every date from its start to its end, as written: a time of day and a zone do not move the date. Yearly
+// events are expanded to the year 2100; other recurrences are an error. Cancelled events and excluded dates are left out.
+// A file may have 256 KiB, and its events may cover 5,000 dates, counting one covered twice as two.
+func ParseICS(src []byte) ([]Date, error) {
+	if len(src) > maxICSBytes {
+		return nil, fmt.Errorf("the file has %d KiB, but at most %d are read: export only the holidays", (len(src)+1023)>>10, maxICSBytes>>10)
+	}
+	events, err := parseEvents(src)
+	if err != nil {
+		return nil, err
+	}
+	// An event with a RECURRENCE-ID stands in for one occurrence of the event of the same UID, moved or cancelled.
+	replaced := map[string]map[Date]bool{}
+	for _, e := range events {
+		if e.replaces == (Date{}) {
+			continue
+		}
+		if replaced[e.uid] == nil {
+			replaced[e.uid] = map[Date]bool{}
+		}
+		replaced[e.uid][e.replaces] = true
+	}
+	var dates []Date
+	for _, e := range events {
+		if e.cancelled {
+			continue
+		}
+		var elsewhere map[Date]bool
+		if e.replaces == (Date{}) {
+			elsewhere = replaced[e.uid]
+		}
+		covered, err := e.dates(elsewhere, maxICSDates-len(dates))
+		if err != nil {
+			return nil, err
+		}
+		dates = append(dates, covered...)
+	}
+	slices.SortFunc(dates, Date.Compare)
+	return slices.Compact(dates), nil
+}
+
+// parseEvents reads the VEVENT components of a file.
+func parseEvents(src []byte) ([]*event, error) {
+	var (
+		events     []*event
+		components []string // those begun and not yet ended, outermost first
+		begun      property // the BEGIN of the innermost one so far
+	)
+	for _, line := range unfold(src) {
+		p, ok := parseProperty(line)
+		switch {
+		case len(components) == 0 && !(ok && p.name == "BEGIN" && strings.EqualFold(p.value, "VCALENDAR")):
+			return nil, line.errorf("this is not an iCalendar file: BEGIN:VCALENDAR is expected here")
+		case !ok:
+			return nil, line.errorf("%s is not a property: a name and a value with a colon between them are expected", quote(line.text))
+		case p.name == "BEGIN":
+			begun = p
+			components = append(components, strings.ToUpper(p.value))
+			if p.is("VEVENT") {
+				events = append(events, &event{line: line})
+			}
+		case p.name == "END":
+			last := len(components) - 1
+			if !p.is(components[last]) {
+				return nil, line.errorf("END:%s is expected here, not %s: the file is damaged, export it again", components[last], quote(line.text))
+			}
+			components = components[:last]
+			if p.is("VEVENT") {
+				if err := events[len(events)-1].finish(); err != nil {
+					return nil, err
+				}
+			}
+		case components[len(components)-1] == "VEVENT":
+			// Alarms inside an event and the zones beside it have properties of the same names.
+			if err := events[len(events)-1].set(p); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if len(components) > 0 {
+		return nil, begun.errorf("BEGIN:%s has no END: the file is cut short, export it again", begun.value)
+	}
+	return events, nil
+}
+
+// line is a logical line of the file, and the number of the physical one it begins on.
+type line struct {
+	number int
+	text   string
+}
+
+func (l line) errorf(format string, args ...any) error {
+	return fmt.Errorf("line %d: "+format, append([]any{l.number}, args...)...)
+}
+
+// unfold joins the lines that were folded: those that begin with a space or a tab go on with the line before. Empty lines are left out.
+func unfold(src []byte) []line {
+	src = bytes.TrimPrefix(src, []byte("\ufeff"))
+	var (
+		lines   []line
+		text    []byte
+		started int
+	)
+	flush := func() {
+		if len(text) > 0 {
+			lines = append(lines, line{started, string(text)})
+		}
+		text = text[:0]
+	}
+	number := 0
+	for physical := range bytes.Lines(src) {
+		number++
+		physical = bytes.TrimRight(physical, "\r\n")
+		if len(physical) > 0 && (physical[0] == ' ' || physical[0] == '\t') && len(text) > 0 {
+			text = append(text, physical[1:]...)
+			continue
+		}
+		flush()
+		started = number
+		text = append(text, bytes.TrimSpace(physical)...)
+	}
+	flush()
+	return lines
+}
+
+// property is a line taken apart: its name and parameters in upper case, and its value.
+type property struct {
+	line
+	name, parameters, value string
+}
+
+// is reports whether the value is the given name of a component.
+func (p property) is(component string) bool { return strings.EqualFold(p.value, component) }
+
+// parseProperty takes a line apart at the first colon that is not within quotes.
+func parseProperty(l line) (property, bool) {
+	quoted := false
+	for i, r := range l.text {
+		switch {
+		case r == '"':
+			quoted = !quoted
+		case r == ':' && !quoted:
+			name, parameters, _ := strings.Cut(strings.ToUpper(l.text[:i]), ";")
+			return property{l, name, parameters, strings.TrimSpace(l.text[i+1:])}, name != ""
+		}
+	}
+	return property{}, false
+}
+
+// quote quotes what a file says, shortened to fit a message.
+func quote(s string) string {
+	if r := []rune(s); len(r) > 60 {
+		s = string(r[:60]) + "…"
+	}
+	return fmt.Sprintf("%q", s)
+}

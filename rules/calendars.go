@@ -1,0 +1,167 @@
+package rules
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/quandohq/quando/rules/calendar"
+	"github.com/quandohq/quando/rules/source"
+)
+
+// compileCalendars reads the calendars of a file into the set: they are common to all of its rules.
+func (c *compiler) compileCalendars() {
+	c.vars, c.varTypes = nil, Object()
+	if c.file.calendars == nil {
+		return
+	}
+	for _, p := range c.file.calendars.Pairs {
+		name := p.Key.Value
+		if !ruleID.MatchString(strings.ReplaceAll(name, "_", "-")) {
+			c.report(p.Key, "use small letters, digits, - and _", "%q is not a calendar's name", name)
+			continue
+		}
+		if first := c.calendars[name]; first != nil {
+			c.report(p.Key, fmt.Sprintf("the first is in %s", place(first)), "there are two calendars %q", name)
+			continue
+		}
+		c.calendars[name] = p.Key
+		// A calendar with problems is known by its name all the same, so that rules that use it are not blamed too.
+		c.set.Calendars[name] = c.compileCalendar(p.Value, name)
+	}
+}
+
+// place says where a node stands.
+func place(n *source.Node) string {
+	p := n.At(source.Error, "", "")
+	return fmt.Sprintf("%s:%d", p.File, p.Line)
+}
+
+func (c *compiler) compileCalendar(n *source.Node, name string) *calendar.Calendar {
+	what := fmt.Sprintf("the calendar %q", name)
+	if !c.mapping(n, what, "timezone", "open", "holidays") {
+		return nil
+	}
+	before := len(c.problems)
+	config := calendar.Config{Open: make(map[time.Weekday][]calendar.Shift)}
+	if zone := c.required(n, what, "timezone"); zone != nil {
+		config.Location = c.zone(zone)
+	}
+	if open := c.required(n, what, "open"); open != nil {
+		c.openingHours(open, &config)
+	}
+	if holidays := n.Get("holidays"); holidays != nil {
+		for _, item := range oneOrMore(holidays) {
+			c.holiday(item, &config)
+		}
+	}
+	if c.problems[before:].HasErrors() {
+		return nil
+	}
+	c.sources[name] = calendarSource(n, config)
+	cal, err := calendar.New(config)
+	if err != nil {
+		c.report(n, "", "%s: %v", what, err)
+		return nil
+	}
+	return cal
+}
+
+// calendarSource writes a calendar so that it needs no other file.
+func calendarSource(n *source.Node, config calendar.Config) string {
+	var holidays []string
+	for _, code := range config.Countries {
+		holidays = append(holidays, fmt.Sprintf("%q", code))
+	}
+	for _, d := range config.Holidays {
+		holidays = append(holidays, fmt.Sprintf("%q", d.String()))
+	}
+	return fmt.Sprintf("{timezone: %s, open: %s, holidays: [%s]}", n.Get("timezone").Flow(), n.Get("open").Flow(), strings.Join(holidays, ", "))
+}
+
+// zone reads the name of a time zone.
+func (c *compiler) zone(n *source.Node) *time.Location {
+	s, ok := c.text(n, "a time zone")
+	if !ok {
+		return nil
+	}
+	loc, err := time.LoadLocation(s)
+	if err != nil || s == "" || s == "Local" {
+		c.report(n, "an IANA name such as America/Sao_Paulo or Europe/Lisbon", "unknown time zone %q", s)
+		return nil
+	}
+	return loc
+}
+
+func (c *compiler) openingHours(n *source.Node, config *calendar.Config) {
+	if n.Kind != source.Mapping {
+		c.report(n, "as in mon-fri: [08:00-12:00, 13:30-18:00]", "open must be a mapping of days to hours, not %s", n.Kind)
+		return
+	}
+	days := make(map[time.Weekday]*source.Node)
+	for _, p := range n.Pairs {
+		weekdays, err := calendar.ParseDays(p.Key.Value)
+		if err != nil {
+			c.report(p.Key, "", "%v", err)
+			continue
+		}
+		var shifts []calendar.Shift
+		for _, item := range oneOrMore(p.Value) {
+			s, ok := c.text(item, "opening hours")
+			if !ok {
+				continue
+			}
+			shift, err := calendar.ParseShift(s)
+			if err != nil {
+				c.report(item, "", "%v", err)
+				continue
+			}
+			shifts = append(shifts, shift)
+		}
+		for _, day := range weekdays {
+			if days[day] != nil {
+				c.report(p.Key, fmt.Sprintf("it stands in %q too", days[day].Value), "the hours of %s are given twice", strings.ToLower(day.String()))
+			}
+			days[day] = p.Key
+			config.Open[day] = shifts
+		}
+	}
+}
+
+func (c *compiler) holiday(n *source.Node, config *calendar.Config) {
+	s, ok := c.text(n, "a holiday")
+	if !ok {
+		return
+	}
+	switch {
+	case strings.HasSuffix(s, ".ics"):
+		if c.options.ReadFile == nil {
+			c.report(n, "", "no file can be read here")
+			return
+		}
+		text, err := c.options.ReadFile(c.file.Name, s)
+		if err != nil {
+			c.report(n, "the path starts from the rule file's folder", "%v", err)
+			return
+		}
+		dates, err := calendar.ParseICS(text)
+		if err != nil {
+			c.report(n, "", "%s: %v", s, err)
+			return
+		}
+		config.Holidays = append(config.Holidays, dates...)
+	case calendar.IsCountry(s):
+		config.Countries = append(config.Countries, s)
+	default:
+		date, err := calendar.ParseDate(s)
+		if err != nil {
+			hint := source.DidYouMean(s, calendar.Countries())
+			if len(s) > 3 {
+				hint = "a country code such as br, a date such as 2026-12-24, or an .ics file"
+			}
+			c.report(n, hint, "%q is no holiday", s)
+			return
+		}
+		config.Holidays = append(config.Holidays, date)
+	}
+}

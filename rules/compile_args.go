@@ -1,0 +1,297 @@
+package rules
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quandohq/quando/rules/source"
+)
+
+var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+
+// lookups are the scopes of the calls that turn a name into an id.
+var lookups = map[string]string{
+	"label": "contacts:read", "sector": "team:read", "person": "team:read", "channel": "conversations:read", "board": "read", "stage": "read", "contact": "contacts:read",
+}
+
+// argument compiles one argument of an action.
+func (c *compiler) argument(n *source.Node, a *Arg, env *environment) *Value {
+	if n.Kind == source.Null {
+		if !a.Null {
+			c.report(n, "", "%s is empty", a.Name)
+			return nil
+		}
+		return &Value{}
+	}
+	switch a.Kind {
+	case KindText, KindName:
+		v := c.scalar(n, a, env, Text)
+		c.mention(n, a, v)
+		return v
+	case KindNames:
+		return c.namesValue(n, a, env)
+	case KindFlag:
+		if b, ok := n.Bool(); ok {
+			return &Value{constant: b}
+		}
+		return c.whole(n, a, env, Flag)
+	case KindNumber:
+		if i, err := strconv.Atoi(n.Value); n.Kind == source.Scalar && err == nil {
+			return &Value{constant: i}
+		}
+		return c.whole(n, a, env, Number)
+	case KindChoice:
+		return c.choiceValue(n, a, env)
+	case KindDuration:
+		if d, ok := c.duration(n, a.Name); ok {
+			return &Value{constant: d}
+		}
+		return nil
+	case KindWhen:
+		return c.whenValue(n, a, env)
+	case KindFields, KindTarget:
+		return c.fieldsValue(n, a, env)
+	}
+	return c.data(n, env)
+}
+
+// scalar compiles a text with {{ }} in it. A whole {{ expression }} keeps its type, which must fit.
+func (c *compiler) scalar(n *source.Node, a *Arg, env *environment, want *Type) *Value {
+	if n.Kind != source.Scalar {
+		hint := ""
+		if n.Kind == source.Mapping && strings.HasPrefix(strings.TrimSpace(lineOf(n)), "{{") {
+			hint = "a text that begins with {{ needs quotes around it"
+		}
+		c.report(n, hint, "%s must be a text, not %s", a.Name, n.Kind)
+		return nil
+	}
+	segments, problem := splitTemplate(n.Value)
+	if problem != nil {
+		c.add(problem.at(n, 0))
+		return nil
+	}
+	if strings.TrimSpace(n.Value) == "" {
+		c.report(n, "", "%s is empty", a.Name)
+		return nil
+	}
+	return c.template(n, segments, env, want)
+}
+
+// lineOf returns the text from the node to the end of its line.
+func lineOf(n *source.Node) string {
+	p := n.At(source.Error, "", "")
+	if r := []rune(p.Text); p.Column-1 < len(r) {
+		return string(r[p.Column-1:])
+	}
+	return ""
+}
+
+// template compiles the segments of a text. With want Text, values that do not read as a text are refused.
+func (c *compiler) template(n *source.Node, segments []segment, env *environment, want *Type) *Value {
+	if len(segments) == 1 && !segments[0].expression {
+		return &Value{constant: segments[0].text}
+	}
+	v := &Value{}
+	ok := true
+	for _, s := range segments {
+		if !s.expression {
+			v.pieces = append(v.pieces, piece{text: s.text})
+			continue
+		}
+		x := c.expressionAt(n, s.offset, s.text, env, nil)
+		if x == nil {
+			ok = false
+			continue
+		}
+		if want == Text && len(x.result.fields) > 0 {
+			c.add(n.AtOffset(s.offset, source.Error, s.text+" is an object and does not read as a text", wantHint(s.text, x.result, Text)))
+			ok = false
+			continue
+		}
+		v.pieces = append(v.pieces, piece{expression: x})
+	}
+	if !ok {
+		return nil
+	}
+	if len(v.pieces) == 1 {
+		return &Value{whole: v.pieces[0].expression}
+	}
+	return v
+}
+
+// whole compiles a value that must be one {{ expression }} of a type.
+func (c *compiler) whole(n *source.Node, a *Arg, env *environment, want *Type) *Value {
+	if n.Kind == source.Scalar {
+		segments, problem := splitTemplate(n.Value)
+		if problem != nil {
+			c.add(problem.at(n, 0))
+			return nil
+		}
+		if len(segments) == 1 && segments[0].expression {
+			if x := c.expressionAt(n, segments[0].offset, segments[0].text, env, want); x != nil {
+				return &Value{whole: x}
+			}
+			return nil
+		}
+	}
+	if n.Kind == source.Scalar {
+		c.report(n, "", "%s must be %s, not %q", a.Name, want, n.Value)
+	} else {
+		c.report(n, "", "%s must be %s, not %s", a.Name, want, n.Kind)
+	}
+	return nil
+}
+
+func (c *compiler) namesValue(n *source.Node, a *Arg, env *environment) *Value {
+	if n.Kind == source.Mapping {
+		c.report(n, "as in [vip, after-hours]", "%s must be a list of names, not %s", a.Name, n.Kind)
+		return nil
+	}
+	v := &Value{list: []*Value{}}
+	for _, item := range oneOrMore(n) {
+		name := c.scalar(item, &Arg{Name: a.Name}, env, Text)
+		if name == nil {
+			return nil
+		}
+		c.mention(item, a, name)
+		v.list = append(v.list, name)
+	}
+	if len(v.list) == 0 && a.Required && !a.Null {
+		c.report(n, "", "%s names nothing", a.Name)
+	}
+	// A list that one expression gives stays a list.
+	if len(v.list) == 1 && n.Kind == source.Scalar && v.list[0].whole != nil {
+		return v.list[0]
+	}
+	return v
+}
+
+func (c *compiler) choiceValue(n *source.Node, a *Arg, env *environment) *Value {
+	if n.Kind == source.Scalar && strings.Contains(n.Value, "{{") {
+		return c.whole(n, a, env, Text)
+	}
+	s, ok := c.choice(n, a.Name, a.Values)
+	if !ok {
+		return nil
+	}
+	return &Value{constant: s}
+}
+
+func (c *compiler) whenValue(n *source.Node, a *Arg, env *environment) *Value {
+	v := c.scalar(n, a, env, nil)
+	if v == nil {
+		return nil
+	}
+	if v.whole != nil && !fits(v.whole.result, Time) && !fits(v.whole.result, Text) {
+		c.report(n, "", "%s must be a day or a time, not %s", a.Name, v.whole.result)
+		return nil
+	}
+	if s, ok := v.constant.(string); ok && v.whole == nil && v.pieces == nil {
+		if _, err := time.Parse(time.DateOnly, s); err != nil {
+			if _, err := time.Parse(time.RFC3339, s); err != nil {
+				c.report(n, "as in 2026-12-24 or 2026-12-24T18:00:00-03:00", "%s must be a day or a time, not %q", a.Name, s)
+				return nil
+			}
+		}
+	}
+	return v
+}
+
+// fieldsValue compiles an argument that has arguments of its own; a Target may be a conversation instead.
+func (c *compiler) fieldsValue(n *source.Node, a *Arg, env *environment) *Value {
+	if n.Kind == source.Scalar && a.Kind == KindTarget {
+		return c.scalar(n, a, env, Text)
+	}
+	if !c.mapping(n, a.Name, argNames(a.Fields)...) {
+		return nil
+	}
+	v := &Value{fields: []namedValue{}}
+	for i := range a.Fields {
+		f := &a.Fields[i]
+		item := n.Get(f.Name)
+		if item == nil {
+			if f.Required {
+				c.report(n, "", "%s needs %q", a.Name, f.Name)
+			}
+			continue
+		}
+		if value := c.argument(item, f, env); value != nil {
+			v.fields = append(v.fields, namedValue{f.Name, value})
+		}
+	}
+	if a.Kind == KindTarget && (n.Get("phone") == nil) == (n.Get("contact") == nil) {
+		c.report(n, "", "%s needs either phone or contact", a.Name)
+	}
+	return v
+}
+
+// data compiles any YAML, with {{ }} in its texts.
+func (c *compiler) data(n *source.Node, env *environment) *Value {
+	switch n.Kind {
+	case source.List:
+		v := &Value{list: []*Value{}}
+		for _, item := range n.Items {
+			value := c.data(item, env)
+			if value == nil {
+				return nil
+			}
+			v.list = append(v.list, value)
+		}
+		return v
+	case source.Mapping:
+		v := &Value{fields: []namedValue{}}
+		for _, p := range n.Pairs {
+			value := c.data(p.Value, env)
+			if value == nil {
+				return nil
+			}
+			v.fields = append(v.fields, namedValue{p.Key.Value, value})
+		}
+		return v
+	case source.Scalar:
+		segments, problem := splitTemplate(n.Value)
+		if problem != nil {
+			c.add(problem.at(n, 0))
+			return nil
+		}
+		if slices.ContainsFunc(segments, func(s segment) bool { return s.expression }) {
+			return c.template(n, segments, env, nil)
+		}
+	}
+	return &Value{constant: exprValue(n.Any())}
+}
+
+// mention records a name of the service that a rule names, to be looked up online.
+func (c *compiler) mention(n *source.Node, a *Arg, v *Value) {
+	if v == nil || a.Refers == "" {
+		return
+	}
+	name, _ := v.constant.(string)
+	if v.whole == nil && v.pieces == nil {
+		if uuid.MatchString(name) || name == "none" || name == "me" {
+			return
+		}
+		if lookups[a.Refers] != "" && a.Refers != "contact" {
+			line, col := n.Line, n.Column
+			c.rule.names = append(c.rule.names, NameUse{Kind: a.Refers, Name: name, File: c.file.Name, Line: line, Col: col, Rule: c.rule.ID, text: n.At(source.Error, "", "").Text})
+		}
+	}
+	c.reads(lookups[a.Refers])
+}
+
+// argumentScopes adds the scopes that an argument's own calls need.
+func (c *compiler) argumentScopes(a *Arg, v *Value) {
+	if a.Refers == "media" {
+		// An id of the service needs no upload.
+		if name, ok := v.Constant(); !ok || uuid.MatchString(name.(string)) {
+			return
+		}
+	}
+	if a.Kind == KindTarget && v.fields == nil {
+		return
+	}
+	c.rule.Scopes = union(c.rule.Scopes, a.Scopes)
+}

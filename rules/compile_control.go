@@ -1,0 +1,210 @@
+package rules
+
+import (
+	"fmt"
+
+	"github.com/quandohq/quando/rules/source"
+)
+
+// isControl reports whether an argument is part of the language rather than data for an action.
+func isControl(k Kind) bool {
+	switch k {
+	case KindExpression, KindEvent, KindSpan, KindSteps, KindBranches, KindSettings:
+		return true
+	}
+	return false
+}
+
+// control compiles the language's own arguments of a step.
+func (c *compiler) control(s *Step, given map[string]*source.Node, env *environment) *environment {
+	switch s.Verb {
+	case "wait":
+		c.wait(s, given, env)
+	case "wait_for":
+		c.waitFor(s, given)
+	case "stop_if":
+		if v := given["if"]; v != nil {
+			s.Condition = c.expression(v, env, Flag)
+		}
+	case "choose":
+		if v := given["branches"]; v != nil {
+			return c.choose(v, s, env)
+		}
+	case "for_each":
+		c.forEach(s, given, env)
+		delete(given, "as")
+		delete(given, "max")
+	case "set":
+		if v := given["values"]; v != nil {
+			return c.assign(v, s, env)
+		}
+	}
+	return env
+}
+
+func (c *compiler) wait(s *Step, given map[string]*source.Node, env *environment) {
+	if v := given["for"]; v != nil {
+		s.Span = c.span(v, "wait")
+	}
+	v := given["until"]
+	if v == nil {
+		return
+	}
+	delete(given, "until")
+	text, ok := c.text(v, "until")
+	if !ok {
+		return
+	}
+	offset := 0
+	if segments, problem := splitTemplate(text); problem == nil && len(segments) == 1 && segments[0].expression {
+		text, offset = segments[0].text, segments[0].offset
+	}
+	s.Condition = c.expressionAt(v, offset, text, env, Time)
+}
+
+func (c *compiler) waitFor(s *Step, given map[string]*source.Node) {
+	if v := given["event"]; v != nil {
+		s.Events = c.eventList(v)
+	}
+	if v := given["timeout"]; v != nil {
+		s.Span = c.span(v, "timeout")
+	}
+	if v := given["if"]; v != nil {
+		s.Condition = c.expression(v, c.environment(s.Events, false), Flag)
+	}
+}
+
+// span reads a duration that may be of a calendar.
+func (c *compiler) span(n *source.Node, what string) Span {
+	text, ok := c.static(n, what)
+	if !ok {
+		return Span{}
+	}
+	span, err := parseSpan(text)
+	switch {
+	case err != nil:
+		c.report(n, "", "%v", err)
+	case span.Length <= 0:
+		c.report(n, "", "%s must be longer than nothing", what)
+	case span.Calendar != "":
+		if _, known := c.set.Calendars[span.Calendar]; !known {
+			c.report(n, source.OneOf(span.Calendar, c.environment(nil, false).calendars), "unknown calendar %q", span.Calendar)
+		}
+		c.used[span.Calendar] = true
+	}
+	return span
+}
+
+func (c *compiler) choose(n *source.Node, s *Step, env *environment) *environment {
+	if n.Kind != source.List {
+		c.report(n, "a list of { if, do }, and at last { else: [steps] }", "choose needs a list, not %s", n.Kind)
+		return env
+	}
+	after := env
+	for i, item := range n.Items {
+		last := i == len(n.Items)-1
+		if item.Kind == source.Mapping && item.Get("else") != nil {
+			if c.mapping(item, "the last branch", "else"); !last {
+				c.report(item, "put it last", "else must be the last branch")
+			}
+			do, e := c.steps(item.Get("else"), s.Path+".else.", env)
+			s.Branches = append(s.Branches, Branch{Do: do})
+			after = merge(after, e)
+			continue
+		}
+		if !c.mapping(item, "a branch", "if", "do") {
+			continue
+		}
+		b := Branch{}
+		if v := c.required(item, "a branch", "if"); v != nil {
+			b.If = c.expression(v, env, Flag)
+		}
+		if v := c.required(item, "a branch", "do"); v != nil {
+			var e *environment
+			b.Do, e = c.steps(v, fmt.Sprintf("%s.%d.", s.Path, i+1), env)
+			after = merge(after, e)
+		}
+		s.Branches = append(s.Branches, b)
+	}
+	if len(n.Items) == 0 {
+		c.report(n, "", "choose has no branches")
+	}
+	return after
+}
+
+// merge returns what can be seen behind several branches: everything that any of them named, since what was not reached is nil.
+func merge(a, b *environment) *environment {
+	for name, t := range b.names {
+		if name == "steps" {
+			a = a.with("steps", a.names["steps"].with(t.fields...))
+		} else if a.names[name] == nil {
+			a = a.with(name, t)
+		}
+	}
+	for fact := range b.available {
+		if !a.available[fact] {
+			a = a.having(fact)
+		}
+	}
+	return a
+}
+
+func (c *compiler) forEach(s *Step, given map[string]*source.Node, env *environment) {
+	s.As, s.MaxItems = "item", 100
+	if v := given["as"]; v != nil {
+		if name, ok := c.text(v, "as"); ok && c.freeName(v, name, env) {
+			s.As = name
+		}
+	}
+	if v := given["max"]; v != nil {
+		s.MaxItems, _ = c.number(v, "max", 1, 10000)
+	}
+	item := Anything
+	if v := given["in"]; v != nil {
+		if s.In = c.expression(v, env, ListOf(Anything)); s.In != nil && s.In.result.elem != nil {
+			item = s.In.result.elem
+		}
+	}
+	if v := given["do"]; v != nil {
+		s.Do, _ = c.steps(v, s.Path+"[].", env.with(s.As, item))
+	}
+}
+
+// assign compiles the values of a set, each of which can use those before it.
+func (c *compiler) assign(n *source.Node, s *Step, env *environment) *environment {
+	if n.Kind != source.Mapping || len(n.Pairs) == 0 {
+		c.report(n, "as in { greeting: \"Hello {{ contact.name }}\" }", "set needs names and values, not %s", n.Kind)
+		return env
+	}
+	for _, p := range n.Pairs {
+		name := p.Key.Value
+		// The same name may be set again: in another branch, or to another value later.
+		if c.stepIDs[name] != nil || env.names[name] == nil || factType(name) != nil {
+			if !c.freeName(p.Key, name, env) {
+				continue
+			}
+		}
+		v := c.data(p.Value, env)
+		if v == nil {
+			continue
+		}
+		s.Assignment = append(s.Assignment, namedValue{name, v})
+		env = env.with(name, valueType(v))
+	}
+	return env
+}
+
+// valueType returns the type of what a value will be.
+func valueType(v *Value) *Type {
+	switch {
+	case v.whole != nil:
+		return v.whole.result
+	case v.pieces != nil:
+		return Text
+	case v.list != nil:
+		return ListOf(Anything)
+	case v.fields != nil:
+		return Anything
+	}
+	return typeOf(v.constant)
+}

@@ -1,0 +1,360 @@
+package rules
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quandohq/quando/rules/source"
+)
+
+var (
+	ruleID     = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
+	identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
+)
+
+// A RuleKey is one key of a rule, for the checker, the schema and the documentation.
+type RuleKey struct {
+	Name    string
+	Default string
+	Doc     string
+}
+
+// RuleKeys are the keys of a rule in their canonical order: it reads as a sentence.
+var RuleKeys = []RuleKey{
+	{"id", "required", "small letters, digits and dashes, at most 64; unique in the rule set, and part of every idempotency key, so renaming starts afresh"},
+	{"name", "", "for people"},
+	{"description", "", "for people"},
+	{"tags", "", "for people: a list of words"},
+	{"stage", "`live`", "`draft`: checked, never evaluated. `shadow`: evaluated and journaled, every changing step recorded as \"would have\". `live`: acts"},
+	{"sample", "`100%`", "the share of keys (a stable hash of `by`) that a live rule takes; the rest run as shadow"},
+	{"when", "required", "an event's name, a list of them, a pattern such as `kanban.card.*`, `manual`, or a schedule"},
+	{"from", "`others`", "`any` lets events that the engine itself caused start this rule too; a rule never starts itself"},
+	{"gather", "off", "`{quiet, at_most}`: collects events of the same `by` until `quiet` has passed without another, at most `at_most`; the run sees them as `events` and `messages`, the last as `event`"},
+	{"if", "always", "an expression, or a list that must all be true, taken in order"},
+	{"by", "the lane", "an expression: what \"the same\" means for `mode`, `limit` and `gather`; the conversation, else the card, else the attendance, else the event"},
+	{"mode", "`queued`", "while a run of this rule for the same `by` is unfinished, a new one: `queued` starts after it, `single` is skipped, `restart` replaces it, `parallel` runs beside it"},
+	{"limit", "off", "`{times, per, by}`: at most `times` runs in any window of length `per`"},
+	{"late", "`30m` for `message.*`", "`{skip_after: 30m}` for events (`none` for never); for schedules `{run: last}` (the default), `all` or `none` for ticks missed while stopped"},
+	{"max", "100", "how many unfinished runs of the same `by` there may be"},
+	{"cancel_on", "none", "event names or `{event, if}`: such an event in the same lane ends an unfinished run"},
+	{"do", "required", "the steps"},
+	{"on_error", "none", "steps to take when a step has failed for good"},
+}
+
+func ruleKeyNames() []string {
+	names := make([]string, len(RuleKeys))
+	for i, k := range RuleKeys {
+		names[i] = k.Name
+	}
+	return names
+}
+
+// compileRule compiles one rule and adds it to the set, whole or as broken.
+func (c *compiler) compileRule(n *source.Node, seen map[string]*source.Node) {
+	before := len(c.problems)
+	c.rule = &Rule{File: c.file.Name, Line: n.Line, column: n.Column, text: n.At(source.Error, "", "").Text, Stage: Live, Sample: 1, Mode: Queued, Max: 100, vars: c.vars, calendars: c.set.Calendars}
+	c.stepIDs, c.sends = make(map[string]*source.Node), nil
+	c.used, c.usedVars = make(map[string]bool), make(map[string]bool)
+	defer func() { c.rule = nil }()
+
+	r := c.rule
+	if n.Kind != source.Mapping {
+		c.report(n, "begin it with id: …", "a rule must be a mapping, not %s", n.Kind)
+		return
+	}
+	c.ruleIdentity(n, seen)
+	c.mapping(n, "a rule", ruleKeyNames()...)
+	c.ruleForPeople(n)
+	env := c.ruleTrigger(n)
+	c.ruleKeys(n, env)
+	c.ruleSteps(n, env)
+	c.warnings(n)
+
+	if problems := c.problems[before:]; problems.HasErrors() || !c.calendarsWork() {
+		c.set.Broken = append(c.set.Broken, Broken{ID: r.ID, File: r.File, Line: r.Line, Problems: slices.Clone(problems)})
+		return
+	}
+	r.vars = c.vars
+	c.fingerprint(n)
+	c.set.Rules = append(c.set.Rules, r)
+}
+
+// calendarsWork reports whether the calendars that the rule uses could be compiled themselves.
+func (c *compiler) calendarsWork() bool {
+	for name := range c.used {
+		if c.set.Calendars[name] == nil {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *compiler) ruleIdentity(n *source.Node, seen map[string]*source.Node) {
+	id := c.required(n, "a rule", "id")
+	if id == nil {
+		return
+	}
+	s, ok := c.text(id, "id")
+	if !ok {
+		return
+	}
+	c.rule.ID = s
+	if !ruleID.MatchString(s) {
+		c.report(id, "use small letters, digits and dashes, as in away-reply", "%q is not an id", s)
+		return
+	}
+	if first := seen[s]; first != nil {
+		c.report(id, "the first is in "+place(first), "there are two rules with the id %q", s)
+		return
+	}
+	seen[s] = id
+}
+
+func (c *compiler) ruleForPeople(n *source.Node) {
+	r := c.rule
+	if v := n.Get("name"); v != nil {
+		r.Name, _ = c.text(v, "name")
+	}
+	if v := n.Get("description"); v != nil {
+		r.Description, _ = c.text(v, "description")
+	}
+	if v := n.Get("tags"); v != nil {
+		for _, item := range oneOrMore(v) {
+			if tag, ok := c.text(item, "a tag"); ok {
+				r.Tags = append(r.Tags, tag)
+			}
+		}
+	}
+	if v := n.Get("stage"); v != nil {
+		if s, ok := c.choice(v, "stage", []string{"draft", "shadow", "live"}); ok {
+			r.Stage = Stage(s)
+		}
+	}
+	if v := n.Get("sample"); v != nil {
+		r.Sample = c.share(v)
+	}
+}
+
+// share reads a percentage.
+func (c *compiler) share(n *source.Node) float64 {
+	s, ok := c.static(n, "sample")
+	if !ok {
+		return 1
+	}
+	number, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
+	f, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if err != nil || !percent || !(f > 0 && f <= 100) {
+		c.report(n, "as in 10%", "sample must be a percentage above 0%% and up to 100%%, not %q", s)
+		return 1
+	}
+	return f / 100
+}
+
+// ruleKeys compiles the keys between the trigger and the steps.
+func (c *compiler) ruleKeys(n *source.Node, env *environment) {
+	r := c.rule
+	if v := n.Get("if"); v != nil {
+		for _, item := range oneOrMore(v) {
+			if x := c.expression(item, env, Flag); x != nil {
+				r.If = append(r.If, x)
+			}
+		}
+	}
+	if v := n.Get("by"); v != nil {
+		r.By = c.key(v, env)
+	}
+	if v := n.Get("mode"); v != nil {
+		if s, ok := c.choice(v, "mode", []string{"queued", "single", "restart", "parallel"}); ok {
+			r.Mode = Mode(s)
+		}
+	}
+	if v := n.Get("limit"); v != nil {
+		r.Limit = c.limit(v, env)
+	}
+	if v := n.Get("max"); v != nil {
+		if i, ok := c.number(v, "max", 1, 10000); ok {
+			r.Max = i
+		}
+	}
+	if v := n.Get("from"); v != nil {
+		s, _ := c.choice(v, "from", []string{"others", "any"})
+		r.FromAny = s == "any"
+	}
+	if v := n.Get("cancel_on"); v != nil {
+		for _, item := range oneOrMore(v) {
+			r.CancelOn = append(r.CancelOn, c.eventMatch(item)...)
+		}
+	}
+	c.late(n)
+}
+
+// key compiles an expression that gives what makes two events the same.
+func (c *compiler) key(n *source.Node, env *environment) *Expression {
+	x := c.expression(n, env, nil)
+	if x != nil && (x.result.elem != nil || len(x.result.fields) > 0) {
+		c.report(n, "use one field of it, such as its id", "a key must be a single value, not %s", x.result)
+		return nil
+	}
+	return x
+}
+
+func (c *compiler) gather(n *source.Node) *Gather {
+	if !c.mapping(n, "gather", "quiet", "at_most") {
+		return nil
+	}
+	g := &Gather{}
+	var ok, ok2 bool
+	if v := c.required(n, "gather", "quiet"); v != nil {
+		g.Quiet, ok = c.duration(v, "quiet")
+	}
+	if v := n.Get("at_most"); v != nil {
+		g.AtMost, ok2 = c.duration(v, "at_most")
+		if ok && ok2 && g.AtMost < g.Quiet {
+			c.report(v, "", "at_most (%s) is shorter than quiet (%s)", FormatDuration(g.AtMost), FormatDuration(g.Quiet))
+		}
+	} else {
+		g.AtMost = 10 * g.Quiet
+	}
+	return g
+}
+
+func (c *compiler) limit(n *source.Node, env *environment) *Limit {
+	if !c.mapping(n, "limit", "times", "per", "by") {
+		return nil
+	}
+	l := &Limit{}
+	if v := c.required(n, "limit", "times"); v != nil {
+		l.Times, _ = c.number(v, "times", 1, 1000000)
+	}
+	if v := c.required(n, "limit", "per"); v != nil {
+		l.Per, _ = c.duration(v, "per")
+	}
+	if v := n.Get("by"); v != nil {
+		l.By = c.key(v, env)
+	}
+	return l
+}
+
+// late reads what to do with late events and ticks; messages are not answered after half an hour unless the rule says so.
+func (c *compiler) late(n *source.Node) {
+	r := c.rule
+	scheduled := r.When.Schedule != nil
+	if scheduled {
+		r.Late.Run = "last"
+	}
+	if slices.ContainsFunc(r.When.Events, func(e string) bool { return strings.HasPrefix(e, "message.") }) {
+		r.Late.SkipAfter = 30 * time.Minute
+	}
+	v := n.Get("late")
+	if v == nil || !c.mapping(v, "late", "skip_after", "run") {
+		return
+	}
+	if s := v.Get("skip_after"); s != nil {
+		switch {
+		case scheduled:
+			c.report(s, "a schedule's missed ticks take run: last, all or none", "skip_after is for events")
+		case s.Value == "none":
+			r.Late.SkipAfter = 0
+		default:
+			r.Late.SkipAfter, _ = c.duration(s, "skip_after")
+		}
+	}
+	if s := v.Get("run"); s != nil {
+		if !scheduled {
+			c.report(s, "late events take skip_after: 30m", "run is for the missed ticks of schedules")
+		} else if run, ok := c.choice(s, "run", []string{"last", "all", "none"}); ok {
+			r.Late.Run = run
+		}
+	}
+}
+
+// eventMatch reads an event's name, or {event, if}.
+func (c *compiler) eventMatch(n *source.Node) []EventMatch {
+	if n.Kind == source.Scalar {
+		var out []EventMatch
+		for _, name := range c.eventNames(n) {
+			out = append(out, EventMatch{Event: name})
+		}
+		return out
+	}
+	if !c.mapping(n, "an item of cancel_on", "event", "if") {
+		return nil
+	}
+	event := c.required(n, "an item of cancel_on", "event")
+	if event == nil {
+		return nil
+	}
+	names := c.eventList(event)
+	condition := n.Get("if")
+	var x *Expression
+	if condition != nil {
+		x = c.expression(condition, c.environment(names, false), Flag)
+	}
+	var out []EventMatch
+	for _, name := range names {
+		out = append(out, EventMatch{Event: name, If: x})
+	}
+	return out
+}
+
+// environment returns what the expressions of a rule started by these events or items may see.
+func (c *compiler) environment(sources []string, gathers bool) *environment {
+	env := &environment{names: make(map[string]*Type), available: map[string]bool{"event": true}, calendars: slices.Sorted(maps.Keys(c.set.Calendars))}
+	for _, f := range facts {
+		env.names[f.Name] = f.Type
+	}
+	env.names["vars"] = c.varTypes
+	env.names["steps"] = Object()
+	for _, s := range sources {
+		for _, f := range factsOf(s) {
+			env.available[f] = true
+		}
+	}
+	if gathers {
+		env.available["events"] = true
+		env.available["messages"] = env.available["message"]
+	}
+	switch {
+	case len(sources) == 1 && slices.Contains(eachItems, sources[0]):
+		env.starts = fmt.Sprintf("a schedule over %s", sources[0])
+	case len(sources) == 0:
+		env.starts = "a schedule"
+	default:
+		env.starts = list(sources)
+	}
+	return env
+}
+
+// list joins words for a message: a, b and c.
+func list(words []string) string {
+	switch len(words) {
+	case 0:
+		return "nothing"
+	case 1:
+		return words[0]
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+}
+
+// warnings reports what is allowed and probably not meant.
+func (c *compiler) warnings(n *source.Node) {
+	r := c.rule
+	if c.sends != nil && r.Limit == nil && slices.Contains(r.When.Events, "message.received") && !readsContent(r.If) {
+		c.warn(c.sends, "add limit: { times: 1, per: 12h }", "the rule sends to every message, without a limit")
+	}
+	if r.Gather != nil && r.When.Schedule != nil {
+		c.report(n.Get("gather"), "", "gather is for events; a schedule has none to collect")
+	}
+}
+
+// readsContent reports whether a condition looks at what the message says.
+func readsContent(conditions []*Expression) bool {
+	return slices.ContainsFunc(conditions, func(x *Expression) bool {
+		return slices.Contains(x.calls, "says") || strings.Contains(x.Text, "message.text") || strings.Contains(x.Text, "messages")
+	})
+}

@@ -1,0 +1,281 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/quandohq/quando/rules/source"
+)
+
+// maxSteps bounds the steps of one rule.
+const maxSteps = 200
+
+// The keys of a step beside its verb.
+var stepKeys = []string{"id", "if", "retry", "on_error"}
+
+// reserved are words that cannot name a step, a value of `set` or an item of `for_each`.
+var reserved = []string{
+	"and", "or", "not", "in", "let", "if", "else", "nil", "true", "false", "matches", "contains", "startsWith", "endsWith", "vars", "steps",
+}
+
+func (c *compiler) ruleSteps(n *source.Node, env *environment) {
+	r := c.rule
+	do := c.required(n, "a rule", "do")
+	if do != nil {
+		r.Do, env = c.steps(do, "", env)
+	}
+	if v := n.Get("on_error"); v != nil {
+		env = env.with("error", Text)
+		r.OnError, _ = c.steps(v, "on_error.", env)
+	}
+	total := 0
+	walkSteps(append(slices.Clone(r.Do), r.OnError...), func(s *Step) {
+		total++
+		if s.Schema != nil {
+			for _, e := range s.Schema.Emits {
+				r.emits = union(r.emits, []string{e})
+			}
+		}
+	})
+	if total > maxSteps {
+		c.report(n, "split the rule", "the rule has %d steps; at most %d are allowed", total, maxSteps)
+	}
+}
+
+// walkSteps calls visit for every step, also inside choose and for_each.
+func walkSteps(steps []*Step, visit func(*Step)) {
+	for _, s := range steps {
+		visit(s)
+		walkSteps(s.Do, visit)
+		for _, b := range s.Branches {
+			walkSteps(b.Do, visit)
+		}
+	}
+}
+
+// steps compiles a list of steps and returns what the steps behind it can see.
+func (c *compiler) steps(n *source.Node, prefix string, env *environment) ([]*Step, *environment) {
+	if n.Kind != source.List {
+		c.report(n, "put a dash in front of each step", "steps must be a list, not %s", n.Kind)
+		return nil, env
+	}
+	if len(n.Items) == 0 {
+		c.report(n, "", "there are no steps")
+	}
+	var steps []*Step
+	for i, item := range n.Items {
+		var s *Step
+		if s, env = c.step(item, prefix+strconv.Itoa(i+1), env); s != nil {
+			steps = append(steps, s)
+		}
+	}
+	return steps, env
+}
+
+func (c *compiler) step(n *source.Node, path string, env *environment) (*Step, *environment) {
+	s := &Step{Path: path, OnError: "stop", Args: make(map[string]*Value), Line: n.Line}
+	var args *source.Node
+	var verb *source.Node
+	switch n.Kind {
+	case source.Scalar:
+		verb = n
+	case source.Mapping:
+		if verb, args = c.verb(n); verb == nil {
+			return nil, env
+		}
+	default:
+		c.report(n, "as in send_message: \"Hello\"", "a step must be a verb with its arguments, not %s", n.Kind)
+		return nil, env
+	}
+	s.Verb = verb.Value
+	if s.Schema = c.catalog.Verb(s.Verb); s.Schema == nil {
+		c.report(verb, source.DidYouMean(s.Verb, c.catalog.Verbs()), "unknown verb %q", s.Verb)
+		return nil, env
+	}
+	if n.Kind == source.Mapping {
+		c.stepOptions(n, s, env)
+	}
+	after := c.arguments(verb, args, s, env)
+	if s.ID != "" {
+		after = c.name(n.Get("id"), s, after)
+	}
+	return s, after
+}
+
+// verb finds the one key of a step that is its verb.
+func (c *compiler) verb(n *source.Node) (verb, args *source.Node) {
+	var unknown *source.Node
+	for _, p := range n.Pairs {
+		switch {
+		case slices.Contains(stepKeys, p.Key.Value):
+		case c.catalog.Verb(p.Key.Value) == nil:
+			unknown = p.Key
+			c.report(p.Key, source.DidYouMean(p.Key.Value, append(c.catalog.Verbs(), stepKeys...)), "unknown verb %q", p.Key.Value)
+		case verb != nil:
+			c.report(p.Key, "put a dash in front of it", "a step has one verb; this one has %s and %s", verb.Value, p.Key.Value)
+		default:
+			verb, args = p.Key, p.Value
+		}
+	}
+	if verb == nil && unknown == nil {
+		c.report(n, "as in send_message: \"Hello\"", "the step has no verb")
+	}
+	return verb, args
+}
+
+func (c *compiler) stepOptions(n *source.Node, s *Step, env *environment) {
+	if v := n.Get("id"); v != nil {
+		s.ID, _ = c.text(v, "id")
+	}
+	if v := n.Get("if"); v != nil {
+		s.If = c.expression(v, env, Flag)
+	}
+	if v := n.Get("on_error"); v != nil {
+		if choice, ok := c.choice(v, "on_error of a step", []string{"stop", "continue"}); ok {
+			s.OnError = choice
+		}
+	}
+	if v := n.Get("retry"); v != nil && c.mapping(v, "retry", "times", "for") {
+		if t := v.Get("times"); t != nil {
+			s.Retry.Times, _ = c.number(t, "times", 1, 1000)
+		}
+		if f := v.Get("for"); f != nil {
+			s.Retry.For, _ = c.duration(f, "for")
+		}
+		if len(v.Pairs) == 0 {
+			c.report(v, "as in { times: 3, for: 10m }", "retry needs times or for")
+		}
+	}
+}
+
+// name makes a step's result known by its id.
+func (c *compiler) name(id *source.Node, s *Step, env *environment) *environment {
+	if s.Schema.Result == nil {
+		c.report(id, "leave the id out", "%s has no result that could be named", s.Verb)
+		return env
+	}
+	if !c.freeName(id, s.ID, env) {
+		return env
+	}
+	c.stepIDs[s.ID] = id
+	steps := env.names["steps"].with(Field{Name: s.ID, Type: s.Schema.Result})
+	return env.with(s.ID, s.Schema.Result).with("steps", steps)
+}
+
+// freeName reports a name that cannot be given to a value.
+func (c *compiler) freeName(n *source.Node, name string, env *environment) bool {
+	switch {
+	case !identifier.MatchString(name):
+		c.report(n, "use letters, digits and _", "%q is not a name that expressions can use", name)
+	case factType(name) != nil:
+		c.report(n, "choose another", "the name %q hides a fact", name)
+	case functionByName[name] != nil || exprBuiltins[name] != nil || slices.Contains(reserved, name):
+		c.report(n, "choose another", "the name %q has a meaning of its own", name)
+	case c.stepIDs[name] != nil:
+		c.report(n, fmt.Sprintf("the first is in line %d", c.stepIDs[name].Line), "there are two steps with the id %q", name)
+	case env.names[name] != nil:
+		c.report(n, "choose another", "the name %q is taken", name)
+	default:
+		return true
+	}
+	return false
+}
+
+// arguments compiles what stands behind the verb and returns what later steps can see.
+func (c *compiler) arguments(verb, n *source.Node, s *Step, env *environment) *environment {
+	schema := s.Schema
+	given := c.given(n, schema)
+	if given == nil {
+		return env
+	}
+	c.rule.Scopes = union(c.rule.Scopes, schema.Scopes)
+	c.reads(schema.Reads...)
+	c.present(verb, schema, given)
+	if need := schema.Needs; need != "" && !env.available[need] && given[schema.Unless] == nil {
+		hint := ""
+		if schema.Unless != "" {
+			hint = fmt.Sprintf("say which with `%s`", schema.Unless)
+		}
+		c.report(verb, hint, "%s works on a %s, and %s has none", s.Verb, need, env.starts)
+	}
+	if s.Verb == "send_message" && given["to"] == nil && c.sends == nil {
+		c.sends = verb
+	}
+	env = c.control(s, given, env)
+	mentioned := len(c.rule.names)
+	for i := range schema.Args {
+		a := &schema.Args[i]
+		v := given[a.Name]
+		if v == nil || isControl(a.Kind) {
+			continue
+		}
+		if value := c.argument(v, a, env); value != nil {
+			s.Args[a.Name] = value
+			c.argumentScopes(a, value)
+		}
+	}
+	if board := s.Args["board"]; board != nil {
+		for i := range c.rule.names[mentioned:] {
+			c.rule.names[mentioned+i].Board, _ = board.constant.(string)
+		}
+	}
+	if schema.Gives != "" {
+		env = env.having(schema.Gives)
+	}
+	return env
+}
+
+// given returns the arguments by name: a plain value is the verb's main argument.
+func (c *compiler) given(n *source.Node, schema *Schema) map[string]*source.Node {
+	given := make(map[string]*source.Node)
+	main := schema.arg(schema.Main)
+	switch {
+	case n == nil:
+	case n.Kind == source.Null:
+		if main != nil && main.Null {
+			given[main.Name] = n
+		}
+	case main != nil && (n.Kind != source.Mapping || main.Kind == KindSettings || main.Kind == KindBranches):
+		given[main.Name] = n
+	case n.Kind != source.Mapping:
+		c.report(n, "its arguments: "+list(argNames(schema.Args)), "%s needs a mapping of arguments, not %s", schema.Verb, n.Kind)
+		return nil
+	default:
+		names := argNames(schema.Args)
+		for _, p := range n.Pairs {
+			if !slices.Contains(names, p.Key.Value) {
+				c.report(p.Key, source.OneOf(p.Key.Value, names), "%s has no argument %q", schema.Verb, p.Key.Value)
+				continue
+			}
+			given[p.Key.Value] = p.Value
+		}
+	}
+	return given
+}
+
+// present reports arguments that are missing or exclude each other.
+func (c *compiler) present(verb *source.Node, schema *Schema, given map[string]*source.Node) {
+	has := func(name string) bool {
+		v := given[name]
+		return v != nil && (v.Kind != source.Null || schema.arg(name).Null)
+	}
+	for _, a := range schema.Args {
+		if a.Required && !has(a.Name) {
+			c.report(verb, "", "%s needs %q", schema.Verb, a.Name)
+		}
+	}
+	if len(schema.OneOf) > 0 && !slices.ContainsFunc(schema.OneOf, has) {
+		c.report(verb, "", "%s needs at least one of %s", schema.Verb, list(schema.OneOf))
+	}
+	for _, pair := range schema.Not {
+		if has(pair[0]) && has(pair[1]) {
+			c.report(given[pair[1]], "", "%s takes %q or %q, not both", schema.Verb, pair[0], pair[1])
+		}
+	}
+	for _, pair := range schema.Together {
+		if has(pair[0]) && !has(pair[1]) {
+			c.report(given[pair[0]], "", "%q needs %q beside it", pair[0], pair[1])
+		}
+	}
+}

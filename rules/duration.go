@@ -1,0 +1,87 @@
+package rules
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// MaxDuration is the longest time that a rule may name.
+const MaxDuration = 10 * 365 * 24 * time.Hour
+
+var (
+	durationPart = regexp.MustCompile(`(\d+(?:\.\d+)?)(ms|[wdhms])`)
+	durationText = regexp.MustCompile(`^(?:\d+(?:\.\d+)?(?:ms|[wdhms]))+$`)
+	units        = map[string]time.Duration{
+		"ms": time.Millisecond, "s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour,
+	}
+)
+
+// ParseDuration reads a duration such as 90s, 1h30m, 2d or 1w.
+func ParseDuration(s string) (time.Duration, error) {
+	if !durationText.MatchString(s) {
+		return 0, fmt.Errorf("%q is not a duration; write it like 90s, 15m, 1h30m, 2d or 1w", s)
+	}
+	total := 0.0
+	for _, part := range durationPart.FindAllStringSubmatch(s, -1) {
+		n, err := strconv.ParseFloat(part[1], 64)
+		if err != nil {
+			return 0, fmt.Errorf("%q is not a duration", s)
+		}
+		total += n * float64(units[part[2]])
+	}
+	if total > float64(MaxDuration) {
+		return 0, fmt.Errorf("%s is longer than ten years", s)
+	}
+	return time.Duration(math.Round(total)), nil
+}
+
+// FormatDuration writes a duration in the language's own form: 15m, 1h30m, 2d.
+func FormatDuration(d time.Duration) string {
+	if d == 0 {
+		return "0s"
+	}
+	var b strings.Builder
+	if d < 0 {
+		b.WriteByte('-')
+		d = -d
+	}
+	for _, unit := range []string{"d", "h", "m", "s", "ms"} {
+		if n := d / units[unit]; n > 0 {
+			fmt.Fprintf(&b, "%d%s", n, unit)
+			d -= n * units[unit]
+		}
+	}
+	return b.String()
+}
+
+// A Span is a length of time, in opening hours where it names a calendar.
+type Span struct {
+	Length   time.Duration
+	Calendar string
+}
+
+// parseSpan reads "15m" and "15m of office".
+func parseSpan(s string) (Span, error) {
+	length, calendar, of := strings.Cut(s, " of ")
+	d, err := ParseDuration(strings.TrimSpace(length))
+	if err != nil {
+		return Span{}, err
+	}
+	calendar = strings.TrimSpace(calendar)
+	if of && calendar == "" {
+		return Span{}, fmt.Errorf("%q names no calendar behind \"of\"", s)
+	}
+	return Span{Length: d, Calendar: calendar}, nil
+}
+
+// String writes the span as it stands in a rule.
+func (s Span) String() string {
+	if s.Calendar == "" {
+		return FormatDuration(s.Length)
+	}
+	return FormatDuration(s.Length) + " of " + s.Calendar
+}

@@ -1,0 +1,315 @@
+package rules
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/expr-lang/expr/ast"
+	bytecode "github.com/expr-lang/expr/compiler"
+	"github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/parser"
+	"github.com/expr-lang/expr/vm"
+
+	"github.com/quandohq/quando/rules/calendar"
+)
+
+// Facts answers what expressions ask. It is asked for a fact only when the first expression that needs it is
+// reached. A fact is a map[string]any with the fields of its type, a list of them, or nil where there is none.
+type Facts interface {
+	Now() time.Time
+	Fact(ctx context.Context, name string) (any, error)
+	HumanActive(ctx context.Context, within time.Duration) (bool, error)
+	CustomerWaiting(ctx context.Context) (time.Duration, error)
+	HasLabel(ctx context.Context, name string) (bool, error)
+	CountEvents(ctx context.Context, typ string, within time.Duration) (int, error)
+}
+
+// An Evaluation evaluates the expressions of one rule against one set of facts. It keeps the facts that
+// it was given, so each is asked for once. It is for one goroutine.
+type Evaluation struct {
+	ctx   context.Context
+	facts Facts
+	rule  *Rule
+	env   map[string]any
+	vm    vm.VM
+	spent int // of the budget, by the expression that is being evaluated
+
+	answers    map[string]any // of functions that ask the service or the journal: each is asked once
+	explaining bool           // nothing more is asked
+}
+
+// NewEvaluation returns an evaluation of a rule's expressions.
+func NewEvaluation(ctx context.Context, rule *Rule, facts Facts) *Evaluation {
+	e := &Evaluation{ctx: ctx, facts: facts, rule: rule, env: make(map[string]any, 8)}
+	e.env[scopeName] = e
+	e.env["vars"] = rule.vars
+	e.vm.MemoryBudget = maxItems
+	return e
+}
+
+// Set gives a name to a value: a step's result, or what `set` and `for_each` name.
+func (e *Evaluation) Set(name string, value any) { e.env[name] = value }
+
+// Forget makes the evaluation ask for its facts again when they are next needed: after a wait a rule
+// never decides on what was true before it slept.
+func (e *Evaluation) Forget() {
+	e.answers = nil
+	for _, f := range facts {
+		if f.Name != "event" && f.Name != "message" && f.Name != "events" && f.Name != "messages" {
+			delete(e.env, f.Name)
+		}
+	}
+}
+
+// Value evaluates the expression.
+func (e *Evaluation) Value(x *Expression) (any, error) {
+	for _, name := range x.needs {
+		if err := e.load(name); err != nil {
+			return nil, err
+		}
+	}
+	e.spent = 0
+	out, err := e.vm.Run(x.program, e.env)
+	if err != nil {
+		return nil, runError(err)
+	}
+	return out, nil
+}
+
+// True evaluates a condition.
+func (e *Evaluation) True(x *Expression) (bool, error) {
+	v, err := e.Value(x)
+	if err != nil {
+		return false, err
+	}
+	b, ok := v.(bool)
+	if !ok {
+		return false, fmt.Errorf("the condition gives %s, where true or false is needed", inWords(v))
+	}
+	return b, nil
+}
+
+func (e *Evaluation) load(fact string) error {
+	if _, ok := e.env[fact]; ok {
+		return nil
+	}
+	v, err := e.facts.Fact(e.ctx, fact)
+	if err != nil {
+		return fmt.Errorf("fetch the %s: %w", fact, err)
+	}
+	e.env[fact] = v
+	return nil
+}
+
+// calendar returns a calendar by name. The checker has made sure that it exists.
+func (e *Evaluation) calendar(name any) *calendar.Calendar {
+	return e.rule.calendars[name.(string)]
+}
+
+// messageTexts returns the text of the message, or of all that were gathered.
+func (e *Evaluation) messageTexts() ([]string, error) {
+	name := "message"
+	if e.rule.Gather != nil {
+		name = "messages"
+	}
+	if err := e.load(name); err != nil {
+		return nil, err
+	}
+	messages, ok := e.env[name].([]any)
+	if !ok {
+		messages = []any{e.env[name]}
+	}
+	var texts []string
+	for _, m := range messages {
+		if m, ok := m.(map[string]any); ok {
+			if text, ok := m["text"].(string); ok {
+				texts = append(texts, text)
+			}
+		}
+	}
+	return texts, nil
+}
+
+var errNotAsked = errors.New("not asked")
+
+// answer calls a function that may have to ask the service or the journal.
+func (e *Evaluation) answer(f *function, args []any) (any, error) {
+	key := f.Name + fmt.Sprint(args...)
+	if v, ok := e.answers[key]; ok {
+		return v, nil
+	}
+	if e.explaining {
+		return nil, errNotAsked
+	}
+	v, err := f.call(e, args)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Name, err)
+	}
+	if e.answers == nil {
+		e.answers = make(map[string]any)
+	}
+	e.answers[key] = v
+	return v, nil
+}
+
+// An ExpressionError says why an expression failed while it was evaluated.
+type ExpressionError struct {
+	Message string
+	Err     error // what a fact or a function answered, where that was the cause
+}
+
+// Error returns the reason.
+func (e *ExpressionError) Error() string { return e.Message }
+
+// Unwrap returns the cause.
+func (e *ExpressionError) Unwrap() error { return e.Err }
+
+func runError(err error) error {
+	var f *file.Error
+	if !errors.As(err, &f) {
+		return &ExpressionError{Message: plainTypes(err.Error()), Err: err}
+	}
+	message := f.Message
+	switch {
+	case strings.Contains(message, "memory budget exceeded"):
+		message = errBudget.Error()
+	case strings.Contains(message, "cannot fetch"):
+		message = strings.Replace(message, "from <nil>", "from nothing", 1) + "; use ?. where a value may be missing"
+	case strings.Contains(message, "interface conversion: interface {} is nil"):
+		message = "a value is missing where the expression needs one; use ?? to give another"
+	}
+	return &ExpressionError{Message: plainTypes(message), Err: f.Prev}
+}
+
+// Values returns the values of the names and calls in an expression, in the order in which they stand in it, as far as
+// they can be known without asking for anything more.
+func (e *Evaluation) Values(x *Expression) []NamedValue {
+	x.once.Do(x.compileParts)
+	e.explaining, e.spent = true, 0
+	defer func() { e.explaining = false }()
+	values := make([]NamedValue, 0, len(x.parts))
+	for _, p := range x.parts {
+		if p.program == nil {
+			continue
+		}
+		if v, err := e.vm.Run(p.program, e.env); err == nil {
+			values = append(values, NamedValue{Name: p.text, Value: brief(v)})
+		}
+	}
+	return values
+}
+
+// A NamedValue is what a name or a call in an expression stood for.
+type NamedValue struct {
+	Name  string
+	Value any
+}
+
+func (x *Expression) compileParts() {
+	x.env.compiling.Lock()
+	defer x.env.compiling.Unlock()
+	for i := range x.parts {
+		p := &x.parts[i]
+		if program, err := bytecode.Compile(&parser.Tree{Node: p.node}, x.env.config); err == nil {
+			p.program = program
+		}
+	}
+}
+
+// partsOf finds the names and calls in a tree, outermost first, without those that only make sense for each item of a list.
+func partsOf(node ast.Node) []part {
+	var parts []part
+	seen := make(map[string]bool)
+	var walk func(ast.Node)
+	add := func(n ast.Node) {
+		if text := n.String(); !seen[text] {
+			seen[text] = true
+			parts = append(parts, part{text: text, node: n})
+		}
+	}
+	walk = func(node ast.Node) {
+		switch n := node.(type) {
+		case *ast.IdentifierNode, *ast.MemberNode, *ast.ChainNode:
+			add(n)
+		case *ast.CallNode:
+			add(n)
+			for _, a := range n.Arguments {
+				walk(a)
+			}
+		case *ast.BuiltinNode:
+			add(n)
+			for _, a := range n.Arguments {
+				walk(a)
+			}
+		case *ast.UnaryNode:
+			walk(n.Node)
+		case *ast.BinaryNode:
+			walk(n.Left)
+			walk(n.Right)
+		case *ast.ConditionalNode:
+			walk(n.Cond)
+			walk(n.Exp1)
+			walk(n.Exp2)
+		}
+	}
+	walk(node)
+	return parts
+}
+
+// brief keeps a value small enough to be recorded with every verdict.
+func brief(v any) any {
+	const most = 200
+	switch v := v.(type) {
+	case string:
+		if r := []rune(v); len(r) > most {
+			return string(r[:most]) + "…"
+		}
+	case []any:
+		return fmt.Sprintf("%d items", len(v))
+	case map[string]any:
+		return fmt.Sprintf("%d fields", len(v))
+	case time.Duration:
+		return FormatDuration(v)
+	case []string:
+		return fmt.Sprintf("%d items", len(v))
+	}
+	return v
+}
+
+// textOf writes a value into a text.
+func textOf(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case bool:
+		return strconv.FormatBool(v)
+	case int:
+		return strconv.Itoa(v)
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	case time.Time:
+		return v.Format("2006-01-02 15:04")
+	case time.Duration:
+		return FormatDuration(v)
+	case []any:
+		texts := make([]string, len(v))
+		for i, item := range v {
+			texts[i] = textOf(item)
+		}
+		return strings.Join(texts, ", ")
+	case []string:
+		return strings.Join(v, ", ")
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return string(text)
+}

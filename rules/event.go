@@ -1,0 +1,14 @@
+package rules
+
+import "time"
+
+// An Event is something that happened outside: a webhook of the service, a schedule's tick, a person's command.
+type Event struct {
+	Workspace  string
+	ID         string
+	Type       string
+	Lane       string // what it concerns; events of one lane are handled in order
+	CreatedAt  time.Time
+	ReceivedAt time.Time
+	Data       map[string]any
+}

@@ -1,0 +1,262 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/builtin"
+	"github.com/expr-lang/expr/checker"
+	bytecode "github.com/expr-lang/expr/compiler"
+	"github.com/expr-lang/expr/conf"
+	"github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/optimizer"
+	"github.com/expr-lang/expr/parser"
+	"github.com/expr-lang/expr/types"
+	"github.com/expr-lang/expr/vm"
+
+	"github.com/quandohq/quando/rules/source"
+)
+
+// maxExpression is how long an expression may be.
+const maxExpression = 2 << 10
+
+// An Expression is a compiled expression of a rule.
+type Expression struct {
+	Text string
+
+	program *vm.Program
+	needs   []string // the facts it reads
+	calls   []string // the language's functions it calls
+	result  *Type
+	keys    keySet // what must hold for it to be true, for the index
+
+	usesCalendars []string
+	usesVars      []string
+
+	env   *environment
+	parts []part // the names and calls in it, for verdicts
+	once  sync.Once
+}
+
+// A part is a name or a call inside an expression whose value explains the outcome.
+type part struct {
+	text    string
+	node    ast.Node
+	program *vm.Program
+}
+
+// An environment is what an expression may see at one place of a rule.
+type environment struct {
+	names     map[string]*Type
+	available map[string]bool // facts that what started the rule comes with
+	starts    string          // what starts the rule, for messages
+	calendars []string
+	config    *conf.Config // made when it is first needed
+	compiling sync.Mutex   // the parts of verdicts are compiled when they are first asked for
+}
+
+// with returns the environment with one more name.
+func (e *environment) with(name string, t *Type) *environment {
+	names := make(map[string]*Type, len(e.names)+1)
+	for k, v := range e.names {
+		names[k] = v
+	}
+	names[name] = t
+	return &environment{names: names, available: e.available, starts: e.starts, calendars: e.calendars}
+}
+
+// having returns the environment with facts that have become available.
+func (e *environment) having(facts ...string) *environment {
+	available := make(map[string]bool, len(e.available)+len(facts))
+	for k := range e.available {
+		available[k] = true
+	}
+	for _, f := range facts {
+		available[f] = true
+	}
+	return &environment{names: e.names, available: available, starts: e.starts, calendars: e.calendars}
+}
+
+func (e *environment) exprConfig() *conf.Config {
+	if e.config == nil {
+		env := make(types.Map, len(e.names))
+		for name, t := range e.names {
+			env[name] = t.expr
+		}
+		e.config = &conf.Config{
+			Optimize: true, ShortCircuit: true, MaxNodes: maxExpression,
+			Functions: exprFunctions, Builtins: exprBuiltins, Disabled: map[string]bool{},
+		}
+		e.config.WithEnv(env)
+	}
+	return e.config
+}
+
+// exprBuiltins are expr's own functions as the parser wants them.
+var exprBuiltins = func() conf.FunctionsTable {
+	table := make(conf.FunctionsTable, len(builtin.Builtins))
+	for _, f := range builtin.Builtins {
+		table[f.Name] = f
+	}
+	return table
+}()
+
+// An issue is a problem at a byte offset inside an expression.
+type issue struct {
+	offset        int
+	message, hint string
+}
+
+// compileExpression compiles the text for an environment. It returns all issues that it found, or the expression.
+// A nil want takes any type.
+func compileExpression(text string, env *environment, want *Type) (x *Expression, issues []issue) {
+	defer func() {
+		// The compiler's own bugs must not take the rule set down.
+		if r := recover(); r != nil {
+			x, issues = nil, []issue{{0, fmt.Sprintf("the expression cannot be compiled: %v", r), ""}}
+		}
+	}()
+	switch {
+	case strings.TrimSpace(text) == "":
+		return nil, []issue{{0, "the expression is empty", ""}}
+	case len(text) > maxExpression:
+		return nil, []issue{{0, fmt.Sprintf("the expression is %d bytes long; at most %d are allowed", len(text), maxExpression), "use `set` to give parts of it names"}}
+	}
+	config := env.exprConfig()
+	tree, err := parser.ParseWithConfig(text, config)
+	if err != nil {
+		return nil, []issue{parseIssue(text, err)}
+	}
+	r := resolver{env: env, text: text}
+	result := r.resolve(tree.Node)
+	if len(r.issues) > 0 {
+		return nil, r.issues
+	}
+	if _, err := checker.Check(tree, config); err != nil {
+		return nil, []issue{typeIssue(text, err)}
+	}
+	if result == nil {
+		result = typeOfNature(tree.Node)
+	}
+	if want != nil && result != Anything && !fits(result, want) {
+		return nil, []issue{{0, fmt.Sprintf("the expression gives %s, where %s is needed", result, want), wantHint(text, result, want)}}
+	}
+	x = &Expression{Text: text, needs: r.facts, calls: r.calls, usesCalendars: r.calendars, usesVars: r.vars, result: result, env: env}
+	x.keys = keysOf(tree.Node)
+	if err := optimizer.Optimize(&tree.Node, config); err != nil {
+		return nil, []issue{typeIssue(text, err)}
+	}
+	x.parts = partsOf(tree.Node)
+	instrument(&tree.Node)
+	if x.program, err = bytecode.Compile(tree, config); err != nil {
+		return nil, []issue{typeIssue(text, err)}
+	}
+	return x, nil
+}
+
+// fits reports whether a value of type t can stand where want is needed.
+func fits(t, want *Type) bool {
+	return t == Anything || want == Anything || t.name == want.name
+}
+
+func wantHint(text string, result, want *Type) string {
+	if want == Flag && len(result.fields) == 0 {
+		return fmt.Sprintf("compare it, as in %s == …", strings.TrimSpace(text))
+	}
+	if len(result.fields) > 0 {
+		return "use one of its fields: " + strings.Join(fieldNames(result.fields), ", ")
+	}
+	return ""
+}
+
+// typeOfNature names the type that expr found, for expressions that are more than a name.
+func typeOfNature(node ast.Node) *Type {
+	n := node.Nature()
+	switch {
+	case n.IsBool():
+		return Flag
+	case n.IsDuration():
+		return Duration
+	case n.IsTime():
+		return Time
+	case n.IsNumber():
+		return Number
+	case n.IsString():
+		return Text
+	case n.IsArray():
+		return ListOf(Anything)
+	}
+	return Anything
+}
+
+// byteOffset turns expr's position, counted in characters, into bytes.
+func byteOffset(text string, runes int) int {
+	for i := range text {
+		if runes == 0 {
+			return i
+		}
+		runes--
+	}
+	return len(text)
+}
+
+// parseIssue words the parser's error for people who do not write parsers.
+func parseIssue(text string, err error) issue {
+	var e *file.Error
+	if !errors.As(err, &e) {
+		return issue{0, err.Error(), ""}
+	}
+	at := byteOffset(text, e.From)
+	rest := text[at:]
+	switch {
+	case strings.Contains(e.Message, "EOF") && at >= len(strings.TrimRight(text, " \n")):
+		return issue{at, "the expression ends too early", "a value, a closing bracket or a closing quote is missing"}
+	case strings.HasPrefix(rest, "=") && !strings.HasPrefix(rest, "=="):
+		return issue{at, "a single = means nothing here", "compare with =="}
+	case strings.HasPrefix(rest, "&") || strings.HasPrefix(rest, "|"):
+		return issue{at, fmt.Sprintf("unexpected %q", rest[:1]), "write and, or"}
+	case strings.Contains(e.Message, "maximum allowed nodes"):
+		return issue{0, "the expression has too many parts", "use `set` to give parts of it names"}
+	case strings.Contains(e.Message, "literal not terminated"):
+		return issue{at, "a quote is opened and never closed", ""}
+	}
+	return issue{at, tokenName.ReplaceAllString(e.Message, "$1"), ""}
+}
+
+// expr prints tokens with their class: Operator("=").
+var tokenName = regexp.MustCompile(`\b[A-Z][a-z]+\(("(?:[^"\\]|\\.)*")\)`)
+
+// typeIssue words the type checker's error with the names of our types.
+func typeIssue(text string, err error) issue {
+	var e *file.Error
+	if !errors.As(err, &e) {
+		return issue{0, plainTypes(err.Error()), ""}
+	}
+	message := plainTypes(strings.TrimSpace(e.Message))
+	if m := mismatch.FindStringSubmatch(message); m != nil {
+		message = fmt.Sprintf("%s cannot be used between %s and %s", m[1], m[2], m[3])
+	}
+	return issue{byteOffset(text, e.From), message, ""}
+}
+
+var (
+	mismatch  = regexp.MustCompile(`^invalid operation: (\S+) \(mismatched types (.+) and (.+)\)$`)
+	goTypes   = regexp.MustCompile(`map\[string\]interface \{\}|\[\]interface \{\}|interface \{\}|time\.Time|time\.Duration|\b(?:float64|int|string|bool)\b`)
+	typeWords = map[string]string{
+		"map[string]interface {}": "an object", "[]interface {}": "a list", "interface {}": "anything", "time.Time": "a time",
+		"time.Duration": "a duration", "float64": "a number", "int": "a number", "string": "a text", "bool": "true or false",
+	}
+)
+
+func plainTypes(message string) string {
+	return goTypes.ReplaceAllStringFunc(message, func(t string) string { return typeWords[t] })
+}
+
+// at turns issues into problems of a node whose value holds the expression at an offset.
+func (i issue) at(node *source.Node, offset int) source.Problem {
+	return node.AtOffset(offset+i.offset, source.Error, i.message, i.hint)
+}

@@ -1,0 +1,177 @@
+package rules
+
+import "slices"
+
+// The events of the service, in the order of its reference.
+var eventNames = []string{
+	"message.received", "message.sent", "conversation.updated", "attendance.opened", "attendance.closed",
+	"kanban.card.created", "kanban.card.moved", "kanban.card.completed",
+}
+
+// EventNames returns the names of the service's events.
+func EventNames() []string { return slices.Clone(eventNames) }
+
+// Fact types. The names are the service's; what the service calls by an id has a name beside it where people know it by one.
+var (
+	// MessageType is one message of a conversation.
+	MessageType = Object(
+		Field{"id", Text, "the message's id"},
+		Field{"text", Text, "what was written; with media, the caption"},
+		Field{"media_id", Text, "the id of the file that came with it, or nil"},
+		Field{"by", Text, "`customer`, `team` or `engine`"},
+		Field{"client_id", Text, "the sender's own id, where it was sent through the API"},
+		Field{"external_id", Text, "the id in WhatsApp, for `reply_to`"},
+		Field{"reply_to_external_id", Text, "the external id of the message it answers, or nil"},
+		Field{"conversation_id", Text, "the id of its conversation"},
+		Field{"created_at", Time, "when it was written"},
+	)
+	// ConversationType is a conversation with one customer or group.
+	ConversationType = Object(
+		Field{"id", Text, "the conversation's id"},
+		Field{"kind", Text, "`direct` or `group`"},
+		Field{"name", Text, "the conversation's name"},
+		Field{"archived", Flag, "whether it is archived"},
+		Field{"pinned", Flag, "whether it is pinned"},
+		Field{"muted", Flag, "whether it is muted"},
+		Field{"unread", Flag, "whether there are unread messages"},
+		Field{"label_ids", ListOf(Text), "the ids of its labels; see `has_label`"},
+		Field{"channel", Text, "the id of the WhatsApp number"},
+		Field{"channel_name", Text, "the name of the WhatsApp number"},
+		Field{"assignee", Text, "the id of the responsible person, or nil"},
+		Field{"assignee_name", Text, "that person's name, or nil"},
+		Field{"sector", Text, "the id of the sector, or nil"},
+		Field{"sector_name", Text, "the sector's name, or nil"},
+		Field{"contact_id", Text, "the id of the contact"},
+		Field{"last_message", MessageType, "the newest message, or nil"},
+	)
+	// ContactType is a customer.
+	ContactType = Object(
+		Field{"id", Text, "the contact's id"},
+		Field{"name", Text, "the contact's name"},
+		Field{"phone", Text, "the phone number as the service has it"},
+		Field{"company", Text, "the company, or nil"},
+		Field{"city", Text, "the city, or nil"},
+		Field{"channel_id", Text, "the id of the contact's WhatsApp number"},
+		Field{"label_ids", ListOf(Text), "the ids of the contact's labels"},
+		Field{"blocked", Flag, "whether the contact is blocked"},
+	)
+	// AttendanceType is a support case with a protocol number.
+	AttendanceType = Object(
+		Field{"id", Text, "the attendance's id"},
+		Field{"protocol", Text, "the protocol number"},
+		Field{"status", Text, "`open` or `closed`"},
+		Field{"conversation_id", Text, "the id of its conversation"},
+		Field{"contact_id", Text, "the id of the contact"},
+		Field{"assignee", Text, "the id of the responsible person, or nil"},
+		Field{"assignee_name", Text, "that person's name, or nil"},
+		Field{"sector", Text, "the id of the sector, or nil"},
+		Field{"sector_name", Text, "the sector's name, or nil"},
+		Field{"opened_at", Time, "when it was opened"},
+		Field{"first_response", Time, "when the team first answered, or nil"},
+		Field{"closed_at", Time, "when it was closed, or nil"},
+	)
+	// CardType is a card of a Kanban board.
+	CardType = Object(
+		Field{"id", Text, "the card's id"},
+		Field{"board", Text, "the id of its board"},
+		Field{"board_name", Text, "the board's name"},
+		Field{"stage", Text, "the id of its stage"},
+		Field{"stage_name", Text, "the stage's name"},
+		Field{"title", Text, "the title"},
+		Field{"description", Text, "the description, or nil"},
+		Field{"priority", Text, "`low`, `medium`, `high` or `urgent`"},
+		Field{"label_ids", ListOf(Text), "the ids of its labels"},
+		Field{"due", Time, "the due date, or nil"},
+		Field{"version", Text, "the version that a change must name"},
+		Field{"contact_id", Text, "the id of the contact, or nil"},
+		Field{"conversation_id", Text, "the id of the conversation, or nil"},
+		Field{"attendance_id", Text, "the id of the attendance, or nil"},
+		Field{"from_stage", Text, "in `kanban.card.moved`: the id of the stage it left"},
+		Field{"from_stage_name", Text, "in `kanban.card.moved`: the name of the stage it left"},
+		Field{"moved_by", Text, "in `kanban.card.moved`: the id of who moved it"},
+	)
+	// AssignmentType is one entry of a conversation's history of responsible persons.
+	AssignmentType = Object(
+		Field{"action", Text, "who did what: `taken`, `received` or `handed_back`"},
+		Field{"person", Text, "the id of the person it went to, or nil"},
+		Field{"sector", Text, "the id of the sector it went to, or nil"},
+		Field{"reason", Text, "the reason given, or nil"},
+		Field{"at", Time, "when"},
+	)
+	// ReportType is the manager report's totals of a period.
+	ReportType = Object(
+		Field{"opened", Number, "attendances opened"},
+		Field{"closed", Number, "attendances closed"},
+		Field{"first_response_seconds", Number, "the mean time to the first response, or nil"},
+		Field{"resolution_seconds", Number, "the mean time to the closing, or nil"},
+		Field{"by_person", ListOf(Anything), "the same per person"},
+		Field{"by_sector", ListOf(Anything), "the same per sector"},
+		Field{"by_day", ListOf(Anything), "the same per day"},
+	)
+	eventFields = []Field{
+		{"id", Text, "the event's id"},
+		{"type", Text, "the event's name"},
+		{"created_at", Time, "when it happened"},
+		{"received_at", Time, "when the engine received it"},
+		{"age", Duration, "how long ago it happened"},
+		{"tenant_id", Text, "the company's id"},
+		{"data", Anything, "the object as delivered; its fields are not checked"},
+	}
+	// EventType is a happening, with what it is about.
+	EventType = Object(append(slices.Clone(eventFields),
+		Field{"message", MessageType, "the message, in `message.*`"},
+		Field{"attendance", AttendanceType, "the attendance, in `attendance.*`"},
+		Field{"card", CardType, "the card, in `kanban.card.*`"},
+	)...)
+)
+
+// facts are the names that every expression may see, provided that what started the rule has them.
+var facts = []Field{
+	{"event", EventType, "what started the rule; with `gather`, the last of them"},
+	{"message", MessageType, "the message, in `message.*`"},
+	{"conversation", ConversationType, "the conversation"},
+	{"contact", ContactType, "the customer"},
+	{"attendance", AttendanceType, "the conversation's attendance"},
+	{"card", CardType, "the card, in `kanban.card.*`, and after `find_card` or `create_card`"},
+	{"messages", ListOf(MessageType), "what `gather` collected"},
+	{"events", ListOf(EventType), "what `gather` collected"},
+}
+
+// FactTypes returns the names that expressions may see, with their types.
+func FactTypes() []Field { return slices.Clone(facts) }
+
+func factType(name string) *Type {
+	for _, f := range facts {
+		if f.Name == name {
+			return f.Type
+		}
+	}
+	return nil
+}
+
+// factsOf returns the facts that come with an event, or with an item of a schedule's each.
+func factsOf(source string) []string {
+	switch source {
+	case "message.received", "message.sent":
+		return []string{"event", "message", "conversation", "contact", "attendance"}
+	case "conversation.updated", "attendance.opened", "attendance.closed":
+		return []string{"event", "conversation", "contact", "attendance"}
+	case "kanban.card.created", "kanban.card.moved", "kanban.card.completed":
+		return []string{"event", "card", "conversation", "contact", "attendance"}
+	case "manual":
+		return []string{"event", "message", "conversation", "contact", "attendance", "card"}
+	case "attendances", "conversations":
+		return []string{"event", "conversation", "contact", "attendance"}
+	case "contacts":
+		return []string{"event", "contact"}
+	case "cards":
+		return []string{"event", "card", "conversation", "contact", "attendance"}
+	}
+	return []string{"event"}
+}
+
+// readScopes are the scopes of the calls that fetch a fact which an event does not carry.
+var readScopes = map[string]string{
+	"conversation": "conversations:read", "contact": "contacts:read", "attendance": "attendances:read",
+	"message": "messages:read", "card": "read",
+}

@@ -1,0 +1,300 @@
+package rules
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/expr-lang/expr/conf"
+	"golang.org/x/text/runes"
+	"golang.org/x/text/transform"
+	"golang.org/x/text/unicode/norm"
+)
+
+// An argumentKind says which arguments of a function the checker looks into.
+type argumentKind int
+
+const (
+	plainArgument argumentKind = iota
+	calendarArgument
+	durationArgument
+	eventArgument
+)
+
+// A function is one of the language's own, beside expr's.
+type function struct {
+	Name      string
+	Signature string
+	Doc       string
+	arguments []argumentKind
+	needs     string // the fact it asks about
+	reads     string // the scope of the call that answers it
+	asks      bool   // the service or the journal must be asked for the answer
+	result    *Type
+	types     []any
+	call      func(e *Evaluation, args []any) (any, error)
+}
+
+func (f *function) argument(i int) argumentKind {
+	if i < len(f.arguments) {
+		return f.arguments[i]
+	}
+	return plainArgument
+}
+
+// functions are the language's own. `now` takes the place of expr's, so that tests can move the clock.
+var functions = []*function{
+	{
+		Name: "now", Signature: "now()", Doc: "the engine's clock, in the workspace's zone",
+		result: Time, types: []any{new(func() time.Time)},
+		call: func(e *Evaluation, _ []any) (any, error) { return e.facts.Now(), nil },
+	},
+	{
+		Name: "open", Signature: "open(calendar)", Doc: "whether the calendar is open now",
+		arguments: []argumentKind{calendarArgument}, result: Flag, types: []any{new(func(string) bool)},
+		call: func(e *Evaluation, args []any) (any, error) {
+			return e.calendar(args[0]).Open(e.facts.Now()), nil
+		},
+	},
+	{
+		Name: "closed", Signature: "closed(calendar)", Doc: "whether the calendar is closed now",
+		arguments: []argumentKind{calendarArgument}, result: Flag, types: []any{new(func(string) bool)},
+		call: func(e *Evaluation, args []any) (any, error) {
+			return !e.calendar(args[0]).Open(e.facts.Now()), nil
+		},
+	},
+	{
+		Name: "next_open", Signature: "next_open(calendar)", Doc: "when the calendar opens next",
+		arguments: []argumentKind{calendarArgument}, result: Time, types: []any{new(func(string) time.Time)},
+		call: func(e *Evaluation, args []any) (any, error) {
+			t, ok := e.calendar(args[0]).NextOpen(e.facts.Now())
+			if !ok {
+				return nil, fmt.Errorf("the calendar %q does not open again", args[0])
+			}
+			return t, nil
+		},
+	},
+	{
+		Name: "next_close", Signature: "next_close(calendar)", Doc: "when the calendar closes next",
+		arguments: []argumentKind{calendarArgument}, result: Time, types: []any{new(func(string) time.Time)},
+		call: func(e *Evaluation, args []any) (any, error) {
+			t, ok := e.calendar(args[0]).NextClose(e.facts.Now())
+			if !ok {
+				return nil, fmt.Errorf("the calendar %q does not close again", args[0])
+			}
+			return t, nil
+		},
+	},
+	{
+		Name: "business_time", Signature: "business_time(calendar, from, to)", Doc: "the opening time between two times",
+		arguments: []argumentKind{calendarArgument}, result: Duration, types: []any{new(func(string, time.Time, time.Time) time.Duration)},
+		call: func(e *Evaluation, args []any) (any, error) {
+			from, err := asTime(args[1])
+			if err != nil {
+				return nil, err
+			}
+			to, err := asTime(args[2])
+			if err != nil {
+				return nil, err
+			}
+			return e.calendar(args[0]).Between(from, to), nil
+		},
+	},
+	{
+		Name: "day", Signature: "day(time, n)", Doc: "the day of a time, n days on, as YYYY-MM-DD in the workspace's zone",
+		result: Text, types: []any{new(func(time.Time, int) string), new(func(time.Time) string)},
+		call: func(e *Evaluation, args []any) (any, error) {
+			t, err := asTime(args[0])
+			if err != nil {
+				return nil, err
+			}
+			days := 0
+			if len(args) > 1 {
+				if days, err = asInt(args[1]); err != nil {
+					return nil, err
+				}
+			}
+			y, m, d := t.In(e.facts.Now().Location()).Date()
+			return time.Date(y, m, d+days, 12, 0, 0, 0, time.UTC).Format(time.DateOnly), nil
+		},
+	},
+	{
+		Name: "human_active", Signature: "human_active(duration)", Doc: "whether a person of the team wrote in the conversation within the duration",
+		arguments: []argumentKind{durationArgument}, needs: "conversation", reads: "messages:read", asks: true, result: Flag,
+		types: []any{new(func(string) bool), new(func(time.Duration) bool)},
+		call: func(e *Evaluation, args []any) (any, error) {
+			d, err := asDuration(args[0])
+			if err != nil {
+				return nil, err
+			}
+			return e.facts.HumanActive(e.ctx, d)
+		},
+	},
+	{
+		Name: "customer_waiting", Signature: "customer_waiting()", Doc: "the time since the customer's oldest unanswered message; 0s when there is none",
+		needs: "conversation", reads: "messages:read", asks: true, result: Duration, types: []any{new(func() time.Duration)},
+		call: func(e *Evaluation, _ []any) (any, error) { return e.facts.CustomerWaiting(e.ctx) },
+	},
+	{
+		Name: "has_label", Signature: "has_label(name)", Doc: "whether the conversation has the label",
+		needs: "conversation", reads: "conversations:read", asks: true, result: Flag, types: []any{new(func(string) bool)},
+		call: func(e *Evaluation, args []any) (any, error) {
+			name, ok := args[0].(string)
+			if !ok {
+				return nil, fmt.Errorf("has_label needs a text, not %s", inWords(args[0]))
+			}
+			return e.facts.HasLabel(e.ctx, name)
+		},
+	},
+	{
+		Name: "says", Signature: "says(words, …)", Doc: "whether the message's text has one of the words or phrases, as whole words, ignoring case and accents",
+		needs: "message", result: Flag, types: []any{new(func(string, ...string) bool)},
+		call: says,
+	},
+	{
+		Name: "count_events", Signature: "count_events(type, duration)", Doc: "how many events of the type the journal has for this lane within the duration",
+		arguments: []argumentKind{eventArgument, durationArgument}, asks: true, result: Number,
+		types: []any{new(func(string, string) float64), new(func(string, time.Duration) float64)},
+		call: func(e *Evaluation, args []any) (any, error) {
+			typ, ok := args[0].(string)
+			if !ok {
+				return nil, fmt.Errorf("count_events needs an event's name, not %s", inWords(args[0]))
+			}
+			d, err := asDuration(args[1])
+			if err != nil {
+				return nil, err
+			}
+			n, err := e.facts.CountEvents(e.ctx, typ, d)
+			return float64(n), err
+		},
+	},
+}
+
+var functionByName = func() map[string]*function {
+	m := make(map[string]*function, len(functions))
+	for _, f := range functions {
+		m[f.Name] = f
+	}
+	return m
+}()
+
+func functionNames() []string {
+	names := make([]string, len(functions))
+	for i, f := range functions {
+		names[i] = f.Name
+	}
+	return names
+}
+
+// says takes gathered messages too, so that a burst counts as one text.
+func says(e *Evaluation, args []any) (any, error) {
+	texts, err := e.messageTexts()
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range texts {
+		text = " " + plainWords(text) + " "
+		for _, a := range args {
+			words, ok := a.(string)
+			if !ok {
+				return nil, fmt.Errorf("says needs texts, not %s", inWords(a))
+			}
+			if w := plainWords(words); w != "" && strings.Contains(text, " "+w+" ") {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
+
+// plainWords returns the words of a text in lower case, without accents, with one space between them.
+func plainWords(s string) string {
+	// Most texts are plain already; only the others pay for taking the accents off.
+	for i := 0; i < len(s); i++ {
+		if s[i] >= 0x80 {
+			plain, _, err := transform.String(transform.Chain(norm.NFD, runes.Remove(runes.In(unicode.Mn)), norm.NFC), s)
+			if err == nil {
+				s = plain
+			}
+			break
+		}
+	}
+	return strings.Join(strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }), " ")
+}
+
+func asTime(v any) (time.Time, error) {
+	if t, ok := v.(time.Time); ok {
+		return t, nil
+	}
+	return time.Time{}, fmt.Errorf("a time is needed, not %s", inWords(v))
+}
+
+func asDuration(v any) (time.Duration, error) {
+	switch d := v.(type) {
+	case time.Duration:
+		return d, nil
+	case string:
+		return ParseDuration(d)
+	}
+	return 0, fmt.Errorf("a duration is needed, not %s", inWords(v))
+}
+
+func asInt(v any) (int, error) {
+	switch n := v.(type) {
+	case int:
+		return n, nil
+	case float64:
+		if n == float64(int(n)) {
+			return int(n), nil
+		}
+	}
+	return 0, fmt.Errorf("a whole number is needed, not %s", inWords(v))
+}
+
+// inWords says what a value is, for messages.
+func inWords(v any) string {
+	switch v.(type) {
+	case nil:
+		return "nothing"
+	case time.Time, time.Duration, string, bool, int, float64, []any, map[string]any:
+		return typeOfValue(v).String()
+	}
+	return fmt.Sprintf("%T", v)
+}
+
+func typeOfValue(v any) *Type {
+	switch v.(type) {
+	case time.Time:
+		return Time
+	case time.Duration:
+		return Duration
+	}
+	return typeOf(v)
+}
+
+// exprFunctions are what the expression compiler knows: the language's own functions, and expr's own in their metered form.
+var exprFunctions = func() conf.FunctionsTable {
+	table := make(conf.FunctionsTable)
+	for _, f := range functions {
+		call := f.call
+		if f.asks {
+			call = func(e *Evaluation, args []any) (any, error) { return e.answer(f, args) }
+		}
+		table[f.Name] = exprFunction(f.Name, funcTypes(f.types), call)
+	}
+	for name, f := range meteredBuiltins() {
+		table[name] = f
+	}
+	return table
+}()
+
+// funcTypes turns new(func(…) …) values into types.
+func funcTypes(pointers []any) []reflect.Type {
+	ts := make([]reflect.Type, len(pointers))
+	for i, p := range pointers {
+		ts[i] = reflect.TypeOf(p).Elem()
+	}
+	return ts
+}

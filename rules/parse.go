@@ -1,0 +1,93 @@
+// Package rules parses, checks and compiles YAML rules, and decides which of them an event calls for.
+//
+// It does no input or output and has no clock of its own: what it needs to know it asks of Facts.
+package rules
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/quandohq/quando/rules/source"
+)
+
+// Problem and Problems are what is wrong with rule files, with positions.
+type (
+	Problem  = source.Problem
+	Problems = source.Problems
+)
+
+// The keys of a rule file.
+var fileKeys = []string{"vars", "calendars", "rules", "tests"}
+
+// A File is one parsed rule file.
+type File struct {
+	Name     string
+	Problems Problems // of its form; Compile reports them too
+
+	source    *source.File
+	vars      *source.Node
+	calendars *source.Node
+	rules     []*source.Node
+	tests     []*source.Node
+}
+
+// IsTest reports whether the file holds tests only, by its name.
+func (f *File) IsTest() bool {
+	return strings.HasSuffix(strings.TrimSuffix(f.Name, path.Ext(f.Name)), "_test")
+}
+
+// Parse reads the outline of a rule file. What is wrong with its form is in the File's Problems.
+func Parse(name string, text []byte) *File {
+	f := &File{Name: name}
+	f.source, f.Problems = source.Read(name, text)
+	root := f.source.Root
+	if root == nil || root.Kind == source.Null {
+		return f
+	}
+	if root.Kind != source.Mapping {
+		f.report(root, "a rule file is a mapping of: "+strings.Join(fileKeys, ", "), "the file is %s", root.Kind)
+		return f
+	}
+	for _, p := range root.Pairs {
+		switch p.Key.Value {
+		case "vars":
+			f.vars = f.mapping(p.Value, "vars")
+		case "calendars":
+			f.calendars = f.mapping(p.Value, "calendars")
+		case "rules":
+			f.rules = f.list(p.Value, "rules")
+		case "tests":
+			f.tests = f.list(p.Value, "tests")
+		default:
+			f.report(p.Key, source.OneOf(p.Key.Value, fileKeys), "unknown key %q", p.Key.Value)
+		}
+	}
+	return f
+}
+
+func (f *File) report(n *source.Node, hint, format string, args ...any) {
+	f.Problems = append(f.Problems, n.At(source.Error, fmt.Sprintf(format, args...), hint))
+}
+
+func (f *File) mapping(n *source.Node, what string) *source.Node {
+	switch n.Kind {
+	case source.Mapping:
+		return n
+	case source.Null:
+		return nil
+	}
+	f.report(n, "", "%s must be a mapping, not %s", what, n.Kind)
+	return nil
+}
+
+func (f *File) list(n *source.Node, what string) []*source.Node {
+	switch n.Kind {
+	case source.List:
+		return n.Items
+	case source.Null:
+		return nil
+	}
+	f.report(n, "put a dash in front of each item", "%s must be a list, not %s", what, n.Kind)
+	return nil
+}

@@ -1,0 +1,325 @@
+package rules
+
+import (
+	"fmt"
+	"regexp/syntax"
+	"slices"
+	"strings"
+
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/builtin"
+
+	"github.com/quandohq/quando/rules/source"
+)
+
+// maxPattern bounds the size of a compiled pattern of `matches`.
+const maxPattern = 2000
+
+// A resolver walks an expression's syntax tree, finds every wrong name in it, and refuses what could cost more
+// than a condition should: expr's own budgets do not stop ranges, reduce and predicates within predicates.
+type resolver struct {
+	env       *environment
+	text      string
+	issues    []issue
+	facts     []string
+	calls     []string
+	calendars []string
+	vars      []string // constants it reads; "*" when it cannot be told which
+	variables []Field  // let … ; of the expression, innermost last
+	items     []*Type  // of the lists that predicates run over, innermost last
+}
+
+func (r *resolver) report(node ast.Node, hint, format string, args ...any) *Type {
+	r.issues = append(r.issues, issue{byteOffset(r.text, node.Location().From), fmt.Sprintf(format, args...), hint})
+	return Anything
+}
+
+// resolve returns the type of a name, a field or a call, and nil for what only expr's checker can tell.
+func (r *resolver) resolve(node ast.Node) *Type {
+	switch n := node.(type) {
+	case nil:
+	case *ast.IdentifierNode:
+		return r.name(n)
+	case *ast.MemberNode:
+		return r.member(n)
+	case *ast.ChainNode:
+		return r.resolve(n.Node)
+	case *ast.CallNode:
+		return r.call(n)
+	case *ast.BuiltinNode:
+		return r.builtin(n)
+	case *ast.PredicateNode:
+		r.resolve(n.Node)
+	case *ast.PointerNode:
+		if n.Name == "" && len(r.items) > 0 {
+			return r.items[len(r.items)-1]
+		}
+	case *ast.UnaryNode:
+		r.resolve(n.Node)
+	case *ast.BinaryNode:
+		return r.binary(n)
+	case *ast.SliceNode:
+		t := r.resolve(n.Node)
+		r.resolve(n.From)
+		r.resolve(n.To)
+		return t
+	case *ast.ConditionalNode:
+		r.resolve(n.Cond)
+		a, b := r.resolve(n.Exp1), r.resolve(n.Exp2)
+		if a == b {
+			return a
+		}
+	case *ast.VariableDeclaratorNode:
+		t := r.resolve(n.Value)
+		if t == nil {
+			t = Anything
+		}
+		r.variables = append(r.variables, Field{Name: n.Name, Type: t})
+		t = r.resolve(n.Expr)
+		r.variables = r.variables[:len(r.variables)-1]
+		return t
+	case *ast.SequenceNode:
+		r.all(n.Nodes)
+	case *ast.ArrayNode:
+		r.all(n.Nodes)
+	case *ast.MapNode:
+		r.all(n.Pairs)
+	case *ast.PairNode:
+		r.resolve(n.Key)
+		r.resolve(n.Value)
+	}
+	return nil
+}
+
+func (r *resolver) all(nodes []ast.Node) {
+	for _, n := range nodes {
+		r.resolve(n)
+	}
+}
+
+func (r *resolver) name(n *ast.IdentifierNode) *Type {
+	for _, v := range slices.Backward(r.variables) {
+		if v.Name == n.Value {
+			return v.Type
+		}
+	}
+	if n.Value == "vars" {
+		r.vars = append(r.vars, "*")
+	}
+	t, ok := r.env.names[n.Value]
+	if !ok {
+		if functionByName[n.Value] != nil || exprBuiltins[n.Value] != nil {
+			return r.report(n, fmt.Sprintf("call it: %s(…)", n.Value), "%s is a function", n.Value)
+		}
+		return r.report(n, source.DidYouMean(n.Value, r.names()), "unknown name %q", n.Value)
+	}
+	if factType(n.Value) != nil && r.has(n, n.Value) && !slices.Contains(r.facts, n.Value) {
+		r.facts = append(r.facts, n.Value)
+	}
+	return t
+}
+
+// has reports a fact that what starts the rule never comes with.
+func (r *resolver) has(n ast.Node, fact string) bool {
+	if r.env.available[fact] {
+		return true
+	}
+	hint := ""
+	switch fact {
+	case "messages", "events":
+		hint = "add `gather` to the rule"
+	case "card":
+		hint = "find it first with `find_card`"
+	}
+	r.report(n, hint, "%s has no %s", r.env.starts, fact)
+	return false
+}
+
+// names returns everything that could have been meant by an unknown name.
+func (r *resolver) names() []string {
+	var names []string
+	for name := range r.env.names {
+		names = append(names, name)
+	}
+	for _, v := range r.variables {
+		names = append(names, v.Name)
+	}
+	return append(names, functionNames()...)
+}
+
+func (r *resolver) member(n *ast.MemberNode) *Type {
+	property, fixed := n.Property.(*ast.StringNode)
+	if base, ok := n.Node.(*ast.IdentifierNode); ok && fixed && base.Value == "vars" {
+		r.vars = append(r.vars, property.Value)
+		if t := r.env.names["vars"].Field(property.Value); t != nil {
+			return t
+		}
+	}
+	base := r.resolve(n.Node)
+	if !fixed {
+		r.resolve(n.Property)
+		if base != nil && base.elem != nil {
+			return base.elem
+		}
+		return Anything
+	}
+	if base == nil || base == Anything {
+		return Anything
+	}
+	if t := base.Field(property.Value); t != nil {
+		return t
+	}
+	switch {
+	case len(base.fields) > 0:
+		return r.report(n.Property, source.OneOf(property.Value, fieldNames(base.fields)), "%s has no field %q", describe(n.Node), property.Value)
+	case base.elem != nil:
+		return r.report(n.Property, fmt.Sprintf("take one of its items first, as in %s[0].%s", describe(n.Node), property.Value), "%s is a list and has no field %q", describe(n.Node), property.Value)
+	case base == Time || base == Duration:
+		return nil // Go's methods: now().Hour()
+	}
+	return r.report(n.Property, "", "%s is %s and has no fields", describe(n.Node), base)
+}
+
+// describe names a node in a message.
+func describe(n ast.Node) string {
+	if _, ok := n.(*ast.PointerNode); ok {
+		return "the item"
+	}
+	return n.String()
+}
+
+func (r *resolver) binary(n *ast.BinaryNode) *Type {
+	switch n.Operator {
+	case "..":
+		return r.report(n, "name the values, or compare with < and >", "ranges (..) are not allowed")
+	case "matches":
+		r.pattern(n.Right)
+	}
+	left, right := r.resolve(n.Left), r.resolve(n.Right)
+	if n.Operator == "??" && left != nil && left == right {
+		return left
+	}
+	return nil
+}
+
+// pattern keeps patterns small and written by the rule's author: what a customer wrote is never a pattern.
+func (r *resolver) pattern(n ast.Node) {
+	s, ok := n.(*ast.StringNode)
+	if !ok {
+		r.report(n, "put the pattern in quotes", "the pattern behind matches must be written out")
+		return
+	}
+	re, err := syntax.Parse(s.Value, syntax.Perl)
+	if err != nil {
+		r.report(n, "", "not a pattern: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		return
+	}
+	if patternSize(re) > maxPattern {
+		r.report(n, "use smaller counts in { }", "the pattern is too large")
+	}
+}
+
+// patternSize estimates the instructions of a pattern without expanding its repeats.
+func patternSize(re *syntax.Regexp) int {
+	size := 1 + len(re.Rune)
+	for _, sub := range re.Sub {
+		size += patternSize(sub)
+	}
+	if re.Op == syntax.OpRepeat {
+		size *= max(re.Min, re.Max, 1)
+	}
+	return min(size, 1<<20)
+}
+
+func (r *resolver) builtin(n *ast.BuiltinNode) *Type {
+	if hint, refused := refusedBuiltins[n.Name]; refused {
+		return r.report(n, hint, "%s is not allowed", n.Name)
+	}
+	if f := exprBuiltins[n.Name]; f == nil || !f.Predicate {
+		r.all(n.Arguments)
+		return nil
+	}
+	if len(r.items) > 0 {
+		return r.report(n, "give the inner list a name with `set` in an earlier step", "%s inside another list's condition is not allowed", n.Name)
+	}
+	list := r.resolve(n.Arguments[0])
+	item := Anything
+	if list != nil && list.elem != nil {
+		item = list.elem
+	}
+	r.items = append(r.items, item)
+	r.all(n.Arguments[1:])
+	r.items = r.items[:len(r.items)-1]
+	switch n.Name {
+	case "filter", "sortBy":
+		return list
+	case "find", "findLast":
+		return item
+	}
+	return nil
+}
+
+// refusedBuiltins are expr's functions that no budget stops.
+var refusedBuiltins = map[string]string{
+	"reduce": "use sum, count, any, all, filter or map",
+	"repeat": "write the text out",
+}
+
+func (r *resolver) call(n *ast.CallNode) *Type {
+	callee, ok := n.Callee.(*ast.IdentifierNode)
+	if !ok {
+		r.resolve(n.Callee)
+		r.all(n.Arguments)
+		return nil
+	}
+	if hint, refused := refusedBuiltins[callee.Value]; refused {
+		return r.report(n, hint, "%s is not allowed", callee.Value)
+	}
+	f := functionByName[callee.Value]
+	if f == nil {
+		r.all(n.Arguments)
+		if _, metered := exprFunctions[callee.Value]; metered {
+			return nil
+		}
+		if r.env.names[callee.Value] != nil {
+			return r.report(n, "", "%s is a value, not a function", callee.Value)
+		}
+		return r.report(n, source.DidYouMean(callee.Value, append(functionNames(), builtin.Names...)), "unknown function %q", callee.Value)
+	}
+	if !slices.Contains(r.calls, f.Name) {
+		r.calls = append(r.calls, f.Name)
+	}
+	if f.needs != "" {
+		r.has(n, f.needs)
+	}
+	r.all(n.Arguments)
+	for i, argument := range n.Arguments {
+		r.literal(f, i, argument)
+	}
+	return f.result
+}
+
+// literal checks an argument that must be, or happens to be, written out.
+func (r *resolver) literal(f *function, i int, n ast.Node) {
+	s, written := n.(*ast.StringNode)
+	switch f.argument(i) {
+	case calendarArgument:
+		if !written {
+			r.report(n, "put its name in quotes", "the calendar must be written out")
+		} else if !slices.Contains(r.env.calendars, s.Value) {
+			r.report(n, source.OneOf(s.Value, r.env.calendars), "unknown calendar %q", s.Value)
+		} else {
+			r.calendars = append(r.calendars, s.Value)
+		}
+	case durationArgument:
+		if written {
+			if _, err := ParseDuration(s.Value); err != nil {
+				r.report(n, "", "%v", err)
+			}
+		}
+	case eventArgument:
+		if written && !slices.Contains(eventNames, s.Value) {
+			r.report(n, source.DidYouMean(s.Value, eventNames), "unknown event %q", s.Value)
+		}
+	}
+}

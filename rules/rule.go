@@ -1,0 +1,163 @@
+package rules
+
+import (
+	"time"
+
+	"github.com/quandohq/quando/rules/calendar"
+)
+
+// A Stage says how far a rule may go.
+type Stage string
+
+// The stages.
+const (
+	Draft  Stage = "draft"  // checked, never evaluated
+	Shadow Stage = "shadow" // evaluated and journaled; what it would change is only recorded
+	Live   Stage = "live"   // acts
+)
+
+// A Mode says what happens when a rule fires for the same thing while a run of it is unfinished.
+type Mode string
+
+// The modes.
+const (
+	Queued   Mode = "queued"   // the new run starts after the old one
+	Single   Mode = "single"   // the new one is skipped
+	Restart  Mode = "restart"  // the old one is cancelled
+	Parallel Mode = "parallel" // both run
+)
+
+// A Rule is one compiled rule.
+type Rule struct {
+	ID          string
+	Name        string
+	Description string
+	Tags        []string
+	Stage       Stage
+	Sample      float64 // the share of keys that a live rule takes, 0 to 1
+	When        Trigger
+	If          []*Expression
+	By          *Expression // nil is the lane
+	Mode        Mode
+	Gather      *Gather
+	Limit       *Limit
+	Late        Late
+	CancelOn    []EventMatch
+	Do          []*Step
+	OnError     []*Step
+	FromAny     bool // events that the engine itself caused start it too
+	Max         int  // unfinished runs of the same key
+
+	Version string // the hash of everything that decides what the rule does
+	File    string
+	Line    int
+
+	Scopes []string // that the steps' own calls need
+	Reads  []string // that looking up names and facts, and settling repeats, needs besides
+
+	ordinal   int
+	column    int
+	text      string // the line it begins in
+	emits     []string
+	vars      map[string]any
+	calendars map[string]*calendar.Calendar
+	names     []NameUse
+	source    string
+}
+
+// A Trigger is what starts a rule: events, a person, or a schedule.
+type Trigger struct {
+	Events   []string
+	Manual   bool
+	Schedule *Schedule
+}
+
+// A Schedule starts a rule by the clock. One of Every, Cron and At is set.
+type Schedule struct {
+	Every    time.Duration // at whole multiples of it in UTC
+	Cron     string
+	At       []time.Duration // since local midnight
+	On       []time.Weekday
+	Timezone string // empty is the workspace's
+	Each     string // attendances, conversations, contacts or cards: one run for each item found
+	Where    []namedValue
+}
+
+// A Gather collects events into one run.
+type Gather struct {
+	Quiet  time.Duration
+	AtMost time.Duration
+}
+
+// A Limit bounds the runs of a rule.
+type Limit struct {
+	Times int
+	Per   time.Duration
+	By    *Expression // nil is the rule's own By
+}
+
+// Late says what happens to events and ticks that come late.
+type Late struct {
+	SkipAfter time.Duration // of an event's age; 0 is never
+	Run       string        // of missed ticks: last, all or none
+}
+
+// An EventMatch is an event that cancels a run or ends a wait.
+type EventMatch struct {
+	Event string
+	If    *Expression // nil takes every one
+}
+
+// A Step is one step of a rule.
+type Step struct {
+	Path    string // 2, 2.else.1, 4[].1: part of the idempotency key
+	Verb    string
+	ID      string
+	If      *Expression
+	Retry   Retry
+	OnError string // stop or continue
+	Args    map[string]*Value
+	Line    int
+
+	Schema     *Schema
+	Condition  *Expression  // of stop_if and wait_for
+	Events     []string     // of wait_for
+	Span       Span         // of wait and wait_for
+	Branches   []Branch     // of choose
+	In         *Expression  // of for_each
+	As         string       // of for_each
+	Do         []*Step      // of for_each
+	MaxItems   int          // of for_each
+	Assignment []namedValue // of set
+}
+
+// A Branch is one way of a choose. Its If is nil in the last one, the else.
+type Branch struct {
+	If *Expression
+	Do []*Step
+}
+
+// A Retry bounds the attempts of a step. Zero values leave it to the engine.
+type Retry struct {
+	Times int
+	For   time.Duration
+}
+
+// A NameUse is a name of something of the service that a rule names: a label, a sector, a board.
+type NameUse struct {
+	Kind  string // label, sector, person, channel, board or stage
+	Name  string
+	Board string // of a stage, where it is known
+	File  string
+	Line  int
+	Col   int
+	Rule  string
+	text  string
+}
+
+// Emits returns the names of the events that the service raises when the rule acts.
+func (r *Rule) Emits() []string { return r.emits }
+
+// Source returns a rule file that holds this rule alone with all that it depends on. Compiled again, it gives the same
+// rule with the same version, so a run can go on with the version that it began with.
+func (r *Rule) Source() string { return r.source }

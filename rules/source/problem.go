@@ -1,0 +1,109 @@
+package source
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Severity says whether a Problem keeps a file from being used.
+type Severity string
+
+// The severities. Only an Error makes a checker say no.
+const (
+	Error   Severity = "error"
+	Warning Severity = "warning"
+)
+
+// A Problem is something wrong at one place of a file, in words for the person who wrote it.
+type Problem struct {
+	File     string   `json:"file"`
+	Line     int      `json:"line"`
+	Column   int      `json:"column"`
+	Rule     string   `json:"rule"` // the id of the rule it stands in, where there is one
+	Severity Severity `json:"severity"`
+	Message  string   `json:"message"`
+	Hint     string   `json:"hint"` // what to do about it
+	Text     string   `json:"-"`    // the line it stands in
+}
+
+// Error returns the problem in one line, as file:line:column: rule "id": what is wrong (hint).
+func (p Problem) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s:%d:%d: ", p.File, p.Line, p.Column)
+	if p.Severity == Warning {
+		b.WriteString("warning: ")
+	}
+	if p.Rule != "" {
+		fmt.Fprintf(&b, "rule %q: ", p.Rule)
+	}
+	b.WriteString(p.Message)
+	if p.Hint != "" {
+		fmt.Fprintf(&b, " (%s)", p.Hint)
+	}
+	return b.String()
+}
+
+// Excerpt returns the line that the problem stands in and below it a caret under the place, or nothing.
+// A long line is cut around the place.
+func (p Problem) Excerpt() (line, caret string) {
+	const width = 100
+	text := []rune(strings.ReplaceAll(p.Text, "\t", " "))
+	at := min(max(p.Column-1, 0), len(text))
+	if len(text) == 0 {
+		return "", ""
+	}
+	from := max(0, min(at-width/2, len(text)-width))
+	to := min(len(text), from+width)
+	return string(text[from:to]), strings.Repeat(" ", at-from) + "^"
+}
+
+// Problems is everything found wrong, and an error where there is at least one Error among them.
+type Problems []Problem
+
+// Error returns all problems, one to a line.
+func (ps Problems) Error() string {
+	lines := make([]string, len(ps))
+	for i, p := range ps {
+		lines[i] = p.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Err returns the problems as an error, or nil when none of them is an Error.
+func (ps Problems) Err() error {
+	if ps.HasErrors() {
+		return ps
+	}
+	return nil
+}
+
+// HasErrors reports whether there is an Error among the problems.
+func (ps Problems) HasErrors() bool {
+	return slices.ContainsFunc(ps, func(p Problem) bool { return p.Severity == Error })
+}
+
+// Sort puts the problems into the order of files, lines and columns, and drops repeats.
+func (ps Problems) Sort() Problems {
+	slices.SortStableFunc(ps, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Message, b.Message))
+	})
+	return slices.CompactFunc(ps, func(a, b Problem) bool {
+		return a.File == b.File && a.Line == b.Line && a.Column == b.Column && a.Message == b.Message
+	})
+}
+
+// At returns a Problem at the node.
+func (n *Node) At(severity Severity, message, hint string) Problem {
+	return n.AtOffset(0, severity, message, hint)
+}
+
+// AtOffset returns a Problem at a byte offset inside the node's value, where it stands in the file.
+func (n *Node) AtOffset(offset int, severity Severity, message, hint string) Problem {
+	line, column := n.Line, n.Column
+	if offset > 0 || (n.Kind == Scalar && n.Quoted && n.isBlock()) {
+		line, column = n.Position(offset)
+	}
+	return Problem{File: n.file.Name, Line: line, Column: column, Severity: severity, Message: message, Hint: hint, Text: n.file.Line(line)}
+}

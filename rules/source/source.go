@@ -1,0 +1,283 @@
+// Package source reads YAML with every position kept, reports what is wrong where it stands in the
+// file, and writes files back in one canonical form with their comments.
+//
+// It is the only package that knows the YAML library.
+package source
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+)
+
+// Bounds on one file. They keep the cost of reading it small whatever it holds.
+const (
+	MaxBytes  = 256 << 10 // of a file
+	maxValues = 32 << 10  // after aliases are expanded
+	maxDepth  = 64        // of nesting
+)
+
+// A Kind says what a Node is.
+type Kind int
+
+// The kinds of nodes. An alias has the kind of what it stands for.
+const (
+	Null Kind = iota
+	Scalar
+	List
+	Mapping
+)
+
+// String names the kind the way a message to a person does.
+func (k Kind) String() string {
+	return [...]string{"nothing", "a value", "a list", "a mapping"}[k]
+}
+
+// A Node is one value of a file. Scalars keep their text as written: what it means is up to the reader.
+type Node struct {
+	Kind   Kind
+	Value  string  // of a Scalar
+	Quoted bool    // the scalar stood in quotes or in a block, so it is a text whatever it looks like
+	Items  []*Node // of a List
+	Pairs  []Pair  // of a Mapping, in the order of the file
+	Line   int     // from 1
+	Column int     // from 1, in characters
+
+	file *File
+	yaml *yaml.Node
+}
+
+// A Pair is one key of a mapping with its value.
+type Pair struct {
+	Key   *Node
+	Value *Node
+}
+
+// Get returns the value of a key, or nil.
+func (n *Node) Get(key string) *Node {
+	if n == nil {
+		return nil
+	}
+	for _, p := range n.Pairs {
+		if p.Key.Value == key {
+			return p.Value
+		}
+	}
+	return nil
+}
+
+// IsText reports whether the scalar is written so that it can only be a text: quoted, or no number, bool or date.
+func (n *Node) IsText() bool {
+	return n.Kind == Scalar && (n.Quoted || n.yaml.ShortTag() == "!!str")
+}
+
+// Bool returns the value of a scalar that is true or false.
+func (n *Node) Bool() (value, ok bool) {
+	if n.Kind != Scalar || n.Quoted {
+		return false, false
+	}
+	switch strings.ToLower(n.Value) {
+	case "true":
+		return true, true
+	case "false":
+		return false, true
+	}
+	return false, false
+}
+
+// Any returns the node as plain Go data: nil, bool, int, float64, string, []any and map[string]any.
+func (n *Node) Any() any {
+	switch n.Kind {
+	case Scalar:
+		if b, ok := n.Bool(); ok {
+			return b
+		}
+		if n.Quoted {
+			return n.Value
+		}
+		// A leading zero marks a code or a phone number, not a count.
+		if i, err := strconv.Atoi(n.Value); err == nil && strconv.Itoa(i) == n.Value {
+			return i
+		}
+		if f, err := strconv.ParseFloat(n.Value, 64); err == nil && n.yaml.ShortTag() == "!!float" {
+			return f
+		}
+		return n.Value
+	case List:
+		out := make([]any, len(n.Items))
+		for i, item := range n.Items {
+			out[i] = item.Any()
+		}
+		return out
+	case Mapping:
+		out := make(map[string]any, len(n.Pairs))
+		for _, p := range n.Pairs {
+			out[p.Key.Value] = p.Value.Any()
+		}
+		return out
+	}
+	return nil
+}
+
+// A File is one YAML file that was read.
+type File struct {
+	Name string
+	Text string
+	Root *Node // nil when the file holds nothing
+
+	lines    []int // the offset at which each line starts
+	document *yaml.Node
+}
+
+// Read parses one file. The File is never nil, so that problems can be shown with their lines;
+// its Root is nil when the text could not be read as YAML at all.
+func Read(name string, text []byte) (*File, Problems) {
+	f := &File{Name: name, Text: strings.TrimPrefix(string(text), "\ufeff")}
+	f.lines = lineStarts(f.Text)
+	if p := f.bounds(); p != nil {
+		return f, Problems{*p}
+	}
+	doc, p := f.parse()
+	if p != nil {
+		return f, Problems{*p}
+	}
+	f.document = doc
+	if doc == nil || len(doc.Content) == 0 {
+		return f, nil
+	}
+	r := reader{file: f}
+	f.Root = r.node(doc.Content[0], 0)
+	if r.tooLarge {
+		f.Root = nil
+	}
+	return f, r.problems
+}
+
+// bounds refuses what would be costly to parse before the parser sees it.
+func (f *File) bounds() *Problem {
+	if len(f.Text) > MaxBytes {
+		return f.problem(1, 1, fmt.Sprintf("the file is %d KiB; at most %d KiB are read", len(f.Text)>>10, MaxBytes>>10), "split it into several files")
+	}
+	for i, r := range f.Text {
+		if r == utf8.RuneError && !strings.HasPrefix(f.Text[i:], "\uFFFD") {
+			line, column := f.position(i)
+			return f.problem(line, column, "the line is not valid UTF-8", "save the file as UTF-8")
+		}
+		if unicode.IsControl(r) && r != '\n' && r != '\t' && !strings.HasPrefix(f.Text[i:], "\r\n") {
+			line, column := f.position(i)
+			return f.problem(line, column, fmt.Sprintf("the line holds the control character %U", r), "take it out; inside double quotes it can be written as an escape")
+		}
+	}
+	values := 0
+	for i := 0; i < len(f.Text); i++ {
+		switch f.Text[i] {
+		case ',', '[', '{', '\n':
+			values++
+		}
+	}
+	if values > maxValues {
+		return f.problem(1, 1, fmt.Sprintf("the file holds more than %d values", maxValues), "split it into several files")
+	}
+	return nil
+}
+
+var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
+
+// parse runs the YAML parser and makes sure that there is one document only.
+func (f *File) parse() (doc *yaml.Node, problem *Problem) {
+	// The YAML library is no longer maintained and is known to panic on some malformed input.
+	defer func() {
+		if r := recover(); r != nil {
+			doc, problem = nil, f.problem(1, 1, "the file is not valid YAML", "")
+		}
+	}()
+	decoder := yaml.NewDecoder(strings.NewReader(f.Text))
+	var first, second yaml.Node
+	if err := decoder.Decode(&first); err != nil {
+		if holdsNothing(f.Text) || err.Error() == "EOF" {
+			return nil, nil
+		}
+		return nil, f.yamlProblem(err)
+	}
+	if err := decoder.Decode(&second); err == nil {
+		return nil, f.problem(second.Line, max(second.Column, 1), "a second document begins here; a file holds one", "put it into a file of its own")
+	} else if err.Error() != "EOF" {
+		return nil, f.yamlProblem(err)
+	}
+	return &first, nil
+}
+
+// yamlProblem turns the parser's error into a Problem. The parser knows lines only.
+func (f *File) yamlProblem(err error) *Problem {
+	var typeError *yaml.TypeError
+	if errors.As(err, &typeError) {
+		return f.problem(1, 1, "not valid YAML: "+strings.Join(typeError.Errors, "; "), "")
+	}
+	line, message := 1, err.Error()
+	if m := yamlLine.FindStringSubmatch(message); m != nil {
+		message = m[2]
+		if n, err := strconv.Atoi(m[1]); err == nil {
+			line = n
+		}
+	}
+	line = min(max(line, 1), len(f.lines))
+	text := f.Line(line)
+	column := utf8.RuneCountInString(text) - utf8.RuneCountInString(strings.TrimLeft(text, " \t")) + 1
+	hint := ""
+	switch {
+	case strings.Contains(text, "\t") && strings.Contains(message, "cannot start any token"):
+		column = utf8.RuneCountInString(text[:strings.Index(text, "\t")]) + 1
+		hint = "indent with spaces, not with a tab"
+	case strings.Contains(message, "mapping values are not allowed"):
+		hint = "put a text that holds \": \" in quotes"
+	case strings.Contains(message, "did not find expected"):
+		hint = "look at the indentation and the quotes of this line and the one before it"
+	}
+	return f.problem(line, column, "not valid YAML: "+message, hint)
+}
+
+func (f *File) problem(line, column int, message, hint string) *Problem {
+	return &Problem{File: f.Name, Line: line, Column: column, Message: message, Hint: hint, Severity: Error, Text: f.Line(line)}
+}
+
+// Line returns the text of a line, counted from 1, without its end.
+func (f *File) Line(n int) string {
+	if n < 1 || n > len(f.lines) {
+		return ""
+	}
+	line := f.Text[f.lines[n-1]:]
+	if i := strings.IndexByte(line, '\n'); i >= 0 {
+		line = line[:i]
+	}
+	return strings.TrimSuffix(line, "\r")
+}
+
+func lineStarts(text string) []int {
+	starts := []int{0}
+	for i := 0; i < len(text); i++ {
+		if text[i] == '\n' {
+			starts = append(starts, i+1)
+		}
+	}
+	return starts
+}
+
+// holdsNothing reports whether a text has only comments, document marks and empty lines.
+func holdsNothing(text string) bool {
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, " \t\r\n")
+		if line != "---" && line != "..." && trim(line) != "" && !strings.HasPrefix(trim(line), "#") {
+			return false
+		}
+	}
+	return true
+}
+
+// trim takes YAML's white space off both ends; a no-break space is text.
+func trim(s string) string { return strings.Trim(s, " \t\r\n") }

@@ -1,0 +1,148 @@
+package rules
+
+import (
+	"fmt"
+	"strings"
+)
+
+// maxText bounds a text that was put together: the service takes no request over 64 KiB.
+const maxText = 64 << 10
+
+// A Value is an argument of a step: a constant, a text with {{ }} in it, one whole {{ expression }} that
+// keeps its type, or a list or mapping of values.
+type Value struct {
+	constant any
+	whole    *Expression
+	pieces   []piece
+	list     []*Value
+	fields   []namedValue
+	span     *Span // a duration that may be of a calendar
+}
+
+type piece struct {
+	text       string
+	expression *Expression
+}
+
+type namedValue struct {
+	name  string
+	value *Value
+}
+
+// Constant returns the value where it is written out, without any expression.
+func (v *Value) Constant() (any, bool) {
+	if v.whole != nil || v.pieces != nil || v.list != nil || v.fields != nil {
+		return nil, false
+	}
+	return v.constant, true
+}
+
+// Render works out a value. A text is interpolated once: what comes out of an expression is data.
+func (e *Evaluation) Render(v *Value) (any, error) {
+	switch {
+	case v.whole != nil:
+		return e.Value(v.whole)
+	case v.pieces != nil:
+		return e.text(v.pieces)
+	case v.list != nil:
+		out := make([]any, len(v.list))
+		for i, item := range v.list {
+			var err error
+			if out[i], err = e.Render(item); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	case v.fields != nil:
+		out := make(map[string]any, len(v.fields))
+		for _, f := range v.fields {
+			var err error
+			if out[f.name], err = e.Render(f.value); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	}
+	return v.constant, nil
+}
+
+func (e *Evaluation) text(pieces []piece) (string, error) {
+	var b strings.Builder
+	for _, p := range pieces {
+		text := p.text
+		if p.expression != nil {
+			v, err := e.Value(p.expression)
+			if err != nil {
+				return "", err
+			}
+			if size(v, 64) > evaluationBudget {
+				return "", errBudget
+			}
+			text = textOf(v)
+		}
+		if b.Len()+len(text) > maxText {
+			return "", fmt.Errorf("the text is longer than %d KiB", maxText>>10)
+		}
+		b.WriteString(text)
+	}
+	return b.String(), nil
+}
+
+// A segment is a stretch of a text: plain, or the expression between {{ and }}.
+type segment struct {
+	text       string
+	expression bool
+	offset     int // of the text inside the whole
+}
+
+// splitTemplate finds the {{ expressions }} of a text. Quotes and braces inside an expression are its own.
+func splitTemplate(s string) ([]segment, *issue) {
+	var segments []segment
+	for at := 0; at < len(s); {
+		open := strings.Index(s[at:], "{{")
+		if open < 0 {
+			segments = append(segments, segment{text: s[at:], offset: at})
+			break
+		}
+		if open > 0 {
+			segments = append(segments, segment{text: s[at : at+open], offset: at})
+		}
+		start := at + open + 2
+		end := closing(s, start)
+		if end < 0 {
+			return nil, &issue{at + open, "{{ is never closed with }}", ""}
+		}
+		inner := s[start:end]
+		lead := len(inner) - len(strings.TrimLeft(inner, " \t\r\n"))
+		segments = append(segments, segment{text: strings.TrimSpace(inner), expression: true, offset: start + lead})
+		at = end + 2
+	}
+	return segments, nil
+}
+
+// closing returns the offset of the }} that ends an expression, or -1.
+func closing(s string, at int) int {
+	depth := 0
+	for at < len(s) {
+		switch c := s[at]; c {
+		case '"', '\'', '`':
+			for at++; at < len(s) && s[at] != c; at++ {
+				if s[at] == '\\' && c != '`' {
+					at++
+				}
+			}
+		case '{':
+			depth++
+		case '}':
+			if depth == 0 {
+				if strings.HasPrefix(s[at:], "}}") {
+					return at
+				}
+				return -1
+			}
+			depth--
+		}
+		at++
+	}
+	return -1
+}

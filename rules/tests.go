@@ -1,0 +1,291 @@
+package rules
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/quandohq/quando/rules/calendar"
+	"github.com/quandohq/quando/rules/source"
+)
+
+// A Test is a story about customers and the team, with what the rules must do in it.
+type Test struct {
+	Name   string
+	Rules  []string // the ids of those that run; empty is all
+	Start  time.Time
+	Given  map[string]any // the sandbox's state
+	Steps  []TestStep
+	Faults []string // deliver twice, crash every_step …
+	File   string
+	Line   int
+}
+
+// A TestStep is one thing that happens, or one look at what the rules did.
+type TestStep struct {
+	Line     int
+	Fields   map[string]any // customer, team, says, to, closes, moves, event, contact, data, at, fault
+	Expected []ExpectedEffect
+	Expects  bool // also when nothing is expected
+}
+
+// An ExpectedEffect is an effect on the service that must have happened.
+type ExpectedEffect struct {
+	Verb string
+	Args map[string]any // those that matter; a mapping {contains: …} or {matches: …} is a matcher
+	Line int
+}
+
+var (
+	testKeys     = []string{"name", "rules", "start", "given", "steps", "faults"}
+	testStepKeys = []string{"customer", "team", "says", "to", "closes", "moves", "event", "contact", "data", "at", "fault", "expect"}
+	givenKeys    = map[string][]string{
+		"contacts":      {"id", "name", "phone", "company", "city", "labels", "blocked", "channel"},
+		"conversations": {"id", "contact", "channel", "kind", "name", "labels", "assignee", "sector", "archived", "pinned", "muted"},
+		"attendances":   {"id", "contact", "status", "assignee", "sector", "opened_at", "first_response_at", "closed_at"},
+		"cards":         {"id", "board", "stage", "title", "description", "priority", "labels", "due", "contact"},
+		"boards":        {"id", "name", "stages", "archived"},
+		"labels":        {"id", "name", "color"},
+		"sectors":       {"id", "name", "members"},
+		"people":        {"id", "name", "role", "presence", "sectors"},
+		"channels":      {"id", "name", "phone", "private"},
+	}
+	givenNames = []string{"contacts", "conversations", "attendances", "cards", "boards", "labels", "sectors", "people", "channels"}
+	faultKinds = map[string][]string{
+		"deliver": {"twice", "reordered", "late"},
+		"crash":   {"every_step"},
+		"service": {"503_before", "503_after", "429"},
+	}
+	faultNames = []string{"deliver", "crash", "service"}
+	faultKeys  = []string{"operation", "kind", "status", "retry_after", "delay", "share", "count"}
+	testMoment = regexp.MustCompile(`^(?:(\S+) )?(\d{1,2}:\d{2})$`)
+)
+
+func (c *compiler) compileTest(n *source.Node, ids map[string]*source.Node) {
+	if n.Kind != source.Mapping {
+		c.report(n, "begin it with name: …", "a test must be a mapping, not %s", n.Kind)
+		return
+	}
+	t := &Test{File: c.file.Name, Line: n.Line}
+	before := len(c.problems)
+	c.mapping(n, "a test", testKeys...)
+	if v := c.required(n, "a test", "name"); v != nil {
+		t.Name, _ = c.text(v, "name")
+	}
+	if v := n.Get("rules"); v != nil {
+		for _, item := range oneOrMore(v) {
+			id, ok := c.text(item, "a rule's id")
+			if ok && ids[id] == nil {
+				c.report(item, source.DidYouMean(id, mapKeys(ids)), "there is no rule %q", id)
+			}
+			t.Rules = append(t.Rules, id)
+		}
+	}
+	if v := n.Get("start"); v != nil {
+		t.Start = c.testTime(v)
+	}
+	if v := n.Get("given"); v != nil {
+		t.Given = c.testState(v)
+	}
+	if v := n.Get("faults"); v != nil {
+		t.Faults = c.faults(v)
+	}
+	if v := c.required(n, "a test", "steps"); v != nil {
+		if v.Kind != source.List {
+			c.report(v, "put a dash in front of each step", "steps must be a list, not %s", v.Kind)
+		}
+		for _, item := range v.Items {
+			t.Steps = append(t.Steps, c.testStep(item))
+		}
+		if !slices.ContainsFunc(t.Steps, func(s TestStep) bool { return s.Expects }) && !c.problems[before:].HasErrors() {
+			c.report(v, "add expect: [] where nothing may happen", "the test expects nothing, so it cannot fail")
+		}
+	}
+	if !c.problems[before:].HasErrors() {
+		c.set.Tests = append(c.set.Tests, t)
+	}
+}
+
+func mapKeys(m map[string]*source.Node) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	return keys
+}
+
+func (c *compiler) testTime(n *source.Node) time.Time {
+	s, ok := c.text(n, "start")
+	if !ok {
+		return time.Time{}
+	}
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		c.report(n, "with its offset, as in 2026-11-13T17:50:00-03:00", "%q is not a time", s)
+	}
+	return t
+}
+
+// testState checks the outline of the sandbox's state.
+func (c *compiler) testState(n *source.Node) map[string]any {
+	if !c.mapping(n, "given", givenNames...) {
+		return nil
+	}
+	for _, p := range n.Pairs {
+		keys, known := givenKeys[p.Key.Value]
+		if !known {
+			continue
+		}
+		if p.Value.Kind != source.List {
+			c.report(p.Value, "put a dash in front of each", "%s must be a list, not %s", p.Key.Value, p.Value.Kind)
+			continue
+		}
+		for _, item := range p.Value.Items {
+			// Where a name says it all, the name will do: labels: [vip].
+			if item.Kind != source.Scalar {
+				c.mapping(item, "an item of "+p.Key.Value, keys...)
+			}
+		}
+	}
+	out, _ := n.Any().(map[string]any)
+	return out
+}
+
+// faults reads which faults a test is run with again, as "deliver twice".
+func (c *compiler) faults(n *source.Node) []string {
+	var out []string
+	if n.Kind == source.Scalar && n.Value == "all" {
+		for _, name := range faultNames {
+			for _, kind := range faultKinds[name] {
+				out = append(out, name+" "+kind)
+			}
+		}
+		return out
+	}
+	if !c.mapping(n, "faults", faultNames...) {
+		return nil
+	}
+	for _, p := range n.Pairs {
+		kinds, known := faultKinds[p.Key.Value]
+		if !known {
+			continue
+		}
+		for _, item := range oneOrMore(p.Value) {
+			if kind, ok := c.choice(item, p.Key.Value, kinds); ok {
+				out = append(out, p.Key.Value+" "+kind)
+			}
+		}
+	}
+	return out
+}
+
+func (c *compiler) testStep(n *source.Node) TestStep {
+	s := TestStep{Line: n.Line, Fields: make(map[string]any)}
+	if !c.mapping(n, "a test's step", testStepKeys...) {
+		return s
+	}
+	for _, p := range n.Pairs {
+		switch key := p.Key.Value; key {
+		case "expect":
+			s.Expects = true
+			s.Expected = c.expected(p.Value)
+		case "at":
+			if text, ok := c.text(p.Value, "at"); ok {
+				c.testAt(p.Value, text)
+				s.Fields[key] = text
+			}
+		case "event":
+			if names := c.eventNames(p.Value); len(names) == 1 {
+				s.Fields[key] = names[0]
+			}
+		case "data":
+			s.Fields[key] = p.Value.Any()
+		case "fault":
+			if c.mapping(p.Value, "fault", faultKeys...) {
+				s.Fields[key] = p.Value.Any()
+			}
+		default:
+			if text, ok := c.text(p.Value, key); ok {
+				s.Fields[key] = text
+			}
+		}
+	}
+	c.testActors(n, s)
+	return s
+}
+
+// testActors reports a step whose words do not make a sentence.
+func (c *compiler) testActors(n *source.Node, s TestStep) {
+	has := func(key string) bool { return n.Get(key) != nil }
+	switch {
+	case has("customer") && has("team"):
+		c.report(n, "", "a step has a customer or a team member, not both")
+	case has("customer") && !has("says"):
+		c.report(n, "as in { customer: Ana, says: \"hello\" }", "the customer must say something")
+	case has("team") && !has("says") && !has("closes") && !has("moves"):
+		c.report(n, "says, closes or moves", "the team member must do something")
+	case has("team") && has("says") && !has("to"):
+		c.report(n, "to: the customer's name", "the team member must say it to somebody")
+	case has("moves") && !has("to"):
+		c.report(n, "to: the stage", "the card must be moved to a stage")
+	case (has("says") || has("closes") || has("moves")) && !has("customer") && !has("team"):
+		c.report(n, "add customer: or team:", "nobody is named who does it")
+	case len(n.Pairs) == 0:
+		c.report(n, "", "the step is empty")
+	}
+}
+
+// testAt checks a moment: a time, "sat 09:06", or "+15m".
+func (c *compiler) testAt(n *source.Node, text string) {
+	if _, err := time.Parse(time.RFC3339, text); err == nil {
+		return
+	}
+	if len(text) > 1 && text[0] == '+' {
+		if _, err := ParseDuration(text[1:]); err == nil {
+			return
+		}
+	} else if m := testMoment.FindStringSubmatch(text); m != nil {
+		_, err := calendar.ParseTimeOfDay(m[2])
+		if m[1] != "" && err == nil {
+			var days []time.Weekday
+			if days, err = calendar.ParseDays(m[1]); len(days) != 1 {
+				err = fmt.Errorf("%q is not one day", m[1])
+			}
+		}
+		if err == nil {
+			return
+		}
+	}
+	c.report(n, "a time, sat 09:06, or +15m", "%q is not a moment", text)
+}
+
+// expected reads the effects that must have happened.
+func (c *compiler) expected(n *source.Node) []ExpectedEffect {
+	if n.Kind != source.List {
+		c.report(n, "expect: [] where nothing may happen", "expect must be a list, not %s", n.Kind)
+		return nil
+	}
+	var out []ExpectedEffect
+	for _, item := range n.Items {
+		if item.Kind == source.Scalar {
+			item = &source.Node{Kind: source.Mapping, Line: item.Line, Column: item.Column, Pairs: []source.Pair{{Key: item, Value: nil}}}
+		}
+		if item.Kind != source.Mapping || len(item.Pairs) != 1 {
+			c.report(item, "as in send_message: \"text\"", "an expected effect is one verb with the arguments that matter")
+			continue
+		}
+		verb, args := item.Pairs[0].Key, item.Pairs[0].Value
+		schema := c.catalog.Verb(verb.Value)
+		if schema == nil || len(schema.Scopes) == 0 {
+			c.report(verb, source.DidYouMean(verb.Value, c.catalog.Verbs()), "no effect is called %q", verb.Value)
+			continue
+		}
+		e := ExpectedEffect{Verb: verb.Value, Args: make(map[string]any), Line: item.Line}
+		for name, v := range c.given(args, schema) {
+			e.Args[name] = v.Any()
+		}
+		out = append(out, e)
+	}
+	return out
+}
