@@ -79,6 +79,14 @@ func calendarSource(n *source.Node, config calendar.Config) string {
 	return fmt.Sprintf("{timezone: %s, open: %s, holidays: [%s]}", n.Get("timezone").Flow(), n.Get("open").Flow(), strings.Join(holidays, ", "))
 }
 
+// calendarHint says what could have been meant by an unknown calendar.
+func calendarHint(name string, calendars []string) string {
+	if len(calendars) == 0 {
+		return "there is none; describe it under `calendars`"
+	}
+	return source.OneOf(name, calendars)
+}
+
 // zone reads the name of a time zone.
 func (c *compiler) zone(n *source.Node) *time.Location {
 	s, ok := c.text(n, "a time zone")

@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/quandohq/quando/rules/calendar"
@@ -65,6 +66,7 @@ type compiler struct {
 	varTypes    *Type
 	calendars   map[string]*source.Node // the keys under which they stand
 	sources     map[string]string       // their text, with .ics files taken in
+	unread      Problems                // of the file's form, that have not been found to stand in a rule
 	expressions int
 	stepIDs     map[string]*source.Node
 	sends       *source.Node    // the first send_message of the rule without a `to`
@@ -83,17 +85,17 @@ func Compile(files []*File, options Options) (*Set, Problems) {
 	files = slices.Clone(files)
 	slices.SortFunc(files, func(a, b *File) int { return compareText(a.Name, b.Name) })
 	for _, f := range files {
-		c.problems = append(c.problems, f.Problems...)
 		c.file = f
 		c.compileCalendars()
 	}
 	seen := make(map[string]*source.Node)
 	for _, f := range files {
-		c.file, c.expressions = f, 0
+		c.file, c.expressions, c.unread = f, 0, slices.Clone(f.Problems)
 		c.compileVars()
-		for _, node := range f.rules {
-			c.compileRule(node, seen)
+		for i, node := range f.rules {
+			c.compileRule(node, f.endOfRule(i), seen)
 		}
+		c.problems = append(c.problems, c.unread...)
 	}
 	slices.SortFunc(c.set.Rules, func(a, b *Rule) int { return compareText(a.ID, b.ID) })
 	for i, r := range c.set.Rules {
@@ -192,6 +194,9 @@ func (c *compiler) expressionAt(n *source.Node, offset int, text string, env *en
 	}
 	x, issues := compileExpression(text, env, want)
 	for _, i := range issues {
+		if i.message == endsTooEarly && !n.Quoted && strings.Contains(lineOf(n), " #") {
+			i.hint = "in YAML a # behind a space begins a comment: put quotes around the whole expression"
+		}
 		c.add(i.at(n, offset))
 	}
 	if x != nil {
@@ -334,12 +339,18 @@ func (c *compiler) mapping(n *source.Node, what string, keys ...string) bool {
 	return true
 }
 
-// required reports a key that is missing from a mapping.
+// required reports a key that is missing from a mapping, unless it is there misspelt, which has been reported.
 func (c *compiler) required(n *source.Node, what, key string) *source.Node {
 	v := n.Get(key)
-	if v == nil || v.Kind == source.Null {
-		c.report(n, "", "%s needs %q", what, key)
-		return nil
+	if v != nil && v.Kind != source.Null {
+		return v
 	}
-	return v
+	if !misspelt(n, key) {
+		c.report(n, "", "%s needs %q", what, key)
+	}
+	return nil
+}
+
+func misspelt(n *source.Node, key string) bool {
+	return n.Broken || slices.ContainsFunc(n.Pairs, func(p source.Pair) bool { return source.Near(p.Key.Value, []string{key}) == key })
 }

@@ -68,16 +68,17 @@ func (c *compiler) scalar(n *source.Node, a *Arg, env *environment, want *Type) 
 		c.report(n, hint, "%s must be a text, not %s", a.Name, n.Kind)
 		return nil
 	}
-	segments, problem := splitTemplate(n.Value)
-	if problem != nil {
-		c.add(problem.at(n, 0))
-		return nil
-	}
 	if strings.TrimSpace(n.Value) == "" {
 		c.report(n, "", "%s is empty", a.Name)
 		return nil
 	}
-	return c.template(n, segments, env, want)
+	segments, problem := splitTemplate(n.Value)
+	v := c.template(n, segments, env, want)
+	if problem != nil {
+		c.add(problem.at(n, 0))
+		return nil
+	}
+	return v
 }
 
 // lineOf returns the text from the node to the end of its line.
@@ -255,7 +256,6 @@ func (c *compiler) data(n *source.Node, env *environment) *Value {
 		segments, problem := splitTemplate(n.Value)
 		if problem != nil {
 			c.add(problem.at(n, 0))
-			return nil
 		}
 		if slices.ContainsFunc(segments, func(s segment) bool { return s.expression }) {
 			return c.template(n, segments, env, nil)

@@ -88,7 +88,7 @@ func (c *compiler) span(n *source.Node, what string) Span {
 		c.report(n, "", "%s must be longer than nothing", what)
 	case span.Calendar != "":
 		if _, known := c.set.Calendars[span.Calendar]; !known {
-			c.report(n, source.OneOf(span.Calendar, c.environment(nil, false).calendars), "unknown calendar %q", span.Calendar)
+			c.report(n, calendarHint(span.Calendar, c.environment(nil, false).calendars), "unknown calendar %q", span.Calendar)
 		}
 		c.used[span.Calendar] = true
 	}

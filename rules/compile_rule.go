@@ -54,8 +54,8 @@ func ruleKeyNames() []string {
 	return names
 }
 
-// compileRule compiles one rule and adds it to the set, whole or as broken.
-func (c *compiler) compileRule(n *source.Node, seen map[string]*source.Node) {
+// compileRule compiles one rule and adds it to the set, whole or as broken. End is the first line behind it.
+func (c *compiler) compileRule(n *source.Node, end int, seen map[string]*source.Node) {
 	before := len(c.problems)
 	c.rule = &Rule{File: c.file.Name, Line: n.Line, column: n.Column, text: n.At(source.Error, "", "").Text, Stage: Live, Sample: 1, Mode: Queued, Max: 100, vars: c.vars, calendars: c.set.Calendars}
 	c.stepIDs, c.sends = make(map[string]*source.Node), nil
@@ -68,6 +68,7 @@ func (c *compiler) compileRule(n *source.Node, seen map[string]*source.Node) {
 		return
 	}
 	c.ruleIdentity(n, seen)
+	c.adopt(n.Line, end)
 	c.mapping(n, "a rule", ruleKeyNames()...)
 	c.ruleForPeople(n)
 	env := c.ruleTrigger(n)
@@ -82,6 +83,17 @@ func (c *compiler) compileRule(n *source.Node, seen map[string]*source.Node) {
 	r.vars = c.vars
 	c.fingerprint(n)
 	c.set.Rules = append(c.set.Rules, r)
+}
+
+// adopt makes problems of the file's form that stand in the rule's lines the rule's own.
+func (c *compiler) adopt(start, end int) {
+	c.unread = slices.DeleteFunc(c.unread, func(p Problem) bool {
+		if p.Line < start || p.Line >= end {
+			return false
+		}
+		c.add(p)
+		return true
+	})
 }
 
 // calendarsWork reports whether the calendars that the rule uses could be compiled themselves.

@@ -23,6 +23,8 @@ func (c *compiler) ruleSteps(n *source.Node, env *environment) {
 	r := c.rule
 	do := c.required(n, "a rule", "do")
 	if do != nil {
+		env.later = make(map[string]int)
+		stepIDs(do, env.later)
 		r.Do, env = c.steps(do, "", env)
 	}
 	if v := n.Get("on_error"); v != nil {
@@ -40,6 +42,19 @@ func (c *compiler) ruleSteps(n *source.Node, env *environment) {
 	})
 	if total > maxSteps {
 		c.report(n, "split the rule", "the rule has %d steps; at most %d are allowed", total, maxSteps)
+	}
+}
+
+// stepIDs collects the ids of all steps with their lines.
+func stepIDs(n *source.Node, ids map[string]int) {
+	for _, item := range n.Items {
+		stepIDs(item, ids)
+	}
+	for _, p := range n.Pairs {
+		if p.Key.Value == "id" && p.Value.Kind == source.Scalar {
+			ids[p.Value.Value] = p.Value.Line
+		}
+		stepIDs(p.Value, ids)
 	}
 }
 
@@ -191,7 +206,7 @@ func (c *compiler) arguments(verb, n *source.Node, s *Step, env *environment) *e
 	}
 	c.rule.Scopes = union(c.rule.Scopes, schema.Scopes)
 	c.reads(schema.Reads...)
-	c.present(verb, schema, given)
+	c.present(verb, n, schema, given)
 	if need := schema.Needs; need != "" && !env.available[need] && given[schema.Unless] == nil {
 		hint := ""
 		if schema.Unless != "" {
@@ -238,8 +253,13 @@ func (c *compiler) given(n *source.Node, schema *Schema) map[string]*source.Node
 		}
 	case main != nil && (n.Kind != source.Mapping || main.Kind == KindSettings || main.Kind == KindBranches):
 		given[main.Name] = n
+	case len(schema.Args) == 0:
+		c.report(n, "leave it out", "%s takes no arguments", schema.Verb)
+		return nil
 	case n.Kind != source.Mapping:
 		c.report(n, "its arguments: "+list(argNames(schema.Args)), "%s needs a mapping of arguments, not %s", schema.Verb, n.Kind)
+		return nil
+	case n.Broken:
 		return nil
 	default:
 		names := argNames(schema.Args)
@@ -254,18 +274,19 @@ func (c *compiler) given(n *source.Node, schema *Schema) map[string]*source.Node
 	return given
 }
 
-// present reports arguments that are missing or exclude each other.
-func (c *compiler) present(verb *source.Node, schema *Schema, given map[string]*source.Node) {
+// present reports arguments that are missing or exclude each other. One that is there misspelt has been reported already.
+func (c *compiler) present(verb, n *source.Node, schema *Schema, given map[string]*source.Node) {
+	unknown := n != nil && slices.ContainsFunc(n.Pairs, func(p source.Pair) bool { return given[p.Key.Value] != p.Value })
 	has := func(name string) bool {
 		v := given[name]
 		return v != nil && (v.Kind != source.Null || schema.arg(name).Null)
 	}
 	for _, a := range schema.Args {
-		if a.Required && !has(a.Name) {
+		if a.Required && !has(a.Name) && !(unknown && misspelt(n, a.Name)) {
 			c.report(verb, "", "%s needs %q", schema.Verb, a.Name)
 		}
 	}
-	if len(schema.OneOf) > 0 && !slices.ContainsFunc(schema.OneOf, has) {
+	if len(schema.OneOf) > 0 && !slices.ContainsFunc(schema.OneOf, has) && !unknown {
 		c.report(verb, "", "%s needs at least one of %s", schema.Verb, list(schema.OneOf))
 	}
 	for _, pair := range schema.Not {

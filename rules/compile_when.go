@@ -64,8 +64,9 @@ func (c *compiler) ruleTrigger(n *source.Node) *environment {
 	if when != nil {
 		if when.Kind == source.Mapping {
 			r.When.Schedule = c.schedule(when)
-			sources = nil
-			if r.When.Schedule.Each != "" {
+			if each := when.Get("each"); each == nil {
+				sources = nil
+			} else if r.When.Schedule.Each != "" {
 				sources = []string{r.When.Schedule.Each}
 			}
 		} else if names := c.triggerNames(when); len(names) > 0 {

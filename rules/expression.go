@@ -55,8 +55,9 @@ type environment struct {
 	available map[string]bool // facts that what started the rule comes with
 	starts    string          // what starts the rule, for messages
 	calendars []string
-	config    *conf.Config // made when it is first needed
-	compiling sync.Mutex   // the parts of verdicts are compiled when they are first asked for
+	later     map[string]int // the ids of all steps, with their lines
+	config    *conf.Config   // made when it is first needed
+	compiling sync.Mutex     // the parts of verdicts are compiled when they are first asked for
 }
 
 // with returns the environment with one more name.
@@ -66,7 +67,7 @@ func (e *environment) with(name string, t *Type) *environment {
 		names[k] = v
 	}
 	names[name] = t
-	return &environment{names: names, available: e.available, starts: e.starts, calendars: e.calendars}
+	return &environment{names: names, available: e.available, starts: e.starts, calendars: e.calendars, later: e.later}
 }
 
 // having returns the environment with facts that have become available.
@@ -78,7 +79,7 @@ func (e *environment) having(facts ...string) *environment {
 	for _, f := range facts {
 		available[f] = true
 	}
-	return &environment{names: e.names, available: available, starts: e.starts, calendars: e.calendars}
+	return &environment{names: e.names, available: available, starts: e.starts, calendars: e.calendars, later: e.later}
 }
 
 func (e *environment) exprConfig() *conf.Config {
@@ -213,8 +214,8 @@ func parseIssue(text string, err error) issue {
 	at := byteOffset(text, e.From)
 	rest := text[at:]
 	switch {
-	case strings.Contains(e.Message, "EOF") && at >= len(strings.TrimRight(text, " \n")):
-		return issue{at, "the expression ends too early", "a value, a closing bracket or a closing quote is missing"}
+	case strings.Contains(e.Message, "EOF"):
+		return issue{len(strings.TrimRight(text, " \n")), endsTooEarly, "a value, a closing bracket or a closing quote is missing"}
 	case strings.HasPrefix(rest, "=") && !strings.HasPrefix(rest, "=="):
 		return issue{at, "a single = means nothing here", "compare with =="}
 	case strings.HasPrefix(rest, "&") || strings.HasPrefix(rest, "|"):
@@ -222,9 +223,25 @@ func parseIssue(text string, err error) issue {
 	case strings.Contains(e.Message, "maximum allowed nodes"):
 		return issue{0, "the expression has too many parts", "use `set` to give parts of it names"}
 	case strings.Contains(e.Message, "literal not terminated"):
-		return issue{at, "a quote is opened and never closed", ""}
+		return issue{unclosedQuote(text), "a quote is opened and never closed", ""}
 	}
 	return issue{at, tokenName.ReplaceAllString(e.Message, "$1"), ""}
+}
+
+const endsTooEarly = "the expression ends too early"
+
+// unclosedQuote returns the offset of the quote that has no end.
+func unclosedQuote(text string) int {
+	for at := 0; at < len(text); at++ {
+		if c := text[at]; c == '"' || c == '\'' || c == '`' {
+			end := quoted(text, at)
+			if end >= len(text) {
+				return at
+			}
+			at = end
+		}
+	}
+	return 0
 }
 
 // expr prints tokens with their class: Operator("=").
@@ -237,13 +254,23 @@ func typeIssue(text string, err error) issue {
 		return issue{0, plainTypes(err.Error()), ""}
 	}
 	message := plainTypes(strings.TrimSpace(e.Message))
+	hint := ""
 	if m := mismatch.FindStringSubmatch(message); m != nil {
 		message = fmt.Sprintf("%s cannot be used between %s and %s", m[1], m[2], m[3])
+	} else if m := argument.FindStringSubmatch(message); m != nil {
+		message = fmt.Sprintf("%s needs %s here, not %s", m[3], m[2], m[1])
+	} else if m := arguments.FindStringSubmatch(message); m != nil {
+		message = m[1] + " arguments for " + m[2]
+		if f := functionByName[m[2]]; f != nil {
+			hint = "write " + f.Signature
+		}
 	}
-	return issue{byteOffset(text, e.From), message, ""}
+	return issue{byteOffset(text, e.From), message, hint}
 }
 
 var (
+	argument  = regexp.MustCompile(`^cannot use (.+) as argument \(type (.+)\) to call (\w+)$`)
+	arguments = regexp.MustCompile(`^(not enough|too many) arguments to call (\w+)$`)
 	mismatch  = regexp.MustCompile(`^invalid operation: (\S+) \(mismatched types (.+) and (.+)\)$`)
 	goTypes   = regexp.MustCompile(`map\[string\]interface \{\}|\[\]interface \{\}|interface \{\}|time\.Time|time\.Duration|\b(?:float64|int|string|bool)\b`)
 	typeWords = map[string]string{

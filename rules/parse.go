@@ -5,6 +5,7 @@ package rules
 
 import (
 	"fmt"
+	"math"
 	"path"
 	"strings"
 
@@ -90,4 +91,17 @@ func (f *File) list(n *source.Node, what string) []*source.Node {
 	}
 	f.report(n, "put a dash in front of each item", "%s must be a list, not %s", what, n.Kind)
 	return nil
+}
+
+// endOfRule returns the first line behind a rule.
+func (f *File) endOfRule(i int) int {
+	if i+1 < len(f.rules) {
+		return f.rules[i+1].Line
+	}
+	for _, p := range f.source.Root.Pairs {
+		if p.Key.Line > f.rules[i].Line {
+			return p.Key.Line
+		}
+	}
+	return math.MaxInt
 }

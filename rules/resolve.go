@@ -111,7 +111,13 @@ func (r *resolver) name(n *ast.IdentifierNode) *Type {
 		if functionByName[n.Value] != nil || exprBuiltins[n.Value] != nil {
 			return r.report(n, fmt.Sprintf("call it: %s(…)", n.Value), "%s is a function", n.Value)
 		}
-		return r.report(n, source.DidYouMean(n.Value, r.names()), "unknown name %q", n.Value)
+		hint := source.DidYouMean(n.Value, r.names())
+		if line := r.env.later[n.Value]; line > 0 {
+			hint = fmt.Sprintf("the step in line %d gives it; it must come first", line)
+		} else if r.env.available == nil {
+			hint = "only vars can be used here"
+		}
+		return r.report(n, hint, "unknown name %q", n.Value)
 	}
 	if factType(n.Value) != nil && r.has(n, n.Value) && !slices.Contains(r.facts, n.Value) {
 		r.facts = append(r.facts, n.Value)
@@ -307,7 +313,7 @@ func (r *resolver) literal(f *function, i int, n ast.Node) {
 		if !written {
 			r.report(n, "put its name in quotes", "the calendar must be written out")
 		} else if !slices.Contains(r.env.calendars, s.Value) {
-			r.report(n, source.OneOf(s.Value, r.env.calendars), "unknown calendar %q", s.Value)
+			r.report(n, calendarHint(s.Value, r.env.calendars), "unknown calendar %q", s.Value)
 		} else {
 			r.calendars = append(r.calendars, s.Value)
 		}

@@ -95,7 +95,8 @@ type segment struct {
 	offset     int // of the text inside the whole
 }
 
-// splitTemplate finds the {{ expressions }} of a text. Quotes and braces inside an expression are its own.
+// splitTemplate finds the {{ expressions }} of a text, those before a mistake also when there is one. Quotes and
+// braces inside an expression are its own.
 func splitTemplate(s string) ([]segment, *issue) {
 	var segments []segment
 	for at := 0; at < len(s); {
@@ -110,7 +111,7 @@ func splitTemplate(s string) ([]segment, *issue) {
 		start := at + open + 2
 		end := closing(s, start)
 		if end < 0 {
-			return nil, &issue{at + open, "{{ is never closed with }}", ""}
+			return segments, &issue{at + open, "{{ is never closed with }}", ""}
 		}
 		inner := s[start:end]
 		lead := len(inner) - len(strings.TrimLeft(inner, " \t\r\n"))
@@ -126,11 +127,7 @@ func closing(s string, at int) int {
 	for at < len(s) {
 		switch c := s[at]; c {
 		case '"', '\'', '`':
-			for at++; at < len(s) && s[at] != c; at++ {
-				if s[at] == '\\' && c != '`' {
-					at++
-				}
-			}
+			at = quoted(s, at)
 		case '{':
 			depth++
 		case '}':
@@ -145,4 +142,15 @@ func closing(s string, at int) int {
 		at++
 	}
 	return -1
+}
+
+// quoted returns the offset of the quote that ends the one at an offset, or the end of the text or beyond.
+func quoted(s string, at int) int {
+	quote := s[at]
+	for at++; at < len(s) && s[at] != quote; at++ {
+		if s[at] == '\\' && quote != '`' {
+			at++
+		}
+	}
+	return at
 }

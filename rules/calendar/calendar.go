@@ -28,7 +28,7 @@ type Config struct {
 // An instant is open if its local wall clock lies within a shift, and the date on which that shift starts is not
 // a holiday. A shift over midnight belongs to the day it starts on: the hours after midnight stay open when
 // the next day is a holiday, and are closed when the day before was one. Where summer time skips local time, that time does not
-// exist; where it repeats local time, the time counts twice.
+// exist; where it repeats local time, the time counts twice. Before the year 1 and after 9999 nothing is open.
 //
 // A Calendar does not change and may be used by many goroutines.
 type Calendar struct {

@@ -1,6 +1,7 @@
 package calendar
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -110,6 +111,21 @@ func TestBetweenOfVeryLongStretches(t *testing.T) {
 	}
 	if got, want := c.Between(now, now.AddDate(200, 0, 0)), now.AddDate(200, 0, 0).Sub(now); got != want {
 		t.Errorf("Between over 200 years = %s, want %s", got, want)
+	}
+}
+
+func TestTimesOutOfReachAreClosed(t *testing.T) {
+	c := newCalendar(t, "America/New_York", nil, "00:00-24:00")
+	for _, unix := range []int64{math.MinInt64, earliest - 1, latest, math.MaxInt64} {
+		far := time.Unix(unix, 0)
+		if c.Open(far) {
+			t.Errorf("open at %d", unix)
+		}
+		if unix >= latest {
+			if got, err := c.Add(far, time.Minute); err == nil {
+				t.Errorf("Add at %d = %s, want an error", unix, got)
+			}
+		}
 	}
 }
 

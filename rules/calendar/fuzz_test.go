@@ -56,6 +56,7 @@ func FuzzCalendar(f *testing.F) {
 	f.Add(uint64(3), uint8(15), int64(1_325_239_200), uint32(999_999_999), int64(time.Nanosecond), int64(-86400))
 	f.Add(uint64(4), uint8(14), int64(-1<<63), uint32(5), int64(1<<62), int64(1<<62))
 	f.Add(uint64(5), uint8(6), int64(1<<63-1), uint32(5), int64(-1), int64(-1<<62))
+	f.Add(uint64(5), uint8(6), int64(1<<63-46), uint32(2), int64(-1), int64(-1<<62)) // once a walk without an end
 	f.Fuzz(func(t *testing.T, seed uint64, zone uint8, unix int64, nanos uint32, d, later int64) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		from := time.Unix(unix, int64(nanos%1e9))

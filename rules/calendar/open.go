@@ -7,6 +7,9 @@ const horizon = 2 * year
 
 // Open reports whether the calendar is open at t.
 func (c *Calendar) Open(t time.Time) bool {
+	if unix := t.Unix(); unix < earliest || unix >= latest {
+		return false
+	}
 	day, second := c.local(t)
 	return within(c.shiftsOn(day), second) || within(c.shiftsOn(day-1), second+secondsPerDay)
 }

@@ -6,6 +6,12 @@ import (
 	"time"
 )
 
+// Nothing is open outside the years 1 to 9999. Far outside them, a sum of times would wrap around and a walk would not end.
+const (
+	earliest = -62_135_596_800
+	latest   = 253_402_300_800
+)
+
 // pieces yields the open time between two Unix times in order, as half-open pieces that never overlap but may touch.
 //
 // Within a period in which the zone's offset does not change, local time is Unix time plus that offset, so each shift
@@ -16,6 +22,7 @@ func (c *Calendar) pieces(from, to int64) iter.Seq2[int64, int64] {
 }
 
 func (c *Calendar) walk(from, to int64, yield func(start, end int64) bool) {
+	from, to = max(from, earliest), min(to, latest)
 	for from < to {
 		offset, periodEnd := c.zone(from)
 		periodEnd = min(periodEnd, to)

@@ -18,10 +18,6 @@ func (n *Node) Position(offset int) (line, column int) {
 	return n.file.position(places[min(max(offset, 0), len(places)-1)])
 }
 
-func (n *Node) isBlock() bool {
-	return n.yaml.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0
-}
-
 // position turns an offset in the file's text into a line and a column.
 func (f *File) position(offset int) (line, column int) {
 	line = sort.SearchInts(f.lines, offset+1)

@@ -96,14 +96,15 @@ func (ps Problems) Sort() Problems {
 
 // At returns a Problem at the node.
 func (n *Node) At(severity Severity, message, hint string) Problem {
-	return n.AtOffset(0, severity, message, hint)
+	return n.at(n.Line, n.Column, severity, message, hint)
 }
 
-// AtOffset returns a Problem at a byte offset inside the node's value, where it stands in the file.
+// AtOffset returns a Problem at a byte offset inside the scalar's value, where it stands in the file.
 func (n *Node) AtOffset(offset int, severity Severity, message, hint string) Problem {
-	line, column := n.Line, n.Column
-	if offset > 0 || (n.Kind == Scalar && n.Quoted && n.isBlock()) {
-		line, column = n.Position(offset)
-	}
+	line, column := n.Position(offset)
+	return n.at(line, column, severity, message, hint)
+}
+
+func (n *Node) at(line, column int, severity Severity, message, hint string) Problem {
 	return Problem{File: n.file.Name, Line: line, Column: column, Severity: severity, Message: message, Hint: hint, Text: n.file.Line(line)}
 }

@@ -83,10 +83,12 @@ func (r *reader) pairs(n *Node, y *yaml.Node, depth int) {
 				hint = "a text that begins with {{ needs quotes around it"
 			}
 			r.report(y.Content[i], "a key must be a plain name", hint)
+			n.Broken = true
 			continue
 		}
 		if key.ShortTag() == "!!merge" {
 			r.report(key, "merge keys (<<) are not supported", "repeat the keys, or use an alias for the whole value")
+			n.Broken = true
 			continue
 		}
 		if first, ok := seen[key.Value]; ok {

@@ -5,9 +5,9 @@
 package source
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
+	"sort"
 	"strconv"
 	"strings"
 	"unicode"
@@ -46,6 +46,7 @@ type Node struct {
 	Quoted bool    // the scalar stood in quotes or in a block, so it is a text whatever it looks like
 	Items  []*Node // of a List
 	Pairs  []Pair  // of a Mapping, in the order of the file
+	Broken bool    // a Mapping some of whose keys could not be read; that has been reported
 	Line   int     // from 1
 	Column int     // from 1, in characters
 
@@ -187,7 +188,7 @@ func (f *File) bounds() *Problem {
 	return nil
 }
 
-var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
+var yamlLine = regexp.MustCompile(`^yaml: (?:line \d+: )?(.*)$`)
 
 // parse runs the YAML parser and makes sure that there is one document only.
 func (f *File) parse() (doc *yaml.Node, problem *Problem) {
@@ -213,20 +214,16 @@ func (f *File) parse() (doc *yaml.Node, problem *Problem) {
 	return &first, nil
 }
 
-// yamlProblem turns the parser's error into a Problem. The parser knows lines only.
+// yamlProblem turns the parser's error into a Problem.
 func (f *File) yamlProblem(err error) *Problem {
-	var typeError *yaml.TypeError
-	if errors.As(err, &typeError) {
-		return f.problem(1, 1, "not valid YAML: "+strings.Join(typeError.Errors, "; "), "")
-	}
-	line, message := 1, err.Error()
-	if m := yamlLine.FindStringSubmatch(message); m != nil {
-		message = m[2]
-		if n, err := strconv.Atoi(m[1]); err == nil {
-			line = n
-		}
-	}
-	line = min(max(line, 1), len(f.lines))
+	message := yamlMessage(err)
+	// The parser names the line where the construct began that it could not finish. The first line with which
+	// the error appears is where a person finds the mistake.
+	line := 1 + sort.Search(len(f.lines)-1, func(i int) bool {
+		var n yaml.Node
+		err := yaml.Unmarshal([]byte(f.Text[:f.lines[i+1]]), &n)
+		return err != nil && yamlMessage(err) == message
+	})
 	text := f.Line(line)
 	column := utf8.RuneCountInString(text) - utf8.RuneCountInString(strings.TrimLeft(text, " \t")) + 1
 	hint := ""
@@ -236,10 +233,20 @@ func (f *File) yamlProblem(err error) *Problem {
 		hint = "indent with spaces, not with a tab"
 	case strings.Contains(message, "mapping values are not allowed"):
 		hint = "put a text that holds \": \" in quotes"
+	case strings.Contains(message, "end of stream"):
+		message, hint = "a quote or a bracket is opened and never closed", ""
 	case strings.Contains(message, "did not find expected"):
-		hint = "look at the indentation and the quotes of this line and the one before it"
+		hint = "look at the indentation, the brackets and the quotes of this line; quotes must go around the whole value"
 	}
 	return f.problem(line, column, "not valid YAML: "+message, hint)
+}
+
+// yamlMessage returns the parser's message without its name and its line.
+func yamlMessage(err error) string {
+	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
+		return m[1]
+	}
+	return err.Error()
 }
 
 func (f *File) problem(line, column int, message, hint string) *Problem {

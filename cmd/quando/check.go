@@ -1,0 +1,164 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quandohq/quando/actions/builtin"
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/source"
+)
+
+func newCheck() *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:   "check [path…]",
+		Short: "Report every problem of the rules, and the scopes that the key needs",
+		Long: `Check reads rule files, or folders of them, as one rule set and reports everything that is wrong, each problem with
+its file, line and column. Without a path it takes the rules of the configuration, else the folder rules, else this folder.
+
+It exits with 0 when there is no error (warnings are allowed), 1 when there is one, and 2 when the files could not be read.`,
+		Example: "  quando check\n  quando check rules/away.yaml\n  quando check --output json rules",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if output != "text" && output != "json" {
+				return fmt.Errorf("--output is text or json, not %q", output)
+			}
+			files, err := readRules(cmd, args)
+			if err != nil {
+				return err
+			}
+			set, problems := rules.Compile(files, rules.Options{Catalog: builtin.Catalog(), ReadFile: besideRules})
+			report := newReport(len(files), set, problems)
+			if output == "json" {
+				err = report.json(cmd.OutOrStdout())
+			} else {
+				err = report.text(cmd.OutOrStdout())
+			}
+			if err != nil {
+				return err
+			}
+			if problems.HasErrors() {
+				return errNo
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&output, "output", "text", "text or json")
+	return cmd
+}
+
+// A report is what check has to say.
+type report struct {
+	Problems rules.Problems `json:"problems"`
+	Rules    []ruleReport   `json:"rules"`
+	Scopes   []string       `json:"scopes"` // of the verbs' own calls
+	Reads    []string       `json:"reads"`  // of the calls that fetch facts, look up names and settle repeats
+	Cycles   [][]string     `json:"cycles"`
+
+	files int
+}
+
+type ruleReport struct {
+	ID     string      `json:"id"`
+	Stage  rules.Stage `json:"stage"`
+	Scopes []string    `json:"scopes"`
+	Reads  []string    `json:"reads"`
+}
+
+func newReport(files int, set *rules.Set, problems rules.Problems) *report {
+	// Empty lists, not null: programs read this.
+	r := &report{Problems: rules.Problems{}, Rules: []ruleReport{}, Scopes: []string{}, Reads: []string{}, Cycles: [][]string{}, files: files}
+	r.Problems = append(r.Problems, problems...)
+	for _, rule := range set.Rules {
+		r.Rules = append(r.Rules, ruleReport{ID: rule.ID, Stage: rule.Stage, Scopes: append([]string{}, rule.Scopes...), Reads: append([]string{}, rule.Reads...)})
+		r.Scopes = append(r.Scopes, rule.Scopes...)
+		r.Reads = append(r.Reads, rule.Reads...)
+	}
+	slices.Sort(r.Scopes)
+	r.Scopes = slices.Compact(r.Scopes)
+	slices.Sort(r.Reads)
+	r.Reads = slices.DeleteFunc(slices.Compact(r.Reads), func(s string) bool { return slices.Contains(r.Scopes, s) })
+	for _, cycle := range set.Cycles() {
+		ids := []string{}
+		for _, edge := range cycle {
+			ids = append(ids, edge.From.ID)
+		}
+		r.Cycles = append(r.Cycles, ids)
+	}
+	return r
+}
+
+func (r *report) json(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(r)
+}
+
+func (r *report) text(w io.Writer) error {
+	c := colours(w)
+	for _, p := range r.Problems {
+		writeProblem(w, c, p)
+	}
+	errors := 0
+	for _, p := range r.Problems {
+		if p.Severity == source.Error {
+			errors++
+		}
+	}
+	warnings := len(r.Problems) - errors
+	summary := fmt.Sprintf("%s in %s: ", count(len(r.Rules), "good rule"), count(r.files, "file"))
+	switch {
+	case errors > 0:
+		summary += c.red(count(errors, "error"))
+	default:
+		summary += c.green("no errors")
+	}
+	if warnings > 0 {
+		summary += ", " + c.yellow(count(warnings, "warning"))
+	}
+	fmt.Fprintln(w, summary)
+	if len(r.Scopes) > 0 {
+		fmt.Fprintf(w, "Scopes that the key needs: %s\n", c.bold(strings.Join(r.Scopes, ", ")))
+	}
+	if len(r.Reads) > 0 {
+		fmt.Fprintf(w, "To fetch facts, look up names and settle repeats it also needs: %s\n", strings.Join(r.Reads, ", "))
+	}
+	if len(r.Cycles) == 0 && errors == 0 {
+		fmt.Fprintln(w, "No rules start each other for ever.")
+	}
+	return nil
+}
+
+func writeProblem(w io.Writer, c palette, p rules.Problem) {
+	fmt.Fprintf(w, "%s ", c.bold(fmt.Sprintf("%s:%d:%d:", p.File, p.Line, p.Column)))
+	if p.Severity == source.Warning {
+		fmt.Fprintf(w, "%s ", c.yellow("warning:"))
+	}
+	if p.Rule != "" {
+		fmt.Fprintf(w, "rule %q: ", p.Rule)
+	}
+	fmt.Fprint(w, p.Message)
+	if p.Hint != "" {
+		fmt.Fprintf(w, " %s", c.cyan("("+p.Hint+")"))
+	}
+	fmt.Fprintln(w)
+	if line, caret := p.Excerpt(); line != "" {
+		number := fmt.Sprint(p.Line)
+		margin := strings.Repeat(" ", len(number))
+		fmt.Fprintf(w, "  %s %s\n  %s %s\n", c.dim(number+" |"), line, c.dim(margin+" |"), c.red(caret))
+	}
+}
+
+// count writes a number with its noun.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/source"
+)
+
+// ruleFiles returns the rule files that the paths name: files, and folders with all that is below them.
+func ruleFiles(cmd *cobra.Command, paths []string) ([]string, error) {
+	if len(paths) == 0 {
+		paths = []string{defaultRules(cmd)}
+	}
+	var files []string
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, plainError(err)
+		}
+		if !info.IsDir() {
+			files = append(files, path)
+			continue
+		}
+		found, err := filesBelow(path)
+		if err != nil {
+			return nil, err
+		}
+		if len(found) == 0 {
+			return nil, fmt.Errorf("no rule files (*.yaml) in %s", path)
+		}
+		files = append(files, found...)
+	}
+	slices.Sort(files)
+	return slices.Compact(files), nil
+}
+
+// defaultRules returns the rules of the configuration here, else the folder rules, else this folder.
+func defaultRules(cmd *cobra.Command) string {
+	config, _ := cmd.Flags().GetString("config")
+	if text, err := os.ReadFile(config); err == nil {
+		f, _ := source.Read(config, text)
+		if n := f.Root.Get("rules"); n != nil && n.Kind == source.Scalar {
+			return filepath.Join(filepath.Dir(config), n.Value)
+		}
+	}
+	if info, err := os.Stat("rules"); err == nil && info.IsDir() {
+		return "rules"
+	}
+	return "."
+}
+
+// filesBelow lists the YAML files of a folder. Hidden folders, media and the configuration hold no rules.
+func filesBelow(folder string) ([]string, error) {
+	var files []string
+	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return plainError(err)
+		}
+		name := d.Name()
+		if d.IsDir() {
+			if path != folder && (strings.HasPrefix(name, ".") || name == "media" || name == "node_modules") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if ext := filepath.Ext(name); (ext == ".yaml" || ext == ".yml") && !strings.HasPrefix(name, ".") && name != "quando.yaml" && name != "profile.yaml" {
+			files = append(files, path)
+		}
+		return nil
+	})
+	return files, err
+}
+
+// readRules parses the files that the paths name.
+func readRules(cmd *cobra.Command, paths []string) ([]*rules.File, error) {
+	names, err := ruleFiles(cmd, paths)
+	if err != nil {
+		return nil, err
+	}
+	var files []*rules.File
+	for _, name := range names {
+		text, err := readBounded(name)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, rules.Parse(name, text))
+	}
+	return files, nil
+}
+
+// readBounded reads a rule file, and of one that is too large only enough to say so.
+func readBounded(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, plainError(err)
+	}
+	defer f.Close()
+	text := make([]byte, source.MaxBytes+1)
+	n := 0
+	for n < len(text) {
+		m, err := f.Read(text[n:])
+		n += m
+		if err != nil {
+			break
+		}
+	}
+	return text[:n], nil
+}
+
+// besideRules reads a file that a rule file names. It must be below the rule file's folder.
+func besideRules(ruleFile, name string) ([]byte, error) {
+	if !filepath.IsLocal(name) {
+		return nil, fmt.Errorf("%s is not beside the rules", name)
+	}
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(ruleFile), name))
+	if err != nil {
+		return nil, plainError(err)
+	}
+	return text, nil
+}
+
+// plainError words a file error without Go's name for the call.
+func plainError(err error) error {
+	var e *fs.PathError
+	if !errors.As(err, &e) {
+		return err
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no file %s", e.Path)
+	}
+	return fmt.Errorf("%s: %w", e.Path, e.Err)
+}

@@ -1,0 +1,73 @@
+// Command quando runs, checks, tests and explains rules.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes: what scripts rely on.
+const (
+	exitNo    = 1 // the answer is no: problems found, a test failed, a difference
+	exitError = 2 // the command could not be carried out
+)
+
+// errNo ends a command whose answer is no. What there is to say has been printed.
+var errNo = errors.New("no")
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run carries out one command line and returns its exit code.
+func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(errOut)
+	switch err := root.ExecuteContext(ctx); {
+	case err == nil:
+		return 0
+	case errors.Is(err, errNo):
+		return exitNo
+	default:
+		fmt.Fprintf(errOut, "quando: %v\n", err)
+		return exitError
+	}
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "quando",
+		Short:         "Rules for customer-messaging desks: when this happens, if this holds, do that",
+		Version:       version(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetVersionTemplate("quando {{.Version}}\n")
+	root.PersistentFlags().String("config", "quando.yaml", "the configuration `file`")
+	root.AddCommand(newCheck(), newFmt(), newSchema())
+	return root
+}
+
+// version returns the module's version as the build recorded it.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
+}

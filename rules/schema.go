@@ -1,0 +1,271 @@
+package rules
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/quandohq/quando/rules/calendar"
+)
+
+// object is a piece of a JSON Schema.
+type object = map[string]any
+
+// JSONSchema returns the JSON Schema (draft-07, which every YAML editor understands) of rule files with these verbs.
+func JSONSchema(c *Catalog) ([]byte, error) {
+	ref := func(name string) object { return object{"$ref": "#/definitions/" + name} }
+	schema := object{
+		"$schema":              "http://json-schema.org/draft-07/schema#",
+		"title":                "Quando rules",
+		"description":          "Rules of a Quando rule set: when something happens, if conditions hold, do steps.",
+		"type":                 "object",
+		"additionalProperties": false,
+		"properties": object{
+			"vars":      object{"type": []string{"object", "null"}, "description": "constants that the file's expressions read as vars.<name>"},
+			"calendars": object{"type": []string{"object", "null"}, "description": "opening hours, known to the whole rule set", "additionalProperties": ref("calendar")},
+			"rules":     object{"type": []string{"array", "null"}, "description": "the rules", "items": ref("rule")},
+			"tests":     object{"type": []string{"array", "null"}, "description": "tests of the rules", "items": ref("test")},
+		},
+		"definitions": object{
+			"text":       object{"type": []string{"string", "number", "boolean"}},
+			"template":   object{"type": "string", "pattern": `\{\{`},
+			"expression": object{"type": []string{"string", "boolean", "number"}},
+			"duration":   object{"type": "string", "pattern": `^(([0-9]+(\.[0-9]+)?(ms|[wdhms]))+|.*\{\{.*)$`, "examples": []string{"90s", "15m", "1h30m", "2d"}},
+			"span":       object{"type": "string", "examples": []string{"15m", "15m of office"}},
+			"event":      eventSchema(),
+			"calendar":   calendarSchema(),
+			"schedule":   scheduleSchema(),
+			"rule":       ruleSchema(ref),
+			"steps":      object{"type": "array", "minItems": 1, "items": ref("step")},
+			"step":       stepSchema(c),
+			"test":       testSchema(c),
+		},
+	}
+	return json.MarshalIndent(schema, "", "  ")
+}
+
+func oneOrMany(s object) object {
+	return object{"anyOf": []object{s, {"type": "array", "items": s}}}
+}
+
+func eventSchema() object {
+	return object{"enum": append(slices.Clone(eventNames), "kanban.card.*", "message.*", "attendance.*")}
+}
+
+func calendarSchema() object {
+	hours := oneOrMany(object{"type": "string", "pattern": `^\d{1,2}:\d{2}\s*-\s*\d{1,2}:\d{2}$`, "examples": []string{"08:00-12:00"}})
+	return object{
+		"type": "object", "additionalProperties": false, "required": []string{"timezone", "open"},
+		"properties": object{
+			"timezone": object{"type": "string", "description": "an IANA zone", "examples": []string{"America/Sao_Paulo"}},
+			"open":     object{"type": "object", "description": "days to hours: mon-fri: [08:00-12:00, 13:30-18:00]", "additionalProperties": hours},
+			"holidays": oneOrMany(object{"type": "string", "description": "a country code, a date, or an .ics file", "examples": append([]string{"2026-12-24", "holidays.ics"}, calendar.Countries()...)}),
+		},
+	}
+}
+
+func scheduleSchema() object {
+	where := []object{}
+	for _, each := range eachItems {
+		where = append(where, argumentsSchema(eachFilters[each]))
+	}
+	return object{
+		"type": "object", "additionalProperties": false,
+		"properties": object{
+			"every":    object{"$ref": "#/definitions/duration"},
+			"cron":     object{"type": "string", "description": "minute hour day-of-month month day-of-week", "examples": []string{"0 9 * * mon-fri"}},
+			"at":       oneOrMany(object{"type": "string", "examples": []string{"09:00"}}),
+			"on":       oneOrMany(object{"type": "string", "examples": []string{"mon-fri", "sat", "daily"}}),
+			"timezone": object{"type": "string", "description": "an IANA zone; the workspace's unless given"},
+			"each":     object{"enum": eachItems, "description": "one run for each item found"},
+			"where":    object{"description": "which items: the filters of the service's list", "anyOf": where},
+		},
+		"oneOf": []object{{"required": []string{"every"}}, {"required": []string{"cron"}}, {"required": []string{"at"}}},
+	}
+}
+
+func ruleSchema(ref func(string) object) object {
+	event := ref("event")
+	match := object{"anyOf": []object{event, {
+		"type": "object", "additionalProperties": false, "required": []string{"event"},
+		"properties": object{"event": oneOrMany(event), "if": ref("expression")},
+	}}}
+	kinds := map[string]object{
+		"id":          {"type": "string", "pattern": ruleID.String()},
+		"name":        ref("text"),
+		"description": ref("text"),
+		"tags":        oneOrMany(ref("text")),
+		"stage":       {"enum": []string{"draft", "shadow", "live"}},
+		"sample":      {"type": "string", "pattern": `^\d+(\.\d+)?\s*%$`, "examples": []string{"10%"}},
+		"when":        {"anyOf": []object{event, {"enum": []string{"manual"}}, {"type": "array", "minItems": 1, "items": object{"anyOf": []object{event, {"enum": []string{"manual"}}}}}, ref("schedule")}},
+		"from":        {"enum": []string{"others", "any"}},
+		"gather":      {"type": "object", "additionalProperties": false, "required": []string{"quiet"}, "properties": object{"quiet": ref("duration"), "at_most": ref("duration")}},
+		"if":          oneOrMany(ref("expression")),
+		"by":          ref("expression"),
+		"mode":        {"enum": []string{"queued", "single", "restart", "parallel"}},
+		"limit":       {"type": "object", "additionalProperties": false, "required": []string{"times", "per"}, "properties": object{"times": object{"type": "integer", "minimum": 1}, "per": ref("duration"), "by": ref("expression")}},
+		"late":        {"type": "object", "additionalProperties": false, "properties": object{"skip_after": object{"anyOf": []object{ref("duration"), {"enum": []string{"none"}}}}, "run": object{"enum": []string{"last", "all", "none"}}}},
+		"max":         {"type": "integer", "minimum": 1},
+		"cancel_on":   oneOrMany(match),
+		"do":          ref("steps"),
+		"on_error":    ref("steps"),
+	}
+	properties := object{}
+	for _, k := range RuleKeys {
+		// Beside a $ref draft-07 ignores every other key, so the description stands around it.
+		properties[k.Name] = object{"description": k.Doc, "allOf": []object{kinds[k.Name]}}
+	}
+	return object{"type": "object", "additionalProperties": false, "required": []string{"id", "when", "do"}, "properties": properties}
+}
+
+// stepSchema describes a step: a verb alone, or a verb with its arguments and the step's own keys.
+func stepSchema(c *Catalog) object {
+	properties := object{
+		"id":       object{"type": "string", "pattern": identifier.String(), "description": "the name under which later steps see the result"},
+		"if":       object{"description": "take the step only when this is true", "allOf": []object{{"$ref": "#/definitions/expression"}}},
+		"retry":    object{"type": "object", "additionalProperties": false, "description": "attempts in all, and for how long at most", "properties": object{"times": object{"type": "integer", "minimum": 1}, "for": object{"$ref": "#/definitions/duration"}}},
+		"on_error": object{"enum": []string{"stop", "continue"}, "description": "what happens when the step has failed for good"},
+	}
+	var verbs []object
+	var alone []string
+	for _, s := range c.Schemas() {
+		properties[s.Verb] = verbSchema(s)
+		verbs = append(verbs, object{"required": []string{s.Verb}})
+		if standsAlone(s) {
+			alone = append(alone, s.Verb)
+		}
+	}
+	return object{"anyOf": []object{
+		{"enum": alone},
+		{"type": "object", "additionalProperties": false, "properties": properties, "oneOf": verbs},
+	}}
+}
+
+// standsAlone reports whether a verb needs no arguments.
+func standsAlone(s *Schema) bool {
+	return len(s.OneOf) == 0 && !slices.ContainsFunc(s.Args, func(a Arg) bool { return a.Required })
+}
+
+func verbSchema(s *Schema) object {
+	forms := []object{}
+	if main := s.arg(s.Main); main != nil {
+		forms = append(forms, argumentSchema(main))
+	}
+	if len(s.Args) > 0 && (s.Main == "" || (s.arg(s.Main).Kind != KindSettings && s.arg(s.Main).Kind != KindBranches)) {
+		forms = append(forms, argumentsSchema(s.Args))
+	}
+	if standsAlone(s) {
+		forms = append(forms, object{"type": "null"})
+	}
+	out := object{"description": s.Summary, "anyOf": forms}
+	if s.Example != "" {
+		out["description"] = s.Summary + ". Example: " + s.Verb + ": " + s.Example
+	}
+	return out
+}
+
+func argumentsSchema(args []Arg) object {
+	properties := object{}
+	var required []string
+	for i := range args {
+		properties[args[i].Name] = object{"description": args[i].Summary, "allOf": []object{argumentSchema(&args[i])}}
+		if args[i].Required {
+			required = append(required, args[i].Name)
+		}
+	}
+	out := object{"type": "object", "additionalProperties": false, "properties": properties}
+	if required != nil {
+		out["required"] = required
+	}
+	return out
+}
+
+func argumentSchema(a *Arg) object {
+	text, template := object{"$ref": "#/definitions/text"}, object{"$ref": "#/definitions/template"}
+	s := text
+	switch a.Kind {
+	case KindNames:
+		s = oneOrMany(text)
+	case KindFlag:
+		s = object{"anyOf": []object{{"type": "boolean"}, template}}
+	case KindNumber:
+		s = object{"anyOf": []object{{"type": "integer"}, template}}
+	case KindChoice:
+		s = object{"anyOf": []object{{"enum": a.Values}, template}}
+	case KindDuration:
+		s = object{"$ref": "#/definitions/duration"}
+	case KindFields:
+		s = argumentsSchema(a.Fields)
+	case KindTarget:
+		s = object{"anyOf": []object{text, argumentsSchema(a.Fields)}}
+	case KindData:
+		s = object{}
+	case KindExpression:
+		s = object{"$ref": "#/definitions/expression"}
+	case KindEvent:
+		s = oneOrMany(object{"$ref": "#/definitions/event"})
+	case KindSpan:
+		s = object{"$ref": "#/definitions/span"}
+	case KindSteps:
+		s = object{"$ref": "#/definitions/steps"}
+	case KindBranches:
+		steps := object{"$ref": "#/definitions/steps"}
+		s = object{"type": "array", "minItems": 1, "items": object{"anyOf": []object{
+			{"type": "object", "additionalProperties": false, "required": []string{"if", "do"}, "properties": object{"if": object{"$ref": "#/definitions/expression"}, "do": steps}},
+			{"type": "object", "additionalProperties": false, "required": []string{"else"}, "properties": object{"else": steps}},
+		}}}
+	case KindSettings:
+		s = object{"type": "object", "minProperties": 1}
+	}
+	if a.Null {
+		s = object{"anyOf": []object{s, {"type": "null"}}}
+	}
+	return s
+}
+
+func testSchema(c *Catalog) object {
+	text := object{"$ref": "#/definitions/text"}
+	effects := object{}
+	for _, s := range c.Schemas() {
+		if len(s.Scopes) > 0 {
+			effects[s.Verb] = object{"description": strings.ToLower(s.Summary[:1]) + s.Summary[1:]}
+		}
+	}
+	state := object{}
+	for _, name := range givenNames {
+		properties := object{}
+		for _, key := range givenKeys[name] {
+			properties[key] = object{}
+		}
+		state[name] = object{"type": "array", "items": object{"anyOf": []object{text, {"type": "object", "additionalProperties": false, "properties": properties}}}}
+	}
+	fault := object{}
+	for _, name := range faultNames {
+		fault[name] = oneOrMany(object{"enum": append(toAny(faultKinds[name]), 429)})
+	}
+	step := object{"expect": object{"type": "array", "items": object{"anyOf": []object{{"type": "string"}, {"type": "object", "minProperties": 1, "maxProperties": 1, "additionalProperties": false, "properties": effects}}}}}
+	for _, key := range testStepKeys {
+		if step[key] == nil {
+			step[key] = object{}
+		}
+	}
+	return object{
+		"type": "object", "additionalProperties": false, "required": []string{"name", "steps"},
+		"properties": object{
+			"name":   text,
+			"rules":  oneOrMany(text),
+			"start":  object{"type": "string", "examples": []string{"2026-11-13T17:50:00-03:00"}},
+			"given":  object{"type": "object", "additionalProperties": false, "properties": state},
+			"faults": object{"anyOf": []object{{"enum": []string{"all"}}, {"type": "object", "additionalProperties": false, "properties": fault}}},
+			"steps":  object{"type": "array", "items": object{"type": "object", "additionalProperties": false, "properties": step}},
+		},
+	}
+}
+
+func toAny(words []string) []any {
+	out := make([]any, len(words))
+	for i, w := range words {
+		out[i] = w
+	}
+	return out
+}
