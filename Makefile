@@ -1,3 +1,43 @@
+# What people type. `make help` lists it.
+
+GOBIN_DIR := $(CURDIR)/bin
+LINT_VERSION := v2.14.0
+LINT := $(GOBIN_DIR)/golangci-lint-$(LINT_VERSION)
+FUZZTIME ?= 60s
+BENCHTIME ?= 1s
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
+
 .PHONY: test
-test:
-	go test ./...
+test: lint ## install what the tests need, then run them all
+	go test -timeout 15m ./...
+
+.PHONY: lint
+lint: $(LINT) ## check the code: the import law, vet, style
+	$(LINT) run ./...
+
+# The linter is built once, into this folder: its dependencies are no business of the module.
+$(LINT):
+	@echo "building golangci-lint $(LINT_VERSION), once; this takes a few minutes"
+	@mkdir -p $(GOBIN_DIR)
+	GOBIN=$(GOBIN_DIR) GOFLAGS=-mod=mod go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
+	@mv $(GOBIN_DIR)/golangci-lint $@
+
+.PHONY: generate
+generate: ## rewrite what is generated: golden files, the tables of docs/language.md
+	go test ./rules ./cmd/quando -update
+
+.PHONY: bench
+bench: ## print what matching, compiling and calendars cost
+	go test -run '^$$' -bench . -benchtime $(BENCHTIME) -count 3 ./rules/...
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME
+	@for target in \
+		rules/source:FuzzFormat rules:FuzzRules rules:FuzzFormat rules:FuzzTemplate \
+		rules/calendar:FuzzParseShift rules/calendar:FuzzParseICS rules/calendar:FuzzCalendar; do \
+		echo "== $$target"; \
+		go test -run '^$$' -fuzz "^$${target#*:}$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 50x ./$${target%%:*} || exit 1; \
+	done

@@ -19,6 +19,8 @@ import (
 const (
 	evaluationBudget = 16 << 20
 	iterationCost    = 2 << 10 // of one item of a predicate: no body is dearer without paying for itself
+	matchCost        = 16      // of a byte that a pattern looks at
+	wordCost         = 8       // of a byte that is taken apart into words
 	maxItems         = 1 << 20 // of all lists together, counted by the virtual machine
 )
 
@@ -118,7 +120,7 @@ func match(e *Evaluation, args []any) (any, error) {
 	case nil:
 		return false, nil
 	case string:
-		if err := e.pay(len(text)); err != nil {
+		if err := e.pay(matchCost * len(text)); err != nil {
 			return nil, err
 		}
 		return args[1].(*regexp.Regexp).MatchString(text), nil

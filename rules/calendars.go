@@ -39,10 +39,10 @@ func place(n *source.Node) string {
 
 func (c *compiler) compileCalendar(n *source.Node, name string) *calendar.Calendar {
 	what := fmt.Sprintf("the calendar %q", name)
+	before := len(c.problems)
 	if !c.mapping(n, what, "timezone", "open", "holidays") {
 		return nil
 	}
-	before := len(c.problems)
 	config := calendar.Config{Open: make(map[time.Weekday][]calendar.Shift)}
 	if zone := c.required(n, what, "timezone"); zone != nil {
 		config.Location = c.zone(zone)

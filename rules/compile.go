@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -264,7 +265,7 @@ func (c *compiler) static(n *source.Node, what string) (string, bool) {
 	if v == nil {
 		return "", false
 	}
-	e := NewEvaluation(nil, &Rule{vars: c.vars}, nil)
+	e := NewEvaluation(context.Background(), &Rule{vars: c.vars}, nil)
 	out, err := e.Render(v)
 	if err != nil {
 		c.report(n, "", "%v", err)
@@ -289,14 +290,15 @@ func (c *compiler) duration(n *source.Node, what string) (time.Duration, bool) {
 	return d, true
 }
 
-func (c *compiler) number(n *source.Node, what string, least, most int) (int, bool) {
+// number reads a whole number from 1 on.
+func (c *compiler) number(n *source.Node, what string, most int) (int, bool) {
 	s, ok := c.static(n, what)
 	if !ok {
 		return 0, false
 	}
 	var i int
-	if _, err := fmt.Sscanf(s+"\n", "%d\n", &i); err != nil || fmt.Sprint(i) != s || i < least || i > most {
-		c.report(n, "", "%s must be a whole number from %d to %d, not %q", what, least, most, s)
+	if _, err := fmt.Sscanf(s+"\n", "%d\n", &i); err != nil || fmt.Sprint(i) != s || i < 1 || i > most {
+		c.report(n, "", "%s must be a whole number from 1 to %d, not %q", what, most, s)
 		return 0, false
 	}
 	return i, true

@@ -157,7 +157,7 @@ func (c *compiler) forEach(s *Step, given map[string]*source.Node, env *environm
 		}
 	}
 	if v := given["max"]; v != nil {
-		s.MaxItems, _ = c.number(v, "max", 1, 10000)
+		s.MaxItems, _ = c.number(v, "max", 10000)
 	}
 	item := Anything
 	if v := given["in"]; v != nil {

@@ -189,7 +189,7 @@ func (c *compiler) ruleKeys(n *source.Node, env *environment) {
 		r.Limit = c.limit(v, env)
 	}
 	if v := n.Get("max"); v != nil {
-		if i, ok := c.number(v, "max", 1, 10000); ok {
+		if i, ok := c.number(v, "max", 10000); ok {
 			r.Max = i
 		}
 	}
@@ -241,7 +241,7 @@ func (c *compiler) limit(n *source.Node, env *environment) *Limit {
 	}
 	l := &Limit{}
 	if v := c.required(n, "limit", "times"); v != nil {
-		l.Times, _ = c.number(v, "times", 1, 1000000)
+		l.Times, _ = c.number(v, "times", 1000000)
 	}
 	if v := c.required(n, "limit", "per"); v != nil {
 		l.Per, _ = c.duration(v, "per")

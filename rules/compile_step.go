@@ -153,7 +153,7 @@ func (c *compiler) stepOptions(n *source.Node, s *Step, env *environment) {
 	}
 	if v := n.Get("retry"); v != nil && c.mapping(v, "retry", "times", "for") {
 		if t := v.Get("times"); t != nil {
-			s.Retry.Times, _ = c.number(t, "times", 1, 1000)
+			s.Retry.Times, _ = c.number(t, "times", 1000)
 		}
 		if f := v.Get("for"); f != nil {
 			s.Retry.For, _ = c.duration(f, "for")
@@ -282,7 +282,7 @@ func (c *compiler) present(verb, n *source.Node, schema *Schema, given map[strin
 		return v != nil && (v.Kind != source.Null || schema.arg(name).Null)
 	}
 	for _, a := range schema.Args {
-		if a.Required && !has(a.Name) && !(unknown && misspelt(n, a.Name)) {
+		if a.Required && !has(a.Name) && (!unknown || !misspelt(n, a.Name)) {
 			c.report(verb, "", "%s needs %q", schema.Verb, a.Name)
 		}
 	}

@@ -45,11 +45,18 @@ type Evaluation struct {
 
 // NewEvaluation returns an evaluation of a rule's expressions.
 func NewEvaluation(ctx context.Context, rule *Rule, facts Facts) *Evaluation {
-	e := &Evaluation{ctx: ctx, facts: facts, rule: rule, env: make(map[string]any, 8)}
+	e := &Evaluation{env: make(map[string]any, 8)}
+	e.vm.MemoryBudget = maxItems
+	e.Reset(ctx, rule, facts)
+	return e
+}
+
+// Reset makes the evaluation one of another rule, or of other facts, and keeps its memory: a worker needs only one.
+func (e *Evaluation) Reset(ctx context.Context, rule *Rule, facts Facts) {
+	clear(e.env)
+	e.ctx, e.rule, e.facts, e.answers = ctx, rule, facts, nil
 	e.env[scopeName] = e
 	e.env["vars"] = rule.vars
-	e.vm.MemoryBudget = maxItems
-	return e
 }
 
 // Set gives a name to a value: a step's result, or what `set` and `for_each` name.

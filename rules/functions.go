@@ -195,6 +195,9 @@ func says(e *Evaluation, args []any) (any, error) {
 		return nil, err
 	}
 	for _, text := range texts {
+		if err := e.pay(wordCost * len(text)); err != nil {
+			return nil, err
+		}
 		text = " " + plainWords(text) + " "
 		for _, a := range args {
 			words, ok := a.(string)

@@ -12,11 +12,11 @@ import (
 	"github.com/quandohq/quando/rules/source"
 )
 
-// Problem and Problems are what is wrong with rule files, with positions.
-type (
-	Problem  = source.Problem
-	Problems = source.Problems
-)
+// A Problem is something wrong at one place of a rule file.
+type Problem = source.Problem
+
+// Problems is everything found wrong with a rule set.
+type Problems = source.Problems
 
 // The keys of a rule file.
 var fileKeys = []string{"vars", "calendars", "rules", "tests"}

@@ -148,7 +148,7 @@ func standsAlone(s *Schema) bool {
 
 func verbSchema(s *Schema) object {
 	forms := []object{}
-	if main := s.arg(s.Main); main != nil {
+	if main := s.arg(s.Main); main != nil && !slices.ContainsFunc(s.Args, func(a Arg) bool { return a.Required && a.Name != s.Main }) {
 		forms = append(forms, argumentSchema(main))
 	}
 	if len(s.Args) > 0 && (s.Main == "" || (s.arg(s.Main).Kind != KindSettings && s.arg(s.Main).Kind != KindBranches)) {

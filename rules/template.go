@@ -16,7 +16,6 @@ type Value struct {
 	pieces   []piece
 	list     []*Value
 	fields   []namedValue
-	span     *Span // a duration that may be of a calendar
 }
 
 type piece struct {

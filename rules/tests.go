@@ -211,12 +211,12 @@ func (c *compiler) testStep(n *source.Node) TestStep {
 			}
 		}
 	}
-	c.testActors(n, s)
+	c.testActors(n)
 	return s
 }
 
 // testActors reports a step whose words do not make a sentence.
-func (c *compiler) testActors(n *source.Node, s TestStep) {
+func (c *compiler) testActors(n *source.Node) {
 	has := func(key string) bool { return n.Get(key) != nil }
 	switch {
 	case has("customer") && has("team"):

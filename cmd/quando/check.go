@@ -34,12 +34,9 @@ It exits with 0 when there is no error (warnings are allowed), 1 when there is o
 			}
 			set, problems := rules.Compile(files, rules.Options{Catalog: builtin.Catalog(), ReadFile: besideRules})
 			report := newReport(len(files), set, problems)
-			if output == "json" {
-				err = report.json(cmd.OutOrStdout())
-			} else {
-				err = report.text(cmd.OutOrStdout())
-			}
-			if err != nil {
+			if output == "text" {
+				report.text(cmd.OutOrStdout())
+			} else if err := report.json(cmd.OutOrStdout()); err != nil {
 				return err
 			}
 			if problems.HasErrors() {
@@ -100,7 +97,7 @@ func (r *report) json(w io.Writer) error {
 	return e.Encode(r)
 }
 
-func (r *report) text(w io.Writer) error {
+func (r *report) text(w io.Writer) {
 	c := colours(w)
 	for _, p := range r.Problems {
 		writeProblem(w, c, p)
@@ -132,7 +129,6 @@ func (r *report) text(w io.Writer) error {
 	if len(r.Cycles) == 0 && errors == 0 {
 		fmt.Fprintln(w, "No rules start each other for ever.")
 	}
-	return nil
 }
 
 func writeProblem(w io.Writer, c palette, p rules.Problem) {

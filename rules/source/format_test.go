@@ -89,18 +89,6 @@ func meaning(n *Node) string {
 	return n.yaml.ShortTag() + quote(n.Value)
 }
 
-// commentTexts returns the comments of a text, found without the printer's help: those of lines without any quote or block.
-func commentTexts(text string) []string {
-	var out []string
-	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); strings.HasPrefix(line, "#") {
-			out = append(out, line)
-		}
-	}
-	slices.Sort(out)
-	return out
-}
-
 func FuzzFormat(f *testing.F) {
 	for _, s := range []string{
 		"rules:\n- id: a # c\n  do:\n  - x: {a: 1}\n", "a: |\n  x\n # c\n", "a: >\n  x\n  y\n", "&a [*a]", "a: &x {b: *x}", "- - 1\n  - 2\n", "? a\n: b\n",

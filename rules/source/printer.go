@@ -1,6 +1,7 @@
 package source
 
 import (
+	"slices"
 	"sort"
 	"strings"
 
@@ -386,6 +387,10 @@ func (p *printer) scalarBlock(n *yaml.Node, indent int, e *entry) string {
 		lines = p.foldedLines(n)
 	}
 	if len(lines) == 0 || lines[0] == "" || strings.HasPrefix(lines[0], " ") || strings.ContainsAny(n.Value, "\r\u0085\u2028\u2029") {
+		return ""
+	}
+	// A line of white space only could not be told from an empty one between entries.
+	if slices.ContainsFunc(lines, func(line string) bool { return line != "" && trim(line) == "" }) {
 		return ""
 	}
 	switch end := len(n.Value) - len(strings.TrimRight(n.Value, "\n")); {

@@ -1,0 +1,137 @@
+package rules_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/source"
+)
+
+// The most that compiling one file or evaluating one rule may cost.
+const (
+	maxMemory = 64 << 20
+	maxTime   = time.Second
+)
+
+// costs runs f and returns the time and all the memory that it allocated, which is more than it used at once.
+func costs(f func()) (time.Duration, uint64) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	start := time.Now()
+	f()
+	took := time.Since(start)
+	runtime.ReadMemStats(&after)
+	return took, after.TotalAlloc - before.TotalAlloc
+}
+
+// TestCompileIsBounded compiles files that are as large as they may be and as costly as their author could make them.
+func TestCompileIsBounded(t *testing.T) {
+	fill := func(head, piece, tail string) string {
+		n := (source.MaxBytes - len(head) - len(tail)) / len(piece)
+		return head + strings.Repeat(piece, n) + tail
+	}
+	numbered := func(head, format string) string {
+		var b strings.Builder
+		b.WriteString(head)
+		for i := 0; b.Len() < source.MaxBytes-len(format)-8; i++ {
+			fmt.Fprintf(&b, format, i)
+		}
+		return b.String()
+	}
+	step := "rules:\n  - id: r\n    when: message.received\n    do:\n      - send_message: \""
+	tests := map[string]string{
+		"many rules":              numbered("rules:\n", "  - {id: r%d, when: manual, do: [mark_read]}\n"),
+		"many conditions":         numbered("rules:\n", "  - {id: r%d, when: manual, if: 1>0, do: [mark_read]}\n"),
+		"many expressions":        fill(step, "{{1}}", "\"\n"),
+		"many calls":              fill(step, "{{now()}}", "\"\n"),
+		"long expressions":        fill("rules:\n  - id: r\n    when: message.received\n    do: [mark_read]\n    if:\n", "      - "+strings.Repeat("contact.name==\"a\"or ", 100)+"true\n", ""),
+		"patterns":                fill("rules:\n  - id: r\n    when: message.received\n    do: [mark_read]\n    if:\n", "      - message.text matches \"(a{90}|b){20}\"\n", ""),
+		"many values":             fill("vars:\n  a: [", "a,", "]\n"),
+		"many keys":               fill("vars: {", "a,", "}\n"),
+		"deep lists":              fill("vars:\n  a: ", "[", ""),
+		"deep blocks":             fill("vars:\n  a:\n   ", " -", "\n"),
+		"one long text":           fill("rules:\n  - id: r\n    description: \"", "a", "\"\n"),
+		"many lines":              fill("vars:\n  a: |\n", "    a\n", ""),
+		"many comments":           fill("vars:\n  a: 1\n", "# a\n", ""),
+		"open braces":             fill(step, "{{", "\"\n"),
+		"unknown names":           fill("rules:\n  - id: r\n    when: message.received\n    do: [mark_read]\n    if:\n", "      - nope.x\n", ""),
+		"unknown keys":            numbered("rules:\n  - id: r\n", "    k%d: 1\n"),
+		"cycles":                  numbered("rules:\n", "  - {id: r%d, when: conversation.updated, from: any, do: [{add_labels: [x]}]}\n"),
+		"aliases":                 fill("vars:\n  a: &a [1, 2, 3]\n  b: [", "*a,", "]\n"),
+		"holidays":                fill("calendars:\n  o:\n    timezone: UTC\n    open: { mon: [08:00-12:00] }\n    holidays: [", "br,", "]\n"),
+		"broken at the last line": fill("vars:\n", "  # a\n", "  a: \"\n"),
+	}
+	for name, text := range tests {
+		t.Run(name, func(t *testing.T) {
+			if len(text) > source.MaxBytes {
+				t.Fatalf("%d bytes", len(text))
+			}
+			took, memory := costs(func() { compile("r.yaml", text) })
+			t.Logf("%v, %d MiB", took.Round(time.Millisecond), memory>>20)
+			if memory > maxMemory || took > maxTime {
+				t.Errorf("took %v and %d MiB", took, memory>>20)
+			}
+			took, memory = costs(func() { _, _ = rules.Format("r.yaml", []byte(text)) })
+			t.Logf("format: %v, %d MiB", took.Round(time.Millisecond), memory>>20)
+			if memory > 2*maxMemory || took > maxTime {
+				t.Errorf("formatting took %v and %d MiB", took, memory>>20)
+			}
+		})
+	}
+}
+
+// TestEvaluationIsBounded evaluates expressions that a budget must stop, on events as large as the engine accepts.
+func TestEvaluationIsBounded(t *testing.T) {
+	doubling := "let a0 = message.text; "
+	for i := range 60 {
+		doubling += fmt.Sprintf("let a%d = a%d + a%d; ", i+1, i, i)
+	}
+	tests := map[string]string{
+		"doubling":             doubling + "len(a60) > 0",
+		"adding":               strings.Repeat("message.text + ", 100) + `"" == ""`,
+		"replace":              `len(replace(message.text, "a", message.text)) > 0`,
+		"replace nothing":      `len(replace(message.text, "", message.text)) > 0`,
+		"join":                 `len(join(map(split(message.text, ""), message.text), "")) > 0`,
+		"split":                `len([` + strings.Repeat(`split(message.text, ""), `, 60) + `1]) > 0`,
+		"toJSON":               `len(toJSON(map(event.data.list, message))) > 0`,
+		"string":               `len(string(map(event.data.list, message))) > 0`,
+		"fromJSON":             `len(fromJSON(message.text)) > 0`,
+		"map of texts":         `len(map(event.data.list, message.text + "x")) > 0`,
+		"map of lists":         `len(map(event.data.list, [#, [#, #]])) > 0`,
+		"patterns":             strings.Repeat(`message.text matches "(a|b)*c" or `, 50) + "false",
+		"patterns over a list": `any(event.data.list, message.text matches "(a|b)*c")`,
+		"contains over a list": `any(event.data.list, message.text contains "b")`,
+		"equals over a list":   `count(event.data.list, message.text == event.data.copy) > 0`,
+		"uniq":                 `len(uniq(map(event.data.list, #))) > 0`,
+		"sort":                 `len(sort(event.data.list)) > 0`,
+		"group":                `len(groupBy(event.data.list, #)) > 0`,
+		"flatten":              `len(flatten(map(event.data.list, event.data.list))) > 0`,
+		"concat":               `len(concat(` + strings.Repeat("event.data.list, ", 60) + `event.data.list)) > 0`,
+		"upper":                strings.Repeat(`upper(message.text) == "x" or `, 60) + "false",
+		"says":                 strings.Repeat(`says("x") or `, 100) + "false",
+	}
+	w := newWorld()
+	list := make([]any, 100_000)
+	for i := range list {
+		list[i] = float64(i)
+	}
+	text := strings.Repeat("a", 512<<10)
+	w.facts["message"] = map[string]any{"text": text}
+	w.facts["event"] = map[string]any{"data": map[string]any{"list": list, "copy": strings.Clone(text)}}
+	for name, condition := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := ruleIf(t, condition)
+			var v rules.Verdict
+			took, memory := costs(func() { v = r.Decide(context.Background(), w) })
+			t.Logf("%v, %d MiB: %v %v", took.Round(time.Millisecond), memory>>20, v.Outcome, v.Err)
+			if memory > maxMemory || took > maxTime {
+				t.Errorf("took %v and %d MiB", took, memory>>20)
+			}
+		})
+	}
+}

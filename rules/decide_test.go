@@ -1,0 +1,257 @@
+package rules_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/quandohq/quando/rules"
+)
+
+func TestConditions(t *testing.T) {
+	tests := []struct {
+		condition string
+		want      bool
+	}{
+		{`conversation.kind == "direct"`, true},
+		{`conversation.kind != "group" and contact.name == "Ana"`, true},
+		{`conversation.assignee == nil`, true},
+		{`conversation.assignee == "p1"`, false}, // nil is not equal, and no error either
+		{`contact.company != "x"`, true},
+		{`attendance.first_response != nil`, false},
+		{`now() - attendance.opened_at > duration("15m")`, true},
+		{`event.age < duration("2m")`, true},
+		{`event.data.priority > 2`, true},
+		{`event.data.priority == 3`, true},
+		{`event.data.missing == nil`, true},
+		{`event.data?.missing?.deeper == nil`, true},
+		{`event.data.nested.deep`, true},
+		{`"a" in event.data.tags`, true},
+		{`any(event.data.tags, # == "b")`, true},
+		{`count(conversation.label_ids, # startsWith "l") == 2`, true},
+		{`len(conversation.label_ids) == 2`, true},
+		{`open("office")`, true},
+		{`closed("office")`, false},
+		{`next_close("office").Hour() == 18`, true},
+		{`next_open("office").Weekday().String() == "Saturday"`, true},
+		{`business_time("office", attendance.opened_at, now()) == duration("20m")`, true},
+		{`day(now(), -1) == "2026-11-12"`, true},
+		{`day(now()) == "2026-11-13"`, true},
+		{`says("boleto")`, true},
+		{`says("BOLÉTO")`, true},
+		{`says("segunda via")`, true},
+		{`says("bolet")`, false},
+		{`says("nada", "ola")`, true},
+		{`message.text matches "(?i)BOLETO"`, true},
+		{`message.media_id matches "x"`, false},
+		{`human_active("15m")`, false},
+		{`not human_active("2h")`, true},
+		{`customer_waiting() > duration("4m")`, true},
+		{`has_label("vip")`, true},
+		{`has_label("other")`, false},
+		{`count_events("message.received", "10m") >= 7`, true},
+		{`vars.greeting == "Hello" and vars.tries == 3`, true},
+		{`contact.name in vars.vips`, true},
+		{`vars.nested.colour == "red"`, true},
+		{`(contact.company ?? "none") == "none"`, true},
+		{`lower(trim(" ANA ")) == "ana"`, true},
+		{`"a" + "b" == "ab" and 1 + 2 == 3`, true},
+		{`join(split("a,b", ","), "-") == "a-b"`, true},
+		{`now().Year() == 2026`, true},
+		{`let n = contact.name; n == "Ana" or n == "Bia"`, true},
+		{`date("2026-11-13").Month().String() == "November"`, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.condition, func(t *testing.T) {
+			w := newWorld()
+			w.labels, w.waiting, w.events = []string{"vip"}, 5*time.Minute, 7
+			v := ruleIf(t, tt.condition).Decide(context.Background(), w)
+			if v.Err != nil {
+				t.Fatal(v.Err)
+			}
+			if got := v.Outcome == rules.Fired; got != tt.want {
+				t.Errorf("%v, want %v (%v)", got, tt.want, v.Values)
+			}
+		})
+	}
+}
+
+func TestVerdict(t *testing.T) {
+	tests := []struct {
+		name, condition string
+		outcome         rules.Outcome
+		values          []rules.NamedValue
+		err             string
+	}{
+		{"a name", `conversation.kind == "group"`, rules.False, []rules.NamedValue{{"conversation.kind", "direct"}}, ""},
+		{"a call", `closed("office")`, rules.False, []rules.NamedValue{{`closed("office")`, false}}, ""},
+		{"names and calls", `has_label("vip") or contact.name == "Bia"`, rules.False, []rules.NamedValue{{`has_label("vip")`, false}, {"contact.name", "Ana"}}, ""},
+		{"not asked again, and nothing more", `conversation.kind == "group" and has_label("vip")`, rules.False, []rules.NamedValue{{"conversation.kind", "direct"}}, ""},
+		{"inside a call", `len(message.text) < 3`, rules.False, []rules.NamedValue{{"len(message.text)", 35}, {"message.text", "Olá, quero a segunda via do boleto!"}}, ""},
+		{"lists are counted", `len(conversation.label_ids) > 5`, rules.False, []rules.NamedValue{{"len(conversation.label_ids)", 2}, {"conversation.label_ids", "2 items"}}, ""},
+		{"a missing value", `event.data.a.b == 1`, rules.Failed, nil, "cannot fetch b from nothing; use ?. where a value may be missing"},
+		{"a wrong type", `event.data.channel > 3`, rules.Failed, []rules.NamedValue{{"event.data.channel", "web"}}, "invalid operation: a text > a number"},
+		{"not a condition", `event.data.channel`, rules.Failed, []rules.NamedValue{{"event.data.channel", "web"}}, "the condition gives a text, where true or false is needed"},
+		{"nothing to compare", `contact.company > "a"`, rules.Failed, []rules.NamedValue{{"contact.company", nil}}, "invalid operation"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld()
+			r := ruleIf(t, tt.condition)
+			v := r.Decide(context.Background(), w)
+			if v.Outcome != tt.outcome || v.Clause != tt.condition || v.Rule != "r" {
+				t.Errorf("%+v", v)
+			}
+			if diff := cmp.Diff(tt.values, v.Values); diff != "" && len(tt.values)+len(v.Values) > 0 {
+				t.Errorf("values (-want +got)\n%s", diff)
+			}
+			if tt.err != "" && (v.Err == nil || !strings.Contains(v.Err.Error(), tt.err)) {
+				t.Errorf("error %v, want %s", v.Err, tt.err)
+			}
+			if n := len(w.asked); n > 0 && w.asked[n-1] == "has_label" && slices.Index(w.asked, "has_label") != n-1 {
+				t.Errorf("asked twice: %v", w.asked)
+			}
+		})
+	}
+}
+
+// TestClausesInOrder shows that facts are asked for when the first clause that needs them is reached, and once.
+func TestClausesInOrder(t *testing.T) {
+	r := oneRule(t, `    if:
+      - message.by == "customer"
+      - conversation.kind == "group"
+      - contact.name == "Ana"
+    do: [mark_read]
+`)
+	w := newWorld()
+	v := r.Decide(context.Background(), w)
+	if v.Clause != `conversation.kind == "group"` {
+		t.Errorf("stopped at %s", v.Clause)
+	}
+	if diff := cmp.Diff([]string{"message", "conversation"}, w.asked); diff != "" {
+		t.Errorf("asked for (-want +got)\n%s", diff)
+	}
+}
+
+func TestFactFails(t *testing.T) {
+	down := errors.New("503")
+	w := newWorld()
+	w.fail = map[string]error{"conversation": down, "human_active": down}
+	for _, condition := range []string{`conversation.kind == "direct"`, `human_active("5m")`} {
+		v := ruleIf(t, condition).Decide(context.Background(), w)
+		if v.Outcome != rules.Failed || !errors.Is(v.Err, down) {
+			t.Errorf("%s: %v, %v", condition, v.Outcome, v.Err)
+		}
+	}
+}
+
+// TestAfterWait shows that a rule never decides on what was true before it slept.
+func TestAfterWait(t *testing.T) {
+	r := ruleIf(t, `attendance.status == "open" and has_label("vip")`)
+	w := newWorld()
+	w.labels = []string{"vip"}
+	e := rules.NewEvaluation(context.Background(), r, w)
+	if v := e.Decide(); v.Outcome != rules.Fired {
+		t.Fatal(v)
+	}
+	w.facts["attendance"] = map[string]any{"status": "closed"}
+	if v := e.Decide(); v.Outcome != rules.Fired {
+		t.Error("the fact was fetched twice without a wait between")
+	}
+	e.Forget()
+	if v := e.Decide(); v.Outcome != rules.False {
+		t.Error("decided on the state before the wait")
+	}
+}
+
+func TestGatheredSays(t *testing.T) {
+	r := oneRule(t, "    gather: { quiet: 5s }\n    if: says(\"pix\") and len(messages) == 2\n    do: [mark_read]\n")
+	w := newWorld()
+	w.facts["messages"] = []any{map[string]any{"text": "aceita PIX?"}, map[string]any{"text": "oi"}}
+	if v := r.Decide(context.Background(), w); v.Outcome != rules.Fired {
+		t.Errorf("%+v", v)
+	}
+}
+
+func TestRender(t *testing.T) {
+	tests := []struct{ name, text, want string }{
+		{"plain", `Hello`, "Hello"},
+		{"names", `Hello {{ contact.name }}, {{contact.phone}}!`, "Hello Ana, +5511988887777!"},
+		{"nothing", `<{{ contact.company }}>`, "<>"},
+		{"instead of nothing", `{{ contact.company ?? "you" }}!`, "you!"},
+		{"a time", `We open {{ next_open('office') }}.`, "We open 2026-11-14 09:00."},
+		{"a formatted time", `{{ next_open("office").Format("02/01 15h04") }}!`, "14/11 09h00!"},
+		{"a duration", `{{ event.age }} ago`, "1m ago"},
+		{"numbers", `{{ vars.tries }} {{ 1 + 1 }} {{ 0.5 }}`, "3 2 0.5"},
+		{"lists", `{{ vars.vips }}!`, "Ana, Bia!"},
+		{"braces and quotes in an expression", `{{ {"a": {"b": "}}"}}.a.b }}!`, "}}!"},
+		{"braces of one's own", `{{ "{{" }} x }}`, "{{ x }}"},
+		{"over several lines", "Hello\n{{ contact.name }}\n", "Hello\nAna\n"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := renderText(t, newWorld(), tt.text)
+			if got != tt.want {
+				t.Errorf("%q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestRenderOnce shows that what a customer wrote is data, never an expression.
+func TestRenderOnce(t *testing.T) {
+	w := newWorld()
+	hostile := `{{ contact.phone }} {{ env }} ' " }} <b>`
+	w.facts["contact"] = map[string]any{"name": hostile, "phone": "secret"}
+	if got := renderText(t, w, "Hi {{ contact.name }}"); got != "Hi "+hostile {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestKeepsType shows that one whole expression keeps its type.
+func TestKeepsType(t *testing.T) {
+	r := oneRule(t, `    do:
+      - update_conversation: { archived: "{{ conversation.kind == 'direct' }}" }
+      - http_request: { url: "https://x", json: { n: "{{ vars.tries }}", list: "{{ vars.vips }}", code: "0123", text: "n={{ vars.tries }}" } }
+`)
+	e := rules.NewEvaluation(context.Background(), r, newWorld())
+	got, err := e.Render(r.Do[0].Args["archived"])
+	if got != true || err != nil {
+		t.Errorf("archived: %#v, %v", got, err)
+	}
+	got, err = e.Render(r.Do[1].Args["json"])
+	want := map[string]any{"n": 3.0, "list": []any{"Ana", "Bia"}, "code": "0123", "text": "n=3"}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("json (-want +got)\n%s %v", diff, err)
+	}
+}
+
+// TestTextsStayTexts shows that what looks like a number keeps its spelling.
+func TestTextsStayTexts(t *testing.T) {
+	for in, want := range map[string]string{"0123": "0123", "1.10": "1.10", "yes": "yes", "2026-12-24": "2026-12-24", "+55": "+55", "0x10": "0x10", "true": "true"} {
+		r := oneRule(t, "    do:\n      - send_message: "+in+"\n")
+		got, err := rules.NewEvaluation(context.Background(), r, newWorld()).Render(r.Do[0].Args["text"])
+		if got != want || err != nil {
+			t.Errorf("%s became %#v, %v", in, got, err)
+		}
+	}
+}
+
+func renderText(t *testing.T, w *world, text string) string {
+	t.Helper()
+	r := oneRule(t, "    do:\n      - send_message: "+quoteYAML(text)+"\n")
+	got, err := rules.NewEvaluation(context.Background(), r, w).Render(r.Do[0].Args["text"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got.(string)
+}
+
+func quoteYAML(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
+}
