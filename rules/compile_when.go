@@ -16,7 +16,7 @@ var (
 	eachItems   = []string{"attendances", "conversations", "contacts", "cards"}
 	eachFilters = map[string][]Arg{
 		"attendances": {
-			{Name: "status", Kind: KindChoice, Values: []string{"open", "closed"}, Summary: "open or closed"},
+			{Name: "status", Kind: KindChoice, Values: []string{"open", "closed"}, Summary: "the status"},
 			{Name: "assignee", Kind: KindName, Refers: "person", Summary: "a person, or `none`"},
 			{Name: "sector", Kind: KindName, Refers: "sector", Summary: "a sector"},
 			{Name: "conversation", Kind: KindText, Summary: "a conversation's id"},
@@ -26,9 +26,9 @@ var (
 		},
 		"conversations": {
 			{Name: "q", Kind: KindText, Summary: "name, phone or part of the last message"},
-			{Name: "archived", Kind: KindFlag, Summary: "true or false"},
-			{Name: "unread", Kind: KindFlag, Summary: "true: only unread ones"},
-			{Name: "kind", Kind: KindChoice, Values: []string{"direct", "group"}, Summary: "direct or group"},
+			{Name: "archived", Kind: KindFlag, Summary: "archived ones, or the others"},
+			{Name: "unread", Kind: KindFlag, Summary: "only unread ones"},
+			{Name: "kind", Kind: KindChoice, Values: []string{"direct", "group"}, Summary: "the kind"},
 			{Name: "channel", Kind: KindName, Refers: "channel", Summary: "a WhatsApp number"},
 			{Name: "assignee", Kind: KindName, Refers: "person", Summary: "a person, `none` or `me`"},
 			{Name: "sector", Kind: KindName, Refers: "sector", Summary: "a sector"},
@@ -290,4 +290,19 @@ func (c *compiler) where(n *source.Node) {
 			}
 		}
 	}
+}
+
+// An Each is what a schedule can go through, for the documentation and for editors.
+type Each struct {
+	Name    string
+	Filters []Arg
+}
+
+// EachItems returns what a schedule can go through.
+func EachItems() []Each {
+	out := make([]Each, len(eachItems))
+	for i, name := range eachItems {
+		out[i] = Each{name, eachFilters[name]}
+	}
+	return out
 }

@@ -301,3 +301,17 @@ func funcTypes(pointers []any) []reflect.Type {
 	}
 	return ts
 }
+
+// A Function is one of the language's functions, for the documentation and for editors.
+type Function struct {
+	Name, Signature, Doc string
+}
+
+// Functions returns the language's functions.
+func Functions() []Function {
+	out := make([]Function, len(functions))
+	for i, f := range functions {
+		out[i] = Function{f.Name, f.Signature, f.Doc}
+	}
+	return out
+}

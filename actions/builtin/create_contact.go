@@ -11,7 +11,7 @@ var createContact = rules.Schema{
 		{Name: "city", Kind: rules.KindText, Summary: "the city"},
 		{Name: "channel", Kind: rules.KindName, Refers: "channel", Summary: "the contact's WhatsApp number"},
 		{Name: "add_labels", Kind: rules.KindNames, Refers: "label", Summary: "labels to give it"},
-		{Name: "blocked", Kind: rules.KindFlag, Summary: "true or false"},
+		{Name: "blocked", Kind: rules.KindFlag, Summary: "whether the contact is blocked"},
 	},
 	Result:  rules.ContactType,
 	Scopes:  []string{"contacts:write"},

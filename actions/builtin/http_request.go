@@ -10,7 +10,7 @@ var httpRequest = rules.Schema{
 		{Name: "headers", Kind: rules.KindData, Summary: "names to values"},
 		{Name: "json", Kind: rules.KindData, Summary: "the body"},
 		{Name: "timeout", Kind: rules.KindDuration, Summary: "how long to wait for the answer"},
-		{Name: "repeatable", Kind: rules.KindFlag, Summary: "true: the call may be repeated after an unknown result; otherwise a person decides"},
+		{Name: "repeatable", Kind: rules.KindFlag, Summary: "whether the call may be repeated after an unknown result; otherwise a person decides"},
 	},
 	Result: rules.Object(
 		rules.Field{Name: "status", Type: rules.Number, Doc: "the answer's status"},

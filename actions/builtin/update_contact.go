@@ -11,7 +11,7 @@ var updateContact = rules.Schema{
 		{Name: "city", Kind: rules.KindText, Summary: "the city"},
 		{Name: "add_labels", Kind: rules.KindNames, Refers: "label", Summary: "labels to add"},
 		{Name: "remove_labels", Kind: rules.KindNames, Refers: "label", Summary: "labels to take off"},
-		{Name: "blocked", Kind: rules.KindFlag, Summary: "true or false"},
+		{Name: "blocked", Kind: rules.KindFlag, Summary: "whether the contact is blocked"},
 	},
 	OneOf: []string{"name", "company", "city", "add_labels", "remove_labels", "blocked"},
 	Needs: "contact", Unless: "contact",
