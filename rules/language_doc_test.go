@@ -119,7 +119,7 @@ func factTable() string {
 	for _, f := range rules.FactTypes() {
 		t, kind := f.Type, ""
 		if t.Elem() != nil {
-			t, kind = t.Elem(), "a list of items with the fields of `"+strings.TrimSuffix(f.Name, "s")+"`"
+			kind = "a list of items with the fields of `" + strings.TrimSuffix(f.Name, "s") + "`"
 		} else {
 			var fields []string
 			for _, field := range t.Fields() {
@@ -192,5 +192,30 @@ func checkExpressions(t *testing.T, text string) {
 		if err != nil || got != "<"+strings.TrimSpace(want)+">" {
 			t.Errorf("%s gives %v, %v; the document says %s", expression, got, err, want)
 		}
+	}
+}
+
+// TestReadmeExample executes the README's rule, and makes the mistake whose message it shows.
+func TestReadmeExample(t *testing.T) {
+	text, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := fence.FindAllStringSubmatch(string(text), -1)
+	rule, message := "", ""
+	for _, block := range blocks {
+		switch block[1] {
+		case "yaml":
+			rule = block[2]
+		case "text":
+			message = block[2]
+		}
+	}
+	if _, problems := compile("away.yaml", rule); len(problems) > 0 {
+		t.Error(problems)
+	}
+	_, problems := compile("away.yaml", strings.Replace(rule, "human_active", "human_activ", 1))
+	if len(problems) != 1 || !strings.HasPrefix(message, problems[0].Error()+"\n") {
+		t.Errorf("the README says\n%s\nthe checker\n%s", message, problems.Error())
 	}
 }

@@ -1,0 +1,201 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	defaultTimeout       = 10 * time.Second
+	defaultUploadTimeout = 2 * time.Minute
+)
+
+// Options configure a Client. BaseURL and APIKey are required; every other zero value works.
+type Options struct {
+	// BaseURL is the service's address with its version segment, https://example.com/api/v1. A sub-path and a trailing
+	// slash are fine.
+	BaseURL string
+	// APIKey is sent to the host of BaseURL and nowhere else.
+	APIKey Secret
+	// Profile fits the client to the service; nil means DefaultProfile.
+	Profile *Profile
+
+	// Rate is a ceiling of our own in requests per second; 0 means none. It is ignored when a Limiter is given.
+	Rate float64
+	// Limiter is shared by all clients that use the same key; nil makes one for this client.
+	Limiter *Limiter
+	// MaxWait bounds how long a call waits to be let through, under a pause or a ceiling: 0 means as long as its
+	// context allows, less than 0 not at all. A call that would wait longer fails at once with a local 429 that says
+	// how long.
+	MaxWait time.Duration
+
+	// Timeout bounds one request, from the moment it is let through until its answer is read; 10 seconds by default.
+	Timeout time.Duration
+	// UploadTimeout is the same for media uploads; 2 minutes by default.
+	UploadTimeout time.Duration
+	// Transport carries the requests; nil means one that keeps enough connections for many workers.
+	Transport http.RoundTripper
+
+	// Now and Sleep are the clock of pauses and ceilings; nil means the real one.
+	Now   func() time.Time
+	Sleep func(context.Context, time.Duration) error
+
+	UserAgent string
+	Logger    *slog.Logger // nil means no log
+}
+
+// Client calls the service with one key. It is safe for concurrent use.
+type Client struct {
+	base      url.URL // no trailing slash in its path
+	key       Secret
+	profile   *Profile
+	limiter   *Limiter
+	maxWait   time.Duration
+	timeout   time.Duration
+	upload    time.Duration
+	transport http.RoundTripper
+	now       func() time.Time
+	log       *slog.Logger
+	patient   bool
+
+	// Header values that every request shares, so that none allocates them again.
+	authorization, userAgent []string
+
+	learned *learned
+}
+
+// learned is what the service's answers have shown so far.
+type learned struct {
+	bareETag  atomic.Bool // its ETag has no quotes
+	cardGet   atomic.Bool // a GET of one card has succeeded
+	noCardGet atomic.Bool // a GET of one card failed for a card that the list shows
+}
+
+// New makes a client. It connects to nothing.
+func New(o Options) (*Client, error) {
+	base, err := parseBase(o.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	if o.APIKey == "" {
+		return nil, errors.New("service: api_key is missing")
+	}
+	if strings.ContainsFunc(string(o.APIKey), func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return nil, errors.New("service: api_key contains blanks, line breaks or other characters that no key has; was it copied whole?")
+	}
+	c := &Client{
+		base: *base, key: o.APIKey, profile: o.Profile, limiter: o.Limiter, maxWait: o.MaxWait,
+		timeout: o.Timeout, upload: o.UploadTimeout, transport: o.Transport, now: o.Now, log: o.Logger,
+		authorization: []string{"Bearer " + string(o.APIKey)}, userAgent: []string{o.UserAgent}, learned: &learned{},
+	}
+	if c.profile == nil {
+		p := DefaultProfile()
+		c.profile = &p
+	}
+	if errs := c.profile.check(); len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	if c.now == nil {
+		c.now = time.Now
+	}
+	if c.limiter == nil {
+		c.limiter = newLimiter(o.Rate, o.Now, o.Sleep)
+	}
+	if c.timeout <= 0 {
+		c.timeout = defaultTimeout
+	}
+	if c.upload <= 0 {
+		c.upload = max(defaultUploadTimeout, c.timeout)
+	}
+	if c.transport == nil {
+		c.transport = newTransport()
+	}
+	if o.UserAgent == "" {
+		c.userAgent = []string{"quando"}
+	}
+	if c.log == nil {
+		c.log = slog.New(slog.DiscardHandler)
+	}
+	if c.Exposed() {
+		c.log.Warn("service: the API key travels unencrypted; use an https base_url", "host", c.base.Host)
+	}
+	return c, nil
+}
+
+func parseBase(s string) (*url.URL, error) {
+	if s == "" {
+		return nil, errors.New("service: base_url is missing")
+	}
+	u, err := url.Parse(s)
+	if err != nil {
+		// The parser's error repeats the address, which may hold a password.
+		return nil, errors.New("service: base_url is not an address; expected something like https://example.com/v1")
+	}
+	switch {
+	case u.User != nil:
+		return nil, errors.New("service: base_url must not hold a user or password; the key belongs into api_key")
+	case u.Scheme != "https" && u.Scheme != "http", u.Host == "":
+		return nil, fmt.Errorf("service: base_url %q must begin with https:// and a host", s)
+	case u.RawQuery != "" || u.Fragment != "" || u.ForceQuery:
+		return nil, errors.New("service: base_url must not hold a query or a fragment")
+	}
+	return &url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimRight(u.Path, "/"), RawPath: strings.TrimRight(u.RawPath, "/")}, nil
+}
+
+// newTransport keeps more idle connections to one host than net/http does by default (2): the workers of an engine all
+// talk to the same one, and a new TLS connection costs more than the request. Compression costs more than
+// it saves on answers of a few KiB.
+func newTransport() *http.Transport {
+	return &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		ForceAttemptHTTP2:     true,
+		MaxIdleConns:          256,
+		MaxIdleConnsPerHost:   256,
+		IdleConnTimeout:       90 * time.Second,
+		TLSHandshakeTimeout:   5 * time.Second,
+		ExpectContinueTimeout: time.Second,
+		DisableCompression:    true,
+	}
+}
+
+// Profile is the profile the client decodes with.
+func (c *Client) Profile() *Profile { return c.profile }
+
+// Limiter is the limiter of the client's key, to share it, to pause it, or to ask how long it is paused.
+func (c *Client) Limiter() *Limiter { return c.limiter }
+
+// Exposed reports whether the key travels unencrypted to another machine.
+func (c *Client) Exposed() bool {
+	if c.base.Scheme == "https" {
+		return false
+	}
+	host := c.base.Hostname()
+	ip := net.ParseIP(host)
+	return host != "localhost" && (ip == nil || !ip.IsLoopback())
+}
+
+// Patient is the same client for callers that would rather wait than hear of a 429: it waits out the pause and repeats the call
+// until the context ends. A 429 means that nothing happened, so this is the one repeat that is always safe. Uploads are not
+// repeated, because their content has been read.
+func (c *Client) Patient() *Client {
+	p := *c
+	p.patient = true
+	p.maxWait = 0
+	return &p
+}
+
+// CloseIdleConnections closes the connections that no call uses.
+func (c *Client) CloseIdleConnections() {
+	if t, ok := c.transport.(interface{ CloseIdleConnections() }); ok {
+		t.CloseIdleConnections()
+	}
+}

@@ -1,0 +1,194 @@
+package service
+
+import "strings"
+
+// Kind is a kind of object that the service names.
+type Kind string
+
+// The kinds of objects that events are about, and those that people name in rules.
+const (
+	KindConversation Kind = "conversation"
+	KindContact      Kind = "contact"
+	KindMessage      Kind = "message"
+	KindAttendance   Kind = "attendance"
+	KindCard         Kind = "card"
+	KindLabel        Kind = "label"
+	KindSector       Kind = "sector"
+	KindPerson       Kind = "person"
+	KindChannel      Kind = "channel"
+	KindBoard        Kind = "board"
+	KindStage        Kind = "stage"
+)
+
+// EventObject finds the conversation, contact, message, attendance or card in an event's data, as it was delivered.
+func (p *Profile) EventObject(kind Kind, eventType string, data map[string]any) (map[string]any, bool) {
+	objects, _ := p.eventPaths(kind)
+	if m, ok := first(data, objects, asObject); ok {
+		return m, true
+	}
+	if p.selfKind(eventType) == kind && len(data) > 0 {
+		return data, true
+	}
+	return nil, false
+}
+
+// EventID finds the id of the conversation, contact, message, attendance or card that an event is about; it is empty
+// where the data names none.
+func (p *Profile) EventID(kind Kind, eventType string, data map[string]any) string {
+	_, ids := p.eventPaths(kind)
+	if id, ok := first(data, ids, asID); ok {
+		return id
+	}
+	if self, ok := p.EventObject(kind, eventType, data); ok {
+		if id := fields(self).id(p.idPaths(kind)); id != "" {
+			return id
+		}
+	}
+	// The data may itself be an object that points to this one: a message has its conversation's id.
+	self := p.selfKind(eventType)
+	if self == "" || self == kind {
+		return ""
+	}
+	if object, ok := p.EventObject(self, eventType, data); ok {
+		return fields(object).id(p.linkPaths(self, kind))
+	}
+	return ""
+}
+
+// selfKind is the kind of object that an event of this type is about: the longest beginning in Self that fits.
+func (p *Profile) selfKind(eventType string) Kind {
+	best, kind := "", Kind("")
+	for prefix, k := range p.Event.Self {
+		if strings.HasPrefix(eventType, prefix) && len(prefix) > len(best) {
+			best, kind = prefix, Kind(k)
+		}
+	}
+	return kind
+}
+
+func (p *Profile) eventPaths(kind Kind) (objects, ids Paths) {
+	e := &p.Event
+	switch kind {
+	case KindConversation:
+		return e.Conversation, e.ConversationID
+	case KindContact:
+		return e.Contact, e.ContactID
+	case KindMessage:
+		return e.Message, e.MessageID
+	case KindAttendance:
+		return e.Attendance, e.AttendanceID
+	case KindCard:
+		return e.Card, e.CardID
+	}
+	return nil, nil
+}
+
+func (p *Profile) idPaths(kind Kind) Paths {
+	switch kind {
+	case KindConversation:
+		return p.Conversation.ID
+	case KindContact:
+		return p.Contact.ID
+	case KindMessage:
+		return p.Message.ID
+	case KindAttendance:
+		return p.Attendance.ID
+	case KindCard:
+		return p.Card.ID
+	}
+	return nil
+}
+
+// linkPaths says where an object of one kind names an object of another.
+func (p *Profile) linkPaths(from, to Kind) Paths {
+	switch {
+	case to == KindConversation && from == KindMessage:
+		return p.Message.ConversationID
+	case to == KindConversation && from == KindAttendance:
+		return p.Attendance.ConversationID
+	case to == KindConversation && from == KindCard:
+		return p.Card.ConversationID
+	case to == KindContact && from == KindConversation:
+		return p.Conversation.ContactID
+	case to == KindContact && from == KindAttendance:
+		return p.Attendance.ContactID
+	case to == KindContact && from == KindCard:
+		return p.Card.ContactID
+	case to == KindAttendance && from == KindCard:
+		return p.Card.AttendanceID
+	}
+	return nil
+}
+
+// EventMessage decodes the message of a message event. Where the message does not tell its side, the event's type does.
+func (p *Profile) EventMessage(eventType string, data map[string]any) (Message, bool) {
+	raw, ok := p.EventObject(KindMessage, eventType, data)
+	if !ok {
+		return Message{}, false
+	}
+	m := DecodeMessage(raw, p)
+	if m.Direction == "" {
+		switch eventType {
+		case "message.received":
+			m.Direction = Inbound
+		case "message.sent":
+			m.Direction = Outbound
+		}
+	}
+	if m.ConversationID == "" {
+		m.ConversationID = p.EventID(KindConversation, eventType, data)
+	}
+	return m, true
+}
+
+// CardMove is what a kanban.card.moved event tells beside the card.
+type CardMove struct {
+	FromStageID, ToStageID string
+	By                     Actor
+}
+
+// EventCardMove reads from where to where a card was moved, and by whom.
+func (p *Profile) EventCardMove(data map[string]any) CardMove {
+	f := fields(data)
+	return CardMove{FromStageID: f.id(p.Event.FromStageID), ToStageID: f.id(p.Event.ToStageID), By: f.actor(p.Event.MovedBy)}
+}
+
+// EventChanged lists the fields that a conversation.updated event says have changed, where it does.
+func (p *Profile) EventChanged(data map[string]any) []string {
+	for _, path := range p.Event.Changed {
+		v, ok := at(data, path)
+		if !ok {
+			continue
+		}
+		if names, ok := asStrings(v); ok {
+			return names
+		}
+		if m, ok := asObject(v); ok {
+			return sortedKeys(m)
+		}
+	}
+	return nil
+}
+
+// Actor is who did something: a person of the team, the customer, an integration.
+type Actor struct {
+	Kind string `json:"kind,omitempty"`
+	ID   string `json:"id,omitempty"`
+	Name string `json:"name,omitempty"`
+}
+
+func (f fields) actor(paths Paths) Actor {
+	for _, path := range paths {
+		v, _ := at(f, path)
+		switch v := v.(type) {
+		case map[string]any:
+			who := fields(v)
+			return Actor{Kind: who.str(Paths{"kind", "type", "role"}), ID: who.id(Paths{"id", "user_id", "uuid"}), Name: who.str(Paths{"name", "display_name"})}
+		case string:
+			if v != "" {
+				return Actor{ID: v}
+			}
+		}
+	}
+	return Actor{}
+}

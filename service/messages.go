@@ -1,0 +1,131 @@
+package service
+
+import (
+	"context"
+	"iter"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// The sides of a message.
+const (
+	Inbound  = "inbound"  // from the customer
+	Outbound = "outbound" // from the team, the phone, or the API
+)
+
+// Message is one message of a conversation.
+type Message struct {
+	ID                string
+	ConversationID    string
+	ClientID          string
+	Text              string
+	MediaID           string
+	ReplyToExternalID string
+	ExternalID        string
+	Direction         string // Inbound, Outbound, or empty when the message does not tell
+	Sender            Actor
+	CreatedAt         time.Time
+	Cursor            string // continues a list from this message on, where the list itself names no cursor
+	Raw               map[string]any
+}
+
+// DecodeMessage reads a message through the profile.
+func DecodeMessage(raw map[string]any, p *Profile) Message {
+	f, n := fields(raw), &p.Message
+	return Message{
+		ID: f.id(n.ID), ConversationID: f.id(n.ConversationID), ClientID: f.str(n.ClientID), Text: f.str(n.Text), MediaID: f.id(n.MediaID),
+		ReplyToExternalID: f.str(n.ReplyToExternalID), ExternalID: f.str(n.ExternalID), Direction: n.side(f),
+		Sender:    Actor{Kind: f.str(n.SenderKind), ID: f.id(n.SenderID), Name: f.str(n.SenderName)},
+		CreatedAt: f.time(n.CreatedAt), Cursor: f.str(n.Cursor), Raw: raw,
+	}
+}
+
+// side tells a message of the customer from one of ours: by its direction, by a from_me flag, by the kind of its sender.
+func (n *MessageFields) side(f fields) string {
+	if side := n.sideOf(f.str(n.Direction)); side != "" {
+		return side
+	}
+	if mine, ok := first(f, n.FromMe, asBool); ok {
+		if mine {
+			return Outbound
+		}
+		return Inbound
+	}
+	return n.sideOf(f.str(n.SenderKind))
+}
+
+func (n *MessageFields) sideOf(value string) string {
+	value = strings.ToLower(value)
+	switch {
+	case value == "":
+		return ""
+	case slices.Contains(n.InboundValues, value):
+		return Inbound
+	case slices.Contains(n.OutboundValues, value):
+		return Outbound
+	}
+	return ""
+}
+
+// MessageQuery asks for one page of messages: older than Before, or newer than After.
+type MessageQuery struct {
+	Limit  int // 1 to 100
+	Before string
+	After  string
+}
+
+// ListMessages gives one page of a conversation's messages, newest first.
+func (c *Client) ListMessages(ctx context.Context, conversation string, q MessageQuery) (Page[Message], error) {
+	o := table[opListMessages]
+	if err := checkLimit(o, q.Limit); err != nil {
+		return Page[Message]{}, err
+	}
+	v := query{}
+	v.num("limit", q.Limit)
+	v.set("before", q.Before)
+	v.set("after", q.After)
+	return list(ctx, c, request{op: o, id: conversation, query: url.Values(v)}, DecodeMessage)
+}
+
+// Messages walks a conversation's messages from the newest, or from before the given cursor, backwards.
+// Where the answers name no next cursor, the last message of a page is the cursor of the next one.
+func (c *Client) Messages(ctx context.Context, conversation, before string) iter.Seq2[Message, error] {
+	return byCursor(table[opListMessages], before, func(cursor string) (Page[Message], error) {
+		page, err := c.ListMessages(ctx, conversation, MessageQuery{Limit: maxLimit, Before: cursor})
+		if n := len(page.Items); n > 0 && !page.cursorGiven {
+			page.NextCursor = page.Items[n-1].Cursor
+		}
+		return page, err
+	})
+}
+
+// NewMessage is a message to send. Text is the caption when there is media.
+type NewMessage struct {
+	ClientID          string `json:"client_id"` // a UUID, one per message, the same on every repeat
+	Text              string `json:"text,omitempty"`
+	MediaID           string `json:"media_id,omitempty"`
+	ReplyToExternalID string `json:"reply_to_external_id,omitempty"`
+}
+
+// SendMessage sends a message. A repeat with the same ClientID gives the message already created and sends nothing.
+func (c *Client) SendMessage(ctx context.Context, conversation string, m NewMessage) (Message, error) {
+	o := table[opSendMessage]
+	if _, err := uuid.Parse(m.ClientID); err != nil {
+		return Message{}, invalid(o, "client_id %q is not a UUID", m.ClientID)
+	}
+	if m.Text == "" && m.MediaID == "" {
+		return Message{}, invalid(o, "a message needs a text or a media_id")
+	}
+	v, _, err := one(ctx, c, request{op: o, id: conversation, body: m}, "message", c.profile.Message.ID, DecodeMessage)
+	return v, err
+}
+
+// GetMessage reads one message.
+func (c *Client) GetMessage(ctx context.Context, id string) (Message, error) {
+	v, _, err := one(ctx, c, request{op: table[opGetMessage], id: id}, "message", c.profile.Message.ID, DecodeMessage)
+	return v, err
+}

@@ -1,0 +1,319 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	maxRequest  = 64 << 10 // the service's limit for JSON
+	maxResponse = 8 << 20  // ours: no page of 100 objects comes near it
+)
+
+// request is one call before it leaves.
+type request struct {
+	op      Operation
+	id      string // fills the {id} of the path
+	query   url.Values
+	body    any    // encoded as JSON; nil means no body
+	key     string // Idempotency-Key
+	ifMatch string
+	upload  *upload // instead of body
+}
+
+// reply is a successful answer.
+type reply struct {
+	header http.Header
+	value  any // decoded JSON; nil when there was no body, or it was null
+}
+
+// do makes one call: it waits to be let through, sends, and turns everything but a 2xx into an *Error.
+func (c *Client) do(ctx context.Context, r request) (reply, error) {
+	address, err := c.address(r)
+	if err != nil {
+		return reply{}, err
+	}
+	var body []byte
+	if r.body != nil {
+		if body, err = encode(r); err != nil {
+			return reply{}, err
+		}
+	}
+	for {
+		if err := c.admit(ctx, r.op); err != nil {
+			return reply{}, err
+		}
+		out, err := c.send(ctx, r, address, body)
+		if c.patient && r.upload == nil && err != nil && err.Status == http.StatusTooManyRequests {
+			continue
+		}
+		if err != nil {
+			return reply{}, err // not the typed nil
+		}
+		return out, nil
+	}
+}
+
+func (c *Client) address(r request) (*url.URL, error) {
+	u := c.base
+	path := r.op.Path
+	if before, after, ok := strings.Cut(path, "{id}"); ok {
+		if r.id == "" || r.id == "." || r.id == ".." {
+			return nil, invalid(r.op, "the id %q names no object", r.id)
+		}
+		path = before + r.id + after
+		if escaped := url.PathEscape(r.id); escaped != r.id {
+			u.RawPath = u.EscapedPath() + before + escaped + after
+			u.Path += path
+			u.RawQuery = r.query.Encode()
+			return &u, nil
+		}
+	}
+	if u.RawPath != "" {
+		u.RawPath += path
+	}
+	u.Path += path
+	u.RawQuery = r.query.Encode()
+	return &u, nil
+}
+
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+func putBuffer(b *bytes.Buffer) {
+	if b.Cap() <= 1<<20 { // one huge answer must not stay in memory for good
+		b.Reset()
+		buffers.Put(b)
+	}
+}
+
+// encode copies out of the pooled buffer, because the transport may go on reading a body after it has returned.
+func encode(r request) ([]byte, error) {
+	b := buffers.Get().(*bytes.Buffer)
+	defer putBuffer(b)
+	e := json.NewEncoder(b)
+	e.SetEscapeHTML(false) // "<" would take six bytes of the 64 KiB
+	if err := e.Encode(r.body); err != nil {
+		return nil, invalid(r.op, "the request cannot be written as JSON: %v", err)
+	}
+	body := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	if len(body) > maxRequest {
+		return nil, &Error{Op: r.op.String(), Status: http.StatusRequestEntityTooLarge, Code: "body_too_large", Scope: r.op.Scope, Local: true,
+			Message: fmt.Sprintf("the request has %d bytes and the service takes %d: shorten the text", len(body), maxRequest)}
+	}
+	return bytes.Clone(body), nil
+}
+
+// admit waits for the limiter. A call that gives up here has not left.
+func (c *Client) admit(ctx context.Context, o Operation) error {
+	err := c.limiter.wait(ctx, c.maxWait)
+	if err == nil {
+		return nil
+	}
+	e := &Error{Op: o.String(), Scope: o.Scope, Local: true}
+	if busy, ok := errors.AsType[errBusy](err); ok {
+		e.Status, e.Code, e.RetryAfter = http.StatusTooManyRequests, "rate_limited", busy.left
+		return e
+	}
+	e.Message, e.Err = "gave up waiting to be let through", err
+	return e
+}
+
+func (c *Client) send(ctx context.Context, r request, address *url.URL, body []byte) (reply, *Error) {
+	timeout := c.timeout
+	if r.upload != nil {
+		timeout = c.upload
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	var way onItsWay
+	if r.op.Changes() {
+		ctx = way.trace(ctx)
+	}
+	start := c.now()
+	res, err := c.transport.RoundTrip(c.newRequest(ctx, r, address, body))
+	if err != nil {
+		e := c.broken(r.op, err, timeout)
+		e.Uncertain = r.op.Changes() && way.mayHaveLeft(err)
+		c.logCall(ctx, r.op, start, e)
+		return reply{}, e
+	}
+	defer func() { _ = res.Body.Close() }()
+	out, e := c.read(r, res, timeout)
+	c.logCall(ctx, r.op, start, e)
+	return out, e
+}
+
+func (c *Client) newRequest(ctx context.Context, r request, address *url.URL, body []byte) *http.Request {
+	h := http.Header{"Authorization": c.authorization, "Accept": jsonType, "User-Agent": c.userAgent}
+	req := &http.Request{Method: r.op.Method, URL: address, Host: address.Host, Header: h, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+	switch {
+	case r.upload != nil:
+		h["Content-Type"] = []string{r.upload.contentType}
+		req.Body, req.ContentLength = io.NopCloser(r.upload.body), r.upload.length
+	case r.body != nil:
+		h["Content-Type"] = jsonType
+		req.ContentLength = int64(len(body))
+		req.Body = io.NopCloser(bytes.NewReader(body))
+		// With GetBody the transport can repeat a request of which nothing was written, on a connection gone stale.
+		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	case r.op.Changes():
+		req.Body = http.NoBody
+	}
+	if r.key != "" {
+		// Lower case on purpose: under its usual spelling the transport takes the header as leave to repeat the
+		// request unasked after a lost connection, and the caller would get a 409 for a call that succeeded.
+		h["idempotency-key"] = []string{r.key}
+	}
+	if r.ifMatch != "" {
+		h["If-Match"] = []string{r.ifMatch}
+	}
+	return req.WithContext(ctx)
+}
+
+var jsonType = []string{"application/json"}
+
+// read turns an answer into a reply or an error.
+func (c *Client) read(r request, res *http.Response, timeout time.Duration) (reply, *Error) {
+	b := buffers.Get().(*bytes.Buffer)
+	defer putBuffer(b)
+	ok := res.StatusCode >= 200 && res.StatusCode < 300
+	n, err := b.ReadFrom(io.LimitReader(res.Body, maxResponse+1))
+	if n > maxResponse {
+		err = fmt.Errorf("the answer is larger than %d MiB", maxResponse>>20)
+	}
+	var value any
+	if err == nil && len(bytes.TrimSpace(b.Bytes())) > 0 {
+		if err = json.Unmarshal(b.Bytes(), &value); err != nil {
+			err = fmt.Errorf("the answer is not JSON: %w", err)
+		}
+	}
+	if !ok {
+		return reply{}, c.refusal(r, res, value) // an unreadable explanation does not matter: the status speaks
+	}
+	if err != nil {
+		e := c.broken(r.op, err, timeout)
+		e.Status, e.Uncertain = res.StatusCode, r.op.Changes()
+		return reply{}, e
+	}
+	return reply{header: res.Header, value: value}, nil
+}
+
+// refusal is the error of an answer that is not a 2xx.
+func (c *Client) refusal(r request, res *http.Response, value any) *Error {
+	e := &Error{Op: r.op.String(), Status: res.StatusCode, Scope: r.op.Scope}
+	if m, ok := value.(map[string]any); ok {
+		e.Code = c.clean(fields(m).str(c.profile.Error.Code))
+		e.Message = c.clean(fields(m).str(c.profile.Error.Message))
+		if e.Message == e.Code {
+			e.Message = ""
+		}
+	}
+	switch {
+	case e.Status == http.StatusTooManyRequests:
+		e.RetryAfter = max(time.Second, retryAfter(res.Header, c.now()))
+		c.limiter.Pause(c.now().Add(e.RetryAfter))
+	case e.Status == http.StatusConflict && r.key != "":
+		e.Pending = c.profile.Error.pending(e.Code)
+	case e.Status >= 500:
+		e.RetryAfter = retryAfter(res.Header, c.now())
+		e.Uncertain = r.op.Changes()
+	case e.Status >= 300 && e.Status < 400:
+		e.Code, e.Message = "redirected", "the service redirects to "+c.clean(target(res))
+	}
+	return e
+}
+
+// target is where a redirect leads, without its query, which may hold secrets.
+func target(res *http.Response) string {
+	u, err := url.Parse(res.Header.Get("Location"))
+	if err != nil || u.String() == "" {
+		return "an unnamed address"
+	}
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return u.String()
+}
+
+// maxRetryAfter keeps a mistaken header from stopping a workspace for years.
+const maxRetryAfter = 24 * time.Hour
+
+// retryAfter reads seconds or, as HTTP allows, a date. 0 means that there is none: of a 429 the client then makes one second,
+// the shortest pause it keeps.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	s := h.Get("Retry-After")
+	if n, ok := asNumber(s); ok {
+		if n >= maxRetryAfter.Seconds() {
+			return maxRetryAfter
+		}
+		return time.Duration(max(0, n) * float64(time.Second))
+	}
+	if t, err := http.ParseTime(s); err == nil {
+		return min(max(0, t.Sub(now)), maxRetryAfter)
+	}
+	return 0
+}
+
+// clean makes a sentence of the service fit for a log: bounded, on one line, and without the key should it be quoted.
+func (c *Client) clean(s string) string {
+	s = strings.ReplaceAll(s, string(c.key), redacted)
+	s = strings.Join(strings.Fields(s), " ")
+	const most = 300
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return s
+}
+
+// broken is the error of a call without a usable answer.
+func (c *Client) broken(o Operation, err error, timeout time.Duration) *Error {
+	e := &Error{Op: o.String(), Scope: o.Scope, Err: err}
+	if errors.Is(err, context.DeadlineExceeded) {
+		e.Message = fmt.Sprintf("no answer within %v", timeout)
+	} else if s := err.Error(); strings.Contains(s, string(c.key)) {
+		e.Err = errors.New(c.clean(s))
+	}
+	return e
+}
+
+// onItsWay watches whether a request got hold of a connection. Before that nothing has left this machine; after it, nobody knows.
+type onItsWay struct{ asked, got atomic.Bool }
+
+func (w *onItsWay) trace(ctx context.Context) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn: func(string) { w.asked.Store(true) },
+		GotConn: func(httptrace.GotConnInfo) { w.got.Store(true) },
+	})
+}
+
+// mayHaveLeft is in doubt true: a transport that is not net/http's may not report its connections.
+func (w *onItsWay) mayHaveLeft(err error) bool {
+	if w.asked.Load() {
+		return w.got.Load()
+	}
+	dial, ok := errors.AsType[*net.OpError](err)
+	return !ok || dial.Op != "dial"
+}
+
+// logCall names the operation by its template: ids and queries are the customers' business.
+func (c *Client) logCall(ctx context.Context, o Operation, start time.Time, e *Error) {
+	level, status := slog.LevelDebug, 200
+	if e != nil {
+		status = e.Status
+	}
+	if !c.log.Enabled(ctx, level) {
+		return
+	}
+	c.log.LogAttrs(ctx, level, "service call", slog.String("op", o.String()), slog.Int("status", status), slog.Duration("took", c.now().Sub(start)))
+}
