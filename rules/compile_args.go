@@ -275,8 +275,9 @@ func (c *compiler) mention(n *source.Node, a *Arg, v *Value) {
 			return
 		}
 		if lookups[a.Refers] != "" && a.Refers != "contact" {
-			line, col := n.Line, n.Column
-			c.rule.names = append(c.rule.names, NameUse{Kind: a.Refers, Name: name, File: c.file.Name, Line: line, Col: col, Rule: c.rule.ID, text: n.At(source.Error, "", "").Text})
+			place := n.At(source.Error, "", "")
+			place.Rule = c.rule.ID
+			c.rule.names = append(c.rule.names, NameUse{Kind: a.Refers, Name: name, place: place})
 		}
 	}
 	c.reads(lookups[a.Refers])

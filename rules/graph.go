@@ -107,14 +107,11 @@ func (c *compiler) reportCycles() {
 	caught := make(map[*Rule]Problems)
 	for _, cycle := range c.set.cycles {
 		first := cycle[0].From
-		p := Problem{
-			File: first.File, Line: first.Line, Column: first.column, Rule: first.ID, Severity: source.Error, Text: first.text,
-			Message: "the rules start each other for ever: " + cycle.String(),
-			Hint:    "take from: any away from one of them",
-		}
+		message, hint := "the rules start each other for ever: ", "take from: any away from one of them"
 		if len(cycle) == 1 {
-			p.Message, p.Hint = "the rule starts itself for ever: "+cycle.String(), "take from: any away from it"
+			message, hint = "the rule starts itself for ever: ", "take from: any away from it"
 		}
+		p := first.Problem(source.Error, message+cycle.String(), hint)
 		c.problems = append(c.problems, p)
 		for _, e := range cycle {
 			caught[e.From] = append(caught[e.From], p)

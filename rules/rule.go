@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/rules/calendar"
+	"github.com/quandohq/quando/rules/source"
 )
 
 // A Stage says how far a rule may go.
@@ -147,12 +148,21 @@ type Retry struct {
 type NameUse struct {
 	Kind  string // label, sector, person, channel, board or stage
 	Name  string
-	Board string // of a stage, where it is known
-	File  string
-	Line  int
-	Col   int
-	Rule  string
-	text  string
+	Board string // of a stage, where the step names it
+
+	place Problem // where the name stands
+}
+
+// Problem returns a problem at the place of the name.
+func (u NameUse) Problem(message, hint string) Problem {
+	p := u.place
+	p.Message, p.Hint = message, hint
+	return p
+}
+
+// Problem returns a problem at the place where the rule begins.
+func (r *Rule) Problem(severity source.Severity, message, hint string) Problem {
+	return Problem{File: r.File, Line: r.Line, Column: r.column, Rule: r.ID, Severity: severity, Message: message, Hint: hint, Text: r.text}
 }
 
 // Emits returns the names of the events that the service raises when the rule acts.

@@ -16,6 +16,7 @@ import (
 
 func newCheck() *cobra.Command {
 	var output string
+	var online bool
 	cmd := &cobra.Command{
 		Use:   "check [path…]",
 		Short: "Report every problem of the rules, and the scopes that the key needs",
@@ -33,6 +34,13 @@ It exits with 0 when there is no error (warnings are allowed), 1 when there is o
 				return err
 			}
 			set, problems := rules.Compile(files, rules.Options{Catalog: builtin.Catalog(), ReadFile: besideRules})
+			if online {
+				more, err := checkOnline(cmd, set)
+				if err != nil {
+					return err
+				}
+				problems = append(problems, more...).Sort()
+			}
 			report := newReport(len(files), set, problems)
 			if output == "text" {
 				report.text(cmd.OutOrStdout())
@@ -45,6 +53,7 @@ It exits with 0 when there is no error (warnings are allowed), 1 when there is o
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&online, "online", false, "ask the service of the configuration for the names that the rules use, and for the key's scopes")
 	cmd.Flags().StringVar(&output, "output", "text", "text or json")
 	return cmd
 }

@@ -43,7 +43,8 @@ func ruleFiles(cmd *cobra.Command, paths []string) ([]string, error) {
 	return slices.Compact(files), nil
 }
 
-// defaultRules returns the rules of the configuration here, else the folder rules, else this folder.
+// defaultRules returns the rules of the configuration here, else the folder rules, else this folder. Only the key counts: a configuration
+// that cannot be used otherwise, for want of an environment, still says where the rules are.
 func defaultRules(cmd *cobra.Command) string {
 	config, _ := cmd.Flags().GetString("config")
 	if text, err := os.ReadFile(config); err == nil {

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/quandohq/quando/rules/source"
+	"github.com/quandohq/quando/service"
+)
+
+// config is what quando.yaml says, with the environment's overrides.
+type config struct {
+	workspace                       // the workspace "default"
+	Workspaces map[string]workspace // the others
+
+	Listen  string // webhooks and health
+	Journal string // a file, or postgres://…
+	Keep    time.Duration
+	Console struct {
+		Listen string
+		Token  service.Secret
+	}
+	Log struct {
+		Level  string
+		Format string
+	}
+
+	folder string // of the file: relative paths start from it
+}
+
+// workspace is one company: its service, its rules and its bounds.
+type workspace struct {
+	Service struct {
+		BaseURL string
+		APIKey  service.Secret
+		Profile string
+		Rate    float64 // requests per second
+		Timeout time.Duration
+		Webhook struct {
+			Secrets   []service.Secret
+			PublicURL string
+		}
+	}
+	Rules  string
+	Safety struct {
+		MessagesPerConversation rate
+		Messages                rate
+	}
+	HTTPRequest struct{ Allow []string }
+	Timezone    *time.Location
+}
+
+// rate is so many in any window of a length.
+type rate struct {
+	Times int
+	Per   time.Duration
+}
+
+// defaultConfig is what holds where the file says nothing.
+func defaultConfig() *config {
+	c := &config{Listen: ":8080", Journal: "quando.db", Keep: 30 * 24 * time.Hour}
+	c.Console.Listen = "127.0.0.1:8081"
+	c.Log.Level, c.Log.Format = "info", "text"
+	c.workspace = defaultWorkspace()
+	return c
+}
+
+func defaultWorkspace() workspace {
+	var w workspace
+	w.Rules = "rules"
+	w.Service.Timeout = 10 * time.Second
+	w.Safety.MessagesPerConversation = rate{5, 10 * time.Minute}
+	w.Safety.Messages = rate{2000, time.Hour}
+	// A zone that the binary carries always loads; the service's own default is the same.
+	w.Timezone, _ = time.LoadLocation("America/Sao_Paulo")
+	return w
+}
+
+// loadConfig reads the file and the environment. A file that is not there is an error unless it may be missing.
+func loadConfig(file string, mayBeMissing bool) (*config, error) {
+	c := defaultConfig()
+	c.folder = filepath.Dir(file)
+	text, err := readBounded(file)
+	if err != nil {
+		if _, statErr := os.Stat(file); !mayBeMissing || !os.IsNotExist(statErr) {
+			return nil, err
+		}
+	}
+	f, problems := source.Read(file, text)
+	d := &configReader{file: file, problems: problems}
+	if len(problems) == 0 {
+		d.mapping(f.Root, "", c.settings())
+	}
+	d.environment("QUANDO", c.settings())
+	if err := d.problems.Sort().Err(); err != nil {
+		return nil, fmt.Errorf("the configuration cannot be used:\n%w", err)
+	}
+	return c, nil
+}
+
+// path resolves a path of the configuration against its folder.
+func (c *config) path(p string) string {
+	if p == "" || filepath.IsAbs(p) {
+		return p
+	}
+	return filepath.Join(c.folder, p)
+}
+
+// settings lists every key of the file with the field that it sets.
+func (c *config) settings() settings {
+	s := c.workspace.settings()
+	return append(s, settings{
+		{"listen", address(&c.Listen)},
+		{"journal", text(&c.Journal)},
+		{"keep", duration(&c.Keep)},
+		{"console.listen", address(&c.Console.Listen)},
+		{"console.token", secret(&c.Console.Token)},
+		{"log.level", choice(&c.Log.Level, "debug", "info", "warn", "error")},
+		{"log.format", choice(&c.Log.Format, "text", "json")},
+		{"workspaces", c.readWorkspaces},
+	}...)
+}
+
+func (w *workspace) settings() settings {
+	return settings{
+		{"service.base_url", text(&w.Service.BaseURL)},
+		{"service.api_key", secret(&w.Service.APIKey)},
+		{"service.profile", text(&w.Service.Profile)},
+		{"service.rate", perSecond(&w.Service.Rate)},
+		{"service.timeout", duration(&w.Service.Timeout)},
+		{"service.webhook.secrets", secrets(&w.Service.Webhook.Secrets)},
+		{"service.webhook.public_url", text(&w.Service.Webhook.PublicURL)},
+		{"rules", text(&w.Rules)},
+		{"safety.messages_per_conversation", bound(&w.Safety.MessagesPerConversation)},
+		{"safety.messages", bound(&w.Safety.Messages)},
+		{"http_request.allow", texts(&w.HTTPRequest.Allow)},
+		{"timezone", zone(&w.Timezone)},
+	}
+}
+
+// readWorkspaces reads the workspaces beside the default one. Each has its own service, rules and bounds.
+func (c *config) readWorkspaces(d *configReader, n *source.Node) {
+	if n.Kind != source.Mapping {
+		d.report(n, "as in workspaces: { acme: { service: … } }", "workspaces must be a mapping of names, not %s", n.Kind)
+		return
+	}
+	c.Workspaces = make(map[string]workspace)
+	for _, p := range n.Pairs {
+		if !workspaceName.MatchString(p.Key.Value) || p.Key.Value == "default" {
+			d.report(p.Key, "small letters, digits and dashes; the top level is the workspace \"default\"", "%q cannot be a workspace's name", p.Key.Value)
+			continue
+		}
+		w := defaultWorkspace()
+		w.Rules = filepath.Join("rules", p.Key.Value)
+		d.mapping(p.Value, "", w.settings())
+		c.Workspaces[p.Key.Value] = w
+	}
+}
+
+// client returns a client of the default workspace's service.
+func (c *config) client() (*service.Client, error) {
+	profile := service.DefaultProfile()
+	if c.Service.Profile != "" {
+		file := c.path(c.Service.Profile)
+		text, err := readBounded(file)
+		if err != nil {
+			return nil, err
+		}
+		f, problems := source.Read(file, text)
+		if problems.HasErrors() {
+			return nil, problems
+		}
+		values, _ := f.Root.Any().(map[string]any)
+		p, errs := service.ProfileFromMap(values)
+		if len(errs) > 0 {
+			return nil, fmt.Errorf("%s: %w", file, errs[0])
+		}
+		profile = p
+	}
+	return service.New(service.Options{
+		BaseURL: c.Service.BaseURL, APIKey: c.Service.APIKey, Profile: &profile, Rate: c.Service.Rate, Timeout: c.Service.Timeout,
+		UserAgent: "quando/" + version(),
+	})
+}

@@ -1,0 +1,267 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/source"
+	"github.com/quandohq/quando/service"
+)
+
+var (
+	workspaceName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
+	variable      = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
+)
+
+// A setting is one key of the configuration, by its dotted path, with what reads it.
+type setting struct {
+	path string
+	read func(d *configReader, n *source.Node)
+}
+
+type settings []setting
+
+// A configReader reads values into fields and reports every problem.
+type configReader struct {
+	file     string
+	problems source.Problems
+}
+
+func (d *configReader) report(n *source.Node, hint, format string, args ...any) {
+	d.problems = append(d.problems, n.At(source.Error, fmt.Sprintf(format, args...), hint))
+}
+
+// mapping reads the keys below a path.
+func (d *configReader) mapping(n *source.Node, path string, all settings) {
+	if n == nil || n.Kind == source.Null {
+		return
+	}
+	what := path
+	if path == "" {
+		what = "the configuration"
+	}
+	if n.Kind != source.Mapping {
+		d.report(n, "", "%s must be a mapping, not %s", what, n.Kind)
+		return
+	}
+	for _, p := range n.Pairs {
+		key := strings.TrimPrefix(path+"."+p.Key.Value, ".")
+		known := false
+		for _, s := range all {
+			if s.path == key {
+				s.read(d, p.Value)
+				known = true
+				break
+			}
+			if strings.HasPrefix(s.path, key+".") {
+				d.mapping(p.Value, key, all)
+				known = true
+				break
+			}
+		}
+		if !known {
+			d.report(p.Key, source.OneOf(p.Key.Value, all.below(path)), "%s has no key %q", what, p.Key.Value)
+		}
+	}
+}
+
+// below returns the keys that a path may have.
+func (s settings) below(path string) []string {
+	var keys []string
+	for _, one := range s {
+		rest, ok := strings.CutPrefix(one.path, path)
+		if !ok {
+			continue
+		}
+		key, _, _ := strings.Cut(strings.TrimPrefix(rest, "."), ".")
+		if len(keys) == 0 || keys[len(keys)-1] != key {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// environment reads the overrides: QUANDO_SERVICE_BASE_URL for service.base_url.
+func (d *configReader) environment(prefix string, all settings) {
+	for _, s := range all {
+		name := prefix + "_" + strings.ToUpper(strings.ReplaceAll(s.path, ".", "_"))
+		value, set := os.LookupEnv(name)
+		if !set || s.path == "workspaces" {
+			continue
+		}
+		// The value is read like one of a file that holds nothing else, so that it is checked in the same way.
+		f, problems := source.Read("$"+name, []byte(value))
+		if len(problems) > 0 || f.Root == nil || (f.Root.Kind != source.List && f.Root.Kind != source.Scalar) {
+			f, _ = source.Read("$"+name, []byte(strconv.Quote(value)))
+		}
+		s.read(d, f.Root)
+	}
+}
+
+// scalar returns a value with its ${NAME}s from the environment.
+func (d *configReader) scalar(n *source.Node) (string, bool) {
+	if n.Kind != source.Scalar {
+		d.report(n, "", "a single value is needed here, not %s", n.Kind)
+		return "", false
+	}
+	ok := true
+	value := variable.ReplaceAllStringFunc(n.Value, func(match string) string {
+		name := variable.FindStringSubmatch(match)[1]
+		v, set := os.LookupEnv(name)
+		if !set {
+			d.report(n, "export "+name+"=… before you start quando", "the environment has no %s", name)
+			ok = false
+		}
+		return v
+	})
+	return value, ok
+}
+
+func text(to *string) func(*configReader, *source.Node) {
+	return func(d *configReader, n *source.Node) {
+		if s, ok := d.scalar(n); ok {
+			*to = s
+		}
+	}
+}
+
+func secret(to *service.Secret) func(*configReader, *source.Node) {
+	return func(d *configReader, n *source.Node) {
+		if s, ok := d.scalar(n); ok {
+			*to = service.Secret(s)
+		}
+	}
+}
+
+func texts(to *[]string) func(*configReader, *source.Node) {
+	return func(d *configReader, n *source.Node) {
+		*to = nil
+		items := n.Items
+		if n.Kind == source.Scalar {
+			items = []*source.Node{n}
+		}
+		for _, item := range items {
+			if s, ok := d.scalar(item); ok && s != "" {
+				*to = append(*to, s)
+			}
+		}
+	}
+}
+
+func secrets(to *[]service.Secret) func(*configReader, *source.Node) {
+	return func(d *configReader, n *source.Node) {
+		var plain []string
+		texts(&plain)(d, n)
+		*to = nil
+		for _, s := range plain {
+			*to = append(*to, service.Secret(s))
+		}
+	}
+}
+
+func choice(to *string, values ...string) func(*configReader, *source.Node) {
+	return func(d *configReader, n *source.Node) {
+		s, ok := d.scalar(n)
+		if !ok {
+			return
+		}
+		for _, v := range values {
+			if s == v {
+				*to = s
+				return
+			}
+		}
+		d.report(n, source.OneOf(s, values), "%q is none of the values allowed here", s)
+	}
+}
+
+func duration(to *time.Duration) func(*configReader, *source.Node) {
+	return func(d *configReader, n *source.Node) {
+		s, ok := d.scalar(n)
+		if !ok {
+			return
+		}
+		v, err := rules.ParseDuration(s)
+		if err == nil && v <= 0 {
+			err = fmt.Errorf("%s is no time at all", s)
+		}
+		if err != nil {
+			d.report(n, "", "%v", err)
+			return
+		}
+		*to = v
+	}
+}
+
+// address reads host:port, where the host may be left out.
+func address(to *string) func(*configReader, *source.Node) {
+	return func(d *configReader, n *source.Node) {
+		s, ok := d.scalar(n)
+		if !ok {
+			return
+		}
+		_, port, err := net.SplitHostPort(s)
+		if number, portErr := strconv.Atoi(port); err != nil || portErr != nil || number < 0 || number > 65535 {
+			d.report(n, "as in \":8080\" or \"127.0.0.1:8081\"", "%q is not an address to listen on", s)
+			return
+		}
+		*to = s
+	}
+}
+
+// perSecond reads a rate such as 20/s or 600/m.
+func perSecond(to *float64) func(*configReader, *source.Node) {
+	return func(d *configReader, n *source.Node) {
+		s, ok := d.scalar(n)
+		if !ok {
+			return
+		}
+		number, unit, _ := strings.Cut(s, "/")
+		v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+		seconds := map[string]float64{"s": 1, "m": 60, "h": 3600}[strings.TrimSpace(unit)]
+		if err != nil || !(v > 0) || seconds == 0 {
+			d.report(n, "as in 20/s", "%q is not a rate", s)
+			return
+		}
+		*to = v / seconds
+	}
+}
+
+// bound reads a rate such as 5 per 10m.
+func bound(to *rate) func(*configReader, *source.Node) {
+	return func(d *configReader, n *source.Node) {
+		s, ok := d.scalar(n)
+		if !ok {
+			return
+		}
+		number, window, _ := strings.Cut(s, " per ")
+		times, err := strconv.Atoi(strings.TrimSpace(number))
+		per, durationErr := rules.ParseDuration(strings.TrimSpace(window))
+		if err != nil || times < 1 || durationErr != nil || per <= 0 {
+			d.report(n, "as in 5 per 10m", "%q is not a bound", s)
+			return
+		}
+		*to = rate{times, per}
+	}
+}
+
+func zone(to **time.Location) func(*configReader, *source.Node) {
+	return func(d *configReader, n *source.Node) {
+		s, ok := d.scalar(n)
+		if !ok {
+			return
+		}
+		loc, err := time.LoadLocation(s)
+		if err != nil || s == "" || s == "Local" {
+			d.report(n, "an IANA name such as America/Sao_Paulo or Europe/Lisbon", "unknown time zone %q", s)
+			return
+		}
+		*to = loc
+	}
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/quandohq/quando/service"
+)
+
+func writeConfig(t *testing.T, text string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "quando.yaml")
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func TestConfig(t *testing.T) {
+	t.Setenv("SERVICE_URL", "https://desk.example.com/v1")
+	t.Setenv("SERVICE_API_KEY", "qsk_1")
+	t.Setenv("HOOK", "whsec_1")
+	t.Setenv("QUANDO_LISTEN", "127.0.0.1:9999")
+	t.Setenv("QUANDO_SERVICE_TIMEOUT", "3s")
+	t.Setenv("QUANDO_HTTP_REQUEST_ALLOW", "[a.example.com, b.example.com:8443]")
+	c, err := loadConfig(writeConfig(t, `
+service:
+  base_url: ${SERVICE_URL}
+  api_key: ${SERVICE_API_KEY}
+  rate: 20/s
+  timeout: 20s
+  webhook:
+    secrets: [ "${HOOK}", old ]
+    public_url: https://hooks.example.com/webhook
+listen: ":8080"
+rules: automations
+journal: quando.db
+keep: 45d
+console: { listen: "127.0.0.1:8081", token: "${SERVICE_API_KEY}" }
+safety: { messages_per_conversation: 3 per 10m, messages: 100 per 1h }
+timezone: Europe/Lisbon
+log: { level: debug, format: json }
+workspaces:
+  acme: { service: { base_url: "https://acme.example.com/v1", api_key: "k" }, timezone: America/Manaus }
+`), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	acme := c.Workspaces["acme"]
+	got := []any{
+		c.Service.BaseURL, string(c.Service.APIKey), c.Service.Rate, c.Service.Timeout, len(c.Service.Webhook.Secrets), string(c.Service.Webhook.Secrets[0]), c.Listen, c.Keep,
+		c.Safety.MessagesPerConversation, c.Safety.Messages, c.Timezone.String(), c.Log.Level, c.HTTPRequest.Allow, acme.Service.BaseURL, acme.Timezone.String(), acme.Rules,
+		acme.Safety.Messages,
+	}
+	want := []any{
+		"https://desk.example.com/v1", "qsk_1", 20.0, 3 * time.Second, 2, "whsec_1", "127.0.0.1:9999", 45 * 24 * time.Hour,
+		rate{3, 10 * time.Minute}, rate{100, time.Hour}, "Europe/Lisbon", "debug", []string{"a.example.com", "b.example.com:8443"}, "https://acme.example.com/v1", "America/Manaus", "rules/acme",
+		rate{2000, time.Hour},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if filepath.Base(c.path(c.Journal)) != "quando.db" || !filepath.IsAbs(c.path(c.Journal)) {
+		t.Errorf("the journal's path does not start from the file's folder: %s", c.path(c.Journal))
+	}
+}
+
+// TestConfigProblems shows that everything wrong is reported at once, with line and column, and without any secret.
+func TestConfigProblems(t *testing.T) {
+	t.Setenv("SECRET", "hunter2")
+	t.Setenv("QUANDO_KEEP", "forever")
+	_, err := loadConfig(writeConfig(t, `
+service:
+  base_url: ${NO_SUCH_VARIABLE}
+  api_kee: "${SECRET}"
+  rate: fast
+  timeout: 10
+listen: 8080
+console: yes
+safety: { messages: many }
+timezone: Brasilia
+log: { level: loud }
+workspaces: { Default Corp: {} }
+`), false)
+	if err == nil {
+		t.Fatal("accepted")
+	}
+	for _, want := range []string{
+		`:3:13: the environment has no NO_SUCH_VARIABLE (export NO_SUCH_VARIABLE=… before you start quando)`,
+		`:4:3: service has no key "api_kee" (did you mean "api_key"?)`,
+		`:5:9: "fast" is not a rate (as in 20/s)`,
+		`:6:12: "10" is not a duration`,
+		`:7:9: "8080" is not an address to listen on`,
+		`:8:10: console must be a mapping, not a value`,
+		`:9:21: "many" is not a bound (as in 5 per 10m)`,
+		`:10:11: unknown time zone "Brasilia"`,
+		`:11:15: "loud" is none of the values allowed here (one of: debug, info, warn, error)`,
+		`:12:15: "Default Corp" cannot be a workspace's name`,
+		`$QUANDO_KEEP:1:1: "forever" is not a duration`,
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("missing: %s\nin: %v", want, err)
+		}
+	}
+	if strings.Contains(err.Error(), "hunter2") {
+		t.Error("a secret is in the message")
+	}
+}
+
+func TestConfigMissing(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "quando.yaml")
+	if _, err := loadConfig(name, false); err == nil || !strings.Contains(err.Error(), "there is no file") {
+		t.Errorf("%v", err)
+	}
+	c, err := loadConfig(name, true)
+	if err != nil || c.Keep != 30*24*time.Hour || c.Service.APIKey != service.Secret("") {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
