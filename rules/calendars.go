@@ -55,7 +55,7 @@ func (c *compiler) compileCalendar(n *source.Node, name string) *calendar.Calend
 			c.holiday(item, &config)
 		}
 	}
-	if c.problems[before:].HasErrors() {
+	if n.Broken || c.problems[before:].HasErrors() {
 		return nil
 	}
 	c.sources[name] = calendarSource(n, config)

@@ -1,0 +1,205 @@
+package sandbox
+
+import (
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+var priorities = []string{"low", "medium", "high", "urgent"}
+
+const maxSearch = 100 // characters of q
+
+// hidden reports whether a card is kept from the API: it is private, or
+// belongs to a private channel.
+func (st *store) hidden(card *Card) bool {
+	if card.private {
+		return true
+	}
+	conv := st.conversations[card.ConversationID]
+	return conv != nil && conv.channel.Private
+}
+
+// card returns the card that the path names, if the key may see it.
+func (s *Sandbox) card(c *call) (*Card, error) {
+	card := s.store.cards[c.id]
+	if card == nil || s.store.hidden(card) || !c.key.sees(card.BoardID) {
+		return nil, notFound("card", c.id)
+	}
+	return card, nil
+}
+
+func (s *Sandbox) getCard(c *call) (any, error) {
+	card, err := s.card(c)
+	if err != nil {
+		return nil, err
+	}
+	c.etag(card)
+	return card, nil
+}
+
+// etag answers with the card's version.
+func (c *call) etag(card *Card) { c.header.Set("Etag", strconv.Quote(strconv.Itoa(card.Version))) }
+
+// listCards gives the newest cards first.
+func (s *Sandbox) listCards(c *call) (any, error) {
+	q := c.query()
+	st := s.store
+	limit, cursor := q.limit(), q.cursor()
+	search := newSearch(q.text("q"))
+	if utf8.RuneCountInString(q.text("q")) > maxSearch {
+		q.fail("q has at most %d characters", maxSearch)
+	}
+	board, byBoard := q.id("board_id")
+	label, byLabel := q.id("label")
+	priority := q.oneOf("priority", priorities...)
+	status := q.oneOf("status", "all", statusOpen, statusCompleted)
+	due := q.due(s.now())
+	if q.err != nil {
+		return nil, q.err
+	}
+	from := &st.cardOrder
+	if byBoard {
+		from = smallest(from, st.cardBoard[board])
+	}
+	if byLabel {
+		from = smallest(from, st.cardLabel[label])
+	}
+	if cursor == 0 {
+		cursor = math.MaxUint64
+	}
+	out := listOf([]*Card(nil))
+	for card := range from.before(cursor) {
+		if byBoard && card.BoardID != board || byLabel && !slices.Contains(card.LabelIDs, label) ||
+			priority != "" && card.Priority != priority || status != "" && status != "all" && card.Status != status ||
+			!due(card) || !c.key.sees(card.BoardID) || !search.empty() && !st.cardMatches(card, search) || st.hidden(card) {
+			continue
+		}
+		if len(out.Data) == limit {
+			out.NextCursor = cursorAt(out.Data[limit-1].order)
+			break
+		}
+		out.Data = append(out.Data, card)
+	}
+	return out, nil
+}
+
+// cardMatches looks into the title, the description, and the contact's name
+// and phone.
+func (st *store) cardMatches(card *Card, s *search) bool {
+	if s.in(card.Title) || s.in(string(card.Description)) {
+		return true
+	}
+	contact := st.contacts[card.ContactID]
+	return contact != nil && contact.matches(s)
+}
+
+// due reads the filter on the due date, and the zone whose days it means.
+func (q *query) due(now Instant) func(*Card) bool {
+	kind := q.oneOf("due", "any", "today", "week", "overdue", "none")
+	name := q.text("tz")
+	if name == "" {
+		name = "America/Sao_Paulo"
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		q.fail("tz is a time zone such as America/Sao_Paulo, not %q", name)
+		zone = time.UTC
+	}
+	if kind == "" || kind == "any" {
+		return func(*Card) bool { return true }
+	}
+	today := now.Time().In(zone).Format(time.DateOnly)
+	week := now.Time().In(zone).AddDate(0, 0, 6).Format(time.DateOnly)
+	return func(card *Card) bool {
+		day, moment := dueDay(string(card.DueDate), zone)
+		switch kind {
+		case "none":
+			return day == ""
+		case "today":
+			return day == today
+		case "week":
+			return day != "" && day >= today && day <= week
+		case "overdue":
+			late := day < today || !moment.IsZero() && moment.Before(now.Time())
+			return day != "" && late && card.Status == statusOpen
+		}
+		return false
+	}
+}
+
+// dueDay returns the day of a due date in the zone and, when it has a time of
+// day, the moment.
+func dueDay(text string, zone *time.Location) (day string, moment time.Time) {
+	if t, err := time.Parse(time.RFC3339, text); err == nil {
+		return t.In(zone).Format(time.DateOnly), t
+	}
+	return text, time.Time{}
+}
+
+// addCard puts a new card on its board.
+func (s *Sandbox) addCard(card *Card) *Card {
+	card.ID, card.Version, card.Status = s.ids.id(), 1, statusOpen
+	card.CreatedAt, card.UpdatedAt = s.now(), s.now()
+	if card.Priority == "" {
+		card.Priority = "medium"
+	}
+	won := s.store.board(card.BoardID).stage(card.StageID).Winning
+	if won {
+		card.Status = statusCompleted
+	}
+	s.store.putCard(card, nil)
+	s.raiseCard(cardCreated, card, cardData{card})
+	if won {
+		s.raiseCard(cardCompleted, card, cardData{card})
+	}
+	return card
+}
+
+// move puts a card into another stage of its board. A card that is there
+// already stays as it is.
+func (s *Sandbox) move(card *Card, board *Board, to *Stage, by Actor) {
+	from := card.StageID
+	if from == to.ID {
+		return
+	}
+	s.store.putCard(card, func() {
+		card.StageID, card.Status = to.ID, statusOpen
+		if to.Winning {
+			card.Status = statusCompleted
+		}
+		card.Version++
+		card.UpdatedAt = s.now()
+	})
+	s.raiseCard(cardMoved, card, cardMoveData{card, from, to.ID, by})
+	if was := board.stage(from); to.Winning && (was == nil || !was.Winning) {
+		s.raiseCard(cardCompleted, card, cardData{card})
+	}
+}
+
+// checkVersion refuses a change that does not say which version it is meant
+// for, or means an older one. If-Match counts before the body.
+func (c *call) checkVersion(card *Card, inBody field[int]) error {
+	text := strings.Trim(strings.TrimPrefix(strings.TrimSpace(c.http.Header.Get("If-Match")), "W/"), `"`)
+	version := inBody.Value
+	switch {
+	case text != "":
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return invalid("If-Match is the card's version, such as \"7\", not %q", text)
+		}
+		version = n
+	case !inBody.Set || inBody.Null:
+		return &Error{Status: http.StatusPreconditionRequired, Code: "version_required",
+			Message: "send the card's version, as version in the body or in the header If-Match"}
+	}
+	if version != card.Version {
+		return &Error{Status: http.StatusConflict, Code: "version_conflict",
+			Message: "the card has changed: read it again and apply the change to version " + strconv.Itoa(card.Version)}
+	}
+	return nil
+}

@@ -1,0 +1,146 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"time"
+)
+
+// newControl serves what a person or a test does to the company, as HTTP.
+func (s *Sandbox) newControl() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /clock", answering(func(context.Context, struct{}) (any, error) { return nowView(s.Now()), nil }))
+	mux.HandleFunc("POST /clock", answering(s.controlClock))
+	mux.HandleFunc("POST /settle", answering(func(ctx context.Context, _ struct{}) (any, error) {
+		return struct{}{}, s.Settle(ctx)
+	}))
+	mux.HandleFunc("POST /customers/message", answering(func(_ context.Context, in CustomerMessage) (any, error) {
+		return s.CustomerMessage(in)
+	}))
+	mux.HandleFunc("POST /team/message", answering(func(_ context.Context, in TeamMessage) (any, error) {
+		id, err := s.TeamMessage(in)
+		return map[string]ID{"message": id}, err
+	}))
+	mux.HandleFunc("POST /team/close", answering(func(_ context.Context, in TeamClose) (any, error) {
+		id, err := s.TeamClose(in)
+		return map[string]ID{"attendance": id}, err
+	}))
+	mux.HandleFunc("POST /team/transfer", answering(func(_ context.Context, in TeamTransfer) (any, error) {
+		return s.TeamTransfer(in)
+	}))
+	mux.HandleFunc("POST /cards", answering(func(_ context.Context, in NewCard) (any, error) { return s.CreateCard(in) }))
+	mux.HandleFunc("POST /cards/move", answering(func(_ context.Context, in MoveCard) (any, error) { return s.MoveCard(in) }))
+	mux.HandleFunc("POST /events", answering(func(_ context.Context, in bareEvent) (any, error) {
+		id, err := s.Raise(in.Type, in.Data)
+		return map[string]ID{"event": id}, err
+	}))
+	mux.HandleFunc("POST /faults", answering(func(_ context.Context, in Fault) (any, error) { return in, s.AddFault(in) }))
+	mux.HandleFunc("DELETE /faults", answering(func(context.Context, struct{}) (any, error) {
+		s.ClearFaults()
+		return struct{}{}, nil
+	}))
+	mux.HandleFunc("POST /keys", answering(func(_ context.Context, in NewKey) (any, error) { return s.NewKey(in) }))
+	mux.HandleFunc("DELETE /keys/{id}", s.controlRevoke)
+	mux.HandleFunc("POST /rate", answering(func(_ context.Context, in rate) (any, error) {
+		s.SetRateLimit(in.PerSecond)
+		return in, nil
+	}))
+	mux.HandleFunc("GET /effects", answering(func(context.Context, struct{}) (any, error) {
+		effects := s.Effects()
+		if effects == nil {
+			effects = []Effect{}
+		}
+		return map[string][]Effect{"effects": effects}, nil
+	}))
+	mux.HandleFunc("GET /state", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		// A reader that has stopped reading must not hold the sandbox up.
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(time.Minute))
+		_ = s.WriteState(w)
+	})
+	mux.HandleFunc("PUT /state", takingState(s.SetState))
+	mux.HandleFunc("POST /state", takingState(s.AddState))
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		write(w, refuse(notFound("control", r.Method+" "+r.URL.Path)))
+	})
+	return mux
+}
+
+type bareEvent struct {
+	Type string          `json:"type"`
+	Data json.RawMessage `json:"data"`
+}
+
+type rate struct {
+	PerSecond int `json:"per_second"`
+}
+
+// answering makes a handler of a function from a body to an answer. Members
+// that do not exist are refused, since they are somebody's slip.
+func answering[In any](do func(context.Context, In) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var in In
+		body, err := io.ReadAll(r.Body)
+		if err == nil && len(body) > 0 {
+			err = strict(body, &in)
+		}
+		var out any
+		if err == nil {
+			out, err = do(r.Context(), in)
+		}
+		if err != nil {
+			write(w, refuse(err))
+			return
+		}
+		write(w, answer{status: http.StatusOK, body: encode(out)})
+	}
+}
+
+func takingState(take func([]byte) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err == nil {
+			err = take(body)
+		}
+		if err != nil {
+			write(w, refuse(err))
+			return
+		}
+		write(w, answer{status: http.StatusOK, body: []byte("{}")})
+	}
+}
+
+type clockMove struct {
+	Advance Duration  `json:"advance"`
+	Set     time.Time `json:"set"`
+}
+
+func (s *Sandbox) controlClock(ctx context.Context, in clockMove) (any, error) {
+	if (in.Advance == 0) == in.Set.IsZero() {
+		return nil, invalid(`send either {"advance":"15m"} or {"set":"2026-11-13T17:50:00-03:00"}`)
+	}
+	var now time.Time
+	var err error
+	if in.Set.IsZero() {
+		now, err = s.Advance(ctx, time.Duration(in.Advance))
+	} else {
+		now, err = s.SetClock(ctx, in.Set)
+	}
+	return nowView(now), err
+}
+
+func nowView(t time.Time) map[string]Instant { return map[string]Instant{"now": at(t)} }
+
+func (s *Sandbox) controlRevoke(w http.ResponseWriter, r *http.Request) {
+	id, err := ParseID(r.PathValue("id"))
+	if err == nil {
+		err = s.RevokeKey(id)
+	}
+	if err != nil {
+		write(w, refuse(err))
+		return
+	}
+	write(w, answer{status: http.StatusNoContent})
+}

@@ -1,0 +1,126 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// The events of the reference. The first five can be chosen by a webhook.
+const (
+	messageReceived     = "message.received"
+	messageSent         = "message.sent"
+	conversationUpdated = "conversation.updated"
+	attendanceOpened    = "attendance.opened"
+	attendanceClosed    = "attendance.closed"
+	cardCreated         = "kanban.card.created"
+	cardMoved           = "kanban.card.moved"
+	cardCompleted       = "kanban.card.completed"
+	webhookTest         = "webhook.test"
+)
+
+// available returns the events a webhook can be subscribed to.
+func (s *Sandbox) available() []string {
+	events := []string{messageReceived, messageSent, conversationUpdated, attendanceOpened, attendanceClosed}
+	if s.options.KanbanEvents {
+		events = append(events, cardCreated, cardMoved, cardCompleted)
+	}
+	return events
+}
+
+// event is the body of a delivery.
+type event struct {
+	ID        ID      `json:"id"`
+	Type      string  `json:"type"`
+	CreatedAt Instant `json:"created_at"`
+	TenantID  ID      `json:"tenant_id"`
+	Data      any     `json:"data"`
+}
+
+type messageData struct {
+	Message      *Message      `json:"message"`
+	Conversation *Conversation `json:"conversation"`
+	Contact      *Contact      `json:"contact"`
+}
+
+type conversationData struct {
+	Conversation *Conversation `json:"conversation"`
+	Changed      []string      `json:"changed"`
+}
+
+type attendanceData struct {
+	Attendance   *Attendance   `json:"attendance"`
+	Conversation *Conversation `json:"conversation"`
+	Contact      *Contact      `json:"contact"`
+}
+
+type cardData struct {
+	Card *Card `json:"card"`
+}
+
+type cardMoveData struct {
+	Card        *Card `json:"card"`
+	FromStageID ID    `json:"from_stage_id"`
+	ToStageID   ID    `json:"to_stage_id"`
+	MovedBy     Actor `json:"moved_by"`
+}
+
+// raise sends an event about something on a channel to the webhooks that
+// chose it, and returns its id, or none when nobody did. A private channel never
+// produces events.
+func (s *Sandbox) raise(on *Channel, name string, data any) (id ID) {
+	if on != nil && on.Private {
+		return id
+	}
+	var body []byte
+	for _, hook := range s.store.webhooks {
+		if !hook.Active || !slices.Contains(hook.Events, name) {
+			continue
+		}
+		if body == nil { // written once, and only when somebody listens
+			id = s.ids.id()
+			body = encode(event{ID: id, Type: name, CreatedAt: s.now(), TenantID: s.store.tenantID, Data: data})
+		}
+		s.deliver(hook, id, name, body)
+	}
+	return id
+}
+
+// Raise sends a bare event, with whatever data, to the webhooks that chose it,
+// and returns its id. Nothing else happens: it is for rules about events whose
+// circumstances do not matter.
+func (s *Sandbox) Raise(name string, data json.RawMessage) (ID, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := append(s.available(), cardCreated, cardMoved, cardCompleted)
+	if !slices.Contains(known, name) {
+		return ID{}, invalid("there is no event %q%s", name, didYouMean(name, known))
+	}
+	if len(data) == 0 {
+		data = json.RawMessage("{}")
+	}
+	if !json.Valid(data) {
+		return ID{}, invalid("the data is not JSON")
+	}
+	return s.raise(nil, name, data), nil
+}
+
+func (s *Sandbox) raiseMessage(name string, c *Conversation, m *Message) {
+	s.raise(c.channel, name, messageData{m, c, s.store.contacts[c.ContactID]})
+}
+
+func (s *Sandbox) raiseUpdated(c *Conversation, changed ...string) {
+	s.raise(c.channel, conversationUpdated, conversationData{c, changed})
+}
+
+func (s *Sandbox) raiseAttendance(name string, c *Conversation, a *Attendance) {
+	s.raise(c.channel, name, attendanceData{a, c, s.store.contacts[a.ContactID]})
+}
+
+// raiseCard raises an event about a card, unless the card is private or
+// belongs to a private channel.
+func (s *Sandbox) raiseCard(name string, card *Card, data any) {
+	if s.store.hidden(card) {
+		return
+	}
+	s.raise(nil, name, data)
+}

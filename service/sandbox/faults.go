@@ -1,0 +1,151 @@
+package sandbox
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Fault makes an operation fail, or take its time.
+type Fault struct {
+	// Operation is the method and path of the reference, "*" for any
+	// operation, or "delivery" for deliveries to webhooks.
+	Operation string `json:"operation"`
+
+	// Kind is status_before or status_after (an error status before or after
+	// the operation took effect), drop_before or drop_after (the connection is
+	// closed without an answer), delay, or, for deliveries, duplicate.
+	Kind string `json:"kind"`
+
+	Status     int      `json:"status,omitempty"`      // default 503
+	RetryAfter int      `json:"retry_after,omitempty"` // seconds, for the header Retry-After
+	Delay      Duration `json:"delay,omitempty"`
+	Share      float64  `json:"share,omitempty"` // of the requests; default all
+	Count      int      `json:"count,omitempty"` // how often; default until cleared
+}
+
+const deliveryOperation = "delivery"
+
+const (
+	before = iota
+	after
+)
+
+// moments says when each kind of fault strikes.
+var moments = map[string]int{
+	"status_before": before, "drop_before": before, "delay": before, "duplicate": before,
+	"status_after": after, "drop_after": after,
+}
+
+// AddFault asks for a fault. Faults are tried in the order they were added,
+// and a request suffers the first that fits.
+func (s *Sandbox) AddFault(f Fault) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults = append(s.faults, &f)
+	return nil
+}
+
+// ClearFaults ends all faults.
+func (s *Sandbox) ClearFaults() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults = nil
+}
+
+// check completes the fault's defaults and refuses what cannot be meant.
+func (f *Fault) check() error {
+	names := []string{"*", deliveryOperation}
+	for _, op := range operations() {
+		names = append(names, op.name)
+	}
+	f.Operation = strings.TrimSpace(f.Operation)
+	if !slices.Contains(names, f.Operation) {
+		return invalid("there is no operation %q%s", f.Operation, didYouMean(f.Operation, names))
+	}
+	if _, ok := moments[f.Kind]; !ok {
+		kinds := []string{"status_before", "status_after", "drop_before", "drop_after", "delay", "duplicate"}
+		return invalid("kind is one of %s, not %q%s", strings.Join(kinds, ", "), f.Kind, didYouMean(f.Kind, kinds))
+	}
+	if (f.Kind == "duplicate") != (f.Operation == deliveryOperation) {
+		return invalid(`the kind duplicate and the operation "delivery" go together`)
+	}
+	if f.Status == 0 {
+		f.Status = http.StatusServiceUnavailable
+	}
+	if f.Share == 0 {
+		f.Share = 1
+	}
+	switch {
+	case f.Status < 400 || f.Status > 599:
+		return invalid("status is an error status, 400 to 599, not %d", f.Status)
+	case f.Share < 0 || f.Share > 1:
+		return invalid("share is a part of 1, not %v", f.Share)
+	case f.Count < 0 || f.RetryAfter < 0 || f.Delay < 0:
+		return invalid("count, retry_after and delay are not negative")
+	case f.Kind == "delay" && f.Delay == 0:
+		return invalid(`a fault of kind delay needs a delay such as "2s"`)
+	case f.Status == http.StatusTooManyRequests && f.RetryAfter == 0:
+		f.RetryAfter = 1 // the reference promises the header
+	}
+	return nil
+}
+
+// pick returns a copy of the fault that a request suffers at this moment and
+// uses it up by one. The caller holds the lock.
+func (s *Sandbox) pick(operation string, moment int) *Fault {
+	for i, f := range s.faults {
+		fits := f.Operation == operation || f.Operation == "*" && operation != deliveryOperation
+		if !fits || moments[f.Kind] != moment {
+			continue
+		}
+		if f.Share < 1 && s.shares.random.Float64() >= f.Share {
+			continue
+		}
+		if f.Count == 1 {
+			s.faults = slices.Delete(slices.Clone(s.faults), i, i+1)
+		} else if f.Count > 1 {
+			f.Count--
+		}
+		picked := *f
+		return &picked
+	}
+	return nil
+}
+
+// afterwards lets a request that took effect suffer a fault. Only such a
+// request uses the fault up, so that a refused one does not waste it.
+func (s *Sandbox) afterwards(operation string) error {
+	s.mu.Lock()
+	f := s.pick(operation, after)
+	s.mu.Unlock()
+	return s.suffer(context.Background(), f)
+}
+
+// suffer carries a fault out. A dropped connection ends the handler.
+func (s *Sandbox) suffer(ctx context.Context, f *Fault) error {
+	if f == nil {
+		return nil
+	}
+	switch f.Kind {
+	case "delay":
+		select {
+		case <-time.After(time.Duration(f.Delay)):
+		case <-ctx.Done():
+		case <-s.stopped.Done():
+		}
+		return nil
+	case "drop_before", "drop_after":
+		panic(http.ErrAbortHandler) // the server closes the connection and answers nothing
+	}
+	code, ok := codes[f.Status]
+	if !ok {
+		code = "unavailable"
+	}
+	return &Error{Status: f.Status, Code: code, Message: "a fault was asked for", RetryAfter: f.RetryAfter}
+}

@@ -1,0 +1,154 @@
+package sandbox
+
+import (
+	"encoding/hex"
+	"sort"
+	"strings"
+)
+
+// listMessages gives a conversation's messages newest first. A cursor is the
+// id of a message: next_cursor leads further the way one is going, to older
+// ones, or with after to newer ones.
+func (s *Sandbox) listMessages(c *call) (any, error) {
+	conv, err := s.conversation(c)
+	if err != nil {
+		return nil, err
+	}
+	q := c.query()
+	limit := q.limit()
+	before, byBefore := q.id("before")
+	after, byAfter := q.id("after")
+	if byBefore && byAfter {
+		q.fail("send either before or after, not both")
+	}
+	if q.err != nil {
+		return nil, q.err
+	}
+	from, to := 0, len(conv.messages) // the page is within [from, to)
+	if byBefore {
+		if to, err = s.position(conv, "before", before); err != nil {
+			return nil, err
+		}
+	}
+	if byAfter {
+		if from, err = s.position(conv, "after", after); err != nil {
+			return nil, err
+		}
+		from++
+	}
+	more := to-from > limit
+	switch {
+	case more && byAfter: // the ones that follow, so that no message is passed over
+		to = from + limit
+	case more:
+		from = to - limit
+	}
+	page := make([]*Message, 0, to-from)
+	for i := to - 1; i >= from; i-- {
+		page = append(page, conv.messages[i])
+	}
+	out := listOf(page)
+	switch {
+	case more && byAfter:
+		out.NextCursor = Optional(page[0].ID.String())
+	case more:
+		out.NextCursor = Optional(page[len(page)-1].ID.String())
+	}
+	return out, nil
+}
+
+// position returns where in the conversation the message with this id is.
+func (s *Sandbox) position(conv *Conversation, name string, id ID) (int, error) {
+	m := s.store.messages[id]
+	if m == nil || m.ConversationID != conv.ID {
+		return 0, invalid("%s: %v is no cursor of this conversation", name, id)
+	}
+	return sort.Search(len(conv.messages), func(i int) bool { return conv.messages[i].order >= m.order }), nil
+}
+
+// sendMessage sends a message once for each client_id: a repeat, whatever
+// else it carries, returns the message already created.
+func (s *Sandbox) sendMessage(c *call) (any, error) {
+	conv, err := s.conversation(c)
+	if err != nil {
+		return nil, err
+	}
+	var in struct {
+		ClientID field[ID]     `json:"client_id"`
+		Text     field[string] `json:"text"`
+		MediaID  field[ID]     `json:"media_id"`
+		ReplyTo  field[string] `json:"reply_to_external_id"`
+	}
+	if err := c.decode(&in); err != nil {
+		return nil, err
+	}
+	if in.ClientID.Value.IsZero() {
+		return nil, invalid("client_id is required: a UUID of your own for each message")
+	}
+	if sent := s.store.clientIDs[in.ClientID.Value]; sent != nil {
+		return sent, nil
+	}
+	if in.Text.Value == "" && in.MediaID.Value.IsZero() {
+		return nil, invalid("text is required when media_id is absent")
+	}
+	if media := in.MediaID.Value; !media.IsZero() && s.store.media[media] == nil {
+		return nil, invalid("media_id: there is no media %v; upload it with POST /media first", media)
+	}
+	if reply := in.ReplyTo.Value; reply != "" && !s.store.replyable(conv, reply) {
+		return nil, invalid("reply_to_external_id: %q is no message of this conversation", reply)
+	}
+	if contact := s.store.contacts[conv.ContactID]; contact != nil && contact.Blocked {
+		return nil, conflict("the contact %s is blocked", contact.Name)
+	}
+	m := &Message{
+		ID: s.ids.id(), ClientID: in.ClientID.Value, Text: Optional(in.Text.Value), MediaID: in.MediaID.Value,
+		ReplyToExternalID: Optional(in.ReplyTo.Value), Direction: outbound, Sender: c.key.actor(),
+	}
+	s.addMessage(conv, m)
+	if s.store.apiCounts {
+		s.firstResponse(conv)
+	}
+	s.raiseMessage(messageSent, conv, m)
+	s.raiseUpdated(conv, "last_message")
+	s.effect(c, m.ID, "message", nil, encode(m), m.ClientID.String())
+	return m, nil
+}
+
+// addMessage puts a message into its conversation, which moves to the front.
+func (s *Sandbox) addMessage(conv *Conversation, m *Message) {
+	m.ConversationID = conv.ID
+	m.CreatedAt = s.now()
+	s.store.putMessage(conv, m)
+	s.store.putConversation(conv, func() {
+		conv.LastMessage = &LastMessage{m.ID, m.Text, m.Direction, m.CreatedAt}
+		conv.UpdatedAt = m.CreatedAt
+		if m.Direction == inbound {
+			conv.UnreadCount++
+		}
+	})
+}
+
+// externalID is what WhatsApp calls the message.
+func externalID(id ID) string { return "wamid." + strings.ToUpper(hex.EncodeToString(id[:])) }
+
+// replyable reports whether an external id names a message of the
+// conversation.
+func (st *store) replyable(conv *Conversation, external string) bool {
+	var id ID
+	text, ok := strings.CutPrefix(external, "wamid.")
+	if !ok || len(text) != 2*len(id) {
+		return false
+	}
+	if _, err := hex.Decode(id[:], []byte(text)); err != nil {
+		return false
+	}
+	m := st.messages[id]
+	return m != nil && m.ConversationID == conv.ID
+}
+
+func (s *Sandbox) getMessage(c *call) (any, error) {
+	if m := s.store.messages[c.id]; m != nil {
+		return m, nil
+	}
+	return nil, notFound("message", c.id)
+}

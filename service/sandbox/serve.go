@@ -1,0 +1,246 @@
+package sandbox
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+const (
+	maxJSON   = 64 << 10 // of the reference
+	maxUpload = 16 << 20 // not shown in the reference
+)
+
+// call is a request on its way through an operation.
+type call struct {
+	op     *operation
+	key    *Key
+	id     ID // of the path, where it has one
+	http   *http.Request
+	body   []byte
+	header http.Header // of the answer
+	status int         // of the answer
+
+	reservation *reservation // of a Kanban POST
+}
+
+// answer is what goes back.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+func (s *Sandbox) newAPI() http.Handler {
+	mux := http.NewServeMux()
+	for _, op := range operations() {
+		mux.HandleFunc(op.name, func(w http.ResponseWriter, r *http.Request) { s.serve(op, w, r) })
+	}
+	mux.HandleFunc("GET /media/{id}/content", s.downloadMedia)
+	unknown := &operation{name: "*", serve: func(_ *Sandbox, c *call) (any, error) {
+		return nil, notFound("operation", c.http.Method+" "+c.http.URL.Path)
+	}}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.serve(unknown, w, r) })
+	return mux
+}
+
+// serve takes a request through the same steps whatever the operation: key,
+// rate, scope, faults, body, the operation itself, faults again, answer.
+func (s *Sandbox) serve(op *operation, w http.ResponseWriter, r *http.Request) {
+	c := &call{op: op, http: r, header: http.Header{}, status: op.status}
+	before, err := s.admit(c)
+	if err == nil {
+		err = s.suffer(r.Context(), before)
+	}
+	if err == nil {
+		err = c.read()
+	}
+	if err != nil {
+		write(w, refuse(err))
+		return
+	}
+	out := s.execute(c)
+	if out.status < http.StatusBadRequest {
+		if err := s.afterwards(op.name); err != nil {
+			write(w, refuse(err)) // what was done stays done, and its answer is lost
+			return
+		}
+		// A caller that went away has lost the answer as well.
+		if c.reservation != nil && r.Context().Err() == nil {
+			s.mu.Lock()
+			c.reservation.complete(out)
+			s.mu.Unlock()
+		}
+	}
+	write(w, out)
+}
+
+// admit lets a request in, and picks the fault it will suffer before it is
+// carried out.
+func (s *Sandbox) admit(c *call) (*Fault, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var err error
+	if c.key, err = s.authenticate(c.http); err != nil {
+		return nil, err
+	}
+	if err := s.limit(c.key); err != nil {
+		return nil, err
+	}
+	if err := c.key.allow(c.op); err != nil {
+		return nil, err
+	}
+	return s.pick(c.op.name, before), nil
+}
+
+// read reads the path's id and the body.
+func (c *call) read() error {
+	if text := c.http.PathValue("id"); text != "" {
+		id, err := ParseID(text)
+		if err != nil {
+			return invalid("the id in the path: %v", err)
+		}
+		c.id = id
+	}
+	if !c.op.changes {
+		return nil
+	}
+	limit := int64(maxJSON)
+	if c.op.upload {
+		limit = maxUpload
+	}
+	tooLarge := &Error{Status: http.StatusRequestEntityTooLarge, Code: "body_too_large",
+		Message: "the body is larger than " + strconv.FormatInt(limit>>10, 10) + " KiB"}
+	if c.http.ContentLength > limit {
+		return tooLarge
+	}
+	var err error
+	c.body, err = io.ReadAll(io.LimitReader(c.http.Body, limit+1))
+	if err != nil {
+		return invalid("the body could not be read: %v", err)
+	}
+	if int64(len(c.body)) > limit {
+		return tooLarge
+	}
+	return nil
+}
+
+// decode reads the body's JSON into v; an empty body is an empty object.
+func (c *call) decode(v any) error {
+	body := bytes.TrimSpace(c.body)
+	if len(body) == 0 {
+		return nil
+	}
+	if body[0] != '{' {
+		return invalid("the body must be a JSON object")
+	}
+	err := json.Unmarshal(body, v)
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &kind):
+		return invalid("%s must be a %s, not a %s", fieldName(kind.Field), kind.Type, kind.Value)
+	case err != nil:
+		return invalid("the body: %v", err)
+	}
+	return nil
+}
+
+func fieldName(path string) string {
+	if path == "" {
+		return "a member of the body"
+	}
+	return path
+}
+
+// execute runs the operation and puts its answer into bytes, all of it under
+// the lock: what is answered is what was true at one moment.
+func (s *Sandbox) execute(c *call) answer {
+	if c.op.changes {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+	} else {
+		s.mu.RLock()
+		defer s.mu.RUnlock()
+	}
+	var result any
+	var err error
+	if c.op.idempotent {
+		var replay *answer
+		if replay, err = s.reserve(c); replay != nil {
+			return *replay
+		}
+	}
+	if err == nil {
+		if result, err = c.op.serve(s, c); err != nil && c.reservation != nil {
+			s.store.release(c.reservation) // nothing was done, so nothing is kept
+		}
+	}
+	if err != nil {
+		return refuse(err)
+	}
+	out := answer{status: c.status, header: c.header}
+	if c.status != http.StatusNoContent {
+		out.body = encode(result)
+	}
+	return out
+}
+
+// encode writes JSON; what the sandbox answers can always be written.
+func encode(v any) []byte {
+	out, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return out
+}
+
+func refuse(err error) answer {
+	var e *Error
+	if !errors.As(err, &e) {
+		e = invalid("%v", err)
+	}
+	h := http.Header{}
+	if e.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(e.RetryAfter))
+	}
+	return answer{status: e.Status, header: h, body: encode(e)}
+}
+
+func write(w http.ResponseWriter, a answer) {
+	for name, values := range a.header {
+		w.Header()[name] = values
+	}
+	if a.body != nil {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
+	}
+	w.WriteHeader(a.status)
+	_, _ = w.Write(a.body) // a caller that went away is no concern of ours
+}
+
+// list is the envelope of every list but the boards.
+type list[T any] struct {
+	Data       []T      `json:"data"`
+	NextCursor Optional `json:"next_cursor"`
+}
+
+func listOf[T any](data []T) list[T] {
+	if data == nil {
+		data = []T{}
+	}
+	return list[T]{Data: data}
+}
+
+// zone returns the company's time zone, in which dates without a time are
+// read.
+func (st *store) zone() *time.Location {
+	zone, err := time.LoadLocation(st.timezone)
+	if err != nil {
+		return time.UTC
+	}
+	return zone
+}
