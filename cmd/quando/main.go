@@ -59,7 +59,7 @@ func newRoot() *cobra.Command {
 	}
 	root.SetVersionTemplate("quando {{.Version}}\n")
 	root.PersistentFlags().String("config", "quando.yaml", "the configuration `file`")
-	root.AddCommand(newCheck(), newFmt(), newSchema())
+	root.AddCommand(newCheck(), newFmt(), newSchema(), newSandbox())
 	return root
 }
 
