@@ -106,28 +106,41 @@ func TestEvaluationIsBounded(t *testing.T) {
 		doubling += fmt.Sprintf("let a%d = a%d + a%d; ", i+1, i, i)
 	}
 	tests := map[string]string{
-		"doubling":             doubling + "len(a60) > 0",
-		"adding":               strings.Repeat("message.text + ", 100) + `"" == ""`,
-		"replace":              `len(replace(message.text, "a", message.text)) > 0`,
-		"replace nothing":      `len(replace(message.text, "", message.text)) > 0`,
-		"join":                 `len(join(map(split(message.text, ""), message.text), "")) > 0`,
-		"split":                `len([` + strings.Repeat(`split(message.text, ""), `, 60) + `1]) > 0`,
-		"toJSON":               `len(toJSON(map(event.data.list, message))) > 0`,
-		"string":               `len(string(map(event.data.list, message))) > 0`,
-		"fromJSON":             `len(fromJSON(message.text)) > 0`,
-		"map of texts":         `len(map(event.data.list, message.text + "x")) > 0`,
-		"map of lists":         `len(map(event.data.list, [#, [#, #]])) > 0`,
-		"patterns":             strings.Repeat(`message.text matches "(a|b)*c" or `, 50) + "false",
-		"patterns over a list": `any(event.data.list, message.text matches "(a|b)*c")`,
-		"contains over a list": `any(event.data.list, message.text contains "b")`,
-		"equals over a list":   `count(event.data.list, message.text == event.data.copy) > 0`,
-		"uniq":                 `len(uniq(map(event.data.list, #))) > 0`,
-		"sort":                 `len(sort(event.data.list)) > 0`,
-		"group":                `len(groupBy(event.data.list, #)) > 0`,
-		"flatten":              `len(flatten(map(event.data.list, event.data.list))) > 0`,
-		"concat":               `len(concat(` + strings.Repeat("event.data.list, ", 60) + `event.data.list)) > 0`,
-		"upper":                strings.Repeat(`upper(message.text) == "x" or `, 60) + "false",
-		"says":                 strings.Repeat(`says("x") or `, 100) + "false",
+		"doubling":                    doubling + "len(a60) > 0",
+		"adding":                      strings.Repeat("message.text + ", 100) + `"" == ""`,
+		"replace":                     `len(replace(message.text, "a", message.text)) > 0`,
+		"replace nothing":             `len(replace(message.text, "", message.text)) > 0`,
+		"join":                        `len(join(map(split(message.text, ""), message.text), "")) > 0`,
+		"split":                       `len([` + strings.Repeat(`split(message.text, ""), `, 60) + `1]) > 0`,
+		"toJSON":                      `len(toJSON(map(event.data.list, message))) > 0`,
+		"string":                      `len(string(map(event.data.list, message))) > 0`,
+		"fromJSON":                    `len(fromJSON(message.text)) > 0`,
+		"map of texts":                `len(map(event.data.list, message.text + "x")) > 0`,
+		"map of lists":                `len(map(event.data.list, [#, [#, #]])) > 0`,
+		"patterns":                    strings.Repeat(`message.text matches "(a|b)*c" or `, 50) + "false",
+		"patterns over a list":        `any(event.data.list, message.text matches "(a|b)*c")`,
+		"contains over a list":        `any(event.data.list, message.text contains "b")`,
+		"equals over a list":          `count(event.data.list, message.text == event.data.copy) > 0`,
+		"uniq":                        `len(uniq(map(event.data.list, #))) > 0`,
+		"sort":                        `len(sort(event.data.list)) > 0`,
+		"group":                       `len(groupBy(event.data.list, #)) > 0`,
+		"flatten":                     `len(flatten(map(event.data.list, event.data.list))) > 0`,
+		"concat":                      `len(concat(` + strings.Repeat("event.data.list, ", 60) + `event.data.list)) > 0`,
+		"upper":                       strings.Repeat(`upper(message.text) == "x" or `, 60) + "false",
+		"says":                        strings.Repeat(`says("x") or `, 100) + "false",
+		"says a long text":            `says(` + strings.Repeat("event.data.accents, ", 90) + `"x")`,
+		"in over a list":              `any(event.data.list, # in event.data.words)`,
+		"a large pattern":             `message.text matches "(?:a?){450}b"`,
+		"a large pattern over a list": `any(event.data.few, event.data.short matches "(?:a?){450}b")`,
+		"needles over a list":         `any(event.data.words, message.text contains #)`,
+		"length over a list":          `any(event.data.list, len(event.data.accents) == 1)`,
+		"durations":                   `any(event.data.list, duration(event.data.durations) == duration("1s"))`,
+		"business time":               `any(event.data.list, business_time("office", date("1900-01-01"), date("2200-12-31")) < duration("1h"))`,
+		"time zones":                  `any(event.data.list, timezone("America/Sao_Paulo") == timezone("America/New_York"))`,
+		"join by a text":              `len(join(split(event.data.short, ""), message.text)) > 0`,
+		"many objects":                `len(map(event.data.list, [` + strings.Repeat("1,", 200) + `1])) > 0`,
+		"greater over a list":         `any(event.data.list, message.text > event.data.copy)`,
+		"reading a date":              `any(event.data.list, date(message.text) == now())`,
 	}
 	w := newWorld()
 	list := make([]any, 100_000)
@@ -136,7 +149,14 @@ func TestEvaluationIsBounded(t *testing.T) {
 	}
 	text := strings.Repeat("a", 512<<10)
 	w.facts["message"] = map[string]any{"text": text}
-	w.facts["event"] = map[string]any{"data": map[string]any{"list": list, "copy": strings.Clone(text)}}
+	words := make([]any, 100_000)
+	for i := range words {
+		words[i] = strings.Repeat("b", 5)
+	}
+	w.facts["event"] = map[string]any{"data": map[string]any{
+		"list": list, "few": list[:200], "words": words, "copy": strings.Clone(text), "short": text[:60<<10],
+		"accents": strings.Repeat("é", 300<<10), "durations": strings.Repeat("1s", 100_000),
+	}}
 	for name, condition := range tests {
 		t.Run(name, func(t *testing.T) {
 			r := ruleIf(t, condition)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"regexp/syntax"
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
@@ -19,7 +20,11 @@ import (
 const (
 	evaluationBudget = 16 << 20
 	iterationCost    = 2 << 10 // of one item of a predicate: no body is dearer without paying for itself
-	matchCost        = 16      // of a byte that a pattern looks at
+	literalCost      = 128     // of an entry of a list or object that a predicate's body writes out
+	itemCost         = 16      // of an item of a list that is looked through
+	matchCost        = 8       // of a byte that a pattern looks at, and more for a larger pattern
+	zoneCost         = 1 << 16 // of loading a time zone
+	dayCost          = 64      // of a day of business time
 	wordCost         = 8       // of a byte that is taken apart into words
 	maxItems         = 1 << 20 // of all lists together, counted by the virtual machine
 )
@@ -29,17 +34,66 @@ var errBudget = errors.New("the expression costs too much: its texts or lists ar
 // scopeName carries the Evaluation to the language's functions. Nobody can write it in an expression.
 const scopeName = "the evaluation"
 
-// The names of the functions that instrument calls. Nobody can write them either.
+// The operators that pay for what they look at. Their names as functions cannot be written in an expression.
 const (
 	addFn     = "the operator +"
 	matchFn   = "the operator matches"
 	iterateFn = "the next item"
+	operator  = "the operator "
 )
 
 var (
 	anyFunc = reflect.TypeOf(func(...any) any { return nil })
-	hidden  = map[string]func(e *Evaluation, args []any) (any, error){addFn: add, matchFn: match, iterateFn: iterate}
+	hidden  = map[string]func(e *Evaluation, args []any) (any, error){
+		addFn: add, matchFn: match, iterateFn: iterate,
+		operator + "in":         paid(func(a, b any) any { return runtime.In(a, b) }),
+		operator + "==":         paid(func(a, b any) any { return runtime.Equal(a, b) }),
+		operator + "!=":         paid(func(a, b any) any { return !runtime.Equal(a, b) }),
+		operator + "<":          paid(func(a, b any) any { return runtime.Less(a, b) }),
+		operator + ">":          paid(func(a, b any) any { return runtime.More(a, b) }),
+		operator + "<=":         paid(func(a, b any) any { return runtime.LessOrEqual(a, b) }),
+		operator + ">=":         paid(func(a, b any) any { return runtime.MoreOrEqual(a, b) }),
+		operator + "contains":   paid(textOperator("contains", strings.Contains)),
+		operator + "startsWith": paid(textOperator("startsWith", strings.HasPrefix)),
+		operator + "endsWith":   paid(textOperator("endsWith", strings.HasSuffix)),
+	}
 )
+
+// paid makes an operator pay for the operand that it looks through.
+func paid(run func(a, b any) any) func(e *Evaluation, args []any) (any, error) {
+	return func(e *Evaluation, args []any) (any, error) {
+		if err := e.pay(looks(args[0]) + looks(args[1])); err != nil {
+			return nil, err
+		}
+		return run(args[0], args[1]), nil
+	}
+}
+
+// looks is what an operator may look at of a value: all of a text, every item of a list.
+func looks(v any) int {
+	switch v := v.(type) {
+	case string:
+		return len(v)
+	case []any:
+		return itemCost * len(v)
+	}
+	return itemCost * length(v)
+}
+
+// textOperator is an operator on two texts; like expr's own it is false where one of them is nil.
+func textOperator(name string, run func(a, b string) bool) func(a, b any) any {
+	return func(a, b any) any {
+		if a == nil || b == nil {
+			return false
+		}
+		x, ok := a.(string)
+		y, ok2 := b.(string)
+		if !ok || !ok2 {
+			panic(fmt.Errorf("%s needs texts, not %s and %s", name, inWords(a), inWords(b)))
+		}
+		return run(x, y)
+	}
+}
 
 // pay takes a cost from the evaluation's budget.
 func (e *Evaluation) pay(cost int) error {
@@ -63,22 +117,86 @@ func (instrumentation) Visit(node *ast.Node) {
 			passEvaluation(n)
 		}
 	case *ast.BinaryNode:
-		t := n.Nature()
-		switch {
-		case n.Operator == "+" && !t.IsNumber() && !t.IsTime() && !t.IsDuration():
-			replace(node, addFn, n.Left, n.Right)
-		case n.Operator == "matches":
-			if s, ok := n.Right.(*ast.StringNode); ok {
-				replace(node, matchFn, n.Left, &ast.ConstantNode{Value: regexp.MustCompile(s.Value)})
-			}
-		}
+		instrumentOperator(node, n)
 	case *ast.PredicateNode:
-		replace(&n.Node, iterateFn, n.Node)
+		replace(&n.Node, iterateFn, n.Node, &ast.IntegerNode{Value: bodyCost(n.Node)})
 	case *ast.MemberNode:
 		if t := n.Nature(); t.IsString() || t.IsNumber() || t.IsBool() {
 			n.SetNature(nature.Nature{})
 		}
 	}
+}
+
+// instrumentOperator makes an operator pay unless both sides are small for sure.
+func instrumentOperator(node *ast.Node, n *ast.BinaryNode) {
+	t := n.Nature()
+	switch n.Operator {
+	case "+":
+		if !t.IsNumber() && !t.IsTime() && !t.IsDuration() {
+			replace(node, addFn, n.Left, n.Right)
+		}
+	case "matches":
+		if s, ok := n.Right.(*ast.StringNode); ok {
+			replace(node, matchFn, n.Left, &ast.ConstantNode{Value: newPattern(s.Value)})
+		}
+	case "==", "!=", "<", ">", "<=", ">=":
+		// A comparison with something written out looks at no more than that.
+		if !isLiteral(n.Left) && !isLiteral(n.Right) && !isSmall(n.Left) {
+			replace(node, operator+n.Operator, n.Left, n.Right)
+		}
+	case "in":
+		if list, ok := n.Right.(*ast.ArrayNode); !ok || len(list.Nodes) > 100 {
+			replace(node, operator+"in", n.Left, n.Right)
+		}
+	case "contains", "startsWith", "endsWith":
+		replace(node, operator+n.Operator, n.Left, n.Right)
+	}
+}
+
+func isLiteral(n ast.Node) bool {
+	switch n.(type) {
+	case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.NilNode:
+		return true
+	}
+	return false
+}
+
+// isSmall reports whether a value is of a type that has one size.
+func isSmall(n ast.Node) bool {
+	t := n.Nature()
+	return t.IsNumber() || t.IsBool() || t.IsTime() || t.IsDuration()
+}
+
+// bodyCost is what one item of a predicate costs: the lists and objects that its body writes out are made anew for each.
+func bodyCost(body ast.Node) int {
+	count := entryCount(0)
+	ast.Walk(&body, &count)
+	return iterationCost + literalCost*int(count)
+}
+
+type entryCount int
+
+func (c *entryCount) Visit(node *ast.Node) {
+	switch n := (*node).(type) {
+	case *ast.ArrayNode:
+		*c += entryCount(len(n.Nodes) + 1)
+	case *ast.MapNode:
+		*c += entryCount(len(n.Pairs) + 1)
+	}
+}
+
+// A pattern is a compiled pattern of `matches` with what a byte that it looks at costs: the larger it is, the more.
+type pattern struct {
+	*regexp.Regexp
+	cost int
+}
+
+func newPattern(text string) pattern {
+	cost := matchCost
+	if re, err := syntax.Parse(text, syntax.Perl); err == nil {
+		cost += patternSize(re) / 2
+	}
+	return pattern{regexp.MustCompile(text), cost}
 }
 
 // replace puts the call of a hidden function where a node stood, with the same type.
@@ -120,17 +238,18 @@ func match(e *Evaluation, args []any) (any, error) {
 	case nil:
 		return false, nil
 	case string:
-		if err := e.pay(matchCost * len(text)); err != nil {
+		p := args[1].(pattern)
+		if err := e.pay(p.cost * len(text)); err != nil {
 			return nil, err
 		}
-		return args[1].(*regexp.Regexp).MatchString(text), nil
+		return p.MatchString(text), nil
 	}
 	return nil, fmt.Errorf("matches needs a text, not %s", inWords(args[0]))
 }
 
-// iterate is called for each item of a list that a predicate looks at.
+// iterate is called for each item of a list that a predicate looks at, with what the body makes anew.
 func iterate(e *Evaluation, args []any) (any, error) {
-	return args[0], e.pay(iterationCost)
+	return args[0], e.pay(args[1].(int))
 }
 
 // meteredBuiltins returns those of expr's functions whose cost grows with their input, metered.
@@ -150,8 +269,8 @@ func meteredBuiltins() conf.FunctionsTable {
 
 // constantCost are expr's functions that take the same time whatever they are given.
 var constantCost = map[string]bool{
-	"len": true, "type": true, "abs": true, "ceil": true, "floor": true, "round": true, "int": true, "float": true, "now": true,
-	"duration": true, "date": true, "timezone": true, "first": true, "last": true, "get": true, "hasPrefix": true, "hasSuffix": true,
+	"type": true, "abs": true, "ceil": true, "floor": true, "round": true, "now": true, "duration": true,
+	"first": true, "last": true, "get": true,
 	"bitand": true, "bitor": true, "bitxor": true, "bitnand": true, "bitshl": true, "bitshr": true, "bitushr": true, "bitnot": true,
 }
 
@@ -181,23 +300,27 @@ func metered(b *builtin.Function) *builtin.Function {
 func costOf(name string, args []any) int {
 	total := 0
 	for _, a := range args {
-		total += size(a, 1)
+		total += looks(a)
+	}
+	text := func(i int) string {
+		if i < len(args) {
+			s, _ := args[i].(string)
+			return s
+		}
+		return ""
 	}
 	switch name {
+	case "len":
+		return len(text(0)) // of a list it is known
+	case "timezone":
+		return zoneCost
 	case "split", "splitAfter":
-		if len(args) > 1 {
-			text, _ := args[0].(string)
-			separator, _ := args[1].(string)
-			total += 16 * (strings.Count(text, separator) + 1)
-		}
+		total += itemCost * (strings.Count(text(0), text(1)) + 1)
 	case "replace":
-		if len(args) > 2 {
-			text, _ := args[0].(string)
-			before, _ := args[1].(string)
-			after, _ := args[2].(string)
-			total += strings.Count(text, before) * len(after)
-		}
-	case "join", "toJSON", "string", "flatten", "concat":
+		total += strings.Count(text(0), text(1)) * len(text(2))
+	case "join":
+		total = size(args[0], 2) + length(args[0])*len(text(1))
+	case "toJSON", "string", "flatten", "concat":
 		total = 0
 		for _, a := range args {
 			total += size(a, 64)
@@ -205,12 +328,8 @@ func costOf(name string, args []any) int {
 	case "fromJSON":
 		total *= 64
 	case "uniq", "sort", "median", "max", "min", "mean", "reverse", "keys", "values", "toPairs", "fromPairs":
-		n := 0
-		if len(args) > 0 {
-			n = length(args[0])
-		}
-		if total *= 64; name == "uniq" {
-			total += 4 * n * n
+		if total *= 4; name == "uniq" && len(args) > 0 {
+			total += 4 * length(args[0]) * length(args[0])
 		}
 	}
 	return total

@@ -2,12 +2,15 @@ package rules
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
 	"github.com/quandohq/quando/rules/calendar"
 	"github.com/quandohq/quando/rules/source"
 )
+
+var calendarName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
 // compileCalendars reads the calendars of a file into the set: they are common to all of its rules.
 func (c *compiler) compileCalendars() {
@@ -17,8 +20,8 @@ func (c *compiler) compileCalendars() {
 	}
 	for _, p := range c.file.calendars.Pairs {
 		name := p.Key.Value
-		if !ruleID.MatchString(strings.ReplaceAll(name, "_", "-")) {
-			c.report(p.Key, "use small letters, digits, - and _", "%q is not a calendar's name", name)
+		if !calendarName.MatchString(name) {
+			c.report(p.Key, "use letters, digits, - and _", "%q is not a calendar's name", name)
 			continue
 		}
 		if first := c.calendars[name]; first != nil {

@@ -327,6 +327,13 @@ func oneOrMore(n *source.Node) []*source.Node {
 	return []*source.Node{n}
 }
 
+// notEmpty reports a key or a list with nothing in it: it would mean something else than it says.
+func (c *compiler) notEmpty(n *source.Node, what, hint string) {
+	if n.Kind == source.Null || (n.Kind == source.List && len(n.Items) == 0) {
+		c.report(n, hint, "%s is empty", what)
+	}
+}
+
 // mapping reports a node that is no mapping, and its keys that are none of those allowed.
 func (c *compiler) mapping(n *source.Node, what string, keys ...string) bool {
 	if n.Kind != source.Mapping {

@@ -160,7 +160,7 @@ func (c *compiler) namesValue(n *source.Node, a *Arg, env *environment) *Value {
 		c.mention(item, a, name)
 		v.list = append(v.list, name)
 	}
-	if len(v.list) == 0 && a.Required && !a.Null {
+	if len(v.list) == 0 && !a.Null {
 		c.report(n, "", "%s names nothing", a.Name)
 	}
 	// A list that one expression gives stays a list.
@@ -214,7 +214,7 @@ func (c *compiler) fieldsValue(n *source.Node, a *Arg, env *environment) *Value 
 		f := &a.Fields[i]
 		item := n.Get(f.Name)
 		if item == nil {
-			if f.Required {
+			if f.Required && !misspelt(n, f.Name) {
 				c.report(n, "", "%s needs %q", a.Name, f.Name)
 			}
 			continue
@@ -223,7 +223,7 @@ func (c *compiler) fieldsValue(n *source.Node, a *Arg, env *environment) *Value 
 			v.fields = append(v.fields, namedValue{f.Name, value})
 		}
 	}
-	if a.Kind == KindTarget && (n.Get("phone") == nil) == (n.Get("contact") == nil) {
+	if a.Kind == KindTarget && (n.Get("phone") == nil) == (n.Get("contact") == nil) && !misspelt(n, "phone") && !misspelt(n, "contact") {
 		c.report(n, "", "%s needs either phone or contact", a.Name)
 	}
 	return v
@@ -287,7 +287,7 @@ func (c *compiler) mention(n *source.Node, a *Arg, v *Value) {
 func (c *compiler) argumentScopes(a *Arg, v *Value) {
 	if a.Refers == "media" {
 		// An id of the service needs no upload.
-		if name, ok := v.Constant(); !ok || uuid.MatchString(name.(string)) {
+		if name, ok := v.Constant(); ok && uuid.MatchString(name.(string)) {
 			return
 		}
 	}

@@ -21,7 +21,7 @@ func (c *compiler) control(s *Step, given map[string]*source.Node, env *environm
 	case "wait":
 		c.wait(s, given, env)
 	case "wait_for":
-		c.waitFor(s, given)
+		c.waitFor(s, given, env)
 	case "stop_if":
 		if v := given["if"]; v != nil {
 			s.Condition = c.expression(v, env, Flag)
@@ -62,7 +62,7 @@ func (c *compiler) wait(s *Step, given map[string]*source.Node, env *environment
 	s.Condition = c.expressionAt(v, offset, text, env, Time)
 }
 
-func (c *compiler) waitFor(s *Step, given map[string]*source.Node) {
+func (c *compiler) waitFor(s *Step, given map[string]*source.Node, env *environment) {
 	if v := given["event"]; v != nil {
 		s.Events = c.eventList(v)
 	}
@@ -70,7 +70,10 @@ func (c *compiler) waitFor(s *Step, given map[string]*source.Node) {
 		s.Span = c.span(v, "timeout")
 	}
 	if v := given["if"]; v != nil {
-		s.Condition = c.expression(v, c.environment(s.Events, false), Flag)
+		// The facts are those of the arriving event; everything else is as it is for any other step.
+		arriving := c.environment(orAnything(s.Events), false)
+		arriving.names = env.names
+		s.Condition = c.expression(v, arriving, Flag)
 	}
 }
 
@@ -112,7 +115,7 @@ func (c *compiler) choose(n *source.Node, s *Step, env *environment) *environmen
 			after = merge(after, e)
 			continue
 		}
-		if !c.mapping(item, "a branch", "if", "do") {
+		if !c.mapping(item, "a branch", "if", "do", "else") || misspelt(item, "else") {
 			continue
 		}
 		b := Branch{}
@@ -139,6 +142,8 @@ func merge(a, b *environment) *environment {
 			a = a.with("steps", a.names["steps"].with(t.fields...))
 		} else if a.names[name] == nil {
 			a = a.with(name, t)
+		} else if a.names[name].name != t.name {
+			a = a.with(name, Anything) // it depends on the way taken
 		}
 	}
 	for fact := range b.available {
@@ -155,6 +160,8 @@ func (c *compiler) forEach(s *Step, given map[string]*source.Node, env *environm
 		if name, ok := c.text(v, "as"); ok && c.freeName(v, name, env) {
 			s.As = name
 		}
+	} else if env.names["item"] != nil && given["in"] != nil {
+		c.report(given["in"], "name this one with as:", "the name \"item\" is taken")
 	}
 	if v := given["max"]; v != nil {
 		s.MaxItems, _ = c.number(v, "max", 10000)
@@ -186,6 +193,7 @@ func (c *compiler) assign(n *source.Node, s *Step, env *environment) *environmen
 		}
 		v := c.data(p.Value, env)
 		if v == nil {
+			env = env.with(name, Anything) // its problem is reported; what uses it has none of its own
 			continue
 		}
 		s.Assignment = append(s.Assignment, namedValue{name, v})

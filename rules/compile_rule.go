@@ -61,6 +61,13 @@ func (c *compiler) compileRule(n *source.Node, end int, seen map[string]*source.
 	c.stepIDs, c.sends = make(map[string]*source.Node), nil
 	c.used, c.usedVars = make(map[string]bool), make(map[string]bool)
 	defer func() { c.rule = nil }()
+	// One rule never takes the others down, not even through a bug in what checks it.
+	defer func() {
+		if r := recover(); r != nil {
+			c.report(n, "please report this", "the rule cannot be checked: %v", r)
+			c.set.Broken = append(c.set.Broken, Broken{ID: c.rule.ID, File: c.rule.File, Line: c.rule.Line, Problems: slices.Clone(c.problems[before:])})
+		}
+	}()
 
 	r := c.rule
 	if n.Kind != source.Mapping {
@@ -171,6 +178,7 @@ func (c *compiler) share(n *source.Node) float64 {
 func (c *compiler) ruleKeys(n *source.Node, env *environment) {
 	r := c.rule
 	if v := n.Get("if"); v != nil {
+		c.notEmpty(v, "if", "leave it out for a rule that always fires")
 		for _, item := range oneOrMore(v) {
 			if x := c.expression(item, env, Flag); x != nil {
 				r.If = append(r.If, x)
@@ -198,6 +206,7 @@ func (c *compiler) ruleKeys(n *source.Node, env *environment) {
 		r.FromAny = s == "any"
 	}
 	if v := n.Get("cancel_on"); v != nil {
+		c.notEmpty(v, "cancel_on", "leave it out")
 		for _, item := range oneOrMore(v) {
 			r.CancelOn = append(r.CancelOn, c.eventMatch(item)...)
 		}
@@ -305,13 +314,21 @@ func (c *compiler) eventMatch(n *source.Node) []EventMatch {
 	condition := n.Get("if")
 	var x *Expression
 	if condition != nil {
-		x = c.expression(condition, c.environment(names, false), Flag)
+		x = c.expression(condition, c.environment(orAnything(names), false), Flag)
 	}
 	var out []EventMatch
 	for _, name := range names {
 		out = append(out, EventMatch{Event: name, If: x})
 	}
 	return out
+}
+
+// orAnything stands for events that could not be read: what depends on them is checked as if anything could have happened.
+func orAnything(names []string) []string {
+	if len(names) == 0 {
+		return []string{"manual"}
+	}
+	return names
 }
 
 // environment returns what the expressions of a rule started by these events or items may see.

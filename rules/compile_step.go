@@ -16,7 +16,7 @@ var stepKeys = []string{"id", "if", "retry", "on_error"}
 
 // reserved are words that cannot name a step, a value of `set` or an item of `for_each`.
 var reserved = []string{
-	"and", "or", "not", "in", "let", "if", "else", "nil", "true", "false", "matches", "contains", "startsWith", "endsWith", "vars", "steps",
+	"and", "or", "not", "in", "let", "if", "else", "nil", "true", "false", "matches", "contains", "startsWith", "endsWith", "vars", "steps", "error",
 }
 
 func (c *compiler) ruleSteps(n *source.Node, env *environment) {
@@ -97,7 +97,7 @@ func (c *compiler) step(n *source.Node, path string, env *environment) (*Step, *
 		verb = n
 	case source.Mapping:
 		if verb, args = c.verb(n); verb == nil {
-			return nil, env
+			return nil, c.unknownResult(n, env)
 		}
 	default:
 		c.report(n, "as in send_message: \"Hello\"", "a step must be a verb with its arguments, not %s", n.Kind)
@@ -106,7 +106,7 @@ func (c *compiler) step(n *source.Node, path string, env *environment) (*Step, *
 	s.Verb = verb.Value
 	if s.Schema = c.catalog.Verb(s.Verb); s.Schema == nil {
 		c.report(verb, source.DidYouMean(s.Verb, c.catalog.Verbs()), "unknown verb %q", s.Verb)
-		return nil, env
+		return nil, c.unknownResult(n, env)
 	}
 	if n.Kind == source.Mapping {
 		c.stepOptions(n, s, env)
@@ -116,6 +116,15 @@ func (c *compiler) step(n *source.Node, path string, env *environment) (*Step, *
 		after = c.name(n.Get("id"), s, after)
 	}
 	return s, after
+}
+
+// unknownResult makes the result of a step that could not be read known all the same: what uses it has no problem of its own.
+func (c *compiler) unknownResult(n *source.Node, env *environment) *environment {
+	env = env.having("card")
+	if id := n.Get("id"); id != nil && id.Kind == source.Scalar && identifier.MatchString(id.Value) && env.names[id.Value] == nil {
+		env = env.with(id.Value, Anything).with("steps", env.names["steps"].with(Field{Name: id.Value, Type: Anything}))
+	}
+	return env
 }
 
 // verb finds the one key of a step that is its verb.

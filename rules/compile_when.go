@@ -135,6 +135,7 @@ func (c *compiler) eventNames(n *source.Node) []string {
 }
 
 func (c *compiler) eventList(n *source.Node) []string {
+	c.notEmpty(n, "event", "")
 	var names []string
 	for _, item := range oneOrMore(n) {
 		names = append(names, c.eventNames(item)...)
@@ -210,6 +211,12 @@ func (c *compiler) cron(n *source.Node, s *Schedule, loc *time.Location) {
 		c.report(n, "minute hour day-of-month month day-of-week, as in 0 9 * * mon-fri", "a cron needs 5 fields, not %d", len(fields))
 		return
 	}
+	// The zone has a key of its own, and the parser trusts that one behind TZ= is followed by a space.
+	if strings.Contains(fields[0], "=") {
+		c.report(n, "write timezone: beside cron:", "a cron names no time zone")
+		return
+	}
+	text = strings.Join(fields, " ")
 	spec, err := cron.ParseStandard(text)
 	if err != nil {
 		c.report(n, "minute hour day-of-month month day-of-week", "not a cron: %v", err)
@@ -227,6 +234,7 @@ func (c *compiler) cron(n *source.Node, s *Schedule, loc *time.Location) {
 }
 
 func (c *compiler) at(n *source.Node, s *Schedule) {
+	c.notEmpty(n, "at", "")
 	for _, item := range oneOrMore(n) {
 		text, ok := c.static(item, "at")
 		if !ok {
@@ -252,6 +260,7 @@ func (c *compiler) on(schedule, n *source.Node, s *Schedule) {
 	if schedule.Get("at") == nil {
 		c.report(n, "a cron names its own days", "on goes with at")
 	}
+	c.notEmpty(n, "on", "leave it out for every day")
 	for _, item := range oneOrMore(n) {
 		text, ok := c.text(item, "on")
 		if !ok {

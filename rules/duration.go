@@ -12,6 +12,9 @@ import (
 // MaxDuration is the longest time that a rule may name.
 const MaxDuration = 10 * 365 * 24 * time.Hour
 
+// maxDurationText keeps what a customer wrote from being read at length as a duration.
+const maxDurationText = 40
+
 var (
 	durationPart = regexp.MustCompile(`(\d+(?:\.\d+)?)(ms|[wdhms])`)
 	durationText = regexp.MustCompile(`^(?:\d+(?:\.\d+)?(?:ms|[wdhms]))+$`)
@@ -22,8 +25,8 @@ var (
 
 // ParseDuration reads a duration such as 90s, 1h30m, 2d or 1w.
 func ParseDuration(s string) (time.Duration, error) {
-	if !durationText.MatchString(s) {
-		return 0, fmt.Errorf("%q is not a duration; write it like 90s, 15m, 1h30m, 2d or 1w", s)
+	if len(s) > maxDurationText || !durationText.MatchString(s) {
+		return 0, fmt.Errorf("%q is not a duration; write it like 90s, 15m, 1h30m, 2d or 1w", s[:min(len(s), maxDurationText)])
 	}
 	total := 0.0
 	for _, part := range durationPart.FindAllStringSubmatch(s, -1) {

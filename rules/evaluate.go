@@ -190,8 +190,16 @@ func runError(err error) error {
 	case strings.Contains(message, "interface conversion: interface {} is nil"):
 		message = "a value is missing where the expression needs one; use ?? to give another"
 	}
+	message = strings.ReplaceAll(message, "<nil>", "nothing")
+	// What a customer wrote may be in it.
+	if r := []rune(message[:min(len(message), 4*maxMessage)]); len(r) > maxMessage {
+		message = string(r[:maxMessage]) + "…"
+	}
 	return &ExpressionError{Message: plainTypes(message), Err: f.Prev}
 }
+
+// maxMessage bounds the reason of an error, in characters.
+const maxMessage = 300
 
 // Values returns the values of the names and calls in an expression, in the order in which they stand in it, as far as
 // they can be known without asking for anything more.
@@ -232,9 +240,10 @@ func (x *Expression) compileParts() {
 func partsOf(node ast.Node) []part {
 	var parts []part
 	seen := make(map[string]bool)
+	variables := make(map[string]bool) // what let names has no value outside of the expression
 	var walk func(ast.Node)
 	add := func(n ast.Node) {
-		if text := n.String(); !seen[text] {
+		if text := n.String(); !seen[text] && !variables[rootName(n)] {
 			seen[text] = true
 			parts = append(parts, part{text: text, node: n})
 		}
@@ -262,10 +271,37 @@ func partsOf(node ast.Node) []part {
 			walk(n.Cond)
 			walk(n.Exp1)
 			walk(n.Exp2)
+		case *ast.SliceNode:
+			walk(n.Node)
+		case *ast.ArrayNode:
+			for _, item := range n.Nodes {
+				walk(item)
+			}
+		case *ast.VariableDeclaratorNode:
+			walk(n.Value)
+			variables[n.Name] = true
+			walk(n.Expr)
+		case *ast.SequenceNode:
+			for _, item := range n.Nodes {
+				walk(item)
+			}
 		}
 	}
 	walk(node)
 	return parts
+}
+
+// rootName returns the name that a chain of members begins with.
+func rootName(node ast.Node) string {
+	switch n := node.(type) {
+	case *ast.IdentifierNode:
+		return n.Value
+	case *ast.MemberNode:
+		return rootName(n.Node)
+	case *ast.ChainNode:
+		return rootName(n.Node)
+	}
+	return ""
 }
 
 // brief keeps a value small enough to be recorded with every verdict.

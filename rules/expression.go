@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -13,7 +14,6 @@ import (
 	bytecode "github.com/expr-lang/expr/compiler"
 	"github.com/expr-lang/expr/conf"
 	"github.com/expr-lang/expr/file"
-	"github.com/expr-lang/expr/optimizer"
 	"github.com/expr-lang/expr/parser"
 	"github.com/expr-lang/expr/types"
 	"github.com/expr-lang/expr/vm"
@@ -89,7 +89,7 @@ func (e *environment) exprConfig() *conf.Config {
 			env[name] = t.expr
 		}
 		e.config = &conf.Config{
-			Optimize: true, ShortCircuit: true, MaxNodes: maxExpression,
+			ShortCircuit: true, MaxNodes: maxExpression,
 			Functions: exprFunctions, Builtins: exprBuiltins, Disabled: map[string]bool{},
 		}
 		e.config.WithEnv(env)
@@ -127,6 +127,9 @@ func compileExpression(text string, env *environment, want *Type) (x *Expression
 	case len(text) > maxExpression:
 		return nil, []issue{{0, fmt.Sprintf("the expression is %d bytes long; at most %d are allowed", len(text), maxExpression), "use `set` to give parts of it names"}}
 	}
+	if strings.HasPrefix(text, "{{") && strings.HasSuffix(text, "}}") {
+		return nil, []issue{{0, "this is an expression already", "leave the {{ }} out"}}
+	}
 	config := env.exprConfig()
 	tree, err := parser.ParseWithConfig(text, config)
 	if err != nil {
@@ -136,6 +139,9 @@ func compileExpression(text string, env *environment, want *Type) (x *Expression
 	result := r.resolve(tree.Node)
 	if len(r.issues) > 0 {
 		return nil, r.issues
+	}
+	if issues := typeIssues(tree.Node, tree, config); len(issues) > 0 {
+		return nil, issues
 	}
 	if _, err := checker.Check(tree, config); err != nil {
 		return nil, []issue{typeIssue(text, err)}
@@ -148,9 +154,6 @@ func compileExpression(text string, env *environment, want *Type) (x *Expression
 	}
 	x = &Expression{Text: text, needs: r.facts, calls: r.calls, usesCalendars: r.calendars, usesVars: r.vars, result: result, env: env}
 	x.keys = keysOf(tree.Node)
-	if err := optimizer.Optimize(&tree.Node, config); err != nil {
-		return nil, []issue{typeIssue(text, err)}
-	}
 	x.parts = partsOf(tree.Node)
 	instrument(&tree.Node)
 	if x.program, err = bytecode.Compile(tree, config); err != nil {
@@ -222,6 +225,8 @@ func parseIssue(text string, err error) issue {
 		return issue{at, fmt.Sprintf("unexpected %q", rest[:1]), "write and, or"}
 	case strings.Contains(e.Message, "maximum allowed nodes"):
 		return issue{0, "the expression has too many parts", "use `set` to give parts of it names"}
+	case strings.Contains(e.Message, "bad number syntax"):
+		return issue{at, tokenName.ReplaceAllString(e.Message, "$1"), "put a duration in quotes, as in \"15m\""}
 	case strings.Contains(e.Message, "literal not terminated"):
 		return issue{unclosedQuote(text), "a quote is opened and never closed", ""}
 	}
@@ -246,6 +251,17 @@ func unclosedQuote(text string) int {
 
 // expr prints tokens with their class: Operator("=").
 var tokenName = regexp.MustCompile(`\b[A-Z][a-z]+\(("(?:[^"\\]|\\.)*")\)`)
+
+// typeIssues finds the wrong types in each part of a condition: the checker stops at its first.
+func typeIssues(node ast.Node, tree *parser.Tree, config *conf.Config) []issue {
+	if n, ok := node.(*ast.BinaryNode); ok && slices.Contains([]string{"and", "&&", "or", "||"}, n.Operator) {
+		return append(typeIssues(n.Left, tree, config), typeIssues(n.Right, tree, config)...)
+	}
+	if _, err := checker.Check(&parser.Tree{Node: node, Source: tree.Source}, config); err != nil {
+		return []issue{typeIssue(tree.Source.String(), err)}
+	}
+	return nil
+}
 
 // typeIssue words the type checker's error with the names of our types.
 func typeIssue(text string, err error) issue {

@@ -44,12 +44,18 @@ func (f *function) argument(i int) argumentKind {
 	return plainArgument
 }
 
-// functions are the language's own. `now` takes the place of expr's, so that tests can move the clock.
+// functions are the language's own. `now` takes the place of expr's, so that tests can move the clock, and `duration` that of
+// expr's, so that days and weeks are known everywhere.
 var functions = []*function{
 	{
 		Name: "now", Signature: "now()", Doc: "the engine's clock, in the workspace's zone",
 		result: Time, types: []any{new(func() time.Time)},
 		call: func(e *Evaluation, _ []any) (any, error) { return e.facts.Now(), nil },
+	},
+	{
+		Name: "duration", Signature: "duration(text)", Doc: "the duration that a text like `\"15m\"` or `\"2d\"` names",
+		arguments: []argumentKind{durationArgument}, result: Duration, types: []any{new(func(string) time.Duration)},
+		call: func(_ *Evaluation, args []any) (any, error) { return asDuration(args[0]) },
 	},
 	{
 		Name: "open", Signature: "open(calendar)", Doc: "whether the calendar is open now",
@@ -97,6 +103,9 @@ var functions = []*function{
 			}
 			to, err := asTime(args[2])
 			if err != nil {
+				return nil, err
+			}
+			if err := e.pay(dayCost * int(to.Sub(from).Abs()/(24*time.Hour))); err != nil {
 				return nil, err
 			}
 			return e.calendar(args[0]).Between(from, to), nil
@@ -195,8 +204,10 @@ func says(e *Evaluation, args []any) (any, error) {
 		return nil, err
 	}
 	for _, text := range texts {
-		if err := e.pay(wordCost * len(text)); err != nil {
-			return nil, err
+		for _, a := range append([]any{text}, args...) {
+			if err := e.pay(wordCost * looks(a)); err != nil {
+				return nil, err
+			}
 		}
 		text = " " + plainWords(text) + " "
 		for _, a := range args {

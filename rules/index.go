@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 
@@ -115,15 +116,20 @@ func constantOf(node ast.Node) (any, bool) {
 	return nil, false
 }
 
-// comparable returns a value of an event in the same form; ok is false for what no literal can equal.
+// comparableValue returns a value of an event in the same form; ok is false for what no literal can equal.
 func comparableValue(v any) (value any, ok bool) {
 	switch v := v.(type) {
 	case nil, string, bool, float64:
 		return v, true
-	case int:
-		return float64(v), true
-	case int64:
-		return float64(v), true
+	}
+	r := reflect.ValueOf(v)
+	switch {
+	case r.CanInt():
+		return float64(r.Int()), true
+	case r.CanUint():
+		return float64(r.Uint()), true
+	case r.CanFloat():
+		return r.Float(), true
 	}
 	return nil, false
 }
@@ -139,6 +145,7 @@ type fieldIndex struct {
 	path    []string
 	byValue map[any][]*Rule
 	all     []*Rule // when the event does not tell the field's value
+	flags   bool    // it is true or false, so that nil makes an expression fail
 }
 
 // buildIndex puts each rule under the keys that the fewest other rules share.
@@ -180,6 +187,8 @@ func newTypeIndex(rules []*Rule, shared map[key]int) *typeIndex {
 				f = &fieldIndex{path: strings.Split(k.path, "."), byValue: make(map[any][]*Rule)}
 				fields[k.path] = f
 			}
+			_, flag := k.value.(bool)
+			f.flags = f.flags || flag
 			f.byValue[k.value] = append(f.byValue[k.value], r)
 			if n := len(f.all); n == 0 || f.all[n-1] != r {
 				f.all = append(f.all, r)
@@ -227,7 +236,7 @@ func (s *Set) Candidates(dst []*Rule, typ string, known map[string]any) []*Rule 
 		f := &t.fields[i]
 		v, ok := lookup(known, f.path)
 		found := f.all
-		if ok {
+		if ok && !(v == nil && f.flags) {
 			found = nil
 			if v, ok := comparableValue(v); ok {
 				found = f.byValue[v]

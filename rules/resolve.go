@@ -274,8 +274,7 @@ var refusedBuiltins = map[string]string{
 func (r *resolver) call(n *ast.CallNode) *Type {
 	callee, ok := n.Callee.(*ast.IdentifierNode)
 	if !ok {
-		r.resolve(n.Callee)
-		r.all(n.Arguments)
+		r.method(n)
 		return nil
 	}
 	if hint, refused := refusedBuiltins[callee.Value]; refused {
@@ -285,6 +284,7 @@ func (r *resolver) call(n *ast.CallNode) *Type {
 	if f == nil {
 		r.all(n.Arguments)
 		if _, metered := exprFunctions[callee.Value]; metered {
+			r.constant(n, callee.Value)
 			return nil
 		}
 		if r.env.names[callee.Value] != nil {
@@ -303,6 +303,60 @@ func (r *resolver) call(n *ast.CallNode) *Type {
 		r.literal(f, i, argument)
 	}
 	return f.result
+}
+
+// constant checks a date or a time zone that is written out: it either always works or never does.
+func (r *resolver) constant(n *ast.CallNode, name string) {
+	if name != "date" && name != "timezone" {
+		return
+	}
+	var args []any
+	for _, a := range n.Arguments {
+		s, ok := a.(*ast.StringNode)
+		if !ok {
+			return
+		}
+		args = append(args, s.Value)
+	}
+	if f := exprBuiltins[name]; f != nil && f.Func != nil && len(args) > 0 {
+		if _, err := f.Func(args...); err != nil {
+			r.report(n.Arguments[0], "", "%v", err)
+		}
+	}
+}
+
+// methods are Go's methods of times and durations that expressions may call: those that cost little.
+var methods = []string{
+	"Year", "Month", "Day", "Hour", "Minute", "Second", "Weekday", "YearDay", "Unix", "UnixMilli", "Add", "Sub", "AddDate", "Before", "After", "Equal", "IsZero", "In",
+	"UTC", "Truncate", "Round", "String", "Format", "Hours", "Minutes", "Seconds", "Milliseconds", "Abs",
+}
+
+// method checks a method call: now().Hour().
+func (r *resolver) method(n *ast.CallNode) {
+	member, ok := n.Callee.(*ast.MemberNode)
+	name := ""
+	if ok {
+		if property, fixed := member.Property.(*ast.StringNode); fixed {
+			name = property.Value
+		}
+	}
+	base := Anything
+	if ok {
+		if base = r.resolve(member.Node); base == nil {
+			base = Anything
+		}
+	}
+	r.all(n.Arguments)
+	switch {
+	case base == Text && slices.Contains([]string{"contains", "startsWith", "endsWith", "matches"}, name):
+		r.report(member.Property, fmt.Sprintf("write %s %s …", describe(member.Node), name), "%s is an operator, not a method", name)
+	case name == "" || !slices.Contains(methods, name) || (base != Anything && base != Time && base != Duration):
+		r.report(n, source.DidYouMean(name, methods), "unknown method %q", name)
+	case name == "Format":
+		if len(n.Arguments) != 1 || !isLiteral(n.Arguments[0]) {
+			r.report(n, "as in Format(\"02/01 15:04\")", "the layout of Format must be written out")
+		}
+	}
 }
 
 // literal checks an argument that must be, or happens to be, written out.
