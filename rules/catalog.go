@@ -38,6 +38,9 @@ type Arg struct {
 	Refers   string   // what a Name or Names names: label, sector, person, channel, board, stage, contact, conversation, card
 	Fields   []Arg    // of a Fields or Target argument
 	Scopes   []string // that are needed when the argument is given
+	Emits    []string // events that the service may raise when the argument is given
+	Min, Max int      // of a Number; 0 is no bound
+	Longest  int      // of a Text, in characters; 0 is no bound
 	Null     bool     // may be null
 }
 
@@ -63,12 +66,15 @@ const (
 	KindSteps                  // a list of steps
 	KindBranches               // the list of a choose
 	KindSettings               // names to values
+	KindHeaders                // names to texts
+	KindZone                   // an IANA time zone
 )
 
 var kindNames = [...]string{
 	KindText: "text", KindName: "name", KindNames: "names", KindFlag: "true or false", KindNumber: "number", KindChoice: "choice",
 	KindDuration: "duration", KindWhen: "day or time", KindFields: "mapping", KindTarget: "conversation or mapping", KindData: "any",
 	KindExpression: "expression", KindEvent: "event", KindSpan: "duration", KindSteps: "steps", KindBranches: "branches", KindSettings: "names and values",
+	KindHeaders: "names and texts", KindZone: "time zone",
 }
 
 // String names the kind for the documentation.

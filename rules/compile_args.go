@@ -1,11 +1,13 @@
 package rules
 
 import (
+	"io/fs"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/quandohq/quando/rules/source"
 )
@@ -30,6 +32,7 @@ func (c *compiler) argument(n *source.Node, a *Arg, env *environment) *Value {
 	case KindText, KindName:
 		v := c.scalar(n, a, env, Text)
 		c.mention(n, a, v)
+		c.within(n, a, v)
 		return v
 	case KindNames:
 		return c.namesValue(n, a, env)
@@ -40,6 +43,9 @@ func (c *compiler) argument(n *source.Node, a *Arg, env *environment) *Value {
 		return c.whole(n, a, env, Flag)
 	case KindNumber:
 		if i, err := strconv.Atoi(n.Value); n.Kind == source.Scalar && err == nil {
+			if a.Max > 0 && (i < a.Min || i > a.Max) {
+				c.report(n, "", "%s must be from %d to %d, not %d", a.Name, a.Min, a.Max, i)
+			}
 			return &Value{constant: i}
 		}
 		return c.whole(n, a, env, Number)
@@ -54,6 +60,13 @@ func (c *compiler) argument(n *source.Node, a *Arg, env *environment) *Value {
 		return c.whenValue(n, a, env)
 	case KindFields, KindTarget:
 		return c.fieldsValue(n, a, env)
+	case KindHeaders:
+		return c.headersValue(n, a, env)
+	case KindZone:
+		if loc := c.zone(n); loc != nil {
+			return &Value{constant: n.Value}
+		}
+		return nil
 	}
 	return c.data(n, env)
 }
@@ -77,6 +90,39 @@ func (c *compiler) scalar(n *source.Node, a *Arg, env *environment, want *Type) 
 	if problem != nil {
 		c.add(problem.at(n, 0))
 		return nil
+	}
+	return v
+}
+
+// within reports a text that is written out and cannot be what it should.
+func (c *compiler) within(n *source.Node, a *Arg, v *Value) {
+	if v == nil {
+		return
+	}
+	s, written := v.constant.(string)
+	switch {
+	case !written:
+	case a.Longest > 0 && utf8.RuneCountInString(s) > a.Longest:
+		c.report(n, "", "%s has %d characters; at most %d are allowed", a.Name, utf8.RuneCountInString(s), a.Longest)
+	case a.Refers == "media" && !uuid.MatchString(s) && !fs.ValidPath(s):
+		c.report(n, "a file in the folder media beside the rules", "%q is no file's name", s)
+	case a.Name == "url" && !strings.HasPrefix(s, "https://") && !strings.HasPrefix(s, "http://"):
+		c.report(n, "as in https://hooks.example.com/new", "%q is not an address", s)
+	}
+}
+
+func (c *compiler) headersValue(n *source.Node, a *Arg, env *environment) *Value {
+	if n.Kind != source.Mapping {
+		c.report(n, "as in { Accept: application/json }", "%s must be a mapping of names to texts, not %s", a.Name, n.Kind)
+		return nil
+	}
+	v := &Value{fields: []namedValue{}}
+	for _, p := range n.Pairs {
+		value := c.scalar(p.Value, &Arg{Name: p.Key.Value}, env, Text)
+		if value == nil {
+			return nil
+		}
+		v.fields = append(v.fields, namedValue{p.Key.Value, value})
 	}
 	return v
 }

@@ -34,9 +34,10 @@ func (c *compiler) ruleSteps(n *source.Node, env *environment) {
 	total := 0
 	walkSteps(append(slices.Clone(r.Do), r.OnError...), func(s *Step) {
 		total++
-		if s.Schema != nil {
-			for _, e := range s.Schema.Emits {
-				r.emits = union(r.emits, []string{e})
+		r.emits = union(r.emits, s.Schema.Emits)
+		for _, a := range s.Schema.Args {
+			if v := s.Args[a.Name]; v != nil && (a.Kind != KindTarget || v.fields != nil) {
+				r.emits = union(r.emits, a.Emits)
 			}
 		}
 	})

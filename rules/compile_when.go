@@ -41,11 +41,11 @@ var (
 		},
 		"cards": {
 			{Name: "board", Kind: KindName, Refers: "board", Summary: "a board"},
-			{Name: "q", Kind: KindText, Summary: "a text, at most 100 characters"},
+			{Name: "q", Kind: KindText, Longest: 100, Summary: "a text, at most 100 characters"},
 			{Name: "priority", Kind: KindChoice, Values: priorities, Summary: "the priority"},
 			{Name: "label", Kind: KindName, Refers: "label", Summary: "a label"},
 			{Name: "due", Kind: KindChoice, Values: []string{"any", "today", "week", "overdue", "none"}, Summary: "by due date"},
-			{Name: "tz", Kind: KindText, Summary: "the zone of the due dates"},
+			{Name: "tz", Kind: KindZone, Summary: "the zone of the due dates"},
 			{Name: "status", Kind: KindText, Summary: "`all`, `open` or another status of the service"},
 		},
 	}

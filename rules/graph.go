@@ -58,7 +58,8 @@ func (s *Set) Edges() []Edge {
 // Cycles returns every way, up to a bound, in which rules can start each other for ever.
 func (s *Set) Cycles() []Cycle { return s.cycles }
 
-// findCycles returns the elementary cycles of a graph, each from its first rule on, shortest first.
+// findCycles returns a cycle through every pair of rules that start each other for ever, shortest first, up to a bound. Whether
+// there is one is never left to the bound.
 func findCycles(edges []Edge) []Cycle {
 	next := make(map[*Rule][]Edge)
 	var starts []*Rule
@@ -73,32 +74,66 @@ func findCycles(edges []Edge) []Cycle {
 		next[e.From] = append(next[e.From], e)
 	}
 	var cycles []Cycle
-	visits := 0
-	var walk func(start *Rule, path Cycle, on map[*Rule]bool)
-	walk = func(start *Rule, path Cycle, on map[*Rule]bool) {
-		at := start
-		if len(path) > 0 {
-			at = path[len(path)-1].To
-		}
-		for _, e := range next[at] {
-			if visits++; visits > 100000 || len(cycles) >= maxCycles {
-				return
-			}
-			switch {
-			case e.To == start:
-				cycles = append(cycles, append(slices.Clone(path), e))
-			case e.To.ordinal > start.ordinal && !on[e.To]:
-				on[e.To] = true
-				walk(start, append(path, e), on)
-				delete(on, e.To)
-			}
-		}
-	}
+	seen := make(map[string]bool)
 	for _, start := range starts {
-		walk(start, nil, make(map[*Rule]bool))
+		for _, first := range next[start] {
+			cycle := shortestWay(first, start, next)
+			if cycle == nil || seen[cycle.members()] {
+				continue
+			}
+			seen[cycle.members()] = true
+			if cycles = append(cycles, cycle.fromFirst()); len(cycles) >= maxCycles {
+				return cycles
+			}
+		}
 	}
 	slices.SortStableFunc(cycles, func(a, b Cycle) int { return len(a) - len(b) })
 	return cycles
+}
+
+// shortestWay returns the shortest way that begins with an edge and leads to a rule, or nil.
+func shortestWay(first Edge, to *Rule, next map[*Rule][]Edge) Cycle {
+	cameBy := map[*Rule]Edge{first.To: first}
+	for queue := []*Rule{first.To}; len(queue) > 0; queue = queue[1:] {
+		at := queue[0]
+		if at == to {
+			var way Cycle
+			for e := cameBy[at]; ; e = cameBy[e.From] {
+				way = append(Cycle{e}, way...)
+				if e == first {
+					return way
+				}
+			}
+		}
+		for _, e := range next[at] {
+			if _, seen := cameBy[e.To]; !seen {
+				cameBy[e.To] = e
+				queue = append(queue, e.To)
+			}
+		}
+	}
+	return nil
+}
+
+// members names the rules of a cycle, wherever it begins.
+func (c Cycle) members() string {
+	ids := make([]string, len(c))
+	for i, e := range c {
+		ids[i] = e.From.ID
+	}
+	slices.Sort(ids)
+	return strings.Join(ids, " ")
+}
+
+// fromFirst begins the cycle with the first of its rules.
+func (c Cycle) fromFirst() Cycle {
+	first := 0
+	for i, e := range c {
+		if e.From.ordinal < c[first].From.ordinal {
+			first = i
+		}
+	}
+	return append(slices.Clone(c[first:]), c[:first]...)
 }
 
 // reportCycles makes every cycle a problem of the rule that it begins with. None of its rules can be used.

@@ -202,10 +202,44 @@ func (r *resolver) binary(n *ast.BinaryNode) *Type {
 		r.pattern(n.Right)
 	}
 	left, right := r.resolve(n.Left), r.resolve(n.Right)
+	switch n.Operator {
+	case "==", "!=":
+		r.oneOfValues(n.Left, n.Right)
+		r.oneOfValues(n.Right, n.Left)
+	case "in":
+		if list, ok := n.Right.(*ast.ArrayNode); ok {
+			for _, item := range list.Nodes {
+				r.oneOfValues(n.Left, item)
+			}
+		}
+	}
 	if n.Operator == "??" && left != nil && left == right {
 		return left
 	}
 	return nil
+}
+
+// oneOfValues reports a field that is compared with something it can never be.
+func (r *resolver) oneOfValues(field, constant ast.Node) {
+	s, ok := constant.(*ast.StringNode)
+	member, isMember := field.(*ast.MemberNode)
+	if !ok || !isMember {
+		return
+	}
+	property, ok := member.Property.(*ast.StringNode)
+	if !ok {
+		return
+	}
+	probe := resolver{env: r.env, variables: r.variables, items: r.items}
+	base := probe.resolve(member.Node)
+	if base == nil {
+		return
+	}
+	for _, f := range base.fields {
+		if f.Name == property.Value && f.Values != nil && !slices.Contains(f.Values, s.Value) {
+			r.report(constant, source.OneOf(s.Value, f.Values), "%s is never %q", describe(member), s.Value)
+		}
+	}
 }
 
 // pattern keeps patterns small and written by the rule's author: what a customer wrote is never a pattern.

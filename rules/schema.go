@@ -189,7 +189,11 @@ func argumentSchema(a *Arg) object {
 	case KindFlag:
 		s = object{"anyOf": []object{{"type": "boolean"}, template}}
 	case KindNumber:
-		s = object{"anyOf": []object{{"type": "integer"}, template}}
+		number := object{"type": "integer"}
+		if a.Max > 0 {
+			number["minimum"], number["maximum"] = a.Min, a.Max
+		}
+		s = object{"anyOf": []object{number, template}}
 	case KindChoice:
 		s = object{"anyOf": []object{{"enum": a.Values}, template}}
 	case KindDuration:
@@ -214,6 +218,8 @@ func argumentSchema(a *Arg) object {
 			{"type": "object", "additionalProperties": false, "required": []string{"if", "do"}, "properties": object{"if": object{"$ref": "#/definitions/expression"}, "do": steps}},
 			{"type": "object", "additionalProperties": false, "required": []string{"else"}, "properties": object{"else": steps}},
 		}}}
+	case KindHeaders:
+		s = object{"type": "object", "additionalProperties": text}
 	case KindSettings:
 		s = object{"type": "object", "minProperties": 1}
 	}

@@ -19,9 +19,10 @@ type Type struct {
 
 // A Field is a named part of an object.
 type Field struct {
-	Name string
-	Type *Type
-	Doc  string
+	Name   string
+	Type   *Type
+	Doc    string
+	Values []string // the only ones that it can have, where they are known
 }
 
 // The plain types. Every value may also be nil, where the service has none.

@@ -18,6 +18,6 @@ var createCard = rules.Schema{
 	Result: rules.CardType, Gives: "card",
 	Scopes:  []string{"write"},
 	Reads:   []string{"read"},
-	Emits:   []string{"kanban.card.created"},
+	Emits:   []string{"kanban.card.completed", "kanban.card.created"},
 	Example: "{ board: Sales, stage: Lead, title: \"{{ contact.name }}\" }",
 }

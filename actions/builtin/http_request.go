@@ -7,7 +7,7 @@ var httpRequest = rules.Schema{
 	Args: []rules.Arg{
 		{Name: "method", Kind: rules.KindChoice, Values: []string{"GET", "POST", "PUT", "PATCH", "DELETE"}, Summary: "POST unless given"},
 		{Name: "url", Kind: rules.KindText, Required: true, Summary: "the address"},
-		{Name: "headers", Kind: rules.KindData, Summary: "names to values"},
+		{Name: "headers", Kind: rules.KindHeaders, Summary: "names to values"},
 		{Name: "json", Kind: rules.KindData, Summary: "the body"},
 		{Name: "timeout", Kind: rules.KindDuration, Summary: "how long to wait for the answer"},
 		{Name: "repeatable", Kind: rules.KindFlag, Summary: "whether the call may be repeated after an unknown result; otherwise a person decides"},

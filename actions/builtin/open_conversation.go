@@ -15,6 +15,6 @@ var openConversation = rules.Schema{
 	Result:  rules.ConversationType,
 	Scopes:  []string{"conversations:write"},
 	Reads:   []string{"conversations:read"},
-	Emits:   []string{"attendance.opened", "conversation.updated", "kanban.card.created"},
+	Emits:   opens,
 	Example: "{ channel: Main, phone: \"+5511999990000\" }",
 }

@@ -82,8 +82,10 @@ func newReport(files int, set *rules.Set, problems rules.Problems) *report {
 	r.Problems = append(r.Problems, problems...)
 	for _, rule := range set.Rules {
 		r.Rules = append(r.Rules, ruleReport{ID: rule.ID, Stage: rule.Stage, Scopes: append([]string{}, rule.Scopes...), Reads: append([]string{}, rule.Reads...)})
-		r.Scopes = append(r.Scopes, rule.Scopes...)
-		r.Reads = append(r.Reads, rule.Reads...)
+		if rule.Stage != rules.Draft { // it never runs
+			r.Scopes = append(r.Scopes, rule.Scopes...)
+			r.Reads = append(r.Reads, rule.Reads...)
+		}
 	}
 	slices.Sort(r.Scopes)
 	r.Scopes = slices.Compact(r.Scopes)
