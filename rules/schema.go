@@ -31,7 +31,8 @@ func JSONSchema(c *Catalog) ([]byte, error) {
 			"template":   object{"type": "string", "pattern": `\{\{`},
 			"expression": object{"type": []string{"string", "boolean", "number"}},
 			"duration":   object{"type": "string", "pattern": `^(([0-9]+(\.[0-9]+)?(ms|[wdhms]))+|.*\{\{.*)$`, "examples": []string{"90s", "15m", "1h30m", "2d"}},
-			"span":       object{"type": "string", "examples": []string{"15m", "15m of office"}},
+			"span":       object{"type": "string", "pattern": `^(([0-9]+(\.[0-9]+)?(ms|[wdhms]))+( of .+)?|.*\{\{.*)$`, "examples": []string{"15m", "15m of office"}},
+			"count":      object{"anyOf": []object{{"type": "integer", "minimum": 1}, {"type": "string", "pattern": `\{\{`}}},
 			"event":      eventSchema(),
 			"calendar":   calendarSchema(),
 			"schedule":   scheduleSchema(),
@@ -49,7 +50,7 @@ func oneOrMany(s object) object {
 }
 
 func eventSchema() object {
-	return object{"enum": append(slices.Clone(eventNames), "kanban.card.*", "message.*", "attendance.*")}
+	return object{"enum": append(slices.Clone(eventNames), "kanban.card.*", "kanban.*", "message.*", "conversation.*", "attendance.*")}
 }
 
 func calendarSchema() object {
@@ -80,7 +81,8 @@ func scheduleSchema() object {
 			"each":     object{"enum": eachItems, "description": "one run for each item found"},
 			"where":    object{"description": "which items: the filters of the service's list", "anyOf": where},
 		},
-		"oneOf": []object{{"required": []string{"every"}}, {"required": []string{"cron"}}, {"required": []string{"at"}}},
+		"oneOf":        []object{{"required": []string{"every"}}, {"required": []string{"cron"}}, {"required": []string{"at"}}},
+		"dependencies": object{"where": []string{"each"}, "on": []string{"at"}},
 	}
 }
 
@@ -91,21 +93,21 @@ func ruleSchema(ref func(string) object) object {
 		"properties": object{"event": oneOrMany(event), "if": ref("expression")},
 	}}}
 	kinds := map[string]object{
-		"id":          {"type": "string", "pattern": ruleID.String()},
+		"id":          {"type": []string{"string", "integer"}, "pattern": ruleID.String()},
 		"name":        ref("text"),
 		"description": ref("text"),
 		"tags":        oneOrMany(ref("text")),
 		"stage":       {"enum": []string{"draft", "shadow", "live"}},
-		"sample":      {"type": "string", "pattern": `^\d+(\.\d+)?\s*%$`, "examples": []string{"10%"}},
+		"sample":      {"type": "string", "pattern": `^\d+(\.\d+)?\s*%$|\{\{`, "examples": []string{"10%"}},
 		"when":        {"anyOf": []object{event, {"enum": []string{"manual"}}, {"type": "array", "minItems": 1, "items": object{"anyOf": []object{event, {"enum": []string{"manual"}}}}}, ref("schedule")}},
 		"from":        {"enum": []string{"others", "any"}},
 		"gather":      {"type": "object", "additionalProperties": false, "required": []string{"quiet"}, "properties": object{"quiet": ref("duration"), "at_most": ref("duration")}},
 		"if":          oneOrMany(ref("expression")),
 		"by":          ref("expression"),
 		"mode":        {"enum": []string{"queued", "single", "restart", "parallel"}},
-		"limit":       {"type": "object", "additionalProperties": false, "required": []string{"times", "per"}, "properties": object{"times": object{"type": "integer", "minimum": 1}, "per": ref("duration"), "by": ref("expression")}},
+		"limit":       {"type": "object", "additionalProperties": false, "required": []string{"times", "per"}, "properties": object{"times": ref("count"), "per": ref("duration"), "by": ref("expression")}},
 		"late":        {"type": "object", "additionalProperties": false, "properties": object{"skip_after": object{"anyOf": []object{ref("duration"), {"enum": []string{"none"}}}}, "run": object{"enum": []string{"last", "all", "none"}}}},
-		"max":         {"type": "integer", "minimum": 1},
+		"max":         ref("count"),
 		"cancel_on":   oneOrMany(match),
 		"do":          ref("steps"),
 		"on_error":    ref("steps"),
@@ -123,7 +125,7 @@ func stepSchema(c *Catalog) object {
 	properties := object{
 		"id":       object{"type": "string", "pattern": identifier.String(), "description": "the name under which later steps see the result"},
 		"if":       object{"description": "take the step only when this is true", "allOf": []object{{"$ref": "#/definitions/expression"}}},
-		"retry":    object{"type": "object", "additionalProperties": false, "description": "attempts in all, and for how long at most", "properties": object{"times": object{"type": "integer", "minimum": 1}, "for": object{"$ref": "#/definitions/duration"}}},
+		"retry":    object{"type": "object", "additionalProperties": false, "minProperties": 1, "description": "attempts in all, and for how long at most", "properties": object{"times": object{"$ref": "#/definitions/count"}, "for": object{"$ref": "#/definitions/duration"}}},
 		"on_error": object{"enum": []string{"stop", "continue"}, "description": "what happens when the step has failed for good"},
 	}
 	var verbs []object
@@ -152,7 +154,22 @@ func verbSchema(s *Schema) object {
 		forms = append(forms, argumentSchema(main))
 	}
 	if len(s.Args) > 0 && (s.Main == "" || (s.arg(s.Main).Kind != KindSettings && s.arg(s.Main).Kind != KindBranches)) {
-		forms = append(forms, argumentsSchema(s.Args))
+		arguments := argumentsSchema(s.Args)
+		if len(s.OneOf) > 0 {
+			var any []object
+			for _, name := range s.OneOf {
+				any = append(any, object{"required": []string{name}})
+			}
+			arguments["anyOf"] = any
+		}
+		var not []object
+		for _, pair := range s.Not {
+			not = append(not, object{"not": object{"required": pair[:]}})
+		}
+		if not != nil {
+			arguments["allOf"] = not
+		}
+		forms = append(forms, arguments)
 	}
 	if standsAlone(s) {
 		forms = append(forms, object{"type": "null"})
@@ -233,7 +250,7 @@ func testSchema(c *Catalog) object {
 	text := object{"$ref": "#/definitions/text"}
 	effects := object{}
 	for _, s := range c.Schemas() {
-		if len(s.Scopes) > 0 {
+		if hasEffect(s) {
 			effects[s.Verb] = object{"description": strings.ToLower(s.Summary[:1]) + s.Summary[1:]}
 		}
 	}

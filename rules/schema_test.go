@@ -89,6 +89,7 @@ func TestSchemaRefuses(t *testing.T) {
 		"unknown-file-key", "misspelt-key", "bad-stage", "bad-mode", "no-id", "no-when", "no-do", "unknown-verb", "two-verbs", "unknown-argument", "missing-argument",
 		"unknown-event", "schedule-two-times", "each-unknown", "not-a-flag", "not-a-choice", "wait-for-unbounded", "choose-not-a-list", "rules-not-a-list", "bad-id", "bad-from",
 		"limit-without-per", "gather-without-quiet", "no-verb", "calendar-without-zone", "test-unknown-given", "test-unknown-fault", "test-unknown-effect",
+		"neither-argument", "both-arguments", "retry-empty", "bad-wait", "where-without-each",
 	} {
 		text, err := os.ReadFile("testdata/broken/" + name + ".yaml")
 		if err != nil {

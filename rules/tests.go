@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/quandohq/quando/rules/calendar"
@@ -72,6 +74,9 @@ func (c *compiler) compileTest(n *source.Node, ids map[string]*source.Node) {
 	c.mapping(n, "a test", testKeys...)
 	if v := c.required(n, "a test", "name"); v != nil {
 		t.Name, _ = c.text(v, "name")
+		if slices.ContainsFunc(c.set.Tests, func(o *Test) bool { return o.Name == t.Name && o.File == t.File }) {
+			c.report(v, "choose another", "there are two tests with this name")
+		}
 	}
 	if v := n.Get("rules"); v != nil {
 		for _, item := range oneOrMore(v) {
@@ -198,11 +203,14 @@ func (c *compiler) testStep(n *source.Node) TestStep {
 		case "event":
 			if names := c.eventNames(p.Value); len(names) == 1 {
 				s.Fields[key] = names[0]
+			} else if len(names) > 1 {
+				c.report(p.Value, "name one of them", "a step raises one event, not %d", len(names))
 			}
 		case "data":
 			s.Fields[key] = p.Value.Any()
 		case "fault":
 			if c.mapping(p.Value, "fault", faultKeys...) {
+				c.fault(p.Value)
 				s.Fields[key] = p.Value.Any()
 			}
 		default:
@@ -229,10 +237,42 @@ func (c *compiler) testActors(n *source.Node) {
 		c.report(n, "to: the customer's name", "the team member must say it to somebody")
 	case has("moves") && !has("to"):
 		c.report(n, "to: the stage", "the card must be moved to a stage")
+	case has("customer") && (has("closes") || has("moves")):
+		c.report(n, "", "a customer says something; only the team closes and moves")
+	case (has("contact") || has("data")) && !has("event"):
+		c.report(n, "add event:", "contact and data go with an event")
+	case has("to") && !has("team"):
+		c.report(n, "", "to goes with what a team member does")
 	case (has("says") || has("closes") || has("moves")) && !has("customer") && !has("team"):
 		c.report(n, "add customer: or team:", "nobody is named who does it")
 	case len(n.Pairs) == 0:
 		c.report(n, "", "the step is empty")
+	}
+}
+
+// fault checks what a fault asks for.
+func (c *compiler) fault(n *source.Node) {
+	if v := c.required(n, "fault", "operation"); v != nil {
+		if method, path, ok := strings.Cut(v.Value, " "); v.Value != "*" && (!ok || !slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE"}, method) || !strings.HasPrefix(path, "/")) {
+			c.report(v, "as in POST /conversations/{id}/messages, or * for any", "%q is not an operation of the service", v.Value)
+		}
+	}
+	if v := c.required(n, "fault", "kind"); v != nil {
+		c.choice(v, "kind", []string{"status_before", "status_after", "drop_before", "drop_after", "delay"})
+	}
+	if v := n.Get("status"); v != nil {
+		c.number(v, "status", 599)
+	}
+	if v := n.Get("count"); v != nil {
+		c.number(v, "count", 1000000)
+	}
+	if v := n.Get("delay"); v != nil {
+		c.duration(v, "delay")
+	}
+	if v := n.Get("share"); v != nil {
+		if share, err := strconv.ParseFloat(v.Value, 64); err != nil || !(share > 0 && share <= 1) {
+			c.report(v, "as in 0.3", "share must be above 0 and up to 1, not %q", v.Value)
+		}
 	}
 }
 
@@ -277,15 +317,49 @@ func (c *compiler) expected(n *source.Node) []ExpectedEffect {
 		}
 		verb, args := item.Pairs[0].Key, item.Pairs[0].Value
 		schema := c.catalog.Verb(verb.Value)
-		if schema == nil || len(schema.Scopes) == 0 {
-			c.report(verb, source.DidYouMean(verb.Value, c.catalog.Verbs()), "no effect is called %q", verb.Value)
+		if schema == nil || !hasEffect(schema) {
+			c.report(verb, source.DidYouMean(verb.Value, c.effects()), "no effect is called %q", verb.Value)
 			continue
 		}
 		e := ExpectedEffect{Verb: verb.Value, Args: make(map[string]any), Line: item.Line}
 		for name, v := range c.given(args, schema) {
+			c.matcher(v, schema.arg(name))
 			e.Args[name] = v.Any()
 		}
 		out = append(out, e)
 	}
 	return out
+}
+
+// matchers are what an expected text may be instead of a text.
+var matchers = []string{"contains", "matches"}
+
+// matcher checks the value that an argument is expected to have.
+func (c *compiler) matcher(n *source.Node, a *Arg) {
+	switch {
+	case n.Kind == source.Mapping && a.Kind != KindTarget && a.Kind != KindData && a.Kind != KindHeaders:
+		c.mapping(n, a.Name, matchers...)
+	case n.Kind == source.Scalar && a.Kind == KindChoice:
+		c.choice(n, a.Name, a.Values)
+	case n.Kind == source.Scalar && a.Kind == KindFlag:
+		if _, ok := n.Bool(); !ok {
+			c.report(n, "", "%s must be true or false, not %q", a.Name, n.Value)
+		}
+	}
+}
+
+// hasEffect reports whether a verb changes something: reading is no effect.
+func hasEffect(s *Schema) bool {
+	return len(s.Scopes) > 0 && slices.ContainsFunc(s.Scopes, func(scope string) bool { return scope != "read" && !strings.HasSuffix(scope, ":read") })
+}
+
+// effects returns the verbs that a test can expect.
+func (c *compiler) effects() []string {
+	var verbs []string
+	for _, s := range c.catalog.Schemas() {
+		if hasEffect(s) {
+			verbs = append(verbs, s.Verb)
+		}
+	}
+	return verbs
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -18,7 +19,11 @@ import (
 // ruleFiles returns the rule files that the paths name: files, and folders with all that is below them.
 func ruleFiles(cmd *cobra.Command, paths []string) ([]string, error) {
 	if len(paths) == 0 {
-		paths = []string{defaultRules(cmd)}
+		path, err := defaultRules(cmd)
+		if err != nil {
+			return nil, err
+		}
+		paths = []string{path}
 	}
 	var files []string
 	for _, path := range paths {
@@ -45,18 +50,22 @@ func ruleFiles(cmd *cobra.Command, paths []string) ([]string, error) {
 
 // defaultRules returns the rules of the configuration here, else the folder rules, else this folder. Only the key counts: a configuration
 // that cannot be used otherwise, for want of an environment, still says where the rules are.
-func defaultRules(cmd *cobra.Command) string {
+func defaultRules(cmd *cobra.Command) (string, error) {
 	config, _ := cmd.Flags().GetString("config")
-	if text, err := os.ReadFile(config); err == nil {
+	text, err := readBounded(config)
+	if err != nil && cmd.Flags().Changed("config") {
+		return "", err
+	}
+	if err == nil {
 		f, _ := source.Read(config, text)
 		if n := f.Root.Get("rules"); n != nil && n.Kind == source.Scalar {
-			return filepath.Join(filepath.Dir(config), n.Value)
+			return filepath.Join(filepath.Dir(config), n.Value), nil
 		}
 	}
 	if info, err := os.Stat("rules"); err == nil && info.IsDir() {
-		return "rules"
+		return "rules", nil
 	}
-	return "."
+	return ".", nil
 }
 
 // filesBelow lists the YAML files of a folder. Hidden folders, media and the configuration hold no rules.
@@ -105,16 +114,11 @@ func readBounded(name string) ([]byte, error) {
 		return nil, plainError(err)
 	}
 	defer f.Close()
-	text := make([]byte, source.MaxBytes+1)
-	n := 0
-	for n < len(text) {
-		m, err := f.Read(text[n:])
-		n += m
-		if err != nil {
-			break
-		}
+	text, err := io.ReadAll(io.LimitReader(f, source.MaxBytes+1))
+	if err != nil {
+		return nil, plainError(err)
 	}
-	return text[:n], nil
+	return text, nil
 }
 
 // besideRules reads a file that a rule file names. It must be below the rule file's folder.
@@ -122,11 +126,7 @@ func besideRules(ruleFile, name string) ([]byte, error) {
 	if !filepath.IsLocal(name) {
 		return nil, fmt.Errorf("%s is not beside the rules", name)
 	}
-	text, err := os.ReadFile(filepath.Join(filepath.Dir(ruleFile), name))
-	if err != nil {
-		return nil, plainError(err)
-	}
-	return text, nil
+	return readBounded(filepath.Join(filepath.Dir(ruleFile), name))
 }
 
 // plainError words a file error without Go's name for the call.

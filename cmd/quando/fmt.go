@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -26,6 +28,9 @@ It exits with 0, or with 1 when a file could not be read as YAML, or with --chec
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 && args[0] == "-" {
 				return formatStream(cmd, check)
+			}
+			if slices.Contains(args, "-") {
+				return errors.New("- stands alone: standard input goes to standard output")
 			}
 			files, err := ruleFiles(cmd, args)
 			if err != nil {
