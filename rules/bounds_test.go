@@ -78,6 +78,11 @@ func TestCompileIsBounded(t *testing.T) {
 		"cycles":                  numbered("rules:\n", "  - {id: r%d, when: conversation.updated, from: any, do: [{add_labels: [x]}]}\n"),
 		"aliases":                 fill("vars:\n  a: &a [1, 2, 3]\n  b: [", "*a,", "]\n"),
 		"holidays":                fill("calendars:\n  o:\n    timezone: UTC\n    open: { mon: [08:00-12:00] }\n    holidays: [", "br,", "]\n"),
+		"calendars":               numbered("calendars:\n", "  c%d: {timezone: UTC, open: {mon: 01:00-02:00}, holidays: [br,us,de,fr,it,es,gb,ca,at,be,ch]}\n"),
+		"large patterns":          fill("rules:\n  - id: r\n    when: message.received\n    do: [mark_read]\n    if:\n", "      - contact.name matches \"(?:a?){450}\"\n", ""),
+		"one line of rules":       fill("rules: [", "{id: a, when: manual, if: nope.é, do: [stop]}, ", "]\n"),
+		"one line of values":      "vars: {a: [" + strings.Repeat("1,", 32_000) + "1]}\n",
+		"layers of rules":         layers(),
 		"broken at the last line": fill("vars:\n", "  # a\n", "  a: \"\n"),
 	}
 	for name, text := range tests {
@@ -167,5 +172,27 @@ func TestEvaluationIsBounded(t *testing.T) {
 				t.Errorf("took %v and %d MiB", took, memory>>20)
 			}
 		})
+	}
+}
+
+// layers writes rules that start each other in layers, with a cycle at the end that a search by ways would not reach.
+func layers() string {
+	var b strings.Builder
+	b.WriteString("rules:\n")
+	for layer, rule := range []string{
+		"when: attendance.closed, do: [{move_card: {card: x, to: y}}]", "when: kanban.card.moved, do: [{create_card: {board: b, title: t}}]",
+		"when: kanban.card.created, do: [{send_message: hi}]", "when: message.sent, do: [{add_labels: [x]}]", "when: conversation.updated, do: [{log: x}]",
+	} {
+		for i := range 14 {
+			fmt.Fprintf(&b, "  - {id: r%d-%d, from: any, %s}\n", layer, i, rule)
+		}
+	}
+	return b.String() + "  - {id: zz, when: attendance.opened, from: any, do: [{open_conversation: {channel: c, phone: p}}]}\n"
+}
+
+func TestCycleBehindLayers(t *testing.T) {
+	_, problems := compile("r.yaml", layers())
+	if !strings.Contains(problems.Error(), "zz → attendance.opened → zz") {
+		t.Errorf("the cycle is not found: %.500s", problems.Error())
 	}
 }

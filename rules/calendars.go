@@ -10,12 +10,19 @@ import (
 	"github.com/quandohq/quando/rules/source"
 )
 
+// maxCalendars bounds the calendars of one file.
+const maxCalendars = 200
+
 var calendarName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
 // compileCalendars reads the calendars of a file into the set: they are common to all of its rules.
 func (c *compiler) compileCalendars() {
 	c.vars, c.varTypes = nil, Object()
 	if c.file.calendars == nil {
+		return
+	}
+	if n := len(c.file.calendars.Pairs); n > maxCalendars {
+		c.report(c.file.calendars, "", "the file has %d calendars; at most %d are allowed", n, maxCalendars)
 		return
 	}
 	for _, p := range c.file.calendars.Pairs {

@@ -14,6 +14,9 @@ import (
 // maxExpressions bounds the expressions of one file, and with them the memory that compiling it takes.
 const maxExpressions = 4000
 
+// maxPatterns bounds the size of all patterns of one file together.
+const maxPatterns = 20 * maxPattern
+
 // Options are what a rule set is compiled with.
 type Options struct {
 	Catalog *Catalog
@@ -67,8 +70,10 @@ type compiler struct {
 	varTypes    *Type
 	calendars   map[string]*source.Node // the keys under which they stand
 	sources     map[string]string       // their text, with .ics files taken in
-	unread      Problems                // of the file's form, that have not been found to stand in a rule
+	reported    int
+	unread      Problems // of the file's form, that have not been found to stand in a rule
 	expressions int
+	patterns    int // their size
 	stepIDs     map[string]*source.Node
 	sends       *source.Node    // the first send_message of the rule without a `to`
 	used        map[string]bool // calendars that the rule names
@@ -91,7 +96,7 @@ func Compile(files []*File, options Options) (*Set, Problems) {
 	}
 	seen := make(map[string]*source.Node)
 	for _, f := range files {
-		c.file, c.expressions, c.unread = f, 0, slices.Clone(f.Problems)
+		c.file, c.expressions, c.patterns, c.reported, c.unread = f, 0, 0, 0, slices.Clone(f.Problems)
 		c.compileVars()
 		for i, node := range f.rules {
 			c.compileRule(node, f.endOfRule(i), seen)
@@ -126,7 +131,17 @@ func (c *compiler) warn(n *source.Node, hint, format string, args ...any) {
 	c.add(n.At(source.Warning, fmt.Sprintf(format, args...), hint))
 }
 
+// maxProblems is how many problems of a file are worth reading.
+const maxProblems = 1000
+
 func (c *compiler) add(p Problem) {
+	if c.reported++; c.reported > maxProblems {
+		if c.reported == maxProblems+1 {
+			p.Message, p.Hint = "there are more problems; only the first are shown", ""
+			c.problems = append(c.problems, p)
+		}
+		return
+	}
 	if c.rule != nil {
 		p.Rule = c.rule.ID
 	}
@@ -193,7 +208,15 @@ func (c *compiler) expressionAt(n *source.Node, offset int, text string, env *en
 		}
 		return nil
 	}
+	if c.patterns > maxPatterns {
+		return nil // reported with the one that was too much
+	}
 	x, issues := compileExpression(text, env, want)
+	if x != nil {
+		if c.patterns += x.patterns; c.patterns > maxPatterns {
+			c.report(n, "use smaller counts in { }, or split the file", "the patterns of the file are too large together")
+		}
+	}
 	for _, i := range issues {
 		if i.message == endsTooEarly && !n.Quoted && strings.Contains(lineOf(n), " #") {
 			i.hint = "in YAML a # behind a space begins a comment: put quotes around the whole expression"
@@ -358,6 +381,11 @@ func (c *compiler) required(n *source.Node, what, key string) *source.Node {
 		c.report(n, "", "%s needs %q", what, key)
 	}
 	return nil
+}
+
+// hasUnknown reports whether a mapping has a key that it should not: what is missing may be meant by it.
+func hasUnknown(n *source.Node, keys []string) bool {
+	return n.Broken || slices.ContainsFunc(n.Pairs, func(p source.Pair) bool { return !slices.Contains(keys, p.Key.Value) })
 }
 
 func misspelt(n *source.Node, key string) bool {

@@ -269,7 +269,7 @@ func (c *compiler) fieldsValue(n *source.Node, a *Arg, env *environment) *Value 
 			v.fields = append(v.fields, namedValue{f.Name, value})
 		}
 	}
-	if a.Kind == KindTarget && (n.Get("phone") == nil) == (n.Get("contact") == nil) && !misspelt(n, "phone") && !misspelt(n, "contact") {
+	if a.Kind == KindTarget && (n.Get("phone") == nil) == (n.Get("contact") == nil) && !hasUnknown(n, argNames(a.Fields)) {
 		c.report(n, "", "%s needs either phone or contact", a.Name)
 	}
 	return v

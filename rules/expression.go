@@ -34,6 +34,7 @@ type Expression struct {
 	result  *Type
 	keys    keySet // what must hold for it to be true, for the index
 
+	patterns      int // the size of its patterns
 	usesCalendars []string
 	usesVars      []string
 
@@ -152,7 +153,7 @@ func compileExpression(text string, env *environment, want *Type) (x *Expression
 	if want != nil && result != Anything && !fits(result, want) {
 		return nil, []issue{{0, fmt.Sprintf("the expression gives %s, where %s is needed", result, want), wantHint(text, result, want)}}
 	}
-	x = &Expression{Text: text, needs: r.facts, calls: r.calls, usesCalendars: r.calendars, usesVars: r.vars, result: result, env: env}
+	x = &Expression{Text: text, needs: r.facts, calls: r.calls, usesCalendars: r.calendars, usesVars: r.vars, patterns: r.patterns, result: result, env: env}
 	x.keys = keysOf(tree.Node)
 	x.parts = partsOf(tree.Node)
 	instrument(&tree.Node)

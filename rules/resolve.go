@@ -25,6 +25,7 @@ type resolver struct {
 	calls     []string
 	calendars []string
 	vars      []string // constants it reads; "*" when it cannot be told which
+	patterns  int      // the size of the patterns
 	variables []Field  // let … ; of the expression, innermost last
 	items     []*Type  // of the lists that predicates run over, innermost last
 }
@@ -254,7 +255,9 @@ func (r *resolver) pattern(n ast.Node) {
 		r.report(n, "", "not a pattern: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 		return
 	}
-	if patternSize(re) > maxPattern {
+	size := patternSize(re)
+	r.patterns += size
+	if size > maxPattern {
 		r.report(n, "use smaller counts in { }", "the pattern is too large")
 	}
 }

@@ -33,8 +33,8 @@ type Config struct {
 // A Calendar does not change and may be used by many goroutines.
 type Calendar struct {
 	location *time.Location
-	shifts   [7][]shift // by weekday; ascending by start
-	holidays []holiday  // ascending by day, each day once
+	shifts   [7][]shift  // by weekday; ascending by start
+	holidays [][]holiday // of each country and of the dates given, each ascending by day
 }
 
 // shift is a Shift in seconds.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/rickar/cal/v2"
@@ -32,35 +33,69 @@ func (c *Calendar) Holiday(t time.Time) (string, bool) {
 }
 
 func (c *Calendar) holidayOn(day int64) (string, bool) {
-	i, ok := slices.BinarySearchFunc(c.holidays, day, func(h holiday, day int64) int { return cmp.Compare(h.day, day) })
-	if !ok {
-		return "", false
+	for _, list := range c.holidays {
+		if i, ok := slices.BinarySearchFunc(list, day, func(h holiday, day int64) int { return cmp.Compare(h.day, day) }); ok {
+			return list[i].name, true
+		}
 	}
-	return c.holidays[i].name, true
+	return "", false
 }
 
-// listHolidays returns the holidays of countries and the given dates in order, each day once.
-func listHolidays(codes []string, dates []Date) ([]holiday, error) {
-	var list []holiday
+// listHolidays returns the holidays of countries and the given dates. Countries come first, so a day keeps its most telling name.
+func listHolidays(codes []string, dates []Date) ([][]holiday, error) {
+	var lists [][]holiday
 	for _, code := range codes {
-		definitions, ok := countries[strings.ToLower(code)]
+		list, ok := nationalHolidays(strings.ToLower(code))
 		if !ok {
 			return nil, fmt.Errorf("the holidays of %q are not known: list their dates or use an .ics file, or name one of %s",
 				code, strings.Join(Countries(), ", "))
 		}
-		for _, h := range definitions {
-			list = append(list, occurrences(h)...)
-		}
+		lists = append(lists, list)
 	}
+	var own []holiday
 	for _, d := range dates {
 		if !d.exists() {
 			return nil, fmt.Errorf("the holiday %s does not exist: write year-month-day, for example 2026-12-24", d)
 		}
-		list = append(list, holiday{d.dayNumber(), d.String()})
+		own = append(own, holiday{d.dayNumber(), d.String()})
 	}
-	// The sort is stable and countries come first, so a day keeps its most telling name.
+	if len(own) > 0 {
+		lists = append(lists, inOrder(own))
+	}
+	return lists, nil
+}
+
+// national holds the holidays of the countries that have been asked for. Calendars share them: they are the same for all.
+var national struct {
+	sync.Mutex
+	byCode map[string][]holiday
+}
+
+func nationalHolidays(code string) ([]holiday, bool) {
+	definitions, ok := countries[code]
+	if !ok {
+		return nil, false
+	}
+	national.Lock()
+	defer national.Unlock()
+	list, known := national.byCode[code]
+	if !known {
+		for _, h := range definitions {
+			list = append(list, occurrences(h)...)
+		}
+		list = inOrder(list)
+		if national.byCode == nil {
+			national.byCode = make(map[string][]holiday)
+		}
+		national.byCode[code] = list
+	}
+	return list, true
+}
+
+// inOrder sorts holidays by day, each day once.
+func inOrder(list []holiday) []holiday {
 	slices.SortStableFunc(list, func(a, b holiday) int { return cmp.Compare(a.day, b.day) })
-	return slices.CompactFunc(list, func(a, b holiday) bool { return a.day == b.day }), nil
+	return slices.CompactFunc(list, func(a, b holiday) bool { return a.day == b.day })
 }
 
 // occurrences returns the days of a country's holiday. Where the law moves a holiday that falls on a weekend, both

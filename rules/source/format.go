@@ -57,8 +57,8 @@ func (f *File) format(style Style) (string, *Problem) {
 		return "", f.problem(root.Line, root.Column, "the file cannot be formatted without changing what it means", "write it more plainly; quando fmt leaves it as it is")
 	}
 	q := newPrinter(again, style, again.document.Content[0])
-	if before, after := len(p.comments), len(q.comments); before != after {
-		return "", f.problem(root.Line, root.Column, fmt.Sprintf("the file cannot be formatted without losing a comment: it has %d, and %d would stay", before, after), "put comments on lines of their own, above what they are about")
+	if !slices.Equal(commentTexts(p.comments), commentTexts(q.comments)) {
+		return "", f.problem(root.Line, root.Column, "the file cannot be formatted without losing a comment", "put comments on lines of their own, above what they are about")
 	}
 	return out, nil
 }
@@ -68,6 +68,15 @@ func newPrinter(f *File, style Style, root *yaml.Node) *printer {
 	p.end(root)
 	p.comments = p.scanComments(root)
 	return p
+}
+
+func commentTexts(comments []comment) []string {
+	texts := make([]string, len(comments))
+	for i, c := range comments {
+		texts[i] = c.text
+	}
+	slices.Sort(texts)
+	return texts
 }
 
 // tidyComments formats a file that holds nothing else.
@@ -177,7 +186,8 @@ func (p *printer) end(n *yaml.Node) int {
 		for _, child := range n.Content {
 			at = max(at, p.end(child))
 		}
-		if n.Style&yaml.FlowStyle != 0 {
+		// A pair in a list, [a: b], is a mapping without braces of its own.
+		if start := f.skipProperties(f.offset(n.Line, n.Column)); n.Style&yaml.FlowStyle != 0 && start < len(f.Text) && (f.Text[start] == '{' || f.Text[start] == '[') {
 			at = f.closer(at)
 		}
 	}

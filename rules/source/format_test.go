@@ -47,6 +47,9 @@ func TestFormat(t *testing.T) {
 		{"only comments", "\n\n# hello\n\n\n# you\n", "# hello\n\n# you\n"},
 		{"nothing", "", ""},
 		{"windows line ends", "a: 1\r\nb:\r\n  - x # c\r\n", "a: 1\n\nb:\n  - x # c\n"},
+		{"two comments beside a value", "if: # why\n  a # note\n", "# note\nif: a # why\n"},
+		{"a pair in a list is not the list", "a: [b: 1]\nc: 2\n# d\ne: 3\n", "a: [{ b: 1 }]\n\nc: 2\n\n# d\ne: 3\n"},
+		{"comment lines stay in order", "a:\n  - x\n  # one\n    # two\nb: 1\n", "a:\n  - x\n  # one\n  # two\n\nb: 1\n"},
 		{"tags", "a: !!str 12\n", "a: !!str 12\n"},
 	}
 	for _, tt := range tests {

@@ -21,7 +21,11 @@ func (n *Node) Position(offset int) (line, column int) {
 // position turns an offset in the file's text into a line and a column.
 func (f *File) position(offset int) (line, column int) {
 	line = sort.SearchInts(f.lines, offset+1)
-	return line, utf8.RuneCountInString(f.Text[f.lines[line-1]:offset]) + 1
+	start := f.lines[line-1]
+	if wide := f.wideLine(line); wide != nil {
+		return line, sort.SearchInts(wide, offset-start) + 1
+	}
+	return line, offset - start + 1
 }
 
 // offset turns a line and a column into an offset in the file's text.
@@ -30,11 +34,34 @@ func (f *File) offset(line, column int) int {
 		return len(f.Text)
 	}
 	at := f.lines[line-1]
-	for range column - 1 {
-		_, size := utf8.DecodeRuneInString(f.Text[at:])
-		at += size
+	if wide := f.wideLine(line); wide != nil {
+		return at + wide[min(column-1, len(wide)-1)]
 	}
-	return min(at, len(f.Text))
+	return min(at+column-1, len(f.Text))
+}
+
+// wideLine returns where each character of a line begins, in bytes, or nil for a line in which all are one byte long. It is
+// worked out once for a line, since all of a file may stand in one.
+func (f *File) wideLine(line int) []int {
+	if wide, known := f.wide[line]; known {
+		return wide
+	}
+	start, end := f.lines[line-1], len(f.Text)
+	if line < len(f.lines) {
+		end = f.lines[line]
+	}
+	var wide []int
+	if text := f.Text[start:end]; utf8.RuneCountInString(text) != len(text) {
+		for i := range text {
+			wide = append(wide, i)
+		}
+		wide = append(wide, len(text))
+	}
+	if f.wide == nil {
+		f.wide = make(map[int][]int)
+	}
+	f.wide[line] = wide
+	return wide
 }
 
 // locate returns for each byte of a scalar's value, and for its end, the offset in the file's text where

@@ -96,6 +96,8 @@ func (p *printer) entries(root *yaml.Node) {
 
 // attach gives every comment to the entry that it is about.
 func (p *printer) attach() {
+	var owner *[]comment // of the comment line before
+	last := 0            // its line
 	for _, c := range p.comments {
 		i := sort.Search(len(p.order), func(i int) bool { return p.order[i].offset > c.offset })
 		var before, next *entry
@@ -111,7 +113,19 @@ func (p *printer) attach() {
 			next = p.order[i]
 		}
 		if !c.own && before != nil {
-			before.trail = append(before.trail, c)
+			// One comment has room beside an entry; the others stand above it.
+			if len(before.trail) > 0 {
+				c.apart = false
+				before.lead = append(before.lead, c)
+			} else {
+				before.trail = append(before.trail, c)
+			}
+			continue
+		}
+		// Comment lines that follow each other stay together.
+		if c.own && !c.dashed && owner != nil && c.line == last+1 {
+			*owner = append(*owner, c)
+			last = c.line
 			continue
 		}
 		// Indented deeper than what follows, it belongs to what came before.
@@ -120,12 +134,14 @@ func (p *printer) attach() {
 		}
 		switch {
 		case next != nil && (before == nil || c.dashed || c.column <= next.column || before.depth <= next.depth):
-			next.lead = append(next.lead, c)
+			owner = &next.lead
 		case before == nil || before.depth == 0:
-			p.last = append(p.last, c)
+			owner = &p.last
 		default:
-			before.foot = append(before.foot, c)
+			owner = &before.foot
 		}
+		*owner = append(*owner, c)
+		last = c.line
 	}
 }
 

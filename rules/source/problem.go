@@ -48,15 +48,29 @@ func (p Problem) Error() string {
 // Excerpt returns the line that the problem stands in and below it a caret under the place, or nothing.
 // A long line is cut around the place.
 func (p Problem) Excerpt() (line, caret string) {
-	const width = 100
-	text := []rune(strings.ReplaceAll(p.Text, "\t", " "))
-	at := min(max(p.Column-1, 0), len(text))
-	if len(text) == 0 {
+	if p.Text == "" {
 		return "", ""
 	}
-	from := max(0, min(at-width/2, len(text)-width))
-	to := min(len(text), from+width)
-	return string(text[from:to]), strings.Repeat(" ", at-from) + "^"
+	const width = 100
+	// A window of a long line is enough: a file may be one line.
+	first := max(0, p.Column-1-width)
+	var window []rune
+	i := 0
+	for _, r := range p.Text {
+		if i >= first {
+			if r == '\t' {
+				r = ' '
+			}
+			window = append(window, r)
+		}
+		if i++; len(window) >= 2*width+1 {
+			break
+		}
+	}
+	at := min(max(p.Column-1-first, 0), len(window))
+	from := max(0, min(at-width/2, len(window)-width))
+	to := min(len(window), from+width)
+	return string(window[from:to]), strings.Repeat(" ", at-from) + "^"
 }
 
 // Problems is everything found wrong, and an error where there is at least one Error among them.

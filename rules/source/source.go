@@ -132,7 +132,8 @@ type File struct {
 	Text string
 	Root *Node // nil when the file holds nothing
 
-	lines    []int // the offset at which each line starts
+	lines    []int         // the offset at which each line starts
+	wide     map[int][]int // see wideLine
 	document *yaml.Node
 }
 
