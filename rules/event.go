@@ -7,6 +7,7 @@ type Event struct {
 	Workspace  string
 	ID         string
 	Type       string
+	Tenant     string // the company, as the service names it
 	Lane       string // what it concerns; events of one lane are handled in order
 	CreatedAt  time.Time
 	ReceivedAt time.Time

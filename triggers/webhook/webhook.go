@@ -1,0 +1,150 @@
+// Package webhook receives the service's signed deliveries: it verifies, decodes, records and only then answers.
+package webhook
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/quandohq/quando/service"
+	"github.com/quandohq/quando/triggers"
+)
+
+const (
+	maxBody = 1 << 20
+	maxAge  = 5 * time.Minute // of a signature, either way
+)
+
+// An Outcome says what became of a delivery. Every outcome is counted.
+type Outcome string
+
+// The outcomes.
+const (
+	Recorded    Outcome = "recorded"
+	Duplicate   Outcome = "duplicate"
+	NoSecret    Outcome = "no_secret"     // none is configured, so nothing can be trusted
+	Unsigned    Outcome = "unsigned"      // a header is missing
+	Forged      Outcome = "bad_signature" // signed with another secret, or not at all
+	Stale       Outcome = "stale"         // rightly signed, but over five minutes ago: perhaps a retry with its first timestamp
+	Early       Outcome = "early"         // signed over five minutes ahead of our clock
+	TooLarge    Outcome = "too_large"
+	NotAnEvent  Outcome = "not_an_event"
+	Mismatch    Outcome = "header_mismatch" // the headers, which are not signed, disagree with the body
+	Interrupted Outcome = "interrupted"     // the body broke off
+	Unavailable Outcome = "unavailable"     // the journal could not record it; the service will deliver it again
+)
+
+// Options configure a Receiver. Sink and Secrets are required.
+type Options struct {
+	Workspace string
+	// Secrets returns the signing secrets that are valid now: several while one is being rotated.
+	Secrets func() []service.Secret
+	// Sink records the events.
+	Sink triggers.Sink
+	// Profile says what the headers are called and where an event's data carries what it is about; nil is the default one.
+	Profile *service.Profile
+	// Count is told what became of each delivery; nil is nobody.
+	Count func(Outcome)
+	// Now is the clock; nil is the real one.
+	Now    func() time.Time
+	Logger *slog.Logger // nil means no log
+}
+
+// A Receiver serves the address of one workspace's webhook.
+type Receiver struct {
+	options Options
+	headers struct{ event, id, timestamp, signature string }
+}
+
+// New returns a receiver.
+func New(o Options) (*Receiver, error) {
+	if o.Sink == nil || o.Secrets == nil {
+		return nil, errors.New("webhook: a receiver needs a sink and its secrets")
+	}
+	if o.Profile == nil {
+		p := service.DefaultProfile()
+		o.Profile = &p
+	}
+	if o.Count == nil {
+		o.Count = func(Outcome) {}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	r := &Receiver{options: o}
+	r.headers.event, r.headers.id = o.Profile.Header("Event"), o.Profile.Header("Event-Id")
+	r.headers.timestamp, r.headers.signature = o.Profile.Header("Timestamp"), o.Profile.Header("Signature")
+	return r, nil
+}
+
+// ServeHTTP answers one delivery: 202 recorded, 200 a duplicate, 401 not to be trusted, 400 not an event, 413 too large, 503 not
+// recorded. Nothing but the signature is looked at before the signature is.
+func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	if req.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		http.Error(w, "deliveries are POSTed here", http.StatusMethodNotAllowed)
+		return
+	}
+	outcome, reason := r.receive(w, req)
+	r.options.Count(outcome)
+	if reason != nil {
+		r.options.Logger.Warn("delivery refused", "workspace", r.options.Workspace, "outcome", string(outcome), "reason", reason)
+	}
+	status, text := answer(outcome)
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, `{"status":"`+text+`"}`+"\n") // who delivers may have gone away
+}
+
+// answer returns what the service is told. Why a delivery is not trusted stays between us and the log.
+func answer(o Outcome) (status int, text string) {
+	switch o {
+	case Recorded:
+		return http.StatusAccepted, "recorded"
+	case Duplicate:
+		return http.StatusOK, "duplicate"
+	case TooLarge:
+		return http.StatusRequestEntityTooLarge, "too large"
+	case NotAnEvent, Mismatch, Interrupted:
+		return http.StatusBadRequest, "not an event"
+	case Unavailable:
+		return http.StatusServiceUnavailable, "not recorded, deliver it again"
+	}
+	return http.StatusUnauthorized, "signature refused"
+}
+
+// receive takes a delivery through its steps, in this order.
+func (r *Receiver) receive(w http.ResponseWriter, req *http.Request) (Outcome, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxBody))
+	if err != nil {
+		if _, large := errors.AsType[*http.MaxBytesError](err); large {
+			return TooLarge, err
+		}
+		return Interrupted, err
+	}
+	if outcome, err := r.verify(req.Header, body); err != nil {
+		return outcome, err
+	}
+	event, err := decode(body)
+	if err != nil {
+		return NotAnEvent, err
+	}
+	if err := r.agrees(req.Header, event.ID, event.Type); err != nil {
+		return Mismatch, err
+	}
+	event.Workspace, event.ReceivedAt = r.options.Workspace, r.options.Now()
+	event.Lane = lane(r.options.Profile, event)
+	fresh, err := r.options.Sink(req.Context(), event)
+	switch {
+	case err != nil:
+		return Unavailable, err
+	case len(fresh) == 1 && !fresh[0]:
+		return Duplicate, nil
+	}
+	return Recorded, nil
+}

@@ -1,0 +1,359 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/service"
+	"github.com/quandohq/quando/service/sandbox"
+)
+
+// memory is a sink that keeps events by their ids, as the journal does.
+type memory struct {
+	mu     sync.Mutex
+	events []rules.Event
+	seen   map[string]bool
+	fail   error
+}
+
+func (m *memory) accept(_ context.Context, events ...rules.Event) ([]bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.fail != nil {
+		return nil, m.fail
+	}
+	fresh := make([]bool, len(events))
+	for i, e := range events {
+		if key := e.Workspace + "/" + e.ID; !m.seen[key] {
+			if m.seen == nil {
+				m.seen = make(map[string]bool)
+			}
+			m.seen[key], fresh[i] = true, true
+			m.events = append(m.events, e)
+		}
+	}
+	return fresh, nil
+}
+
+// desk is a receiver under test with what it counted.
+type desk struct {
+	*Receiver
+	memory  memory
+	secrets []service.Secret
+	now     time.Time
+	mu      sync.Mutex
+	counts  map[Outcome]int
+	log     bytes.Buffer
+}
+
+func newDesk(t *testing.T) *desk {
+	t.Helper()
+	d := &desk{secrets: []service.Secret{"whsec_new", "whsec_old"}, now: time.Unix(1_800_000_000, 0), counts: make(map[Outcome]int)}
+	r, err := New(Options{
+		Workspace: "default", Sink: d.memory.accept, Now: func() time.Time { return d.now },
+		Secrets: func() []service.Secret { return d.secrets },
+		Count: func(o Outcome) {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			d.counts[o]++
+		},
+		Logger: slog.New(slog.NewTextHandler(&d.log, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Receiver = r
+	return d
+}
+
+func signature(secret, timestamp, body string) string {
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write([]byte(timestamp + "." + body))
+	return "sha256=" + hex.EncodeToString(mac.Sum(nil))
+}
+
+const body = `{"id":"e1","type":"message.received","created_at":"2027-01-15T08:00:00Z","tenant_id":"t1","data":{"message":{"id":"m1","text":"hi"},"conversation":{"id":"c1"}}}`
+
+// delivery returns a request as the service sends it; change makes it another one.
+func (d *desk) delivery(body string, change func(*http.Request)) *http.Request {
+	r := httptest.NewRequest(http.MethodPost, "/webhook", strings.NewReader(body))
+	timestamp := strconv.FormatInt(d.now.Unix(), 10)
+	r.Header.Set("X-Service-Timestamp", timestamp)
+	r.Header.Set("X-Service-Signature", signature("whsec_new", timestamp, body))
+	if change != nil {
+		change(r)
+	}
+	return r
+}
+
+func (d *desk) serve(r *http.Request) int {
+	w := httptest.NewRecorder()
+	d.ServeHTTP(w, r)
+	return w.Code
+}
+
+func TestRecords(t *testing.T) {
+	d := newDesk(t)
+	if got := d.serve(d.delivery(body, nil)); got != http.StatusAccepted {
+		t.Fatal(got)
+	}
+	if got := d.serve(d.delivery(body, nil)); got != http.StatusOK {
+		t.Errorf("a duplicate: %d", got)
+	}
+	e := d.memory.events[0]
+	if len(d.memory.events) != 1 || e.ID != "e1" || e.Type != "message.received" || e.Lane != "conversation:c1" || e.Tenant != "t1" || e.Workspace != "default" ||
+		!e.ReceivedAt.Equal(d.now) || e.CreatedAt.Format(time.RFC3339) != "2027-01-15T08:00:00Z" || e.Data["message"].(map[string]any)["text"] != "hi" {
+		t.Errorf("%+v", d.memory.events)
+	}
+	if d.counts[Recorded] != 1 || d.counts[Duplicate] != 1 {
+		t.Errorf("%v", d.counts)
+	}
+}
+
+func TestOldSecretWorksDuringRotation(t *testing.T) {
+	d := newDesk(t)
+	got := d.serve(d.delivery(body, func(r *http.Request) {
+		r.Header.Set("X-Service-Signature", signature("whsec_old", r.Header.Get("X-Service-Timestamp"), body))
+	}))
+	if got != http.StatusAccepted {
+		t.Error(got)
+	}
+}
+
+// TestRefuses shows that what cannot be trusted or understood is refused, counted with its reason, and not recorded.
+func TestRefuses(t *testing.T) {
+	resign := func(offset time.Duration) func(*http.Request) {
+		return func(r *http.Request) {
+			timestamp := strconv.FormatInt(time.Unix(1_800_000_000, 0).Add(offset).Unix(), 10)
+			r.Header.Set("X-Service-Timestamp", timestamp)
+			r.Header.Set("X-Service-Signature", signature("whsec_new", timestamp, body))
+		}
+	}
+	set := func(name, value string) func(*http.Request) {
+		return func(r *http.Request) { r.Header.Set(name, value) }
+	}
+	tests := []struct {
+		name    string
+		body    string
+		change  func(*http.Request)
+		status  int
+		outcome Outcome
+	}{
+		{"another secret", body, set("X-Service-Signature", signature("guess", "1800000000", body)), 401, Forged},
+		{"an empty secret", body, set("X-Service-Signature", signature("", "1800000000", body)), 401, Forged},
+		{"another body", body, set("X-Service-Signature", signature("whsec_new", "1800000000", body+" ")), 401, Forged},
+		{"another timestamp", body, set("X-Service-Timestamp", "1800000001"), 401, Forged},
+		{"no signature", body, func(r *http.Request) { r.Header.Del("X-Service-Signature") }, 401, Unsigned},
+		{"no timestamp", body, func(r *http.Request) { r.Header.Del("X-Service-Timestamp") }, 401, Unsigned},
+		{"not hex", body, set("X-Service-Signature", "sha256=xyz"), 401, Forged},
+		{"no prefix", body, func(r *http.Request) {
+			r.Header.Set("X-Service-Signature", strings.TrimPrefix(r.Header.Get("X-Service-Signature"), "sha256="))
+		}, 401, Forged},
+		{"upper case", body, func(r *http.Request) {
+			r.Header.Set("X-Service-Signature", "sha256="+strings.ToUpper(strings.TrimPrefix(r.Header.Get("X-Service-Signature"), "sha256=")))
+		}, 401, Forged},
+		{"over five minutes old", body, resign(-5*time.Minute - time.Second), 401, Stale},
+		{"over five minutes ahead", body, resign(5*time.Minute + time.Second), 401, Early},
+		{"no JSON", "hello", nil, 400, NotAnEvent},
+		{"no object", `["x"]`, nil, 400, NotAnEvent},
+		{"cut off", body[:40], nil, 400, NotAnEvent},
+		{"more behind it", body + `{}`, nil, 400, NotAnEvent},
+		{"no id", `{"type":"message.received","created_at":"2027-01-15T08:00:00Z","data":{}}`, nil, 400, NotAnEvent},
+		{"ID beside id", strings.Replace(body, `{"id"`, `{"ID":"e9","id"`, 1), nil, 400, NotAnEvent},
+		{"id twice", strings.Replace(body, `{"id"`, `{"id":"e9","id"`, 1), nil, 400, NotAnEvent},
+		{"ID instead of id", strings.Replace(body, `{"id"`, `{"ID"`, 1), nil, 400, NotAnEvent},
+		{"id of another type", strings.Replace(body, `"e1"`, `7`, 1), nil, 400, NotAnEvent},
+		{"a bad time", strings.Replace(body, "2027-01-15T", "2027-15-01T", 1), nil, 400, NotAnEvent},
+		{"data of another type", `{"id":"e1","type":"x","created_at":"2027-01-15T08:00:00Z","data":[1]}`, nil, 400, NotAnEvent},
+		{"a header with another id", body, set("X-Service-Event-Id", "e2"), 400, Mismatch},
+		{"a header with another type", body, set("X-Service-Event", "message.sent"), 400, Mismatch},
+		{"too large", `{"id":"` + strings.Repeat("x", maxBody) + `"}`, nil, 413, TooLarge},
+		{"an endless id", strings.Replace(body, "e1", strings.Repeat("x", maxName+1), 1), nil, 400, NotAnEvent},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			d := newDesk(t)
+			if got := d.serve(d.delivery(tt.body, tt.change)); got != tt.status {
+				t.Errorf("%d, want %d", got, tt.status)
+			}
+			if d.counts[tt.outcome] != 1 || len(d.counts) != 1 || len(d.memory.events) != 0 {
+				t.Errorf("counted %v, recorded %d", d.counts, len(d.memory.events))
+			}
+			if strings.Contains(d.log.String(), "whsec") {
+				t.Error("a secret is in the log")
+			}
+		})
+	}
+}
+
+func TestWithinFiveMinutes(t *testing.T) {
+	for _, offset := range []time.Duration{-5 * time.Minute, 5 * time.Minute} {
+		d := newDesk(t)
+		r := d.delivery(body, nil)
+		d.now = d.now.Add(offset)
+		if got := d.serve(r); got != http.StatusAccepted {
+			t.Errorf("%v: %d", offset, got)
+		}
+	}
+}
+
+func TestNoSecret(t *testing.T) {
+	d := newDesk(t)
+	d.secrets = nil
+	if got := d.serve(d.delivery(body, nil)); got != http.StatusUnauthorized || d.counts[NoSecret] != 1 {
+		t.Errorf("%d %v", got, d.counts)
+	}
+	d.secrets = []service.Secret{""} // a variable that was set to nothing
+	r := d.delivery(body, func(r *http.Request) {
+		r.Header.Set("X-Service-Signature", signature("", r.Header.Get("X-Service-Timestamp"), body))
+	})
+	if got := d.serve(r); got != http.StatusUnauthorized || len(d.memory.events) > 0 {
+		t.Errorf("an empty secret lets everybody in: %d", got)
+	}
+}
+
+func TestNotRecorded(t *testing.T) {
+	d := newDesk(t)
+	d.memory.fail = errors.New("disk full")
+	if got := d.serve(d.delivery(body, nil)); got != http.StatusServiceUnavailable || d.counts[Unavailable] != 1 {
+		t.Errorf("%d %v", got, d.counts)
+	}
+}
+
+func TestOnlyPost(t *testing.T) {
+	d := newDesk(t)
+	w := httptest.NewRecorder()
+	d.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/webhook", nil))
+	if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != "POST" {
+		t.Errorf("%d %v", w.Code, w.Header())
+	}
+}
+
+// TestTheSameEventAtOnce delivers one event a thousand times at the same time: one is new, the others are duplicates.
+func TestTheSameEventAtOnce(t *testing.T) {
+	d := newDesk(t)
+	server := httptest.NewServer(d)
+	defer server.Close()
+	var wait sync.WaitGroup
+	statuses := make(chan int, 1000)
+	for range 1000 {
+		wait.Go(func() {
+			r := d.delivery(body, nil)
+			out, err := http.NewRequest(http.MethodPost, server.URL, strings.NewReader(body))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			out.Header = r.Header
+			res, err := http.DefaultClient.Do(out)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			res.Body.Close()
+			statuses <- res.StatusCode
+		})
+	}
+	wait.Wait()
+	close(statuses)
+	count := make(map[int]int)
+	for s := range statuses {
+		count[s]++
+	}
+	if count[202] != 1 || count[200] != 999 || len(d.memory.events) != 1 {
+		t.Errorf("%v, %d recorded", count, len(d.memory.events))
+	}
+}
+
+// TestFromTheService receives every event that the sandbox delivers, over real HTTP, and finds its lane.
+func TestFromTheService(t *testing.T) {
+	s, err := sandbox.New(sandbox.Options{Seed: 3, AllowLoopback: true, KanbanEvents: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	address, err := s.Start(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := service.New(service.Options{BaseURL: address.BaseURL, APIKey: service.Secret(address.APIKey)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newDesk(t)
+	d.options.Now = time.Now
+	server := httptest.NewServer(d)
+	defer server.Close()
+	events := append(rules.EventNames(), nil...)
+	hook, err := client.RegisterWebhook(t.Context(), service.NewWebhook{Name: "quando", URL: server.URL, Events: events})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.secrets = []service.Secret{hook.Secret}
+
+	written, err := s.CustomerMessage(sandbox.CustomerMessage{Phone: "+5511988887777", Name: "Ana", Text: "hello"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.TeamMessage(sandbox.TeamMessage{Conversation: written.Conversation.String(), Person: "Bruno", Text: "hi"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.TeamClose(sandbox.TeamClose{Conversation: written.Conversation.String(), Person: "Bruno"}); err != nil {
+		t.Fatal(err)
+	}
+	card, err := s.CreateCard(sandbox.NewCard{Board: "Sales", Title: "Lead"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.MoveCard(sandbox.MoveCard{Card: card.ID.String(), Stage: "Won", Person: "Bruno"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	seen := make(map[string]bool)
+	for _, e := range d.memory.events {
+		seen[e.Type] = true
+		want := "conversation:" + written.Conversation.String()
+		if card, ok := e.Data["card"].(map[string]any); ok && card["conversation_id"] == nil {
+			want = fmt.Sprintf("card:%v", card["id"])
+		}
+		if e.Lane != want {
+			t.Errorf("%s is in the lane %s, want %s", e.Type, e.Lane, want)
+		}
+	}
+	for _, name := range events {
+		if !seen[name] {
+			t.Errorf("no %s arrived", name)
+		}
+	}
+	if len(d.counts) != 1 || d.counts[Recorded] == 0 {
+		t.Errorf("%v", d.counts)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(body))
+	f.Add([]byte(`{"id":"a","ID":"b"}`))
+	f.Add([]byte(`{"id":"a","type":"b","created_at":"2027-01-15T08:00:00Z","data":null,"tenant_id":7}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		e, err := decode(body)
+		if err == nil && (e.ID == "" || e.Type == "" || e.Data == nil) {
+			t.Errorf("%+v", e)
+		}
+	})
+}
