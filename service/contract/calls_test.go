@@ -15,8 +15,11 @@ const absent = "e0000000-0000-4000-8000-00000000000e"
 
 // calls makes every operation once with any client, each with whatever it needs from the world.
 var calls = map[string]func(context.Context, *service.Client, *world) error{
-	"GET /me":       func(ctx context.Context, c *service.Client, _ *world) error { _, err := c.Me(ctx); return err },
-	"GET /channels": func(ctx context.Context, c *service.Client, _ *world) error { _, err := c.ListChannels(ctx); return err },
+	"GET /me": func(ctx context.Context, c *service.Client, _ *world) error { _, err := c.Me(ctx); return err },
+	"GET /channels": func(ctx context.Context, c *service.Client, _ *world) error {
+		_, err := c.ListChannels(ctx)
+		return err
+	},
 	"GET /conversations": func(ctx context.Context, c *service.Client, _ *world) error {
 		_, err := c.ListConversations(ctx, service.ConversationQuery{})
 		return err
@@ -50,12 +53,18 @@ var calls = map[string]func(context.Context, *service.Client, *world) error{
 		_, err := c.SendMessage(ctx, w.conversation, service.NewMessage{ClientID: uuid.NewString(), Text: "hello"})
 		return err
 	},
-	"GET /messages/{id}": func(ctx context.Context, c *service.Client, w *world) error { _, err := c.GetMessage(ctx, w.message); return err },
+	"GET /messages/{id}": func(ctx context.Context, c *service.Client, w *world) error {
+		_, err := c.GetMessage(ctx, w.message)
+		return err
+	},
 	"POST /media": func(ctx context.Context, c *service.Client, _ *world) error {
 		_, err := c.UploadMedia(ctx, service.File{Name: "a.txt", Content: strings.NewReader("a")})
 		return err
 	},
-	"GET /media/{id}/url": func(ctx context.Context, c *service.Client, w *world) error { _, err := c.MediaURL(ctx, w.media); return err },
+	"GET /media/{id}/url": func(ctx context.Context, c *service.Client, w *world) error {
+		_, err := c.MediaURL(ctx, w.media)
+		return err
+	},
 	"GET /contacts": func(ctx context.Context, c *service.Client, _ *world) error {
 		_, err := c.ListContacts(ctx, service.ContactQuery{})
 		return err
@@ -64,7 +73,10 @@ var calls = map[string]func(context.Context, *service.Client, *world) error{
 		_, err := c.CreateContact(ctx, service.NewContact{Name: "João", Phone: "+5511922223333"})
 		return err
 	},
-	"GET /contacts/{id}": func(ctx context.Context, c *service.Client, w *world) error { _, err := c.GetContact(ctx, w.contact); return err },
+	"GET /contacts/{id}": func(ctx context.Context, c *service.Client, w *world) error {
+		_, err := c.GetContact(ctx, w.contact)
+		return err
+	},
 	"PATCH /contacts/{id}": func(ctx context.Context, c *service.Client, w *world) error {
 		_, err := c.UpdateContact(ctx, w.contact, service.ContactPatch{City: service.Set("Recife")})
 		return err
@@ -100,7 +112,10 @@ var calls = map[string]func(context.Context, *service.Client, *world) error{
 		_, err := c.AttendanceReport(ctx, service.ReportQuery{})
 		return err
 	},
-	"GET /integrations/webhooks": func(ctx context.Context, c *service.Client, _ *world) error { _, err := c.ListWebhooks(ctx); return err },
+	"GET /integrations/webhooks": func(ctx context.Context, c *service.Client, _ *world) error {
+		_, err := c.ListWebhooks(ctx)
+		return err
+	},
 	"POST /integrations/webhooks": func(ctx context.Context, c *service.Client, _ *world) error {
 		_, err := c.RegisterWebhook(ctx, service.NewWebhook{Name: "other", URL: nowhere, Events: []string{"message.received"}})
 		return err
@@ -120,13 +135,22 @@ var calls = map[string]func(context.Context, *service.Client, *world) error{
 		_, err := c.ListDeliveries(ctx, w.webhook)
 		return err
 	},
-	"GET /kanban/boards":      func(ctx context.Context, c *service.Client, _ *world) error { _, err := c.ListBoards(ctx, false); return err },
-	"GET /kanban/boards/{id}": func(ctx context.Context, c *service.Client, w *world) error { _, err := c.GetBoard(ctx, w.board); return err },
+	"GET /kanban/boards": func(ctx context.Context, c *service.Client, _ *world) error {
+		_, err := c.ListBoards(ctx, false)
+		return err
+	},
+	"GET /kanban/boards/{id}": func(ctx context.Context, c *service.Client, w *world) error {
+		_, err := c.GetBoard(ctx, w.board)
+		return err
+	},
 	"GET /kanban/cards": func(ctx context.Context, c *service.Client, _ *world) error {
 		_, err := c.ListCards(ctx, service.CardQuery{})
 		return err
 	},
-	"GET /kanban/cards/{id}": func(ctx context.Context, c *service.Client, w *world) error { _, err := c.GetCard(ctx, w.card); return err },
+	"GET /kanban/cards/{id}": func(ctx context.Context, c *service.Client, w *world) error {
+		_, err := c.GetCard(ctx, w.card)
+		return err
+	},
 	"POST /kanban/cards": func(ctx context.Context, c *service.Client, w *world) error {
 		_, err := c.CreateCard(ctx, uuid.NewString(), service.NewCard{BoardID: w.board, StageID: w.lead, Title: "Another"})
 		return err

@@ -49,8 +49,8 @@ func open(t *testing.T, change ...func(*sandbox.Options)) *desk {
 	w := &wire{t: t, mount: mount, next: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 8}}
 	t.Cleanup(func() {
 		w.CloseIdleConnections()
+		_ = s.Close() // first, or the server would wait for delayed answers
 		server.Close()
-		_ = s.Close()
 	})
 	d := &desk{Sandbox: s, t: t, ctx: t.Context(), base: server.URL + mount, wire: w}
 	d.Client = d.client(s.APIKey())

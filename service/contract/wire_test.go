@@ -76,7 +76,8 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if input != nil {
-		out := &openapi3filter.ResponseValidationInput{RequestValidationInput: input, Status: res.StatusCode, Header: res.Header}
+		out := &openapi3filter.ResponseValidationInput{RequestValidationInput: input, Status: res.StatusCode, Header: res.Header,
+			Options: &openapi3filter.Options{IncludeResponseStatus: true}} // a status that is not described is an error
 		out.SetBodyBytes(body)
 		if err := openapi3filter.ValidateResponse(r.Context(), out); err != nil {
 			w.t.Errorf("the answer %d to %s is not as described: %v", res.StatusCode, ex.op, err)
