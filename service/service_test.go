@@ -105,7 +105,8 @@ func described(t *testing.T, next http.HandlerFunc) http.HandlerFunc {
 		rec := httptest.NewRecorder()
 		next(rec, r)
 		if input != nil {
-			out := &openapi3filter.ResponseValidationInput{RequestValidationInput: input, Status: rec.Code, Header: rec.Header()}
+			out := &openapi3filter.ResponseValidationInput{RequestValidationInput: input, Status: rec.Code, Header: rec.Header(),
+				Options: &openapi3filter.Options{IncludeResponseStatus: true}} // a status that is not described is an error
 			out.SetBodyBytes(rec.Body.Bytes())
 			if err := openapi3filter.ValidateResponse(r.Context(), out); err != nil {
 				t.Errorf("the answer %d to %s %s is not as described: %v", rec.Code, r.Method, r.URL.Path, err)
