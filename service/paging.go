@@ -48,42 +48,47 @@ func byCursor[T any](o Operation, cursor string, fetch func(cursor string) (Page
 }
 
 // byOffset walks a list by skipping what was read. A page shorter than asked for does not end it, because the service may
-// give fewer than it is asked for; an empty page does. What moves from one page to the next while the list is read is
-// given once.
+// give fewer than it is asked for; an empty page does. Each object is given once, and none is passed over because the list
+// moves while it is read: a list of several pages is read again from its beginning, until its first page shows nothing new.
+// There is what has moved to the front, and what has moved up because others left the list.
 func byOffset[T any](o Operation, limit, offset int, id func(*T) string, fetch func(limit, offset int) (Page[T], error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		start := offset
-		previous := map[string]bool{}
+		given := map[string]bool{}
+		at, again, long := offset, false, false // long: there may be more than the first page
 		for range maxPages {
-			page, err := fetch(limit, offset)
+			page, err := fetch(limit, at)
 			if err != nil {
 				yield(*new(T), err)
 				return
 			}
-			current, fresh := make(map[string]bool, len(page.Items)), 0
+			fresh := 0
 			for i := range page.Items {
 				key := id(&page.Items[i])
-				current[key] = true
-				if key != "" && previous[key] {
+				if given[key] || key == "" && again {
 					continue
 				}
+				given[key] = key != ""
 				fresh++
 				if !yield(page.Items[i], nil) {
 					return
 				}
 			}
-			offset += len(page.Items)
+			n, first := len(page.Items), at == offset
+			long = long || n >= limit || n > 0 && !first
+			at += n
 			switch {
-			case len(page.Items) == 0, page.ended:
-				return
-			case fresh == 0 && len(page.Items) != limit:
-				return // a service that ignores the offset: this was the whole list, once more
+			case again && first && fresh == 0, !again && fresh == 0 && n > 0 && n != limit:
+				return // nothing new; or a service that ignores the offset, and this was the whole list once more
+			case n == 0, page.ended, again && fresh == 0:
+				if !long {
+					return
+				}
+				at, again = offset, true
 			case fresh == 0:
-				yield(*new(T), &PagingError{o.String(), fmt.Sprintf("the page from %d on repeats the one before", offset-len(page.Items))})
+				yield(*new(T), &PagingError{o.String(), fmt.Sprintf("the page from %d on repeats what came before", at-n)})
 				return
 			}
-			previous = current
 		}
-		yield(*new(T), &PagingError{o.String(), fmt.Sprintf("more than %d pages from %d on", maxPages, start)})
+		yield(*new(T), &PagingError{o.String(), fmt.Sprintf("more than %d pages from %d on", maxPages, offset)})
 	}
 }

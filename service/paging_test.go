@@ -59,9 +59,10 @@ func TestOffsetPaging(t *testing.T) {
 	}
 }
 
-// A conversation that gets a message moves to the front and pushes the others on: nobody is given twice.
+// A conversation that gets a message moves to the front and pushes the others on: nobody is given twice, and nobody is
+// passed over, because the list is read until its first page shows nothing new.
 func TestOffsetPagingWhileTheListMoves(t *testing.T) {
-	pages := []string{numbered(0, 100), numbered(98, 150), ""}
+	pages := []string{numbered(0, 100), numbered(98, 148), "", numbered(148, 150) + "," + numbered(0, 98), numbered(98, 148), numbered(148, 150) + "," + numbered(0, 98)}
 	c := setup(t, func(w http.ResponseWriter, r *http.Request) {
 		page := pages[0]
 		pages = pages[1:]
@@ -70,6 +71,21 @@ func TestOffsetPagingWhileTheListMoves(t *testing.T) {
 	got, err := collectIDs(c.Contacts(t.Context(), ContactQuery{}), func(c Contact) string { return c.ID })
 	if diff := cmp.Diff(idsUpTo(150), got); diff != "" || err != nil {
 		t.Errorf("%v\n%s", err, diff)
+	}
+}
+
+// Objects whose id nobody can read are given once as well, not for ever.
+func TestOffsetPagingWithoutIDs(t *testing.T) {
+	c := setup(t, func(w http.ResponseWriter, r *http.Request) {
+		items := strings.TrimSuffix(strings.Repeat(`{"name":"Maria"},`, 100), ",")
+		if r.URL.Query().Get("offset") != "" {
+			items = ""
+		}
+		answer(200, "["+items+"]")(w, r)
+	})
+	got, err := collectIDs(c.Contacts(t.Context(), ContactQuery{}), func(c Contact) string { return c.Name })
+	if len(got) != 100 || err != nil {
+		t.Errorf("%d contacts, %v", len(got), err)
 	}
 }
 
