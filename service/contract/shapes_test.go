@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/quandohq/quando/service"
+	"github.com/quandohq/quando/service/sandbox"
 )
 
 // What has nobody responsible is a row of the report too, without an id.
@@ -31,4 +32,21 @@ func TestTooLargeFile(t *testing.T) {
 	want(t, "status", e.Status, 413)
 	want(t, "code", e.Code, "body_too_large")
 	want(t, "uncertain", e.Uncertain, false)
+}
+
+// A group has no contact of its own, so that an attendance which the team opens there has none.
+func TestAttendanceOfAGroup(t *testing.T) {
+	w := newWorld(t)
+	group := must(w.CustomerMessage(sandbox.CustomerMessage{Phone: mariaPhone, Text: "hi all", Group: "Football"}))(t).Conversation.String()
+	opened := must(w.CurrentAttendance(w.ctx, group))(t)
+	want(t, "the contact of who wrote first", opened.ContactID, w.contact)
+	must(w.CloseAttendance(w.ctx, group, ""))(t)
+	must(w.TeamMessage(sandbox.TeamMessage{Conversation: "Football", Person: "Ana", Text: "anything else?"}))(t)
+	current := must(w.CurrentAttendance(w.ctx, group))(t)
+	a := must(w.GetAttendance(w.ctx, current.ID))(t)
+	want(t, "contact", a.ContactID, "")
+	if a.Contact != nil || a.Assignee == nil || a.Assignee.Name != "Ana" {
+		t.Errorf("contact %+v, responsible %+v", a.Contact, a.Assignee)
+	}
+	want(t, "phone", must(w.GetConversation(w.ctx, group))(t).Phone, "")
 }
