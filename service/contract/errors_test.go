@@ -140,7 +140,8 @@ func TestTooLargeForTheService(t *testing.T) {
 		req := must(http.NewRequestWithContext(w.ctx, http.MethodPost, w.base+"/conversations/"+w.conversation+"/messages", strings.NewReader(body)))(t)
 		req.Header.Set("Authorization", "Bearer "+w.APIKey())
 		req.Header.Set("Content-Type", "application/json")
-		res := must(w.wire.RoundTrip(req))(t)
+		res, err := w.wire.RoundTrip(req)
+		noError(t, err)
 		defer res.Body.Close()
 		return res.StatusCode
 	}
