@@ -59,11 +59,22 @@ func (s *simulated) finish() {
 }
 
 // sleepers waits until n calls are asleep, or done.
-func (s *simulated) sleepers(n int) {
+func (s *simulated) sleepers(t *testing.T, n int) {
+	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	late := false
+	timer := time.AfterFunc(5*time.Second, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		late = true
+		s.arrived.Broadcast()
+	})
+	defer timer.Stop()
 	for len(s.waiting)+s.done < n {
-		s.arrived.Wait()
+		if s.arrived.Wait(); late {
+			t.Fatalf("%d calls wait and %d are done; the others do neither", len(s.waiting), s.done)
+		}
 	}
 }
 
@@ -94,24 +105,25 @@ func TestRateLimit(t *testing.T) {
 	same(t, e.Error(), outcomeOf(e), outcome{Status: 429, Code: "rate_limited", RetryAfter: 30 * time.Second})
 	want(t, "the end of the pause", first.Limiter().PausedUntil(), friday.Add(30*time.Second))
 
-	results := make(chan error)
+	results := make(chan error, 4)
 	for _, c := range []*service.Client{first, second, first, second} {
 		go func() {
 			_, err := c.Me(w.ctx)
 			results <- err
+			clock.finish()
 		}()
 	}
-	clock.sleepers(4)
+	clock.sleepers(t, 4)
 	sent := len(w.wire.exchanges())
 	for passed := time.Second; passed < 30*time.Second; passed += time.Second {
 		clock.move(time.Second)
-		clock.sleepers(4)
+		clock.sleepers(t, 4)
 		if n := len(w.wire.exchanges()); n != sent {
 			t.Fatalf("%d requests left %v after the 429", n-sent, passed)
 		}
 	}
 	clock.move(time.Second - time.Millisecond)
-	clock.sleepers(4)
+	clock.sleepers(t, 4)
 	want(t, "requests a millisecond before the end", len(w.wire.exchanges()), sent)
 
 	must(stranger.Me(w.ctx))(t) // another key is not concerned
@@ -134,7 +146,7 @@ func TestRateOfTheSandbox(t *testing.T) {
 	begin := len(w.wire.exchanges())
 	for range callers {
 		go func() {
-			if _, err := patient.Me(w.ctx); err != nil {
+			if _, err := patient.Me(w.ctx); err != nil && w.ctx.Err() == nil {
 				t.Error(err)
 			}
 			clock.finish()
@@ -149,7 +161,7 @@ func TestRateOfTheSandbox(t *testing.T) {
 		return n
 	}
 	for second := 1; second <= (callers+1)/rate; second++ {
-		clock.sleepers(callers) // or done
+		clock.sleepers(t, callers) // or done
 		want(t, "calls answered so far", answered(), min(second*rate, callers))
 		w.later(time.Second)
 		clock.move(time.Second)
