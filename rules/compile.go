@@ -64,20 +64,21 @@ type compiler struct {
 	set      *Set
 	problems Problems
 
-	file        *File
-	rule        *Rule
-	vars        map[string]any
-	varTypes    *Type
-	calendars   map[string]*source.Node // the keys under which they stand
-	sources     map[string]string       // their text, with .ics files taken in
-	reported    int
-	unread      Problems // of the file's form, that have not been found to stand in a rule
-	expressions int
-	patterns    int // their size
-	stepIDs     map[string]*source.Node
-	sends       *source.Node    // the first send_message of the rule without a `to`
-	used        map[string]bool // calendars that the rule names
-	usedVars    map[string]bool
+	file         *File
+	rule         *Rule
+	vars         map[string]any
+	varTypes     *Type
+	calendars    map[string]*source.Node // the keys under which they stand
+	sources      map[string]string       // their text, with .ics files taken in
+	reported     int
+	environments map[string]*environment // of the file
+	unread       Problems                // of the file's form, that have not been found to stand in a rule
+	expressions  int
+	patterns     int // their size
+	stepIDs      map[string]*source.Node
+	sends        *source.Node    // the first send_message of the rule without a `to`
+	used         map[string]bool // calendars that the rule names
+	usedVars     map[string]bool
 }
 
 // Compile compiles the files as one rule set; their order does not matter. The set holds every rule that is
@@ -165,6 +166,7 @@ func (c *compiler) compileVars() {
 		}
 	}
 	c.varTypes = Object(fields...)
+	c.environments = make(map[string]*environment)
 }
 
 // exprValue makes numbers what the types of the language say they are.

@@ -71,7 +71,7 @@ func (c *compiler) waitFor(s *Step, given map[string]*source.Node, env *environm
 	}
 	if v := given["if"]; v != nil {
 		// The facts are those of the arriving event; everything else is as it is for any other step.
-		arriving := c.environment(orAnything(s.Events), false)
+		arriving := c.environment(orAnything(s.Events), false).having()
 		arriving.names = env.names
 		s.Condition = c.expression(v, arriving, Flag)
 	}

@@ -23,6 +23,7 @@ func (c *compiler) ruleSteps(n *source.Node, env *environment) {
 	r := c.rule
 	do := c.required(n, "a rule", "do")
 	if do != nil {
+		env = env.having() // of this rule alone
 		env.later = make(map[string]int)
 		stepIDs(do, env.later)
 		r.Do, env = c.steps(do, "", env)
