@@ -222,8 +222,8 @@ func (c *compiler) cron(n *source.Node, s *Schedule, loc *time.Location) {
 		c.report(n, "minute hour day-of-month month day-of-week", "not a cron: %v", err)
 		return
 	}
-	// Any start will do: the parser looks five years ahead, and dates repeat within them, but for 29 February of a leap year.
-	if spec.Next(time.Date(2024, 1, 1, 0, 0, 0, 0, loc)).IsZero() {
+	s.spec, _ = spec.(*cron.SpecSchedule) // what five fields always give
+	if s.Next(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC), loc).IsZero() {
 		c.report(n, "look at the day and the month", "the cron never comes true")
 		return
 	}

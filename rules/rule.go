@@ -3,6 +3,8 @@ package rules
 import (
 	"time"
 
+	"github.com/robfig/cron/v3"
+
 	"github.com/quandohq/quando/rules/calendar"
 	"github.com/quandohq/quando/rules/source"
 )
@@ -82,6 +84,8 @@ type Schedule struct {
 	Timezone string // empty is the workspace's
 	Each     string // attendances, conversations, contacts or cards: one run for each item found
 	Where    []namedValue
+
+	spec *cron.SpecSchedule // of Cron
 }
 
 // A Gather collects events into one run.
