@@ -43,7 +43,7 @@ It exits with 0 when there is no error (warnings are allowed), 1 when there is o
 			}
 			report := newReport(len(files), set, problems)
 			if output == "text" {
-				report.text(cmd.OutOrStdout())
+				report.text(cmd.OutOrStdout(), cmd.ErrOrStderr())
 			} else if err := report.json(cmd.OutOrStdout()); err != nil {
 				return err
 			}
@@ -108,7 +108,8 @@ func (r *report) json(w io.Writer) error {
 	return e.Encode(r)
 }
 
-func (r *report) text(w io.Writer) {
+// text writes the report for people. What goes beyond the verbs' own scopes is a note, apart from the answer.
+func (r *report) text(w, notes io.Writer) {
 	c := colours(w)
 	for _, p := range r.Problems {
 		writeProblem(w, c, p)
@@ -135,7 +136,7 @@ func (r *report) text(w io.Writer) {
 		fmt.Fprintf(w, "Scopes that the key needs: %s\n", c.bold(strings.Join(r.Scopes, ", ")))
 	}
 	if len(r.Reads) > 0 {
-		fmt.Fprintf(w, "To fetch facts, look up names and settle repeats it also needs: %s\n", strings.Join(r.Reads, ", "))
+		fmt.Fprintf(notes, "note: facts that an event does not carry, names and repeats are read with: %s\n", strings.Join(r.Reads, ", "))
 	}
 	if len(r.Cycles) == 0 && errors == 0 {
 		fmt.Fprintln(w, "No rules start each other for ever.")
