@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/quandohq/quando/rules/source"
 )
@@ -91,7 +92,8 @@ func (c *compiler) span(n *source.Node, what string) Span {
 		c.report(n, "", "%s must be longer than nothing", what)
 	case span.Calendar != "":
 		if _, known := c.set.Calendars[span.Calendar]; !known {
-			c.report(n, calendarHint(span.Calendar, c.environment(nil, false).calendars), "unknown calendar %q", span.Calendar)
+			at := max(0, strings.LastIndex(n.Value, span.Calendar))
+			c.add(n.AtOffset(at, source.Error, fmt.Sprintf("unknown calendar %q", span.Calendar), calendarHint(span.Calendar, c.environment(nil, false).calendars)))
 		}
 		c.used[span.Calendar] = true
 	}

@@ -73,9 +73,9 @@ var (
 	// CardType is a card of a Kanban board.
 	CardType = Object(
 		Field{"id", Text, "the card's id", nil},
-		Field{"board", Text, "the id of its board", nil},
+		Field{"board_id", Text, "the id of its board", nil},
 		Field{"board_name", Text, "the board's name", nil},
-		Field{"stage", Text, "the id of its stage", nil},
+		Field{"stage_id", Text, "the id of its stage", nil},
 		Field{"stage_name", Text, "the stage's name", nil},
 		Field{"title", Text, "the title", nil},
 		Field{"description", Text, "the description, or nil", nil},
@@ -86,7 +86,7 @@ var (
 		Field{"contact_id", Text, "the id of the contact, or nil", nil},
 		Field{"conversation_id", Text, "the id of the conversation, or nil", nil},
 		Field{"attendance_id", Text, "the id of the attendance, or nil", nil},
-		Field{"from_stage", Text, "in `kanban.card.moved`: the id of the stage it left", nil},
+		Field{"from_stage_id", Text, "in `kanban.card.moved`: the id of the stage it left", nil},
 		Field{"from_stage_name", Text, "in `kanban.card.moved`: the name of the stage it left", nil},
 		Field{"moved_by", Text, "in `kanban.card.moved`: the id of who moved it", nil},
 	)

@@ -177,6 +177,8 @@ func (r *resolver) member(n *ast.MemberNode) *Type {
 		return t
 	}
 	switch {
+	case isSteps(n.Node):
+		return r.report(n.Property, source.OneOf(property.Value, fieldNames(base.fields)), "no step before this one has the id %q", property.Value)
 	case len(base.fields) > 0:
 		return r.report(n.Property, source.OneOf(property.Value, fieldNames(base.fields)), "%s has no field %q", describe(n.Node), property.Value)
 	case base.elem != nil:
@@ -185,6 +187,11 @@ func (r *resolver) member(n *ast.MemberNode) *Type {
 		return nil // Go's methods: now().Hour()
 	}
 	return r.report(n.Property, "", "%s is %s and has no fields", describe(n.Node), base)
+}
+
+func isSteps(n ast.Node) bool {
+	id, ok := n.(*ast.IdentifierNode)
+	return ok && id.Value == "steps"
 }
 
 // describe names a node in a message.

@@ -167,9 +167,13 @@ func (c *Client) card(ctx context.Context, r request) (CardResult, error) {
 	if err != nil {
 		return CardResult{}, err
 	}
+	if card.ID == "" {
+		card.ID = r.id // a change may be answered without a body
+	}
 	if tag := out.header.Get("ETag"); tag != "" {
 		card.Version = version(tag)
 		c.learned.bareETag.Store(!strings.HasSuffix(tag, `"`))
+		c.learned.etag.Store(true)
 	}
 	replayed, _ := strconv.ParseBool(out.header.Get("Idempotency-Replayed"))
 	return CardResult{Card: card, Replayed: replayed}, nil
@@ -184,6 +188,10 @@ func (c *Client) ifMatch(version string) string {
 	p := &c.profile.Cards
 	switch {
 	case version == "" || p.VersionIn == "body":
+		return ""
+	case p.VersionIn == "both" && p.IfMatch == "auto" && !c.learned.etag.Load():
+		// How the service writes a version in a header shows with its first ETag, and one that is quoted where it should not
+		// be would pass for an outdated one. The body has it too.
 		return ""
 	case p.IfMatch == "bare" || p.IfMatch == "auto" && c.learned.bareETag.Load():
 		return version

@@ -98,6 +98,8 @@ func TestCardVersionGoesWhereTheProfileSays(t *testing.T) {
 		{"header", "bare", `"7"`, `7`, `{"stage_id":"s"}`},
 		{"body", "auto", `"7"`, ``, `{"stage_id":"s","version":7}`},
 		{"both", "quoted", `7`, `"7"`, `{"stage_id":"s","version":7}`},
+		{"both", "auto", `7`, `7`, `{"stage_id":"s","version":7}`},
+		{"both", "auto", ``, ``, `{"stage_id":"s","version":7}`},
 	} {
 		p := DefaultProfile()
 		p.Cards.VersionIn, p.Cards.IfMatch = tc.in, tc.form
@@ -142,7 +144,7 @@ func TestCardOperationsOfAnotherService(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	_, _ = c.CreateCard(t.Context(), testCardKey, NewCard{BoardID: "b", Title: "t", LabelIDs: []string{"l", "m"}, DueDate: &dueDay})
-	want := []string{`PATCH /boards/cards/1  {"column_id":"s"}`, `POST /kanban/cards ` + testCardKey + ` {"due":"2026-11-20","label":"l","name":"t"}`}
+	want := []string{`PATCH /boards/cards/1  {"column_id":"s","version":7}`, `POST /kanban/cards ` + testCardKey + ` {"due":"2026-11-20","label":"l","name":"t"}`}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("sent %v\nwant %v", got, want)
 	}

@@ -74,6 +74,7 @@ type Client struct {
 
 // learned is what the service's answers have shown so far.
 type learned struct {
+	etag      atomic.Bool // it has sent an ETag
 	bareETag  atomic.Bool // its ETag has no quotes
 	cardGet   atomic.Bool // a GET of one card has succeeded
 	noCardGet atomic.Bool // a GET of one card failed for a card that the list shows

@@ -26,10 +26,33 @@ func (p *Profile) EventObject(kind Kind, eventType string, data map[string]any) 
 	if m, ok := first(data, objects, asObject); ok {
 		return m, true
 	}
-	if p.selfKind(eventType) == kind && len(data) > 0 {
+	if p.selfKind(eventType) == kind && p.isObject(kind, data) {
 		return data, true
 	}
 	return nil, false
+}
+
+// isObject reports whether data is an object of a kind itself and not only what names one: it has something to say. What is taken for an object with nothing in it would make rules decide on values that nobody gave.
+func (p *Profile) isObject(kind Kind, data map[string]any) bool {
+	var content []Paths
+	switch kind {
+	case KindMessage:
+		content = []Paths{p.Message.Text, p.Message.MediaID, p.Message.Direction, p.Message.FromMe, p.Message.SenderKind, p.Message.CreatedAt, {"id"}}
+	case KindConversation:
+		content = []Paths{p.Conversation.Kind, p.Conversation.ChannelID, p.Conversation.Name}
+	case KindAttendance:
+		content = []Paths{p.Attendance.Status, p.Attendance.Protocol, p.Attendance.OpenedAt}
+	case KindCard:
+		content = []Paths{p.Card.StageID, p.Card.BoardID, p.Card.Title}
+	case KindContact:
+		content = []Paths{p.Contact.Phone, p.Contact.Name}
+	}
+	for _, paths := range content {
+		if v, ok := Lookup(data, paths); ok && v != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // EventID finds the id of the conversation, contact, message, attendance or card that an event is about; it is empty

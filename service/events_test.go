@@ -40,6 +40,22 @@ func TestEventIDs(t *testing.T) {
 	}
 }
 
+// TestEventsThatOnlyNameTheirObject shows that an event which carries nothing but ids is not taken for the object: its values would
+// be nobody's.
+func TestEventsThatOnlyNameTheirObject(t *testing.T) {
+	p := DefaultProfile()
+	for event, data := range map[string]string{
+		"message.received": `{"message_id":"$msg","conversation_id":"$conv"}`, "attendance.closed": `{"attendance_id":"$att","conversation_id":"$conv"}`,
+		"conversation.updated": `{"conversation_id":"$conv","changed":["sector_id"]}`, "kanban.card.moved": `{"card_id":"$card","from_stage_id":"$stage","to_stage_id":"$stage2"}`,
+	} {
+		for _, kind := range []Kind{KindMessage, KindAttendance, KindConversation, KindCard} {
+			if o, ok := p.EventObject(kind, event, object(t, fill(data))); ok {
+				t.Errorf("%s: %v is taken for a %s", event, o, kind)
+			}
+		}
+	}
+}
+
 func TestEventMessageSide(t *testing.T) {
 	p := DefaultProfile()
 	for data, want := range map[string]string{

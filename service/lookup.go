@@ -221,7 +221,13 @@ func collect(v any, convert func(any) (string, bool)) ([]string, bool) {
 	return values, true
 }
 
-var layouts = [...]string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999", time.DateOnly}
+var layouts = [...]string{
+	time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02T15:04:05.999999999Z0700", "2006-01-02T15:04Z07:00",
+	"2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999", "20060102T150405Z0700", "20060102T150405", time.DateOnly,
+}
+
+// ParseTime reads a time as services write them: RFC 3339, other forms of ISO 8601, UTC where no zone is given.
+func ParseTime(s string) (time.Time, bool) { return asTime(s) }
 
 // asTime reads RFC 3339 and its common relatives (UTC where no zone is given), and Unix time in seconds or milliseconds.
 func asTime(v any) (time.Time, bool) {

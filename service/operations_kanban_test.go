@@ -77,14 +77,14 @@ var kanbanOperations = []operation{
 	},
 	{
 		name: "PATCH /kanban/cards/{id}", id: idCard, status: 200, answer: jsonCard, answers: map[string]string{"ETag": `"8"`}, want: CardResult{Card: versioned("8")},
-		header: map[string]string{"If-Match": `"7"`}, body: `{"title":"Offer","description":null,"due_date":null}`,
+		body: `{"title":"Offer","description":null,"due_date":null,"version":7}`,
 		call: func(ctx context.Context, c *Client) (any, error) {
 			return c.UpdateCard(ctx, idCard, "7", CardPatch{Title: Set("Offer"), Description: Null[string](), DueDate: Null[time.Time]()})
 		},
 	},
 	{
 		name: "POST /kanban/cards/{id}/move", id: idCard, status: 200, answer: jsonCard, answers: map[string]string{"Idempotency-Replayed": "true"}, want: CardResult{Card: wantCard, Replayed: true},
-		header: map[string]string{"If-Match": `"7"`, "Idempotency-Key": testCardKey}, body: fill(`{"stage_id":"$stage2"}`),
+		header: map[string]string{"Idempotency-Key": testCardKey}, body: fill(`{"stage_id":"$stage2","version":7}`),
 		call: func(ctx context.Context, c *Client) (any, error) {
 			return c.MoveCard(ctx, testCardKey, idCard, "7", idStage2)
 		},

@@ -37,7 +37,7 @@ func defaultCards() CardProfile {
 		Update:       CardOperation{Method: "PATCH", Path: "/kanban/cards/{id}", Body: write},
 		Move:         CardOperation{Method: "POST", Path: "/kanban/cards/{id}/move", Body: map[string]string{"stage_id": "stage_id"}},
 		WriteScope:   "write",
-		VersionIn:    "header",
+		VersionIn:    "both",
 		IfMatch:      "auto",
 		DueFormat:    "rfc3339",
 		SearchStatus: "all",

@@ -10,6 +10,12 @@ import (
 func Near(name string, candidates []string) string {
 	best, bestDistance := "", 0
 	folded := strings.ToLower(name)
+	// assignee_id for assignee, board for board_id: the same thing, said with more or with less.
+	for _, c := range slices.Sorted(slices.Values(candidates)) {
+		if long, short := max(folded, strings.ToLower(c)), min(folded, strings.ToLower(c)); c != name && strings.HasPrefix(long, short+"_") {
+			return c
+		}
+	}
 	for _, c := range slices.Sorted(slices.Values(candidates)) {
 		if c == name {
 			continue
@@ -39,7 +45,7 @@ func OneOf(name string, candidates []string) string {
 	if hint := DidYouMean(name, candidates); hint != "" {
 		return hint
 	}
-	if len(candidates) == 0 || len(candidates) > 12 {
+	if len(candidates) == 0 || len(candidates) > 20 {
 		return ""
 	}
 	return "one of: " + strings.Join(candidates, ", ")

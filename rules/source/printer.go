@@ -97,7 +97,7 @@ func (p *printer) entries(root *yaml.Node) {
 // attach gives every comment to the entry that it is about.
 func (p *printer) attach() {
 	var owner *[]comment // of the comment line before
-	last := 0            // its line
+	last, column := 0, 0 // its place
 	for _, c := range p.comments {
 		i := sort.Search(len(p.order), func(i int) bool { return p.order[i].offset > c.offset })
 		var before, next *entry
@@ -123,9 +123,9 @@ func (p *printer) attach() {
 			continue
 		}
 		// Comment lines that follow each other stay together.
-		if c.own && !c.dashed && owner != nil && c.line == last+1 {
+		if c.own && !c.dashed && owner != nil && c.line == last+1 && c.column >= column {
 			*owner = append(*owner, c)
-			last = c.line
+			last, column = c.line, c.column
 			continue
 		}
 		// Indented deeper than what follows, it belongs to what came before.
@@ -141,7 +141,7 @@ func (p *printer) attach() {
 			owner = &before.foot
 		}
 		*owner = append(*owner, c)
-		last = c.line
+		last, column = c.line, c.column
 	}
 }
 

@@ -8,7 +8,7 @@ func (s *Sandbox) listLabels(*call) (any, error) { return listOf(s.store.labels)
 func (s *Sandbox) listContacts(c *call) (any, error) {
 	q := c.query()
 	st := s.store
-	limit, offset := q.limit(), q.offset()
+	limit, offset := q.cappedLimit(), q.offset()
 	search := newSearch(q.text("q"))
 	label, byLabel := q.id("label")
 	channel, byChannel := q.id("channel")

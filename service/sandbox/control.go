@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"time"
+	"unicode/utf8"
 )
 
 // newControl serves what a person or a test does to the company, as HTTP.
@@ -36,7 +37,7 @@ func (s *Sandbox) newControl() http.Handler {
 		id, err := s.Raise(in.Type, in.Data)
 		return map[string]ID{"event": id}, err
 	}))
-	mux.HandleFunc("POST /faults", answering(func(_ context.Context, in Fault) (any, error) { return in, s.AddFault(in) }))
+	mux.HandleFunc("POST /faults", answering(func(_ context.Context, in faultRequest) (any, error) { return in.Fault, in.add(s) }))
 	mux.HandleFunc("DELETE /faults", answering(func(context.Context, struct{}) (any, error) {
 		s.ClearFaults()
 		return struct{}{}, nil
@@ -68,6 +69,26 @@ func (s *Sandbox) newControl() http.Handler {
 	return mux
 }
 
+// faultRequest tells a share or a count of 0, which is never, from one that was left out.
+type faultRequest struct {
+	Fault
+	Share *float64 `json:"share"`
+	Count *int     `json:"count"`
+}
+
+func (f *faultRequest) add(s *Sandbox) error {
+	if f.Share != nil {
+		f.Fault.Share = *f.Share
+	}
+	if f.Count != nil {
+		f.Fault.Count = *f.Count
+	}
+	if (f.Share != nil && *f.Share == 0) || (f.Count != nil && *f.Count == 0) {
+		return f.check() // asked for and never to strike
+	}
+	return s.AddFault(f.Fault)
+}
+
 type bareEvent struct {
 	Type string          `json:"type"`
 	Data json.RawMessage `json:"data"`
@@ -83,6 +104,9 @@ func answering[In any](do func(context.Context, In) (any, error)) http.HandlerFu
 	return func(w http.ResponseWriter, r *http.Request) {
 		var in In
 		body, err := io.ReadAll(r.Body)
+		if err == nil && !utf8.Valid(body) {
+			err = invalid("the body is not valid UTF-8, so it is not JSON")
+		}
 		if err == nil && len(body) > 0 {
 			err = strict(body, &in)
 		}

@@ -19,7 +19,7 @@ func (s *Sandbox) conversation(c *call) (*Conversation, error) {
 func (s *Sandbox) listConversations(c *call) (any, error) {
 	q := c.query()
 	st := s.store
-	limit, offset := q.limit(), q.offset()
+	limit, offset := q.cappedLimit(), q.offset()
 	search := newSearch(q.text("q"))
 	archived := q.oneOf("archived", "true", "false")
 	unread := q.oneOf("unread", "true", "false") == "true"

@@ -74,7 +74,13 @@ const (
 	maxOffset    = 1 << 31
 )
 
-func (q *query) limit() int  { return q.number("limit", defaultLimit, 1, maxLimit) }
+func (q *query) limit() int { return q.number("limit", defaultLimit, 1, maxLimit) }
+
+// cappedLimit is that of lists for which the reference sets no bound: they give what one page holds.
+func (q *query) cappedLimit() int {
+	return min(q.number("limit", defaultLimit, 1, maxOffset), maxLimit)
+}
+
 func (q *query) offset() int { return q.number("offset", 0, 0, maxOffset) }
 
 // cursor reads a place in the order of things; 0 is the beginning.

@@ -68,7 +68,7 @@ func (s *Sandbox) report(c *call) (any, error) {
 		if a.OpenedAt >= start && a.OpenedAt < end {
 			sum.opened(a, a.OpenedAt.Time().In(zone).Format(time.DateOnly))
 		}
-		if a.ClosedAt >= start && a.ClosedAt < end {
+		if a.ClosedAt != 0 && a.ClosedAt >= start && a.ClosedAt < end {
 			sum.closed(a, a.ClosedAt.Time().In(zone).Format(time.DateOnly))
 		}
 	}

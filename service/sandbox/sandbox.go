@@ -114,9 +114,14 @@ func New(o Options) (*Sandbox, error) {
 	if err := s.load(document, !o.Empty); err != nil {
 		return nil, err
 	}
+	// What the caller asks for goes before what a state says.
 	if !o.Frozen.IsZero() {
-		s.clock.set(o.Frozen) // a state's own time gives way to the caller's
+		s.clock.set(o.Frozen)
 	}
+	if o.RateLimit > 0 {
+		s.options.RateLimit = o.RateLimit
+	}
+	s.options.KanbanEvents = s.options.KanbanEvents || o.KanbanEvents
 	return s, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+	"unicode/utf8"
 )
 
 const (
@@ -125,6 +126,9 @@ func (c *call) read() error {
 	}
 	if int64(len(c.body)) > limit {
 		return tooLarge
+	}
+	if !c.op.upload && !utf8.Valid(c.body) {
+		return invalid("the body is not valid UTF-8, so it is not JSON")
 	}
 	return nil
 }

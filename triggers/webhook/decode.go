@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
@@ -32,7 +31,8 @@ func decode(body []byte) (rules.Event, error) {
 	if err != nil {
 		return e, err
 	}
-	if e.CreatedAt, err = time.Parse(time.RFC3339, created); err != nil {
+	var ok bool
+	if e.CreatedAt, ok = service.ParseTime(created); !ok {
 		return e, fmt.Errorf("created_at %q is not a time", created)
 	}
 	e.Data = map[string]any{}

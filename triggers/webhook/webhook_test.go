@@ -124,6 +124,18 @@ func TestRecords(t *testing.T) {
 	}
 }
 
+// TestTimesOfOthers shows that other forms of ISO 8601 are events too: a delivery refused for its form would be refused for ever.
+func TestTimesOfOthers(t *testing.T) {
+	for _, created := range []string{"2027-01-15T08:00:00", "2027-01-15T08:00:00.123456", "2027-01-15T08:00:00+0000", "2027-01-15T08:00Z", "20270115T080000Z", "2027-01-15 08:00:00Z"} {
+		d := newDesk(t)
+		if got := d.serve(d.delivery(strings.Replace(body, "2027-01-15T08:00:00Z", created, 1), nil)); got != http.StatusAccepted {
+			t.Errorf("%s: %d", created, got)
+		} else if at := d.memory.events[0].CreatedAt.Truncate(time.Second); !at.Equal(time.Date(2027, 1, 15, 8, 0, 0, 0, time.UTC)) {
+			t.Errorf("%s was read as %v", created, at)
+		}
+	}
+}
+
 func TestOldSecretWorksDuringRotation(t *testing.T) {
 	d := newDesk(t)
 	got := d.serve(d.delivery(body, func(r *http.Request) {
@@ -177,6 +189,7 @@ func TestRefuses(t *testing.T) {
 		{"id twice", strings.Replace(body, `{"id"`, `{"id":"e9","id"`, 1), nil, 400, NotAnEvent},
 		{"ID instead of id", strings.Replace(body, `{"id"`, `{"ID"`, 1), nil, 400, NotAnEvent},
 		{"id of another type", strings.Replace(body, `"e1"`, `7`, 1), nil, 400, NotAnEvent},
+		{"no time", strings.Replace(body, "2027-01-15T08:00:00Z", "soon", 1), nil, 400, NotAnEvent},
 		{"a bad time", strings.Replace(body, "2027-01-15T", "2027-15-01T", 1), nil, 400, NotAnEvent},
 		{"data of another type", `{"id":"e1","type":"x","created_at":"2027-01-15T08:00:00Z","data":[1]}`, nil, 400, NotAnEvent},
 		{"a header with another id", body, set("X-Service-Event-Id", "e2"), 400, Mismatch},
