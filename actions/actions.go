@@ -8,14 +8,18 @@ package actions
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/quandohq/quando/rules"
 )
 
 // An Action provides one verb.
+//
+// Whoever carries a step out keeps to this: Plan; record the intent; Do at once; record the receipt; Plan again, until there is
+// a result. Every other call of Do, whatever it is for (an error, a pause, a crash), comes right after a Settle that said Repeat,
+// so that no call is made on the strength of what was true some time ago.
 type Action interface {
 	// Schema describes the verb.
 	Schema() rules.Schema
@@ -27,7 +31,7 @@ type Action interface {
 	// Do makes the call of a recorded intent. The intent holds the exact request: a repeat never renders again.
 	Do(ctx context.Context, s *Step, i Intent) (Receipt, error)
 
-	// Settle finds out what became of a call whose answer is not known, by reading.
+	// Settle finds out what became of a call that has no receipt, by reading.
 	Settle(ctx context.Context, s *Step, i Intent) (Settlement, error)
 }
 
@@ -41,12 +45,13 @@ type Step struct {
 	// What is at hand: the ids of what the run is about. Empty where there is none.
 	Conversation, Contact, Attendance, Card string
 
-	Receipts []Receipt // of the calls that this step has made, in order
+	Receipts   []Receipt // of the calls that this step has made, in order
+	Generation int       // how often a call of this step was planned anew: after Replan, and after an error that IsStale
 }
 
-// Receipt returns the receipt of an earlier call of the step, by the call's name.
+// Receipt returns the newest receipt of a call of the step, by the call's name.
 func (s *Step) Receipt(call string) (Receipt, bool) {
-	for _, r := range s.Receipts {
+	for _, r := range slices.Backward(s.Receipts) {
 		if r.Call == call {
 			return r, true
 		}
@@ -62,12 +67,18 @@ type Next struct {
 
 // An Intent is a call that is about to be made. It is recorded before it is.
 type Intent struct {
-	Call       string          `json:"call"`             // its name within the step, such as "send"
-	Generation int             `json:"generation"`       // raised where the service's rules ask for a new key
-	Lane       string          `json:"lane,omitempty"`   // the conversation, card or phone that it touches; empty is the run's own
-	Request    json.RawMessage `json:"request"`          // exactly what is sent
-	Before     json.RawMessage `json:"before,omitempty"` // what the object looked like
-	Emits      []string        `json:"emits,omitempty"`  // events that the service raises when it has its effect
+	Call       string    `json:"call"`       // its name within the step, such as "send"
+	Generation int       `json:"generation"` // raised where the service's rules ask for a new key
+	At         time.Time `json:"at"`         // when it was planned
+
+	// Lane is the id of another conversation or card than the run's own, or a phone (see PhoneLane), that the call touches. A step
+	// whose intent names another lane is taken there and planned again before the intent is recorded, because what Plan read
+	// outside of that lane may change under it.
+	Lane string `json:"lane,omitempty"`
+
+	Request json.RawMessage `json:"request"`          // exactly what is sent
+	Before  json.RawMessage `json:"before,omitempty"` // what the object looked like
+	Emits   []string        `json:"emits,omitempty"`  // events that the service raises when it has its effect
 }
 
 // A Receipt is the answer to a call.
@@ -82,6 +93,22 @@ type Caused struct {
 	Event  string `json:"event"`            // message.sent
 	Object string `json:"object,omitempty"` // the id of the message, card, attendance or conversation
 	Stage  string `json:"stage,omitempty"`  // of a moved card: where it went
+
+	// Set is what the call set, as a part of the object's facts: an event that shows something else in these
+	// fields is somebody else's doing.
+	Set map[string]any `json:"set,omitempty"`
+}
+
+// PhoneLane is the lane of a phone that has no conversation yet. The forms of one number, with or without country code, blanks or
+// a ninth digit, all end in the same eight digits; two numbers that share them only wait for each other.
+func PhoneLane(phone string) string {
+	digits := make([]byte, 0, len(phone))
+	for i := range len(phone) {
+		if c := phone[i]; c >= '0' && c <= '9' {
+			digits = append(digits, c)
+		}
+	}
+	return "phone:" + string(digits[max(0, len(digits)-8):])
 }
 
 // An Outcome is how a step ended.
@@ -118,45 +145,6 @@ type Settlement struct {
 	Verdict Verdict
 	Receipt Receipt // when it happened
 	Reason  string
-}
-
-// Permanent marks an error that no repeat mends.
-func Permanent(err error) error { return &failure{err: err, permanent: true} }
-
-// RetryAfter marks an error after which the whole workspace must wait, without it counting as an attempt.
-func RetryAfter(d time.Duration, err error) error { return &failure{err: err, after: d} }
-
-// Uncertain marks an error after which the call may have had its effect: it is settled before it is repeated.
-func Uncertain(err error) error { return &failure{err: err, uncertain: true} }
-
-// Held marks an error that stops the workspace until its key works again.
-func Held(err error) error { return &failure{err: err, held: true} }
-
-// A failure is an error with what follows from it.
-type failure struct {
-	err                        error
-	permanent, uncertain, held bool
-	after                      time.Duration
-}
-
-func (f *failure) Error() string { return f.err.Error() }
-func (f *failure) Unwrap() error { return f.err }
-
-// IsPermanent reports whether no repeat mends the error.
-func IsPermanent(err error) bool { f, ok := errors.AsType[*failure](err); return ok && f.permanent }
-
-// IsUncertain reports whether the call may have had its effect.
-func IsUncertain(err error) bool { f, ok := errors.AsType[*failure](err); return ok && f.uncertain }
-
-// IsHeld reports whether the workspace must stop until its key works again.
-func IsHeld(err error) bool { f, ok := errors.AsType[*failure](err); return ok && f.held }
-
-// Wait returns how long the workspace must wait before any other call; 0 is not at all.
-func Wait(err error) time.Duration {
-	if f, ok := errors.AsType[*failure](err); ok {
-		return f.after
-	}
-	return 0
 }
 
 // A Registry names the actions that rules can use. It is a value, not a global.
