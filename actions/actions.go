@@ -47,6 +47,9 @@ type Step struct {
 
 	Receipts   []Receipt // of the calls that this step has made, in order
 	Generation int       // how often a call of this step was planned anew: after Replan, and after an error that IsStale
+
+	// Failed is for Settle: the error of the last try of the call. It is nil where nobody remembers, as after a crash.
+	Failed error
 }
 
 // Receipt returns the newest receipt of a call of the step, by the call's name.
