@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -54,7 +53,7 @@ func (c httpCall) do(ctx context.Context, s *actions.Step, i actions.Intent) (ac
 	answer, err := host.transport.RoundTrip(request)
 	if err != nil {
 		err = fmt.Errorf("%s %s: %w", in.Method, request.URL.Host, err)
-		if _, ok := errors.AsType[errAddress](err); ok {
+		if isAddressError(err) {
 			return actions.Receipt{}, actions.Permanent(err)
 		}
 		if left.Load() {

@@ -158,13 +158,20 @@ type wire struct {
 	at    int    // the request to fail, from 1; 0 is none
 	kind  string // status_before, status_after, drop_before, drop_after
 	code  int
-	watch func(*http.Request) // sees each request before it is served
+	watch func(*http.Request)
 }
 
 func (w *wire) fail(at int, kind string, code int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.seen, w.at, w.kind, w.code = 0, at, kind, code
+}
+
+// see sets what sees each request before it is served; nil is nobody.
+func (w *wire) see(watch func(*http.Request)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.watch = watch
 }
 
 func (w *wire) count() int {

@@ -110,6 +110,8 @@ func (e errAddress) Error() string {
 	return "the name leads to " + e.address + ", which is not a public address: list the address itself, or the host as private"
 }
 
+func isAddressError(err error) bool { _, ok := errors.AsType[errAddress](err); return ok }
+
 // control looks at each address just before it is called, after the name was resolved: a name that leads elsewhere the second
 // time is looked at the second time.
 func (h *outsideHost) control(_, address string, _ syscall.RawConn) error {
