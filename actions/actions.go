@@ -48,7 +48,8 @@ type Step struct {
 	Receipts   []Receipt // of the calls that this step has made, in order
 	Generation int       // how often a call of this step was planned anew: after Replan, and after an error that IsStale
 
-	// Failed is for Settle: the error of the last try of the call. It is nil where nobody remembers, as after a crash.
+	// Failed is the error of the last try of the call, for Settle, and for Plan after one that IsStale. It is nil where nobody
+	// remembers, as after a crash.
 	Failed error
 }
 

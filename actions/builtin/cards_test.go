@@ -122,16 +122,28 @@ func TestMoveWithAPendingKeyThatDidNotHappen(t *testing.T) {
 
 // rewindCard puts the card back to where it was at first, version and all.
 func (d *desk) rewindCard() {
-	var state map[string]any
+	proposal := d.stage("Proposal")
+	d.rewrite("cards", func(card m) bool {
+		if card["id"] == d.card {
+			card["stage_id"], card["version"] = proposal, 1
+		}
+		return true
+	})
+}
+
+// rewrite changes the items of a part of the sandbox's state, and drops those that are not to be kept.
+func (d *desk) rewrite(part string, keep func(item m) bool) {
+	var state m
 	if err := json.Unmarshal(d.State(), &state); err != nil {
 		d.t.Fatal(err)
 	}
-	stages := state["boards"].([]any)[1].(m)["stages"].([]any)
-	for _, c := range state["cards"].([]any) {
-		if card := c.(m); card["id"] == d.card {
-			card["stage_id"], card["version"] = stages[1].(m)["id"], 1
+	items := []any{}
+	for _, item := range state[part].([]any) {
+		if keep(item.(m)) {
+			items = append(items, item)
 		}
 	}
+	state[part] = items
 	if err := d.SetState(must(json.Marshal(state))); err != nil {
 		d.t.Fatal(err)
 	}
@@ -191,7 +203,7 @@ func TestOldCardCallsAreNotRepeated(t *testing.T) {
 		for _, kind := range []string{"status_before", "drop_after"} {
 			t.Run(verb+" "+kind, func(t *testing.T) {
 				d := newDesk(t)
-				operation := map[string]string{"move_card": moveOp, "create_card": "POST /kanban/cards"}[verb]
+				operation := map[string]string{"move_card": moveOp, "create_card": createOp}[verb]
 				r, _ := d.meanwhile(verb, args, sandbox.Fault{Operation: operation, Kind: kind}, func() { d.clock.advance(6*24*time.Hour + time.Minute) })
 				if kind == "status_before" {
 					wantOutcome(t, r, unknown, "six days")
@@ -205,14 +217,63 @@ func TestOldCardCallsAreNotRepeated(t *testing.T) {
 	}
 }
 
-// A card that looks the same and was there before is not taken for the one that was created.
+// A card that looks the same and was there before is not taken for the one that was created: here that one is lost, and
+// its key stays pending.
 func TestCreatedCardIsToldFromItsTwin(t *testing.T) {
 	d := newDesk(t)
-	r, run := d.meanwhile("create_card", m{"board": "Sales", "title": "Ana's order"}, sandbox.Fault{Operation: "POST /kanban/cards", Kind: "drop_after"}, func() {})
+	r, run := d.meanwhile("create_card", m{"board": "Sales", "title": "Ana's order"}, sandbox.Fault{Operation: createOp, Kind: "drop_after"}, func() {
+		d.rewrite("cards", func(card m) bool { return card["id"] == d.card })
+	})
 	wantOutcome(t, r, actions.Done, "")
-	d.wantEffects("POST /kanban/cards", 1)
-	if fact := r.Value.(m); fact["id"] == d.card || fact["stage_name"] != "Lead" || len(run.intents) != 1 {
+	d.wantEffects(createOp, 2)
+	if fact := r.Value.(m); fact["id"] == d.card || fact["stage_name"] != "Lead" || len(run.intents) != 2 {
 		t.Errorf("%v after %d intents", fact, len(run.intents))
+	}
+}
+
+// A person's other priority is not overwritten by a change whose fate was unknown.
+func TestUpdateThatAPersonOvertookIsSuperseded(t *testing.T) {
+	d := newDesk(t)
+	r, _ := d.meanwhile("update_card", m{"priority": "urgent"}, sandbox.Fault{Operation: "PATCH /kanban/cards/{id}", Kind: "status_before"}, func() {
+		must(d.client.UpdateCard(context.Background(), d.card, d.readCard().Version, service.CardPatch{Priority: service.Set("low")}))
+	})
+	wantOutcome(t, r, actions.Superseded, "somebody else")
+	if got := d.readCard(); got.Priority != "low" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestUpdateTakesAway(t *testing.T) {
+	d := newDesk(t)
+	d.do("update_card", m{"due": "2026-12-24T18:00:00-03:00", "label": []any{"vip"}})
+	if got := d.readCard(); got.DueDate == nil || len(got.LabelIDs) != 1 {
+		t.Fatalf("%+v", got)
+	}
+	d.do("update_card", m{"due": nil, "label": nil})
+	if got := d.readCard(); got.DueDate != nil || len(got.LabelIDs) != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A card's events come in the lane of its conversation, else in its own.
+func TestCardLanes(t *testing.T) {
+	d := newDesk(t)
+	alone := must(d.CreateCard(sandbox.NewCard{Board: "Sales", Title: "Nobody's"})).ID.String()
+	for _, c := range []struct {
+		name, conversation, atHand, card, want string
+	}{
+		{"of the run's conversation", d.conversation, d.card, d.card, ""},
+		{"of another conversation", "", d.card, d.card, d.conversation},
+		{"of no conversation", d.conversation, d.card, alone, alone},
+		{"at hand, of no conversation", "", alone, alone, ""},
+	} {
+		step := d.step(m{"card": c.card, "to": "Won"})
+		step.Conversation, step.Card = c.conversation, c.atHand
+		run := d.drive("move_card", step)
+		next := must(run.action.Plan(context.Background(), run.now()))
+		if next.Intent.Lane != c.want {
+			t.Errorf("%s: lane %q, want %q", c.name, next.Intent.Lane, c.want)
+		}
 	}
 }
 

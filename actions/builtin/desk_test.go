@@ -142,6 +142,10 @@ func (d *desk) id(kind service.Kind, name string) string {
 	return id
 }
 
+func (d *desk) stage(name string) string {
+	return must(service.NewDirectory(d.client).StageID(context.Background(), "Sales", name))
+}
+
 func (d *desk) fault(f sandbox.Fault) {
 	d.t.Helper()
 	if err := d.AddFault(f); err != nil {
@@ -159,6 +163,8 @@ type wire struct {
 	kind  string // status_before, status_after, drop_before, drop_after
 	code  int
 	watch func(*http.Request)
+
+	mishap func() (kind string, code int) // decides about each request instead
 }
 
 func (w *wire) fail(at int, kind string, code int) {
@@ -186,6 +192,9 @@ func (w *wire) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	kind, code, watch := "", w.code, w.watch
 	if w.seen == w.at {
 		kind = w.kind
+	}
+	if w.mishap != nil {
+		kind, code = w.mishap()
 	}
 	w.mu.Unlock()
 	if watch != nil {

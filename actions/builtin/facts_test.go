@@ -148,6 +148,12 @@ func TestFactsNameWhatTheyReferTo(t *testing.T) {
 	if diff := cmp.Diff([]any{"engine", "customer"}, by); diff != "" {
 		t.Error(diff)
 	}
+	facts := builtin.NewFacts(service.NewDirectory(d.client), nil)
+	moved := must(facts.MovedCard(t.Context(), d.readCard(), d.stage("Proposal"), d.id(service.KindPerson, "Bruno")))
+	if moved["from_stage_name"] != "Proposal" || moved["moved_by"] == nil {
+		t.Errorf("moved card: %v", moved)
+	}
+	fits(t, "a moved card", rules.CardType, moved)
 	if contact := d.do("read_contact", nil).Value.(m); contact["phone"] != ana || contact["city"] != nil {
 		t.Errorf("contact: %v", contact)
 	}

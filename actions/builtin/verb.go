@@ -30,9 +30,19 @@ func (v *verb) Plan(ctx context.Context, s *actions.Step) (actions.Next, error) 
 		return actions.Next{}, v.failed(err)
 	}
 	if i := next.Intent; i != nil && i.Generation > maxGenerations {
-		return actions.Next{}, actions.Permanent(fmt.Errorf("%s: given up after %d tries, because the object changed under each of them", v.schema.Verb, i.Generation))
+		return actions.Next{}, v.givenUp(s, i.Generation)
 	}
 	return next, nil
+}
+
+// givenUp is the end of a call that was refused, or undone, at every try. The last refusal is told as words alone: its mark
+// asks for yet another try.
+func (v *verb) givenUp(s *actions.Step, tries int) error {
+	reason := "what it changes was changed by others each time"
+	if s.Failed != nil {
+		reason = s.Failed.Error()
+	}
+	return actions.Permanent(fmt.Errorf("%s: given up after %d tries: %s", v.schema.Verb, tries, reason))
 }
 
 // Do makes the call of a recorded intent.
