@@ -31,7 +31,8 @@ type Action interface {
 	// Do makes the call of a recorded intent. The intent holds the exact request: a repeat never renders again.
 	Do(ctx context.Context, s *Step, i Intent) (Receipt, error)
 
-	// Settle finds out what became of a call that has no receipt, by reading.
+	// Settle finds out what became of a call that has no receipt, by reading. Whoever asks has waited until the call cannot be
+	// under way any more.
 	Settle(ctx context.Context, s *Step, i Intent) (Settlement, error)
 }
 

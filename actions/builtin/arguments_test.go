@@ -62,7 +62,7 @@ func TestEmptyArgumentsFailForGood(t *testing.T) {
 		{"send_message", m{"text": nil}}, {"send_message", m{"text": "x", "to": nil}}, {"send_message", m{"text": "x", "to": m{"phone": nil, "channel": "Main"}}},
 		{"transfer", m{"person": nil, "sector": "Sales"}}, {"find_card", m{"board": "Sales", "q": nil}}, {"find_card", m{"board": nil, "q": "x"}},
 		{"move_card", m{"card": nil, "to": "Won"}}, {"move_card", m{"to": "Won", "only_from": nil}}, {"update_contact", m{"contact": nil, "city": "x"}},
-		{"send_message", m{"media": "../secret"}}, {"send_message", m{"media": "missing.pdf"}},
+		{"send_message", m{"media": "../secret"}}, {"send_message", m{"media": "missing.pdf"}}, {"send_message", m{"media": "."}},
 	} {
 		if r, err := d.drive(c.verb, d.step(c.args)).run(); !actions.IsPermanent(err) {
 			t.Errorf("%s %v: %+v, %v", c.verb, c.args, r, err)

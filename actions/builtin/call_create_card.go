@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"context"
+	"iter"
 	"slices"
 
 	"github.com/quandohq/quando/actions"
@@ -78,23 +79,29 @@ func (d *desk) created(ctx context.Context, n service.NewCard, before createCard
 	return nil, nil
 }
 
+const (
+	maxCardSearch = 100 // characters that the service searches cards by
+	maxLookalikes = 500 // cards that one search compares
+)
+
 // lookalikes walks the cards of a board that have what a new card is to have. Its stage does not count, since cards are moved.
-func (d *desk) lookalikes(ctx context.Context, n service.NewCard) func(yield func(service.Card, error) bool) {
+func (d *desk) lookalikes(ctx context.Context, n service.NewCard) iter.Seq2[service.Card, error] {
 	title := []rune(n.Title)
 	q := service.CardQuery{Board: n.BoardID, Q: string(title[:min(len(title), maxCardSearch)]), Status: d.Profile().Cards.SearchStatus}
 	return func(yield func(service.Card, error) bool) {
+		seen := 0
 		for card, err := range d.Cards(ctx, q) {
 			same := card.Title == n.Title && card.BoardID == n.BoardID &&
 				(n.ContactID == "" || card.ContactID == n.ContactID) && (n.ConversationID == "" || card.ConversationID == n.ConversationID)
 			if (err != nil || same) && !yield(card, err) {
 				return
 			}
+			if seen++; seen >= maxLookalikes {
+				return
+			}
 		}
 	}
 }
-
-// maxCardSearch is how many characters the service searches cards by.
-const maxCardSearch = 100
 
 func (r createCardRequest) receipt(card service.Card) actions.Receipt {
 	return receipt(cardFact(card), actions.Caused{Event: "kanban.card.created", Object: card.ID, Stage: card.StageID})

@@ -34,24 +34,37 @@ func (d *desk) planMedia(s *actions.Step) (id string, next actions.Next, err err
 		answer, err := recorded[uploadAnswer](r.Answer)
 		return answer.MediaID, next, err
 	}
-	f, err := d.open(media)
+	f, _, err := d.open(media)
 	if err != nil {
 		return "", next, err
 	}
+	_ = f.Close() // nothing was read
 	next, err = intend(s, callUpload, actions.Intent{}, uploadRequest{File: media}, nil)
-	return "", next, errors.Join(err, f.Close())
+	return "", next, err
 }
 
-// open opens a file of the media folder. Paths that lead out of it are no files of it.
-func (d *desk) open(name string) (fs.File, error) {
+// open opens a file of the media folder, and tells its size. Paths that lead out of the folder are no files of it.
+func (d *desk) open(name string) (fs.File, int64, error) {
 	if d.media == nil {
-		return nil, actions.Permanent(fmt.Errorf("media: there is no folder for %q; put it into media/ beside the rules", name))
+		return nil, 0, actions.Permanent(fmt.Errorf("media: there is no folder for %q; put it into media/ beside the rules", name))
 	}
+	missing := actions.Permanent(fmt.Errorf("media: the folder media/ has no file %q", name))
 	f, err := d.media.Open(name)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
-		return nil, actions.Permanent(fmt.Errorf("media: the folder media/ has no file %q", name))
+		return nil, 0, missing
 	}
-	return f, err
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Mode().IsRegular() {
+		return f, info.Size(), nil
+	}
+	_ = f.Close() // nothing was read
+	if err == nil {
+		err = missing
+	}
+	return nil, 0, err
 }
 
 func (c uploadCall) do(ctx context.Context, _ *actions.Step, i actions.Intent) (actions.Receipt, error) {
@@ -59,16 +72,12 @@ func (c uploadCall) do(ctx context.Context, _ *actions.Step, i actions.Intent) (
 	if err != nil {
 		return actions.Receipt{}, err
 	}
-	f, err := c.open(in.File)
+	f, size, err := c.open(in.File)
 	if err != nil {
 		return actions.Receipt{}, err
 	}
 	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
-	if err != nil {
-		return actions.Receipt{}, err
-	}
-	m, err := c.UploadMedia(ctx, service.File{Name: path.Base(in.File), Size: info.Size(), Content: f})
+	m, err := c.UploadMedia(ctx, service.File{Name: path.Base(in.File), Size: size, Content: f})
 	if err != nil {
 		return actions.Receipt{}, err
 	}

@@ -19,7 +19,7 @@ func TestEverythingAtOnce(t *testing.T) {
 			want := c.finish(t, c.start(t))
 			for seed := range seeds {
 				t.Run(fmt.Sprint(seed), func(t *testing.T) {
-					random := rand.New(rand.NewPCG(uint64(seed), 7))
+					random, crashes := rand.New(rand.NewPCG(uint64(seed), 7)), rand.New(rand.NewPCG(uint64(seed), 8)) // each has its own goroutine
 					d := c.start(t)
 					d.faults.mishap = func() (string, int) {
 						kinds := []string{"status_before", "status_after", "drop_before", "drop_after"}
@@ -28,7 +28,7 @@ func TestEverythingAtOnce(t *testing.T) {
 						}
 						return kinds[random.IntN(len(kinds))], 503
 					}
-					d.crash = func(string, int) bool { return random.IntN(6) == 0 }
+					d.crash = func(string, int) bool { return crashes.IntN(6) == 0 }
 					same(t, d, want, c.finish(t, d))
 				})
 			}

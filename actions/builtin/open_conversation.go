@@ -19,7 +19,7 @@ var openConversation = rules.Schema{
 	Not:     [][2]string{{"phone", "contact"}},
 	Result:  rules.ConversationType,
 	Scopes:  []string{"conversations:write"},
-	Reads:   []string{"conversations:read"},
+	Reads:   []string{"contacts:read", "conversations:read"},
 	Emits:   []string{"attendance.opened", "conversation.updated", "kanban.card.created"},
 	Example: "{ channel: Main, phone: \"+5511999990000\" }",
 }

@@ -15,7 +15,7 @@ var sendMessage = rules.Schema{
 		{Name: "text", Kind: rules.KindText, Summary: "what to write; with media, the caption"},
 		{Name: "media", Kind: rules.KindName, Refers: "media", Scopes: []string{"media:write"}, Summary: "a file in the rule set's `media` folder, or the id of one that was uploaded"},
 		{Name: "reply_to", Kind: rules.KindText, Summary: "the external id of the message to answer, such as `{{ message.external_id }}`"},
-		{Name: "to", Kind: rules.KindTarget, Fields: target, Scopes: []string{"conversations:write"}, Summary: "another conversation's id; or `{phone, channel}` or `{contact, channel}`, whose conversation is opened first"},
+		{Name: "to", Kind: rules.KindTarget, Fields: target, Scopes: []string{"conversations:read", "conversations:write"}, Summary: "another conversation's id; or `{phone, channel}` or `{contact, channel}`, whose conversation is opened first"},
 	},
 	OneOf: []string{"text", "media"},
 	Needs: "conversation", Unless: "to",
