@@ -16,6 +16,8 @@ import (
 
 // Options say what the verbs work with. Client is required; every other zero value works.
 type Options struct {
+	// Client calls the service. It should not wait out pauses by itself (service.Options.MaxWait below 0): what was looked at
+	// before a pause is to be looked at again after it.
 	Client    *service.Client
 	Directory *service.Directory // nil makes one for these verbs
 

@@ -165,6 +165,7 @@ type wire struct {
 	watch func(*http.Request)
 
 	mishap func() (kind string, code int) // decides about each request instead
+	terse  bool                           // changes are answered without a body
 }
 
 func (w *wire) fail(at int, kind string, code int) {
@@ -202,7 +203,7 @@ func (w *wire) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	}
 	switch kind {
 	case "":
-		w.Handler.ServeHTTP(out, r)
+		w.answer(out, r)
 		return
 	case "status_after", "drop_after":
 		w.Handler.ServeHTTP(httptest.NewRecorder(), r)
@@ -212,4 +213,18 @@ func (w *wire) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	}
 	out.Header().Set("Retry-After", "30")
 	out.WriteHeader(code)
+}
+
+// answer serves a request; a terse service tells only the id of what is new.
+func (w *wire) answer(out http.ResponseWriter, r *http.Request) {
+	if !w.terse || r.Method == http.MethodGet {
+		w.Handler.ServeHTTP(out, r)
+		return
+	}
+	answer := httptest.NewRecorder()
+	w.Handler.ServeHTTP(answer, r)
+	out.WriteHeader(answer.Code)
+	if answer.Code != http.StatusOK {
+		_, _ = out.Write(answer.Body.Bytes())
+	}
 }

@@ -209,3 +209,15 @@ func TestEveryVerbHasACase(t *testing.T) {
 		}
 	}
 }
+
+// The reference does not show what changes are answered with: a service that tells nothing must do as well.
+func TestServiceThatAnswersNothing(t *testing.T) {
+	for _, c := range verbCases {
+		t.Run(c.verb+"/"+c.name, func(t *testing.T) {
+			want := c.finish(t, c.start(t))
+			d := c.start(t)
+			d.faults.terse = true
+			same(t, d, want, c.finish(t, d))
+		})
+	}
+}
