@@ -91,7 +91,7 @@ func TestHTTPRequestWithAnUnknownResult(t *testing.T) {
 		for name, fail := range map[string]func(http.ResponseWriter){
 			"500":     func(w http.ResponseWriter) { w.WriteHeader(500) },
 			"drop":    func(http.ResponseWriter) { panic(http.ErrAbortHandler) },
-			"timeout": func(http.ResponseWriter) { time.Sleep(300 * time.Millisecond) },
+			"timeout": func(http.ResponseWriter) { time.Sleep(900 * time.Millisecond) },
 		} {
 			t.Run(c.name+" "+name, func(t *testing.T) {
 				s := newSystem(t, func(n int, w http.ResponseWriter) {
@@ -100,7 +100,7 @@ func TestHTTPRequestWithAnUnknownResult(t *testing.T) {
 					}
 				})
 				d := newDesk(t, s.allow)
-				args := m{"url": s.URL, "timeout": 100 * time.Millisecond}
+				args := m{"url": s.URL, "timeout": 700 * time.Millisecond}
 				for k, v := range c.args {
 					args[k] = v
 				}
