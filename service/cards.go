@@ -167,9 +167,6 @@ func (c *Client) card(ctx context.Context, r request) (CardResult, error) {
 	if err != nil {
 		return CardResult{}, err
 	}
-	if card.ID == "" {
-		card.ID = r.id // a change may be answered without a body
-	}
 	if tag := out.header.Get("ETag"); tag != "" {
 		card.Version = version(tag)
 		c.learned.bareETag.Store(!strings.HasSuffix(tag, `"`))

@@ -185,11 +185,8 @@ func (c *Client) SetSector(ctx context.Context, id string, s SectorChange) (Conv
 	return c.conversation(ctx, request{op: table[opSetSector], id: id, body: s})
 }
 
-// conversation has nothing but its id when a change is answered with something else than the conversation.
+// conversation is zero but for its Raw when a change is answered with something else than the conversation.
 func (c *Client) conversation(ctx context.Context, r request) (Conversation, error) {
 	v, _, err := one(ctx, c, r, "conversation", c.profile.Conversation.ID, DecodeConversation)
-	if err == nil && v.ID == "" {
-		v.ID = r.id
-	}
 	return v, err
 }

@@ -1,6 +1,12 @@
 package builtin
 
-import "github.com/quandohq/quando/rules"
+import (
+	"context"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/service"
+)
 
 var createCard = rules.Schema{
 	Verb: "create_card", Summary: "Create a card; it becomes the card at hand",
@@ -20,4 +26,53 @@ var createCard = rules.Schema{
 	Reads:   []string{"read"},
 	Emits:   []string{"kanban.card.completed", "kanban.card.created"},
 	Example: "{ board: Sales, stage: Lead, title: \"{{ contact.name }}\" }",
+}
+
+func planCreateCard(ctx context.Context, d *desk, s *actions.Step) (actions.Next, error) {
+	if r, ok := s.Receipt(callCreateCard); ok {
+		return result(ctx, r, rules.CardType, d.facts.nameCard)
+	}
+	card, err := d.newCard(ctx, s.Args)
+	if err != nil {
+		return actions.Next{}, err
+	}
+	before := createCardBefore{Twins: []string{}}
+	for twin, err := range d.lookalikes(ctx, card) {
+		if err != nil {
+			return actions.Next{}, err
+		}
+		before.Twins = append(before.Twins, twin.ID)
+	}
+	g := generation(s, callCreateCard)
+	request := createCardRequest{Key: idempotencyKey(s, callCreateCard, g), Card: card}
+	return intend(s, callCreateCard, actions.Intent{Generation: g, Emits: createCard.Emits}, request, before)
+}
+
+func (d *desk) newCard(ctx context.Context, a args) (card service.NewCard, err error) {
+	card = service.NewCard{
+		Description: a.text("description"), Priority: a.text("priority"), ContactID: a.text("contact"), ConversationID: a.text("conversation"),
+	}
+	if card.Title, err = a.need("title"); err != nil {
+		return card, err
+	}
+	board, err := a.need("board")
+	if err != nil {
+		return card, err
+	}
+	if card.BoardID, err = d.directory.ID(ctx, service.KindBoard, board); err != nil {
+		return card, err
+	}
+	if stage := a.text("stage"); stage != "" {
+		if card.StageID, err = d.directory.StageID(ctx, card.BoardID, stage); err != nil {
+			return card, err
+		}
+	}
+	if card.LabelIDs, err = d.labels(ctx, a, "label"); err != nil {
+		return card, err
+	}
+	due, err := a.when("due", d.location)
+	if err == nil && !due.IsZero() {
+		card.DueDate = &due
+	}
+	return card, err
 }

@@ -1,6 +1,12 @@
 package builtin
 
-import "github.com/quandohq/quando/rules"
+import (
+	"context"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/service"
+)
 
 var createContact = rules.Schema{
 	Verb: "create_contact", Summary: "Create a contact, unless there is one with this phone number",
@@ -17,4 +23,59 @@ var createContact = rules.Schema{
 	Scopes:  []string{"contacts:write"},
 	Reads:   []string{"contacts:read"},
 	Example: "{ name: Ana, phone: \"+5511988887777\" }",
+}
+
+// planCreateContact creates the contact, then gives it what only a change can give: labels, and whether it is blocked. A
+// contact that is there keeps its name and the rest.
+func planCreateContact(ctx context.Context, d *desk, s *actions.Step) (actions.Next, error) {
+	a := args(s.Args)
+	patch, labels, err := d.contactChange(ctx, args{"blocked": a["blocked"], "add_labels": a["add_labels"]})
+	if err != nil {
+		return actions.Next{}, err
+	}
+	if next, ok, err := changedContact(ctx, s, labels); ok || err != nil {
+		return next, err
+	}
+	created, wasCreated := s.Receipt(callCreateContact)
+	if wasCreated && labels == nil && patch.Blocked.IsZero() {
+		return result(ctx, created, rules.ContactType, nil)
+	}
+	var contact *service.Contact
+	if wasCreated {
+		contact, err = d.contactOf(ctx, created)
+	} else {
+		contact, err = d.FindContact(ctx, a.text("phone"))
+	}
+	if err != nil {
+		return actions.Next{}, err
+	}
+	if contact == nil {
+		return d.planNewContact(ctx, s, a)
+	}
+	return d.planContactPatch(s, *contact, patch, labels)
+}
+
+// contactOf reads the contact that a call has created.
+func (d *desk) contactOf(ctx context.Context, r actions.Receipt) (*service.Contact, error) {
+	answer, err := recorded[struct{ ID string }](r.Answer)
+	if err != nil {
+		return nil, err
+	}
+	contact, err := d.GetContact(ctx, answer.ID)
+	return &contact, err
+}
+
+func (d *desk) planNewContact(ctx context.Context, s *actions.Step, a args) (actions.Next, error) {
+	request := service.NewContact{Company: a.text("company"), City: a.text("city")}
+	var err error
+	if request.Name, err = a.need("name"); err != nil {
+		return actions.Next{}, err
+	}
+	if request.Phone, err = a.need("phone"); err != nil {
+		return actions.Next{}, err
+	}
+	if request.ChannelID, err = d.id(ctx, a, "channel", service.KindChannel); err != nil {
+		return actions.Next{}, err
+	}
+	return intend(s, callCreateContact, actions.Intent{Lane: actions.PhoneLane(request.Phone)}, request, nil)
 }

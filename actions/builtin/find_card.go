@@ -1,6 +1,13 @@
 package builtin
 
-import "github.com/quandohq/quando/rules"
+import (
+	"context"
+	"fmt"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/service"
+)
 
 var findCard = rules.Schema{
 	Verb: "find_card", Summary: "Find a card; it becomes the card at hand",
@@ -17,4 +24,49 @@ var findCard = rules.Schema{
 	Result: rules.CardType, Gives: "card",
 	Scopes:  []string{"read"},
 	Example: "{ board: Sales, q: \"{{ contact.phone }}\", expect: one }",
+}
+
+func planFindCard(ctx context.Context, d *desk, s *actions.Step) (actions.Next, error) {
+	a := args(s.Args)
+	q := service.CardQuery{Q: a.text("q"), Priority: a.text("priority"), Due: a.text("due"), Status: a.text("status"), TZ: d.zone()}
+	for _, name := range []string{"q", "priority", "due", "status"} {
+		if a.has(name) && a.text(name) == "" {
+			// With a filter less the search would find other cards than were meant.
+			return actions.Next{}, actions.Permanent(fmt.Errorf("%s is empty", name))
+		}
+	}
+	var err error
+	if q.Board, err = d.id(ctx, a, "board", service.KindBoard); err != nil {
+		return actions.Next{}, err
+	}
+	if q.Label, err = d.id(ctx, a, "label", service.KindLabel); err != nil {
+		return actions.Next{}, err
+	}
+	q.Limit = 2 // enough to know whether there is exactly one
+	page, err := d.ListCards(ctx, q)
+	if err != nil {
+		return actions.Next{}, err
+	}
+	one := a.text("expect") == "one"
+	switch n := len(page.Items); {
+	case n == 0 && one:
+		return actions.Next{}, actions.Permanent(fmt.Errorf("no card fits, and exactly one was expected"))
+	case n > 1 && one:
+		return actions.Next{}, actions.Permanent(fmt.Errorf("more than one card fits, and exactly one was expected: narrow the search"))
+	case n == 0:
+		return already(nil, "no card fits")
+	}
+	fact, err := d.facts.Card(ctx, page.Items[0])
+	if err != nil {
+		return actions.Next{}, err
+	}
+	return done(fact)
+}
+
+// zone names the zone whose days a search by due date means; empty leaves it to the service.
+func (d *desk) zone() string {
+	if name := d.location.String(); name != "UTC" && name != "Local" {
+		return name
+	}
+	return ""
 }

@@ -1,6 +1,16 @@
 package builtin
 
-import "github.com/quandohq/quando/rules"
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/rules"
+)
 
 var httpRequest = rules.Schema{
 	Verb: "http_request", Main: "url", Summary: "Call another system that is on the allow-list",
@@ -18,4 +28,75 @@ var httpRequest = rules.Schema{
 		rules.Field{Name: "text", Type: rules.Text, Doc: "the answer's body"},
 	),
 	Example: "{ url: \"https://hooks.example.com/new\", json: { phone: \"{{ contact.phone }}\" } }",
+}
+
+func planHTTPRequest(ctx context.Context, d *desk, s *actions.Step) (actions.Next, error) {
+	if r, ok := s.Receipt(callHTTP); ok {
+		return result(ctx, r, httpRequest.Result, nil)
+	}
+	a := args(s.Args)
+	request := httpRecord{Method: a.text("method"), Key: idempotencyKey(s, callHTTP, 0)}
+	if request.Method == "" {
+		request.Method = http.MethodPost
+	}
+	request.Repeatable, _ = a.flag("repeatable")
+	request.Timeout, _ = a["timeout"].(time.Duration)
+	var err error
+	if request.URL, err = a.need("url"); err != nil {
+		return actions.Next{}, err
+	}
+	if _, _, err := d.outside.find(request.URL); err != nil {
+		return actions.Next{}, actions.Permanent(err)
+	}
+	headers, err := headersOf(a)
+	if err != nil {
+		return actions.Next{}, actions.Permanent(err)
+	}
+	request.Headers = map[string]string{}
+	for name, value := range headers {
+		if !secretHeader(name) {
+			request.Headers[name] = value
+		}
+	}
+	if a.has("json") {
+		if request.Body, err = json.Marshal(a["json"]); err != nil {
+			return actions.Next{}, actions.Permanent(fmt.Errorf("json: %w", err))
+		}
+	}
+	return intend(s, callHTTP, actions.Intent{}, request, nil)
+}
+
+// headersOf reads the headers that a rule gives. What a customer wrote may stand in them, so a line break is refused.
+func headersOf(a args) (map[string]string, error) {
+	given, ok := a["headers"].(map[string]any)
+	if !ok && a["headers"] != nil {
+		return nil, fmt.Errorf("headers must be a mapping of names to values")
+	}
+	headers := make(map[string]string, len(given))
+	for name, v := range given {
+		value := textOf(v)
+		switch http.CanonicalHeaderKey(name) {
+		case "Host", "Connection", "Content-Length", "Transfer-Encoding", "Idempotency-Key", "Trailer", "Upgrade":
+			return nil, fmt.Errorf("the header %s is not for rules to set", name)
+		}
+		if name == "" || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r >= 127 || r == ':' }) {
+			return nil, fmt.Errorf("%q is not the name of a header", name)
+		}
+		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 127 }) {
+			return nil, fmt.Errorf("the header %s has a line break or another control character in it", name)
+		}
+		headers[name] = value
+	}
+	return headers, nil
+}
+
+// secretHeader reports whether a header's value must not be recorded: it is taken from the step's arguments when the call is made.
+func secretHeader(name string) bool {
+	name = strings.ToLower(name)
+	for _, word := range []string{"auth", "cookie", "key", "token", "secret", "password", "signature"} {
+		if strings.Contains(name, word) {
+			return true
+		}
+	}
+	return false
 }

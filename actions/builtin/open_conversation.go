@@ -1,6 +1,11 @@
 package builtin
 
-import "github.com/quandohq/quando/rules"
+import (
+	"context"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/rules"
+)
 
 var openConversation = rules.Schema{
 	Verb: "open_conversation", Summary: "Open a conversation with a phone number or a contact",
@@ -14,7 +19,22 @@ var openConversation = rules.Schema{
 	Not:     [][2]string{{"phone", "contact"}},
 	Result:  rules.ConversationType,
 	Scopes:  []string{"conversations:write"},
-	Reads:   []string{"conversations:read"},
+	Reads:   []string{"contacts:read", "conversations:read"},
 	Emits:   opens,
 	Example: "{ channel: Main, phone: \"+5511999990000\" }",
+}
+
+func planOpenConversation(ctx context.Context, d *desk, s *actions.Step) (actions.Next, error) {
+	if r, ok := s.Receipt(callOpen); ok {
+		return d.resultOpen(ctx, r)
+	}
+	found, next, err := d.planOpen(ctx, s, s.Args)
+	if found == nil {
+		return next, err
+	}
+	fact, err := d.facts.Conversation(ctx, *found)
+	if err != nil {
+		return actions.Next{}, err
+	}
+	return already(fact, "the conversation is there already")
 }

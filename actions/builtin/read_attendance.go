@@ -1,6 +1,11 @@
 package builtin
 
-import "github.com/quandohq/quando/rules"
+import (
+	"context"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/rules"
+)
 
 var readAttendance = rules.Schema{
 	Verb: "read_attendance", Main: "attendance", Summary: "Read the attendance afresh",
@@ -10,4 +15,29 @@ var readAttendance = rules.Schema{
 	Needs: "conversation", Unless: "attendance",
 	Result: rules.AttendanceType, Gives: "attendance",
 	Scopes: []string{"attendances:read"},
+}
+
+// planReadAttendance reads the attendance that the run is about, also when the conversation has a newer one.
+func planReadAttendance(ctx context.Context, d *desk, s *actions.Step) (actions.Next, error) {
+	a := args(s.Args)
+	if a.has("attendance") || s.Attendance != "" {
+		id, err := a.of("attendance", s.Attendance)
+		if err != nil {
+			return actions.Next{}, err
+		}
+		attendance, err := d.GetAttendance(ctx, id)
+		if err != nil {
+			return actions.Next{}, err
+		}
+		return read(d.facts.Attendance(ctx, attendance))
+	}
+	conversation, err := a.of("conversation", s.Conversation)
+	if err != nil {
+		return actions.Next{}, err
+	}
+	current, err := d.CurrentAttendance(ctx, conversation)
+	if err != nil || current == nil {
+		return read[any](nil, err)
+	}
+	return read(d.facts.Attendance(ctx, *current))
 }

@@ -1,6 +1,11 @@
 package builtin
 
-import "github.com/quandohq/quando/rules"
+import (
+	"context"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/rules"
+)
 
 var readContact = rules.Schema{
 	Verb: "read_contact", Main: "contact", Summary: "Read the contact afresh",
@@ -10,4 +15,13 @@ var readContact = rules.Schema{
 	Needs: "contact", Unless: "contact",
 	Result: rules.ContactType, Gives: "contact",
 	Scopes: []string{"contacts:read"},
+}
+
+func planReadContact(ctx context.Context, d *desk, s *actions.Step) (actions.Next, error) {
+	id, err := args(s.Args).of("contact", s.Contact)
+	if err != nil {
+		return actions.Next{}, err
+	}
+	contact, err := d.GetContact(ctx, id)
+	return read(d.facts.Contact(contact), err)
 }

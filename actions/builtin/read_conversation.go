@@ -1,6 +1,11 @@
 package builtin
 
-import "github.com/quandohq/quando/rules"
+import (
+	"context"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/rules"
+)
 
 var readConversation = rules.Schema{
 	Verb: "read_conversation", Main: "conversation", Summary: "Read the conversation afresh",
@@ -10,4 +15,16 @@ var readConversation = rules.Schema{
 	Needs: "conversation", Unless: "conversation",
 	Result: rules.ConversationType, Gives: "conversation",
 	Scopes: []string{"conversations:read"},
+}
+
+func planReadConversation(ctx context.Context, d *desk, s *actions.Step) (actions.Next, error) {
+	id, err := args(s.Args).of("conversation", s.Conversation)
+	if err != nil {
+		return actions.Next{}, err
+	}
+	conversation, err := d.GetConversation(ctx, id)
+	if err != nil {
+		return actions.Next{}, err
+	}
+	return read(d.facts.Conversation(ctx, conversation))
 }

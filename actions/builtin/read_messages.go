@@ -1,6 +1,12 @@
 package builtin
 
-import "github.com/quandohq/quando/rules"
+import (
+	"context"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/service"
+)
 
 var readMessages = rules.Schema{
 	Verb: "read_messages", Main: "limit", Summary: "Read the conversation's newest messages, newest first",
@@ -13,4 +19,24 @@ var readMessages = rules.Schema{
 	Result: rules.ListOf(rules.MessageType), Gives: "messages",
 	Scopes:  []string{"messages:read"},
 	Example: "{ limit: 10 }",
+}
+
+func planReadMessages(ctx context.Context, d *desk, s *actions.Step) (actions.Next, error) {
+	a := args(s.Args)
+	id, err := a.of("conversation", s.Conversation)
+	if err != nil {
+		return actions.Next{}, err
+	}
+	q := service.MessageQuery{Before: a.text("before"), After: a.text("after")}
+	if q.Limit, err = a.number("limit"); err != nil {
+		return actions.Next{}, err
+	}
+	if q.Limit == 0 {
+		q.Limit = 30
+	}
+	page, err := d.ListMessages(ctx, id, q)
+	if err != nil {
+		return actions.Next{}, err
+	}
+	return read(d.facts.Messages(ctx, page.Items))
 }

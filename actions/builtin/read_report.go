@@ -1,6 +1,12 @@
 package builtin
 
-import "github.com/quandohq/quando/rules"
+import (
+	"context"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/service"
+)
 
 var readReport = rules.Schema{
 	Verb: "read_report", Summary: "Read the manager report of a period",
@@ -13,4 +19,24 @@ var readReport = rules.Schema{
 	Result:  rules.ReportType,
 	Scopes:  []string{"reports:read"},
 	Example: "{ from: \"{{ day(now(), -1) }}\", to: \"{{ day(now(), -1) }}\" }",
+}
+
+func planReadReport(ctx context.Context, d *desk, s *actions.Step) (actions.Next, error) {
+	a := args(s.Args)
+	var q service.ReportQuery
+	var err error
+	if q.From, err = a.when("from", d.location); err != nil {
+		return actions.Next{}, err
+	}
+	if q.To, err = a.when("to", d.location); err != nil {
+		return actions.Next{}, err
+	}
+	if q.Sector, err = d.id(ctx, a, "sector", service.KindSector); err != nil {
+		return actions.Next{}, err
+	}
+	if q.User, err = d.id(ctx, a, "person", service.KindPerson); err != nil {
+		return actions.Next{}, err
+	}
+	report, err := d.AttendanceReport(ctx, q)
+	return read(d.facts.Report(report), err)
 }

@@ -1,6 +1,11 @@
 package builtin
 
-import "github.com/quandohq/quando/rules"
+import (
+	"context"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/rules"
+)
 
 var setLabels = rules.Schema{
 	Verb: "set_labels", Main: "labels", Summary: "Give the conversation these labels and no others",
@@ -11,4 +16,12 @@ var setLabels = rules.Schema{
 	Scopes:  []string{"conversations:read", "conversations:write"},
 	Emits:   []string{"conversation.updated"},
 	Example: "[vip]",
+}
+
+func planSetLabels(ctx context.Context, d *desk, s *actions.Step) (actions.Next, error) {
+	ids, err := d.labels(ctx, s.Args, "labels")
+	if err != nil {
+		return actions.Next{}, err
+	}
+	return d.planConversationLabels(ctx, s, labelChange{Add: ids, Only: true})
 }

@@ -1,6 +1,12 @@
 package builtin
 
-import "github.com/quandohq/quando/rules"
+import (
+	"context"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/service"
+)
 
 var setSector = rules.Schema{
 	Verb: "set_sector", Main: "sector", Summary: "Set the conversation's sector, or take it away with null",
@@ -13,4 +19,30 @@ var setSector = rules.Schema{
 	Reads:   []string{"conversations:read"},
 	Emits:   []string{"conversation.updated"},
 	Example: "Finance",
+}
+
+func planSetSector(ctx context.Context, d *desk, s *actions.Step) (actions.Next, error) {
+	if _, ok := s.Receipt(callSetSector); ok {
+		return done(nil)
+	}
+	a := args(s.Args)
+	id, err := a.of("conversation", s.Conversation)
+	if err != nil {
+		return actions.Next{}, err
+	}
+	sector := "" // null: in no sector
+	if a["sector"] != nil {
+		if sector, err = d.id(ctx, a, "sector", service.KindSector); err != nil {
+			return actions.Next{}, err
+		}
+	}
+	conversation, err := d.GetConversation(ctx, id)
+	if err != nil {
+		return actions.Next{}, err
+	}
+	if conversation.SectorID == sector {
+		return already(nil, "the conversation is in that sector already")
+	}
+	return intend(s, callSetSector, actions.Intent{Emits: setSector.Emits},
+		sectorRequest{Conversation: id, Sector: sector, Reason: a.text("reason")}, sectorBefore{Sector: conversation.SectorID})
 }

@@ -1,6 +1,13 @@
 package builtin
 
-import "github.com/quandohq/quando/rules"
+import (
+	"context"
+	"time"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/service"
+)
 
 var updateCard = rules.Schema{
 	Verb: "update_card", Summary: "Change a card",
@@ -20,4 +27,63 @@ var updateCard = rules.Schema{
 	Scopes:  []string{"write"},
 	Reads:   []string{"read"},
 	Example: "{ priority: urgent }",
+}
+
+func planUpdateCard(ctx context.Context, d *desk, s *actions.Step) (actions.Next, error) {
+	if r, ok := s.Receipt(callPatchCard); ok {
+		return result(ctx, r, rules.CardType, d.facts.nameCard)
+	}
+	a := args(s.Args)
+	id, err := a.of("card", s.Card)
+	if err != nil {
+		return actions.Next{}, err
+	}
+	patch, err := d.cardPatch(ctx, a)
+	if err != nil {
+		return actions.Next{}, err
+	}
+	card, err := d.GetCard(ctx, id)
+	if err != nil {
+		return actions.Next{}, err
+	}
+	want := d.patchFields(patch)
+	now := part(d.cardFields(card), want)
+	if settlePatch(want, now, now, nil) == actions.Happened {
+		fact, err := d.facts.Card(ctx, card)
+		if err != nil {
+			return actions.Next{}, err
+		}
+		return already(fact, "the card is so already")
+	}
+	return intend(s, callPatchCard, actions.Intent{Generation: generation(s, callPatchCard), Lane: cardLane(s, card)},
+		patchCardRequest{Card: id, Version: card.Version, Patch: patch}, patchCardBefore{Version: card.Version, Fields: now})
+}
+
+func (d *desk) cardPatch(ctx context.Context, a args) (patch service.CardPatch, err error) {
+	for name, field := range map[string]*service.Opt[string]{
+		"title": &patch.Title, "description": &patch.Description, "priority": &patch.Priority,
+		"contact": &patch.ContactID, "conversation": &patch.ConversationID,
+	} {
+		if text := a.text(name); text != "" {
+			*field = service.Set(text)
+		}
+	}
+	if a.has("label") {
+		ids, err := d.labels(ctx, a, "label")
+		if err != nil {
+			return patch, err
+		}
+		patch.LabelIDs = service.Set(ids)
+	}
+	if a.has("due") {
+		due, err := a.when("due", d.location)
+		if err != nil {
+			return patch, err
+		}
+		patch.DueDate = service.Null[time.Time]()
+		if !due.IsZero() {
+			patch.DueDate = service.Set(due)
+		}
+	}
+	return patch, nil
 }

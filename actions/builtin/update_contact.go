@@ -1,6 +1,11 @@
 package builtin
 
-import "github.com/quandohq/quando/rules"
+import (
+	"context"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/rules"
+)
 
 var updateContact = rules.Schema{
 	Verb: "update_contact", Summary: "Change the contact",
@@ -19,4 +24,24 @@ var updateContact = rules.Schema{
 	Scopes:  []string{"contacts:write"},
 	Reads:   []string{"contacts:read"},
 	Example: "{ city: Campinas }",
+}
+
+func planUpdateContact(ctx context.Context, d *desk, s *actions.Step) (actions.Next, error) {
+	a := args(s.Args)
+	patch, labels, err := d.contactChange(ctx, a)
+	if err != nil {
+		return actions.Next{}, err
+	}
+	if next, ok, err := changedContact(ctx, s, labels); ok || err != nil {
+		return next, err
+	}
+	id, err := a.of("contact", s.Contact)
+	if err != nil {
+		return actions.Next{}, err
+	}
+	contact, err := d.GetContact(ctx, id)
+	if err != nil {
+		return actions.Next{}, err
+	}
+	return d.planContactPatch(s, contact, patch, labels)
 }

@@ -1,0 +1,184 @@
+// Package actions defines what a step can do, and the registry that names it.
+//
+// A step's work is a sequence of calls to outside systems. Each call is planned, recorded as an Intent, made, and recorded as a
+// Receipt. Whoever carries a step out may stop at any point: what has a receipt is not done again, and what has an intent
+// but no receipt is settled by the action itself, which knows what makes its call safe to repeat.
+package actions
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/quandohq/quando/rules"
+)
+
+// An Action provides one verb.
+//
+// Whoever carries a step out keeps to this: Plan; record the intent; Do at once; record the receipt; Plan again, until there is
+// a result. Every other call of Do, whatever it is for (an error, a pause, a crash), comes right after a Settle that said Repeat,
+// so that no call is made on the strength of what was true some time ago.
+type Action interface {
+	// Schema describes the verb.
+	Schema() rules.Schema
+
+	// Plan says what comes next in a step, given the receipts of the calls that have been made: another call, or the
+	// result. It reads what it must and changes nothing.
+	Plan(ctx context.Context, s *Step) (Next, error)
+
+	// Do makes the call of a recorded intent. The intent holds the exact request: a repeat never renders again.
+	Do(ctx context.Context, s *Step, i Intent) (Receipt, error)
+
+	// Settle finds out what became of a call that has no receipt, by reading. Whoever asks has waited until the call cannot be
+	// under way any more.
+	Settle(ctx context.Context, s *Step, i Intent) (Settlement, error)
+}
+
+// A Step is one step of a run, with everything that its action may know.
+type Step struct {
+	Workspace string
+	Key       string         // the step's idempotency key, the same on every repeat
+	Args      map[string]any // the rendered arguments
+	Now       time.Time
+
+	// What is at hand: the ids of what the run is about. Empty where there is none.
+	Conversation, Contact, Attendance, Card string
+
+	Receipts   []Receipt // of the calls that this step has made, in order
+	Generation int       // how often a call of this step was planned anew: after Replan, and after an error that IsStale
+
+	// Failed is the error of the last try of the call, for Settle, and for Plan after one that IsStale. It is nil where nobody
+	// remembers, as after a crash.
+	Failed error
+}
+
+// Receipt returns the newest receipt of a call of the step, by the call's name.
+func (s *Step) Receipt(call string) (Receipt, bool) {
+	for _, r := range slices.Backward(s.Receipts) {
+		if r.Call == call {
+			return r, true
+		}
+	}
+	return Receipt{}, false
+}
+
+// Next is what comes next in a step: an Intent to carry out, or a Result.
+type Next struct {
+	Intent *Intent
+	Result *Result
+}
+
+// An Intent is a call that is about to be made. It is recorded before it is.
+type Intent struct {
+	Call       string    `json:"call"`       // its name within the step, such as "send"
+	Generation int       `json:"generation"` // raised where the service's rules ask for a new key
+	At         time.Time `json:"at"`         // when it was planned
+
+	// Lane is the id of another conversation or card than the run's own, or a phone (see PhoneLane), that the call touches. A step
+	// whose intent names another lane is taken there and planned again before the intent is recorded, because what Plan read
+	// outside of that lane may change under it.
+	Lane string `json:"lane,omitempty"`
+
+	Request json.RawMessage `json:"request"`          // exactly what is sent
+	Before  json.RawMessage `json:"before,omitempty"` // what the object looked like
+	Emits   []string        `json:"emits,omitempty"`  // events that the service raises when it has its effect
+}
+
+// A Receipt is the answer to a call.
+type Receipt struct {
+	Call   string          `json:"call"`
+	Answer json.RawMessage `json:"answer,omitempty"`
+	Caused []Caused        `json:"caused,omitempty"` // what the engine will hear of its own doing
+}
+
+// Caused is an event that a call causes, as far as the answer tells: by it the engine knows its own effects when they come back.
+type Caused struct {
+	Event  string `json:"event"`            // message.sent
+	Object string `json:"object,omitempty"` // the id of the message, card, attendance or conversation
+	Stage  string `json:"stage,omitempty"`  // of a moved card: where it went
+
+	// Set is what the call set, as a part of the object's facts: an event that shows something else in these
+	// fields is somebody else's doing.
+	Set map[string]any `json:"set,omitempty"`
+}
+
+// PhoneLane is the lane of a phone that has no conversation yet. The forms of one number, with or without country code, blanks or
+// a ninth digit, all end in the same eight digits; two numbers that share them only wait for each other.
+func PhoneLane(phone string) string {
+	digits := make([]byte, 0, len(phone))
+	for i := range len(phone) {
+		if c := phone[i]; c >= '0' && c <= '9' {
+			digits = append(digits, c)
+		}
+	}
+	return "phone:" + string(digits[max(0, len(digits)-8):])
+}
+
+// An Outcome is how a step ended.
+type Outcome string
+
+// The outcomes of a step that did not fail.
+const (
+	Done       Outcome = "done"       // it is so: it was done, or it was so already
+	Skipped    Outcome = "skipped"    // it was not to be done, for the reason given
+	Superseded Outcome = "superseded" // somebody else changed it meanwhile; nothing is taken back from a person
+)
+
+// A Result is what came of a step.
+type Result struct {
+	Outcome Outcome
+	Reason  string
+	Value   any // what later steps see under the step's id, with the fields of the verb's result type
+}
+
+// A Verdict says what to do about a call whose answer is not known.
+type Verdict string
+
+// The verdicts of Settle.
+const (
+	Happened Verdict = "happened" // it had its effect; the settlement's receipt is its answer
+	Repeat   Verdict = "repeat"   // it had none, or a repeat is harmless: make the same call again
+	Replan   Verdict = "replan"   // it had none, and must be planned anew, with the next generation
+	Overtook Verdict = "overtook" // somebody else changed the object meanwhile: the step ends as superseded
+	Unknown  Verdict = "unknown"  // nothing tells: a person must look
+)
+
+// A Settlement is what became of a call.
+type Settlement struct {
+	Verdict Verdict
+	Receipt Receipt // when it happened
+	Reason  string
+}
+
+// A Registry names the actions that rules can use. It is a value, not a global.
+type Registry struct {
+	byVerb map[string]Action
+	order  []Action
+}
+
+// NewRegistry returns a registry of the given actions.
+func NewRegistry(list ...Action) (*Registry, error) {
+	r := &Registry{byVerb: make(map[string]Action, len(list)), order: list}
+	for _, a := range list {
+		verb := a.Schema().Verb
+		if r.byVerb[verb] != nil {
+			return nil, fmt.Errorf("two actions have the verb %q", verb)
+		}
+		r.byVerb[verb] = a
+	}
+	return r, nil
+}
+
+// Action returns the action of a verb, or nil.
+func (r *Registry) Action(verb string) Action { return r.byVerb[verb] }
+
+// Catalog returns the verbs of the language together with those of the registry.
+func (r *Registry) Catalog() (*rules.Catalog, error) {
+	schemas := make([]rules.Schema, len(r.order))
+	for i, a := range r.order {
+		schemas[i] = a.Schema()
+	}
+	return rules.NewCatalog(schemas...)
+}

@@ -1,0 +1,50 @@
+package builtin
+
+import (
+	"context"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/service"
+)
+
+// callSend is POST …/messages. It carries a client_id of its own: for a repeat the service returns the message already created.
+const callSend = "send"
+
+type sendCall struct{ *desk }
+
+type sendRequest struct {
+	Conversation string             `json:"conversation"`
+	Message      service.NewMessage `json:"message"`
+}
+
+func (c sendCall) do(ctx context.Context, _ *actions.Step, i actions.Intent) (actions.Receipt, error) {
+	in, err := recorded[sendRequest](i.Request)
+	if err != nil {
+		return actions.Receipt{}, err
+	}
+	m, err := c.SendMessage(ctx, in.Conversation, in.Message)
+	if err != nil {
+		return actions.Receipt{}, err
+	}
+	return receipt(sentFact(m, in),
+		actions.Caused{Event: "message.sent", Object: m.ID, Set: map[string]any{"client_id": in.Message.ClientID}},
+		actions.Caused{Event: "conversation.updated", Object: in.Conversation, Set: map[string]any{"last_message": map[string]any{"id": orNil(m.ID)}}}), nil
+}
+
+// sentFact completes what the service's answer may leave out with what was sent.
+func sentFact(m service.Message, in sendRequest) map[string]any {
+	m.ConversationID, m.ClientID = in.Conversation, in.Message.ClientID
+	if m.Text == "" {
+		m.Text = in.Message.Text
+	}
+	if m.MediaID == "" {
+		m.MediaID = in.Message.MediaID
+	}
+	fact := messageFact(m)
+	fact["by"] = "engine"
+	return fact
+}
+
+func (sendCall) settle(context.Context, *actions.Step, actions.Intent) (actions.Settlement, error) {
+	return repeat()
+}

@@ -1,0 +1,65 @@
+package builtin
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/service"
+)
+
+// classify marks an error with what follows from it. It is the one place that knows what the service's answers mean:
+//
+//	400, 404, 413, other 4xx, a wrong name    permanent: no repeat mends it
+//	401, 403, a redirect                      held: the workspace waits for a person
+//	429                                       the workspace waits for Retry-After
+//	409 version_conflict, 428                 stale: read again, plan anew
+//	5xx, time-outs, broken connections        uncertain when the call may have had its effect, else passing
+//
+// An error that is marked already keeps its marks.
+func classify(err error) error {
+	if actions.IsMarked(err) {
+		return err
+	}
+	if _, ok := errors.AsType[*service.NameError](err); ok {
+		return actions.Permanent(err)
+	}
+	e, ok := errors.AsType[*service.Error](err)
+	if !ok {
+		return err
+	}
+	switch {
+	case e.Status == http.StatusTooManyRequests:
+		return actions.RetryAfter(e.RetryAfter, err)
+	case e.Local && e.Err != nil:
+		return err // it gave up waiting to be let through and never left
+	case e.Local:
+		return actions.Permanent(err)
+	case service.IsRefused(err), e.Status >= 300 && e.Status < 400:
+		return actions.Held(err)
+	case service.IsVersionConflict(err), e.Status == http.StatusPreconditionRequired:
+		return actions.Stale(err)
+	case e.Pending, e.Uncertain:
+		err = actions.Uncertain(err)
+	case e.Status == http.StatusRequestTimeout, e.Status == http.StatusTooEarly:
+		return err
+	case e.Status >= 400 && e.Status < 500:
+		return actions.Permanent(err)
+	}
+	if e.RetryAfter > 0 {
+		return actions.Later(e.RetryAfter, err)
+	}
+	return err
+}
+
+// isConflict reports whether the service refused a call because of the state that the object is in.
+func isConflict(err error) bool {
+	e, ok := errors.AsType[*service.Error](err)
+	return ok && !e.Local && e.Status == http.StatusConflict
+}
+
+// isPending reports whether an earlier call with the same key has no stored answer.
+func isPending(err error) bool {
+	e, ok := errors.AsType[*service.Error](err)
+	return ok && e.Pending
+}

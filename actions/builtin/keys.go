@@ -1,0 +1,51 @@
+package builtin
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/quandohq/quando/actions"
+)
+
+const (
+	// maxGenerations bounds how often a call is planned anew: an object that changes under every try is fought over.
+	maxGenerations = 5
+	// maxRepeatAge is a day short of how long the service keeps the key of a card call: after it a repeat would be a new call.
+	maxRepeatAge = 6 * 24 * time.Hour
+)
+
+// clientIDs is the namespace of the client_ids that messages are sent with. To change it is to send again whatever is
+// under way.
+var clientIDs = uuid.MustParse("6f1d3b0e-6c1c-5a0e-9a57-3d0a4c8f2b11")
+
+// clientID is what makes a message the same on every repeat.
+func clientID(s *actions.Step) string { return uuid.NewSHA1(clientIDs, []byte(s.Key)).String() }
+
+// idempotencyKey is what makes a call the same on every repeat, and another in every generation: 64 characters.
+func idempotencyKey(s *actions.Step, call string, generation int) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d", s.Key, call, generation))
+	return hex.EncodeToString(sum[:])
+}
+
+// generation is that of the next call of this name: calls that succeeded and did not last count as well as those that were refused.
+func generation(s *actions.Step, call string) int {
+	n := s.Generation
+	for _, r := range s.Receipts {
+		if r.Call == call {
+			n++
+		}
+	}
+	return n
+}
+
+// tooOld reports whether a card call must not be repeated any more.
+func tooOld(s *actions.Step, i actions.Intent) bool { return s.Now.Sub(i.At) > maxRepeatAge }
+
+func isUUID(s string) bool {
+	_, err := uuid.Parse(s)
+	return err == nil && len(s) == 36
+}

@@ -1,0 +1,156 @@
+package builtin
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// An HTTPHost is a system that http_request may call.
+type HTTPHost struct {
+	// Host is a name or an address, perhaps with a port: hooks.example.com, erp.example.com:8443, 10.0.0.5:8080. Without a port it
+	// is the usual one of http and https.
+	Host string
+	// Private lets the name lead to this machine or to a private network. Otherwise only public addresses are called, unless
+	// Host is itself the address. Link-local addresses, where clouds keep their credentials, are called only when Host is one.
+	Private bool
+	// Headers are sent with every call, such as Authorization: from the configuration, so that no rule and no journal has them.
+	Headers map[string]string
+}
+
+const (
+	defaultHTTPTimeout = 10 * time.Second
+	maxHTTPTimeout     = time.Minute
+	maxHTTPAnswer      = 256 << 10
+)
+
+// outside is the allow-list, with a transport for each of its entries.
+type outside struct {
+	hosts   map[string]*outsideHost // by host or host:port, in lower case
+	timeout time.Duration
+}
+
+type outsideHost struct {
+	HTTPHost
+	literal   netip.Addr // where the entry is an address
+	transport *http.Transport
+}
+
+func newOutside(list []HTTPHost, timeout time.Duration) (*outside, error) {
+	if timeout <= 0 {
+		timeout = defaultHTTPTimeout
+	}
+	o := &outside{hosts: make(map[string]*outsideHost, len(list)), timeout: min(timeout, maxHTTPTimeout)}
+	for _, entry := range list {
+		u, err := url.Parse("http://" + entry.Host)
+		if err != nil || u.Host != entry.Host || u.Hostname() == "" {
+			return nil, fmt.Errorf("http: %q is not a host, or a host and port", entry.Host)
+		}
+		key := strings.ToLower(u.Hostname())
+		if port := u.Port(); port != "" {
+			key = net.JoinHostPort(key, port)
+		}
+		if o.hosts[key] != nil {
+			return nil, fmt.Errorf("http: %s is listed twice", entry.Host)
+		}
+		h := &outsideHost{HTTPHost: entry}
+		h.literal, _ = netip.ParseAddr(u.Hostname())
+		if strings.EqualFold(u.Hostname(), "localhost") {
+			h.Private = true // that is what the name says
+		}
+		h.transport = &http.Transport{
+			// No proxy: it would be the proxy's address that is checked, not the system's.
+			DialContext:         (&net.Dialer{Timeout: 5 * time.Second, Control: h.control}).DialContext,
+			TLSHandshakeTimeout: 5 * time.Second,
+			// A kept connection may be gone when it is used next, and then nobody knows whether the call was carried out.
+			DisableKeepAlives:  true,
+			DisableCompression: true, // the bound on answers is one on what they unpack to
+		}
+		o.hosts[key] = h
+	}
+	return o, nil
+}
+
+// find returns the entry that allows an address. Its errors name the host alone, since the rest may hold secrets.
+func (o *outside) find(address string) (*url.URL, *outsideHost, error) {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil || u.Host == "" || u.Opaque != "":
+		return nil, nil, errors.New("url is not an address such as https://example.com/hook")
+	case u.Scheme != "https" && u.Scheme != "http":
+		return nil, nil, fmt.Errorf("url must begin with https://, not with %s", u.Scheme)
+	case u.User != nil:
+		return nil, nil, errors.New("url must not hold a user or password: send a header instead")
+	}
+	host, port := strings.ToLower(u.Hostname()), u.Port()
+	usual := map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	if port == "" {
+		port = usual
+	}
+	h := o.hosts[net.JoinHostPort(host, port)]
+	if h == nil && port == usual {
+		h = o.hosts[host]
+	}
+	if h == nil {
+		return nil, nil, fmt.Errorf("%s is not on the list of systems that rules may call: add it to http in the configuration", u.Host)
+	}
+	return u, h, nil
+}
+
+// errAddress is a name that leads where no call may go.
+type errAddress struct{ address string }
+
+func (e errAddress) Error() string {
+	return "the name leads to " + e.address + ", which is not a public address: list the address itself, or the host as private"
+}
+
+func isAddressError(err error) bool { _, ok := errors.AsType[errAddress](err); return ok }
+
+// control looks at each address just before it is called, after the name was resolved: a name that leads elsewhere the second
+// time is looked at the second time.
+func (h *outsideHost) control(_, address string, _ syscall.RawConn) error {
+	to, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return errAddress{address}
+	}
+	ip := to.Addr().Unmap().WithZone("")
+	switch {
+	case h.literal.IsValid():
+		if ip == h.literal.Unmap().WithZone("") {
+			return nil
+		}
+	case isPublic(ip), h.Private && isInside(ip):
+		return nil
+	}
+	return errAddress{ip.String()}
+}
+
+// special are the networks that are neither public nor known as private to package netip.
+var special = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("192.0.0.0/24"), netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"),
+	// IPv6 addresses that stand for IPv4 ones.
+	netip.MustParsePrefix("::/96"), netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("2001::/32"),
+}
+
+// shared is what providers use between themselves and their customers.
+var shared = netip.MustParsePrefix("100.64.0.0/10")
+
+func isPublic(ip netip.Addr) bool {
+	if !ip.IsGlobalUnicast() || isInside(ip) {
+		return false
+	}
+	for _, p := range special {
+		if p.Contains(ip) {
+			return false
+		}
+	}
+	return true
+}
+
+func isInside(ip netip.Addr) bool { return ip.IsLoopback() || ip.IsPrivate() || shared.Contains(ip) }

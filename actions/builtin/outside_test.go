@@ -1,0 +1,62 @@
+package builtin
+
+import (
+	"net/netip"
+	"testing"
+)
+
+func TestControl(t *testing.T) {
+	for _, c := range []struct {
+		host    HTTPHost
+		address string
+		allowed bool
+	}{
+		{HTTPHost{Host: "a.example"}, "93.184.216.34:443", true},
+		{HTTPHost{Host: "a.example"}, "[2606:2800:220:1::1]:443", true},
+		{HTTPHost{Host: "a.example"}, "127.0.0.1:443", false},
+		{HTTPHost{Host: "a.example"}, "10.1.2.3:443", false},
+		{HTTPHost{Host: "a.example"}, "169.254.169.254:80", false},
+		{HTTPHost{Host: "a.example"}, "[fe80::1%eth0]:443", false},
+		{HTTPHost{Host: "a.example"}, "[fd00:ec2::254]:80", false},
+		{HTTPHost{Host: "a.example"}, "[::1]:443", false},
+		{HTTPHost{Host: "a.example"}, "[::ffff:10.0.0.1]:443", false},
+		{HTTPHost{Host: "a.example"}, "[64:ff9b::a00:1]:443", false},
+		{HTTPHost{Host: "a.example"}, "0.0.0.0:443", false},
+		{HTTPHost{Host: "a.example"}, "100.64.0.1:443", false},
+		{HTTPHost{Host: "a.example"}, "224.0.0.1:443", false},
+		{HTTPHost{Host: "a.example", Private: true}, "10.1.2.3:443", true},
+		{HTTPHost{Host: "a.example", Private: true}, "127.0.0.1:443", true},
+		{HTTPHost{Host: "a.example", Private: true}, "169.254.169.254:80", false},
+		{HTTPHost{Host: "localhost"}, "127.0.0.1:80", true},
+		{HTTPHost{Host: "10.0.0.5"}, "10.0.0.5:80", true},
+		{HTTPHost{Host: "10.0.0.5"}, "10.0.0.6:80", false},
+		{HTTPHost{Host: "169.254.169.254"}, "169.254.169.254:80", true},
+	} {
+		o, err := newOutside([]HTTPHost{c.host}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range o.hosts {
+			if err := h.control("tcp", c.address, nil); (err == nil) != c.allowed {
+				t.Errorf("%+v to %s: %v", c.host, c.address, err)
+			}
+		}
+	}
+	if isPublic(netip.Addr{}) {
+		t.Error("no address is public")
+	}
+}
+
+// TestNameThatLeadsInside resolves a name for real.
+func TestNameThatLeadsInside(t *testing.T) {
+	o, err := newOutside([]HTTPHost{{Host: "localhost"}}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := o.hosts["localhost"]
+	h.Private = false
+	_, err = h.transport.DialContext(t.Context(), "tcp", "localhost:1")
+	if err == nil || !isAddressError(err) {
+		t.Errorf("dialled localhost: %v", err)
+	}
+}

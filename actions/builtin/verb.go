@@ -1,0 +1,204 @@
+package builtin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/service"
+)
+
+// A verb is a schema and a plan; what the plan asks for is made by the desk's calls.
+type verb struct {
+	schema rules.Schema
+	plan   func(context.Context, *desk, *actions.Step) (actions.Next, error)
+	desk   *desk
+}
+
+// Schema describes the verb.
+func (v *verb) Schema() rules.Schema { return v.schema }
+
+// Plan says what comes next in a step.
+func (v *verb) Plan(ctx context.Context, s *actions.Step) (actions.Next, error) {
+	next, err := v.plan(ctx, v.desk, s)
+	if err != nil {
+		return actions.Next{}, v.failed(err)
+	}
+	if i := next.Intent; i != nil && i.Generation > maxGenerations {
+		return actions.Next{}, v.givenUp(s, i.Generation)
+	}
+	return next, nil
+}
+
+// givenUp is the end of a call that was refused, or undone, at every try. The last refusal is told as words alone: its mark
+// asks for yet another try.
+func (v *verb) givenUp(s *actions.Step, tries int) error {
+	reason := "what it changes was changed by others each time"
+	if s.Failed != nil {
+		reason = s.Failed.Error()
+	}
+	return actions.Permanent(fmt.Errorf("%s: given up after %d tries: %s", v.schema.Verb, tries, reason))
+}
+
+// Do makes the call of a recorded intent.
+func (v *verb) Do(ctx context.Context, s *actions.Step, i actions.Intent) (actions.Receipt, error) {
+	c, err := v.desk.call(i)
+	if err != nil {
+		return actions.Receipt{}, err
+	}
+	r, err := c.do(ctx, s, i)
+	if err != nil {
+		return actions.Receipt{}, v.failed(err)
+	}
+	r.Call = i.Call
+	return r, nil
+}
+
+// Settle finds out what became of a call.
+func (v *verb) Settle(ctx context.Context, s *actions.Step, i actions.Intent) (actions.Settlement, error) {
+	c, err := v.desk.call(i)
+	if err != nil {
+		return actions.Settlement{}, err
+	}
+	out, err := c.settle(ctx, s, i)
+	if err != nil {
+		return actions.Settlement{}, v.failed(err)
+	}
+	out.Receipt.Call = i.Call
+	return out, nil
+}
+
+// failed names the verb in an error and marks it with what follows.
+func (v *verb) failed(err error) error { return classify(fmt.Errorf("%s: %w", v.schema.Verb, err)) }
+
+// A call is one kind of request, with what makes it safe to repeat.
+type call interface {
+	do(ctx context.Context, s *actions.Step, i actions.Intent) (actions.Receipt, error)
+	settle(ctx context.Context, s *actions.Step, i actions.Intent) (actions.Settlement, error)
+}
+
+// A desk is what the verbs and their calls share.
+type desk struct {
+	*service.Client
+	directory *service.Directory
+	facts     *Facts
+	media     fs.FS
+	location  *time.Location
+	outside   *outside
+	calls     map[string]call
+}
+
+func newDesk(o Options) (*desk, error) {
+	if o.Client == nil {
+		return nil, errors.New("builtin: a client is required")
+	}
+	d := &desk{Client: o.Client, directory: o.Directory, media: o.Media, location: o.Location}
+	if d.directory == nil {
+		d.directory = service.NewDirectory(o.Client)
+	}
+	if d.location == nil {
+		d.location = time.UTC
+	}
+	d.facts = NewFacts(d.directory, o.Own)
+	var err error
+	if d.outside, err = newOutside(o.HTTP, o.Timeout); err != nil {
+		return nil, err
+	}
+	d.calls = map[string]call{
+		callUpload:            uploadCall{d},
+		callOpen:              openCall{d},
+		callSend:              sendCall{d},
+		callTransfer:          transferCall{d},
+		callSetSector:         sectorCall{d},
+		callMarkRead:          markReadCall{d},
+		callPatchConversation: patchConversationCall{d},
+		callClose:             closeCall{d},
+		callCreateContact:     createContactCall{d},
+		callPatchContact:      patchContactCall{d},
+		callCreateCard:        createCardCall{d},
+		callMoveCard:          moveCardCall{d},
+		callPatchCard:         patchCardCall{d},
+		callHTTP:              httpCall{d.outside},
+	}
+	return d, nil
+}
+
+func (d *desk) call(i actions.Intent) (call, error) {
+	c := d.calls[i.Call]
+	if c == nil {
+		return nil, actions.Permanent(fmt.Errorf("there is no call %q; was it recorded by another version?", i.Call))
+	}
+	return c, nil
+}
+
+// intend makes the next step of a plan a call.
+func intend(s *actions.Step, call string, i actions.Intent, request, before any) (actions.Next, error) {
+	i.Call, i.At = call, s.Now
+	var err error
+	if i.Request, err = json.Marshal(request); err != nil {
+		return actions.Next{}, actions.Permanent(fmt.Errorf("the request cannot be recorded: %w", err))
+	}
+	if before != nil {
+		if i.Before, err = json.Marshal(before); err != nil {
+			return actions.Next{}, actions.Permanent(fmt.Errorf("the state before the request cannot be recorded: %w", err))
+		}
+	}
+	return actions.Next{Intent: &i}, nil
+}
+
+// recorded reads a request, a state or an answer back.
+func recorded[T any](raw json.RawMessage) (T, error) {
+	var v T
+	if len(raw) == 0 {
+		return v, nil
+	}
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return v, actions.Permanent(fmt.Errorf("what was recorded cannot be read: %w", err))
+	}
+	return v, nil
+}
+
+// recordedBoth reads the request and the state before it back.
+func recordedBoth[Request, Before any](i actions.Intent) (in Request, before Before, err error) {
+	if in, err = recorded[Request](i.Request); err == nil {
+		before, err = recorded[Before](i.Before)
+	}
+	return in, before, err
+}
+
+// receipt records an answer and what the engine will hear of it.
+func receipt(answer any, caused ...actions.Caused) actions.Receipt {
+	r := actions.Receipt{Caused: caused}
+	if answer != nil {
+		// The call has been made, so an answer that cannot be recorded is not worth a failure.
+		r.Answer, _ = json.Marshal(answer)
+	}
+	return r
+}
+
+// done ends a step.
+func done(value any) (actions.Next, error) {
+	return actions.Next{Result: &actions.Result{Outcome: actions.Done, Value: value}}, nil
+}
+
+// already ends a step that found everything as it should be.
+func already(value any, reason string, args ...any) (actions.Next, error) {
+	return actions.Next{Result: &actions.Result{Outcome: actions.Done, Reason: fmt.Sprintf(reason, args...), Value: value}}, nil
+}
+
+// Settlements.
+
+func happened(r actions.Receipt) (actions.Settlement, error) {
+	return actions.Settlement{Verdict: actions.Happened, Receipt: r}, nil
+}
+
+func repeat() (actions.Settlement, error) { return actions.Settlement{Verdict: actions.Repeat}, nil }
+
+func settled(v actions.Verdict, reason string, args ...any) (actions.Settlement, error) {
+	return actions.Settlement{Verdict: v, Reason: fmt.Sprintf(reason, args...)}, nil
+}

@@ -1,0 +1,79 @@
+package actions
+
+import (
+	"errors"
+	"time"
+)
+
+// An error without any mark is a passing trouble: nothing happened, and the same may succeed later.
+
+// Permanent marks an error that no repeat mends.
+func Permanent(err error) error { return &failure{err: err, permanent: true} }
+
+// RetryAfter marks an error after which the whole workspace must wait, without it counting as an attempt.
+func RetryAfter(d time.Duration, err error) error { return &failure{err: err, workspace: d} }
+
+// Later marks an error after which this step alone must wait at least so long.
+func Later(d time.Duration, err error) error { return &failure{err: err, step: d} }
+
+// Uncertain marks an error after which the call may have had its effect: it is settled before it is repeated.
+func Uncertain(err error) error { return &failure{err: err, uncertain: true} }
+
+// Stale marks a call that was refused, without effect, because the object had changed since it was planned: it is planned anew
+// at once, with the next generation.
+func Stale(err error) error { return &failure{err: err, stale: true} }
+
+// Held marks an error that stops the workspace until its key works again.
+func Held(err error) error { return &failure{err: err, held: true} }
+
+// A failure is an error with what follows from it.
+type failure struct {
+	err                               error
+	permanent, uncertain, stale, held bool
+	workspace, step                   time.Duration
+}
+
+func (f *failure) Error() string { return f.err.Error() }
+func (f *failure) Unwrap() error { return f.err }
+
+// IsPermanent reports whether no repeat mends the error.
+func IsPermanent(err error) bool { return marked(err, func(f *failure) bool { return f.permanent }) }
+
+// IsUncertain reports whether the call may have had its effect.
+func IsUncertain(err error) bool { return marked(err, func(f *failure) bool { return f.uncertain }) }
+
+// IsStale reports whether the call had no effect and must be planned anew, with the next generation.
+func IsStale(err error) bool { return marked(err, func(f *failure) bool { return f.stale }) }
+
+// IsHeld reports whether the workspace must stop until its key works again.
+func IsHeld(err error) bool { return marked(err, func(f *failure) bool { return f.held }) }
+
+// IsMarked reports whether it has been said what follows from the error.
+func IsMarked(err error) bool { return marked(err, func(*failure) bool { return true }) }
+
+// Wait returns how long the workspace must wait before any other call; 0 is not at all.
+func Wait(err error) (d time.Duration) {
+	marked(err, func(f *failure) bool { d = max(d, f.workspace); return false })
+	return d
+}
+
+// StepWait returns how long the step must wait at least before it is tried again; 0 is as usual.
+func StepWait(err error) (d time.Duration) {
+	marked(err, func(f *failure) bool { d = max(d, f.step); return false })
+	return d
+}
+
+// marked looks for a mark among all of an error's: one that is uncertain may also say how long to wait.
+func marked(err error, has func(*failure) bool) bool {
+	for err != nil {
+		f, ok := errors.AsType[*failure](err)
+		if !ok {
+			return false
+		}
+		if has(f) {
+			return true
+		}
+		err = f.err
+	}
+	return false
+}

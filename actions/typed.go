@@ -1,0 +1,60 @@
+package actions
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/quandohq/quando/rules"
+)
+
+// Typed reads a recorded value back as the type that expressions expect of it: JSON knows no times and no durations.
+// An object has exactly the fields of its type; those that were not recorded are nil.
+func Typed(t *rules.Type, recorded json.RawMessage) (any, error) {
+	if len(recorded) == 0 {
+		return nil, nil
+	}
+	var v any
+	if err := json.Unmarshal(recorded, &v); err != nil {
+		return nil, fmt.Errorf("read a recorded value: %w", err)
+	}
+	return typed(t, v)
+}
+
+func typed(t *rules.Type, v any) (any, error) {
+	switch v := v.(type) {
+	case map[string]any:
+		if t.Fields() == nil {
+			return v, nil
+		}
+		out := make(map[string]any, len(t.Fields()))
+		for _, f := range t.Fields() {
+			value, err := typed(f.Type, v[f.Name])
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", f.Name, err)
+			}
+			out[f.Name] = value
+		}
+		return out, nil
+	case []any:
+		if t.Elem() == nil {
+			return v, nil
+		}
+		for i := range v {
+			var err error
+			if v[i], err = typed(t.Elem(), v[i]); err != nil {
+				return nil, err
+			}
+		}
+		return v, nil
+	case string:
+		if t == rules.Time {
+			return time.Parse(time.RFC3339Nano, v)
+		}
+	case float64:
+		if t == rules.Duration {
+			return time.Duration(v), nil
+		}
+	}
+	return v, nil
+}
