@@ -59,7 +59,7 @@ func newRoot() *cobra.Command {
 	}
 	root.SetVersionTemplate("quando {{.Version}}\n")
 	root.PersistentFlags().String("config", "quando.yaml", "the configuration `file`")
-	root.AddCommand(newCheck(), newFmt(), newSchema(), newSandbox())
+	root.AddCommand(newCheck(), newFmt(), newInit(), newSchema(), newSandbox())
 	return root
 }
 

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/quandohq/quando/examples"
+	"github.com/quandohq/quando/service/sandbox"
+)
+
+// TestInit begins a project with every template, as the company of the sandbox would.
+func TestInit(t *testing.T) {
+	s, err := sandbox.New(sandbox.Options{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	address, err := s.Start(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("SERVICE_URL", address.BaseURL)
+	t.Setenv("SERVICE_API_KEY", address.APIKey)
+	t.Setenv("SERVICE_WEBHOOK_SECRET", "whsec_test")
+	if len(examples.Names()) < 8 {
+		t.Errorf("only %d templates", len(examples.Names()))
+	}
+	for _, name := range examples.Names() {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "desk")
+			if code, out, errOut := quando(t, "init", dir, "--template", name); code != 0 || !strings.Contains(out, filepath.Join(dir, "rules", name+".yaml")) {
+				t.Fatalf("%d %s %s", code, out, errOut)
+			}
+			config := filepath.Join(dir, "quando.yaml")
+			// The names in the rules are those of the sandbox's company, so the service has them all.
+			code, out, errOut := quando(t, "check", "--online", "--config", config)
+			if code != 0 || !strings.Contains(out, "in 2 files: no errors\n") {
+				t.Errorf("check: %d %s %s", code, out, errOut)
+			}
+			if code, out, errOut := quando(t, "fmt", "--check", "--config", config); code != 0 {
+				t.Errorf("fmt --check: %d %s %s", code, out, errOut)
+			}
+			before := contents(t, dir)
+			code, out, errOut = quando(t, "init", dir, "--template", name)
+			if code != exitError || out != "" || !strings.Contains(errOut, config) {
+				t.Errorf("a second init: %d %s %s", code, out, errOut)
+			}
+			if after := contents(t, dir); after != before {
+				t.Errorf("a second init changed something:\n%s", after)
+			}
+		})
+	}
+}
+
+// TestInitWritesAllOrNothing: one file in the way, and no other is written.
+func TestInitWritesAllOrNothing(t *testing.T) {
+	for _, name := range []string{"quando.yaml", "rules/away-reply.yaml", "rules/away-reply_test.yaml", "quando.schema.json", ".gitignore", "rules"} {
+		dir := t.TempDir()
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		writeFile(t, file, "mine")
+		before := contents(t, dir)
+		if code, out, errOut := quando(t, "init", dir); code != exitError || out != "" || !strings.Contains(errOut, file) {
+			t.Errorf("%s: %d %s %s", name, code, out, errOut)
+		}
+		if after := contents(t, dir); after != before {
+			t.Errorf("%s: there is now\n%s", name, after)
+		}
+	}
+}
+
+// TestInitConfig: the configuration that init writes says what holds without it.
+func TestInitConfig(t *testing.T) {
+	dir := t.TempDir()
+	if code, _, errOut := quando(t, "init", dir); code != 0 {
+		t.Fatal(errOut)
+	}
+	file := filepath.Join(dir, "quando.yaml")
+	if _, err := loadConfig(file, false); err == nil || !strings.Contains(err.Error(), "the environment has no SERVICE_URL") {
+		t.Errorf("without an environment: %v", err)
+	}
+	t.Setenv("SERVICE_URL", "https://api.example.com/v1")
+	t.Setenv("SERVICE_API_KEY", "qsk_x")
+	t.Setenv("SERVICE_WEBHOOK_SECRET", "whsec_x")
+	c, err := loadConfig(file, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := defaultConfig()
+	if c.Service.BaseURL != "https://api.example.com/v1" || len(c.Service.Webhook.Secrets) != 1 {
+		t.Errorf("%+v", c.Service)
+	}
+	if c.Listen != d.Listen || c.Journal != d.Journal || c.Keep != d.Keep || c.Console != d.Console || c.Log != d.Log || c.Safety != d.Safety ||
+		c.Rules != d.Rules || c.Timezone.String() != d.Timezone.String() || c.Service.Timeout != d.Service.Timeout {
+		t.Errorf("the template differs from the defaults:\n%+v\n%+v", c, d)
+	}
+}
+
+// contents lists the files below a folder with what is in them.
+func contents(t *testing.T, dir string) string {
+	t.Helper()
+	var b bytes.Buffer
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		b.WriteString(path + "\n" + string(text) + "\n")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
