@@ -116,13 +116,13 @@ func (c *compiler) headersValue(n *source.Node, a *Arg, env *environment) *Value
 		c.report(n, "as in { Accept: application/json }", "%s must be a mapping of names to texts, not %s", a.Name, n.Kind)
 		return nil
 	}
-	v := &Value{fields: []namedValue{}}
+	v := &Value{fields: []Setting{}}
 	for _, p := range n.Pairs {
 		value := c.scalar(p.Value, &Arg{Name: p.Key.Value}, env, Text)
 		if value == nil {
 			return nil
 		}
-		v.fields = append(v.fields, namedValue{p.Key.Value, value})
+		v.fields = append(v.fields, Setting{p.Key.Value, value})
 	}
 	return v
 }
@@ -255,7 +255,7 @@ func (c *compiler) fieldsValue(n *source.Node, a *Arg, env *environment) *Value 
 	if !c.mapping(n, a.Name, argNames(a.Fields)...) {
 		return nil
 	}
-	v := &Value{fields: []namedValue{}}
+	v := &Value{fields: []Setting{}}
 	for i := range a.Fields {
 		f := &a.Fields[i]
 		item := n.Get(f.Name)
@@ -266,7 +266,7 @@ func (c *compiler) fieldsValue(n *source.Node, a *Arg, env *environment) *Value 
 			continue
 		}
 		if value := c.argument(item, f, env); value != nil {
-			v.fields = append(v.fields, namedValue{f.Name, value})
+			v.fields = append(v.fields, Setting{f.Name, value})
 		}
 	}
 	if a.Kind == KindTarget && (n.Get("phone") == nil) == (n.Get("contact") == nil) && !hasUnknown(n, argNames(a.Fields)) {
@@ -289,13 +289,13 @@ func (c *compiler) data(n *source.Node, env *environment) *Value {
 		}
 		return v
 	case source.Mapping:
-		v := &Value{fields: []namedValue{}}
+		v := &Value{fields: []Setting{}}
 		for _, p := range n.Pairs {
 			value := c.data(p.Value, env)
 			if value == nil {
 				return nil
 			}
-			v.fields = append(v.fields, namedValue{p.Key.Value, value})
+			v.fields = append(v.fields, Setting{p.Key.Value, value})
 		}
 		return v
 	case source.Scalar:

@@ -198,7 +198,7 @@ func (c *compiler) assign(n *source.Node, s *Step, env *environment) *environmen
 			env = env.with(name, Anything) // its problem is reported; what uses it has none of its own
 			continue
 		}
-		s.Assignment = append(s.Assignment, namedValue{name, v})
+		s.Assignment = append(s.Assignment, Setting{name, v})
 		env = env.with(name, valueType(v))
 	}
 	return env

@@ -294,7 +294,7 @@ func (c *compiler) where(n *source.Node) {
 		for _, a := range args {
 			if a.Name == p.Key.Value {
 				if v := c.argument(p.Value, &a, tick); v != nil {
-					s.Where = append(s.Where, namedValue{a.Name, v})
+					s.Where = append(s.Where, Setting{a.Name, v})
 				}
 			}
 		}

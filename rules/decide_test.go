@@ -47,6 +47,8 @@ func TestConditions(t *testing.T) {
 		{`says("segunda via")`, true},
 		{`says("bolet")`, false},
 		{`says("nada", "ola")`, true},
+		{`says(vars.vips, ["nada", "via"])`, true},
+		{`says(vars.vips)`, false},
 		{`message.text matches "(?i)BOLETO"`, true},
 		{`message.media_id matches "x"`, false},
 		{`human_active("15m")`, false},

@@ -158,8 +158,8 @@ var functions = []*function{
 		},
 	},
 	{
-		Name: "says", Signature: "says(words, …)", Doc: "whether the message's text has one of the words or phrases, as whole words, ignoring case and accents",
-		needs: "message", result: Flag, types: []any{new(func(string, ...string) bool)},
+		Name: "says", Signature: "says(words, …)", Doc: "whether the message's text, or with `gather` one of them, has one of the words or phrases (texts or lists of texts), as whole words, ignoring case and accents",
+		needs: "message", result: Flag, types: []any{new(func(string, ...string) bool), new(func(...any) bool)},
 		call: says,
 	},
 	{
@@ -204,19 +204,26 @@ func says(e *Evaluation, args []any) (any, error) {
 		return nil, err
 	}
 	for _, text := range texts {
-		for _, a := range append([]any{text}, args...) {
-			if err := e.pay(wordCost * looks(a)); err != nil {
-				return nil, err
-			}
+		if err := e.pay(wordCost * len(text)); err != nil {
+			return nil, err
 		}
 		text = " " + plainWords(text) + " "
 		for _, a := range args {
-			words, ok := a.(string)
+			list, ok := a.([]any)
 			if !ok {
-				return nil, fmt.Errorf("says needs texts, not %s", inWords(a))
+				list = []any{a}
 			}
-			if w := plainWords(words); w != "" && strings.Contains(text, " "+w+" ") {
-				return true, nil
+			for _, item := range list {
+				words, ok := item.(string)
+				if !ok {
+					return nil, fmt.Errorf("says needs texts, not %s", inWords(item))
+				}
+				if err := e.pay(wordCost * len(words)); err != nil {
+					return nil, err
+				}
+				if w := plainWords(words); w != "" && strings.Contains(text, " "+w+" ") {
+					return true, nil
+				}
 			}
 		}
 	}

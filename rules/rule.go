@@ -83,7 +83,7 @@ type Schedule struct {
 	On       []time.Weekday
 	Timezone string // empty is the workspace's
 	Each     string // attendances, conversations, contacts or cards: one run for each item found
-	Where    []namedValue
+	Where    []Setting
 
 	spec *cron.SpecSchedule // of Cron
 }
@@ -125,15 +125,15 @@ type Step struct {
 	Line    int
 
 	Schema     *Schema
-	Condition  *Expression  // of stop_if and wait_for
-	Events     []string     // of wait_for
-	Span       Span         // of wait and wait_for
-	Branches   []Branch     // of choose
-	In         *Expression  // of for_each
-	As         string       // of for_each
-	Do         []*Step      // of for_each
-	MaxItems   int          // of for_each
-	Assignment []namedValue // of set
+	Condition  *Expression // of stop_if and wait_for
+	Events     []string    // of wait_for
+	Span       Span        // of wait and wait_for
+	Branches   []Branch    // of choose
+	In         *Expression // of for_each
+	As         string      // of for_each
+	Do         []*Step     // of for_each
+	MaxItems   int         // of for_each
+	Assignment []Setting   // of set
 }
 
 // A Branch is one way of a choose. Its If is nil in the last one, the else.

@@ -15,7 +15,7 @@ type Value struct {
 	whole    *Expression
 	pieces   []piece
 	list     []*Value
-	fields   []namedValue
+	fields   []Setting
 }
 
 type piece struct {
@@ -23,9 +23,10 @@ type piece struct {
 	expression *Expression
 }
 
-type namedValue struct {
-	name  string
-	value *Value
+// A Setting is a value with its name.
+type Setting struct {
+	Name  string
+	Value *Value
 }
 
 // Constant returns the value where it is written out, without any expression.
@@ -56,7 +57,7 @@ func (e *Evaluation) Render(v *Value) (any, error) {
 		out := make(map[string]any, len(v.fields))
 		for _, f := range v.fields {
 			var err error
-			if out[f.name], err = e.Render(f.value); err != nil {
+			if out[f.Name], err = e.Render(f.Value); err != nil {
 				return nil, err
 			}
 		}

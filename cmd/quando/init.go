@@ -49,10 +49,11 @@ unless another is named. It never overwrites: when one of the files is there alr
 			if err != nil {
 				return err
 			}
-			if err := project.write(dir); err != nil {
+			written, err := project.write(dir)
+			if err != nil {
 				return err
 			}
-			project.describe(cmd.OutOrStdout(), dir)
+			written.describe(cmd.OutOrStdout(), dir)
 			return nil
 		},
 	}
@@ -81,6 +82,7 @@ type projectFile struct {
 	path string // from the project's folder, with slashes
 	what string
 	text []byte
+	mine bool // one's own may stay in its place
 }
 
 func newProject(template string) (project, error) {
@@ -96,11 +98,11 @@ func newProject(template string) (project, error) {
 		return nil, err
 	}
 	return project{
-		{"quando.yaml", "the configuration", embedded(templates, "templates/quando.yaml")},
-		{"rules/" + template + ".yaml", "the rule", append([]byte(editorLine), embedded(examples.FS(), path.Join(template, examples.RulesFile))...)},
-		{"rules/" + template + "_test.yaml", "its tests", append([]byte(editorLine), embedded(examples.FS(), path.Join(template, examples.TestsFile))...)},
-		{"quando.schema.json", "what your editor needs to complete rules", append(schema, '\n')},
-		{".gitignore", "keeps the journal and secrets out of git", embedded(templates, "templates/gitignore")},
+		{"quando.yaml", "the configuration", embedded(templates, "templates/quando.yaml"), false},
+		{"rules/" + template + ".yaml", "the rule", append([]byte(editorLine), embedded(examples.FS(), path.Join(template, examples.RulesFile))...), false},
+		{"rules/" + template + "_test.yaml", "its tests", append([]byte(editorLine), embedded(examples.FS(), path.Join(template, examples.TestsFile))...), false},
+		{"quando.schema.json", "what your editor needs to complete rules", append(schema, '\n'), false},
+		{".gitignore", "keeps the journal and secrets out of git", embedded(templates, "templates/gitignore"), true},
 	}, nil
 }
 
@@ -113,30 +115,37 @@ func embedded(files fs.FS, name string) []byte {
 	return text
 }
 
-// write puts the files into the folder: all of them, or none when one is there already.
-func (p project) write(dir string) error {
+// write puts the files into the folder, all of them or none, and returns them. One's own .gitignore stays.
+func (p project) write(dir string) (project, error) {
 	var there []string
 	for _, f := range p {
 		name := filepath.Join(dir, filepath.FromSlash(f.path))
 		switch _, err := os.Lstat(name); {
-		case err == nil:
+		case err == nil && !f.mine:
 			there = append(there, name)
+		case err == nil:
 		case !errors.Is(err, fs.ErrNotExist):
-			return plainError(err)
+			return nil, plainError(err)
 		}
 	}
 	if len(there) > 0 {
-		return fmt.Errorf("nothing was written, because %s would be overwritten; name another folder", strings.Join(there, ", "))
+		return nil, fmt.Errorf("nothing was written, because %s would be overwritten; name another folder", strings.Join(there, ", "))
 	}
-	for i, f := range p {
-		if err := f.create(dir); err != nil {
-			for _, written := range p[:i] {
-				os.Remove(filepath.Join(dir, filepath.FromSlash(written.path)))
-			}
-			return plainError(err)
+	var written project
+	for _, f := range p {
+		err := f.create(dir)
+		if f.mine && errors.Is(err, fs.ErrExist) {
+			continue
 		}
+		if err != nil {
+			for _, w := range written {
+				os.Remove(filepath.Join(dir, filepath.FromSlash(w.path)))
+			}
+			return nil, plainError(err)
+		}
+		written = append(written, f)
 	}
-	return nil
+	return written, nil
 }
 
 // create writes a file that is not there.

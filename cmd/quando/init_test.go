@@ -57,7 +57,7 @@ func TestInit(t *testing.T) {
 
 // TestInitWritesAllOrNothing: one file in the way, and no other is written.
 func TestInitWritesAllOrNothing(t *testing.T) {
-	for _, name := range []string{"quando.yaml", "rules/away-reply.yaml", "rules/away-reply_test.yaml", "quando.schema.json", ".gitignore", "rules"} {
+	for _, name := range []string{"quando.yaml", "rules/away-reply.yaml", "rules/away-reply_test.yaml", "quando.schema.json", "rules"} {
 		dir := t.TempDir()
 		file := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {

@@ -189,6 +189,9 @@ func (f *File) bounds() *Problem {
 	return nil
 }
 
+// questionMark finds a text in braces that ends in a question mark, which YAML takes for a key of another kind.
+var questionMark = regexp.MustCompile(`\?\s*[},\]]`)
+
 var yamlLine = regexp.MustCompile(`^yaml: (?:line \d+: )?(.*)$`)
 
 // parse runs the YAML parser and makes sure that there is one document only.
@@ -236,6 +239,8 @@ func (f *File) yamlProblem(err error) *Problem {
 		hint = "put a text that holds \": \" in quotes"
 	case strings.Contains(message, "end of stream"):
 		message, hint = "a quote or a bracket is opened and never closed", ""
+	case questionMark.MatchString(text) && strings.Contains(message, "did not find expected"):
+		hint = "put quotes around a text that ends in ?"
 	case strings.Contains(message, "did not find expected"):
 		hint = "look at the indentation, the brackets and the quotes of this line; quotes must go around the whole value"
 	}
