@@ -11,8 +11,12 @@ help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
 
 .PHONY: test
-test: lint ## install what the tests need, then run them all
+test: tools lint ## install what the tests need, then run them all
 	go test -timeout 15m ./...
+
+.PHONY: tools
+tools: ## install the programs that tests use, where they are missing
+	@command -v openssl > /dev/null || { echo "installing openssl"; apt-get update -qq && apt-get install -y -qq openssl; }
 
 .PHONY: lint
 lint: $(LINT) ## check the code: the import law, vet, style

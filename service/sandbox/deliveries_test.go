@@ -89,7 +89,7 @@ func TestDeliveryFormat(t *testing.T) {
 func TestSignature(t *testing.T) {
 	openssl, err := exec.LookPath("openssl")
 	if err != nil {
-		t.Skip("openssl is not installed")
+		t.Fatal("openssl is not installed; make tools installs it")
 	}
 	d := open(t)
 	hook := d.receive(200)
