@@ -31,13 +31,18 @@ func (c *compiler) compileCalendars() {
 			c.report(p.Key, "use letters, digits, - and _", "%q is not a calendar's name", name)
 			continue
 		}
-		if first := c.calendars[name]; first != nil {
-			c.report(p.Key, fmt.Sprintf("the first is in %s", place(first)), "there are two calendars %q", name)
+		first, written := c.calendars[name], c.sources[name]
+		// A calendar with problems is known by its name all the same, so that rules that use it are not blamed too.
+		compiled := c.compileCalendar(p.Value, name)
+		if first == nil {
+			c.calendars[name], c.set.Calendars[name] = p.Key, compiled
 			continue
 		}
-		c.calendars[name] = p.Key
-		// A calendar with problems is known by its name all the same, so that rules that use it are not blamed too.
-		c.set.Calendars[name] = c.compileCalendar(p.Value, name)
+		// Rule sets that are used together may repeat a calendar, as long as it stays the same.
+		if compiled != nil && c.sources[name] != written {
+			c.report(p.Key, fmt.Sprintf("the first is in %s", place(first)), "there are two calendars %q, and they differ", name)
+			c.sources[name] = written
+		}
 	}
 }
 
