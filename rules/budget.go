@@ -25,7 +25,7 @@ const (
 	matchCost        = 8       // of a byte that a pattern looks at, and more for a larger pattern
 	zoneCost         = 1 << 16 // of loading a time zone
 	dayCost          = 64      // of a day of business time
-	wordCost         = 8       // of a byte that is taken apart into words
+	wordCost         = 16      // of a byte that is taken apart into words
 	maxItems         = 1 << 20 // of all lists together, counted by the virtual machine
 )
 
