@@ -104,5 +104,8 @@ func (d *desk) lookalikes(ctx context.Context, n service.NewCard) iter.Seq2[serv
 }
 
 func (r createCardRequest) receipt(card service.Card) actions.Receipt {
-	return receipt(cardFact(card), actions.Caused{Event: "kanban.card.created", Object: card.ID, Stage: card.StageID})
+	return receipt(cardFact(card),
+		actions.Caused{Event: "kanban.card.created", Object: card.ID, Stage: card.StageID},
+		// A card may begin in a winning stage.
+		actions.Caused{Event: "kanban.card.completed", Object: card.ID, Stage: card.StageID})
 }

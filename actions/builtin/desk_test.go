@@ -52,7 +52,7 @@ func (c *clock) advance(d time.Duration) {
 
 func newDesk(t *testing.T, change ...func(*builtin.Options)) *desk {
 	t.Helper()
-	s, err := sandbox.New(sandbox.Options{Frozen: friday, Seed: 7})
+	s, err := sandbox.New(sandbox.Options{Frozen: friday, Seed: 7, AllowLoopback: true, KanbanEvents: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,77 @@
+package builtin_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/service"
+)
+
+// heard collects the names of the events that the service raises.
+func (d *desk) heard() func() []string {
+	d.t.Helper()
+	var mu sync.Mutex
+	var names []string
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		var event struct{ Type string }
+		if err := json.NewDecoder(r.Body).Decode(&event); err != nil {
+			d.t.Error(err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		names = append(names, event.Type)
+	}))
+	d.t.Cleanup(receiver.Close)
+	must(d.client.RegisterWebhook(d.t.Context(), service.NewWebhook{Name: "heard", URL: receiver.URL, Events: rules.EventNames()}))
+	return func() []string {
+		if err := d.Settle(d.t.Context()); err != nil {
+			d.t.Fatal(err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(names)
+	}
+}
+
+// TestEveryEventIsAccountedFor lets every verb act and listens to what the service raises: an event that no receipt accounts for would pass for
+// somebody else's doing when it comes back, and start rules; one that the schema does not tell is a cycle that nobody warns of.
+func TestEveryEventIsAccountedFor(t *testing.T) {
+	cases := append(slices.Clone(verbCases),
+		verbCase{"into a winning stage", "move_card", plain(m{"to": "Won"}), nil},
+		verbCase{"in a winning stage", "create_card", plain(m{"board": "Sales", "stage": "Won", "title": "Sold at once"}), nil},
+	)
+	for _, c := range cases {
+		t.Run(c.verb+"/"+c.name, func(t *testing.T) {
+			run := c.start(t)
+			heard := run.heard()
+			must(run.run())
+			schema := run.action.Schema()
+			told := slices.Clone(schema.Emits)
+			for _, a := range schema.Args {
+				told = append(told, a.Emits...)
+			}
+			var caused []string
+			for _, r := range run.step.Receipts {
+				for _, e := range r.Caused {
+					caused = append(caused, e.Event)
+				}
+			}
+			for _, event := range heard() {
+				if !slices.Contains(told, event) {
+					t.Errorf("the service raised %s, which the schema does not tell", event)
+				}
+				i := slices.Index(caused, event)
+				if i < 0 {
+					t.Errorf("the service raised %s, for which no receipt accounts (left: %v)", event, caused)
+					continue
+				}
+				caused = slices.Delete(caused, i, i+1) // one for one
+			}
+		})
+	}
+}
