@@ -86,8 +86,8 @@ type CardProfile struct {
 	WriteScope string `json:"write_scope"`
 	// VersionIn says where a card's version goes: "header" (If-Match), "body" (a field named version) or "both".
 	VersionIn string `json:"version_in"`
-	// IfMatch says how the header writes it: "quoted", "bare", or "auto": as the service writes its ETag, and quoted
-	// before it has shown one.
+	// IfMatch says how the header writes it: "quoted", "bare", or "auto": as the service writes its ETag. Before it has shown
+	// one, the header is left out where the body has the version too, and quoted where it has not.
 	IfMatch string `json:"if_match"`
 	// DueFormat says how a due date is written: "rfc3339" or "date".
 	DueFormat string `json:"due_format"`

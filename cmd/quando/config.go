@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -161,26 +162,40 @@ func (c *config) readWorkspaces(d *configReader, n *source.Node) {
 
 // client returns a client of the default workspace's service.
 func (c *config) client() (*service.Client, error) {
-	profile := service.DefaultProfile()
-	if c.Service.Profile != "" {
-		file := c.path(c.Service.Profile)
-		text, err := readBounded(file)
-		if err != nil {
-			return nil, err
-		}
-		f, problems := source.Read(file, text)
-		if problems.HasErrors() {
-			return nil, problems
-		}
-		values, _ := f.Root.Any().(map[string]any)
-		p, errs := service.ProfileFromMap(values)
-		if len(errs) > 0 {
-			return nil, fmt.Errorf("%s: %w", file, errs[0])
-		}
-		profile = p
+	profile, err := c.profile()
+	if err != nil {
+		return nil, err
 	}
 	return service.New(service.Options{
 		BaseURL: c.Service.BaseURL, APIKey: c.Service.APIKey, Profile: &profile, Rate: c.Service.Rate, Timeout: c.Service.Timeout,
 		UserAgent: "quando/" + version(),
 	})
+}
+
+// profile reads what the service's reference leaves open, or returns what is usual.
+func (c *config) profile() (service.Profile, error) {
+	if c.Service.Profile == "" {
+		return service.DefaultProfile(), nil
+	}
+	file := c.path(c.Service.Profile)
+	text, err := readBounded(file)
+	if err != nil {
+		return service.Profile{}, err
+	}
+	f, problems := source.Read(file, text)
+	if problems.HasErrors() {
+		return service.Profile{}, problems
+	}
+	if f.Root == nil || f.Root.Kind == source.Null {
+		return service.DefaultProfile(), nil
+	}
+	settings, ok := f.Root.Any().(map[string]any)
+	if !ok {
+		return service.Profile{}, fmt.Errorf("%s: a profile is a mapping, not %s", file, f.Root.Kind)
+	}
+	p, errs := service.ProfileFromMap(settings)
+	if err := errors.Join(errs...); err != nil {
+		return service.Profile{}, fmt.Errorf("%s: %w", file, err)
+	}
+	return p, nil
 }

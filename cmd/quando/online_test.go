@@ -94,6 +94,29 @@ func TestCheckOnline(t *testing.T) {
 	}
 }
 
+// TestProfileFile shows that a profile is read whole: an empty one is the default, and all that is wrong with one is told.
+func TestProfileFile(t *testing.T) {
+	dir := t.TempDir()
+	profile := filepath.Join(dir, "profile.yaml")
+	c := defaultConfig()
+	c.folder, c.Service.BaseURL, c.Service.APIKey, c.Service.Profile = dir, "https://desk.example.com/v1", "qsk_1", "profile.yaml"
+	for _, text := range []string{"", "# nothing yet\n", "header_prefix: X-Desk\n"} {
+		writeFile(t, profile, text)
+		if _, err := c.client(); err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	writeFile(t, profile, "header_prefx: X-Desk\ncards: { version_in: nowhere }\n")
+	_, err := c.client()
+	if err == nil || !strings.Contains(err.Error(), "header_prefx") || !strings.Contains(err.Error(), "version_in") || !strings.Contains(err.Error(), profile) {
+		t.Errorf("%v", err)
+	}
+	writeFile(t, profile, "- a list\n")
+	if _, err := c.client(); err == nil || !strings.Contains(err.Error(), "mapping") {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestSandboxCommand(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	read, write := io.Pipe()
