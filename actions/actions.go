@@ -43,8 +43,7 @@ type Step struct {
 	Args      map[string]any // the rendered arguments
 	Now       time.Time
 
-	// What is at hand: the ids of what the run is about. Empty where there is none.
-	Conversation, Contact, Attendance, Card string
+	Subject // what is at hand
 
 	Receipts   []Receipt // of the calls that this step has made, in order
 	Generation int       // how often a call of this step was planned anew: after Replan, and after an error that IsStale
@@ -52,6 +51,22 @@ type Step struct {
 	// Failed is the error of the last try of the call, for Settle, and for Plan after one that IsStale. It is nil where nobody
 	// remembers, as after a crash.
 	Failed error
+}
+
+// A Subject is what a run is about, by ids. Empty where there is none.
+type Subject struct {
+	Conversation string `json:"conversation,omitempty"`
+	Contact      string `json:"contact,omitempty"`
+	Attendance   string `json:"attendance,omitempty"`
+	Card         string `json:"card,omitempty"`
+	Message      string `json:"message,omitempty"`
+}
+
+// An Item is one thing of a list that a schedule goes through.
+type Item struct {
+	ID   string
+	Lane string         // what it concerns, as the lane of an event about it would be
+	Data map[string]any // that an event about it carries; it survives JSON
 }
 
 // Receipt returns the newest receipt of a call of the step, by the call's name.
@@ -76,7 +91,7 @@ type Intent struct {
 	Generation int       `json:"generation"` // raised where the service's rules ask for a new key
 	At         time.Time `json:"at"`         // when it was planned
 
-	// Lane is the id of another conversation or card than the run's own, or a phone (see PhoneLane), that the call touches. A step
+	// Lane is the lane of another conversation or card than the run's own, or of a phone, that the call touches. A step
 	// whose intent names another lane is taken there and planned again before the intent is recorded, because what Plan read
 	// outside of that lane may change under it.
 	Lane string `json:"lane,omitempty"`
@@ -103,6 +118,12 @@ type Caused struct {
 	// fields is somebody else's doing.
 	Set map[string]any `json:"set,omitempty"`
 }
+
+// ConversationLane is the lane of a conversation.
+func ConversationLane(id string) string { return "conversation:" + id }
+
+// CardLane is the lane of a card that belongs to no conversation.
+func CardLane(id string) string { return "card:" + id }
 
 // PhoneLane is the lane of a phone that has no conversation yet. The forms of one number, with or without country code, blanks or
 // a ninth digit, all end in the same eight digits; two numbers that share them only wait for each other.

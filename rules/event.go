@@ -8,6 +8,7 @@ type Event struct {
 	ID         string
 	Type       string
 	Tenant     string // the company, as the service names it
+	Rule       string // the one rule that it is for, as a schedule's tick is; empty is every rule that wants it
 	Lane       string // what it concerns; events of one lane are handled in order
 	CreatedAt  time.Time
 	ReceivedAt time.Time

@@ -101,9 +101,9 @@ func cardLane(s *actions.Step, card service.Card) string {
 	case card.ConversationID != "" && card.ConversationID == s.Conversation:
 		return ""
 	case card.ConversationID != "":
-		return card.ConversationID
+		return actions.ConversationLane(card.ConversationID)
 	case s.Conversation == "" && card.ID == s.Card:
 		return ""
 	}
-	return card.ID
+	return actions.CardLane(card.ID)
 }

@@ -263,8 +263,8 @@ func TestCardLanes(t *testing.T) {
 		name, conversation, atHand, card, want string
 	}{
 		{"of the run's conversation", d.conversation, d.card, d.card, ""},
-		{"of another conversation", "", d.card, d.card, d.conversation},
-		{"of no conversation", d.conversation, d.card, alone, alone},
+		{"of another conversation", "", d.card, d.card, actions.ConversationLane(d.conversation)},
+		{"of no conversation", d.conversation, d.card, alone, actions.CardLane(alone)},
 		{"at hand, of no conversation", "", alone, alone, ""},
 	} {
 		step := d.step(m{"card": c.card, "to": "Won"})

@@ -110,7 +110,7 @@ func (d *desk) open() {
 func (d *desk) step(args map[string]any) actions.Step {
 	return actions.Step{
 		Workspace: "acme", Key: "acme/rule/event/1", Args: args,
-		Conversation: d.conversation, Contact: d.contact, Attendance: d.attendance, Card: d.card,
+		Subject: actions.Subject{Conversation: d.conversation, Contact: d.contact, Attendance: d.attendance, Card: d.card},
 	}
 }
 

@@ -78,5 +78,5 @@ func conversationLane(s *actions.Step, conversation string) string {
 	if conversation == s.Conversation {
 		return ""
 	}
-	return conversation
+	return actions.ConversationLane(conversation)
 }

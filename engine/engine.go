@@ -1,0 +1,126 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/quandohq/quando/rules"
+)
+
+// Options configure an Engine. Journal is required; every other zero value works.
+type Options struct {
+	Journal  Journal
+	Workers  int           // lanes that are worked on at once by Run; 64 by default
+	Keep     time.Duration // how long events and finished runs are kept; 0 is for ever
+	Drain    time.Duration // how long Run lets the work under way come to an end when it is stopped; 25 seconds by default
+	Logger   *slog.Logger  // nil means no log
+	Observer Observer      // nil is nobody
+}
+
+// An Observer is told what happens, for metrics and for people who watch. It is called by many goroutines at once and must not block.
+type Observer interface {
+	// Decided is told of an event with its verdicts, when they are recorded.
+	Decided(e *Event)
+	// Began is told of a run that began at an event, Changed of one that came to another state or took a step, with its steps so far.
+	Began(r *Run, e *Event)
+	Changed(r *Run)
+	// Called is told of a call of a step: how long it took and what came of it.
+	Called(workspace, verb string, took time.Duration, err error)
+	// Held and Lifted are told when something is stopped and when it goes on.
+	Held(h Hold)
+	Lifted(h Hold)
+}
+
+// An Engine decides on events and carries out what rules call for.
+type Engine struct {
+	options    Options
+	journal    Journal
+	log        *slog.Logger
+	workspaces map[string]*workspace
+
+	holding sync.Mutex
+	holds   atomic.Pointer[holds]
+	news    chan struct{} // that there may be something to do
+}
+
+// workspace is a Workspace with the rules that it has now.
+type workspace struct {
+	Workspace
+	rules atomic.Pointer[rules.Set]
+}
+
+// New returns an engine for these workspaces. It reads and starts nothing.
+func New(o Options, list ...Workspace) (*Engine, error) {
+	if o.Journal == nil {
+		return nil, errors.New("engine: a journal is required")
+	}
+	if o.Workers == 0 {
+		o.Workers = 64
+	}
+	if o.Drain == 0 {
+		o.Drain = 25 * time.Second
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Observer == nil {
+		o.Observer = nobody{}
+	}
+	e := &Engine{options: o, journal: o.Journal, log: o.Logger, workspaces: make(map[string]*workspace, len(list)), news: make(chan struct{}, 1)}
+	for _, w := range list {
+		if w.Name == "" || w.Actions == nil || w.Desk == nil || e.workspaces[w.Name] != nil {
+			return nil, fmt.Errorf("engine: the workspace %q needs a name of its own, actions and a desk", w.Name)
+		}
+		if w.Timeout == 0 {
+			w.Timeout = 10 * time.Second
+		}
+		if w.Location == nil {
+			w.Location = time.UTC
+		}
+		e.workspaces[w.Name] = &workspace{Workspace: w}
+	}
+	return e, nil
+}
+
+// SetRules gives a workspace its rules. Runs that have begun keep the version they began with.
+func (e *Engine) SetRules(workspace string, set *rules.Set) error {
+	w := e.workspaces[workspace]
+	if w == nil {
+		return fmt.Errorf("there is no workspace %q", workspace)
+	}
+	w.rules.Store(set)
+	e.wake()
+	return nil
+}
+
+// Accept records events. It is a triggers.Sink: when it returns they are on disk, and no rule has run yet.
+func (e *Engine) Accept(ctx context.Context, events ...rules.Event) ([]bool, error) {
+	fresh, err := e.journal.Accept(ctx, events)
+	if err == nil {
+		e.wake()
+	}
+	return fresh, err
+}
+
+// wake lets Run look for work.
+func (e *Engine) wake() {
+	select {
+	case e.news <- struct{}{}:
+	default:
+	}
+}
+
+// nobody observes nothing.
+type nobody struct{}
+
+func (nobody) Decided(*Event)                              {}
+func (nobody) Began(*Run, *Event)                          {}
+func (nobody) Changed(*Run)                                {}
+func (nobody) Called(string, string, time.Duration, error) {}
+func (nobody) Held(Hold)                                   {}
+func (nobody) Lifted(Hold)                                 {}

@@ -1,0 +1,333 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/rules"
+)
+
+// A Journal keeps everything that the engine must not forget: events, verdicts, runs, steps, holds. What a method has returned
+// is on disk. Times are kept to the microsecond.
+//
+// The unit of work is a lane: whoever has claimed it works on it alone until it is released, and hands in what happened as Changes.
+// Everything that crosses lanes, such as a limit or a rule's mode with a `by` of its own, is decided by the journal inside of a commit.
+type Journal interface {
+	// Accept records events and makes their lanes due as of their ReceivedAt. An event whose workspace and id are known records nothing.
+	Accept(ctx context.Context, events []rules.Event) (fresh []bool, err error)
+
+	// Claim takes up to max lanes that are due, the longest due first, with everything that waits in them. Lanes of the workspaces
+	// in except stay where they are.
+	Claim(ctx context.Context, now time.Time, max int, except []string) ([]*Lane, error)
+
+	// Save records a change of a claimed lane, all of it or nothing. It fails with ErrLost when the lane is not the caller's any
+	// more, with a *BoundError when a slot that the change must have is not free, and with ErrChanged when a gather that the
+	// change ends has grown meanwhile.
+	Save(ctx context.Context, lane *Lane, change *Change) error
+
+	// Due returns when the next lane is due; the zero time when none is. Claimed lanes and those of the workspaces in except are
+	// left out.
+	Due(ctx context.Context, except []string) (time.Time, error)
+
+	// Ask asks something of a run from outside of its lane: its lane is due, and whoever works on it will see. It returns ErrNoRun
+	// when there is none.
+	Ask(ctx context.Context, now time.Time, run int64, ask Ask) error
+
+	// Hold stops a rule or a workspace; a hold of the same workspace, rule and kind is replaced. Lift ends it, and makes the lanes
+	// due whose runs were held by it.
+	Hold(ctx context.Context, h Hold) error
+	Lift(ctx context.Context, now time.Time, workspace, rule string, kind HoldKind) (lifted bool, err error)
+	Holds(ctx context.Context) ([]Hold, error)
+
+	// Cursor returns a position that was kept with SetCursor; empty when there is none.
+	Cursor(ctx context.Context, name string) (string, error)
+	SetCursor(ctx context.Context, name, value string) error
+
+	// Events returns events by their sequence numbers, in that order; those that are gone are left out.
+	Events(ctx context.Context, seqs ...int64) ([]*Event, error)
+
+	// Happened returns the events of a lane with one of these types, created at or after since, oldest first, at most max.
+	Happened(ctx context.Context, workspace, lane string, types []string, since time.Time, max int) ([]*Event, error)
+
+	// Count returns how many events of a type a lane has had, created at or after since.
+	Count(ctx context.Context, workspace, lane, typ string, since time.Time) (int, error)
+
+	// Caused returns what own calls caused that has one of these objects: what the engine will hear, or has heard, of its own doing.
+	// typ is the event's type; empty is any.
+	Caused(ctx context.Context, workspace, typ string, objects []string) ([]Caused, error)
+
+	// Version returns the source of a rule by the hash of its version.
+	Version(ctx context.Context, hash string) (source string, err error)
+
+	// Prune forgets what is older than keep, a bounded part at a time, and reports whether there is more. The ids of events outlive their
+	// content by 15 days, so that a late duplicate is still known. What unfinished runs need stays.
+	Prune(ctx context.Context, now time.Time, keep time.Duration) (more bool, err error)
+}
+
+// Errors of a journal.
+var (
+	ErrLost    = errors.New("the lane is not ours any more")
+	ErrChanged = errors.New("what the change was made for has changed meanwhile")
+	ErrNoRun   = errors.New("there is no such run")
+	ErrNoEvent = errors.New("there is no such event")
+)
+
+// A BoundError says that a slot was not free.
+type BoundError struct{ Slot Slot }
+
+// Error names the bound.
+func (e *BoundError) Error() string {
+	return fmt.Sprintf("%s: at most %d in %s", e.Slot.Key, e.Slot.Times, rules.FormatDuration(e.Slot.Per))
+}
+
+// An Event is a recorded event.
+type Event struct {
+	rules.Event
+	Seq      int64 // in the order of recording
+	Decided  bool
+	Verdicts []Verdict
+}
+
+// An Outcome says what became of an event for one rule.
+type Outcome string
+
+// The outcomes of a verdict.
+const (
+	Fired    Outcome = "fired"
+	False    Outcome = "false"
+	Failed   Outcome = "error"
+	Late     Outcome = "late"
+	Limited  Outcome = "limited"
+	Skipped  Outcome = "skipped"  // by the rule's mode
+	Gathered Outcome = "gathered" // with others; the last of them is decided on
+	Own      Outcome = "own"      // caused by the engine
+	Paused   Outcome = "paused"
+	Looped   Outcome = "looped" // the rule is among those that caused the event
+)
+
+// A Verdict says what became of an event for one rule, and why.
+type Verdict struct {
+	Rule    string         `json:"rule"`
+	Outcome Outcome        `json:"outcome"`
+	Clause  string         `json:"clause,omitempty"` // the first that was not true
+	Values  map[string]any `json:"values,omitempty"` // of the names and calls in it
+	Error   string         `json:"error,omitempty"`  // why the clause could not be evaluated, or what stood in the way
+	Run     string         `json:"run,omitempty"`    // the key of the run that came of it
+	Version string         `json:"version,omitempty"`
+}
+
+// A Lane is a claimed lane with everything that waits in it.
+type Lane struct {
+	Workspace string
+	Name      string
+	Epoch     int64 // which claim it is; a later one makes this one's changes refused
+	News      int64 // how often somebody asked for the lane's attention, when it was claimed
+
+	Events  []*Event // undecided, in the order of recording
+	Runs    []*Run   // unfinished ones that are here or belong here, and those of which something is asked, by id
+	Gathers []*Gather
+}
+
+// A State is where a run stands.
+type State string
+
+// The states of a run.
+const (
+	Queued    State = "queued"    // waits for another run of its rule
+	Running   State = "running"   // has steps to take, now or when a call is to be repeated
+	Waiting   State = "waiting"   // in a wait or a wait_for
+	Held      State = "held"      // until its rule is resumed or the workspace's key works again
+	Uncertain State = "uncertain" // a person must say what became of a call
+	Done      State = "done"
+	Stopped   State = "stopped" // by stop or stop_if
+	Cancelled State = "cancelled"
+	FailedRun State = "failed"
+)
+
+// Finished reports whether the state is a last one.
+func (s State) Finished() bool {
+	return s == Done || s == Stopped || s == Cancelled || s == FailedRun
+}
+
+// A Run is a rule at work on what started it.
+type Run struct {
+	ID        int64 // given by the journal when the run starts
+	Key       string
+	Workspace string
+	Rule      string
+	Version   string
+	Event     int64   // the sequence number of what started it; of gathered ones, the last
+	Gathered  []int64 // all that were gathered, in order
+	Home      string  // the lane that it belongs to
+	Lane      string  // where its next step takes place
+	By        string  // what counts as the same for the rule's mode
+	State     State
+	Stage     rules.Stage // Live or Shadow
+	Ancestry  []string    // the rules whose effects led to it
+	About     actions.Subject
+	StartedAt time.Time
+	// WakeAt is when there is something to do; the zero time is when somebody asks for it. It is kept for unfinished runs.
+	WakeAt     time.Time
+	FinishedAt time.Time
+	Reason     string // why it was stopped, cancelled or held, or what failed
+	Asked      *Ask   // only the journal's Ask sets it, and Change.Answered takes it away
+
+	Steps []*Step // that were reached, in that order
+}
+
+// A StepState is where a step stands.
+type StepState string
+
+// The states of a step.
+const (
+	StepOpen       StepState = "open"    // a call is under way, or to be repeated
+	StepWaiting    StepState = "waiting" // in a wait
+	StepDone       StepState = "done"
+	StepSkipped    StepState = "skipped"
+	StepSuperseded StepState = "superseded" // somebody else changed it meanwhile
+	StepWould      StepState = "would"      // of a shadow run: what it would have done
+	StepFailed     StepState = "failed"
+	StepUncertain  StepState = "uncertain"
+)
+
+// Finished reports whether the step will not be taken again by itself.
+func (s StepState) Finished() bool { return s != StepOpen && s != StepWaiting && s != StepUncertain }
+
+// A Step is one step of a run as it was taken.
+type Step struct {
+	N        int    // its place in the run, from 0
+	Path     string // 2, 2.else.1, 4[7].1
+	Verb     string
+	Key      string // its idempotency key
+	State    StepState
+	Attempts int
+	Error    string
+	Record   json.RawMessage // what the engine must know to go on; the journal does not look into it
+}
+
+// A Change is what a claim's holder hands in: all of it is recorded, or nothing.
+type Change struct {
+	At time.Time
+
+	Take    []Slot // that must be free, else the change is refused with a *BoundError
+	Decided []*Event
+	Starts  []*Start
+	Gather  []Gather // each with one event, which joins those of the same rule and by that are being gathered
+
+	// Ended are gathers that are over. One that has grown since it was claimed makes the change refused with ErrChanged.
+	Ended []*Gather
+
+	// Runs are unfinished runs, or ones just finished, with their steps that changed. A run that has another lane now makes that
+	// lane due. One that is finished lets the next one queued behind it begin.
+	Runs []*RunChange
+
+	Caused []Caused
+	Used   []int64 // the ids of Caused whose event has come
+
+	Asks []RunAsk
+
+	// Release gives the lane back. It is due again at Next, which may be the zero time, or at once where there was news.
+	Release bool
+	Next    time.Time
+}
+
+// A RunChange is a changed run with its changed steps.
+type RunChange struct {
+	Run      *Run
+	Steps    []*Step
+	Answered bool // what was asked of it is done
+}
+
+// A Start asks for a run to begin. The journal decides, by the unfinished runs of the same workspace, rule and by, and by
+// the limit. It sets Run.ID and Run.State, or the verdict's outcome where the run does not come about.
+type Start struct {
+	Run     *Run // with the Steps to record if it begins at once
+	Mode    rules.Mode
+	Max     int      // unfinished runs of the same by
+	Limit   *Slot    // nil is none
+	Source  string   // of the rule's version
+	Verdict *Verdict // one of those of the change's Decided
+	Begun   bool     // set by the journal: it exists and is not queued
+}
+
+// A Slot is one of so many in any window of a length.
+type Slot struct {
+	Key   string // with the workspace
+	Times int
+	Per   time.Duration
+}
+
+// A Gather collects events of a rule into one run.
+type Gather struct {
+	Workspace, Rule, By string
+	Lane                string // of the newest event
+	Events              []int64
+	Since               time.Time // when the first came
+	Until               time.Time // when it ends, unless another event comes
+	Quiet, AtMost       time.Duration
+}
+
+// An Ask is something that is asked of a run from outside of its lane.
+type Ask struct {
+	What   AskKind   `json:"what"`
+	Reason string    `json:"reason,omitempty"`
+	At     time.Time `json:"at"`
+}
+
+// A RunAsk asks something of a run.
+type RunAsk struct {
+	Run int64
+	Ask Ask
+}
+
+// An AskKind is what can be asked of a run.
+type AskKind string
+
+// What can be asked of a run.
+const (
+	AskCancel AskKind = "cancel"
+	AskRetry  AskKind = "retry"  // of a failed one: take the step that failed once more
+	AskDone   AskKind = "done"   // of an uncertain one: the call had its effect
+	AskRepeat AskKind = "repeat" // of an uncertain one: the call had none, make it again
+)
+
+// A HoldKind says who stopped something.
+type HoldKind string
+
+// The kinds of holds.
+const (
+	HoldPerson HoldKind = "person"
+	HoldSafety HoldKind = "safety" // at a bound
+	HoldRate   HoldKind = "rate"   // the service asked for a pause
+	HoldKey    HoldKind = "key"    // the service refuses the key
+)
+
+// A Hold stops one rule, or with an empty Rule a whole workspace; with an empty Workspace, everything.
+type Hold struct {
+	Workspace string    `json:"workspace,omitempty"`
+	Rule      string    `json:"rule,omitempty"`
+	Kind      HoldKind  `json:"kind"`
+	Reason    string    `json:"reason,omitempty"`
+	Since     time.Time `json:"since"`
+	Until     time.Time `json:"until,omitzero"` // the zero time is until it is lifted
+}
+
+// A Caused is an event that an own call causes: by it the engine knows its own effects when they come back.
+type Caused struct {
+	ID        int64 // given by the journal
+	Workspace string
+	Lane      string
+	Event     string         // message.sent
+	Object    string         // the id of the message, card, attendance or conversation, else the lane
+	Stage     string         // of a moved card: where it went
+	Set       map[string]any // what the call set, as a part of the object's facts
+	Run       int64
+	Rule      string
+	Ancestry  []string  // of the run
+	From, To  time.Time // when the event was created, where nothing in it identifies it
+	Used      bool      // the event has come
+}
