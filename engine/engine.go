@@ -43,9 +43,12 @@ type Engine struct {
 	log        *slog.Logger
 	workspaces map[string]*workspace
 
-	holding sync.Mutex
-	holds   atomic.Pointer[holds]
-	news    chan struct{} // that there may be something to do
+	versions versions
+	holding  sync.Mutex
+	holds    atomic.Pointer[holds]
+	news     chan struct{} // that there may be something to do
+
+	refreshed time.Time // when Run last learnt what is stopped
 }
 
 // workspace is a Workspace with the rules that it has now.

@@ -2,20 +2,176 @@ package engine
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"time"
 )
 
-// holds are what is stopped, as last read.
+// holds are what is stopped, as last read from the journal or put there.
 type holds struct{ list []Hold }
 
-// Pause stops a rule, or with an empty rule a workspace, or with an empty workspace everything, until Resume.
-func (e *Engine) Pause(ctx context.Context, now time.Time, workspace, rule, reason string) error {
+// holdOn returns what stops a rule of a workspace now, or with an empty rule the whole workspace; nil is nothing. A workspace that is
+// stopped stops its rules.
+func (e *Engine) holdOn(workspace, rule string) *Hold {
+	h := e.holds.Load()
+	if h == nil {
+		return nil
+	}
+	for i := range h.list {
+		on := &h.list[i]
+		if (on.Workspace == "" || on.Workspace == workspace) && (on.Rule == "" || on.Rule == rule) {
+			return on
+		}
+	}
 	return nil
+}
+
+// pausedWorkspaces lists the workspaces in which nothing is to be done.
+func (e *Engine) pausedWorkspaces() []string {
+	var names []string
+	for name, w := range e.workspaces {
+		if w.rules.Load() == nil || e.holdOn(name, "") != nil {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// readHolds learns what is stopped, also by other processes. Pauses that the service asked for end by themselves.
+func (e *Engine) readHolds(ctx context.Context, now time.Time) error {
+	e.holding.Lock()
+	defer e.holding.Unlock()
+	list, err := e.journal.Holds(ctx)
+	if err != nil {
+		return fmt.Errorf("read what is stopped: %w", err)
+	}
+	kept := list[:0]
+	for _, h := range list {
+		if h.Kind != HoldRate || h.Until.After(now) {
+			kept = append(kept, h)
+			continue
+		}
+		if _, err := e.journal.Lift(ctx, now, h.Workspace, h.Rule, h.Kind); err != nil {
+			return fmt.Errorf("end a pause: %w", err)
+		}
+	}
+	e.tell(kept)
+	return nil
+}
+
+// tell replaces what is stopped and tells the observer of the difference. The caller holds the lock.
+func (e *Engine) tell(list []Hold) {
+	var before []Hold
+	if h := e.holds.Load(); h != nil {
+		before = h.list
+	}
+	e.holds.Store(&holds{list: slices.Clone(list)})
+	same := func(a Hold) func(Hold) bool {
+		return func(b Hold) bool { return a.Workspace == b.Workspace && a.Rule == b.Rule && a.Kind == b.Kind }
+	}
+	for _, h := range list {
+		if !slices.ContainsFunc(before, same(h)) {
+			e.options.Observer.Held(h)
+		}
+	}
+	for _, h := range before {
+		if !slices.ContainsFunc(list, same(h)) {
+			e.options.Observer.Lifted(h)
+			e.wake()
+		}
+	}
+}
+
+// stop holds something from this moment on.
+func (e *Engine) stop(ctx context.Context, h Hold) error {
+	e.holding.Lock()
+	defer e.holding.Unlock()
+	if err := e.journal.Hold(ctx, h); err != nil {
+		return fmt.Errorf("stop %s: %w", h.what(), err)
+	}
+	list, err := e.journal.Holds(ctx)
+	if err != nil {
+		return fmt.Errorf("read what is stopped: %w", err)
+	}
+	e.tell(list)
+	return nil
+}
+
+// what names what is stopped.
+func (h *Hold) what() string {
+	switch {
+	case h.Rule != "":
+		return fmt.Sprintf("the rule %s", h.Rule)
+	case h.Workspace != "":
+		return fmt.Sprintf("the workspace %s", h.Workspace)
+	}
+	return "everything"
+}
+
+// Pause stops a rule, or with an empty rule a workspace, or with an empty workspace everything, until Resume. Calls under way come
+// to their end; no other begins.
+func (e *Engine) Pause(ctx context.Context, now time.Time, workspace, rule, reason string) error {
+	return e.stop(ctx, Hold{Workspace: workspace, Rule: rule, Kind: HoldPerson, Reason: reason, Since: now})
 }
 
 // Resume lets go on what a person or a bound has stopped. It reports whether anything was stopped.
 func (e *Engine) Resume(ctx context.Context, now time.Time, workspace, rule string) (bool, error) {
-	return false, nil
+	any := false
+	for _, kind := range []HoldKind{HoldPerson, HoldSafety} {
+		lifted, err := e.journal.Lift(ctx, now, workspace, rule, kind)
+		if err != nil {
+			return any, fmt.Errorf("resume: %w", err)
+		}
+		any = any || lifted
+	}
+	return any, e.readHolds(ctx, now)
+}
+
+// probe asks the service whether it takes the keys again that it refused.
+func (e *Engine) probe(ctx context.Context, now time.Time) error {
+	h := e.holds.Load()
+	if h == nil {
+		return nil
+	}
+	for _, on := range h.list {
+		w := e.workspaces[on.Workspace]
+		if on.Kind != HoldKey || w == nil || now.Before(on.Until) {
+			continue
+		}
+		if err := w.Desk.Probe(ctx); err != nil {
+			e.log.Warn("the service still refuses the key", "workspace", on.Workspace, "error", err)
+			on.Until = now.Add(probeEvery)
+			if err := e.stop(ctx, on); err != nil {
+				return err
+			}
+			continue
+		}
+		if _, err := e.journal.Lift(ctx, now, on.Workspace, on.Rule, on.Kind); err != nil {
+			return fmt.Errorf("resume after a refused key: %w", err)
+		}
+		if err := e.readHolds(ctx, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// probeEvery is how often a refused key is tried again.
+const probeEvery = 30 * time.Second
+
+// nextHold returns when something that is stopped must be looked at; the zero time is never.
+func (e *Engine) nextHold() (next time.Time) {
+	h := e.holds.Load()
+	if h == nil {
+		return next
+	}
+	for _, on := range h.list {
+		if at := on.Until; !at.IsZero() && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
+	}
+	return next
 }
 
 // Owns reports whether the engine itself sent a message.

@@ -313,7 +313,8 @@ type Hold struct {
 	Kind      HoldKind  `json:"kind"`
 	Reason    string    `json:"reason,omitempty"`
 	Since     time.Time `json:"since"`
-	Until     time.Time `json:"until,omitzero"` // the zero time is until it is lifted
+	// Until is when it ends by itself, or of a refused key when it is tried again. The zero time is until it is lifted.
+	Until time.Time `json:"until,omitzero"`
 }
 
 // A Caused is an event that an own call causes: by it the engine knows its own effects when they come back.

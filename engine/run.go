@@ -2,17 +2,186 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"sync"
 	"time"
 )
 
 // Tick does everything that is due at a time, and returns when there will be something again; the zero time is when somebody says so.
 // Time stands still meanwhile.
 func (e *Engine) Tick(ctx context.Context, now time.Time) (next time.Time, err error) {
-	return time.Time{}, nil
+	clock := func() time.Time { return now }
+	for {
+		if err := e.readHolds(ctx, now); err != nil {
+			return next, err
+		}
+		if err := e.probe(ctx, now); err != nil {
+			return next, err
+		}
+		lanes, err := e.journal.Claim(ctx, now, 16, e.pausedWorkspaces())
+		if err != nil {
+			return next, fmt.Errorf("claim lanes: %w", err)
+		}
+		for _, lane := range lanes {
+			if visitErr := e.visit(ctx, lane, clock, func() bool { return ctx.Err() != nil }); visitErr != nil {
+				err = errors.Join(err, visitErr)
+			}
+		}
+		if err != nil {
+			return next, err
+		}
+		if len(lanes) == 0 {
+			return e.next(ctx)
+		}
+	}
 }
+
+// next is when there will be something to do.
+func (e *Engine) next(ctx context.Context) (time.Time, error) {
+	next, err := e.journal.Due(ctx, e.pausedWorkspaces())
+	if err != nil {
+		return next, fmt.Errorf("look for what is due: %w", err)
+	}
+	if hold := e.nextHold(); !hold.IsZero() && (next.IsZero() || hold.Before(next)) {
+		next = hold
+	}
+	return next, nil
+}
+
+// visit works on a claimed lane. When something keeps it from handing in what it did, the lane is given back as it was.
+func (e *Engine) visit(ctx context.Context, lane *Lane, clock func() time.Time, stopping func() bool) error {
+	err := e.newVisit(lane, clock, stopping).work(ctx)
+	if err == nil || errors.Is(err, ErrLost) {
+		return nil
+	}
+	again := Change{At: clock(), Release: true, Next: clock()}
+	if !errors.Is(err, ErrChanged) {
+		e.log.Error("a lane could not be worked on", "workspace", lane.Workspace, "lane", lane.Name, "error", err)
+		again.Next = clock().Add(time.Second)
+	}
+	releasing := context.WithoutCancel(ctx)
+	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
+		if released := e.journal.Save(releasing, lane, &again); released == nil || errors.Is(released, ErrLost) || ctx.Err() != nil {
+			break
+		}
+		pauseFor(ctx, pause)
+	}
+	if errors.Is(err, ErrChanged) {
+		return nil
+	}
+	return err
+}
+
+// look is how often Run looks for what other processes may have put into the journal.
+const look = 250 * time.Millisecond
 
 // Run works until ctx ends, then lets the calls under way come to an end. It returns nil after a clean stop.
 func (e *Engine) Run(ctx context.Context) error {
-	<-ctx.Done()
+	working, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	var workers sync.WaitGroup
+	free := make(chan struct{}, e.options.Workers)
+	for range e.options.Workers {
+		free <- struct{}{}
+	}
+	workers.Go(func() { e.regularly(ctx, time.Second, e.probe) })
+	workers.Go(func() { e.regularly(ctx, time.Minute, e.prune) })
+	stopping := func() bool { return ctx.Err() != nil }
+	for ctx.Err() == nil {
+		lanes, err := e.claim(ctx, len(free))
+		if err != nil && ctx.Err() == nil {
+			e.log.Error("the journal cannot be read", "error", err)
+			pauseFor(ctx, time.Second)
+			continue
+		}
+		for _, lane := range lanes {
+			<-free
+			workers.Go(func() {
+				_ = e.visit(working, lane, time.Now, stopping) // it has been logged, and the lane will be due again
+				free <- struct{}{}
+				e.wake()
+			})
+		}
+		if len(lanes) == 0 || len(free) == 0 {
+			e.rest(ctx, len(free) > 0)
+		}
+	}
+	drained := make(chan struct{})
+	go func() {
+		workers.Wait()
+		close(drained)
+	}()
+	select {
+	case <-drained:
+		return nil
+	case <-time.After(e.options.Drain):
+		end()
+		<-drained
+		return fmt.Errorf("stopped after %s with calls under way; they will be settled at the next start", e.options.Drain)
+	}
+}
+
+// claim takes up to n lanes that are due.
+func (e *Engine) claim(ctx context.Context, n int) ([]*Lane, error) {
+	now := time.Now()
+	if now.Sub(e.refreshed) >= look {
+		if err := e.readHolds(ctx, now); err != nil {
+			return nil, err
+		}
+		e.refreshed = now
+	}
+	if n == 0 {
+		return nil, nil
+	}
+	return e.journal.Claim(ctx, now, n, e.pausedWorkspaces())
+}
+
+// rest waits until there may be something to do.
+func (e *Engine) rest(ctx context.Context, idle bool) {
+	wait := look
+	if idle {
+		if next, err := e.next(ctx); err == nil && !next.IsZero() {
+			wait = min(look, max(0, time.Until(next)))
+		}
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-e.news:
+	case <-timer.C:
+	}
+}
+
+// pauseFor lets some time pass.
+func pauseFor(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// regularly does something every so often until ctx ends.
+func (e *Engine) regularly(ctx context.Context, every time.Duration, do func(context.Context, time.Time) error) {
+	for ctx.Err() == nil {
+		if err := do(ctx, time.Now()); err != nil && ctx.Err() == nil {
+			e.log.Error("the journal cannot be used", "error", err)
+		}
+		pauseFor(ctx, every)
+	}
+}
+
+// prune forgets what is older than is kept.
+func (e *Engine) prune(ctx context.Context, now time.Time) error {
+	if e.options.Keep == 0 {
+		return nil
+	}
+	for ctx.Err() == nil {
+		more, err := e.journal.Prune(ctx, now, e.options.Keep)
+		if !more || err != nil {
+			return err
+		}
+	}
 	return nil
 }

@@ -1,0 +1,335 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"time"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/rules"
+)
+
+// act carries out a step of an action: plan, record the intent, make the call, record the receipt, plan again, until there is a result.
+// Every call but an intent's first comes right after the action has settled what became of the one before.
+func (k *walk) act(ctx context.Context, s *rules.Step, taken *Step, rec *record) (flow, error) {
+	action := k.workspace.Actions.Action(s.Verb)
+	if action == nil {
+		return k.fail(ctx, s, taken, rec, fmt.Errorf("there is no verb %s", s.Verb))
+	}
+	args, err := k.render(s)
+	if err == nil {
+		err = k.find(ctx, s)
+	}
+	if err != nil {
+		return k.trouble(ctx, s, taken, rec, err)
+	}
+	for {
+		step := &actions.Step{
+			Workspace: k.run.Workspace, Key: taken.Key, Args: args, Now: k.now(), Subject: k.run.About,
+			Receipts: rec.Receipts, Generation: rec.Generation, Failed: k.failed,
+		}
+		if rec.Intent == nil {
+			flow, done, err := k.intend(ctx, action, step, s, taken, rec)
+			if done || err != nil {
+				return flow, err
+			}
+		} else {
+			flow, done, err := k.settle(ctx, action, step, s, taken, rec)
+			if done || err != nil {
+				return flow, err
+			}
+			if rec.Intent == nil {
+				continue
+			}
+		}
+		if flow, done, err := k.call(ctx, action, step, s, taken, rec); done || err != nil {
+			return flow, err
+		}
+	}
+}
+
+// find makes sure that what the verb works on is known.
+func (k *walk) find(ctx context.Context, s *rules.Step) error {
+	if s.Schema.Unless != "" && s.Args[s.Schema.Unless] != nil {
+		return nil
+	}
+	about := &k.run.About
+	known := map[string]*string{"conversation": &about.Conversation, "contact": &about.Contact, "attendance": &about.Attendance, "card": &about.Card}
+	if err := k.facts.load(ctx); err != nil {
+		return err
+	}
+	if id := known[s.Schema.Needs]; id == nil || *id != "" {
+		return nil
+	}
+	_, err := k.facts.Fact(ctx, s.Schema.Needs)
+	return err
+}
+
+// intend plans the next call and records that it is about to be made.
+func (k *walk) intend(ctx context.Context, action actions.Action, step *actions.Step, s *rules.Step, taken *Step, rec *record) (flow, bool, error) {
+	next, err := action.Plan(ctx, step)
+	if err != nil {
+		flow, err := k.trouble(ctx, s, taken, rec, err)
+		return flow, true, err
+	}
+	if r := next.Result; r != nil {
+		flow, err := k.end(ctx, s, taken, rec, StepState(r.Outcome), r.Value, r.Reason)
+		return flow, true, err
+	}
+	if k.run.Stage != rules.Live {
+		rec.Intent = next.Intent // what it would have sent
+		flow, err := k.end(ctx, s, taken, rec, StepWould, nothing(s.Schema.Result), "")
+		return flow, true, err
+	}
+	lane := next.Intent.Lane
+	if lane == "" {
+		lane = k.run.Home
+	}
+	if lane != k.lane.Name {
+		flow, err := k.travel(lane, taken)
+		return flow, true, err
+	}
+	if k.stopped() {
+		return parked, true, nil
+	}
+	rec.Intent, rec.Tried, rec.Answered = next.Intent, k.now(), false
+	taken.State, taken.Error = StepOpen, ""
+	taken.Attempts++
+	k.touch(k.run, taken)
+	err = k.save(ctx, false, k.slots(next.Intent)...)
+	if bound, ok := errors.AsType[*BoundError](err); ok {
+		rec.Intent = nil
+		taken.Attempts--
+		return parked, true, k.tooMany(ctx, bound)
+	}
+	if err != nil {
+		return over, true, err
+	}
+	if k.run.ID == 0 || k.run.State == Queued {
+		return parked, true, nil // the journal did not let it begin
+	}
+	return onward, false, nil
+}
+
+// slots are what an automatic message takes of the safety bounds.
+func (k *walk) slots(i *actions.Intent) []Slot {
+	if !slices.Contains(i.Emits, "message.sent") {
+		return nil
+	}
+	var take []Slot
+	if b := k.workspace.Safety.PerConversation; b.Times > 0 {
+		take = append(take, Slot{Key: "messages/" + k.lane.Name, Times: b.Times, Per: b.Per})
+	}
+	if b := k.workspace.Safety.Messages; b.Times > 0 {
+		take = append(take, Slot{Key: "messages", Times: b.Times, Per: b.Per})
+	}
+	return take
+}
+
+// tooMany pauses a rule that wants to send more messages than are safe.
+func (k *walk) tooMany(ctx context.Context, bound *BoundError) error {
+	reason := fmt.Sprintf("safety: automatic messages are bounded to %d in %s", bound.Slot.Times, rules.FormatDuration(bound.Slot.Per))
+	if bound.Slot.Key != "messages" {
+		reason = fmt.Sprintf("safety: automatic messages to one conversation are bounded to %d in %s", bound.Slot.Times, rules.FormatDuration(bound.Slot.Per))
+	}
+	err := k.engine.stop(ctx, Hold{Workspace: k.run.Workspace, Rule: k.run.Rule, Kind: HoldSafety, Reason: reason, Since: k.now()})
+	k.hold(k.run)
+	return err
+}
+
+// settle finds out what became of a call that has no receipt. When it returns without an end, the call is to be made again, or, where the
+// intent is gone, something else comes next.
+func (k *walk) settle(ctx context.Context, action actions.Action, step *actions.Step, s *rules.Step, taken *Step, rec *record) (flow, bool, error) {
+	if k.run.Lane != k.lane.Name {
+		return parked, true, nil
+	}
+	if settled := rec.Tried.Add(k.workspace.Timeout); !rec.Answered && !rec.Confirmed && k.now().Before(settled) {
+		k.run.WakeAt = settled // it may be under way
+		k.touch(k.run, taken)
+		return parked, true, nil
+	}
+	if k.stopped() {
+		return parked, true, nil
+	}
+	verdict := actions.Settlement{Verdict: actions.Repeat}
+	if !rec.Confirmed {
+		var err error
+		if verdict, err = action.Settle(ctx, step, *rec.Intent); err != nil {
+			flow, err := k.trouble(ctx, s, taken, rec, err)
+			return flow, true, err
+		}
+	}
+	rec.Confirmed = false
+	switch verdict.Verdict {
+	case actions.Repeat:
+		if rec.Last {
+			flow, err := k.fail(ctx, s, taken, rec, fmt.Errorf("given up after %d attempts: %s", taken.Attempts, taken.Error))
+			return flow, true, err
+		}
+		rec.Tried, rec.Answered = k.now(), false
+		taken.Attempts++
+		k.touch(k.run, taken)
+		if err := k.save(ctx, false); err != nil {
+			return over, true, err
+		}
+		return onward, false, nil
+	case actions.Happened:
+		k.receive(rec, taken, verdict.Receipt)
+	case actions.Replan:
+		rec.Generation++
+		rec.Intent = nil
+		k.touch(k.run, taken)
+	case actions.Overtook:
+		rec.Intent = nil
+		flow, err := k.end(ctx, s, taken, rec, StepSuperseded, nil, verdict.Reason)
+		return flow, true, err
+	default:
+		return k.ask(taken, verdict.Reason), true, nil
+	}
+	return onward, false, nil
+}
+
+// ask leaves a call to a person: nothing tells what became of it.
+func (k *walk) ask(taken *Step, reason string) flow {
+	taken.State, taken.Error = StepUncertain, reason
+	k.run.State, k.run.WakeAt, k.run.Reason = Uncertain, time.Time{}, reason
+	k.touch(k.run, taken)
+	return parked
+}
+
+// call makes the call of the recorded intent.
+func (k *walk) call(ctx context.Context, action actions.Action, step *actions.Step, s *rules.Step, taken *Step, rec *record) (flow, bool, error) {
+	began := time.Now() // for the statistics alone
+	receipt, err := action.Do(ctx, step, *rec.Intent)
+	k.engine.options.Observer.Called(k.run.Workspace, s.Verb, time.Since(began), err)
+	k.failed = err
+	switch {
+	case err == nil:
+		k.receive(rec, taken, receipt)
+		return onward, false, nil
+	case actions.IsStale(err):
+		rec.Generation++
+		rec.Intent = nil
+		taken.Error = err.Error()
+		k.touch(k.run, taken)
+		return onward, false, nil
+	}
+	rec.Answered = !actions.IsUncertain(err)
+	flow, err := k.trouble(ctx, s, taken, rec, err)
+	return flow, true, err
+}
+
+// receive records a receipt, and what the engine will hear of its own doing.
+func (k *walk) receive(rec *record, taken *Step, r actions.Receipt) {
+	for _, c := range r.Caused {
+		object := c.Object
+		if object == "" {
+			object = k.lane.Name
+		}
+		k.pending.Caused = append(k.pending.Caused, Caused{
+			Workspace: k.run.Workspace, Lane: k.lane.Name, Event: c.Event, Object: object, Stage: c.Stage, Set: c.Set,
+			Run: k.run.ID, Rule: k.run.Rule, Ancestry: k.run.Ancestry, From: rec.Intent.At, To: k.now().Add(afterCall),
+		})
+	}
+	rec.Receipts = append(rec.Receipts, r)
+	rec.Intent, rec.Failures, rec.Since = nil, 0, time.Time{}
+	taken.Error = ""
+	k.touch(k.run, taken)
+}
+
+// trouble decides what follows from an error: the workspace waits, the step is taken again later, or it has failed.
+func (k *walk) trouble(ctx context.Context, s *rules.Step, taken *Step, rec *record, err error) (flow, error) {
+	if ctx.Err() != nil {
+		return over, ctx.Err()
+	}
+	if marked := actions.IsMarked(err); !marked && !isAction(s) {
+		if _, desk := errors.AsType[*deskError](err); !desk {
+			return k.fail(ctx, s, taken, rec, err) // an expression that fails will fail again
+		}
+	}
+	if _, expression := errors.AsType[*rules.ExpressionError](err); expression && unanswered(err) == nil {
+		return k.fail(ctx, s, taken, rec, err)
+	}
+	taken.Error = err.Error()
+	k.touch(k.run, taken)
+	halted, holdErr := k.pause(ctx, err)
+	switch {
+	case holdErr != nil:
+		return over, holdErr
+	case halted && actions.IsHeld(err):
+		k.hold(k.run)
+		return parked, nil
+	case halted:
+		k.run.WakeAt = k.now().Add(actions.Wait(err))
+		return parked, nil
+	case actions.IsPermanent(err):
+		return k.fail(ctx, s, taken, rec, err)
+	}
+	return k.later(ctx, s, taken, rec, err)
+}
+
+// later lets a step be taken again after a pause that grows, until it is given up.
+func (k *walk) later(ctx context.Context, s *rules.Step, taken *Step, rec *record, err error) (flow, error) {
+	now := k.now()
+	if rec.Failures == 0 {
+		rec.Since = now
+	}
+	rec.Failures++
+	wait := max(backoff(taken.Key, rec.Failures), actions.StepWait(err))
+	if rec.Intent != nil && !rec.Answered {
+		wait = max(wait, rec.Tried.Add(k.workspace.Timeout).Sub(now))
+	}
+	bound := s.Retry.For
+	if bound == 0 {
+		bound = giveUpAfter
+	}
+	exhausted := s.Retry.Times > 0 && rec.Failures >= s.Retry.Times || now.Add(wait).After(rec.Since.Add(min(bound, longest)))
+	switch {
+	case exhausted && rec.Intent == nil, exhausted && rec.Answered:
+		return k.fail(ctx, s, taken, rec, fmt.Errorf("given up after %d attempts: %w", max(taken.Attempts, rec.Failures), err))
+	case exhausted && rec.Last:
+		return k.ask(taken, fmt.Sprintf("given up after %d attempts, and it is not known whether the last had its effect: %v", taken.Attempts, err)), nil
+	case exhausted:
+		// What became of the last attempt is found out before it is called a failure.
+		rec.Last = true
+		wait = max(0, rec.Tried.Add(k.workspace.Timeout).Sub(now))
+	}
+	k.run.WakeAt = now.Add(wait)
+	return parked, nil
+}
+
+// longest is how long a step is repeated at most: a day short of how long the service remembers the key of a call.
+const longest = 6 * 24 * time.Hour
+
+// backoff is the pause before the next attempt: it doubles up to five minutes, and differs from step to step, so that what failed together is
+// not repeated together.
+func backoff(key string, failures int) time.Duration {
+	pause := min(time.Second<<min(failures-1, 20), 5*time.Minute)
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s %d", key, failures)
+	return pause*3/4 + time.Duration(mix(h.Sum64())%uint64(pause/2))
+}
+
+// isAction reports whether a step's verb is an action's.
+func isAction(s *rules.Step) bool {
+	switch s.Verb {
+	case "wait", "wait_for", "stop", "stop_if", "choose", "for_each", "set", "log":
+		return false
+	}
+	return true
+}
+
+// nothing is what later steps see of a result that a shadow run does not have: an object with all its fields empty.
+func nothing(t *rules.Type) any {
+	if t == nil || t.Fields() == nil {
+		return nil
+	}
+	object := make(map[string]any, len(t.Fields()))
+	for _, f := range t.Fields() {
+		object[f.Name] = nil
+	}
+	return object
+}

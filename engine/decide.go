@@ -1,0 +1,374 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/rules"
+)
+
+// decideAll decides on the lane's events in their order, and takes the first steps of the runs that come of each before the next.
+func (v *visit) decideAll(ctx context.Context) error {
+	for _, e := range v.lane.Events {
+		if v.stopped() {
+			return nil
+		}
+		f := v.factsOf(e)
+		waits, err := v.settleFirst(ctx, e, f)
+		if waits || err != nil {
+			return err
+		}
+		if v.stopped() {
+			return nil
+		}
+		if err := v.decide(ctx, e, f); err != nil {
+			if unanswered, ok := errors.AsType[*deskError](err); ok {
+				return v.postpone(ctx, e, unanswered)
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// A prospect is a rule's verdict on an event, with what a run would be counted by.
+type prospect struct {
+	rule        *rules.Rule
+	verdict     Verdict
+	by, limitBy string
+}
+
+// decide gives every rule that an event may call for its verdict, and begins the runs. As long as an answer may be missing nothing
+// is changed: the event may have to be decided another time.
+func (v *visit) decide(ctx context.Context, e *Event, f *facts) error {
+	own, err := v.recognise(ctx, e, f, false)
+	if err != nil {
+		return err
+	}
+	heard, err := v.hear(ctx, e, f, own)
+	if err != nil {
+		return err
+	}
+	prospects, err := v.prospects(ctx, e, f, own)
+	if err != nil {
+		return err
+	}
+	if own != nil {
+		v.pending.Used = append(v.pending.Used, own.ID)
+	}
+	e.Decided = true
+	v.pending.Decided = append(v.pending.Decided, e)
+	heard.take(v, e)
+	var begun []*Run
+	for i, p := range prospects {
+		switch {
+		case p.verdict.Outcome == Gathered:
+			v.gather(p, e)
+		case p.verdict.Outcome == Fired && !expands(p.rule, e):
+			run, err := v.start(ctx, p, &e.Verdicts[i], f, own)
+			if err != nil {
+				return err
+			}
+			if run != nil {
+				begun = append(begun, run)
+			}
+		}
+	}
+	for _, run := range begun {
+		if err := v.walk(ctx, run, f.forRun(run)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// prospects asks every candidate for its verdict.
+func (v *visit) prospects(ctx context.Context, e *Event, f *facts, own *Caused) ([]prospect, error) {
+	candidates, err := v.candidates(ctx, e, f)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]prospect, len(candidates))
+	verdicts := make([]Verdict, len(candidates))
+	for i, rule := range candidates {
+		if list[i], err = v.judge(ctx, rule, e, f, own); err != nil {
+			return nil, err
+		}
+		if list[i].verdict.Outcome == Fired && expands(rule, e) {
+			if err := v.expand(ctx, rule, e, f, &list[i].verdict); err != nil {
+				return nil, err
+			}
+		}
+		verdicts[i] = list[i].verdict
+	}
+	if e.Rule != "" && len(candidates) == 0 {
+		verdicts = []Verdict{{Rule: e.Rule, Outcome: Failed, Error: "there is no such rule, or it is a draft"}}
+	}
+	e.Verdicts = verdicts
+	return list, nil
+}
+
+// candidates are the rules that an event may call for.
+func (v *visit) candidates(ctx context.Context, e *Event, f *facts) ([]*rules.Rule, error) {
+	set := v.workspace.rules.Load()
+	if e.Rule != "" {
+		if rule := set.Rule(e.Rule); rule != nil && rule.Stage != rules.Draft {
+			return []*rules.Rule{rule}, nil
+		}
+		return nil, nil
+	}
+	if err := f.load(ctx); err != nil {
+		return nil, err
+	}
+	return set.Candidates(nil, e.Type, f.carried), nil
+}
+
+// judge decides whether a rule fires. An error means that it cannot be told yet.
+func (v *visit) judge(ctx context.Context, rule *rules.Rule, e *Event, f *facts, own *Caused) (prospect, error) {
+	p := prospect{rule: rule, verdict: Verdict{Rule: rule.ID, Outcome: Fired, Version: rule.Version}}
+	because := func(o Outcome, reason string) (prospect, error) {
+		p.verdict.Outcome, p.verdict.Error = o, reason
+		return p, nil
+	}
+	if h := v.engine.holdOn(v.lane.Workspace, rule.ID); h != nil {
+		return because(Paused, h.Reason)
+	}
+	if own != nil && !rule.FromAny {
+		return because(Own, fmt.Sprintf("the rule %s did this", own.Rule))
+	}
+	if own != nil && (own.Rule == rule.ID || slices.Contains(own.Ancestry, rule.ID)) {
+		return because(Looped, "it came of this rule itself")
+	}
+	if late := v.late(rule, e); late != "" {
+		return because(Late, late)
+	}
+	if expands(rule, e) {
+		return p, nil // the conditions are those of each item
+	}
+	if rule.Gather != nil && e.Rule == "" {
+		p.verdict.Outcome = Gathered
+		return v.count(v.evaluate(ctx, rule, f), p, e)
+	}
+	return v.conditions(ctx, p, f)
+}
+
+// conditions evaluates a rule's conditions.
+func (v *visit) conditions(ctx context.Context, p prospect, f *facts) (prospect, error) {
+	eval := v.evaluate(ctx, p.rule, f)
+	d := eval.Decide()
+	if err := unanswered(d.Err); err != nil {
+		return p, err
+	}
+	p.verdict.Outcome, p.verdict.Clause, p.verdict.Values = Outcome(d.Outcome), d.Clause, named(d.Values)
+	if d.Err != nil {
+		p.verdict.Error = d.Err.Error()
+	}
+	if p.verdict.Outcome != Fired {
+		return p, nil
+	}
+	return v.count(eval, p, f.event)
+}
+
+// count works out what a run would be counted by.
+func (v *visit) count(eval *rules.Evaluation, p prospect, e *Event) (prospect, error) {
+	var err error
+	if p.by, err = key(eval, p.rule.By, e.Lane); err == nil {
+		p.limitBy = p.by
+		if p.rule.Limit != nil {
+			p.limitBy, err = key(eval, p.rule.Limit.By, p.by)
+		}
+	}
+	if err := unanswered(err); err != nil {
+		return p, err
+	}
+	if err != nil {
+		p.verdict.Outcome, p.verdict.Error = Failed, err.Error()
+	}
+	return p, nil
+}
+
+// unanswered returns the error of an expression that failed only because the desk could not answer now.
+func unanswered(err error) error {
+	if e, ok := errors.AsType[*deskError](err); ok && !actions.IsPermanent(e) {
+		return e
+	}
+	return nil
+}
+
+// late says why an event comes too late for a rule; empty is that it does not.
+func (v *visit) late(rule *rules.Rule, e *Event) string {
+	age := v.now().Sub(e.CreatedAt)
+	if e.Type != "schedule" {
+		if limit := rule.Late.SkipAfter; limit > 0 && age > limit {
+			return fmt.Sprintf("it is %s old, and late: skip_after is %s", rules.FormatDuration(age.Round(time.Second)), rules.FormatDuration(limit))
+		}
+		return ""
+	}
+	if len(e.Data) > 0 {
+		return "" // an item of a tick that was on time
+	}
+	switch rule.Late.Run {
+	case "none":
+		if age > time.Minute {
+			return fmt.Sprintf("the tick was %s ago, and late: run is none", rules.FormatDuration(age.Round(time.Second)))
+		}
+	case "last", "":
+		for _, other := range v.lane.Events {
+			if other.Rule == e.Rule && other.Type == e.Type && other.CreatedAt.After(e.CreatedAt) {
+				return "a later tick has come"
+			}
+		}
+	}
+	return ""
+}
+
+// evaluate returns an evaluation of a rule's expressions. There is one in a visit, so it is for one rule at a time.
+func (v *visit) evaluate(ctx context.Context, rule *rules.Rule, f *facts) *rules.Evaluation {
+	if v.evaluation == nil {
+		v.evaluation = rules.NewEvaluation(ctx, rule, f)
+	} else {
+		v.evaluation.Reset(ctx, rule, f)
+	}
+	return v.evaluation
+}
+
+// postpone leaves an event undecided because the desk could not answer. How long grows with how long it has been so.
+func (v *visit) postpone(ctx context.Context, e *Event, err *deskError) error {
+	now := v.now()
+	halted, holdErr := v.pause(ctx, err)
+	if halted || holdErr != nil {
+		return holdErr
+	}
+	age := now.Sub(e.ReceivedAt)
+	if age > giveUpAfter || actions.IsPermanent(err) {
+		e.Verdicts = []Verdict{{Rule: e.Rule, Outcome: Failed, Error: err.Error()}}
+		e.Decided = true
+		v.pending.Decided = append(v.pending.Decided, e)
+		v.wake(now)
+		return nil
+	}
+	v.engine.log.Warn("an event waits to be decided", "workspace", e.Workspace, "event", e.ID, "error", err.Error())
+	v.wake(now.Add(min(max(age/2, time.Second, actions.StepWait(err)), 5*time.Minute)))
+	return nil
+}
+
+// giveUpAfter is how long something is tried again, unless a rule says otherwise.
+const giveUpAfter = 24 * time.Hour
+
+// pause stops the workspace where an error asks for it.
+func (v *visit) pause(ctx context.Context, err error) (halted bool, _ error) {
+	now := v.now()
+	switch wait := actions.Wait(err); {
+	case wait > 0:
+		h := Hold{Workspace: v.lane.Workspace, Kind: HoldRate, Reason: err.Error(), Since: now, Until: now.Add(wait)}
+		v.halt()
+		return true, v.engine.stop(ctx, h)
+	case actions.IsHeld(err):
+		h := Hold{Workspace: v.lane.Workspace, Kind: HoldKey, Reason: err.Error(), Since: now, Until: now.Add(probeEvery)}
+		v.halt()
+		return true, v.engine.stop(ctx, h)
+	}
+	return false, nil
+}
+
+// start asks the journal for a run of a rule that has fired. It returns nil where the run does not begin at once.
+func (v *visit) start(ctx context.Context, p prospect, verdict *Verdict, f *facts, own *Caused) (*Run, error) {
+	e, rule, now := f.event, p.rule, v.now()
+	run := &Run{
+		Key: runKey(e, rule), Workspace: e.Workspace, Rule: rule.ID, Version: rule.Version, Event: e.Seq, Home: e.Lane, Lane: e.Lane, By: p.by,
+		State: Running, Stage: stageOf(rule, p.by), About: *f.about, StartedAt: now, WakeAt: now,
+	}
+	for _, g := range f.gathered {
+		run.Gathered = append(run.Gathered, g.Seq)
+	}
+	if own != nil {
+		run.Ancestry = append(slices.Clone(own.Ancestry), own.Rule)
+	}
+	verdict.Run = run.Key
+	s := &Start{Run: run, Mode: rule.Mode, Max: rule.Max, Source: rule.Source(), Verdict: verdict}
+	if rule.Limit != nil {
+		s.Limit = &Slot{Key: fmt.Sprintf("limit/%s/%s/%s", rule.ID, run.Stage, p.limitBy), Times: rule.Limit.Times, Per: rule.Limit.Per}
+	}
+	sure := s.Limit == nil && !v.occupied(rule, p.by)
+	v.pending.Starts = append(v.pending.Starts, s)
+	if sure {
+		v.starts[run] = s
+		v.lane.Runs = append(v.lane.Runs, run)
+		return run, nil
+	}
+	// Somebody else may be in the way: ask before anything is planned.
+	if err := v.save(ctx, false); err != nil || !s.Begun {
+		return nil, err
+	}
+	v.lane.Runs = append(v.lane.Runs, run)
+	return run, nil
+}
+
+// occupied reports whether the mode of a rule may keep a run from beginning. A by of its own may be that of a run in another lane.
+func (v *visit) occupied(rule *rules.Rule, by string) bool {
+	return rule.By != nil || slices.ContainsFunc(v.lane.Runs, func(r *Run) bool {
+		return r.Rule == rule.ID && r.By == by && !r.State.Finished()
+	})
+}
+
+// key is what "the same" means, as a text.
+func key(eval *rules.Evaluation, x *rules.Expression, otherwise string) (string, error) {
+	if x == nil {
+		return otherwise, nil
+	}
+	value, err := eval.Value(x)
+	if err != nil {
+		return "", fmt.Errorf("by: %w", err)
+	}
+	if value == nil {
+		return "", errors.New("by: there is no value")
+	}
+	return fmt.Sprint(value), nil
+}
+
+// runKey is the run's idempotency key: the same event and rule never make two runs.
+func runKey(e *Event, rule *rules.Rule) string {
+	if e.Type == "schedule" {
+		return e.Workspace + "/" + e.ID // which begins with the rule's id
+	}
+	return e.Workspace + "/" + rule.ID + "/" + e.ID
+}
+
+// stageOf says whether a run acts: a live rule may take a share of the keys only, always the same ones.
+func stageOf(rule *rules.Rule, by string) rules.Stage {
+	if rule.Stage != rules.Live || rule.Sample >= 1 {
+		return rule.Stage
+	}
+	h := fnv.New64a()
+	h.Write([]byte(rule.ID + "\x00" + by))
+	if float64(mix(h.Sum64()))/math.MaxUint64 < rule.Sample {
+		return rules.Live
+	}
+	return rules.Shadow
+}
+
+// mix spreads a hash evenly: FNV alone leaves similar keys close together.
+func mix(h uint64) uint64 {
+	h ^= h >> 33
+	h *= 0xff51afd7ed558ccd
+	h ^= h >> 33
+	h *= 0xc4ceb9fe1a85ec53
+	return h ^ h>>33
+}
+
+func named(list []rules.NamedValue) map[string]any {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make(map[string]any, len(list))
+	for _, n := range list {
+		out[n.Name] = n.Value
+	}
+	return out
+}

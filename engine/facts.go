@@ -1,0 +1,233 @@
+package engine
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	"github.com/quandohq/quando/actions"
+)
+
+// facts answers what expressions ask about an event: from what it carries, else from the desk, which is asked once for each thing and
+// only when it is needed.
+type facts struct {
+	visit    *visit
+	event    *Event
+	gathered []*Event // all of them, where several were gathered
+	about    *actions.Subject
+
+	carried map[string]any // by the event; nil before it was looked at
+	fetched map[string]any
+	waited  bool // what the event carried may have changed
+}
+
+// factsOf returns the facts of an event.
+func (v *visit) factsOf(e *Event) *facts {
+	return &facts{visit: v, event: e, about: &actions.Subject{}}
+}
+
+// forRun returns the same facts for a run, which may learn more of what it is about.
+func (f *facts) forRun(r *Run) *facts {
+	own := *f
+	own.fetched = maps.Clone(f.fetched)
+	own.about = &r.About
+	return &own
+}
+
+// A deskError is an answer that the desk could not give. What follows from it stands in its marks.
+type deskError struct{ error }
+
+func (e *deskError) Unwrap() error { return e.error }
+
+// load looks at what the event carries.
+func (f *facts) load(ctx context.Context) error {
+	if f.carried != nil {
+		return nil
+	}
+	carried, about, err := f.visit.workspace.Desk.Carried(ctx, f.event.Event)
+	if err != nil {
+		return &deskError{err}
+	}
+	if carried == nil {
+		carried = map[string]any{}
+	}
+	f.carried = carried
+	complete(f.about, about)
+	return nil
+}
+
+// complete fills in what is not known yet.
+func complete(known *actions.Subject, more actions.Subject) {
+	for _, id := range []struct {
+		known *string
+		more  string
+	}{
+		{&known.Conversation, more.Conversation}, {&known.Contact, more.Contact}, {&known.Attendance, more.Attendance},
+		{&known.Card, more.Card}, {&known.Message, more.Message},
+	} {
+		if *id.known == "" {
+			*id.known = id.more
+		}
+	}
+}
+
+// Now is the engine's clock.
+func (f *facts) Now() time.Time { return f.visit.now() }
+
+// Fact returns a fact by its name.
+func (f *facts) Fact(ctx context.Context, name string) (any, error) {
+	switch name {
+	case "event":
+		return f.describe(ctx, f.event)
+	case "events":
+		return f.each(f.describeAll(ctx))
+	case "messages":
+		return f.messages(ctx)
+	}
+	if v, ok := f.fetched[name]; ok {
+		return v, nil
+	}
+	if err := f.load(ctx); err != nil {
+		return nil, err
+	}
+	if v, ok := f.carried[name]; ok && (!f.waited || name == "message") {
+		return v, nil
+	}
+	v, err := f.visit.workspace.Desk.Fact(ctx, name, f.about)
+	if err != nil {
+		return nil, &deskError{err}
+	}
+	if f.fetched == nil {
+		f.fetched = make(map[string]any)
+	}
+	f.fetched[name] = v
+	return v, nil
+}
+
+// forget makes facts be fetched afresh: after a wait a rule never decides on what was true before it slept.
+func (f *facts) forget() {
+	f.waited = true
+	clear(f.fetched)
+}
+
+// set makes a step's result the fact of that name.
+func (f *facts) set(name string, v any) {
+	if f.fetched == nil {
+		f.fetched = make(map[string]any)
+	}
+	f.fetched[name] = v
+}
+
+// describe returns an event as expressions see it.
+func (f *facts) describe(ctx context.Context, e *Event) (any, error) {
+	carried := f.carried
+	if e != f.event || carried == nil {
+		of := f.visit.factsOf(e)
+		if err := of.load(ctx); err != nil {
+			return nil, err
+		}
+		carried = of.carried
+	}
+	return map[string]any{
+		"id": e.ID, "type": e.Type, "created_at": e.CreatedAt, "received_at": e.ReceivedAt, "age": f.Now().Sub(e.CreatedAt),
+		"tenant_id": e.Tenant, "data": e.Data, "message": carried["message"], "attendance": carried["attendance"], "card": carried["card"],
+	}, nil
+}
+
+func (f *facts) describeAll(ctx context.Context) ([]map[string]any, error) {
+	list := f.gathered
+	if len(list) == 0 {
+		list = []*Event{f.event}
+	}
+	out := make([]map[string]any, len(list))
+	for i, e := range list {
+		described, err := f.describe(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = described.(map[string]any)
+	}
+	return out, nil
+}
+
+func (f *facts) messages(ctx context.Context) (any, error) {
+	list, err := f.describeAll(ctx)
+	out := make([]any, 0, len(list))
+	for _, e := range list {
+		if m := e["message"]; m != nil {
+			out = append(out, m)
+		}
+	}
+	return out, err
+}
+
+func (*facts) each(list []map[string]any, err error) (any, error) {
+	out := make([]any, len(list))
+	for i := range list {
+		out[i] = list[i]
+	}
+	return out, err
+}
+
+// conversation returns the id of the conversation, which may have to be found out.
+func (f *facts) conversation(ctx context.Context) (string, error) {
+	if err := f.load(ctx); err != nil {
+		return "", err
+	}
+	if f.about.Conversation == "" {
+		if _, err := f.Fact(ctx, "conversation"); err != nil {
+			return "", err
+		}
+	}
+	return f.about.Conversation, nil
+}
+
+// HumanActive reports whether somebody of the team has written lately.
+func (f *facts) HumanActive(ctx context.Context, within time.Duration) (bool, error) {
+	id, err := f.conversation(ctx)
+	if err != nil || id == "" {
+		return false, err
+	}
+	active, err := f.visit.workspace.Desk.HumanActive(ctx, id, f.Now().Add(-within))
+	return active, asDeskError(err)
+}
+
+// CustomerWaiting returns how long the customer's oldest unanswered message has waited.
+func (f *facts) CustomerWaiting(ctx context.Context) (time.Duration, error) {
+	id, err := f.conversation(ctx)
+	if err != nil || id == "" {
+		return 0, err
+	}
+	since, err := f.visit.workspace.Desk.WaitingSince(ctx, id)
+	if err != nil || since.IsZero() {
+		return 0, asDeskError(err)
+	}
+	return max(0, f.Now().Sub(since)), nil
+}
+
+// HasLabel reports whether the conversation has a label.
+func (f *facts) HasLabel(ctx context.Context, name string) (bool, error) {
+	v, err := f.Fact(ctx, "conversation")
+	if err != nil {
+		return false, err
+	}
+	fact, ok := v.(map[string]any)
+	if !ok {
+		return false, nil
+	}
+	has, err := f.visit.workspace.Desk.HasLabel(ctx, fact, name)
+	return has, asDeskError(err)
+}
+
+// CountEvents counts the events of the lane.
+func (f *facts) CountEvents(ctx context.Context, typ string, within time.Duration) (int, error) {
+	n, err := f.visit.engine.journal.Count(ctx, f.event.Workspace, f.event.Lane, typ, f.Now().Add(-within))
+	return n, asDeskError(err)
+}
+
+func asDeskError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &deskError{err}
+}

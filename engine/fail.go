@@ -1,0 +1,106 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/rules"
+)
+
+// fail ends a step that no repeat mends. In a shadow run it may only be the lack of what was not done before it.
+func (k *walk) fail(ctx context.Context, s *rules.Step, taken *Step, rec *record, err error) (flow, error) {
+	if k.run.Stage != rules.Live && k.pretended() {
+		return k.end(ctx, s, taken, rec, StepWould, nothing(s.Schema.Result), "it cannot be told, because what it needs was not done: "+err.Error())
+	}
+	taken.State, taken.Error, rec.Ended = StepFailed, err.Error(), k.now()
+	k.touch(k.run, taken)
+	return k.afterFailure(ctx, s, taken)
+}
+
+// pretended reports whether a step before was not really taken.
+func (k *walk) pretended() bool {
+	for _, s := range k.run.Steps {
+		if s.State == StepWould {
+			return true
+		}
+	}
+	return false
+}
+
+// afterFailure goes on behind a step that has failed: with the next one where the step says so, else with the rule's on_error steps, and
+// the run has failed.
+func (k *walk) afterFailure(ctx context.Context, s *rules.Step, taken *Step) (flow, error) {
+	if s.OnError == "continue" {
+		rec, err := k.record(taken)
+		if err != nil {
+			return over, err
+		}
+		return onward, k.remember(s, rec)
+	}
+	reason := fmt.Sprintf("step %s (%s): %s", taken.Path, taken.Verb, taken.Error)
+	if strings.HasPrefix(taken.Path, "on_error.") {
+		k.finish(k.run, FailedRun, reason)
+		return over, nil
+	}
+	k.indexes = nil
+	k.eval.Set("error", reason)
+	switch flow, err := k.take(ctx, k.rule.OnError); {
+	case err != nil || flow == parked:
+		return flow, err
+	case flow == over && k.run.State == FailedRun:
+		return over, nil
+	}
+	k.finish(k.run, FailedRun, reason)
+	return over, nil
+}
+
+// retry takes the step that failed a run once more.
+func (v *visit) retry(r *Run) error {
+	r.State, r.Reason, r.FinishedAt, r.WakeAt = Running, "", time.Time{}, v.now()
+	for i := len(r.Steps) - 1; i >= 0; i-- {
+		s := r.Steps[i]
+		if s.State != StepFailed {
+			continue
+		}
+		rec, err := v.record(s)
+		if err != nil {
+			return err
+		}
+		if rec.Intent != nil {
+			rec.Generation++
+		}
+		rec.Intent, rec.Failures, rec.Since, rec.Last, rec.Ended = nil, 0, time.Time{}, false, time.Time{}
+		s.State, s.Error = StepOpen, ""
+		v.touch(r, s)
+	}
+	v.touch(r)
+	return nil
+}
+
+// resolve goes on with an uncertain call after a person has looked.
+func (v *visit) resolve(r *Run, what AskKind) error {
+	r.State, r.Reason, r.WakeAt = Running, "", v.now()
+	v.touch(r)
+	for _, s := range r.Steps {
+		if s.State != StepUncertain {
+			continue
+		}
+		rec, err := v.record(s)
+		if err != nil {
+			return err
+		}
+		s.State, s.Error = StepOpen, ""
+		rec.Failures, rec.Since, rec.Last = 0, time.Time{}, false
+		if what == AskDone {
+			rec.Receipts = append(rec.Receipts, actions.Receipt{Call: rec.Intent.Call})
+			rec.Intent = nil
+		} else {
+			rec.Confirmed = true
+		}
+		v.touch(r, s)
+	}
+	return nil
+}

@@ -1,0 +1,140 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/quandohq/quando/rules"
+)
+
+// heard is what an event means to the unfinished runs of its lane.
+type heard struct {
+	ended map[*Run]ending
+	woken map[*Run]*Step
+}
+
+// An ending is how an event ends a run; the zero value is not at all.
+type ending struct {
+	state  State
+	reason string
+}
+
+// hear finds out which runs an event ends, and which wait for it. What the run itself caused means nothing to it.
+func (v *visit) hear(ctx context.Context, e *Event, f *facts, own *Caused) (heard, error) {
+	h := heard{ended: make(map[*Run]ending), woken: make(map[*Run]*Step)}
+	for _, r := range v.lane.Runs {
+		if r.Home != v.lane.Name || r.State.Finished() || own != nil && own.Run == r.ID || r.Event == e.Seq || slices.Contains(r.Gathered, e.Seq) {
+			continue
+		}
+		end, err := v.ends(ctx, r, e, f)
+		if err != nil {
+			return h, err
+		}
+		if end.state != "" {
+			h.ended[r] = end
+			continue
+		}
+		step, err := v.awaiting(r, e)
+		if err != nil {
+			return h, err
+		}
+		if step != nil {
+			h.woken[r] = step
+		}
+	}
+	return h, nil
+}
+
+// take carries out what was heard.
+func (h heard) take(v *visit, e *Event) {
+	for r, end := range h.ended {
+		if r.Lane == v.lane.Name {
+			v.finish(r, end.state, end.reason)
+		} else {
+			v.pending.Asks = append(v.pending.Asks, RunAsk{r.ID, Ask{What: AskCancel, Reason: end.reason, At: v.now()}})
+		}
+	}
+	for r, s := range h.woken {
+		rec := v.records[s]
+		rec.Heard = append(rec.Heard, e.Seq)
+		r.WakeAt = v.now()
+		v.touch(r, s)
+	}
+}
+
+// ends finds out whether an event ends a run: it is one that the rule names in cancel_on, and happened not before what started the run.
+func (v *visit) ends(ctx context.Context, r *Run, e *Event, f *facts) (ending, error) {
+	rule, err := v.ruleOf(ctx, r)
+	if err != nil || rule == nil {
+		return ending{}, err
+	}
+	for _, m := range rule.CancelOn {
+		if m.Event != e.Type {
+			continue
+		}
+		trigger, err := v.event(ctx, r.Event)
+		if err != nil || e.CreatedAt.Before(trigger.CreatedAt) {
+			return ending{}, err
+		}
+		met := true
+		if m.If != nil {
+			met, err = v.evaluate(ctx, rule, f).True(m.If)
+		}
+		if err := unanswered(err); err != nil {
+			return ending{}, err
+		}
+		switch {
+		case err != nil:
+			// Whether it should go on is not known, and a person will see that it did not.
+			return ending{FailedRun, fmt.Sprintf("cancel_on: %s: %v", e.Type, err)}, nil
+		case met:
+			return ending{Cancelled, fmt.Sprintf("cancel_on: %s", e.Type)}, nil
+		}
+	}
+	return ending{}, nil
+}
+
+// awaiting returns the step of a run that waits for an event of this type. What happened before the wait began is not what it waits for.
+func (v *visit) awaiting(r *Run, e *Event) (*Step, error) {
+	if r.State != Waiting || len(r.Steps) == 0 {
+		return nil, nil
+	}
+	s := r.Steps[len(r.Steps)-1]
+	if s.Verb != "wait_for" || s.State != StepWaiting {
+		return nil, nil
+	}
+	rec, err := v.record(s)
+	if err != nil || !slices.Contains(rec.For, e.Type) || e.CreatedAt.Before(rec.At.Add(-clockSlack)) {
+		return nil, err
+	}
+	return s, nil
+}
+
+// clockSlack is how far the service's clock may be from ours.
+const clockSlack = 5 * time.Second
+
+// endedBefore looks for an event that ends a run before it begins: one that came before what started it, but happened after.
+func (v *visit) endedBefore(ctx context.Context, r *Run, rule *rules.Rule, trigger *Event) (ending, error) {
+	if len(rule.CancelOn) == 0 {
+		return ending{}, nil
+	}
+	var types []string
+	for _, m := range rule.CancelOn {
+		types = append(types, m.Event)
+	}
+	list, err := v.engine.journal.Happened(ctx, r.Workspace, r.Home, types, trigger.CreatedAt, 100)
+	if err != nil {
+		return ending{}, fmt.Errorf("look for events that end the run: %w", err)
+	}
+	for _, e := range list {
+		if e.Seq == r.Event || slices.Contains(r.Gathered, e.Seq) {
+			continue
+		}
+		if end, err := v.ends(ctx, r, e, v.factsOf(e)); err != nil || end.state != "" {
+			return end, err
+		}
+	}
+	return ending{}, nil
+}

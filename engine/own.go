@@ -1,0 +1,174 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// afterCall is how long after a call's receipt its events may be created.
+const afterCall = 30 * time.Second
+
+// recognise finds out whether the engine itself caused an event. A message and a moved card are known by what they are; everything else by
+// what it is about, when it was created, and whether it shows what the call set: a person's change a moment later is a person's. One
+// call accounts for one event of each type, unless again says that the event was recognised before.
+func (v *visit) recognise(ctx context.Context, e *Event, f *facts, again bool) (*Caused, error) {
+	if e.Rule != "" || e.Type == "message.received" {
+		return nil, nil // a tick, a command, a customer
+	}
+	if err := f.load(ctx); err != nil {
+		return nil, err
+	}
+	objects := []string{e.Lane}
+	for _, id := range []string{f.about.Message, f.about.Card, f.about.Attendance, f.about.Conversation} {
+		if id != "" {
+			objects = append(objects, id)
+		}
+	}
+	list, err := v.engine.journal.Caused(ctx, e.Workspace, e.Type, objects)
+	if err != nil {
+		return nil, fmt.Errorf("look for own effects: %w", err)
+	}
+	for i := range list {
+		if c := &list[i]; f.shows(e, c, again) {
+			return c, nil
+		}
+	}
+	return nil, nil
+}
+
+// shows reports whether an event is the one that an own call caused.
+func (f *facts) shows(e *Event, c *Caused, again bool) bool {
+	if e.Type == "message.sent" && c.Object == f.about.Message && c.Object != "" {
+		return true
+	}
+	if c.Used && !again || e.CreatedAt.Before(c.From.Add(-clockSlack)) || e.CreatedAt.After(c.To) {
+		return false
+	}
+	fact, _ := f.carried[objectOf(e.Type)].(map[string]any)
+	if c.Stage != "" && fact != nil && fact["stage_id"] != nil && fact["stage_id"] != c.Stage {
+		return false
+	}
+	return agrees(plain(fact), plain(c.Set))
+}
+
+// objectOf names the fact that an event of a type is about.
+func objectOf(typ string) string {
+	switch kind, _, _ := strings.Cut(typ, "."); kind {
+	case "kanban":
+		return "card"
+	default:
+		return kind
+	}
+}
+
+// agrees reports whether nothing that is shown differs from what was set. What is not shown does not differ.
+func agrees(shown, set any) bool {
+	switch set := set.(type) {
+	case map[string]any:
+		of, ok := shown.(map[string]any)
+		if !ok {
+			return shown == nil
+		}
+		for name, value := range set {
+			if is, told := of[name]; told && is != nil && !agrees(is, value) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		list, ok := shown.([]any)
+		if !ok || len(list) != len(set) {
+			return false
+		}
+		for _, value := range set {
+			if !slices.ContainsFunc(list, func(is any) bool { return agrees(is, value) }) {
+				return false
+			}
+		}
+		return true
+	}
+	return shown == set
+}
+
+// plain returns a value as JSON would give it back, so that recorded and fresh ones can be compared.
+func plain(v any) any {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	var out any
+	if json.Unmarshal(raw, &out) != nil {
+		return nil
+	}
+	return out
+}
+
+// settleFirst makes an event wait whose own call may still be open: only its receipt tells whose doing it is. It reports whether the
+// event, and those behind it, must wait.
+func (v *visit) settleFirst(ctx context.Context, e *Event, f *facts) (waits bool, err error) {
+	for _, r := range slices.Clone(v.lane.Runs) {
+		rec, err := v.openCall(r, e)
+		if rec == nil || err != nil {
+			if err != nil {
+				return false, err
+			}
+			continue
+		}
+		if known, err := f.otherMessage(ctx, rec); known || err != nil {
+			if unanswered(err) != nil {
+				return false, nil // deciding will find the same
+			}
+			continue
+		}
+		if v.due(r) {
+			if err := v.walk(ctx, r, nil); err != nil {
+				return false, err
+			}
+			if rec, err = v.openCall(r, e); rec == nil || err != nil {
+				continue
+			}
+		}
+		until := rec.Tried.Add(v.workspace.Timeout + afterCall)
+		if v.now().Before(until) {
+			v.wake(until)
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// openCall returns the record of a run's call that has no receipt and may cause an event like this one.
+func (v *visit) openCall(r *Run, e *Event) (*record, error) {
+	if r.State.Finished() || r.Lane != v.lane.Name || len(r.Steps) == 0 {
+		return nil, nil
+	}
+	s := r.Steps[len(r.Steps)-1]
+	if s.State != StepOpen {
+		return nil, nil
+	}
+	rec, err := v.record(s)
+	if err != nil || rec.Intent == nil || rec.Answered || !slices.Contains(rec.Intent.Emits, e.Type) {
+		return nil, err
+	}
+	if e.CreatedAt.Before(rec.Intent.At.Add(-clockSlack)) {
+		return nil, nil
+	}
+	return rec, nil
+}
+
+// otherMessage reports whether the event's message carries a client_id that the open call did not send.
+func (f *facts) otherMessage(ctx context.Context, rec *record) (bool, error) {
+	if f.event.Type != "message.sent" {
+		return false, nil
+	}
+	if err := f.load(ctx); err != nil {
+		return false, err
+	}
+	m, _ := f.carried["message"].(map[string]any)
+	id, _ := m["client_id"].(string)
+	return id != "" && !strings.Contains(string(rec.Intent.Request), id), nil
+}

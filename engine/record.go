@@ -1,0 +1,51 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/quandohq/quando/actions"
+)
+
+// A record is what the engine must know of a step to go on with it after a stop.
+type record struct {
+	At     time.Time       `json:"at"`               // when it was reached
+	Ended  time.Time       `json:"ended,omitzero"`   // when it came to its end
+	Reason string          `json:"reason,omitempty"` // in words, for people
+	Value  json.RawMessage `json:"value,omitempty"`  // its result, as encode writes it
+	Values map[string]any  `json:"values,omitempty"` // of the names in a condition
+
+	// The way that was taken.
+	Allowed bool            `json:"allowed,omitempty"` // the step's own if was true
+	Branch  *int            `json:"branch,omitempty"`  // of choose; -1 is none
+	Items   json.RawMessage `json:"items,omitempty"`   // of for_each
+	Until   time.Time       `json:"until,omitzero"`    // of a wait
+	For     []string        `json:"for,omitempty"`     // of wait_for: the events
+	Heard   []int64         `json:"heard,omitempty"`   // such events that came meanwhile
+
+	// The calls of an action.
+	Generation int               `json:"generation,omitempty"`
+	Intent     *actions.Intent   `json:"intent,omitempty"` // without a receipt
+	Receipts   []actions.Receipt `json:"receipts,omitempty"`
+	Tried      time.Time         `json:"tried,omitzero"`      // when the intent's call was last made
+	Answered   bool              `json:"answered,omitempty"`  // that call had an answer: it is not under way any more
+	Confirmed  bool              `json:"confirmed,omitempty"` // a person said that the call had no effect
+
+	// What went wrong.
+	Failures int       `json:"failures,omitempty"`
+	Last     bool      `json:"last,omitempty"` // there is no other attempt; what became of this one is to be found out
+	Since    time.Time `json:"since,omitzero"` // the first of them
+}
+
+// recordOf reads a step's record.
+func recordOf(s *Step) (*record, error) {
+	r := &record{}
+	if len(s.Record) == 0 {
+		return r, nil
+	}
+	if err := json.Unmarshal(s.Record, r); err != nil {
+		return nil, fmt.Errorf("the record of step %s cannot be read: %w", s.Path, err)
+	}
+	return r, nil
+}

@@ -1,0 +1,297 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/quandohq/quando/rules"
+)
+
+// A visit is one worker's time in a claimed lane: what was asked of its runs, its events in order, then the runs that are due.
+//
+// What happens is collected and handed to the journal at two moments only: before a call is made, because its intent must be on disk
+// by then, and at the end. So a call's receipt and the next call's intent are one commit.
+type visit struct {
+	engine    *Engine
+	workspace *workspace
+	lane      *Lane
+	clock     func() time.Time
+	stopping  func() bool // nothing more is to be begun
+
+	pending Change
+	touched map[*Run]*RunChange
+	starts  map[*Run]*Start // not saved yet
+	records map[*Step]*record
+	events  map[int64]*Event
+	next    time.Time // when the lane is due again
+	halted  bool      // the workspace is stopped, or the engine is
+
+	evaluation *rules.Evaluation
+	observed   []func(Observer) // to be told once it is saved
+}
+
+func (e *Engine) newVisit(lane *Lane, clock func() time.Time, stopping func() bool) *visit {
+	v := &visit{
+		engine: e, workspace: e.workspaces[lane.Workspace], lane: lane, clock: clock, stopping: stopping,
+		touched: make(map[*Run]*RunChange), starts: make(map[*Run]*Start), records: make(map[*Step]*record), events: make(map[int64]*Event),
+	}
+	for _, ev := range lane.Events {
+		v.events[ev.Seq] = ev
+	}
+	return v
+}
+
+func (v *visit) now() time.Time { return v.clock() }
+
+// work does what there is to do in the lane and gives it back.
+func (v *visit) work(ctx context.Context) error {
+	if v.workspace == nil || v.workspace.rules.Load() == nil {
+		// It belongs to a workspace that is not configured any more.
+		v.wake(v.now().Add(time.Hour))
+		return v.save(ctx, true)
+	}
+	for _, do := range []func(context.Context) error{v.answer, v.decideAll, v.endGathers, v.walkDue} {
+		if v.stopped() {
+			break
+		}
+		if err := do(ctx); err != nil {
+			return err
+		}
+	}
+	v.plan()
+	return v.save(ctx, true)
+}
+
+// stopped reports whether nothing more is to be begun in this visit.
+func (v *visit) stopped() bool {
+	if !v.halted && (v.stopping() || v.engine.holdOn(v.lane.Workspace, "") != nil) {
+		v.halt()
+	}
+	return v.halted
+}
+
+// halt ends the visit: what is left is done in a later one.
+func (v *visit) halt() {
+	v.halted = true
+	v.wake(v.now())
+}
+
+// wake makes the lane due at a time.
+func (v *visit) wake(at time.Time) {
+	if v.next.IsZero() || at.Before(v.next) {
+		v.next = at
+	}
+}
+
+// plan finds out when the lane is due again.
+func (v *visit) plan() {
+	for _, r := range v.lane.Runs {
+		if r.Lane == v.lane.Name && !r.State.Finished() && r.State != Queued && !r.WakeAt.IsZero() {
+			v.wake(r.WakeAt)
+		}
+	}
+	for _, g := range v.lane.Gathers {
+		v.wake(g.Until)
+	}
+}
+
+// answer does what was asked of runs from outside of the lane.
+func (v *visit) answer(ctx context.Context) error {
+	for _, r := range v.lane.Runs {
+		if r.Asked == nil || r.Lane != v.lane.Name {
+			continue
+		}
+		ask := *r.Asked
+		r.Asked = nil
+		v.touch(r).Answered = true
+		var err error
+		switch {
+		case ask.What == AskCancel && !r.State.Finished():
+			v.finish(r, Cancelled, ask.Reason)
+		case ask.What == AskRetry && r.State == FailedRun:
+			err = v.retry(r)
+		case (ask.What == AskDone || ask.What == AskRepeat) && r.State == Uncertain:
+			err = v.resolve(r, ask.What)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// walkDue takes the steps of the runs whose time has come.
+func (v *visit) walkDue(ctx context.Context) error {
+	for _, r := range slices.SortedFunc(slices.Values(v.lane.Runs), func(a, b *Run) int { return cmp.Compare(a.ID, b.ID) }) {
+		if v.stopped() {
+			return nil
+		}
+		if v.due(r) {
+			if err := v.walk(ctx, r, nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// due reports whether a run has something to do here and now.
+func (v *visit) due(r *Run) bool {
+	if r.Lane != v.lane.Name || v.engine.holdOn(r.Workspace, r.Rule) != nil && r.State == Held {
+		return false
+	}
+	switch r.State {
+	case Running, Waiting:
+		return !r.WakeAt.IsZero() && !r.WakeAt.After(v.now())
+	case Held:
+		return true
+	}
+	return false
+}
+
+// touch notes that a run has changed.
+func (v *visit) touch(r *Run, steps ...*Step) *RunChange {
+	c := v.touched[r]
+	if c == nil {
+		c = &RunChange{Run: r}
+		v.touched[r] = c
+	}
+	for _, s := range steps {
+		if !slices.Contains(c.Steps, s) {
+			c.Steps = append(c.Steps, s)
+		}
+	}
+	return c
+}
+
+// finish ends a run.
+func (v *visit) finish(r *Run, s State, reason string) {
+	r.State, r.Reason, r.FinishedAt, r.WakeAt = s, reason, v.now(), time.Time{}
+	v.touch(r)
+}
+
+// observe tells the observer once everything so far is on disk.
+func (v *visit) observe(tell func(Observer)) { v.observed = append(v.observed, tell) }
+
+// event returns an event by its number.
+func (v *visit) event(ctx context.Context, seq int64) (*Event, error) {
+	list, err := v.eventsOf(ctx, seq)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return nil, ErrNoEvent
+	}
+	return list[0], nil
+}
+
+// eventsOf returns events by their numbers; those that are gone are left out.
+func (v *visit) eventsOf(ctx context.Context, seqs ...int64) ([]*Event, error) {
+	var missing []int64
+	for _, seq := range seqs {
+		if v.events[seq] == nil {
+			missing = append(missing, seq)
+		}
+	}
+	if len(missing) > 0 {
+		found, err := v.engine.journal.Events(ctx, missing...)
+		if err != nil {
+			return nil, fmt.Errorf("read events: %w", err)
+		}
+		for _, e := range found {
+			v.events[e.Seq] = e
+		}
+	}
+	var out []*Event
+	for _, seq := range seqs {
+		if e := v.events[seq]; e != nil {
+			out = append(out, e)
+		}
+	}
+	return out, nil
+}
+
+// save hands in everything that has happened since the last time.
+func (v *visit) save(ctx context.Context, release bool, take ...Slot) error {
+	c := v.pending
+	c.At, c.Take, c.Release, c.Next = v.now(), take, release, v.next
+	for _, s := range c.Starts {
+		if err := v.seal(s.Run.Steps); err != nil {
+			return err
+		}
+		delete(v.touched, s.Run)
+	}
+	for _, r := range v.lane.Runs {
+		if changed := v.touched[r]; changed != nil {
+			if err := v.seal(changed.Steps); err != nil {
+				return err
+			}
+			c.Runs = append(c.Runs, changed)
+		}
+	}
+	if !release && len(c.Decided)+len(c.Starts)+len(c.Gather)+len(c.Ended)+len(c.Runs)+len(c.Caused)+len(c.Used)+len(c.Asks)+len(c.Take) == 0 {
+		return nil
+	}
+	if err := v.engine.journal.Save(ctx, v.lane, &c); err != nil {
+		return err
+	}
+	v.saved(c)
+	return nil
+}
+
+// saved clears what is on disk and tells the observer.
+func (v *visit) saved(c Change) {
+	o := v.engine.options.Observer
+	for _, e := range c.Decided {
+		o.Decided(e)
+	}
+	for _, s := range c.Starts {
+		delete(v.starts, s.Run)
+		switch {
+		case s.Begun:
+			o.Began(s.Run, v.events[s.Run.Event])
+			o.Changed(s.Run)
+		case s.Run.ID != 0 && s.Run.State == Queued:
+			s.Run.Steps = nil
+			o.Began(s.Run, v.events[s.Run.Event])
+		}
+	}
+	for _, r := range c.Runs {
+		o.Changed(r.Run)
+	}
+	for _, tell := range v.observed {
+		tell(o)
+	}
+	v.pending, v.observed = Change{}, nil
+	clear(v.touched)
+}
+
+// seal writes the records of steps as the journal keeps them.
+func (v *visit) seal(steps []*Step) error {
+	for _, s := range steps {
+		if r := v.records[s]; r != nil {
+			raw, err := json.Marshal(r)
+			if err != nil {
+				return fmt.Errorf("record step %s: %w", s.Path, err)
+			}
+			s.Record = raw
+		}
+	}
+	return nil
+}
+
+// record returns the record of a step.
+func (v *visit) record(s *Step) (*record, error) {
+	if r := v.records[s]; r != nil {
+		return r, nil
+	}
+	r, err := recordOf(s)
+	if err == nil {
+		v.records[s] = r
+	}
+	return r, err
+}

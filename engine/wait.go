@@ -1,0 +1,98 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/quandohq/quando/rules"
+)
+
+// wait lets a run sleep: it is a row with a time, not a goroutine. A run waits where its events come.
+func (k *walk) wait(ctx context.Context, s *rules.Step, taken *Step, rec *record) (flow, error) {
+	if k.run.Lane != k.run.Home {
+		return k.travel(k.run.Home, taken)
+	}
+	if rec.Until.IsZero() {
+		until, err := k.until(s)
+		if err != nil {
+			return k.trouble(ctx, s, taken, rec, err)
+		}
+		rec.At, rec.Until, rec.For = k.now(), until, s.Events
+		taken.State = StepWaiting
+	}
+	if s.Verb == "wait_for" {
+		came, err := k.came(ctx, s, rec)
+		if err != nil {
+			return k.trouble(ctx, s, taken, rec, err)
+		}
+		if came != nil {
+			return k.end(ctx, s, taken, rec, StepDone, came, "")
+		}
+	}
+	if !rec.Until.After(k.now()) {
+		reason := ""
+		if s.Verb == "wait_for" {
+			reason = "none came"
+		}
+		return k.end(ctx, s, taken, rec, StepDone, nil, reason)
+	}
+	k.run.State, k.run.WakeAt = Waiting, rec.Until
+	k.touch(k.run, taken)
+	return parked, nil
+}
+
+// until is when a wait ends. It counts from the end of the step before it; a run's first step counts from when the event happened, so
+// that a late event does not stretch a promise to a customer.
+func (k *walk) until(s *rules.Step) (time.Time, error) {
+	if s.Verb == "wait" && s.Condition != nil {
+		value, err := k.eval.Value(s.Condition)
+		if err != nil {
+			return time.Time{}, err
+		}
+		if at, ok := value.(time.Time); ok {
+			return at, nil
+		}
+		return k.now(), nil // there is no such time: nothing to wait for
+	}
+	from := k.ended
+	if from.IsZero() {
+		from = k.facts.event.CreatedAt
+	}
+	if s.Verb == "wait_for" {
+		from = k.now()
+	}
+	return s.Span.End(from, k.rule.Calendar(s.Span.Calendar))
+}
+
+// came returns the first of the events that came meanwhile for which the condition holds, as expressions see it; nil is none.
+func (k *walk) came(ctx context.Context, s *rules.Step, rec *record) (any, error) {
+	events, err := k.eventsOf(ctx, rec.Heard...)
+	if err != nil {
+		return nil, err
+	}
+	for len(events) > 0 {
+		e := events[0]
+		f := k.factsOf(e)
+		met := true
+		if s.Condition != nil {
+			eval := rules.NewEvaluation(ctx, k.rule, f)
+			k.lend(eval)
+			if met, err = eval.True(s.Condition); err != nil {
+				return nil, err
+			}
+		}
+		if met {
+			return f.describe(ctx, e)
+		}
+		events, rec.Heard = events[1:], rec.Heard[1:]
+	}
+	return nil, nil
+}
+
+// travel takes a run to another lane, where its next step takes place: one worker at a time works on everything that concerns one
+// conversation or one phone.
+func (k *walk) travel(lane string, taken *Step) (flow, error) {
+	k.run.Lane, k.run.WakeAt = lane, k.now()
+	k.touch(k.run, taken)
+	return parked, nil
+}

@@ -1,0 +1,435 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/rules"
+)
+
+// A walk takes the steps of a run, from the first: those that have come to their end are only remembered, so a resumed run goes the
+// same way that it went before.
+type walk struct {
+	*visit
+	run   *Run
+	rule  *rules.Rule
+	facts *facts
+	eval  *rules.Evaluation
+
+	steps   map[string]*Step // by path
+	results map[string]any   // by step id
+	names   map[string]any   // of results, of set and of for_each
+	indexes []int            // of the for_each loops that the walk is in
+	ended   time.Time        // when the last step came to its end
+	failed  error            // of the step's last call, while it is remembered
+}
+
+// A flow says how a walk goes on after a step.
+type flow int
+
+const (
+	onward flow = iota
+	parked      // the run has something to wait for
+	over        // the run is finished
+)
+
+// walk takes a run as far as it can go now. The facts are those of its event; nil makes them anew.
+func (v *visit) walk(ctx context.Context, r *Run, f *facts) error {
+	fresh := f != nil
+	rule, err := v.ruleOf(ctx, r)
+	if err != nil {
+		return err
+	}
+	if rule == nil {
+		v.finish(r, FailedRun, "the version of the rule that the run began with cannot be read")
+		return nil
+	}
+	if v.engine.holdOn(r.Workspace, r.Rule) != nil {
+		v.hold(r)
+		return nil
+	}
+	if f == nil {
+		events, err := v.eventsOf(ctx, append([]int64{r.Event}, r.Gathered...)...)
+		if err != nil {
+			return err
+		}
+		if len(events) == 0 {
+			v.finish(r, FailedRun, "the event that it began with is gone from the journal")
+			return nil
+		}
+		f = v.factsOf(events[0])
+		f.gathered, f.about = events[1:], &r.About
+	}
+	k := &walk{visit: v, run: r, rule: rule, facts: f, steps: make(map[string]*Step, len(r.Steps)), results: make(map[string]any), names: make(map[string]any)}
+	for _, s := range r.Steps {
+		k.steps[s.Path] = s
+	}
+	k.eval = rules.NewEvaluation(ctx, rule, f)
+	k.eval.Set("steps", k.results)
+	if fresh || len(r.Steps) == 0 {
+		end, err := v.endedBefore(ctx, r, rule, f.event)
+		if err == nil {
+			err = k.pin(ctx)
+		}
+		if err != nil {
+			return k.setback(ctx, err)
+		}
+		if end.state != "" {
+			v.finish(r, end.state, end.reason)
+			return nil
+		}
+	}
+	r.State, r.Reason, r.WakeAt = Running, "", v.now()
+	v.touch(r)
+	switch flow, err := k.take(ctx, rule.Do); {
+	case err != nil:
+		return err
+	case flow == onward:
+		v.finish(r, Done, "")
+	}
+	return nil
+}
+
+// setback lets a run wait that could not be begun for want of an answer. What is not the desk's is returned.
+func (k *walk) setback(ctx context.Context, err error) error {
+	missing, ok := errors.AsType[*deskError](err)
+	if !ok {
+		return err
+	}
+	if halted, err := k.pause(ctx, missing); halted || err != nil {
+		k.hold(k.run)
+		return err
+	}
+	if actions.IsPermanent(missing) {
+		k.finish(k.run, FailedRun, missing.Error())
+		return nil
+	}
+	age := k.now().Sub(k.run.StartedAt)
+	k.run.WakeAt = k.now().Add(min(max(age/2, time.Second), 5*time.Minute))
+	k.touch(k.run)
+	return nil
+}
+
+// pin finds out what a run is about that will wait: the attendance of then may be another one.
+func (k *walk) pin(ctx context.Context) error {
+	if !waits(k.rule) || k.run.About.Attendance != "" || !needsAttendance(k.rule) {
+		return nil
+	}
+	_, err := k.facts.Fact(ctx, "attendance")
+	return err
+}
+
+// hold stops a run until what stops it is lifted.
+func (v *visit) hold(r *Run) {
+	r.State, r.WakeAt = Held, time.Time{}
+	if h := v.engine.holdOn(r.Workspace, r.Rule); h != nil {
+		r.Reason = h.Reason
+	}
+	v.touch(r)
+}
+
+// take takes a list of steps in order.
+func (k *walk) take(ctx context.Context, list []*rules.Step) (flow, error) {
+	for _, s := range list {
+		if flow, err := k.step(ctx, s); flow != onward || err != nil {
+			return flow, err
+		}
+	}
+	return onward, nil
+}
+
+// step takes one step, or remembers what came of it.
+func (k *walk) step(ctx context.Context, s *rules.Step) (flow, error) {
+	path := k.path(s.Path)
+	taken := k.steps[path]
+	if taken == nil {
+		if k.stopped() {
+			k.touch(k.run)
+			return parked, nil
+		}
+		taken = &Step{N: len(k.run.Steps), Path: path, Verb: s.Verb, Key: k.run.Key + "/" + path, State: StepOpen}
+		k.run.Steps = append(k.run.Steps, taken)
+		k.steps[path] = taken
+		k.records[taken] = &record{At: k.now()}
+	}
+	rec, err := k.record(taken)
+	if err != nil {
+		return over, err
+	}
+	if taken.State == StepFailed {
+		return k.afterFailure(ctx, s, taken)
+	}
+	if taken.State.Finished() && (taken.State != StepDone || !nests(s)) {
+		return onward, k.remember(s, rec)
+	}
+	if s.If != nil && !rec.Allowed {
+		met, err := k.eval.True(s.If)
+		if err != nil {
+			return k.trouble(ctx, s, taken, rec, err)
+		}
+		if !met {
+			rec.Values = named(k.eval.Values(s.If))
+			return k.end(ctx, s, taken, rec, StepSkipped, nil, "if: "+s.If.Text)
+		}
+		rec.Allowed = true
+	}
+	switch s.Verb {
+	case "wait", "wait_for":
+		return k.wait(ctx, s, taken, rec)
+	case "choose", "for_each":
+		return k.branch(ctx, s, taken, rec)
+	case "stop", "stop_if", "set", "log":
+		return k.simple(ctx, s, taken, rec)
+	}
+	return k.act(ctx, s, taken, rec)
+}
+
+// nests reports whether a step has steps of its own, which are walked also when its own part is done.
+func nests(s *rules.Step) bool { return s.Verb == "choose" || s.Verb == "for_each" }
+
+// path puts the indexes of loops into a step's path.
+func (k *walk) path(path string) string {
+	for _, i := range k.indexes {
+		path = strings.Replace(path, "[]", fmt.Sprintf("[%d]", i), 1)
+	}
+	return path
+}
+
+// end brings a step to its end.
+func (k *walk) end(ctx context.Context, s *rules.Step, taken *Step, rec *record, state StepState, value any, reason string) (flow, error) {
+	raw, err := encode(value)
+	if err != nil {
+		return k.fail(ctx, s, taken, rec, err)
+	}
+	taken.State, rec.Reason, rec.Ended = state, reason, k.now()
+	if value != nil {
+		rec.Value = raw
+	}
+	k.touch(k.run, taken)
+	return onward, k.remember(s, rec)
+}
+
+// remember makes a step's result known to those behind it.
+func (k *walk) remember(s *rules.Step, rec *record) error {
+	k.ended, k.failed = rec.Ended, nil
+	value, err := decode(rec.Value)
+	if err != nil {
+		return err
+	}
+	if s.Verb == "wait" || s.Verb == "wait_for" {
+		k.eval.Forget()
+		k.facts.forget()
+	}
+	if s.Verb == "set" {
+		values, _ := value.(map[string]any)
+		for _, a := range s.Assignment {
+			k.name(a.Name, values[a.Name])
+		}
+		return nil
+	}
+	if s.ID != "" {
+		k.results[s.ID] = value
+		k.name(s.ID, value)
+	}
+	if fact := s.Schema.Gives; fact != "" {
+		k.facts.set(fact, value)
+		k.eval.Set(fact, value)
+		if object, ok := value.(map[string]any); ok {
+			k.point(fact, object)
+		}
+	}
+	return nil
+}
+
+// name gives a value the name by which later steps see it.
+func (k *walk) name(name string, value any) {
+	k.names[name] = value
+	k.eval.Set(name, value)
+}
+
+// lend gives another evaluation the names that this walk has given.
+func (k *walk) lend(eval *rules.Evaluation) {
+	eval.Set("steps", k.results)
+	for name, value := range k.names {
+		eval.Set(name, value)
+	}
+}
+
+// point makes an object that a step has found or made the one at hand.
+func (k *walk) point(fact string, object map[string]any) {
+	id, _ := object["id"].(string)
+	if id == "" {
+		return
+	}
+	switch about := &k.run.About; fact {
+	case "card":
+		about.Card = id
+	case "attendance":
+		about.Attendance = id
+	}
+}
+
+// simple takes a step that only looks or notes.
+func (k *walk) simple(ctx context.Context, s *rules.Step, taken *Step, rec *record) (flow, error) {
+	switch s.Verb {
+	case "stop_if":
+		met, err := k.eval.True(s.Condition)
+		if err != nil {
+			return k.trouble(ctx, s, taken, rec, err)
+		}
+		rec.Values = named(k.eval.Values(s.Condition))
+		if _, err := k.end(ctx, s, taken, rec, StepDone, met, ""); err != nil || !met {
+			return onward, err
+		}
+		k.finish(k.run, Stopped, s.Condition.Text)
+		return over, nil
+	case "set":
+		values := make(map[string]any, len(s.Assignment))
+		for _, a := range s.Assignment {
+			value, err := k.eval.Render(a.Value)
+			if err != nil {
+				return k.trouble(ctx, s, taken, rec, err)
+			}
+			values[a.Name] = value
+			k.name(a.Name, value) // the next may use it
+		}
+		return k.end(ctx, s, taken, rec, StepDone, values, "")
+	}
+	args, err := k.render(s)
+	if err != nil {
+		return k.trouble(ctx, s, taken, rec, err)
+	}
+	text, _ := args["text"].(string)
+	if s.Verb == "stop" {
+		text, _ = args["reason"].(string)
+	}
+	if _, err := k.end(ctx, s, taken, rec, StepDone, nil, text); err != nil || s.Verb == "log" {
+		return onward, err
+	}
+	k.finish(k.run, Stopped, text)
+	return over, nil
+}
+
+// render works out a step's arguments.
+func (k *walk) render(s *rules.Step) (map[string]any, error) {
+	args := make(map[string]any, len(s.Args))
+	for name, value := range s.Args {
+		v, err := k.eval.Render(value)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		args[name] = v
+	}
+	return args, nil
+}
+
+// branch takes the steps of a choose or a for_each. The way is recorded before it is gone.
+func (k *walk) branch(ctx context.Context, s *rules.Step, taken *Step, rec *record) (flow, error) {
+	if !taken.State.Finished() {
+		var err error
+		if s.Verb == "choose" {
+			err = k.choose(s, rec)
+		} else {
+			err = k.list(s, rec)
+		}
+		if err != nil {
+			return k.trouble(ctx, s, taken, rec, err)
+		}
+		if flow, err := k.end(ctx, s, taken, rec, StepDone, nil, rec.Reason); flow != onward || err != nil {
+			return flow, err
+		}
+	}
+	if s.Verb == "choose" {
+		if rec.Branch == nil || *rec.Branch < 0 || *rec.Branch >= len(s.Branches) {
+			return onward, nil
+		}
+		return k.take(ctx, s.Branches[*rec.Branch].Do)
+	}
+	items, err := decode(rec.Items)
+	if err != nil {
+		return over, err
+	}
+	list, _ := items.([]any)
+	depth := len(k.indexes)
+	defer func() { k.indexes = k.indexes[:depth] }()
+	for i, item := range list {
+		k.indexes = append(k.indexes[:depth], i)
+		k.name(s.As, item)
+		if flow, err := k.take(ctx, s.Do); flow != onward || err != nil {
+			return flow, err
+		}
+	}
+	return onward, nil
+}
+
+// choose finds the branch to take.
+func (k *walk) choose(s *rules.Step, rec *record) error {
+	chosen := -1
+	rec.Branch, rec.Reason = &chosen, "no branch"
+	for i, b := range s.Branches {
+		if b.If != nil {
+			met, err := k.eval.True(b.If)
+			if err != nil {
+				return err
+			}
+			if !met {
+				continue
+			}
+			rec.Reason, rec.Values = b.If.Text, named(k.eval.Values(b.If))
+		} else {
+			rec.Reason = "else"
+		}
+		chosen = i
+		return nil
+	}
+	return nil
+}
+
+// list works out what a for_each goes through.
+func (k *walk) list(s *rules.Step, rec *record) error {
+	value, err := k.eval.Value(s.In)
+	if err != nil {
+		return err
+	}
+	raw, err := encode(value)
+	if err != nil {
+		return err
+	}
+	items, err := decode(raw)
+	if err != nil {
+		return err
+	}
+	list, ok := items.([]any)
+	if !ok && items != nil {
+		return fmt.Errorf("for_each: %s gives no list", s.In.Text)
+	}
+	if len(list) > s.MaxItems {
+		return fmt.Errorf("for_each: %s gives %d items, and max is %d", s.In.Text, len(list), s.MaxItems)
+	}
+	rec.Items, rec.Reason = raw, fmt.Sprintf("%d items", len(list))
+	return nil
+}
+
+// waits reports whether a rule may wait between its steps.
+func waits(rule *rules.Rule) bool {
+	for s := range rule.Steps() {
+		if s.Verb == "wait" || s.Verb == "wait_for" {
+			return true
+		}
+	}
+	return false
+}
+
+// needsAttendance reports whether a step of a rule works on the attendance, or an expression asks for it.
+func needsAttendance(rule *rules.Rule) bool {
+	for _, fact := range rule.Facts {
+		if fact == "attendance" {
+			return true
+		}
+	}
+	return false
+}
