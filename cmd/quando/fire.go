@@ -162,7 +162,7 @@ func (f *fireFlags) follow(cmd *cobra.Command, v *view, e rules.Event) error {
 	}
 	v.now = now()
 	if text {
-		v.writeFired(cmd, event, verdict, run)
+		f.writeFired(cmd, v, event, verdict, run)
 	} else {
 		j := fireJSON{Event: e.ID}
 		if verdict != nil {
@@ -229,11 +229,11 @@ func (v *view) outcome(ctx context.Context, wait waitFlag, e *engine.Event, rule
 }
 
 // writeFired tells what came of the event.
-func (v *view) writeFired(cmd *cobra.Command, e *engine.Event, verdict *engine.Verdict, run *engine.Run) {
+func (f *fireFlags) writeFired(cmd *cobra.Command, v *view, e *engine.Event, verdict *engine.Verdict, run *engine.Run) {
 	w := cmd.OutOrStdout()
 	switch {
 	case !e.Decided:
-		fmt.Fprintln(w, "Recorded. No engine has taken it up yet: it will happen as soon as one runs (quando run).")
+		fmt.Fprintln(w, f.wait.inVain())
 	case verdict == nil:
 		fmt.Fprintf(w, "The engine has no rule %s that can be started by hand: is it loaded, and is manual among what its when names?\n", harmless(e.Rule))
 	default:

@@ -75,10 +75,10 @@ func stories() []story {
 		step("2", "add_labels", engine.StepDone, `{"receipts":[{"call":"patch","answer":{"label_ids":["after-hours"]}}]}`))
 	reply.About = actions.Subject{Conversation: "0192f3a4-0000-7000-8000-00000000000a", Message: "m-0"}
 
-	waiting := run(engine.Waiting, step("1", "wait", engine.StepWaiting, `{}`))
+	waiting := run(engine.Waiting, step("1", "wait", engine.StepWaiting, `"not an object"`))
 	waiting.WakeAt = time.Date(2126, 11, 18, 12, 0, 0, 0, time.UTC)
 
-	failed := run(engine.FailedRun, step("1", "move_card", engine.StepFailed, `"not an object"`))
+	failed := run(engine.FailedRun, step("1", "move_card", engine.StepFailed, `{"intent":{"call":"move","request":{"card":"17","stage":"Follow-up","version":4}}}`))
 	failed.Steps[0].Error, failed.Steps[0].Attempts = "404 not_found: there is no such card", 3
 	failed.Reason, failed.Ancestry = "move_card failed", []string{"sla-escalation", "away-reply"}
 

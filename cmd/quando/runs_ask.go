@@ -113,6 +113,14 @@ func (f *waitFlag) String() string { return rules.FormatDuration(f.Duration) }
 // Type names the value for the help.
 func (f *waitFlag) Type() string { return "duration" }
 
+// inVain says what happens to something that no engine has done within the time.
+func (f *waitFlag) inVain() string {
+	if f.Duration == 0 {
+		return "The engine does it: the one that runs, or else the next one."
+	}
+	return fmt.Sprintf("No engine has taken it up in %s. It happens as soon as one runs (quando run).", f)
+}
+
 // until asks done again and again until it says yes or the time is over, and reports whether it did.
 func (f *waitFlag) until(ctx context.Context, done func() (bool, error)) (bool, error) {
 	over := time.Now().Add(f.Duration)
@@ -147,7 +155,7 @@ func (f *askFlags) ask(cmd *cobra.Command, name string, what engine.AskKind) err
 		case errors.Is(err, engine.ErrNoRun):
 			return no(cmd, "there is no run %d any more", r.ID)
 		case err != nil:
-			return fmt.Errorf("ask run %d: %w", r.ID, err)
+			return err
 		}
 		fmt.Fprintf(cmd.OutOrStdout(), "Run %d of %s: %s.\n", r.ID, harmless(r.Rule), askWords(what))
 		return f.report(cmd, v, r.ID, what)
@@ -185,7 +193,7 @@ func (f *askFlags) report(cmd *cobra.Command, v *view, id int64, what engine.Ask
 		return fmt.Errorf("wait for run %d: %w", id, err)
 	}
 	if r.Asked != nil {
-		fmt.Fprintln(cmd.OutOrStdout(), "No engine has taken it up yet. It will happen as soon as one runs (quando run).")
+		fmt.Fprintln(cmd.OutOrStdout(), f.wait.inVain())
 		return nil
 	}
 	v.now = now()
