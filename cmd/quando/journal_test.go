@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -86,7 +87,7 @@ func stories() []story {
 	uncertain.Steps[0].Error = "the connection broke"
 
 	shadow := run(engine.Done, step("1", "send_message", engine.StepWould, `{"intent":{"request":{"message":{"text":"Hi"}}}}`))
-	shadow.Stage = rules.Shadow
+	shadow.Stage, shadow.Lane = rules.Shadow, "phone:88887777" // its last step was to take place there
 
 	hostile := run(engine.FailedRun, step("1", "send_message", engine.StepFailed, ""))
 	hostile.Steps[0].Error = "400 invalid_request: " + evil
@@ -143,7 +144,7 @@ func (s *story) tell(ctx context.Context, j engine.Journal) error {
 		first.Release = true
 		return j.Save(ctx, lanes[0], first)
 	}
-	state, steps := s.run.State, s.run.Steps
+	state, steps, last := s.run.State, s.run.Steps, cmp.Or(s.run.Lane, s.event.Lane)
 	*s.run = engine.Run{
 		Key: "default/" + s.verdicts[0].Rule + "/" + s.event.ID, Workspace: s.event.Workspace, Rule: s.verdicts[0].Rule, Version: "v1", Event: e.Seq,
 		Home: s.event.Lane, Lane: s.event.Lane, By: s.event.Lane, State: engine.Running, Stage: s.run.Stage, Ancestry: s.run.Ancestry, About: s.run.About,
@@ -157,7 +158,7 @@ func (s *story) tell(ctx context.Context, j engine.Journal) error {
 	if err := j.Save(ctx, lanes[0], first); err != nil {
 		return err
 	}
-	s.run.State, s.run.Steps = state, steps
+	s.run.State, s.run.Steps, s.run.Lane = state, steps, last
 	if state.Finished() {
 		s.run.FinishedAt = at.Add(2 * time.Second)
 	}
