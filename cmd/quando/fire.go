@@ -235,7 +235,7 @@ func (f *fireFlags) writeFired(cmd *cobra.Command, v *view, e *engine.Event, ver
 	case !e.Decided:
 		fmt.Fprintln(w, f.wait.inVain())
 	case verdict == nil:
-		fmt.Fprintf(w, "The engine has no rule %s that can be started by hand: is it loaded, and is manual among what its when names?\n", harmless(e.Rule))
+		fmt.Fprintf(w, "The engine has not asked the rule %s: is it loaded?\n", harmless(e.Rule))
 	default:
 		c := colours(w)
 		paint := c.yellow

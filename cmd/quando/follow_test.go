@@ -124,7 +124,7 @@ func TestFollow(t *testing.T) {
 		{"fired and failed", firing(engine.Verdict{Rule: "r", Outcome: engine.Fired}, engine.FailedRun, "404"), []string{"fire", "r"}, "\nr fired\nRun 7 is failed: 404\n", 1},
 		{"not true", firing(engine.Verdict{Rule: "r", Outcome: engine.False, Clause: `contact.name == "x"`}, "", ""), []string{"fire", "r"}, "\nr false: contact.name == \"x\"\n", 1},
 		{"gathered", firing(engine.Verdict{Rule: "r", Outcome: engine.Gathered}, "", ""), []string{"fire", "r"}, "\nr gathered\n", 0},
-		{"not known to the engine", firing(engine.Verdict{Rule: "another", Outcome: engine.False}, "", ""), []string{"fire", "r"}, "\nThe engine has no rule r that can be started by hand", 1},
+		{"not known to the engine", firing(engine.Verdict{Rule: "another", Outcome: engine.False}, "", ""), []string{"fire", "r"}, "\nThe engine has not asked the rule r", 1},
 		{"cancelled", asked(engine.Cancelled, "the customer called"), []string{"runs", "cancel", "2"}, "Run 2 is cancelled: the customer called\n", 0},
 		{"finished before it was cancelled", asked(engine.Done, ""), []string{"runs", "cancel", "2"}, "Run 2 is done\n", 1},
 		{"retried", asked(engine.Done, ""), []string{"runs", "retry", "3"}, "Run 3 is done\n", 0},

@@ -72,8 +72,10 @@ func stories() []story {
 	}
 
 	reply := run(engine.Done,
-		step("1", "send_message", engine.StepDone, `{"intent":{"call":"send","request":{"conversation":"0192f3a4-0000-7000-8000-00000000000a","message":{"text":"Hello Ana!\nWe are closed.","client_id":"5d1f0000-0000-5000-8000-000000000001"}}},"receipts":[{"call":"send","answer":{"id":"m-1"}}],"result":{"id":"m-1"}}`),
-		step("2", "add_labels", engine.StepDone, `{"receipts":[{"call":"patch","answer":{"label_ids":["after-hours"]}}]}`))
+		step("1", "send_message", engine.StepDone, `{"at":"2026-11-13T20:51:01Z","ended":"2026-11-13T20:51:02Z","allowed":true,`+
+			`"receipts":[{"call":"send","answer":{"id":"m-1","text":"Hello Ana!\nWe are closed.","media_id":null,"by":"engine"},"caused":[{"event":"message.sent"}]}],"value":{"id":"m-1"}}`),
+		step("2", "set", engine.StepDone, `{"at":"2026-11-13T20:51:02Z","value":{"tries":{"$int":2},"next":{"$time":"2026-11-16T08:00:00-03:00","zone":"America/Sao_Paulo"}}}`),
+		step("3", "add_labels", engine.StepDone, `{"receipts":[{"call":"patch","answer":{"label_ids":["after-hours"]}}]}`))
 	reply.About = actions.Subject{Conversation: "0192f3a4-0000-7000-8000-00000000000a", Message: "m-0"}
 
 	waiting := run(engine.Waiting, step("1", "wait", engine.StepWaiting, `"not an object"`))

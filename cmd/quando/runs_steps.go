@@ -80,16 +80,12 @@ func writeRecord(w io.Writer, c palette, s *engine.Step) {
 		}
 		return
 	}
+	for _, name := range bookkeeping {
+		delete(record, name)
+	}
 	var intent map[string]json.RawMessage
 	if json.Unmarshal(record["intent"], &intent) == nil && intent["request"] != nil {
-		name := "sent"
-		switch s.State {
-		case engine.StepWould:
-			name = "would send"
-		case engine.StepOpen, engine.StepUncertain, engine.StepFailed:
-			name = "to send"
-		}
-		writeValue(w, c, name, intent["request"])
+		writeValue(w, c, intentName(s.State), intent["request"])
 		delete(record, "intent")
 	}
 	var receipts []map[string]json.RawMessage
@@ -97,6 +93,7 @@ func writeRecord(w io.Writer, c palette, s *engine.Step) {
 		for _, r := range receipts {
 			if r["answer"] != nil {
 				writeValue(w, c, "answer", r["answer"])
+				delete(record, "value") // it is made of the answers
 			}
 		}
 		delete(record, "receipts")
@@ -106,6 +103,20 @@ func writeRecord(w io.Writer, c palette, s *engine.Step) {
 	}
 }
 
+// bookkeeping are members of a record by which the engine finds its way, and which tell a person nothing that is not said elsewhere.
+var bookkeeping = []string{"at", "ended", "allowed", "branch", "until", "heard", "generation", "tried", "answered", "confirmed", "failures", "last", "since"}
+
+// intentName says what a call is to a step in a state.
+func intentName(s engine.StepState) string {
+	switch s {
+	case engine.StepWould:
+		return "would send"
+	case engine.StepOpen, engine.StepUncertain, engine.StepFailed:
+		return "to send"
+	}
+	return "sent"
+}
+
 // writeValue shows a JSON value under its name: on one line if it fits, else one member to a line.
 func writeValue(w io.Writer, c palette, name string, text json.RawMessage) {
 	lines := []string{harmless(string(text))}
@@ -113,6 +124,7 @@ func writeValue(w io.Writer, c palette, name string, text json.RawMessage) {
 	d.UseNumber()
 	var value any
 	if d.Decode(&value) == nil {
+		value = untagged(value)
 		lines = valueLines(value, "")
 		if one := strings.Join(lines, ", "); len(lines) > 0 && flat(value) && width(one) <= tableWidth-20 {
 			lines = []string{one}
@@ -124,6 +136,24 @@ func writeValue(w io.Writer, c palette, name string, text json.RawMessage) {
 		}
 		fmt.Fprintf(w, "      %s %s\n", c.dim(fmt.Sprintf("%-10s", harmless(name))), line)
 	}
+}
+
+// untagged takes off what the engine writes around values that JSON has no words for: {"$time": …}.
+func untagged(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		for name, v := range value {
+			if strings.HasPrefix(name, "$") {
+				return untagged(v)
+			}
+			value[name] = untagged(v)
+		}
+	case []any:
+		for i := range value {
+			value[i] = untagged(value[i])
+		}
+	}
+	return value
 }
 
 // valueLines writes a value of JSON as lines for people, without what is null.
