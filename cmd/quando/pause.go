@@ -17,7 +17,8 @@ func newPause() *cobra.Command {
 		Use:   "pause",
 		Short: "Stop sending, at once: everything, a workspace, or a rule",
 		Long: `Pause stops the engine from acting: without a flag everything, with --workspace that workspace, with --rule that rule. It works at once
-and stays until quando resume, whatever is restarted meanwhile. Nothing is lost: events are recorded, and what was under way goes on after quando resume.`,
+and stays until quando resume, whatever is restarted meanwhile. Runs that are under way go on after quando resume. Events are recorded, and decided on after quando
+resume; only those that come while a single rule is stopped do not start that rule, which their verdict says.`,
 		Example: `  quando pause
   quando pause --reason "the price list is wrong"
   quando pause --rule away-reply`,
@@ -36,7 +37,7 @@ and stays until quando resume, whatever is restarted meanwhile. Nothing is lost:
 				if err := v.Hold(cmd.Context(), h); err != nil {
 					return fmt.Errorf("pause: %w", err)
 				}
-				return f.report(cmd, v, "Stopped: "+holdSubject(h)+". Events are still recorded, and nothing is lost.", nil)
+				return f.report(cmd, v, "Stopped: "+holdSubject(h)+". "+meanwhile(h), nil)
 			})
 		},
 	}
@@ -189,6 +190,14 @@ func holdSubject(h engine.Hold) string {
 		return "the workspace " + h.Workspace
 	}
 	return "everything"
+}
+
+// meanwhile says what becomes of what happens while something is stopped.
+func meanwhile(h engine.Hold) string {
+	if h.Rule != "" {
+		return "Its runs go on after quando resume; events that come meanwhile do not start it."
+	}
+	return "Events are still recorded; they are decided on, and runs go on, after quando resume."
 }
 
 func holdKindWords(k engine.HoldKind) string {

@@ -61,6 +61,8 @@ func stepTrouble(r *engine.Run) string {
 		return r.Reason
 	case s.Error == "":
 		return strings.TrimSuffix(s.Verb+": "+r.Reason, ": ")
+	case strings.HasPrefix(s.Error, s.Verb+":"):
+		return s.Error
 	}
 	return s.Verb + ": " + s.Error
 }
