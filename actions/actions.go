@@ -96,6 +96,9 @@ type Intent struct {
 	// outside of that lane may change under it.
 	Lane string `json:"lane,omitempty"`
 
+	// Elsewhere says that the call's events come in a lane that nobody knows before it has an answer, as those of a new card do.
+	Elsewhere bool `json:"elsewhere,omitempty"`
+
 	Request json.RawMessage `json:"request"`          // exactly what is sent
 	Before  json.RawMessage `json:"before,omitempty"` // what the object looked like
 	Emits   []string        `json:"emits,omitempty"`  // events that the service raises when it has its effect

@@ -99,7 +99,28 @@ func (k *walk) intend(ctx context.Context, action actions.Action, step *actions.
 	taken.State, taken.Error = StepOpen, ""
 	taken.Attempts++
 	k.touch(k.run, taken)
-	err = k.save(ctx, false, k.slots(next.Intent)...)
+	flow, done, err := k.announce(ctx, taken, rec)
+	return flow, done, err
+}
+
+// announce records an intent, and that its events may come before its answer.
+func (k *walk) announce(ctx context.Context, taken *Step, rec *record) (flow, bool, error) {
+	i := rec.Intent
+	if i.Elsewhere {
+		if k.run.ID == 0 {
+			// What is expected names its run.
+			if err := k.save(ctx, false); err != nil || k.refused[k.run] {
+				return parked, true, err
+			}
+		}
+		for _, event := range i.Emits {
+			k.pending.Caused = append(k.pending.Caused, Caused{
+				Workspace: k.run.Workspace, Lane: k.lane.Name, Event: event, Object: elsewhere, Run: k.run.ID, Rule: k.run.Rule,
+				From: i.At, To: rec.Tried.Add(k.workspace.Timeout + afterCall),
+			})
+		}
+	}
+	err := k.save(ctx, false, k.slots(i)...)
 	if bound, ok := errors.AsType[*BoundError](err); ok {
 		rec.Intent = nil
 		taken.Attempts--
@@ -112,6 +133,20 @@ func (k *walk) intend(ctx context.Context, action actions.Action, step *actions.
 		return parked, true, nil
 	}
 	return onward, false, nil
+}
+
+// answered forgets what was expected of a call before its answer.
+func (k *walk) answered(ctx context.Context, rec *record) error {
+	if rec.Intent == nil || !rec.Intent.Elsewhere {
+		return nil
+	}
+	list, err := k.engine.journal.Caused(ctx, k.run.Workspace, "", []string{elsewhere})
+	for _, c := range list {
+		if c.Run == k.run.ID && !c.Used {
+			k.pending.Used = append(k.pending.Used, c.ID)
+		}
+	}
+	return err
 }
 
 // slots are what an automatic message takes of the safety bounds.
@@ -177,8 +212,11 @@ func (k *walk) settle(ctx context.Context, action actions.Action, step *actions.
 		}
 		return onward, false, nil
 	case actions.Happened:
-		k.receive(rec, taken, verdict.Receipt)
+		return onward, false, k.receive(ctx, rec, taken, verdict.Receipt)
 	case actions.Replan:
+		if err := k.answered(ctx, rec); err != nil {
+			return over, true, err
+		}
 		rec.Generation++
 		rec.Intent = nil
 		k.touch(k.run, taken)
@@ -208,9 +246,11 @@ func (k *walk) call(ctx context.Context, action actions.Action, step *actions.St
 	k.failed = err
 	switch {
 	case err == nil:
-		k.receive(rec, taken, receipt)
-		return onward, false, nil
+		return onward, false, k.receive(ctx, rec, taken, receipt)
 	case actions.IsStale(err):
+		if err := k.answered(ctx, rec); err != nil {
+			return over, true, err
+		}
 		rec.Generation++
 		rec.Intent = nil
 		taken.Error = err.Error()
@@ -223,7 +263,10 @@ func (k *walk) call(ctx context.Context, action actions.Action, step *actions.St
 }
 
 // receive records a receipt, and what the engine will hear of its own doing.
-func (k *walk) receive(rec *record, taken *Step, r actions.Receipt) {
+func (k *walk) receive(ctx context.Context, rec *record, taken *Step, r actions.Receipt) error {
+	if err := k.answered(ctx, rec); err != nil {
+		return err
+	}
 	for _, c := range r.Caused {
 		object := c.Object
 		if object == "" {
@@ -235,9 +278,11 @@ func (k *walk) receive(rec *record, taken *Step, r actions.Receipt) {
 		})
 	}
 	rec.Receipts = append(rec.Receipts, r)
+	rec.Sent = append(rec.Sent, sent{rec.Intent.Call, rec.Intent.Request})
 	rec.Intent, rec.Failures, rec.Since = nil, 0, time.Time{}
 	taken.Error = ""
 	k.touch(k.run, taken)
+	return nil
 }
 
 // trouble decides what follows from an error: the workspace waits, the step is taken again later, or it has failed.

@@ -28,8 +28,12 @@ func (v *visit) decideAll(ctx context.Context) error {
 			return nil
 		}
 		if err := v.decide(ctx, e, f); err != nil {
-			if unanswered, ok := errors.AsType[*deskError](err); ok {
-				return v.postpone(ctx, e, unanswered)
+			if missing, ok := errors.AsType[*deskError](err); ok {
+				return v.postpone(ctx, e, missing)
+			}
+			if open, ok := errors.AsType[*openCallError](err); ok {
+				v.wake(earlier(open.until, v.now().Add(time.Second/2)))
+				return nil
 			}
 			return err
 		}
@@ -360,6 +364,13 @@ func mix(h uint64) uint64 {
 	h ^= h >> 33
 	h *= 0xc4ceb9fe1a85ec53
 	return h ^ h>>33
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }
 
 func named(list []rules.NamedValue) map[string]any {

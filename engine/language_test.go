@@ -279,7 +279,7 @@ rules:
 	d.customer(ana, "hello")
 	d.pass(time.Minute)
 	d.expect(send+"one", transfers+"two", "POST /kanban/cards")
-	if got := d.outcomes("others"); !slices.Equal(got, []engine.Outcome{engine.Own, engine.Own}) {
+	if got := d.outcomes("others"); !slices.Equal(got, []engine.Outcome{engine.False, engine.Own, engine.Own}) {
 		t.Errorf("verdicts of others: %v\n%s", got, d.trace())
 	}
 	if got := d.runs("third")[0].Ancestry; !slices.Equal(got, []string{"first", "second"}) {

@@ -12,6 +12,16 @@ import (
 // afterCall is how long after a call's receipt its events may be created.
 const afterCall = 30 * time.Second
 
+// elsewhere stands for the object of an event that an open call will cause, before the call's answer tells which it is.
+const elsewhere = "?"
+
+// An openCallError says that an event may be the doing of a call that has no answer yet.
+type openCallError struct{ until time.Time }
+
+func (*openCallError) Error() string {
+	return "a call that may have caused the event has no answer yet"
+}
+
 // recognise finds out whether the engine itself caused an event. A message and a moved card are known by what they are; everything else by
 // what it is about, when it was created, and whether it shows what the call set: a person's change a moment later is a person's. One
 // call accounts for one event of each type, unless again says that the event was recognised before.
@@ -22,7 +32,7 @@ func (v *visit) recognise(ctx context.Context, e *Event, f *facts, again bool) (
 	if err := f.load(ctx); err != nil {
 		return nil, err
 	}
-	objects := []string{e.Lane}
+	objects := []string{e.Lane, elsewhere}
 	for _, id := range []string{f.about.Message, f.about.Card, f.about.Attendance, f.about.Conversation} {
 		if id != "" {
 			objects = append(objects, id)
@@ -32,10 +42,19 @@ func (v *visit) recognise(ctx context.Context, e *Event, f *facts, again bool) (
 	if err != nil {
 		return nil, fmt.Errorf("look for own effects: %w", err)
 	}
+	var open *openCallError
 	for i := range list {
-		if c := &list[i]; f.shows(e, c, again) {
+		c := &list[i]
+		c.Used = c.Used || slices.Contains(v.pending.Used, c.ID)
+		switch {
+		case c.Object != elsewhere && f.shows(e, c, again):
 			return c, nil
+		case c.Object == elsewhere && f.shows(e, c, false) && v.now().Before(c.To):
+			open = &openCallError{until: c.To}
 		}
+	}
+	if open != nil {
+		return nil, open
 	}
 	return nil, nil
 }
@@ -48,11 +67,14 @@ func (f *facts) shows(e *Event, c *Caused, again bool) bool {
 	if c.Used && !again || e.CreatedAt.Before(c.From.Add(-clockSlack)) || e.CreatedAt.After(c.To) {
 		return false
 	}
+	if len(c.Set) == 0 && c.Stage == "" {
+		return true
+	}
 	fact, _ := f.carried[objectOf(e.Type)].(map[string]any)
 	if c.Stage != "" && fact != nil && fact["stage_id"] != nil && fact["stage_id"] != c.Stage {
 		return false
 	}
-	return agrees(plain(fact), plain(c.Set))
+	return len(c.Set) == 0 || agrees(plain(fact), plain(c.Set))
 }
 
 // objectOf names the fact that an event of a type is about.

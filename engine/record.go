@@ -28,6 +28,7 @@ type record struct {
 	Generation int               `json:"generation,omitempty"`
 	Intent     *actions.Intent   `json:"intent,omitempty"` // without a receipt
 	Receipts   []actions.Receipt `json:"receipts,omitempty"`
+	Sent       []sent            `json:"sent,omitempty"`      // what the calls that have receipts sent, for people
 	Tried      time.Time         `json:"tried,omitzero"`      // when the intent's call was last made
 	Answered   bool              `json:"answered,omitempty"`  // that call had an answer: it is not under way any more
 	Confirmed  bool              `json:"confirmed,omitempty"` // a person said that the call had no effect
@@ -36,6 +37,12 @@ type record struct {
 	Failures int       `json:"failures,omitempty"`
 	Last     bool      `json:"last,omitempty"` // there is no other attempt; what became of this one is to be found out
 	Since    time.Time `json:"since,omitzero"` // the first of them
+}
+
+// sent is what a call sent.
+type sent struct {
+	Call    string          `json:"call"`
+	Request json.RawMessage `json:"request"`
 }
 
 // recordOf reads a step's record.

@@ -30,7 +30,7 @@ func (d *desk) planOpen(ctx context.Context, s *actions.Step, a args) (*service.
 		return found, actions.Next{}, err
 	}
 	next, err := intend(s, callOpen, actions.Intent{
-		Lane:  actions.PhoneLane(request.LookUp),
+		Lane: actions.PhoneLane(request.LookUp), Elsewhere: true,
 		Emits: []string{"attendance.opened", "conversation.updated", "kanban.card.created"},
 	}, request, nil)
 	return nil, next, err

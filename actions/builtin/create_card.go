@@ -45,7 +45,9 @@ func planCreateCard(ctx context.Context, d *desk, s *actions.Step) (actions.Next
 	}
 	g := generation(s, callCreateCard)
 	request := createCardRequest{Key: idempotencyKey(s, callCreateCard, g), Card: card}
-	return intend(s, callCreateCard, actions.Intent{Generation: g, Emits: createCard.Emits}, request, before)
+	return intend(s, callCreateCard, actions.Intent{
+		Generation: g, Elsewhere: card.ConversationID == "" || card.ConversationID != s.Conversation, Emits: createCard.Emits,
+	}, request, before)
 }
 
 func (d *desk) newCard(ctx context.Context, a args) (card service.NewCard, err error) {
