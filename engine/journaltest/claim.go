@@ -53,10 +53,12 @@ func claimOrder(c *check) {
 // claimExclusive lets many workers take lanes that are made due again and again.
 func claimExclusive(c *check) {
 	const lanes, workers, rounds = 40, 8, 25
+	inside := map[string]*atomic.Int32{}
 	for i := range lanes {
-		c.accept(event(fmt.Sprint(i), fmt.Sprint("lane ", i)))
+		e := event(fmt.Sprint(i), fmt.Sprint("lane ", i))
+		c.accept(e)
+		inside[e.Lane] = &atomic.Int32{}
 	}
-	var inside [lanes]atomic.Int32
 	var turns atomic.Int32
 	var group sync.WaitGroup
 	for range workers {
@@ -68,17 +70,13 @@ func claimExclusive(c *check) {
 					return
 				}
 				for _, l := range claimed {
-					var n int
-					fmt.Sscanf(l.Name, "lane %d", &n)
-					if inside[n].Add(1) != 1 {
+					if inside[l.Name].Add(1) != 1 {
 						c.Errorf("%s is claimed twice", l.Name)
 					}
 				}
 				for _, l := range claimed {
-					var n int
-					fmt.Sscanf(l.Name, "lane %d", &n)
 					turns.Add(1)
-					inside[n].Add(-1)
+					inside[l.Name].Add(-1)
 					if err := c.Save(c.Context(), l, &engine.Change{At: noon, Release: true, Next: noon}); err != nil {
 						c.Error(err)
 						return

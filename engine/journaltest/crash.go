@@ -65,7 +65,7 @@ func beside(c *check) {
 	}
 	r := c.started("a", "r", "key")
 	l := c.fresh("a")
-	b := &check{T: c.T, Setup: c.Setup, Journal: c.Setup.Beside(c.T, c.Journal)}
+	b := &check{T: c.T, Setup: c.Setup, Journal: c.Beside(c.T, c.Journal)}
 	b.equal("the run", b.find(r.ID), c.find(r.ID))
 	b.accept(event("beside", "a"))
 	b.ok(b.Ask(b.Context(), noon, r.ID, engine.Ask{What: engine.AskCancel, At: noon}))

@@ -113,11 +113,13 @@ func (t *tx) unfinished(st *engine.Start) (ids []int64, err error) {
 	case st.Mode != rules.Restart:
 		limit = max(st.Max, 1)
 	}
-	err = t.each(`SELECT id FROM runs INDEXED BY runs_by WHERE workspace = ? AND rule = ? AND by = ? AND finished = 0 ORDER BY id LIMIT ?`,
-		[]any{st.Run.Workspace, st.Run.Rule, st.Run.By, limit}, func(rows *sql.Rows) error {
+	err = t.each(`SELECT id FROM runs INDEXED BY runs_by WHERE workspace = ? AND rule = ? AND by = ? AND finished = 0 ORDER BY id`,
+		[]any{st.Run.Workspace, st.Run.Rule, st.Run.By}, func(rows *sql.Rows) error {
 			var id int64
 			err := rows.Scan(&id)
-			ids = append(ids, id)
+			if ids = append(ids, id); err == nil && len(ids) == limit {
+				return errEnough
+			}
 			return err
 		})
 	return ids, err
