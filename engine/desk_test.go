@@ -56,6 +56,7 @@ type deskOptions struct {
 	journal func(engine.Journal) engine.Journal
 	action  func(actions.Action) actions.Action
 	profile *service.Profile
+	deliver http.RoundTripper // of the sandbox's deliveries
 }
 
 type clock struct {
@@ -81,7 +82,7 @@ func newDesk(t *testing.T, text string, change ...func(*deskOptions)) *desk {
 	for _, f := range change {
 		f(&d.options)
 	}
-	d.Sandbox = must(sandbox.New(sandbox.Options{Frozen: friday, Seed: 7, AllowLoopback: true, KanbanEvents: true}))
+	d.Sandbox = must(sandbox.New(sandbox.Options{Frozen: friday, Seed: 7, AllowLoopback: true, KanbanEvents: true, Transport: d.options.deliver}))
 	t.Cleanup(func() { _ = d.Close() })
 	d.address = must(d.Start(t.Context(), "127.0.0.1:0"))
 	d.key = service.Secret(d.address.APIKey)

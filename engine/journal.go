@@ -221,7 +221,7 @@ type Change struct {
 	// Ended are gathers that are over. One that has grown since it was claimed makes the change refused with ErrChanged.
 	Ended []*Gather
 
-	// Runs are unfinished runs, or ones just finished, with their steps that changed. A run that has another lane now makes that
+	// Runs are unfinished runs, or ones just finished, with their steps that changed; they make way for the Starts. A run that has another lane now makes that
 	// lane due. One that is finished lets the next one queued behind it begin.
 	Runs []*RunChange
 

@@ -31,7 +31,6 @@ type visit struct {
 	halted  bool      // the workspace is stopped, or the engine is
 
 	evaluation *rules.Evaluation
-	observed   []func(Observer) // to be told once it is saved
 }
 
 func (e *Engine) newVisit(lane *Lane, clock func() time.Time, stopping func() bool) *visit {
@@ -106,7 +105,6 @@ func (v *visit) answer(ctx context.Context) error {
 			continue
 		}
 		ask := *r.Asked
-		r.Asked = nil
 		v.touch(r).Answered = true
 		var err error
 		switch {
@@ -173,9 +171,6 @@ func (v *visit) finish(r *Run, s State, reason string) {
 	r.State, r.Reason, r.FinishedAt, r.WakeAt = s, reason, v.now(), time.Time{}
 	v.touch(r)
 }
-
-// observe tells the observer once everything so far is on disk.
-func (v *visit) observe(tell func(Observer)) { v.observed = append(v.observed, tell) }
 
 // event returns an event by its number.
 func (v *visit) event(ctx context.Context, seq int64) (*Event, error) {
@@ -260,11 +255,11 @@ func (v *visit) saved(c Change) {
 	}
 	for _, r := range c.Runs {
 		o.Changed(r.Run)
+		if r.Answered {
+			r.Run.Asked = nil
+		}
 	}
-	for _, tell := range v.observed {
-		tell(o)
-	}
-	v.pending, v.observed = Change{}, nil
+	v.pending = Change{}
 	clear(v.touched)
 }
 

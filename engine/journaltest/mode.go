@@ -18,6 +18,7 @@ var modeTests = []test{
 	{"max bounds the unfinished runs", modeMax},
 	{"a limit bounds the runs of a time", modeLimit},
 	{"the runs of one change see each other", modeWithin},
+	{"a run that finishes makes way for one that starts in the same change", modeMakesWay},
 }
 
 // modeSecond starts a second run in another lane while a first one is unfinished.
@@ -246,4 +247,14 @@ func modeWithin(c *check) {
 	first, second, third := start(rules.Single, run("a", "r", "", "1")), start(rules.Single, run("a", "r", "", "2")), start(rules.Single, run("a", "r", "other", "3"))
 	c.begin(l, first, second, third)
 	c.equal("outcomes", []engine.Outcome{first.Verdict.Outcome, second.Verdict.Outcome, third.Verdict.Outcome}, []engine.Outcome{engine.Fired, engine.Skipped, engine.Fired})
+}
+
+func modeMakesWay(c *check) {
+	l := c.fresh("a")
+	first, second := start(rules.Single, run("a", "r", "", "1")), start(rules.Single, run("a", "r", "", "2"))
+	c.begin(l, first)
+	over := *first.Run
+	over.State, over.FinishedAt = engine.Done, noon
+	c.save(l, engine.Change{Runs: []*engine.RunChange{{Run: &over}}, Starts: []*engine.Start{second}})
+	c.equal("begun", second.Begun, true)
 }

@@ -110,7 +110,7 @@ func (s *saving) do(t *tx) error {
 			return err
 		}
 	}
-	for _, write := range []func(*tx) error{s.start, s.decide, s.end, s.gather, s.changeRuns, s.cause, s.ask, s.release} {
+	for _, write := range []func(*tx) error{s.changeRuns, s.start, s.decide, s.end, s.gather, s.cause, s.ask, s.release} {
 		if err := write(t); err != nil {
 			return err
 		}
