@@ -106,7 +106,7 @@ func (j *Journal) open(ctx context.Context, file string, o Options) error {
 			return err
 		}
 	}
-	db, err := sql.Open("sqlite3", source(path, "_txlock=immediate&_cache_size=-65536"))
+	db, err := sql.Open("sqlite3", source(path, "_txlock=immediate&_cache_size=-16384"))
 	if err != nil {
 		return err
 	}
@@ -117,12 +117,12 @@ func (j *Journal) open(ctx context.Context, file string, o Options) error {
 	if j.writer, err = newWriter(ctx, db, o); err != nil {
 		return errors.Join(err, db.Close())
 	}
-	if j.reads, err = sql.Open("sqlite3", source(path, "_query_only=true&_cache_size=-16384")); err != nil {
+	if j.reads, err = sql.Open("sqlite3", source(path, "_query_only=true&_cache_size=-4096")); err != nil {
 		return err
 	}
 	j.reads.SetMaxOpenConns(readers)
 	j.reads.SetMaxIdleConns(readers)
-	return j.claims.open(ctx, source(path, "_query_only=true&_cache_size=-16384"))
+	return j.claims.open(ctx, source(path, "_query_only=true&_cache_size=-4096"))
 }
 
 // locate returns the path that every name of the file leads to, so that an engine that comes by another name meets the same lock.
