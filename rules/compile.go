@@ -239,8 +239,10 @@ func (c *compiler) note(x *Expression) {
 	for _, fact := range x.needs {
 		c.reads(readScopes[fact])
 	}
+	c.rule.Facts = union(c.rule.Facts, x.needs)
 	for _, name := range x.calls {
 		c.reads(functionByName[name].reads)
+		c.rule.Facts = union(c.rule.Facts, []string{functionByName[name].asksFor(x.env)})
 	}
 	for _, name := range x.usesCalendars {
 		c.used[name] = true

@@ -349,7 +349,7 @@ func (c *compiler) environment(sources []string, gathers bool) *environment {
 			env.available[f] = true
 		}
 	}
-	if gathers {
+	if env.gathers = gathers; gathers {
 		env.available["events"] = true
 		env.available["messages"] = env.available["message"]
 	}

@@ -33,7 +33,7 @@ func (c *compiler) ruleSteps(n *source.Node, env *environment) {
 		r.OnError, _ = c.steps(v, "on_error.", env)
 	}
 	total := 0
-	walkSteps(append(slices.Clone(r.Do), r.OnError...), func(s *Step) {
+	for s := range r.Steps() {
 		total++
 		r.emits = union(r.emits, s.Schema.Emits)
 		for _, a := range s.Schema.Args {
@@ -41,7 +41,7 @@ func (c *compiler) ruleSteps(n *source.Node, env *environment) {
 				r.emits = union(r.emits, a.Emits)
 			}
 		}
-	})
+	}
 	if total > maxSteps {
 		c.report(n, "split the rule", "the rule has %d steps; at most %d are allowed", total, maxSteps)
 	}
@@ -57,17 +57,6 @@ func stepIDs(n *source.Node, ids map[string]int) {
 			ids[p.Value.Value] = p.Value.Line
 		}
 		stepIDs(p.Value, ids)
-	}
-}
-
-// walkSteps calls visit for every step, also inside choose and for_each.
-func walkSteps(steps []*Step, visit func(*Step)) {
-	for _, s := range steps {
-		visit(s)
-		walkSteps(s.Do, visit)
-		for _, b := range s.Branches {
-			walkSteps(b.Do, visit)
-		}
 	}
 }
 
@@ -224,6 +213,9 @@ func (c *compiler) arguments(verb, n *source.Node, s *Step, env *environment) *e
 			hint = fmt.Sprintf("say which with `%s`", schema.Unless)
 		}
 		c.report(verb, hint, "%s works on a %s, and %s has none", s.Verb, need, env.starts)
+	}
+	if given[schema.Unless] == nil {
+		c.rule.Facts = union(c.rule.Facts, []string{schema.Needs})
 	}
 	if s.Verb == "send_message" && given["to"] == nil && c.sends == nil {
 		c.sends = verb

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/quandohq/quando/rules/calendar"
 )
 
 // MaxDuration is the longest time that a rule may name.
@@ -69,16 +71,27 @@ type Span struct {
 
 // parseSpan reads "15m" and "15m of office".
 func parseSpan(s string) (Span, error) {
-	length, calendar, of := strings.Cut(s, " of ")
+	length, name, of := strings.Cut(s, " of ")
 	d, err := ParseDuration(strings.TrimSpace(length))
 	if err != nil {
 		return Span{}, err
 	}
-	calendar = strings.TrimSpace(calendar)
-	if of && calendar == "" {
+	name = strings.TrimSpace(name)
+	if of && name == "" {
 		return Span{}, fmt.Errorf("%q names no calendar behind \"of\"", s)
 	}
-	return Span{Length: d, Calendar: calendar}, nil
+	return Span{Length: d, Calendar: name}, nil
+}
+
+// End returns when the span that begins at a time is over. The calendar is the one that the span names, nil where it names none.
+func (s Span) End(from time.Time, c *calendar.Calendar) (time.Time, error) {
+	switch {
+	case s.Calendar == "":
+		return from.Add(s.Length), nil
+	case c == nil:
+		return time.Time{}, fmt.Errorf("there is no calendar %q", s.Calendar)
+	}
+	return c.Add(from, s.Length)
 }
 
 // String writes the span as it stands in a rule.

@@ -39,6 +39,7 @@ type Evaluation struct {
 	vm    vm.VM
 	spent int // of the budget, by the expression that is being evaluated
 
+	gathered   bool           // the expression that is being evaluated sees what was gathered
 	answers    map[string]any // of functions that ask the service or the journal: each is asked once
 	explaining bool           // nothing more is asked
 }
@@ -80,7 +81,7 @@ func (e *Evaluation) Value(x *Expression) (any, error) {
 			return nil, err
 		}
 	}
-	e.spent = 0
+	e.spent, e.gathered = 0, x.env.gathers
 	out, err := e.vm.Run(x.program, e.env)
 	if err != nil {
 		return nil, runError(err)
@@ -101,6 +102,15 @@ func (e *Evaluation) True(x *Expression) (bool, error) {
 	return b, nil
 }
 
+// Time evaluates an expression that gives a time, as the `until` of a wait does.
+func (e *Evaluation) Time(x *Expression) (time.Time, error) {
+	v, err := e.Value(x)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return asTime(v)
+}
+
 func (e *Evaluation) load(fact string) error {
 	if _, ok := e.env[fact]; ok {
 		return nil
@@ -118,10 +128,11 @@ func (e *Evaluation) calendar(name any) *calendar.Calendar {
 	return e.rule.calendars[name.(string)]
 }
 
-// messageTexts returns the text of the message, or of all that were gathered.
+// messageTexts returns the text of the message, or of all that were gathered. In the condition of a wait_for or of a cancel_on it is
+// the arriving message alone.
 func (e *Evaluation) messageTexts() ([]string, error) {
 	name := "message"
-	if e.rule.Gather != nil {
+	if e.gathered {
 		name = "messages"
 	}
 	if err := e.load(name); err != nil {
@@ -205,7 +216,7 @@ const maxMessage = 300
 // they can be known without asking for anything more.
 func (e *Evaluation) Values(x *Expression) []NamedValue {
 	x.once.Do(x.compileParts)
-	e.explaining, e.spent = true, 0
+	e.explaining, e.spent, e.gathered = true, 0, x.env.gathers
 	defer func() { e.explaining = false }()
 	values := make([]NamedValue, 0, len(x.parts))
 	for _, p := range x.parts {

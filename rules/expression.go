@@ -55,6 +55,7 @@ type environment struct {
 	names     map[string]*Type
 	available map[string]bool // facts that what started the rule comes with
 	starts    string          // what starts the rule, for messages
+	gathers   bool            // says looks at all messages that were gathered
 	calendars []string
 	later     map[string]int // the ids of all steps, with their lines
 	config    *conf.Config   // made when it is first needed
@@ -68,7 +69,7 @@ func (e *environment) with(name string, t *Type) *environment {
 		names[k] = v
 	}
 	names[name] = t
-	return &environment{names: names, available: e.available, starts: e.starts, calendars: e.calendars, later: e.later}
+	return &environment{names: names, available: e.available, starts: e.starts, gathers: e.gathers, calendars: e.calendars, later: e.later}
 }
 
 // having returns the environment with facts that have become available.
@@ -80,7 +81,7 @@ func (e *environment) having(facts ...string) *environment {
 	for _, f := range facts {
 		available[f] = true
 	}
-	return &environment{names: e.names, available: available, starts: e.starts, calendars: e.calendars, later: e.later}
+	return &environment{names: e.names, available: available, starts: e.starts, gathers: e.gathers, calendars: e.calendars, later: e.later}
 }
 
 func (e *environment) exprConfig() *conf.Config {

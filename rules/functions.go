@@ -37,6 +37,14 @@ type function struct {
 	call      func(e *Evaluation, args []any) (any, error)
 }
 
+// asksFor returns the fact that the function asks about where it stands.
+func (f *function) asksFor(env *environment) string {
+	if f.needs == "message" && env.gathers {
+		return "messages"
+	}
+	return f.needs
+}
+
 func (f *function) argument(i int) argumentKind {
 	if i < len(f.arguments) {
 		return f.arguments[i]

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"iter"
 	"time"
 
 	"github.com/robfig/cron/v3"
@@ -57,6 +58,7 @@ type Rule struct {
 
 	Scopes []string // that the steps' own calls need
 	Reads  []string // that looking up names and facts, and settling repeats, needs besides
+	Facts  []string // that its expressions and steps may ask for, in order
 
 	ordinal   int
 	column    int
@@ -125,7 +127,7 @@ type Step struct {
 	Line    int
 
 	Schema     *Schema
-	Condition  *Expression // of stop_if and wait_for
+	Condition  *Expression // of stop_if and wait_for; of wait, the time of its until
 	Events     []string    // of wait_for
 	Span       Span        // of wait and wait_for
 	Branches   []Branch    // of choose
@@ -168,6 +170,28 @@ func (u NameUse) Problem(message, hint string) Problem {
 func (r *Rule) Problem(severity source.Severity, message, hint string) Problem {
 	return Problem{File: r.File, Line: r.Line, Column: r.column, Rule: r.ID, Severity: severity, Message: message, Hint: hint, Text: r.text}
 }
+
+// Steps goes through all steps: those of do, then those of on_error, each followed by the ones inside of it.
+func (r *Rule) Steps() iter.Seq[*Step] {
+	return func(yield func(*Step) bool) { _ = walkSteps(r.Do, yield) && walkSteps(r.OnError, yield) }
+}
+
+func walkSteps(steps []*Step, yield func(*Step) bool) bool {
+	for _, s := range steps {
+		if !yield(s) || !walkSteps(s.Do, yield) {
+			return false
+		}
+		for _, b := range s.Branches {
+			if !walkSteps(b.Do, yield) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Calendar returns a calendar that the rule names, as it was when the rule was compiled, or nil.
+func (r *Rule) Calendar(name string) *calendar.Calendar { return r.calendars[name] }
 
 // Emits returns the names of the events that the service raises when the rule acts.
 func (r *Rule) Emits() []string { return r.emits }
