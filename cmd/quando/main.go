@@ -25,6 +25,7 @@ var errNo = errors.New("no")
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -59,7 +60,7 @@ func newRoot() *cobra.Command {
 	}
 	root.SetVersionTemplate("quando {{.Version}}\n")
 	root.PersistentFlags().String("config", "quando.yaml", "the configuration `file`")
-	root.AddCommand(newCheck(), newFmt(), newInit(), newSchema(), newSandbox())
+	root.AddCommand(newCheck(), newFmt(), newInit(), newRun(), newSchema(), newSandbox())
 	return root
 }
 
