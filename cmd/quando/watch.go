@@ -46,12 +46,13 @@ func (w *watch) run(ctx context.Context) {
 	w.failing, w.changed = make(map[*book]string), make(chan struct{}, 1)
 	defer w.forsake()
 	w.follow()
-	w.reload(true, false) // what changed since the books were loaded
 	look := time.NewTicker(cmp.Or(w.every, lookAround))
 	defer look.Stop()
-	settle := time.NewTimer(time.Hour)
-	settle.Stop()
+	settle := time.NewTimer(patience)
 	defer settle.Stop()
+	if !w.reload(true, false) { // what changed since the books were loaded
+		settle.Stop()
+	}
 	var since time.Time // of the first change that has not been looked at
 	for {
 		select {
