@@ -207,8 +207,13 @@ func TestBookSeesWhatHasChanged(t *testing.T) {
 		}
 		return changed
 	}
-	if again() || again() || s.stale() {
-		t.Error("nothing has changed")
+	for range 2 {
+		if again() {
+			t.Error("nothing has changed")
+		}
+	}
+	if s.stale() {
+		t.Error("what was looked at is looked at for ever")
 	}
 	before := s.set.Rule("a").Version
 	s.write("rules/days.ics", strings.Replace(day, "1225", "1224", 1))
