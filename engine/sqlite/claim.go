@@ -187,8 +187,8 @@ type dueLane struct {
 const (
 	selectWorkspace = `SELECT workspace FROM lanes WHERE workspace > ? ORDER BY workspace LIMIT 1`
 	selectFirst     = `SELECT workspace FROM lanes ORDER BY workspace LIMIT 1`
-	selectDue       = `SELECT lane, due_at FROM lanes WHERE workspace = ? ORDER BY due_at LIMIT ?`
-	selectDueUntil  = `SELECT lane, due_at FROM lanes WHERE workspace = ? AND due_at <= ? ORDER BY due_at LIMIT ?`
+	selectDue       = `SELECT lane, due_at FROM lanes WHERE workspace = ? ORDER BY due_at`
+	selectDueUntil  = `SELECT lane, due_at FROM lanes WHERE workspace = ? AND due_at <= ? ORDER BY due_at`
 )
 
 // due returns the lanes that are due until a time, or with 0 at any time, the longest due first. It goes from workspace to workspace in the index, so that those
@@ -222,16 +222,9 @@ func (r *reading) due(held map[laneKey]*claim, except []string, n int, until int
 
 // dueIn adds up to n lanes of one workspace.
 func (r *reading) dueIn(workspace string, held map[laneKey]*claim, n int, until int64, found []dueLane) ([]dueLane, error) {
-	// Claimed lanes may stand before the others.
-	limit := n
-	for k := range held {
-		if k.workspace == workspace {
-			limit++
-		}
-	}
-	query, args := selectDue, []any{workspace, limit}
+	query, args := selectDue, []any{workspace}
 	if until != 0 {
-		query, args = selectDueUntil, []any{workspace, until, limit}
+		query, args = selectDueUntil, []any{workspace, until}
 	}
 	first := len(found)
 	err := r.each(query, args, func(rows *sql.Rows) error {
@@ -239,8 +232,11 @@ func (r *reading) dueIn(workspace string, held map[laneKey]*claim, n int, until 
 		if err := rows.Scan(&d.lane, &d.at); err != nil {
 			return err
 		}
-		if held[d.laneKey] == nil && len(found)-first < n {
-			found = append(found, d)
+		if held[d.laneKey] != nil {
+			return nil
+		}
+		if found = append(found, d); len(found)-first == n {
+			return errEnough
 		}
 		return nil
 	})

@@ -13,8 +13,8 @@ import (
 // pageSize is how much a listing has that names no limit.
 const pageSize = 100
 
-// few is how many rows a listing sorts rather than to go through all of them in order.
-const few = 5000
+// fewRows is how many rows a listing sorts rather than to go through all of them in order.
+const fewRows = 5000
 
 // A filter is what a listing's rows must be.
 type filter struct {
@@ -51,6 +51,13 @@ func (f *filter) query(columns, table, key string, limit int) (string, []any) {
 	return q + ` ORDER BY ` + key + ` DESC LIMIT ?`, append(f.args, limit)
 }
 
+// few reports whether there is so little since a time that it is best found by that.
+func (j *Journal) few(ctx context.Context, count string, since time.Time) (bool, error) {
+	var n int
+	err := j.reads.QueryRowContext(ctx, count, micros(since), fewRows).Scan(&n)
+	return n < fewRows, err
+}
+
 // ListEvents returns events, the newest first.
 func (j *Journal) ListEvents(ctx context.Context, f engine.EventFilter) ([]*engine.Event, error) {
 	var q filter
@@ -61,12 +68,11 @@ func (j *Journal) ListEvents(ctx context.Context, f engine.EventFilter) ([]*engi
 	}
 	if !f.Since.IsZero() {
 		q.where(`e.received_at >= ?`, micros(f.Since))
-		var n int
-		err := j.reads.QueryRowContext(ctx, `SELECT count(*) FROM (SELECT 1 FROM events INDEXED BY events_full WHERE data IS NOT NULL AND received_at >= ? LIMIT ?)`, micros(f.Since), few).Scan(&n)
+		few, err := j.few(ctx, `SELECT count(*) FROM (SELECT 1 FROM events INDEXED BY events_full WHERE data IS NOT NULL AND received_at >= ? LIMIT ?)`, f.Since)
 		if err != nil {
 			return nil, fmt.Errorf("events: %w", err)
 		}
-		if n < few {
+		if few {
 			q.by(`events_full`)
 		}
 	}
@@ -125,6 +131,13 @@ func (j *Journal) ListRuns(ctx context.Context, f engine.RunFilter) ([]*engine.R
 	}
 	if !f.Since.IsZero() {
 		q.where(`r.started_at >= ?`, micros(f.Since))
+		few, err := j.few(ctx, `SELECT count(*) FROM (SELECT 1 FROM runs INDEXED BY runs_started WHERE started_at >= ? LIMIT ?)`, f.Since)
+		if err != nil {
+			return nil, fmt.Errorf("runs: %w", err)
+		}
+		if few {
+			q.by(`runs_started`)
+		}
 	}
 	if f.Before != 0 {
 		q.where(`r.id < ?`, f.Before)

@@ -46,10 +46,17 @@ func decode(s sql.NullString, into any) error {
 	return json.Unmarshal([]byte(s.String), into)
 }
 
+// errEnough ends the reading of rows. A LIMIT that is an argument would do the same, but makes SQLite plan the query anew each time.
+var errEnough = errors.New("enough")
+
 // scanAll goes through rows to the end.
 func scanAll(rows *sql.Rows, scan func(*sql.Rows) error) error {
 	for rows.Next() {
-		if err := scan(rows); err != nil {
+		err := scan(rows)
+		if errors.Is(err, errEnough) {
+			return rows.Close()
+		}
+		if err != nil {
 			return errors.Join(err, rows.Close())
 		}
 	}

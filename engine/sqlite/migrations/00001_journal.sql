@@ -52,6 +52,7 @@ CREATE INDEX runs_state ON runs (state, finished_at);
 CREATE INDEX runs_rule ON runs (rule, id);
 CREATE INDEX runs_home ON runs (home, id);
 CREATE INDEX runs_event ON runs (event);
+CREATE INDEX runs_started ON runs (started_at);
 
 CREATE TABLE steps (
 	run      INTEGER NOT NULL,

@@ -1,0 +1,273 @@
+//go:build cgo
+
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+)
+
+var errFault = errors.New("a fault")
+
+func events(lane string, ids ...string) (list []rules.Event) {
+	for _, id := range ids {
+		list = append(list, rules.Event{Workspace: "default", ID: id, Lane: lane, Data: map[string]any{"text": strings.Repeat("x", 1000)}})
+	}
+	return list
+}
+
+// recorded reports whether an event is in the journal.
+func recorded(t *testing.T, j *Journal, id string) bool {
+	t.Helper()
+	_, err := j.FindEvent(t.Context(), "default", id)
+	if err != nil && !errors.Is(err, engine.ErrNoEvent) {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+// pragma sets something on the connection of a writer that has nothing to do.
+func pragma(t *testing.T, j *Journal, query string) {
+	t.Helper()
+	if _, err := j.writer.conn.ExecContext(t.Context(), query); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	j := open(t, filepath.Join(t.TempDir(), "quando.db"), Options{})
+	pragma(t, j, `PRAGMA max_page_count = 100`)
+	var mu sync.Mutex
+	told := map[string]bool{}
+	var group sync.WaitGroup
+	for w := range 20 {
+		group.Go(func() {
+			for i := range 20 {
+				a, b := fmt.Sprintf("%d-%d-a", w, i), fmt.Sprintf("%d-%d-b", w, i)
+				_, err := j.Accept(t.Context(), events("lane", a, b))
+				if err != nil && !strings.Contains(err.Error(), "disk is full") {
+					t.Error(err)
+				}
+				mu.Lock()
+				told[a], told[b] = err == nil, err == nil
+				mu.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	count := 0
+	for id, ok := range told {
+		if recorded(t, j, id) != ok {
+			t.Errorf("event %s: told %v", id, ok)
+		}
+		if ok {
+			count++
+		}
+	}
+	if count == 0 || count == len(told) {
+		t.Errorf("%d of %d events were recorded, which proves little", count, len(told))
+	}
+
+	// A lane that was claimed before stays the caller's, and goes on when there is room.
+	lanes, err := j.Claim(t.Context(), time.Now(), 1, nil)
+	if err != nil || len(lanes) != 1 || len(lanes[0].Events) != count {
+		t.Fatalf("claimed %v, %v", lanes, err)
+	}
+	change := &engine.Change{At: time.Now(), Decided: lanes[0].Events, Release: true}
+	for i := range lanes[0].Events {
+		lanes[0].Events[i].Verdicts = []engine.Verdict{{Error: strings.Repeat("y", 5000)}}
+	}
+	if err := j.Save(t.Context(), lanes[0], change); err == nil {
+		t.Fatal("saved on a full disk")
+	}
+	pragma(t, j, `PRAGMA max_page_count = 100000`)
+	if err := j.Save(t.Context(), lanes[0], change); err != nil {
+		t.Fatal(err)
+	}
+	if next, err := j.Due(t.Context(), nil); err != nil || !next.IsZero() {
+		t.Errorf("due %v, %v", next, err)
+	}
+}
+
+func TestReadOnly(t *testing.T) {
+	t.Parallel()
+	j := open(t, filepath.Join(t.TempDir(), "quando.db"), Options{})
+	pragma(t, j, `PRAGMA query_only = true`)
+	if _, err := j.Accept(t.Context(), events("lane", "1")); err == nil {
+		t.Error("accepted")
+	}
+	pragma(t, j, `PRAGMA query_only = false`)
+	if fresh, err := j.Accept(t.Context(), events("lane", "1")); err != nil || !fresh[0] {
+		t.Error(fresh, err)
+	}
+}
+
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	var when Point = -1
+	j := open(t, filepath.Join(t.TempDir(), "quando.db"), Options{Fail: func(p Point) error {
+		if p == when {
+			return errFault
+		}
+		return nil
+	}})
+	try := func(p Point, id string, kept bool) {
+		t.Helper()
+		when = p
+		_, err := j.Accept(t.Context(), events("lane "+id, id))
+		when = -1
+		if !errors.Is(err, errFault) || recorded(t, j, id) != kept {
+			t.Errorf("%v, recorded is not %v", err, kept)
+		}
+	}
+	try(BeforeCommit, "1", false)
+	try(AfterCommit, "2", true)
+
+	lanes, err := j.Claim(t.Context(), time.Now(), 10, nil)
+	if err != nil || len(lanes) != 1 {
+		t.Fatal(lanes, err)
+	}
+	change := &engine.Change{At: time.Now(), Decided: lanes[0].Events, Release: true}
+	when = BeforeCommit
+	if err := j.Save(t.Context(), lanes[0], change); !errors.Is(err, errFault) {
+		t.Error(err)
+	}
+	when = AfterCommit
+	if err := j.Save(t.Context(), lanes[0], change); !errors.Is(err, errFault) {
+		t.Error(err)
+	}
+	when = -1
+	if err := j.Save(t.Context(), lanes[0], change); !errors.Is(err, engine.ErrLost) {
+		t.Errorf("after a release of which nobody was told: %v", err)
+	}
+}
+
+// held returns a journal whose writer stops before its next commit until go is closed.
+func held(t *testing.T) (j *Journal, release func()) {
+	t.Helper()
+	stopped, free := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	var armed bool
+	j = open(t, filepath.Join(t.TempDir(), "quando.db"), Options{Fail: func(p Point) error {
+		if p == BeforeCommit && armed {
+			once.Do(func() { close(stopped); <-free })
+		}
+		return nil
+	}})
+	armed = true
+	go j.SetCursor(context.WithoutCancel(t.Context()), "first", "")
+	<-stopped
+	return j, sync.OnceFunc(func() { close(free) })
+}
+
+// queue waits until so many operations are waiting.
+func queue(t *testing.T, j *Journal, n int) {
+	t.Helper()
+	for j.writer.waiting() < n {
+		time.Sleep(time.Millisecond)
+		if t.Context().Err() != nil {
+			t.Fatal("nobody is waiting")
+		}
+	}
+}
+
+func TestTakenBack(t *testing.T) {
+	t.Parallel()
+	j, release := held(t)
+	defer release()
+	ctx, cancel := context.WithCancel(t.Context())
+	answers := make(chan error, 2)
+	go func() { _, err := j.Accept(ctx, events("lane", "taken back")); answers <- err }()
+	queue(t, j, 1)
+	cancel()
+	if err := <-answers; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	go func() { _, err := j.Accept(t.Context(), events("lane", "kept")); answers <- err }()
+	queue(t, j, 2)
+	release()
+	if err := <-answers; err != nil {
+		t.Error(err)
+	}
+	if recorded(t, j, "taken back") || !recorded(t, j, "kept") {
+		t.Error("the event that was taken back is recorded, or the other is not")
+	}
+}
+
+// TestOneBreaks puts an operation that fails halfway into one transaction with others.
+func TestOneBreaks(t *testing.T) {
+	t.Parallel()
+	j, release := held(t)
+	defer release()
+	answers := make([]error, 10)
+	var group sync.WaitGroup
+	for i := range answers {
+		group.Go(func() {
+			if i == 4 {
+				answers[i] = j.writer.write(t.Context(), &operation{do: func(x *tx) error {
+					if _, err := x.exec(`INSERT INTO cursors (name, value) VALUES ('half', 'x')`); err != nil {
+						return err
+					}
+					_, err := x.exec(`INSERT INTO cursors (name, value) VALUES ('half', 'y')`)
+					return err
+				}})
+				return
+			}
+			fresh, err := j.Accept(t.Context(), events("lane", fmt.Sprint(i)))
+			if answers[i] = err; err == nil && !fresh[0] {
+				t.Errorf("event %d is not fresh", i)
+			}
+		})
+		queue(t, j, i+1)
+	}
+	release()
+	group.Wait()
+	for i, err := range answers {
+		if (err != nil) != (i == 4) {
+			t.Errorf("operation %d: %v", i, err)
+		}
+		if recorded(t, j, fmt.Sprint(i)) != (i != 4) {
+			t.Errorf("event %d is there, or not", i)
+		}
+	}
+	if half, err := j.Cursor(t.Context(), "half"); err != nil || half != "" {
+		t.Errorf("half of an operation is there: %q, %v", half, err)
+	}
+}
+
+func TestCloseWaits(t *testing.T) {
+	t.Parallel()
+	j, release := held(t)
+	defer release()
+	var group sync.WaitGroup
+	for i := range 50 {
+		group.Go(func() {
+			if _, err := j.Accept(t.Context(), events("lane", fmt.Sprint(i))); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	queue(t, j, 50)
+	closed := make(chan error)
+	go func() { closed <- j.Close() }()
+	release()
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+	group.Wait()
+	again := open(t, j.file, Options{})
+	lanes, err := again.Claim(t.Context(), time.Now(), 10, nil)
+	if err != nil || len(lanes) != 1 || len(lanes[0].Events) != 50 {
+		t.Error(lanes, err)
+	}
+}
