@@ -170,22 +170,31 @@ func (c *config) readWorkspaces(d *configReader, n *source.Node) {
 
 // client returns a client of the default workspace's service.
 func (c *config) client() (*service.Client, error) {
-	profile, err := c.profile()
+	o, err := c.serviceOptions(&c.workspace)
 	if err != nil {
 		return nil, err
 	}
-	return service.New(service.Options{
-		BaseURL: c.Service.BaseURL, APIKey: c.Service.APIKey, Profile: &profile, Rate: c.Service.Rate, Timeout: c.Service.Timeout,
-		UserAgent: "quando/" + version(),
-	})
+	return service.New(o)
 }
 
-// profile reads what the service's reference leaves open, or returns what is usual.
-func (c *config) profile() (service.Profile, error) {
-	if c.Service.Profile == "" {
+// serviceOptions returns what a client of a workspace's service is made with.
+func (c *config) serviceOptions(w *workspace) (service.Options, error) {
+	profile, err := c.profile(w)
+	if err != nil {
+		return service.Options{}, err
+	}
+	return service.Options{
+		BaseURL: w.Service.BaseURL, APIKey: w.Service.APIKey, Profile: &profile, Rate: w.Service.Rate, Timeout: w.Service.Timeout,
+		UserAgent: "quando/" + version(),
+	}, nil
+}
+
+// profile reads what the reference of a workspace's service leaves open, or returns what is usual.
+func (c *config) profile(w *workspace) (service.Profile, error) {
+	if w.Service.Profile == "" {
 		return service.DefaultProfile(), nil
 	}
-	file := c.path(c.Service.Profile)
+	file := c.path(w.Service.Profile)
 	text, err := readBounded(file)
 	if err != nil {
 		return service.Profile{}, err

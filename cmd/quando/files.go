@@ -68,18 +68,23 @@ func defaultRules(cmd *cobra.Command) (string, error) {
 	return ".", nil
 }
 
-// filesBelow lists the YAML files of a folder. Hidden folders, media and the configuration hold no rules.
-func filesBelow(folder string) ([]string, error) {
+// filesBelow lists the YAML files of a folder, but for what is below one of except. Hidden folders, media and the configuration hold no rules.
+func filesBelow(folder string, except ...string) ([]string, error) {
 	var files []string
-	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+	// The separator leads through a folder that is a link.
+	root := folder + string(filepath.Separator)
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return plainError(err)
 		}
 		name := d.Name()
 		if d.IsDir() {
-			if path != folder && (strings.HasPrefix(name, ".") || name == "media" || name == "node_modules") {
+			if path != root && (noRules(name) || slices.Contains(except, path)) {
 				return filepath.SkipDir
 			}
+			return nil
+		}
+		if slices.Contains(except, path) {
 			return nil
 		}
 		if ext := filepath.Ext(name); (ext == ".yaml" || ext == ".yml") && !strings.HasPrefix(name, ".") && name != "quando.yaml" && name != "profile.yaml" {
@@ -88,6 +93,11 @@ func filesBelow(folder string) ([]string, error) {
 		return nil
 	})
 	return files, err
+}
+
+// noRules reports whether a folder of this name holds no rules, whatever is in it.
+func noRules(name string) bool {
+	return strings.HasPrefix(name, ".") || name == "media" || name == "node_modules"
 }
 
 // readRules parses the files that the paths name.

@@ -23,11 +23,14 @@ const (
 // errNo ends a command whose answer is no. What there is to say has been printed.
 var errNo = errors.New("no")
 
-func main() {
+func main() { os.Exit(runProcess()) }
+
+// runProcess carries out the process's command line until it ends or a signal stops it. A second signal ends the process at once.
+func runProcess() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	return run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 }
 
 // run carries out one command line and returns its exit code.
@@ -59,7 +62,7 @@ func newRoot() *cobra.Command {
 	}
 	root.SetVersionTemplate("quando {{.Version}}\n")
 	root.PersistentFlags().String("config", "quando.yaml", "the configuration `file`")
-	root.AddCommand(newCheck(), newFmt(), newInit(), newSchema(), newSandbox(), newEvents(), newRuns(), newFire(), newPause(), newResume())
+	root.AddCommand(newCheck(), newFmt(), newInit(), newRun(), newSchema(), newSandbox(), newEvents(), newRuns(), newFire(), newPause(), newResume())
 	return root
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"flag"
 	"os"
 	"testing"
@@ -18,7 +17,7 @@ func TestMain(m *testing.M) {
 			if at, err := time.Parse(time.RFC3339, os.Getenv("TEST_NOW")); err == nil {
 				now = func() time.Time { return at }
 			}
-			os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+			main()
 		},
 	})
 }

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+)
+
+// TestMetrics tells an observer what an engine tells it, and reads the metrics as Prometheus does.
+func TestMetrics(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "quando.db")
+	j, err := openJournal(t.Context(), file, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	if err := j.Hold(t.Context(), engine.Hold{Workspace: "acme", Rule: "r", Kind: engine.HoldSafety, Since: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	m := newMetrics(j, file)
+	var o engine.Observer = observers{m, runLog{slog.New(slog.NewTextHandler(&log, nil))}}
+
+	m.recorded(rules.Event{Workspace: "acme", Type: "message.received"})
+	m.recorded(rules.Event{Workspace: "acme", Type: "invented.1"})
+	m.recorded(rules.Event{Workspace: "acme", Type: "invented.2"})
+	o.Decided(&engine.Event{Event: rules.Event{Workspace: "acme"}, Verdicts: []engine.Verdict{{Rule: "r", Outcome: engine.Fired}, {Rule: "q", Outcome: engine.False}}})
+	run := &engine.Run{ID: 7, Workspace: "acme", Rule: "r", Stage: rules.Live, State: engine.Running, Home: "conversation:c1"}
+	o.Began(run, &engine.Event{})
+	o.Changed(run)
+	run.State, run.Reason = engine.FailedRun, "no such label"
+	o.Changed(run)
+	o.Changed(&engine.Run{ID: 8, Workspace: "acme", Rule: "q", Stage: rules.Shadow, State: engine.Done})
+	for _, err := range []error{
+		nil, errors.New("x"), actions.Permanent(errors.New("x")), actions.Uncertain(errors.New("x")), actions.Held(errors.New("x")),
+		actions.RetryAfter(time.Second, errors.New("x")), actions.Stale(errors.New("x")),
+	} {
+		o.Called("acme", "send_message", 30*time.Millisecond, err)
+	}
+	o.Held(engine.Hold{Workspace: "acme", Kind: engine.HoldKey, Reason: "the service refuses the key"})
+	o.Lifted(engine.Hold{Workspace: "acme", Kind: engine.HoldKey})
+
+	w := httptest.NewRecorder()
+	m.handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	for _, want := range []string{
+		`quando_events_total{type="message.received",workspace="acme"} 1`, `quando_events_total{type="other",workspace="acme"} 2`,
+		`quando_verdicts_total{outcome="fired",rule="r",workspace="acme"} 1`, `quando_verdicts_total{outcome="false",rule="q",workspace="acme"} 1`,
+		`quando_runs_total{rule="r",stage="live",state="began",workspace="acme"} 1`, `quando_runs_total{rule="r",stage="live",state="failed",workspace="acme"} 1`,
+		`quando_runs_total{rule="q",stage="shadow",state="done",workspace="acme"} 1`,
+		`quando_calls_total{result="ok",verb="send_message",workspace="acme"} 1`, `quando_calls_total{result="retry",verb="send_message",workspace="acme"} 1`,
+		`quando_calls_total{result="failed",verb="send_message",workspace="acme"} 1`, `quando_calls_total{result="uncertain",verb="send_message",workspace="acme"} 1`,
+		`quando_calls_total{result="held",verb="send_message",workspace="acme"} 1`, `quando_calls_total{result="paused",verb="send_message",workspace="acme"} 1`,
+		`quando_calls_total{result="stale",verb="send_message",workspace="acme"} 1`, `quando_call_seconds_count{verb="send_message",workspace="acme"} 7`,
+		`quando_held{kind="safety",rule="r",workspace="acme"} 1`, `quando_runs{state="uncertain"} 0`, "quando_build_info{", "go_goroutines ",
+	} {
+		if !strings.Contains(w.Body.String(), want) {
+			t.Errorf("no %s", want)
+		}
+	}
+	if body := w.Body.String(); strings.Contains(body, "quando_journal_bytes 0\n") || strings.Contains(body, "invented") || strings.Contains(body, `state="running",workspace`) {
+		t.Error(body)
+	}
+	for _, want := range []string{
+		`level=ERROR msg="run failed" workspace=acme rule=r run=7 lane=conversation:c1 state=failed stage=live steps=0 reason="no such label"`,
+		`level=INFO msg="run finished" workspace=acme rule=q run=8`, `level=ERROR msg=stopped workspace=acme rule="" kind=key reason="the service refuses the key"`,
+		`level=INFO msg="goes on" workspace=acme`,
+	} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("no %s in\n%s", want, log.String())
+		}
+	}
+}
+
+// TestMetricsWithoutJournal shows that what cannot be read is left out, and the rest is not.
+func TestMetricsWithoutJournal(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "quando.db")
+	j, err := openJournal(context.Background(), file, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := newMetrics(j, file)
+	m.rulesOf("acme", &rules.Set{})
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w := httptest.NewRecorder()
+	m.handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	if body := w.Body.String(); w.Code != 200 || strings.Contains(body, "quando_runs{") || !strings.Contains(body, `quando_rules_loaded{workspace="acme"} 0`) {
+		t.Errorf("%d %s", w.Code, body)
+	}
+}

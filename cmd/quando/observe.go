@@ -1,0 +1,103 @@
+package main
+
+import (
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+)
+
+// newLogger returns a logger as the configuration wants it.
+func (c *config) newLogger(w io.Writer) *slog.Logger {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(c.Log.Level)) // the configuration has been checked
+	o := &slog.HandlerOptions{Level: level}
+	if c.Log.Format == "json" {
+		return slog.New(slog.NewJSONHandler(w, o))
+	}
+	return slog.New(slog.NewTextHandler(w, o))
+}
+
+// observers tell each of them.
+type observers []engine.Observer
+
+func (o observers) Decided(e *engine.Event) {
+	for _, one := range o {
+		one.Decided(e)
+	}
+}
+
+func (o observers) Began(r *engine.Run, e *engine.Event) {
+	for _, one := range o {
+		one.Began(r, e)
+	}
+}
+
+func (o observers) Changed(r *engine.Run) {
+	for _, one := range o {
+		one.Changed(r)
+	}
+}
+
+func (o observers) Called(workspace, verb string, took time.Duration, err error) {
+	for _, one := range o {
+		one.Called(workspace, verb, took, err)
+	}
+}
+
+func (o observers) Held(h engine.Hold) {
+	for _, one := range o {
+		one.Held(h)
+	}
+}
+
+func (o observers) Lifted(h engine.Hold) {
+	for _, one := range o {
+		one.Lifted(h)
+	}
+}
+
+// runLog writes a line for each run that has ended, and for all that a person should look at.
+type runLog struct{ log *slog.Logger }
+
+func (l runLog) Decided(*engine.Event) {}
+
+func (l runLog) Began(r *engine.Run, e *engine.Event) {
+	l.log.Debug("run began", "workspace", r.Workspace, "rule", r.Rule, "run", r.ID, "lane", r.Home, "event", e.ID)
+}
+
+func (l runLog) Changed(r *engine.Run) {
+	args := []any{"workspace", r.Workspace, "rule", r.Rule, "run", r.ID, "lane", r.Home, "state", string(r.State), "stage", string(r.Stage), "steps", len(r.Steps)}
+	if r.Reason != "" {
+		args = append(args, "reason", r.Reason)
+	}
+	switch {
+	case r.State == engine.FailedRun:
+		l.log.Error("run failed", args...)
+	case r.State == engine.Uncertain:
+		l.log.Error("nobody knows what became of a call; a person must say", args...)
+	case r.State.Finished():
+		l.log.Info("run finished", append(args, "took", r.FinishedAt.Sub(r.StartedAt).Round(time.Millisecond))...)
+	}
+}
+
+func (l runLog) Called(workspace, verb string, took time.Duration, err error) {
+	if err != nil {
+		l.log.Warn("call failed", "workspace", workspace, "verb", verb, "took", took.Round(time.Millisecond), "error", err)
+	}
+}
+
+func (l runLog) Held(h engine.Hold) {
+	args := append(holdArgs(h), "reason", h.Reason)
+	if !h.Until.IsZero() {
+		args = append(args, "until", h.Until)
+	}
+	l.log.Error("stopped", args...)
+}
+
+func (l runLog) Lifted(h engine.Hold) { l.log.Info("goes on", holdArgs(h)...) }
+
+func holdArgs(h engine.Hold) []any {
+	return []any{"workspace", h.Workspace, "rule", h.Rule, "kind", string(h.Kind)}
+}

@@ -1,0 +1,284 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/service"
+	"github.com/quandohq/quando/triggers/schedule"
+	"github.com/quandohq/quando/triggers/webhook"
+)
+
+func newRun() *cobra.Command {
+	var strict bool
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Run the engine: receive events, decide, act",
+		Long: `Run receives the service's webhooks, ticks schedules and carries out what the rules call for, until it is stopped. Everything is
+recorded in the journal before it is acted on, so a stop at any point loses nothing and does nothing twice.
+
+The rules are watched and reloaded within a second of a change, and on SIGHUP. A rule that is wrong is reported and left out, or goes on as it was
+before the change; the others are not affected. SIGINT or SIGTERM stop it: what is under way is finished first. A second one ends it at once.`,
+		Example: "  quando run\n  quando run --config /etc/quando/quando.yaml --strict",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			file, _ := cmd.Flags().GetString("config")
+			c, err := loadConfig(file, false)
+			if err != nil {
+				return err
+			}
+			return runConfig(cmd, c, strict)
+		},
+	}
+	cmd.Flags().BoolVar(&strict, "strict", false, "do not start with a rule that is wrong")
+	return cmd
+}
+
+// runConfig runs what a configuration describes, until the command's context ends.
+func runConfig(cmd *cobra.Command, c *config, strict bool) (err error) {
+	ctx, log := cmd.Context(), c.newLogger(cmd.ErrOrStderr())
+	guard, err := newGuard(c.Console.Listen, c.Console.Token)
+	if err != nil {
+		return err
+	}
+	list, err := c.active()
+	if err != nil {
+		return err
+	}
+	j, err := openJournal(ctx, c.journalPath(), false)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closeErr := j.Close(); closeErr != nil {
+			err = errors.Join(err, fmt.Errorf("close the journal: %w", closeErr))
+		}
+	}()
+	p, err := newProcess(c, list, j, log)
+	if err != nil {
+		return err
+	}
+	if strict {
+		if err := p.checkRules(cmd); err != nil {
+			return err
+		}
+	}
+	if err := p.loadRules(); err != nil {
+		return err
+	}
+	return p.run(ctx, c, guard)
+}
+
+// A process is everything that runs, put together.
+type process struct {
+	log      *slog.Logger
+	journal  journal
+	keep     time.Duration
+	metrics  *metrics
+	recorder *recorder
+	engine   *engine.Engine
+	units    []*unit
+	books    []*book
+	sources  []*schedule.Source
+	hooks    map[string]http.Handler // by workspace
+}
+
+// newProcess puts everything together. It starts nothing.
+func newProcess(c *config, list []namedWorkspace, j journal, log *slog.Logger) (*process, error) {
+	p := &process{log: log, journal: j, keep: c.Keep, metrics: newMetrics(j, c.journalPath()), hooks: make(map[string]http.Handler)}
+	p.recorder = &recorder{
+		accept: func(ctx context.Context, events ...rules.Event) ([]bool, error) {
+			return p.engine.Accept(ctx, events...)
+		},
+		write: func(ctx context.Context) error {
+			return j.SetCursor(ctx, "ready", time.Now().UTC().Format(time.RFC3339))
+		},
+		fresh: p.metrics.recorded,
+	}
+	owns := func(ctx context.Context, workspace, message string) (bool, error) {
+		return p.engine.Owns(ctx, workspace, message)
+	}
+	shared := limiters(list)
+	var workspaces []engine.Workspace
+	for _, w := range list {
+		u, err := newUnit(c, w, shared[w.name], owns, log)
+		if err != nil {
+			return nil, fmt.Errorf("workspace %s: %w", w.name, err)
+		}
+		if err := p.addUnit(u); err != nil {
+			return nil, fmt.Errorf("workspace %s: %w", w.name, err)
+		}
+		workspaces = append(workspaces, u.engineWorkspace())
+	}
+	var err error
+	p.engine, err = engine.New(engine.Options{Journal: j, Logger: log, Observer: observers{p.metrics, runLog{log}}}, workspaces...)
+	return p, err
+}
+
+// addUnit gives a workspace what feeds it: its webhook, its schedules, its rules.
+func (p *process) addUnit(u *unit) error {
+	hook, err := webhook.New(webhook.Options{
+		Workspace: u.name, Sink: p.recorder.record, Profile: u.client.Profile(), Count: p.metrics.deliveriesOf(u.name), Logger: p.log,
+		Secrets: func() []service.Secret { return u.Service.Webhook.Secrets },
+	})
+	if err != nil {
+		return err
+	}
+	if len(u.Service.Webhook.Secrets) == 0 {
+		p.log.Warn("no signing secret is configured, so every delivery is refused; set service.webhook.secrets", "workspace", u.name)
+	}
+	ticks, err := schedule.New(schedule.Options{Workspace: u.name, Location: u.Timezone, Cursors: p.journal, Logger: p.log})
+	if err != nil {
+		return err
+	}
+	b := &book{
+		workspace: u.name, path: u.rules, except: u.except, options: rules.Options{Catalog: u.catalog, ReadFile: besideRules}, log: p.log,
+		use: func(set *rules.Set) {
+			if err := p.engine.SetRules(u.name, set); err != nil {
+				p.log.Error("the rules cannot be used", "workspace", u.name, "error", err)
+			}
+			ticks.SetRules(set)
+			p.metrics.rulesOf(u.name, set)
+		},
+	}
+	p.units, p.books, p.sources, p.hooks[u.name] = append(p.units, u), append(p.books, b), append(p.sources, ticks), hook
+	return nil
+}
+
+// checkRules prints what is wrong with the rules as check does, and says no if there is an error.
+func (p *process) checkRules(cmd *cobra.Command) error {
+	bad := false
+	for _, b := range p.books {
+		r, err := b.read()
+		if err != nil {
+			return err
+		}
+		set, problems := rules.Compile(r.files, b.options)
+		if problems = append(problems, r.problems...).Sort(); problems.HasErrors() {
+			bad = true
+			newReport(len(r.files), set, problems).text(cmd.OutOrStdout(), cmd.ErrOrStderr())
+		}
+	}
+	if bad {
+		return errNo
+	}
+	return nil
+}
+
+// loadRules reads the rules of every workspace. A folder that has none is no error: they may come later.
+func (p *process) loadRules() error {
+	for _, b := range p.books {
+		if _, err := b.load(false, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stopServing is how long answers that are under way may take when everything else has come to its end.
+const stopServing = 5 * time.Second
+
+// run listens and works until ctx ends. Then deliveries are refused at once, the engine comes to its end, and only after that the
+// addresses are given up.
+func (p *process) run(ctx context.Context, c *config, g *guard) error {
+	h := &health{ready: p.recorder.ready}
+	count := func(workspace string, o webhook.Outcome) {
+		p.metrics.deliveries.WithLabelValues(workspace, string(o)).Inc()
+	}
+	public, err := listen(ctx, "listen", c.Listen)
+	if err != nil {
+		return err
+	}
+	console, err := listen(ctx, "console.listen", c.Console.Listen)
+	if err != nil {
+		return errors.Join(err, public.Close())
+	}
+	p.log.Info("listening", "webhooks", "http://"+public.Addr().String(), "console", "http://"+console.Addr().String())
+	servers := []*http.Server{newServer(publicHandler(h, p.hooks, count), p.log), newServer(consoleHandler(h, g, p.metrics.handler()), p.log)}
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	var serving, working sync.WaitGroup
+	start := func(group *sync.WaitGroup, f func() error) {
+		group.Go(func() {
+			if err := f(); err != nil {
+				fail(err)
+			}
+		})
+	}
+	for i, l := range []net.Listener{public, console} {
+		start(&serving, func() error { return serve(servers[i], l) })
+	}
+	p.work(ctx, func(f func() error) { start(&working, f) })
+
+	<-ctx.Done()
+	h.stopping.Store(true)
+	p.log.Info("stopping; what is under way is finished first")
+	working.Wait()
+	last, cancel := context.WithTimeout(context.Background(), stopServing)
+	defer cancel()
+	for _, s := range servers {
+		if err := s.Shutdown(last); err != nil {
+			_ = s.Close() // those who are still at it are cut off
+		}
+	}
+	serving.Wait()
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	p.log.Info("stopped")
+	return nil
+}
+
+// work starts everything that goes on beside the servers.
+func (p *process) work(ctx context.Context, start func(func() error)) {
+	start(func() error { return p.engine.Run(ctx) })
+	for _, s := range p.sources {
+		start(func() error { return s.Run(ctx, p.recorder.record) })
+	}
+	for _, u := range p.units {
+		start(func() error { u.checkClock(ctx, p.log); return nil })
+	}
+	start(func() error { p.prune(ctx); return nil })
+	start(func() error {
+		hup := make(chan os.Signal, 1)
+		signal.Notify(hup, syscall.SIGHUP)
+		defer signal.Stop(hup)
+		(&watch{books: p.books, log: p.log, ask: hup}).run(ctx)
+		return nil
+	})
+}
+
+// prune forgets, once a minute, what is older than is to be kept.
+func (p *process) prune(ctx context.Context) {
+	every := time.NewTicker(time.Minute)
+	defer every.Stop()
+	for {
+		for more := true; more; {
+			var err error
+			if more, err = p.journal.Prune(ctx, time.Now(), p.keep); err != nil {
+				if ctx.Err() == nil {
+					p.log.Warn("what is old cannot be forgotten", "error", err)
+				}
+				break
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-every.C:
+		}
+	}
+}

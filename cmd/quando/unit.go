@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/actions/builtin"
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/service"
+)
+
+// A unit is what one workspace is run with.
+type unit struct {
+	namedWorkspace
+	client  *service.Client
+	actions *actions.Registry
+	desk    *builtin.Desk
+	catalog *rules.Catalog
+}
+
+// newUnit puts a workspace together. It connects to nothing.
+func newUnit(c *config, w namedWorkspace, limiter *service.Limiter, own func(ctx context.Context, workspace, message string) (bool, error), log *slog.Logger) (*unit, error) {
+	o, err := c.serviceOptions(w.workspace)
+	if err != nil {
+		return nil, err
+	}
+	// A pause is the engine's to wait out: what was looked at before it is to be looked at again after it.
+	o.MaxWait, o.Limiter, o.Logger = -1, limiter, log.With("workspace", w.name)
+	u := &unit{namedWorkspace: w}
+	if u.client, err = service.New(o); err != nil {
+		return nil, err
+	}
+	with := builtin.Options{
+		Client: u.client, Directory: service.NewDirectory(u.client), Media: mediaFolder(mediaPath(w.rules)), Location: w.Timezone,
+		Own: func(ctx context.Context, m service.Message) (bool, error) { return own(ctx, w.name, m.ID) },
+	}
+	for _, host := range w.HTTPRequest.Allow {
+		with.HTTP = append(with.HTTP, builtin.HTTPHost{Host: host})
+	}
+	verbs, err := builtin.New(with)
+	if err != nil {
+		return nil, err
+	}
+	if u.actions, err = actions.NewRegistry(verbs...); err != nil {
+		return nil, err
+	}
+	if u.catalog, err = u.actions.Catalog(); err != nil {
+		return nil, err
+	}
+	u.desk, err = builtin.NewDesk(with)
+	return u, err
+}
+
+// engineWorkspace returns the workspace as the engine sees it.
+func (u *unit) engineWorkspace() engine.Workspace {
+	return engine.Workspace{
+		Name: u.name, Actions: u.actions, Desk: u.desk, Location: u.Timezone, Timeout: u.Service.Timeout,
+		Safety: engine.Safety{PerConversation: engine.Bound(u.Safety.MessagesPerConversation), Messages: engine.Bound(u.Safety.Messages)},
+	}
+}
+
+// limiters returns the limiter of each workspace. The service counts by key, so those with the same one share theirs; of their
+// ceilings the lowest counts.
+func limiters(list []namedWorkspace) map[string]*service.Limiter {
+	type account struct{ url, key string }
+	of := func(w namedWorkspace) account { return account{w.Service.BaseURL, string(w.Service.APIKey)} }
+	rates := make(map[account]float64)
+	for _, w := range list {
+		if rate := w.Service.Rate; rate > 0 && (rates[of(w)] == 0 || rate < rates[of(w)]) {
+			rates[of(w)] = rate
+		}
+	}
+	shared := make(map[account]*service.Limiter)
+	out := make(map[string]*service.Limiter)
+	for _, w := range list {
+		if shared[of(w)] == nil {
+			shared[of(w)] = service.NewLimiter(rates[of(w)])
+		}
+		out[w.name] = shared[of(w)]
+	}
+	return out
+}
+
+// maxOff is how far our clock may be from the service's before somebody should know: five minutes off, no delivery is trusted.
+const maxOff = time.Minute
+
+// checkClock compares the clock with the service's, and says what it finds. That the service does not answer is no reason not to start.
+func (u *unit) checkClock(ctx context.Context, log *slog.Logger) {
+	me, err := u.client.Me(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			log.Warn("the service does not answer as it should; the engine starts all the same", "workspace", u.name, "error", err)
+		}
+		return
+	}
+	if me.ServedAt.IsZero() {
+		return
+	}
+	if off := time.Since(me.ServedAt).Round(time.Second); off.Abs() > maxOff {
+		log.Warn("this machine's clock and the service's disagree; deliveries over five minutes off are refused, and schedules tick by this one", "workspace", u.name, "ahead", off.String())
+	}
+}
+
+// mediaPath returns where the files of a rule set are.
+func mediaPath(rules string) string {
+	if info, err := os.Stat(rules); err == nil && !info.IsDir() {
+		rules = filepath.Dir(rules)
+	}
+	return filepath.Join(rules, "media")
+}
+
+// mediaFolder is a folder whose files may be read, but nothing outside of it, whatever links it holds. The folder may be made or replaced later.
+type mediaFolder string
+
+// Open opens a file.
+func (f mediaFolder) Open(name string) (fs.File, error) {
+	root, err := os.OpenRoot(string(f))
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("the folder %s: %w", string(f), err)}
+	}
+	defer func() { _ = root.Close() }() // the file stays open
+	return root.FS().Open(name)
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// watched starts to watch a loaded book, looking at the times of files only now and then, and returns a function that waits until certain rules are in use.
+func watched(t *testing.T, s *shelf, every time.Duration) (becomes func(want string)) {
+	t.Helper()
+	if _, err := s.load(false, false); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	w := &watch{books: []*book{s.book}, log: s.book.log, every: every}
+	go func() {
+		defer close(done)
+		w.run(ctx)
+	}()
+	t.Cleanup(func() {
+		stop()
+		<-done
+	})
+	return func(want string) {
+		t.Helper()
+		eventually(t, func() (bool, string) {
+			return s.rules() == want, "in use: " + s.rules() + "\nwant:   " + want + "\n" + s.log.String()
+		})
+	}
+}
+
+// eventually waits until something holds. How long that may take is no part of a test.
+func eventually(t *testing.T, holds func() (bool, string)) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		ok, text := holds()
+		if ok {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal(text)
+		}
+	}
+}
+
+// TestWatch changes rules in the ways in which editors and deployments do.
+func TestWatch(t *testing.T) {
+	one := func(name string) string { return "rules:\n" + rule("a", name) }
+	link := func(t *testing.T, s *shelf, to, name string) {
+		t.Helper()
+		name = filepath.Join(s.folder, name)
+		if err := os.Symlink(to, name+"_tmp"); err != nil {
+			t.Skip(err)
+		}
+		if err := os.Rename(name+"_tmp", name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tests := []struct {
+		name    string
+		prepare func(t *testing.T, s *shelf)
+		change  func(t *testing.T, s *shelf, version string)
+	}{
+		{"written in place", nil, func(_ *testing.T, s *shelf, v string) { s.write("rules/a.yaml", one(v)) }},
+		{"put in its place", nil, func(_ *testing.T, s *shelf, v string) {
+			s.write("rules/.a.yaml.swp", one(v))
+			s.rename("rules/.a.yaml.swp", "rules/a.yaml")
+		}},
+		{"the old one put aside", nil, func(_ *testing.T, s *shelf, v string) {
+			s.rename("rules/a.yaml", "rules/a.yaml~")
+			s.write("rules/a.yaml", one(v))
+		}},
+		{"in a folder that is new", nil, func(_ *testing.T, s *shelf, v string) {
+			s.remove("rules/a.yaml")
+			s.remove("rules/deep")
+			s.write("rules/deep/er/a.yaml", one(v))
+		}},
+		{"the folder replaced", nil, func(_ *testing.T, s *shelf, v string) {
+			s.write("new/a.yaml", one(v))
+			s.rename("rules", "old")
+			s.rename("new", "rules")
+			s.remove("old")
+		}},
+		{"a link to another release", func(t *testing.T, s *shelf) {
+			s.write("releases/v0/a.yaml", one("v0"))
+			s.remove("rules")
+			link(t, s, "releases/v0", "rules")
+		}, func(t *testing.T, s *shelf, v string) {
+			s.write("releases/"+v+"/a.yaml", one(v))
+			link(t, s, "releases/"+v, "rules")
+		}},
+		{"a config map", func(t *testing.T, s *shelf) {
+			s.write("rules/..v0/a.yaml", one("v0"))
+			link(t, s, "..v0", "rules/..data")
+			s.remove("rules/a.yaml")
+			link(t, s, "..data/a.yaml", "rules/a.yaml")
+		}, func(t *testing.T, s *shelf, v string) {
+			s.write("rules/.."+v+"/a.yaml", one(v))
+			link(t, s, ".."+v, "rules/..data")
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := newShelf(t, "rules")
+			s.write("rules/a.yaml", one("v0"))
+			if tt.prepare != nil {
+				tt.prepare(t, s)
+			}
+			becomes := watched(t, s, time.Hour)
+			becomes("a=v0")
+			for _, v := range []string{"v1", "v2", "v3"} {
+				tt.change(t, s, v)
+				becomes("a=" + v)
+			}
+		})
+	}
+}
+
+// TestWatchRemoved shows that a rule whose file is removed goes, and one whose whole folder is does not.
+func TestWatchRemoved(t *testing.T) {
+	s := newShelf(t, "rules")
+	s.write("rules/a.yaml", "rules:\n"+rule("a", "a1"))
+	s.write("rules/b.yaml", "rules:\n"+rule("b", "b1"))
+	becomes := watched(t, s, 0)
+	s.remove("rules/b.yaml")
+	becomes("a=a1")
+	s.remove("rules")
+	eventually(t, func() (bool, string) { return s.log.contains("have vanished"), s.log.String() })
+	becomes("a=a1")
+	s.write("rules/a.yaml", "rules:\n"+rule("a", "a2"))
+	becomes("a=a2")
+}
+
+// TestWatchWithoutBeingTold shows that a change that the system does not tell of is seen all the same.
+func TestWatchWithoutBeingTold(t *testing.T) {
+	s := newShelf(t, "rules")
+	s.write("elsewhere/a.yaml", "rules:\n"+rule("a", "a1"))
+	s.write("rules/b.yaml", "rules:\n"+rule("b", "b1"))
+	if err := os.Symlink(filepath.Join(s.folder, "elsewhere", "a.yaml"), filepath.Join(s.path, "a.yaml")); err != nil {
+		t.Skip(err)
+	}
+	becomes := watched(t, s, 10*time.Millisecond)
+	becomes("a=a1 b=b1")
+	s.write("elsewhere/a.yaml", "rules:\n"+rule("a", "another"))
+	becomes("a=another b=b1")
+}
+
+// TestWatchConcerns shows that what is written beside the rules, such as the journal, does not make them be read all the time.
+func TestWatchConcerns(t *testing.T) {
+	w := &watch{books: []*book{{path: "/desk/rules"}, {path: "/desk/one.yaml"}, {path: "/flat"}}}
+	for name, want := range map[string]bool{
+		"/desk/rules": true, "/desk/rules/a.yaml": true, "/desk/rules/deep": true, "/desk/rules/..data": true, "/desk/rules/days.ics": true, "/desk/one.yaml": true,
+		"/desk/..data": true, "/flat/a.yml": true,
+		"/desk/quando.db": false, "/desk/quando.db-wal": false, "/desk/other.yaml": false, "/desk/rules/.a.yaml.swp": false, "/desk/rules/a.yaml~": false,
+		"/flat/quando.db-wal": false, "/flat/media": false,
+	} {
+		if got := w.concerns(name); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
