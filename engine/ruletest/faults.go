@@ -1,0 +1,61 @@
+package ruletest
+
+import (
+	"iter"
+	"slices"
+	"strings"
+)
+
+// A plan says what goes wrong in a telling.
+type plan struct {
+	fault string // as the test names it; empty is none
+
+	crash   int           // the engine is stopped at this point of every step; 0 is never
+	service serviceFault  // what the service answers
+	deliver deliveryFault // what becomes of deliveries
+}
+
+// plans goes through the tellings of a story: without a fault, then under each that it names. Crashes come in as many tellings as the
+// step with the most points has: one engine is stopped at most once in a step, so that the tellings stay few.
+func (s *story) plans() iter.Seq[plan] {
+	return func(yield func(plan) bool) {
+		if !yield(plan{}) || s.options.NoFaults {
+			return
+		}
+		for _, fault := range slices.Compact(slices.Sorted(slices.Values(s.test.Faults))) {
+			if strings.HasPrefix(fault, "crash") {
+				for n := 1; n == 1 || s.crashed; n++ {
+					if !yield(plan{fault: fault, crash: n}) {
+						return
+					}
+				}
+				continue
+			}
+			for _, p := range plansOf(fault) {
+				p.fault = fault
+				if !yield(p) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// plansOf lists the tellings of a fault that is not a crash.
+func plansOf(fault string) []plan {
+	switch fault {
+	case "deliver twice":
+		return []plan{{deliver: twice}}
+	case "deliver late":
+		return []plan{{deliver: late}}
+	case "deliver reordered":
+		return []plan{{deliver: oddLater}, {deliver: evenLater}}
+	case "service 503_before":
+		return []plan{{service: serviceFault{status: 503, writes: true}}, {service: serviceFault{status: 503, reads: true}}}
+	case "service 503_after":
+		return []plan{{service: serviceFault{status: 503, writes: true, after: true}}}
+	case "service 429":
+		return []plan{{service: serviceFault{status: 429, writes: true, reads: true}}}
+	}
+	return nil
+}
