@@ -1,0 +1,54 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/quandohq/quando/rules"
+)
+
+// Accept records events and makes their lanes due.
+func (j *Journal) Accept(ctx context.Context, events []rules.Event) ([]bool, error) {
+	if len(events) == 0 {
+		return nil, nil
+	}
+	data := make([]string, len(events))
+	for i, e := range events {
+		err := shallow(e.Data, 0)
+		if err == nil {
+			data[i], err = text(e.Data)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("accept event %s: its data: %w", e.ID, err)
+		}
+	}
+	fresh := make([]bool, len(events))
+	err := j.writer.write(ctx, &operation{weight: len(events), do: func(t *tx) error {
+		for i, e := range events {
+			n, err := t.changed(`INSERT INTO events (workspace, id, type, rule, tenant, lane, created_at, received_at, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+				ON CONFLICT (workspace, id) DO NOTHING`,
+				e.Workspace, e.ID, e.Type, e.Rule, e.Tenant, e.Lane, micros(e.CreatedAt), micros(e.ReceivedAt), data[i])
+			if err != nil {
+				return err
+			}
+			if fresh[i] = n > 0; !fresh[i] {
+				continue
+			}
+			if err := t.due(e.Workspace, e.Lane, micros(e.ReceivedAt)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("accept: %w", err)
+	}
+	return fresh, nil
+}
+
+// due asks for a lane's attention at a time. Whoever has claimed the lane finds out when it is released. No time at all is long ago.
+func (t *tx) due(workspace, lane string, at int64) error {
+	_, err := t.exec(`INSERT INTO lanes (workspace, lane, due_at, news) VALUES (?, ?, ?, 1)
+		ON CONFLICT (workspace, lane) DO UPDATE SET due_at = min(due_at, excluded.due_at), news = news + 1`, workspace, lane, max(at, 1))
+	return err
+}

@@ -1,0 +1,34 @@
+//go:build cgo
+
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/mattn/go-sqlite3"
+)
+
+// usable is whether the program contains SQLite.
+const usable = true
+
+// explain says in a person's words what is wrong with a file.
+func explain(err error) error {
+	var e sqlite3.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch e.Code {
+	case sqlite3.ErrNotADB:
+		return fmt.Errorf("this is not a journal: give another file, or move this one away (%w)", err)
+	case sqlite3.ErrCorrupt:
+		return fmt.Errorf("the file is damaged: put back a backup, or move it away to begin anew (%w)", err)
+	case sqlite3.ErrBusy, sqlite3.ErrLocked:
+		return fmt.Errorf("another program keeps the file busy: end it and try again (%w)", err)
+	case sqlite3.ErrReadonly, sqlite3.ErrCantOpen, sqlite3.ErrPerm:
+		return fmt.Errorf("the file or its folder cannot be written: check who owns them (%w)", err)
+	case sqlite3.ErrFull:
+		return fmt.Errorf("the disk is full: make room (%w)", err)
+	}
+	return err
+}

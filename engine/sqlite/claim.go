@@ -1,0 +1,260 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+)
+
+// claims are the lanes that somebody works on. They are kept in memory: the file has one engine, and when that ends, however it does, the
+// lanes that it had claimed are due as they were.
+type claims struct {
+	claiming sync.Mutex // one claim at a time, on a connection of its own
+	db       *sql.DB
+	conn     *sql.Conn
+	stmts    map[string]*sql.Stmt
+
+	mu    sync.Mutex
+	epoch int64
+	held  map[laneKey]*claim
+}
+
+type laneKey struct{ workspace, lane string }
+
+// A claim is one claim of a lane.
+type claim struct {
+	epoch   int64
+	news    int64
+	gathers bool // some may end in the lane
+}
+
+func (c *claims) open(ctx context.Context, source string) (err error) {
+	c.held = map[laneKey]*claim{}
+	c.stmts = map[string]*sql.Stmt{}
+	c.epoch = time.Now().UnixMicro() // so that a lane of an earlier engine is never taken for one of this
+	if c.db, err = sql.Open("sqlite3", source); err != nil {
+		return err
+	}
+	c.conn, err = c.db.Conn(ctx)
+	return err
+}
+
+func (c *claims) close() error {
+	c.claiming.Lock()
+	defer c.claiming.Unlock()
+	var problems []error
+	if c.conn != nil {
+		problems = append(problems, c.conn.Close())
+	}
+	if c.db != nil {
+		problems = append(problems, c.db.Close())
+	}
+	return errors.Join(problems...)
+}
+
+// snapshot returns the claims of this moment. What is released later may be missed; what is not in it was released before.
+func (c *claims) snapshot() map[laneKey]*claim {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.held)
+}
+
+// of returns the claim that a lane stands for; nil when it is over.
+func (c *claims) of(l *engine.Lane) *claim {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	held := c.held[laneKey{l.Workspace, l.Name}]
+	if held == nil || held.epoch != l.Epoch {
+		return nil
+	}
+	return held
+}
+
+func (c *claims) release(l *engine.Lane) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.held, laneKey{l.Workspace, l.Name})
+}
+
+// Claim takes lanes that are due.
+func (j *Journal) Claim(ctx context.Context, now time.Time, max int, except []string) ([]*engine.Lane, error) {
+	if j.beside {
+		return nil, errBeside
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	c := &j.claims
+	c.claiming.Lock()
+	defer c.claiming.Unlock()
+	// In this order: a lane that is in no one's hands now was released by a commit that the reading below sees.
+	held := c.snapshot()
+	var lanes []*engine.Lane
+	err := c.read(func(r *reading) error {
+		due, err := r.due(held, except, max, micros(now))
+		if err != nil {
+			return err
+		}
+		for _, d := range due {
+			lanes = append(lanes, &engine.Lane{Workspace: d.workspace, Name: d.lane})
+		}
+		for chunk := range slices.Chunk(lanes, chunkSize) {
+			if err := r.fill(chunk); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("claim: %w", err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, l := range lanes {
+		c.epoch++
+		l.Epoch = c.epoch
+		c.held[laneKey{l.Workspace, l.Name}] = &claim{epoch: l.Epoch, news: l.News, gathers: len(l.Gathers) > 0}
+	}
+	return lanes, nil
+}
+
+// Due returns when the next lane is due.
+func (j *Journal) Due(ctx context.Context, except []string) (time.Time, error) {
+	if err := ctx.Err(); err != nil {
+		return time.Time{}, err
+	}
+	c := &j.claims
+	c.claiming.Lock()
+	defer c.claiming.Unlock()
+	held := c.snapshot()
+	var next time.Time
+	err := c.read(func(r *reading) error {
+		due, err := r.due(held, except, 1, 0)
+		if err == nil && len(due) > 0 {
+			next = moment(due[0].at)
+		}
+		return err
+	})
+	if err != nil {
+		return time.Time{}, fmt.Errorf("due: %w", err)
+	}
+	return next, nil
+}
+
+// read gives one view of the journal to several queries.
+func (c *claims) read(look func(*reading) error) error {
+	r := &reading{c}
+	if err := r.each(`BEGIN`, nil, nil); err != nil {
+		return err
+	}
+	return errors.Join(look(r), r.each(`ROLLBACK`, nil, nil))
+}
+
+// A reading is one view of the journal.
+type reading struct{ claims *claims }
+
+func (r *reading) each(query string, args []any, scan func(*sql.Rows) error) error {
+	stmt := r.claims.stmts[query]
+	if stmt == nil {
+		var err error
+		if stmt, err = r.claims.conn.PrepareContext(context.Background(), query); err != nil {
+			return err
+		}
+		r.claims.stmts[query] = stmt
+	}
+	rows, err := stmt.Query(args...)
+	if err != nil {
+		return err
+	}
+	return scanAll(rows, scan)
+}
+
+// A dueLane is a lane that is due.
+type dueLane struct {
+	laneKey
+	at int64
+}
+
+const (
+	selectWorkspace = `SELECT workspace FROM lanes WHERE workspace > ? ORDER BY workspace LIMIT 1`
+	selectFirst     = `SELECT workspace FROM lanes ORDER BY workspace LIMIT 1`
+	selectDue       = `SELECT lane, due_at FROM lanes WHERE workspace = ? ORDER BY due_at LIMIT ?`
+	selectDueUntil  = `SELECT lane, due_at FROM lanes WHERE workspace = ? AND due_at <= ? ORDER BY due_at LIMIT ?`
+)
+
+// due returns the lanes that are due until a time, or with 0 at any time, the longest due first. It goes from workspace to workspace in the index, so that those
+// in except cost nothing however much waits in them.
+func (r *reading) due(held map[laneKey]*claim, except []string, n int, until int64) ([]dueLane, error) {
+	var found []dueLane
+	workspace, query, args := "", selectFirst, []any(nil)
+	for n > 0 {
+		more := false
+		err := r.each(query, args, func(rows *sql.Rows) error {
+			more = true
+			return rows.Scan(&workspace)
+		})
+		if err != nil {
+			return nil, err
+		}
+		if !more {
+			break
+		}
+		query, args = selectWorkspace, []any{workspace}
+		if slices.Contains(except, workspace) {
+			continue
+		}
+		if found, err = r.dueIn(workspace, held, n, until, found); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(found, func(a, b dueLane) int { return cmp.Compare(a.at, b.at) })
+	return found[:min(n, len(found))], nil
+}
+
+// dueIn adds up to n lanes of one workspace.
+func (r *reading) dueIn(workspace string, held map[laneKey]*claim, n int, until int64, found []dueLane) ([]dueLane, error) {
+	// Claimed lanes may stand before the others.
+	limit := n
+	for k := range held {
+		if k.workspace == workspace {
+			limit++
+		}
+	}
+	query, args := selectDue, []any{workspace, limit}
+	if until != 0 {
+		query, args = selectDueUntil, []any{workspace, until, limit}
+	}
+	first := len(found)
+	err := r.each(query, args, func(rows *sql.Rows) error {
+		d := dueLane{laneKey: laneKey{workspace: workspace}}
+		if err := rows.Scan(&d.lane, &d.at); err != nil {
+			return err
+		}
+		if held[d.laneKey] == nil && len(found)-first < n {
+			found = append(found, d)
+		}
+		return nil
+	})
+	return found, err
+}
+
+// chunkSize is how many lanes one query loads.
+const chunkSize = 16
+
+// chunkOf is a table k of the lanes of a chunk: a number, a workspace and a name. Those that are missing are NULL, which equals nothing.
+var chunkOf = `WITH k (i, w, l) AS (VALUES (0, ?, ?)` + func() string {
+	var b strings.Builder
+	for i := 1; i < chunkSize; i++ {
+		fmt.Fprintf(&b, ", (%d, ?, ?)", i)
+	}
+	return b.String()
+}() + `) `

@@ -1,0 +1,103 @@
+package sqlite
+
+import (
+	"cmp"
+	"database/sql"
+	"slices"
+
+	"github.com/quandohq/quando/engine"
+)
+
+var (
+	fillNews    = chunkOf + `SELECT k.i, d.news FROM k CROSS JOIN lanes d ON d.workspace = k.w AND d.lane = k.l`
+	fillEvents  = chunkOf + `SELECT k.i, ` + eventColumns + ` FROM k CROSS JOIN events e INDEXED BY events_undecided ON e.workspace = k.w AND e.lane = k.l AND e.decided = 0 ORDER BY e.seq`
+	fillGathers = chunkOf + `SELECT k.i, ` + gatherColumns + ` FROM k CROSS JOIN gathers g INDEXED BY gathers_lane ON g.workspace = k.w AND g.lane = k.l ORDER BY g.until, g.rule, g.by`
+	fillRuns    = chunkOf + `, found (i, id) AS (
+		SELECT k.i, r.id FROM k CROSS JOIN runs r INDEXED BY runs_lane ON r.workspace = k.w AND r.lane = k.l AND r.finished = 0
+		UNION SELECT k.i, r.id FROM k CROSS JOIN runs r INDEXED BY runs_away ON r.workspace = k.w AND r.home = k.l AND r.finished = 0 AND r.home <> r.lane
+		UNION SELECT k.i, r.id FROM k CROSS JOIN runs r INDEXED BY runs_asked ON r.workspace = k.w AND r.lane = k.l AND r.asked IS NOT NULL)
+		SELECT found.i, ` + runColumns + ` FROM found CROSS JOIN runs r ON r.id = found.id`
+)
+
+// fill loads what waits in a chunk of lanes.
+func (r *reading) fill(lanes []*engine.Lane) error {
+	args := make([]any, 2*chunkSize)
+	for i, l := range lanes {
+		args[2*i], args[2*i+1] = l.Workspace, l.Name
+	}
+	err := r.each(fillNews, args, func(rows *sql.Rows) error {
+		var i int
+		var news int64
+		if err := rows.Scan(&i, &news); err != nil {
+			return err
+		}
+		lanes[i].News = news
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = r.each(fillEvents, args, func(rows *sql.Rows) error {
+		var i int
+		e, err := scanEvent(rows, &i)
+		if err == nil {
+			lanes[i].Events = append(lanes[i].Events, e)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	err = r.each(fillGathers, args, func(rows *sql.Rows) error {
+		var i int
+		g, err := scanGather(rows.Scan, &i)
+		if err == nil {
+			lanes[i].Gathers = append(lanes[i].Gathers, g)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.fillRuns(lanes, args)
+}
+
+// fillRuns loads the runs of a chunk of lanes with their steps. A run whose lane is not its home may be loaded into two lanes, each with a
+// copy of its own.
+func (r *reading) fillRuns(lanes []*engine.Lane, args []any) error {
+	runs := map[int64][]*engine.Run{}
+	err := r.each(fillRuns, args, func(rows *sql.Rows) error {
+		var i int
+		run, err := scanRun(rows, &i)
+		if err == nil {
+			lanes[i].Runs = append(lanes[i].Runs, run)
+			runs[run.ID] = append(runs[run.ID], run)
+		}
+		return err
+	})
+	if err != nil || len(runs) == 0 {
+		return err
+	}
+	for _, l := range lanes {
+		slices.SortFunc(l.Runs, func(a, b *engine.Run) int { return cmp.Compare(a.ID, b.ID) })
+	}
+	ids := make([]int64, 0, len(runs))
+	for id := range runs {
+		ids = append(ids, id)
+	}
+	keys, err := text(ids)
+	if err != nil {
+		return err
+	}
+	return r.each(selectSteps, []any{keys}, func(rows *sql.Rows) error {
+		id, s, err := scanStep(rows)
+		if err != nil {
+			return err
+		}
+		for _, run := range runs[id] {
+			step := *s
+			run.Steps = append(run.Steps, &step)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,205 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+)
+
+// pageSize is how much a listing has that names no limit.
+const pageSize = 100
+
+// few is how many rows a listing sorts rather than to go through all of them in order.
+const few = 5000
+
+// A filter is what a listing's rows must be.
+type filter struct {
+	index   string // by which they are found; empty is the newest first until there are enough
+	clauses []string
+	args    []any
+}
+
+func (f *filter) where(clause string, args ...any) {
+	f.clauses = append(f.clauses, clause)
+	f.args = append(f.args, args...)
+}
+
+// by names the index to use, unless a better one is named already.
+func (f *filter) by(index string) {
+	if f.index == "" {
+		f.index = " INDEXED BY " + index
+	}
+}
+
+// query returns the text of a listing, newest first, and its arguments.
+func (f *filter) query(columns, table, key string, limit int) (string, []any) {
+	if limit <= 0 {
+		limit = pageSize
+	}
+	index := f.index
+	if index == "" {
+		index = " NOT INDEXED"
+	}
+	q := `SELECT ` + columns + ` FROM ` + table + index
+	if len(f.clauses) > 0 {
+		q += ` WHERE ` + strings.Join(f.clauses, ` AND `)
+	}
+	return q + ` ORDER BY ` + key + ` DESC LIMIT ?`, append(f.args, limit)
+}
+
+// ListEvents returns events, the newest first.
+func (j *Journal) ListEvents(ctx context.Context, f engine.EventFilter) ([]*engine.Event, error) {
+	var q filter
+	q.where(`e.data IS NOT NULL`)
+	if f.Lane != "" {
+		q.by(`events_lane`)
+		q.where(`e.lane = ?`, f.Lane)
+	}
+	if !f.Since.IsZero() {
+		q.where(`e.received_at >= ?`, micros(f.Since))
+		var n int
+		err := j.reads.QueryRowContext(ctx, `SELECT count(*) FROM (SELECT 1 FROM events INDEXED BY events_full WHERE data IS NOT NULL AND received_at >= ? LIMIT ?)`, micros(f.Since), few).Scan(&n)
+		if err != nil {
+			return nil, fmt.Errorf("events: %w", err)
+		}
+		if n < few {
+			q.by(`events_full`)
+		}
+	}
+	if f.Workspace != "" {
+		q.where(`e.workspace = ?`, f.Workspace)
+	}
+	if f.Type != "" {
+		q.where(`e.type = ?`, f.Type)
+	}
+	if f.Rule != "" {
+		q.where(`EXISTS (SELECT 1 FROM json_each(e.verdicts) v WHERE v.value ->> 'rule' = ?)`, f.Rule)
+	}
+	if f.Before != 0 {
+		q.where(`e.seq < ?`, f.Before)
+	}
+	text, args := q.query(eventColumns, `events e`, `e.seq`, f.Limit)
+	return j.events(ctx, text, args...)
+}
+
+// FindEvent returns an event by its id.
+func (j *Journal) FindEvent(ctx context.Context, workspace, id string) (*engine.Event, error) {
+	found, err := j.events(ctx, `SELECT `+eventColumns+` FROM events e WHERE e.workspace = ? AND e.id = ? AND e.data IS NOT NULL`, workspace, id)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, engine.ErrNoEvent
+	}
+	return found[0], nil
+}
+
+// ListRuns returns runs with their steps, the newest first.
+func (j *Journal) ListRuns(ctx context.Context, f engine.RunFilter) ([]*engine.Run, error) {
+	var q filter
+	if f.Event != 0 {
+		q.by(`runs_event`)
+		q.where(`r.event = ?`, f.Event)
+	}
+	if f.Lane != "" {
+		q.by(`runs_home`)
+		q.where(`r.home = ?`, f.Lane)
+	}
+	if f.Rule != "" {
+		q.by(`runs_rule`)
+		q.where(`r.rule = ?`, f.Rule)
+	}
+	if f.State != "" {
+		// Most runs are done: going back from the newest finds them sooner.
+		if f.State != engine.Done {
+			q.by(`runs_state`)
+		}
+		q.where(`r.state = ?`, string(f.State))
+	}
+	if f.Workspace != "" {
+		q.where(`r.workspace = ?`, f.Workspace)
+	}
+	if !f.Since.IsZero() {
+		q.where(`r.started_at >= ?`, micros(f.Since))
+	}
+	if f.Before != 0 {
+		q.where(`r.id < ?`, f.Before)
+	}
+	text, args := q.query(runColumns, `runs r`, `r.id`, f.Limit)
+	return j.runs(ctx, text, args...)
+}
+
+// FindRun returns a run with its steps.
+func (j *Journal) FindRun(ctx context.Context, id int64) (*engine.Run, error) {
+	found, err := j.runs(ctx, `SELECT `+runColumns+` FROM runs r WHERE r.id = ?`, id)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, engine.ErrNoRun
+	}
+	return found[0], nil
+}
+
+// runs reads runs with their steps, all of one moment.
+func (j *Journal) runs(ctx context.Context, query string, args ...any) (runs []*engine.Run, err error) {
+	t, err := j.reads.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return nil, fmt.Errorf("runs: %w", err)
+	}
+	defer t.Rollback() //nolint:errcheck // nothing was written
+	byID := map[int64]*engine.Run{}
+	var ids []int64
+	rows, err := t.QueryContext(ctx, query, args...)
+	if err == nil {
+		err = scanAll(rows, func(rows *sql.Rows) error {
+			r, err := scanRun(rows)
+			if err == nil {
+				runs, ids, byID[r.ID] = append(runs, r), append(ids, r.ID), r
+			}
+			return err
+		})
+	}
+	if err != nil || len(runs) == 0 {
+		return nil, err
+	}
+	keys, err := text(ids)
+	if err == nil {
+		rows, err = t.QueryContext(ctx, selectSteps, keys)
+	}
+	if err == nil {
+		err = scanAll(rows, func(rows *sql.Rows) error {
+			id, s, err := scanStep(rows)
+			if err == nil {
+				byID[id].Steps = append(byID[id].Steps, s)
+			}
+			return err
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("runs: %w", err)
+	}
+	return runs, nil
+}
+
+// CountRuns returns how many runs there are in each state.
+func (j *Journal) CountRuns(ctx context.Context, since time.Time) (map[engine.State]int, error) {
+	counts := map[engine.State]int{}
+	err := j.each(ctx, `SELECT state, count(*) FROM runs INDEXED BY runs_state
+		WHERE state IN ('queued', 'running', 'waiting', 'held', 'uncertain') OR state IN ('done', 'stopped', 'cancelled', 'failed') AND finished_at >= ?
+		GROUP BY state`, []any{micros(since)}, func(rows *sql.Rows) error {
+		var state engine.State
+		var n int
+		err := rows.Scan(&state, &n)
+		counts[state] = n
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("count runs: %w", err)
+	}
+	return counts, nil
+}

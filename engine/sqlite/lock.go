@@ -1,0 +1,35 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+var errInUse = errors.New("in use")
+
+// lock makes the caller the one engine of a journal. The lock is on a file of its own, which stays when the journal is closed: removing
+// it would let two engines lock two files of the same name.
+func lock(path string) (*os.File, error) {
+	path += ".lock"
+	f, err := exclusive(path)
+	if errors.Is(err, errInUse) {
+		who := ""
+		if pid, err := os.ReadFile(path); err == nil && len(pid) > 0 {
+			who = fmt.Sprintf(" (process %s)", strings.TrimSpace(string(pid)))
+		}
+		return nil, fmt.Errorf("another engine is using it%s: stop that one, or give this one a journal of its own", who)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lock: %w", err)
+	}
+	if err := f.Truncate(0); err != nil {
+		return nil, errors.Join(fmt.Errorf("lock: %w", err), f.Close())
+	}
+	if _, err := f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0); err != nil {
+		return nil, errors.Join(fmt.Errorf("lock: %w", err), f.Close())
+	}
+	return f, nil
+}

@@ -1,0 +1,24 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
+package sqlite
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// exclusive opens a file and locks it, or returns errInUse. The kernel gives the lock back when the process ends.
+func exclusive(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			err = errInUse
+		}
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}

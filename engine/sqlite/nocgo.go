@@ -1,0 +1,8 @@
+//go:build !cgo
+
+package sqlite
+
+// usable is whether the program contains SQLite.
+const usable = false
+
+func explain(err error) error { return err }

@@ -1,0 +1,82 @@
+package sqlite
+
+import (
+	"database/sql"
+	"encoding/json"
+
+	"github.com/quandohq/quando/engine"
+)
+
+const eventColumns = `e.seq, e.workspace, e.id, e.type, e.rule, e.tenant, e.lane, e.created_at, e.received_at, e.data, e.decided, e.verdicts`
+
+// scanEvent reads the columns of an event, after others.
+func scanEvent(rows *sql.Rows, before ...any) (*engine.Event, error) {
+	e := &engine.Event{}
+	var created, received int64
+	var data, verdicts sql.NullString
+	err := rows.Scan(append(before, &e.Seq, &e.Workspace, &e.ID, &e.Type, &e.Rule, &e.Tenant, &e.Lane, &created, &received, &data, &e.Decided, &verdicts)...)
+	if err != nil {
+		return nil, err
+	}
+	e.CreatedAt, e.ReceivedAt = moment(created), moment(received)
+	if err := decode(data, &e.Data); err != nil {
+		return nil, err
+	}
+	return e, decode(verdicts, &e.Verdicts)
+}
+
+const runColumns = `r.id, r.key, r.workspace, r.rule, r.version, r.event, r.gathered, r.home, r.lane, r.by, r.state, r.stage, r.ancestry, r.about,
+	r.started_at, r.wake_at, r.finished_at, r.reason, r.asked`
+
+// scanRun reads the columns of a run, after others.
+func scanRun(rows *sql.Rows, before ...any) (*engine.Run, error) {
+	r := &engine.Run{}
+	var started, wake, finished int64
+	var gathered, ancestry, about, asked sql.NullString
+	err := rows.Scan(append(before, &r.ID, &r.Key, &r.Workspace, &r.Rule, &r.Version, &r.Event, &gathered, &r.Home, &r.Lane, &r.By, &r.State, &r.Stage,
+		&ancestry, &about, &started, &wake, &finished, &r.Reason, &asked)...)
+	if err != nil {
+		return nil, err
+	}
+	r.StartedAt, r.WakeAt, r.FinishedAt = moment(started), moment(wake), moment(finished)
+	if err := decode(gathered, &r.Gathered); err != nil {
+		return nil, err
+	}
+	if err := decode(ancestry, &r.Ancestry); err != nil {
+		return nil, err
+	}
+	if err := decode(about, &r.About); err != nil {
+		return nil, err
+	}
+	return r, decode(asked, &r.Asked)
+}
+
+const (
+	stepColumns = `s.run, s.n, s.path, s.verb, s.key, s.state, s.attempts, s.error, s.record`
+	selectSteps = `SELECT ` + stepColumns + ` FROM json_each(?) k CROSS JOIN steps s ON s.run = k.value ORDER BY s.run, s.n`
+)
+
+// scanStep reads the columns of a step.
+func scanStep(rows *sql.Rows) (run int64, s *engine.Step, err error) {
+	s = &engine.Step{}
+	var record sql.NullString
+	err = rows.Scan(&run, &s.N, &s.Path, &s.Verb, &s.Key, &s.State, &s.Attempts, &s.Error, &record)
+	if record.Valid {
+		s.Record = json.RawMessage(record.String)
+	}
+	return run, s, err
+}
+
+const gatherColumns = `g.workspace, g.rule, g.by, g.lane, g.events, g.since, g.until, g.quiet, g.at_most`
+
+// scanGather reads the columns of a gather, after others.
+func scanGather(scan func(...any) error, before ...any) (*engine.Gather, error) {
+	g := &engine.Gather{}
+	var since, until int64
+	var events sql.NullString
+	if err := scan(append(before, &g.Workspace, &g.Rule, &g.By, &g.Lane, &events, &since, &until, &g.Quiet, &g.AtMost)...); err != nil {
+		return nil, err
+	}
+	g.Since, g.Until = moment(since), moment(until)
+	return g, decode(events, &g.Events)
+}
