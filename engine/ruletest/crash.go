@@ -31,7 +31,7 @@ type life struct {
 	claims int // at this moment
 }
 
-// points counts, in a step of the story, where the engine could be stopped.
+// points counts, in a burst of activity, where the engine could be stopped.
 type points struct {
 	at      int // the one where it is; 0 is none
 	n       int

@@ -10,13 +10,13 @@ import (
 type plan struct {
 	fault string // as the test names it; empty is none
 
-	crash   int           // the engine is stopped at this point of every step; 0 is never
+	crash   int           // the engine is stopped at this point of every burst of activity; 0 is never
 	service serviceFault  // what the service answers
 	deliver deliveryFault // what becomes of deliveries
 }
 
-// plans goes through the tellings of a story: without a fault, then under each that it names. Crashes come in as many tellings as the
-// step with the most points has: one engine is stopped at most once in a step, so that the tellings stay few.
+// plans goes through the tellings of a story: without a fault, then under each that it names. Crashes take as many tellings as the longest burst
+// of activity has points: in each of them the engine is stopped once in every burst.
 func (s *story) plans() iter.Seq[plan] {
 	return func(yield func(plan) bool) {
 		if !yield(plan{}) || s.options.NoFaults {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A serviceFault is an answer that each call gets once in a step of the story, and then its own.
+// A serviceFault is an answer that each call gets once in a burst of activity, and then its own.
 type serviceFault struct {
 	status        int
 	reads, writes bool // which calls
@@ -38,7 +38,7 @@ type network struct {
 
 	mu      sync.Mutex
 	begun   bool            // the story; before it nothing goes wrong
-	known   map[string]bool // calls of this step that have been answered falsely
+	known   map[string]bool // calls of this burst that have been answered falsely
 	refused map[string]int  // deliveries, by their id: how often they were refused
 	order   map[string]int  // and which they were in the order of their coming
 }
@@ -61,8 +61,8 @@ func open(ctx context.Context, p plan, service, hook http.Handler) (*network, er
 
 func (n *network) close() { _ = n.server.Close() } // nobody is waiting for an answer any more
 
-// step lets everything go wrong again that has gone wrong once.
-func (n *network) step() {
+// burst lets everything go wrong again that has gone wrong once.
+func (n *network) burst() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.begun = true
@@ -103,7 +103,7 @@ func (n *network) toService(service http.Handler) http.Handler {
 // retryAfter is the pause in seconds that the service asks for.
 const retryAfter = 3
 
-// first reports whether a call comes for the first time in this step.
+// first reports whether a call comes for the first time in this burst.
 func (n *network) first(call string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()

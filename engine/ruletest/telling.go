@@ -51,8 +51,8 @@ func (s *story) tell(ctx context.Context, p plan) (t *telling, err error) {
 		return t, err
 	}
 	for _, step := range s.test.Steps {
-		t.network.step()
-		t.points.n, t.points.at, t.points.line = 0, p.crash, step.Line
+		t.points.line = step.Line
+		t.burst()
 		if err := t.step(ctx, step); err != nil {
 			return t, err
 		}
@@ -247,7 +247,20 @@ func (t *telling) pass(ctx context.Context, until time.Time) error {
 		if _, err := t.service.SetClock(ctx, at); err != nil {
 			return err
 		}
+		if at.Sub(now) >= quiet {
+			t.burst()
+		}
 	}
+}
+
+// quiet is how long nothing must have been due for a burst of activity to be over.
+const quiet = time.Minute
+
+// burst begins a burst of activity, in which everything goes wrong once more that the plan says. A story with many of them, such as the ticks
+// of a day, has each stopped at the same point in one telling: what was recovered from before has no part in it any more.
+func (t *telling) burst() {
+	t.network.burst()
+	t.points.n, t.points.at = 0, t.plan.crash
 }
 
 // earliest returns the earlier of two times; the zero time is never.
