@@ -41,7 +41,7 @@ bench: ## print what matching, compiling and calendars cost
 fuzz: ## run every fuzz target for FUZZTIME
 	@for target in \
 		rules/source:FuzzFormat rules:FuzzRules rules:FuzzFormat rules:FuzzTemplate \
-		rules/calendar:FuzzParseShift rules/calendar:FuzzParseICS rules/calendar:FuzzCalendar triggers/webhook:FuzzDecode service:FuzzDecode service/sandbox:FuzzState; do \
+		rules/calendar:FuzzParseShift rules/calendar:FuzzParseICS rules/calendar:FuzzCalendar triggers/webhook:FuzzDecode actions/builtin:FuzzCarried service:FuzzDecode service/sandbox:FuzzState; do \
 		echo "== $$target"; \
 		go test -run '^$$' -fuzz "^$${target#*:}$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 50x ./$${target%%:*} || exit 1; \
 	done

@@ -120,10 +120,26 @@ type Caused struct {
 }
 
 // ConversationLane is the lane of a conversation.
-func ConversationLane(id string) string { return "conversation:" + id }
+func ConversationLane(id string) string { return rules.LaneOf("conversation", id) }
 
 // CardLane is the lane of a card that belongs to no conversation.
-func CardLane(id string) string { return "card:" + id }
+func CardLane(id string) string { return rules.LaneOf("card", id) }
+
+// Lane is the lane of what the subject is about: its conversation, else its card, else its attendance, else its contact. It is empty
+// where there is none of them.
+func (s Subject) Lane() string {
+	switch {
+	case s.Conversation != "":
+		return ConversationLane(s.Conversation)
+	case s.Card != "":
+		return CardLane(s.Card)
+	case s.Attendance != "":
+		return rules.LaneOf("attendance", s.Attendance)
+	case s.Contact != "":
+		return rules.LaneOf("contact", s.Contact)
+	}
+	return ""
+}
 
 // PhoneLane is the lane of a phone that has no conversation yet. The forms of one number, with or without country code, blanks or
 // a ninth digit, all end in the same eight digits; two numbers that share them only wait for each other.

@@ -49,6 +49,20 @@ func TestPhoneLaneIsTheSameForEveryForm(t *testing.T) {
 	}
 }
 
+// The lane is that of the widest thing that is known, so that everything about one conversation happens in order.
+func TestLaneOfASubject(t *testing.T) {
+	about := actions.Subject{Conversation: "c", Card: "k", Attendance: "a", Contact: "p", Message: "m"}
+	for _, step := range []struct {
+		want   string
+		forget *string
+	}{{"conversation:c", &about.Conversation}, {"card:k", &about.Card}, {"attendance:a", &about.Attendance}, {"contact:p", &about.Contact}, {"", &about.Message}} {
+		if got := about.Lane(); got != step.want {
+			t.Errorf("%+v: %q, want %q", about, got, step.want)
+		}
+		*step.forget = ""
+	}
+}
+
 func TestTyped(t *testing.T) {
 	got, err := actions.Typed(rules.ListOf(rules.AssignmentType), json.RawMessage(`[{"at":"2026-11-13T20:50:00Z","person":"x","gone":1}]`))
 	if err != nil {

@@ -2,6 +2,9 @@ package rules
 
 import "time"
 
+// LaneOf names the lane of a thing: a conversation, a card, an attendance.
+func LaneOf(kind, id string) string { return kind + ":" + id }
+
 // An Event is something that happened outside: a webhook of the service, a schedule's tick, a person's command.
 type Event struct {
 	Workspace  string

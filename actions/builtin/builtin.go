@@ -1,7 +1,7 @@
-// Package builtin provides the verbs that ship with the binary, one file each.
+// Package builtin provides the verbs that ship with the binary, one file each, and tells rules what they want to know of the service.
 //
 // A verb's file holds its schema and its plan. The calls that plans ask for stand in files of their own (call_….go), each with
-// what makes it safe to repeat.
+// what makes it safe to repeat. What rules ask is answered in desk….go.
 package builtin
 
 import (
@@ -14,12 +14,12 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// Options say what the verbs work with. Client is required; every other zero value works.
+// Options say what the verbs, or a Desk, work with. Client is required; every other zero value works.
 type Options struct {
 	// Client calls the service. It should not wait out pauses by itself (service.Options.MaxWait below 0): what was looked at
 	// before a pause is to be looked at again after it.
 	Client    *service.Client
-	Directory *service.Directory // nil makes one for these verbs
+	Directory *service.Directory // nil makes one; the verbs and the desk of a workspace should share theirs
 
 	Media    fs.FS          // the rule set's media folder; nil means there is none
 	Location *time.Location // of days without a time, such as a card's due date; nil is UTC

@@ -12,29 +12,34 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// heard collects the names of the events that the service raises.
-func (d *desk) heard() func() []string {
+// heard collects the events that the service raises, and returns those that have come since it was last asked.
+func (d *desk) heard() func() []rules.Event {
 	d.t.Helper()
 	var mu sync.Mutex
-	var names []string
+	var events []rules.Event
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		var event struct{ Type string }
-		if err := json.NewDecoder(r.Body).Decode(&event); err != nil {
+		var e struct {
+			ID, Type string
+			Data     map[string]any
+		}
+		if err := json.NewDecoder(r.Body).Decode(&e); err != nil {
 			d.t.Error(err)
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		names = append(names, event.Type)
+		events = append(events, rules.Event{Workspace: "acme", ID: e.ID, Type: e.Type, Data: e.Data})
 	}))
 	d.t.Cleanup(receiver.Close)
 	must(d.client.RegisterWebhook(d.t.Context(), service.NewWebhook{Name: "heard", URL: receiver.URL, Events: rules.EventNames()}))
-	return func() []string {
+	return func() []rules.Event {
 		if err := d.Settle(d.t.Context()); err != nil {
 			d.t.Fatal(err)
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		return slices.Clone(names)
+		fresh := events
+		events = nil
+		return fresh
 	}
 }
 
@@ -61,7 +66,8 @@ func TestEveryEventIsAccountedFor(t *testing.T) {
 					caused = append(caused, e.Event)
 				}
 			}
-			for _, event := range heard() {
+			for _, e := range heard() {
+				event := e.Type
 				if !slices.Contains(told, event) {
 					t.Errorf("the service raised %s, which the schema does not tell", event)
 				}

@@ -23,11 +23,13 @@ const ana, nobody = "+5511988887777", "+5511977776666"
 // A desk is a company in a sandbox behind real HTTP, with a conversation and a card to work on, and the verbs.
 type desk struct {
 	*sandbox.Sandbox
-	t        *testing.T
+	t        testing.TB
 	registry *actions.Registry
+	tells    *builtin.Desk
 	client   *service.Client
 	clock    *clock
 	faults   *wire
+	base     string
 
 	conversation, contact, attendance, card string
 }
@@ -50,7 +52,7 @@ func (c *clock) advance(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-func newDesk(t *testing.T, change ...func(*builtin.Options)) *desk {
+func newDesk(t testing.TB, change ...func(*builtin.Options)) *desk {
 	t.Helper()
 	s, err := sandbox.New(sandbox.Options{Frozen: friday, Seed: 7, AllowLoopback: true, KanbanEvents: true})
 	if err != nil {
@@ -87,7 +89,11 @@ func newDesk(t *testing.T, change ...func(*builtin.Options)) *desk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &desk{Sandbox: s, t: t, registry: registry, client: client, clock: c, faults: w}
+	tells, err := builtin.NewDesk(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &desk{Sandbox: s, t: t, registry: registry, tells: tells, client: client, clock: c, faults: w, base: server.URL + "/v1"}
 	d.open()
 	return d
 }

@@ -25,6 +25,9 @@ func NewFacts(d *service.Directory, own func(context.Context, service.Message) (
 // Message returns the facts of a message.
 func (f *Facts) Message(ctx context.Context, m service.Message) (map[string]any, error) {
 	fact := messageFact(m)
+	if m.Direction == service.Inbound {
+		return fact, nil // nobody of ours sent it
+	}
 	own, err := f.own(ctx, m)
 	if own {
 		fact["by"] = "engine"

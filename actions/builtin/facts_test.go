@@ -18,7 +18,7 @@ import (
 )
 
 // fits checks that a value is of its type: an object has exactly its fields, and each is nil or of the right kind.
-func fits(t *testing.T, where string, typ *rules.Type, v any) {
+func fits(t testing.TB, where string, typ *rules.Type, v any) {
 	t.Helper()
 	switch {
 	case v == nil || typ == rules.Anything:

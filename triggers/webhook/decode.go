@@ -97,8 +97,8 @@ func text(members map[string]json.RawMessage, name string) (string, error) {
 func lane(p *service.Profile, e rules.Event) string {
 	for _, kind := range []service.Kind{service.KindConversation, service.KindCard, service.KindAttendance} {
 		if id := p.EventID(kind, e.Type, e.Data); id != "" {
-			return string(kind) + ":" + id
+			return rules.LaneOf(string(kind), id)
 		}
 	}
-	return "event:" + e.ID
+	return rules.LaneOf("event", e.ID)
 }

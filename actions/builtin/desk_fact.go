@@ -1,0 +1,173 @@
+package builtin
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/service"
+)
+
+// Fact reads a fact afresh and completes about by what was learnt on the way. It is nil where there is none: a card that nobody
+// named, the attendance of a conversation that has none now.
+func (d *Desk) Fact(ctx context.Context, name string, about *actions.Subject) (any, error) {
+	l := &lookup{desk: d.desk, about: about}
+	fact, err := l.fact(ctx, name)
+	if err != nil {
+		return nil, classify(err)
+	}
+	if fact == nil {
+		return nil, nil // not a map that is nil
+	}
+	return fact, nil
+}
+
+// A lookup finds a fact by what is known.
+type lookup struct {
+	*desk
+	about *actions.Subject
+}
+
+func (l *lookup) fact(ctx context.Context, name string) (map[string]any, error) {
+	switch name {
+	case "message":
+		if l.about.Message == "" {
+			return nil, nil
+		}
+		m, err := l.message(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return l.facts.Message(ctx, m)
+	case "conversation":
+		if err := l.findConversation(ctx); err != nil || l.about.Conversation == "" {
+			return nil, err
+		}
+		c, err := l.conversation(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return l.facts.Conversation(ctx, c)
+	case "contact":
+		if err := l.findContact(ctx); err != nil || l.about.Contact == "" {
+			return nil, err
+		}
+		c, err := l.GetContact(ctx, l.about.Contact)
+		if err := there(service.KindContact, l.about.Contact, c.ID, err); err != nil {
+			return nil, err
+		}
+		return l.facts.Contact(c), nil
+	case "attendance":
+		a, err := l.attendance(ctx)
+		if err != nil || a == nil {
+			return nil, err
+		}
+		return l.facts.Attendance(ctx, *a)
+	case "card":
+		if l.about.Card == "" {
+			return nil, nil
+		}
+		c, err := l.card(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return l.facts.Card(ctx, c)
+	}
+	return nil, actions.Permanent(fmt.Errorf("the service has no fact %q", name))
+}
+
+func (l *lookup) message(ctx context.Context) (service.Message, error) {
+	m, err := l.GetMessage(ctx, l.about.Message)
+	err = there(service.KindMessage, l.about.Message, m.ID, err)
+	complete(l.about, ofMessage(m))
+	return m, err
+}
+
+func (l *lookup) conversation(ctx context.Context) (service.Conversation, error) {
+	c, err := l.GetConversation(ctx, l.about.Conversation)
+	err = there(service.KindConversation, l.about.Conversation, c.ID, err)
+	complete(l.about, ofConversation(c))
+	return c, err
+}
+
+func (l *lookup) card(ctx context.Context) (service.Card, error) {
+	c, err := l.GetCard(ctx, l.about.Card)
+	err = there(service.KindCard, l.about.Card, c.ID, err)
+	complete(l.about, ofCard(c))
+	return c, err
+}
+
+// attendance is the one that is named, else the conversation's present one, which is named from then on: after a wait the run is still
+// about that one.
+func (l *lookup) attendance(ctx context.Context) (*service.Attendance, error) {
+	if l.about.Attendance == "" {
+		if err := l.findConversation(ctx); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case l.about.Attendance != "": // perhaps a card has named it
+		a, err := l.GetAttendance(ctx, l.about.Attendance)
+		if err := there(service.KindAttendance, l.about.Attendance, a.ID, err); err != nil {
+			return nil, err
+		}
+		complete(l.about, ofAttendance(a))
+		return &a, nil
+	case l.about.Conversation == "":
+		return nil, nil
+	}
+	current, err := l.CurrentAttendance(ctx, l.about.Conversation)
+	if err != nil {
+		return nil, failedToRead(service.KindConversation, l.about.Conversation, err)
+	}
+	if current != nil {
+		complete(l.about, ofAttendance(*current))
+	}
+	return current, nil
+}
+
+// findConversation finds out which conversation it is, from what belongs to it.
+func (l *lookup) findConversation(ctx context.Context) error {
+	if l.about.Conversation == "" && l.about.Message != "" {
+		if _, err := l.message(ctx); err != nil {
+			return err
+		}
+	}
+	if l.about.Conversation == "" && l.about.Attendance != "" {
+		if _, err := l.attendance(ctx); err != nil {
+			return err
+		}
+	}
+	if l.about.Conversation == "" && l.about.Card != "" {
+		if _, err := l.card(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// findContact finds out which contact it is. A card and an attendance name theirs, as a conversation does.
+func (l *lookup) findContact(ctx context.Context) error {
+	if l.about.Contact == "" {
+		if err := l.findConversation(ctx); err != nil {
+			return err
+		}
+	}
+	if l.about.Contact == "" && l.about.Conversation != "" {
+		if _, err := l.conversation(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// there reports an object that could not be read. An answer without the object, which a profile may be to blame for, is no object either.
+func there(kind service.Kind, id, got string, err error) error {
+	switch {
+	case err != nil:
+		return failedToRead(kind, id, err)
+	case got == "":
+		return actions.Permanent(fmt.Errorf("the service answers without the %s %s: does the profile name its id (%s.id)?", kind, id, kind))
+	}
+	return nil
+}
