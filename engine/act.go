@@ -108,8 +108,8 @@ func (k *walk) intend(ctx context.Context, action actions.Action, step *actions.
 	if err != nil {
 		return over, true, err
 	}
-	if k.run.ID == 0 || k.run.State == Queued {
-		return parked, true, nil // the journal did not let it begin
+	if k.refused[k.run] {
+		return parked, true, nil
 	}
 	return onward, false, nil
 }

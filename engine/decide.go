@@ -298,7 +298,6 @@ func (v *visit) start(ctx context.Context, p prospect, verdict *Verdict, f *fact
 	sure := s.Limit == nil && !v.occupied(rule, p.by)
 	v.pending.Starts = append(v.pending.Starts, s)
 	if sure {
-		v.starts[run] = s
 		v.lane.Runs = append(v.lane.Runs, run)
 		return run, nil
 	}

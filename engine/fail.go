@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,9 +61,10 @@ func (k *walk) afterFailure(ctx context.Context, s *rules.Step, taken *Step) (fl
 // retry takes the step that failed a run once more.
 func (v *visit) retry(r *Run) error {
 	r.State, r.Reason, r.FinishedAt, r.WakeAt = Running, "", time.Time{}, v.now()
-	for i := len(r.Steps) - 1; i >= 0; i-- {
-		s := r.Steps[i]
-		if s.State != StepFailed {
+	v.touch(r)
+	for _, s := range slices.Backward(r.Steps) {
+		// The last that failed is the one that ended the run; those before it were to be passed over.
+		if s.State != StepFailed || strings.HasPrefix(s.Path, "on_error.") {
 			continue
 		}
 		rec, err := v.record(s)
@@ -75,8 +77,8 @@ func (v *visit) retry(r *Run) error {
 		rec.Intent, rec.Failures, rec.Since, rec.Last, rec.Ended = nil, 0, time.Time{}, false, time.Time{}
 		s.State, s.Error = StepOpen, ""
 		v.touch(r, s)
+		return nil
 	}
-	v.touch(r)
 	return nil
 }
 

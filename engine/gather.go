@@ -17,7 +17,13 @@ func (v *visit) gather(p prospect, e *Event) {
 		Workspace: e.Workspace, Rule: p.rule.ID, By: p.by, Lane: v.lane.Name, Events: []int64{e.Seq}, Since: v.now(),
 		Quiet: g.Quiet, AtMost: g.AtMost,
 	})
-	v.wake(v.now().Add(g.Quiet))
+	until := v.now().Add(g.Quiet)
+	for _, old := range v.lane.Gathers {
+		if end := old.Since.Add(g.AtMost); old.Rule == p.rule.ID && old.By == p.by && end.Before(until) {
+			until = end
+		}
+	}
+	v.wake(until)
 }
 
 // endGathers decides on what was gathered, when it has been quiet for long enough.

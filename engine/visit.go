@@ -24,7 +24,7 @@ type visit struct {
 
 	pending Change
 	touched map[*Run]*RunChange
-	starts  map[*Run]*Start // not saved yet
+	refused map[*Run]bool // runs that the journal did not let begin
 	records map[*Step]*record
 	events  map[int64]*Event
 	next    time.Time // when the lane is due again
@@ -37,7 +37,7 @@ type visit struct {
 func (e *Engine) newVisit(lane *Lane, clock func() time.Time, stopping func() bool) *visit {
 	v := &visit{
 		engine: e, workspace: e.workspaces[lane.Workspace], lane: lane, clock: clock, stopping: stopping,
-		touched: make(map[*Run]*RunChange), starts: make(map[*Run]*Start), records: make(map[*Step]*record), events: make(map[int64]*Event),
+		touched: make(map[*Run]*RunChange), refused: make(map[*Run]bool), records: make(map[*Step]*record), events: make(map[int64]*Event),
 	}
 	for _, ev := range lane.Events {
 		v.events[ev.Seq] = ev
@@ -250,15 +250,13 @@ func (v *visit) saved(c Change) {
 		o.Decided(e)
 	}
 	for _, s := range c.Starts {
-		delete(v.starts, s.Run)
-		switch {
-		case s.Begun:
+		if s.Begun {
 			o.Began(s.Run, v.events[s.Run.Event])
 			o.Changed(s.Run)
-		case s.Run.ID != 0 && s.Run.State == Queued:
-			s.Run.Steps = nil
-			o.Began(s.Run, v.events[s.Run.Event])
+			continue
 		}
+		v.refused[s.Run] = true
+		v.lane.Runs = slices.DeleteFunc(v.lane.Runs, func(r *Run) bool { return r == s.Run })
 	}
 	for _, r := range c.Runs {
 		o.Changed(r.Run)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -354,10 +355,10 @@ func (k *walk) branch(ctx context.Context, s *rules.Step, taken *Step, rec *reco
 		return over, err
 	}
 	list, _ := items.([]any)
-	depth := len(k.indexes)
-	defer func() { k.indexes = k.indexes[:depth] }()
+	outer := k.indexes
+	defer func() { k.indexes = outer }()
 	for i, item := range list {
-		k.indexes = append(k.indexes[:depth], i)
+		k.indexes = append(slices.Clone(outer), i)
 		k.name(s.As, item)
 		if flow, err := k.take(ctx, s.Do); flow != onward || err != nil {
 			return flow, err
@@ -426,10 +427,5 @@ func waits(rule *rules.Rule) bool {
 
 // needsAttendance reports whether a step of a rule works on the attendance, or an expression asks for it.
 func needsAttendance(rule *rules.Rule) bool {
-	for _, fact := range rule.Facts {
-		if fact == "attendance" {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(rule.Facts, "attendance")
 }

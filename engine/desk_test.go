@@ -1,0 +1,343 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/actions/builtin"
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/sqlite"
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/service"
+	"github.com/quandohq/quando/service/sandbox"
+	"github.com/quandohq/quando/triggers/webhook"
+)
+
+// friday is ten to six, ten minutes before the office closes.
+var friday = time.Date(2026, 11, 13, 17, 50, 0, 0, saoPaulo)
+
+var saoPaulo = must(time.LoadLocation("America/Sao_Paulo"))
+
+const ana, bia = "+5511988887777", "+5511977776666"
+
+// A desk is a company in a sandbox with an engine at work on its events, all on one simulated clock.
+type desk struct {
+	*sandbox.Sandbox
+	t       *testing.T
+	address sandbox.Address
+	clock   *clock
+	file    string
+	options deskOptions
+	set     *rules.Set
+
+	mu      sync.Mutex
+	sink    func(context.Context, ...rules.Event) ([]bool, error)
+	journal *sqlite.Journal
+	engine  *engine.Engine
+	client  *service.Client
+	key     service.Secret
+	from    int // the effects before this one have been looked at
+}
+
+// deskOptions change what a desk is made of.
+type deskOptions struct {
+	safety  engine.Safety
+	http    []builtin.HTTPHost
+	journal func(engine.Journal) engine.Journal
+	action  func(actions.Action) actions.Action
+	profile *service.Profile
+}
+
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) set(t time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = t
+}
+
+func newDesk(t *testing.T, text string, change ...func(*deskOptions)) *desk {
+	t.Helper()
+	d := &desk{t: t, clock: &clock{now: friday}, file: filepath.Join(t.TempDir(), "journal.db")}
+	for _, f := range change {
+		f(&d.options)
+	}
+	d.Sandbox = must(sandbox.New(sandbox.Options{Frozen: friday, Seed: 7, AllowLoopback: true, KanbanEvents: true}))
+	t.Cleanup(func() { _ = d.Close() })
+	d.address = must(d.Start(t.Context(), "127.0.0.1:0"))
+	d.key = service.Secret(d.address.APIKey)
+	d.set = compile(t, text)
+	d.open()
+	t.Cleanup(func() { _ = d.journal.Close() })
+	d.register()
+	return d
+}
+
+func compile(t *testing.T, text string) *rules.Set {
+	t.Helper()
+	set, problems := rules.Compile([]*rules.File{rules.Parse("rules.yaml", []byte(text))}, rules.Options{Catalog: builtin.Catalog()})
+	if problems.HasErrors() {
+		t.Fatal(problems)
+	}
+	return set
+}
+
+// open makes an engine on the journal, as at a start.
+func (d *desk) open() {
+	d.t.Helper()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.journal = must(sqlite.Open(d.t.Context(), d.file, sqlite.Options{}))
+	var journal engine.Journal = d.journal
+	if d.options.journal != nil {
+		journal = d.options.journal(journal)
+	}
+	d.client = must(service.New(service.Options{
+		BaseURL: d.address.BaseURL, APIKey: d.key, Now: d.clock.Now, MaxWait: -1, Timeout: 5 * time.Second, Profile: d.options.profile,
+		Transport: &http.Transport{DisableKeepAlives: true},
+	}))
+	o := builtin.Options{Client: d.client, Directory: service.NewDirectory(d.client), HTTP: d.options.http, Location: saoPaulo}
+	o.Own = func(ctx context.Context, m service.Message) (bool, error) { return d.engine.Owns(ctx, "default", m.ID) }
+	list := must(builtin.New(o))
+	if d.options.action != nil {
+		for i := range list {
+			list[i] = d.options.action(list[i])
+		}
+	}
+	w := engine.Workspace{
+		Name: "default", Actions: must(actions.NewRegistry(list...)), Desk: must(builtin.NewDesk(o)), Location: saoPaulo, Safety: d.options.safety,
+	}
+	d.engine = must(engine.New(engine.Options{Journal: journal}, w))
+	if err := d.engine.SetRules("default", d.set); err != nil {
+		d.t.Fatal(err)
+	}
+	d.sink = d.engine.Accept
+}
+
+// restart ends the engine as a stop of the machine would, and starts another on the same journal.
+func (d *desk) restart() {
+	d.t.Helper()
+	if err := d.journal.Close(); err != nil {
+		d.t.Fatal(err)
+	}
+	d.open()
+}
+
+// register lets the sandbox deliver its events here, as they would come from the service.
+func (d *desk) register() {
+	d.t.Helper()
+	var secret service.Secret
+	receiver := must(webhook.New(webhook.Options{
+		Workspace: "default", Secrets: func() []service.Secret { return []service.Secret{secret} },
+		Sink: func(ctx context.Context, events ...rules.Event) ([]bool, error) {
+			d.mu.Lock()
+			sink := d.sink
+			d.mu.Unlock()
+			for i := range events {
+				events[i].ReceivedAt = d.clock.Now()
+			}
+			return sink(ctx, events...)
+		},
+	}))
+	server := httptest.NewServer(receiver)
+	d.t.Cleanup(server.Close)
+	hook := must(d.client.RegisterWebhook(d.t.Context(), service.NewWebhook{Name: "engine", URL: server.URL, Events: rules.EventNames()}))
+	secret = hook.Secret
+}
+
+// rest lets everything happen that is due now, and what comes of it.
+func (d *desk) rest() {
+	d.t.Helper()
+	for range 100 {
+		if err := d.Settle(d.t.Context()); err != nil {
+			d.t.Fatal(err)
+		}
+		before := len(d.Effects())
+		next, err := d.engine.Tick(d.t.Context(), d.clock.Now())
+		if err != nil {
+			d.t.Fatalf("tick: %v", err)
+		}
+		if err := d.Settle(d.t.Context()); err != nil {
+			d.t.Fatal(err)
+		}
+		if len(d.Effects()) == before && (next.IsZero() || next.After(d.clock.Now())) && d.quiet() {
+			return
+		}
+	}
+	d.t.Fatal("it does not come to rest")
+}
+
+// quiet reports whether nothing more is due now.
+func (d *desk) quiet() bool {
+	due := must(d.journal.Due(d.t.Context(), nil))
+	return due.IsZero() || due.After(d.clock.Now()) || len(must(d.journal.Holds(d.t.Context()))) > 0
+}
+
+// pass lets time pass, with everything that is due on the way at its own time.
+func (d *desk) pass(length time.Duration) {
+	d.t.Helper()
+	d.passTo(d.clock.Now().Add(length))
+}
+
+func (d *desk) passTo(end time.Time) {
+	d.t.Helper()
+	for {
+		d.rest()
+		next, err := d.engine.Tick(d.t.Context(), d.clock.Now())
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		if next.IsZero() || next.After(end) {
+			break
+		}
+		d.move(next)
+	}
+	d.move(end)
+	d.rest()
+}
+
+func (d *desk) move(to time.Time) {
+	d.t.Helper()
+	if !to.After(d.clock.Now()) {
+		return
+	}
+	if _, err := d.SetClock(d.t.Context(), to); err != nil {
+		d.t.Fatal(err)
+	}
+	d.clock.set(to)
+}
+
+// customer lets a customer write, and waits for what comes of it.
+func (d *desk) customer(phone, text string) sandbox.Written {
+	d.t.Helper()
+	name := "Ana Lima"
+	if phone != ana {
+		name = "Bia Reis"
+	}
+	w := must(d.CustomerMessage(sandbox.CustomerMessage{Phone: phone, Name: name, Text: text}))
+	d.rest()
+	return w
+}
+
+// effects returns what was done to the service since the last time, in words.
+func (d *desk) effects() []string {
+	d.t.Helper()
+	list := d.Effects()
+	defer func() { d.from = len(list) }()
+	out := []string{}
+	for _, e := range list[d.from:] {
+		var request map[string]any
+		_ = json.Unmarshal(e.Request, &request)
+		words := []string{e.Operation}
+		if text, ok := request["text"].(string); ok {
+			words = append(words, text)
+		}
+		if reason, ok := request["reason"].(string); ok {
+			words = append(words, reason)
+		}
+		out = append(out, strings.Join(words, " "))
+	}
+	return out
+}
+
+// expect compares what was done to the service since the last time.
+func (d *desk) expect(want ...string) {
+	d.t.Helper()
+	if got := d.effects(); !slices.Equal(got, want) {
+		d.t.Errorf("effects:\n  %s\nwant:\n  %s\n%s", strings.Join(got, "\n  "), strings.Join(want, "\n  "), d.trace())
+	}
+}
+
+const (
+	send      = "POST /conversations/{id}/messages "
+	transfers = "POST /conversations/{id}/transfer "
+	closes    = "POST /conversations/{id}/attendance/close "
+	patches   = "PATCH /conversations/{id}"
+	moves     = "POST /kanban/cards/{id}/move"
+)
+
+// runs returns the runs of a rule in the order in which they began.
+func (d *desk) runs(rule string) []*engine.Run {
+	d.t.Helper()
+	list := must(d.journal.ListRuns(d.t.Context(), engine.RunFilter{Rule: rule}))
+	slices.Reverse(list)
+	return list
+}
+
+// states returns the states of a rule's runs.
+func (d *desk) states(rule string) []engine.State {
+	states := []engine.State{}
+	for _, r := range d.runs(rule) {
+		states = append(states, r.State)
+	}
+	return states
+}
+
+// wantStates compares the states of a rule's runs.
+func (d *desk) wantStates(rule string, want ...engine.State) {
+	d.t.Helper()
+	if got := d.states(rule); !slices.Equal(got, want) {
+		d.t.Errorf("runs of %s are %v, want %v\n%s", rule, got, want, d.trace())
+	}
+}
+
+// outcomes returns the verdicts that a rule gave, in the order of the events.
+func (d *desk) outcomes(rule string) []engine.Outcome {
+	d.t.Helper()
+	list := must(d.journal.ListEvents(d.t.Context(), engine.EventFilter{Rule: rule, Limit: 1000}))
+	slices.Reverse(list)
+	out := []engine.Outcome{}
+	for _, e := range list {
+		for _, v := range e.Verdicts {
+			if v.Rule == rule {
+				out = append(out, v.Outcome)
+			}
+		}
+	}
+	return out
+}
+
+// trace tells what the journal knows, for failures.
+func (d *desk) trace() string {
+	var b strings.Builder
+	for _, e := range must(d.journal.ListEvents(context.Background(), engine.EventFilter{})) {
+		fmt.Fprintf(&b, "event %d %s %s decided=%v", e.Seq, e.Type, e.Lane, e.Decided)
+		for _, v := range e.Verdicts {
+			fmt.Fprintf(&b, " %s=%s(%s%s %v)", v.Rule, v.Outcome, v.Clause, v.Error, v.Values)
+		}
+		b.WriteString("\n")
+	}
+	for _, r := range must(d.journal.ListRuns(context.Background(), engine.RunFilter{})) {
+		fmt.Fprintf(&b, "run %d %s %s %s reason=%q wake=%s lane=%s\n", r.ID, r.Rule, r.State, r.Stage, r.Reason, r.WakeAt, r.Lane)
+		for _, s := range r.Steps {
+			fmt.Fprintf(&b, "  %s %s %s attempts=%d error=%q %s\n", s.Path, s.Verb, s.State, s.Attempts, s.Error, s.Record)
+		}
+	}
+	return b.String()
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

@@ -1,0 +1,216 @@
+package engine_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/service"
+	"github.com/quandohq/quando/service/sandbox"
+)
+
+// fault asks the sandbox for a fault.
+func (d *desk) fault(operation, kind string, status, count int) {
+	d.t.Helper()
+	if err := d.AddFault(sandbox.Fault{Operation: operation, Kind: kind, Status: status, Count: count}); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+func TestTransferThatWasAnsweredWithAnErrorAfterItsEffect(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - { id: it, when: message.received, do: [{ transfer: { sector: Sales, reason: because } }] }
+`)
+	d.fault("POST /conversations/{id}/transfer", "status_after", 503, 1)
+	d.customer(ana, "hello")
+	d.wantStates("it", engine.Running)
+	d.pass(time.Minute)
+	d.expect(transfers + "because")
+	d.wantStates("it", engine.Done)
+}
+
+// While a close is uncertain the attendance is closed and the customer opens another one, which is left alone.
+func TestTheNextAttendanceIsNotClosed(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - { id: it, when: message.received, if: 'message.text == "bye"', do: [{ close_attendance: { reason: because } }] }
+`)
+	d.customer(ana, "hello")
+	d.fault("POST /conversations/{id}/attendance/close", "status_before", 503, 1)
+	d.customer(ana, "bye")
+	d.wantStates("it", engine.Running)
+	must(d.TeamClose(sandbox.TeamClose{Conversation: ana, Person: "Bruno"}))
+	d.customer(ana, "one more thing")
+	d.pass(time.Hour)
+	d.expect()
+	if list := must(d.client.ListAttendances(t.Context(), service.AttendanceQuery{Status: "open"})); len(list.Items) != 1 {
+		t.Errorf("%d open attendances", len(list.Items))
+	}
+	if state := d.runs("it")[0].State; !state.Finished() {
+		t.Errorf("the run is %s\n%s", state, d.trace())
+	}
+}
+
+// A person who moved the conversation meanwhile keeps it.
+func TestAPersonIsNotOverruled(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - { id: it, when: message.received, do: [{ transfer: { sector: Sales, reason: because } }, { log: and on }] }
+`)
+	d.fault("POST /conversations/{id}/transfer", "status_before", 503, 1)
+	d.customer(ana, "hello")
+	must(d.TeamTransfer(sandbox.TeamTransfer{Conversation: ana, Person: "Bruno", To: "Carla"}))
+	d.pass(time.Hour)
+	d.expect()
+	run := d.runs("it")[0]
+	if run.State != engine.Done || run.Steps[0].State != engine.StepSuperseded {
+		t.Errorf("%s\n%s", run.State, d.trace())
+	}
+}
+
+// Nobody of the workspace calls while the service asks for a pause; then all of it goes on.
+func TestPauseAfterTooManyRequests(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - { id: it, when: message.received, do: [{ send_message: "hello {{ contact.name }}" }] }
+`)
+	if err := d.AddFault(sandbox.Fault{Operation: "POST /conversations/{id}/messages", Kind: "status_before", Status: 429, RetryAfter: 30, Count: 1}); err != nil {
+		t.Fatal(err)
+	}
+	d.customer(ana, "hello")
+	d.customer(bia, "hello")
+	d.pass(29 * time.Second)
+	d.expect()
+	d.restart() // the pause outlives the process
+	d.pass(500 * time.Millisecond)
+	d.expect()
+	d.pass(2 * time.Second)
+	d.expect(send+"hello Ana Lima", send+"hello Bia Reis")
+	for _, r := range d.runs("it") {
+		if r.State != engine.Done || len(r.Steps) != 1 {
+			t.Errorf("%s\n%s", r.State, d.trace())
+		}
+	}
+}
+
+// A refused key holds everything and loses nothing.
+func TestRefusedKey(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - { id: it, when: message.received, do: [{ send_message: "hello {{ contact.name }}" }] }
+`)
+	key := must(d.NewKey(sandbox.NewKey{Name: "second", Scopes: sandbox.Scopes}))
+	d.key = service.Secret(key.APIKey)
+	d.restart()
+	d.customer(ana, "hello")
+	d.expect(send + "hello Ana Lima")
+	if err := d.RevokeKey(key.ID); err != nil {
+		t.Fatal(err)
+	}
+	d.customer(ana, "are you there?")
+	d.customer(bia, "hello")
+	d.pass(10 * time.Minute)
+	d.expect()
+	if holds := must(d.journal.Holds(t.Context())); len(holds) != 1 || holds[0].Kind != engine.HoldKey {
+		t.Errorf("holds: %+v", holds)
+	}
+	d.key = service.Secret(d.address.APIKey)
+	d.restart()
+	d.pass(time.Minute)
+	d.expect(send+"hello Ana Lima", send+"hello Bia Reis")
+	d.wantStates("it", engine.Done, engine.Done, engine.Done)
+}
+
+func TestCards(t *testing.T) {
+	const rule = `
+rules:
+  - id: it
+    when: attendance.closed
+    do:
+      - find_card: { board: Sales, q: "{{ contact.phone }}", expect: one }
+      - move_card: { to: Follow-up, only_from: Proposal }
+`
+	for _, c := range []struct {
+		name, stage string
+		prepare     func(*desk)
+		effects     []string
+		step        engine.StepState
+	}{
+		{"it is moved", "Proposal", nil, []string{moves}, engine.StepDone},
+		{"it is there already", "Follow-up", nil, nil, engine.StepDone},
+		{"it is somewhere else", "Lead", nil, nil, engine.StepSkipped},
+		{"its version has moved on", "Proposal", func(d *desk) { d.fault("POST /kanban/cards/{id}/move", "status_before", 503, 1) }, []string{moves}, engine.StepDone},
+		{"the answer was lost", "Proposal", func(d *desk) { d.fault("POST /kanban/cards/{id}/move", "drop_after", 0, 1) }, []string{moves}, engine.StepDone},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := newDesk(t, rule)
+			w := d.customer(ana, "hello")
+			must(d.CreateCard(sandbox.NewCard{Board: "Sales", Stage: c.stage, Title: "Order", Conversation: w.Conversation.String()}))
+			if c.prepare != nil {
+				c.prepare(d)
+			}
+			must(d.TeamClose(sandbox.TeamClose{Conversation: ana, Person: "Bruno"}))
+			d.pass(time.Hour)
+			d.expect(c.effects...)
+			run := d.runs("it")[0]
+			if run.State != engine.Done || run.Steps[1].State != c.step {
+				t.Errorf("%s\n%s", run.State, d.trace())
+			}
+		})
+	}
+}
+
+// A rule that answers every message, against a customer who is such a rule too.
+func TestSafetyBound(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - { id: it, when: message.received, do: [{ send_message: "I am a robot" }] }
+  - { id: other, when: message.received, do: [{ log: heard }] }
+`, func(o *deskOptions) { o.safety.PerConversation = engine.Bound{Times: 5, Per: 10 * time.Minute} })
+	for range 20 {
+		d.customer(ana, "so am I")
+		d.pass(time.Second)
+	}
+	if n := len(d.effects()); n != 5 {
+		t.Errorf("%d messages were sent", n)
+	}
+	holds := must(d.journal.Holds(t.Context()))
+	if len(holds) != 1 || holds[0].Kind != engine.HoldSafety || holds[0].Rule != "it" {
+		t.Errorf("holds: %+v", holds)
+	}
+	if got := d.outcomes("it"); got[5] != engine.Fired || got[6] != engine.Paused || got[19] != engine.Paused {
+		t.Errorf("verdicts: %v", got)
+	}
+	if got := d.outcomes("other"); got[19] != engine.Fired {
+		t.Errorf("another rule: %v", got)
+	}
+	d.pass(20 * time.Minute)
+	d.expect()
+	must(d.engine.Resume(t.Context(), d.clock.Now(), "default", "it"))
+	d.rest()
+	d.expect(send + "I am a robot") // the one that was held
+}
+
+// What a run began with it ends with, whatever is loaded meanwhile.
+func TestRunKeepsItsVersion(t *testing.T) {
+	const text = `
+rules:
+  - { id: it, when: message.received, do: [{ wait: 10m }, { send_message: "VERSION" }] }
+`
+	d := newDesk(t, text)
+	d.customer(ana, "hello")
+	d.set = compile(t, `
+rules:
+  - { id: it, when: message.received, do: [{ send_message: "another" }] }
+`)
+	if err := d.engine.SetRules("default", d.set); err != nil {
+		t.Fatal(err)
+	}
+	d.customer(bia, "hello")
+	d.expect(send + "another")
+	d.restart()
+	d.pass(time.Hour)
+	d.expect(send + "VERSION")
+	d.wantStates("it", engine.Done, engine.Done)
+}
