@@ -15,8 +15,9 @@ type Effect struct {
 	Args map[string]any `json:"args,omitempty"`
 	At   time.Time      `json:"at"`
 
-	labels labelChange
-	from   any // the stage that a card left
+	subject any // what On names, as the arguments to of a message, contact and card would
+	labels  labelChange
+	from    any // the stage that a card left
 }
 
 // A labelChange is what became of the labels of a conversation or a contact.
@@ -68,7 +69,7 @@ func (c *company) describe(e sandbox.Effect) (Effect, bool) {
 	case "POST /conversations/{id}/messages":
 		out.On = text(c.name(after["conversation_id"]))
 		out, _ := take("send_message", ofMessage)
-		out.Args["to"] = c.to(after["conversation_id"])
+		out.subject = c.to(after["conversation_id"])
 		return out, true
 	case "POST /conversations/{id}/transfer":
 		return take("transfer", ofTransfer)
@@ -89,7 +90,7 @@ func (c *company) describe(e sandbox.Effect) (Effect, bool) {
 			verb = "create_contact"
 		}
 		out, _ := take(verb, ofContact)
-		out.Args["contact"] = e.Object.String()
+		out.subject = e.Object.String()
 		out.putLabels()
 		return out, true
 	case "POST /kanban/cards":
@@ -97,12 +98,11 @@ func (c *company) describe(e sandbox.Effect) (Effect, bool) {
 		out.Args["stage"] = c.name(after["stage_id"]) // the first, unless it was given
 		return out, true
 	case "PATCH /kanban/cards/{id}":
-		out, _ := take("update_card", ofCard)
-		out.Args["card"] = e.Object.String()
-		return out, true
+		out.subject = e.Object.String()
+		return take("update_card", ofCard)
 	case "POST /kanban/cards/{id}/move":
-		out.Verb, out.from = "move_card", c.name(before["stage_id"])
-		out.Args = map[string]any{"to": c.name(after["stage_id"]), "board": c.name(after["board_id"]), "card": e.Object.String()}
+		out.Verb, out.from, out.subject = "move_card", c.name(before["stage_id"]), e.Object.String()
+		out.Args = map[string]any{"to": c.name(after["stage_id"]), "board": c.name(after["board_id"])}
 		return out, true
 	}
 	return out, false

@@ -45,11 +45,18 @@ func (s *story) plans() iter.Seq[plan] {
 func plansOf(fault string) []plan {
 	switch fault {
 	case "deliver twice":
-		return []plan{{deliver: twice}}
+		return []plan{{deliver: deliveryFault{twice: true}}}
 	case "deliver late":
-		return []plan{{deliver: late}}
+		return []plan{{deliver: deliveryFault{refuse: 2}}}
 	case "deliver reordered":
-		return []plan{{deliver: oddLater}, {deliver: evenLater}}
+		// So that of most pairs of deliveries each overtakes the other once.
+		var list []plan
+		for _, every := range []int{2, 3} {
+			for first := range every {
+				list = append(list, plan{deliver: deliveryFault{refuse: 1, every: every, first: first}})
+			}
+		}
+		return list
 	case "service 503_before":
 		return []plan{{service: serviceFault{status: 503, writes: true}}, {service: serviceFault{status: 503, reads: true}}}
 	case "service 503_after":

@@ -49,17 +49,42 @@ func (t *telling) mismatch(want rules.ExpectedEffect, got *Effect) string {
 	}
 	for _, name := range slices.Sorted(maps.Keys(want.Args)) {
 		value, is := want.Args[name], got.Args[name]
-		if name == "only_from" {
+		switch {
+		case name == "only_from":
 			is = got.from
 			if list, ok := value.([]any); ok && slices.ContainsFunc(list, func(v any) bool { return t.same("", v, is) }) {
 				continue
 			}
+		case want.Verb+"."+name == "send_message.to":
+			if !t.wentTo(value, got.subject.(map[string]any)) {
+				return fmt.Sprintf("it went to %s, not to %s", show(got.subject), show(value))
+			}
+			continue
+		case name == "card" || want.Verb+"."+name == "update_contact.contact":
+			if t.same("", value, got.On) || t.same("", value, got.subject) {
+				continue
+			}
+			is = got.On
 		}
-		if !t.matches(name, value, is, got) {
+		if !t.matches(name, value, is) {
 			return fmt.Sprintf("%s is %s, not %s", name, show(is), show(value))
 		}
 	}
 	return ""
+}
+
+// wentTo reports whether a message went where it should: to a conversation or a contact, or to one that a mapping describes.
+func (t *telling) wentTo(want any, to map[string]any) bool {
+	described, ok := want.(map[string]any)
+	if !ok {
+		return t.same("", want, to["conversation"]) || t.same("", want, to["contact"])
+	}
+	for name, value := range described {
+		if !t.same(name, value, to[name]) {
+			return false
+		}
+	}
+	return true
 }
 
 // mismatchedLabels compares changes of labels. A label that was there already need not have been added, and one that was not there need not
@@ -90,43 +115,18 @@ func mismatchedLabels(want rules.ExpectedEffect, got *Effect) string {
 }
 
 // matches reports whether an argument is as expected.
-func (t *telling) matches(name string, want, is any, of *Effect) bool {
+func (t *telling) matches(name string, want, is any) bool {
+	list, several := is.([]any)
 	switch want := want.(type) {
 	case map[string]any:
-		if name == "to" {
-			to, _ := is.(map[string]any)
-			for key, value := range want {
-				if !t.same(key, value, to[key]) {
-					return false
-				}
-			}
-			return true
-		}
 		return matchesPattern(want, text(is))
 	case []any:
-		list, ok := is.([]any)
-		if !ok || len(list) != len(want) {
-			return false
-		}
-		for _, value := range want {
-			if !slices.ContainsFunc(list, func(v any) bool { return t.same(name, value, v) }) {
-				return false
-			}
-		}
-		return true
+		return len(list) == len(want) && !slices.ContainsFunc(want, func(value any) bool {
+			return !slices.ContainsFunc(list, func(v any) bool { return t.same(name, value, v) })
+		})
 	}
-	if list, ok := is.([]any); ok {
+	if several {
 		return len(list) == 1 && t.same(name, want, list[0])
-	}
-	switch name {
-	case "to": // of a message: a conversation's id
-		if to, ok := is.(map[string]any); ok {
-			return t.same("", want, to["conversation"]) || t.same("", want, to["contact"])
-		}
-	case "card", "contact":
-		if t.same("", want, of.On) {
-			return true
-		}
 	}
 	return t.same(name, want, is)
 }
@@ -161,7 +161,7 @@ func (t *telling) same(name string, want, is any) bool {
 		return digits(a) == digits(b)
 	case "due":
 		return t.day(a) == t.day(b)
-	case "person", "sector", "board", "stage", "label", "channel", "":
+	case "person", "sector", "board", "stage", "label", "channel", "contact", "":
 		return strings.EqualFold(a, b)
 	}
 	return a == b

@@ -18,17 +18,15 @@ type serviceFault struct {
 	after         bool // the call has its effect, and its answer is lost
 }
 
-// A deliveryFault says what becomes of the service's deliveries. They are refused at first, so that the service repeats them: after 30
-// seconds, and two minutes after that.
-type deliveryFault int
+// A deliveryFault says what becomes of the service's deliveries. The zero value is that they come once and in order.
+type deliveryFault struct {
+	twice bool
 
-const (
-	inOrder   deliveryFault = iota
-	twice                   // each comes two times
-	late                    // each comes two and a half minutes late
-	oddLater                // every other one comes half a minute late, behind those that follow it
-	evenLater               // the others do
-)
+	// refuse is how often a delivery is refused at first. The service repeats it after 30 seconds, and again after two minutes.
+	refuse int
+	// Of every so many deliveries only one is refused, the first or a later one: it comes behind those that follow it.
+	every, first int
+}
 
 // A network is what lies between the engine and the service: the addresses of both, and what goes wrong on the way.
 type network struct {
@@ -39,8 +37,8 @@ type network struct {
 	mu      sync.Mutex
 	begun   bool            // the story; before it nothing goes wrong
 	known   map[string]bool // calls of this burst that have been answered falsely
-	refused map[string]int  // deliveries, by their id: how often they were refused
-	order   map[string]int  // and which they were in the order of their coming
+	order   map[string]int  // of deliveries, by their id: which they were in the order of their coming
+	refused map[string]int  // and how often they were refused
 }
 
 // open listens on this machine: the service under /v1, the engine's receiver under /hook.
@@ -129,16 +127,8 @@ func (n *network) refuses(delivery string) bool {
 	if _, known := n.order[delivery]; !known {
 		n.order[delivery] = len(n.order)
 	}
-	times := 0
-	switch n.plan.deliver {
-	case late:
-		times = 2
-	case oddLater:
-		times = (n.order[delivery] + 1) % 2
-	case evenLater:
-		times = n.order[delivery] % 2
-	}
-	if n.refused[delivery] >= times {
+	f := n.plan.deliver
+	if n.refused[delivery] >= f.refuse || f.every > 0 && n.order[delivery]%f.every != f.first {
 		return false
 	}
 	n.refused[delivery]++

@@ -88,6 +88,9 @@ func (p *process) verbs(s *story, imitation *sandbox.Sandbox, base string) ([]ac
 	}
 	for i, v := range verbs {
 		verbs[i] = mortalAction{v, p.life}
+		if s.options.action != nil {
+			verbs[i] = s.options.action(verbs[i])
+		}
 	}
 	desk, err := builtin.NewDesk(o)
 	return verbs, desk, err
@@ -108,7 +111,7 @@ func (p *process) close() error {
 	return p.journal.Close()
 }
 
-// write puts an empty journal into a file.
+// newJournal puts an empty journal into a file.
 func (s *story) newJournal() (string, error) {
 	s.told++
 	file := fmt.Sprintf("%s/telling-%d.db", s.folder, s.told)

@@ -11,28 +11,17 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// String writes an effect as a test would expect it.
-func (e Effect) String() string {
-	return e.Verb + ": " + showArgs(e.Args, "to", "card", "contact") + on(e.On)
-}
-
-func on(name string) string {
-	if name == "" {
-		return ""
-	}
-	return " (" + name + ")"
-}
+// String writes an effect as a test would expect it, and what it was on.
+func (e Effect) String() string { return fmt.Sprintf("%s: %s (%s)", e.Verb, showArgs(e.Args), e.On) }
 
 // sketch writes an expected effect.
 func sketch(e rules.ExpectedEffect) string { return e.Verb + ": " + showArgs(e.Args) }
 
-// showArgs writes arguments in the order of their names; those that only repeat what else is told are left out.
-func showArgs(args map[string]any, without ...string) string {
+// showArgs writes arguments in the order of their names.
+func showArgs(args map[string]any) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(args)) {
-		if !slices.Contains(without, name) {
-			parts = append(parts, name+": "+show(args[name]))
-		}
+		parts = append(parts, name+": "+show(args[name]))
 	}
 	return "{" + strings.Join(parts, ", ") + "}"
 }

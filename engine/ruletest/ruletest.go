@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/sqlite"
 	"github.com/quandohq/quando/rules"
@@ -34,7 +35,9 @@ type Options struct {
 	// Progress is told which story is about to be told, and under which fault; nil is nobody.
 	Progress func(test *rules.Test, fault string)
 
-	journal func(engine.Journal) engine.Journal // stands between the engine and the journal; for engines with a known fault
+	// For engines with a known fault: what stands between the engine, its journal and its actions.
+	journal func(engine.Journal) engine.Journal
+	action  func(actions.Action) actions.Action
 }
 
 // A Result is what came of a test.

@@ -37,7 +37,7 @@ type telling struct {
 
 // tell tells the story under a plan. A story that does not hold is a *failure.
 func (s *story) tell(ctx context.Context, p plan) (t *telling, err error) {
-	t = &telling{story: s, plan: p, points: points{}}
+	t = &telling{story: s, plan: p}
 	defer func() {
 		t.crashes, s.crashed = t.points.crashes, len(t.points.crashes) > 0
 		if err != nil {
@@ -88,7 +88,7 @@ func (t *telling) open(ctx context.Context) (err error) {
 	if err := t.launch(ctx); err != nil {
 		return err
 	}
-	if t.plan.deliver == twice {
+	if t.plan.deliver.twice {
 		if err := t.service.AddFault(sandbox.Fault{Operation: "delivery", Kind: "duplicate"}); err != nil {
 			return err
 		}
