@@ -10,7 +10,7 @@ import (
 
 // Ask asks something of a run.
 func (j *Journal) Ask(ctx context.Context, now time.Time, run int64, ask engine.Ask) error {
-	what, err := text(ask)
+	what, err := askText(ask)
 	if err == nil {
 		err = j.writer.write(ctx, &operation{do: func(t *tx) error {
 			found, err := t.ask(micros(now), run, what)
@@ -37,4 +37,10 @@ func (t *tx) ask(now, run int64, what string) (bool, error) {
 		return false, err
 	}
 	return true, t.due(workspace, lane, now)
+}
+
+// askText is how what is asked is kept.
+func askText(a engine.Ask) (string, error) {
+	a.At = moment(micros(a.At))
+	return text(a)
 }

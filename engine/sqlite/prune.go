@@ -2,16 +2,147 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
+	"fmt"
 	"time"
 )
 
-// pruning is how far Prune has come.
-type pruning struct{}
+const (
+	pruneSize = 500                 // rows that are looked at in one transaction
+	idsKept   = 15 * 24 * time.Hour // how long an event's id outlives its content
+	slotsKept = 24 * time.Hour      // how long a slot outlives its window
+)
 
-// Prune forgets what is older than keep.
+// pruning is how far Prune has come with the contents of events: those that must stay are passed once, not again and again. Only the
+// writer's goroutine looks.
+type pruning struct{ received, seq int64 }
+
+// Prune forgets what is older than keep; without keep, nothing. It ends with the first kind of things of which there may be more.
 func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) (bool, error) {
 	if j.beside {
 		return false, errBeside
 	}
+	if keep <= 0 {
+		return false, nil
+	}
+	old, older := micros(now.Add(-keep)), micros(now.Add(-keep-idsKept))
+	for _, part := range []func(context.Context) (bool, error){
+		func(ctx context.Context) (bool, error) { return j.pruneRuns(ctx, old) },
+		func(ctx context.Context) (bool, error) { return j.pruneContents(ctx, old) },
+		func(ctx context.Context) (bool, error) {
+			return j.pruneRows(ctx, `DELETE FROM events WHERE seq IN (SELECT seq FROM events INDEXED BY events_gone WHERE data IS NULL AND received_at < ? LIMIT ?)`, older)
+		},
+		func(ctx context.Context) (bool, error) {
+			return j.pruneRows(ctx, `DELETE FROM caused WHERE at < ? AND id IN (SELECT id FROM caused ORDER BY id LIMIT ?)`, older)
+		},
+		func(ctx context.Context) (bool, error) {
+			return j.pruneRows(ctx, `DELETE FROM slots WHERE (workspace, key, n) IN (SELECT workspace, key, n FROM slots INDEXED BY slots_over WHERE over < ? LIMIT ?)`, micros(now.Add(-slotsKept)))
+		},
+		j.pruneVersions,
+	} {
+		more, err := part(ctx)
+		if err != nil {
+			return false, fmt.Errorf("prune: %w", err)
+		}
+		if more {
+			return true, nil
+		}
+	}
 	return false, nil
+}
+
+// pruneRows carries out a statement that deletes up to so many rows that are older than a time.
+func (j *Journal) pruneRows(ctx context.Context, query string, old int64) (bool, error) {
+	n := 0
+	err := j.writer.write(ctx, &operation{weight: pruneSize, do: func(t *tx) (err error) {
+		n, err = t.changed(query, old, pruneSize)
+		return err
+	}})
+	return n == pruneSize, err
+}
+
+// pruneRuns forgets finished runs with their steps. One of which something is asked stays until it is answered.
+func (j *Journal) pruneRuns(ctx context.Context, old int64) (more bool, err error) {
+	err = j.writer.write(ctx, &operation{weight: pruneSize, do: func(t *tx) error {
+		var ids []int64
+		err := t.each(`SELECT id FROM runs INDEXED BY runs_state WHERE state IN ('done', 'stopped', 'cancelled', 'failed') AND finished_at < ? AND asked IS NULL LIMIT ?`,
+			[]any{old, pruneSize}, func(rows *sql.Rows) error {
+				var id int64
+				err := rows.Scan(&id)
+				ids = append(ids, id)
+				return err
+			})
+		if more = len(ids) == pruneSize; err != nil || len(ids) == 0 {
+			return err
+		}
+		keys, err := text(ids)
+		if err != nil {
+			return err
+		}
+		if _, err := t.exec(`DELETE FROM steps WHERE run IN (SELECT value FROM json_each(?))`, keys); err != nil {
+			return err
+		}
+		_, err = t.exec(`DELETE FROM runs WHERE id IN (SELECT value FROM json_each(?))`, keys)
+		return err
+	}})
+	return more, err
+}
+
+// pruneContents forgets the data and the verdicts of events, but not of those that are undecided, being gathered, or what an unfinished
+// run came of.
+func (j *Journal) pruneContents(ctx context.Context, old int64) (more bool, err error) {
+	var next pruning
+	err = j.writer.write(ctx, &operation{weight: pruneSize, do: func(t *tx) error {
+		var seqs []int64
+		next = j.prune
+		err := t.each(`SELECT received_at, seq FROM events INDEXED BY events_full WHERE data IS NOT NULL AND received_at < ?1 AND received_at >= ?2 AND (received_at > ?2 OR seq > ?3)
+			ORDER BY received_at, seq LIMIT ?4`, []any{old, j.prune.received, j.prune.seq, pruneSize}, func(rows *sql.Rows) error {
+			err := rows.Scan(&next.received, &next.seq)
+			seqs = append(seqs, next.seq)
+			return err
+		})
+		if more = len(seqs) == pruneSize; err != nil || len(seqs) == 0 {
+			return err
+		}
+		keys, err := text(seqs)
+		if err != nil {
+			return err
+		}
+		_, err = t.exec(`UPDATE events SET data = NULL, verdicts = NULL WHERE seq IN (SELECT value FROM json_each(?)) AND decided = 1
+			AND NOT EXISTS (SELECT 1 FROM runs INDEXED BY runs_event WHERE event = events.seq AND finished = 0)
+			AND seq NOT IN (SELECT g.value FROM runs r INDEXED BY runs_gathered, json_each(r.gathered) g WHERE r.finished = 0 AND r.gathered IS NOT NULL)
+			AND seq NOT IN (SELECT e.value FROM gathers g, json_each(g.events) e)`, keys)
+		return err
+	}, kept: func() {
+		if j.prune = next; !more {
+			j.prune = pruning{}
+		}
+	}})
+	return more, err
+}
+
+// pruneVersions forgets the sources of rules that no run follows. Those of which a run has begun since the journal was opened stay,
+// because another may be about to begin. It looks for runs outside of the transaction: only a run that begins could be missed.
+func (j *Journal) pruneVersions(ctx context.Context) (bool, error) {
+	unused := []string{}
+	err := j.each(ctx, `SELECT hash FROM rule_versions v WHERE NOT EXISTS (SELECT 1 FROM runs r INDEXED BY runs_rule WHERE r.rule = v.rule AND r.version = v.hash)`, nil, func(rows *sql.Rows) error {
+		var hash string
+		err := rows.Scan(&hash)
+		unused = append(unused, hash)
+		return err
+	})
+	if err != nil || len(unused) == 0 {
+		return false, err
+	}
+	return false, j.writer.write(ctx, &operation{do: func(t *tx) error {
+		for _, hash := range unused {
+			if t.w.versions[hash] || t.versions[hash] {
+				continue
+			}
+			if _, err := t.exec(`DELETE FROM rule_versions WHERE hash = ?`, hash); err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
 }

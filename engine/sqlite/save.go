@@ -2,15 +2,233 @@ package sqlite
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
+	"fmt"
+	"slices"
 
 	"github.com/quandohq/quando/engine"
 )
 
-// Save records a change of a claimed lane.
+// Save records a change of a claimed lane. What the journal decides is set in the change when it is recorded, not before.
 func (j *Journal) Save(ctx context.Context, lane *engine.Lane, change *engine.Change) error {
 	if j.beside {
 		return errBeside
 	}
-	return errors.ErrUnsupported
+	s := &saving{journal: j, lane: lane, change: change, at: micros(change.At)}
+	err := s.prepare()
+	if err == nil {
+		weight := len(change.Decided) + len(change.Starts) + len(change.Runs) + len(change.Caused)
+		err = j.writer.write(ctx, &operation{weight: weight, do: s.do, kept: s.kept})
+	}
+	if err != nil {
+		return fmt.Errorf("save lane %s: %w", lane.Name, err)
+	}
+	return nil
+}
+
+// A saving is a change on its way into the file.
+type saving struct {
+	journal *Journal
+	lane    *engine.Lane
+	change  *engine.Change
+	at      int64
+
+	// What could be put into its form before the transaction.
+	verdicts [][]json.RawMessage // of the decided events; nil where a start decides
+	starts   []runText
+	runs     []runText
+	caused   []causedText
+	asks     []string
+
+	// What the transaction came to.
+	claim   *claim
+	started []started
+	made    []int64 // the ids of what was caused
+}
+
+// prepare puts everything into the form in which it is kept, as far as the journal has nothing to decide.
+func (s *saving) prepare() (err error) {
+	open := map[*engine.Verdict]bool{}
+	for _, st := range s.change.Starts {
+		open[st.Verdict] = true
+		r, err := runTexts(st.Run)
+		if err != nil {
+			return err
+		}
+		s.starts = append(s.starts, r)
+	}
+	for _, e := range s.change.Decided {
+		parts := make([]json.RawMessage, len(e.Verdicts))
+		for i := range e.Verdicts {
+			if !open[&e.Verdicts[i]] {
+				if parts[i], err = verdictText(e.Verdicts[i]); err != nil {
+					return err
+				}
+			}
+		}
+		s.verdicts = append(s.verdicts, parts)
+	}
+	for _, c := range s.change.Runs {
+		r, err := runTexts(c.Run)
+		if err != nil {
+			return err
+		}
+		s.runs = append(s.runs, r)
+	}
+	for _, c := range s.change.Caused {
+		t, err := causedTexts(c)
+		if err != nil {
+			return err
+		}
+		s.caused = append(s.caused, t)
+	}
+	for _, a := range s.change.Asks {
+		t, err := askText(a.Ask)
+		if err != nil {
+			return err
+		}
+		s.asks = append(s.asks, t)
+	}
+	return nil
+}
+
+// do records the change: first everything that may refuse it, then everything that writes.
+func (s *saving) do(t *tx) error {
+	s.claim, s.started, s.made = s.journal.claims.of(s.lane), nil, nil
+	if s.claim == nil || t.released[s.claim] {
+		return engine.ErrLost
+	}
+	takings, err := s.takings(t)
+	if err != nil {
+		return err
+	}
+	if err := s.ending(t); err != nil {
+		return err
+	}
+	for _, k := range takings {
+		if err := t.take(s.lane.Workspace, k, s.at); err != nil {
+			return err
+		}
+	}
+	for _, write := range []func(*tx) error{s.start, s.decide, s.end, s.gather, s.changeRuns, s.cause, s.ask, s.release} {
+		if err := write(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// kept tells the caller what the journal decided, and lets go of the lane.
+func (s *saving) kept() {
+	for i, st := range s.change.Starts {
+		r := s.started[i]
+		st.Run.ID, st.Run.State, st.Begun = r.id, r.state, r.begun
+		if st.Verdict != nil {
+			*st.Verdict = r.verdict
+		}
+		if r.sourced {
+			s.journal.writer.versions[st.Run.Version] = true
+		}
+	}
+	for i := range s.change.Caused {
+		s.change.Caused[i].ID = s.made[i]
+	}
+	if len(s.change.Gather) > 0 {
+		s.claim.gathers = true
+	}
+	if s.change.Release {
+		s.journal.claims.release(s.lane)
+	}
+}
+
+// decide records verdicts, those of starts as they came out.
+func (s *saving) decide(t *tx) error {
+	for i, e := range s.change.Decided {
+		parts := slices.Clone(s.verdicts[i])
+		for k := range parts {
+			if parts[k] != nil {
+				continue
+			}
+			v, err := verdictText(s.verdict(&e.Verdicts[k]))
+			if err != nil {
+				return err
+			}
+			parts[k] = v
+		}
+		verdicts, err := list(parts)
+		if err != nil {
+			return err
+		}
+		if _, err := t.exec(`UPDATE events SET decided = 1, verdicts = ? WHERE seq = ?`, verdicts, e.Seq); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// verdict returns a start's verdict as it came out.
+func (s *saving) verdict(v *engine.Verdict) engine.Verdict {
+	for i, st := range s.change.Starts {
+		if st.Verdict == v {
+			return s.started[i].verdict
+		}
+	}
+	return *v
+}
+
+// verdictText is how a verdict is kept. A value that JSON does not know, such as what is not a number, is kept as a text.
+func verdictText(v engine.Verdict) (json.RawMessage, error) {
+	b, err := json.Marshal(v)
+	if err == nil {
+		return b, nil
+	}
+	values := make(map[string]any, len(v.Values))
+	for name, value := range v.Values {
+		if _, err := json.Marshal(value); err != nil {
+			value = fmt.Sprint(value)
+		}
+		values[name] = value
+	}
+	v.Values = values
+	return json.Marshal(v)
+}
+
+// ask asks of runs what the change asks. A run that is gone has nothing to be asked.
+func (s *saving) ask(t *tx) error {
+	for i, a := range s.change.Asks {
+		if _, err := t.ask(s.at, a.Run, s.asks[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// release gives the lane back. Whatever asked for its attention since it was claimed, the change itself included, makes it due at once.
+func (s *saving) release(t *tx) error {
+	if !s.change.Release {
+		return nil
+	}
+	t.released[s.claim] = true
+	next := micros(s.change.Next)
+	if s.claim.gathers || len(s.change.Gather) > 0 {
+		var until int64
+		_, err := t.get(`SELECT coalesce(min(until), 0) FROM gathers INDEXED BY gathers_lane WHERE workspace = ? AND lane = ?`, []any{s.lane.Workspace, s.lane.Name}, &until)
+		if err != nil {
+			return err
+		}
+		if until != 0 && (next == 0 || until < next) {
+			next = until
+		}
+	}
+	soon := max(s.at, 1)
+	if next == 0 {
+		n, err := t.changed(`DELETE FROM lanes WHERE workspace = ? AND lane = ? AND news = ?`, s.lane.Workspace, s.lane.Name, s.claim.news)
+		if err != nil || n > 0 {
+			return err
+		}
+		next = soon
+	}
+	_, err := t.exec(`UPDATE lanes SET due_at = CASE news WHEN ? THEN ? ELSE ? END WHERE workspace = ? AND lane = ?`,
+		s.claim.news, next, min(next, soon), s.lane.Workspace, s.lane.Name)
+	return err
 }

@@ -28,6 +28,8 @@ type writer struct {
 	news chan struct{} // that the queue is longer, or closed
 	done chan struct{}
 	last int // operations of the last transaction
+
+	versions map[string]bool // of rules whose runs have begun since the journal was opened; only the goroutine looks
 }
 
 // An operation is one call's part of a transaction.
@@ -58,7 +60,7 @@ func newWriter(ctx context.Context, db *sql.DB, o Options) (*writer, error) {
 	if _, err := conn.ExecContext(ctx, `PRAGMA wal_autocheckpoint = 8000; PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY`); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	w := &writer{db: db, conn: conn, stmts: map[string]*sql.Stmt{}, linger: o.Linger, fail: o.Fail, news: make(chan struct{}, 1), done: make(chan struct{})}
+	w := &writer{db: db, conn: conn, stmts: map[string]*sql.Stmt{}, versions: map[string]bool{}, linger: o.Linger, fail: o.Fail, news: make(chan struct{}, 1), done: make(chan struct{})}
 	if w.fail == nil {
 		w.fail = func(Point) error { return nil }
 	}
@@ -199,7 +201,7 @@ func (w *writer) commit(batch []*operation) {
 // nothing is recorded.
 func (w *writer) attempt(batch []*operation) (results []error, broken bool) {
 	results = make([]error, len(batch))
-	t := &tx{w: w}
+	t := &tx{w: w, released: map[*claim]bool{}, versions: map[string]bool{}}
 	all := func(err error) []error {
 		t.rollback()
 		for i := range results {
@@ -246,6 +248,7 @@ type tx struct {
 	w        *writer
 	touched  bool // an operation has written something, or a statement has failed
 	released map[*claim]bool
+	versions map[string]bool // of rules whose runs begin in it
 }
 
 // exec carries out a statement that writes.

@@ -1,0 +1,270 @@
+package journaltest
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+)
+
+var claimTests = []test{
+	{"the longest due lane is claimed first", claimOrder},
+	{"a lane is one claim's at a time", claimExclusive},
+	{"workspaces can be left out", claimExcept},
+	{"a lane is due when its release says so", claimNext},
+	{"what comes while a lane is claimed makes it due at once", claimNews},
+	{"news is never lost", claimNewsStress},
+	{"undecided events stay in their lane", claimUndecided},
+	{"a change of a lane that is not the caller's is refused", claimLost},
+	{"many lanes are claimed with what is theirs", claimMany},
+}
+
+func claimOrder(c *check) {
+	for i, lane := range []string{"b", "c", "a", "d"} {
+		e := event(lane, lane)
+		e.ReceivedAt = at(-time.Duration(i) * time.Minute)
+		c.accept(e)
+	}
+	late := event("late", "later")
+	late.ReceivedAt = at(time.Microsecond)
+	c.accept(late)
+
+	c.due(at(-3 * time.Minute))
+	lanes, err := c.Claim(c.Context(), noon, 2, nil)
+	c.ok(err)
+	c.equal("lanes", laneNames(lanes), []string{"d", "a"})
+	c.due(at(-time.Minute))
+	lanes, err = c.Claim(c.Context(), noon, 0, nil)
+	c.ok(err)
+	c.equal("lanes", laneNames(lanes), []string(nil))
+	lanes, err = c.Claim(c.Context(), noon, 10, nil)
+	c.ok(err)
+	c.equal("lanes", laneNames(lanes), []string{"c", "b"})
+	c.claim(noon)
+	c.due(at(time.Microsecond))
+	c.claim(at(time.Microsecond), "later")
+	c.due(time.Time{})
+}
+
+// claimExclusive lets many workers take lanes that are made due again and again.
+func claimExclusive(c *check) {
+	const lanes, workers, rounds = 40, 8, 25
+	for i := range lanes {
+		c.accept(event(fmt.Sprint(i), fmt.Sprint("lane ", i)))
+	}
+	var inside [lanes]atomic.Int32
+	var turns atomic.Int32
+	var group sync.WaitGroup
+	for range workers {
+		group.Go(func() {
+			for turns.Load() < lanes*rounds && !c.Failed() {
+				claimed, err := c.Claim(c.Context(), noon, 3, nil)
+				if err != nil {
+					c.Error(err)
+					return
+				}
+				for _, l := range claimed {
+					var n int
+					fmt.Sscanf(l.Name, "lane %d", &n)
+					if inside[n].Add(1) != 1 {
+						c.Errorf("%s is claimed twice", l.Name)
+					}
+				}
+				for _, l := range claimed {
+					var n int
+					fmt.Sscanf(l.Name, "lane %d", &n)
+					turns.Add(1)
+					inside[n].Add(-1)
+					if err := c.Save(c.Context(), l, &engine.Change{At: noon, Release: true, Next: noon}); err != nil {
+						c.Error(err)
+						return
+					}
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+func claimExcept(c *check) {
+	for i, w := range []string{"a", "b", "c", "a"} {
+		e := event(fmt.Sprint(i), fmt.Sprint("lane ", i))
+		e.Workspace, e.ReceivedAt = w, at(time.Duration(i)*time.Second)
+		c.accept(e)
+	}
+	now := at(time.Minute)
+	next, err := c.Due(c.Context(), []string{"a", "c"})
+	c.ok(err)
+	c.equal("due", next, at(time.Second))
+	next, err = c.Due(c.Context(), []string{"a", "b", "c", "d"})
+	c.ok(err)
+	c.equal("due", next, time.Time{})
+	lanes, err := c.Claim(c.Context(), now, 10, []string{"a", "b", "c"})
+	c.ok(err)
+	c.equal("lanes", laneNames(lanes), []string(nil))
+	lanes, err = c.Claim(c.Context(), now, 10, []string{"a"})
+	c.ok(err)
+	c.equal("lanes", laneNames(lanes), []string{"lane 1", "lane 2"})
+	c.claim(now, "lane 0", "lane 3")
+}
+
+func claimNext(c *check) {
+	l := c.fresh("a")
+	c.due(time.Time{})
+	c.save(l, engine.Change{Decided: l.Events})
+	c.claim(noon) // still the caller's
+	c.save(l, engine.Change{Release: true, Next: at(time.Hour)})
+	c.due(at(time.Hour))
+	c.claim(at(time.Hour - time.Microsecond))
+	l = c.lane(at(time.Hour), "a")
+	c.equal("events", len(l.Events), 0)
+	c.save(l, engine.Change{At: at(time.Hour), Release: true})
+	c.due(time.Time{})
+	c.claim(at(1000 * time.Hour))
+	c.accept(event("2", "a"))
+	c.equal("events", ids(c.lane(noon, "a").Events), []string{"2"})
+}
+
+func claimNews(c *check) {
+	for name, next := range map[string]time.Time{"never": {}, "later": at(time.Hour), "before": at(-time.Hour)} {
+		l := c.fresh(name)
+		late := event("late "+name, name)
+		late.ReceivedAt = at(time.Second)
+		c.accept(late)
+		c.claim(at(time.Minute))
+		c.save(l, engine.Change{At: at(time.Minute), Decided: l.Events, Release: true, Next: next})
+		l = c.lane(at(time.Minute), name)
+		c.equal("events", ids(l.Events), []string{late.ID})
+		c.done(l)
+		c.claim(at(time.Minute))
+	}
+}
+
+// claimNewsStress lets events come while workers decide and release: whatever was accepted is decided once, with nobody looking again on suspicion.
+func claimNewsStress(c *check) {
+	const lanes, producers, each = 5, 4, 150
+	var produced sync.WaitGroup
+	for p := range producers {
+		produced.Go(func() {
+			for i := range each {
+				if _, err := c.Accept(c.Context(), []rules.Event{event(fmt.Sprint(p, "-", i), fmt.Sprint("lane ", i%lanes))}); err != nil {
+					c.Error(err)
+				}
+			}
+		})
+	}
+	var mu sync.Mutex
+	decided := map[string]int{}
+	all := make(chan struct{})
+	go func() { produced.Wait(); close(all) }()
+	var workers sync.WaitGroup
+	for range 4 {
+		workers.Go(func() {
+			for !c.Failed() {
+				var over bool
+				select {
+				case <-all:
+					over = true
+				default:
+				}
+				claimed, err := c.Claim(c.Context(), noon, 2, nil)
+				if err != nil {
+					c.Error(err)
+					return
+				}
+				if len(claimed) == 0 && over {
+					return
+				}
+				for _, l := range claimed {
+					if err := c.Save(c.Context(), l, &engine.Change{At: noon, Decided: l.Events, Release: true}); err != nil {
+						c.Error(err)
+						return
+					}
+					mu.Lock()
+					for _, e := range l.Events {
+						decided[e.ID]++
+					}
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	workers.Wait()
+	for _, l := range c.claimAll() {
+		c.Errorf("%s was left with %d events", l.Name, len(l.Events))
+	}
+	c.equal("events decided", len(decided), producers*each)
+	for id, n := range decided {
+		if n != 1 {
+			c.Errorf("%s was decided %d times", id, n)
+		}
+	}
+}
+
+func claimUndecided(c *check) {
+	c.accept(event("1", "a"), event("2", "a"), event("3", "a"), event("4", "a"))
+	l := c.lane(noon, "a")
+	c.save(l, engine.Change{Decided: []*engine.Event{l.Events[1]}})
+	c.save(l, engine.Change{Decided: []*engine.Event{l.Events[0]}, Release: true, Next: at(time.Minute)})
+	c.claim(noon)
+	l = c.lane(at(time.Minute), "a")
+	c.equal("events", ids(l.Events), []string{"3", "4"})
+	c.save(l, engine.Change{Decided: []*engine.Event{l.Events[1]}, Release: true})
+	c.claim(at(time.Hour))
+	c.accept(event("5", "a"))
+	l = c.lane(noon, "a")
+	c.equal("events", ids(l.Events), []string{"3", "5"})
+	c.done(l)
+	c.accept(event("6", "a"))
+	c.equal("events", ids(c.lane(noon, "a").Events), []string{"6"})
+}
+
+func claimLost(c *check) {
+	first := c.fresh("a")
+	lost := func(what string, l *engine.Lane) {
+		c.Helper()
+		if err := c.Save(c.Context(), l, &engine.Change{At: noon, Decided: first.Events, Release: true}); !errors.Is(err, engine.ErrLost) {
+			c.Errorf("%s: %v", what, err)
+		}
+	}
+	lost("a lane that nobody claimed", &engine.Lane{Workspace: ws, Name: "b", Epoch: first.Epoch, News: first.News})
+	lost("another epoch", &engine.Lane{Workspace: ws, Name: "a", Epoch: first.Epoch + 1, News: first.News})
+	c.save(first, engine.Change{Release: true, Next: noon})
+	lost("a released lane", first)
+	second := c.lane(noon, "a")
+	lost("a lane that was claimed once more", first)
+	c.equal("events that are undecided", ids(second.Events), ids(first.Events))
+	c.done(second)
+	c.due(time.Time{})
+}
+
+func claimMany(c *check) {
+	const n = 70
+	var names []string
+	for i := range n {
+		e := event(fmt.Sprint(i), fmt.Sprintf("lane %02d", i))
+		e.ReceivedAt = at(time.Duration(i) * time.Millisecond)
+		names = append(names, e.Lane)
+		c.accept(e)
+	}
+	for _, l := range c.claim(at(time.Minute), names...) {
+		r := run(l.Name, "r", l.Name, l.Name)
+		r.Steps = []*engine.Step{{N: 0, Path: "1", Verb: "wait"}, {N: 1, Path: "2", Verb: l.Name}}
+		g := engine.Gather{Workspace: ws, Rule: "g", By: l.Name, Events: []int64{l.Events[0].Seq}, Quiet: time.Minute}
+		c.save(l, engine.Change{Starts: []*engine.Start{start(rules.Queued, r)}, Gather: []engine.Gather{g}, Release: true, Next: noon})
+	}
+	lanes := c.claimAll()
+	c.equal("lanes", len(lanes), n)
+	for _, l := range lanes {
+		if len(l.Events) != 1 || l.Events[0].Lane != l.Name || len(l.Runs) != 1 || l.Runs[0].Key != l.Name || len(l.Gathers) != 1 || l.Gathers[0].By != l.Name {
+			c.Fatalf("%s: %+v", l.Name, l)
+		}
+		if s := l.Runs[0].Steps; len(s) != 2 || s[1].Verb != l.Name {
+			c.Fatalf("%s: steps %+v", l.Name, s)
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package journaltest
+
+import (
+	"errors"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+)
+
+var crashTests = []test{
+	{"after a crash everything is there, and what was claimed is due", crash},
+	{"a command beside the engine looks, accepts, asks, holds and lifts", beside},
+}
+
+func crash(c *check) {
+	c.accept(event("1", "claimed"), event("2", "claimed"))
+	later := event("3", "later")
+	later.ReceivedAt = at(time.Hour)
+	c.accept(later)
+	l := c.lane(noon, "claimed")
+	s := start(rules.Queued, full("claimed"))
+	slot := engine.Slot{Key: "k", Times: 1, Per: time.Hour}
+	c.save(l, engine.Change{Decided: l.Events[:1], Starts: []*engine.Start{s}, Take: []engine.Slot{slot}, Gather: []engine.Gather{{Workspace: ws, Rule: "g", Events: []int64{1}, Quiet: time.Minute}}})
+	c.ok(c.Hold(c.Context(), engine.Hold{Workspace: ws, Kind: engine.HoldPerson, Since: noon}))
+	c.ok(c.SetCursor(c.Context(), "backfill", "here"))
+	c.ok(c.Ask(c.Context(), noon, s.Run.ID, engine.Ask{What: engine.AskCancel, At: noon}))
+
+	n := &check{T: c.T, Setup: c.Setup, Journal: c.Crash(c.T, c.Journal)}
+	if err := n.Save(n.Context(), l, &engine.Change{At: noon, Release: true}); !errors.Is(err, engine.ErrLost) {
+		n.Errorf("a change of a claim from before: %v", err)
+	}
+	n.due(noon)
+	got := n.lane(noon, "claimed")
+	n.equal("undecided", ids(got.Events), []string{"2"})
+	n.equal("runs", len(got.Runs), 1)
+	want := *s.Run
+	want.Asked = &engine.Ask{What: engine.AskCancel, At: noon}
+	n.equal("the run", got.Runs[0], &want)
+	n.equal("gathers", len(got.Gathers), 1)
+	n.equal("free", n.take(got, at(time.Minute), slot), false)
+	if err := n.Save(n.Context(), l, &engine.Change{At: noon, Release: true}); !errors.Is(err, engine.ErrLost) {
+		n.Errorf("a change of a claim from before: %v", err)
+	}
+	fresh, err := n.Accept(n.Context(), []rules.Event{event("1", "claimed")})
+	n.ok(err)
+	n.equal("fresh", fresh, []bool{false})
+	holds, err := n.Holds(n.Context())
+	n.ok(err)
+	n.equal("holds", len(holds), 1)
+	cursor, err := n.Cursor(n.Context(), "backfill")
+	n.ok(err)
+	n.equal("cursor", cursor, "here")
+	n.claim(at(time.Hour), "later")
+	again := start(rules.Parallel, run("claimed", "other", "", "next"))
+	n.begin(got, again)
+	if again.Run.ID <= s.Run.ID {
+		n.Errorf("the next run has id %d after %d", again.Run.ID, s.Run.ID)
+	}
+}
+
+func beside(c *check) {
+	if c.Beside == nil {
+		c.Skip("there is nothing beside this journal")
+	}
+	r := c.started("a", "r", "key")
+	l := c.fresh("a")
+	b := &check{T: c.T, Setup: c.Setup, Journal: c.Setup.Beside(c.T, c.Journal)}
+	b.equal("the run", b.find(r.ID), c.find(r.ID))
+	b.accept(event("beside", "a"))
+	b.ok(b.Ask(b.Context(), noon, r.ID, engine.Ask{What: engine.AskCancel, At: noon}))
+	hold := engine.Hold{Workspace: ws, Kind: engine.HoldPerson, Since: noon}
+	b.ok(b.Hold(b.Context(), hold))
+	for what, err := range map[string]error{
+		"claim": func() error { _, err := b.Claim(b.Context(), noon, 1, nil); return err }(),
+		"save":  b.Save(b.Context(), l, &engine.Change{At: noon, Release: true}),
+		"prune": func() error { _, err := b.Prune(b.Context(), noon, keep); return err }(),
+	} {
+		if err == nil {
+			b.Errorf("%s beside the engine", what)
+		}
+	}
+
+	c.done(l)
+	l = c.lane(noon, "a") // what came from beside is news
+	c.equal("events", ids(l.Events), []string{"beside"})
+	c.equal("asked", l.Runs[0].Asked.What, engine.AskCancel)
+	held, err := c.Holds(c.Context())
+	c.ok(err)
+	c.equal("holds", held, []engine.Hold{hold})
+	c.save(l, engine.Change{Decided: l.Events, Runs: []*engine.RunChange{{Run: l.Runs[0], Answered: true}}, Release: true})
+	lifted, err := b.Lift(b.Context(), noon, ws, "", engine.HoldPerson)
+	b.ok(err)
+	b.equal("lifted", lifted, true)
+	c.due(time.Time{})
+}

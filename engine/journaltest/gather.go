@@ -1,0 +1,104 @@
+package journaltest
+
+import (
+	"errors"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+)
+
+var gatherTests = []test{
+	{"events are gathered until it is quiet", gatherQuiet},
+	{"a gather ends in time", gatherAtMost},
+	{"a gather goes to the lane of the newest event", gatherMoves},
+	{"a gather that has grown does not end", gatherGrown},
+}
+
+// gather returns the gathering of one event.
+func gather(e *engine.Event) engine.Gather {
+	return engine.Gather{Workspace: ws, Rule: "g", By: "b", Events: []int64{e.Seq}, Quiet: 30 * time.Second, AtMost: time.Minute}
+}
+
+// gathered accepts an event, gathers it and releases its lane.
+func (c *check) gathered(d time.Duration, id, lane string) *engine.Event {
+	c.Helper()
+	e := event(id, lane)
+	e.ReceivedAt = at(d)
+	c.accept(e)
+	l := c.lane(at(d), lane)
+	got := l.Events[len(l.Events)-1]
+	c.save(l, engine.Change{At: at(d), Decided: l.Events, Gather: []engine.Gather{gather(got)}, Release: true})
+	return got
+}
+
+func gatherQuiet(c *check) {
+	a := c.gathered(0, "1", "a")
+	c.due(at(30 * time.Second))
+	b := c.gathered(20*time.Second, "2", "a")
+	c.due(at(50 * time.Second))
+	c.claim(at(50*time.Second - time.Microsecond))
+	l := c.lane(at(50*time.Second), "a")
+	want := &engine.Gather{Workspace: ws, Rule: "g", By: "b", Lane: "a", Events: []int64{a.Seq, b.Seq}, Since: noon, Until: at(50 * time.Second), Quiet: 30 * time.Second, AtMost: time.Minute}
+	c.equal("gathers", l.Gathers, []*engine.Gather{want})
+
+	// It survives a holder that looks and does nothing.
+	c.save(l, engine.Change{At: at(50 * time.Second), Release: true})
+	c.due(at(50 * time.Second))
+	l = c.lane(at(50*time.Second), "a")
+	// One that ends makes room for the next in the same change.
+	c.save(l, engine.Change{At: at(55 * time.Second), Ended: l.Gathers, Gather: []engine.Gather{gather(b)}, Release: true, Next: at(time.Hour)})
+	c.due(at(85 * time.Second))
+	l = c.lane(at(85*time.Second), "a")
+	c.equal("events", l.Gathers[0].Events, []int64{b.Seq})
+	c.save(l, engine.Change{At: at(85 * time.Second), Ended: l.Gathers, Release: true})
+	c.due(time.Time{})
+}
+
+func gatherAtMost(c *check) {
+	c.gathered(0, "1", "a")
+	c.gathered(25*time.Second, "2", "a")
+	c.gathered(50*time.Second, "3", "a")
+	c.due(at(time.Minute))
+	l := c.lane(at(time.Minute), "a")
+	c.equal("events", len(l.Gathers[0].Events), 3)
+	c.equal("since", l.Gathers[0].Since, noon)
+	c.equal("until", l.Gathers[0].Until, at(time.Minute))
+
+	// Without a bound it goes on as long as there are events.
+	open := gather(&engine.Event{Seq: 77})
+	open.Rule, open.AtMost = "open", 0
+	c.save(l, engine.Change{At: at(time.Hour), Ended: l.Gathers, Gather: []engine.Gather{open}})
+	open.Events = []int64{78}
+	c.save(l, engine.Change{At: at(2 * time.Hour), Gather: []engine.Gather{open}, Release: true})
+	c.due(at(2*time.Hour + 30*time.Second))
+}
+
+func gatherMoves(c *check) {
+	a := c.gathered(0, "1", "a")
+	b := c.gathered(20*time.Second, "2", "b")
+	l := c.lane(at(30*time.Second), "a")
+	c.equal("gathers in the lane of the first", len(l.Gathers), 0)
+	c.save(l, engine.Change{At: at(30 * time.Second), Release: true})
+	c.due(at(50 * time.Second))
+	l = c.lane(at(50*time.Second), "b")
+	c.equal("events", l.Gathers[0].Events, []int64{a.Seq, b.Seq})
+}
+
+func gatherGrown(c *check) {
+	c.gathered(0, "1", "a")
+	l := c.lane(at(30*time.Second), "a")
+	c.gathered(30*time.Second, "2", "b")
+	end := &engine.Change{At: at(30 * time.Second), Ended: l.Gathers, Release: true}
+	if err := c.Save(c.Context(), l, end); !errors.Is(err, engine.ErrChanged) {
+		c.Fatalf("a gather that has grown: %v", err)
+	}
+	c.save(l, engine.Change{At: at(30 * time.Second), Release: true})
+	l = c.lane(at(time.Minute), "b")
+	end = &engine.Change{At: at(time.Minute), Ended: l.Gathers}
+	c.ok(c.Save(c.Context(), l, end))
+	if err := c.Save(c.Context(), l, end); !errors.Is(err, engine.ErrChanged) {
+		c.Fatalf("a gather that is over: %v", err)
+	}
+	c.save(l, engine.Change{Release: true})
+	c.due(time.Time{})
+}

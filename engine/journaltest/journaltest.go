@@ -1,0 +1,203 @@
+// Package journaltest holds every journal to the same behaviour.
+package journaltest
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+)
+
+// A Journal is both sides of a journal.
+type Journal interface {
+	engine.Journal
+	engine.Reader
+}
+
+// A Setup says how to come by a journal.
+type Setup struct {
+	// Open returns an empty journal for a test, which is closed when the test ends.
+	Open func(t *testing.T) Journal
+
+	// Crash returns what an engine finds that begins after the one of j was killed: nothing was closed or given back, and whatever lease there was
+	// has run out. It is called when no method of j is under way.
+	Crash func(t *testing.T, j Journal) Journal
+
+	// Beside returns the journal of j as another process has it beside the engine, to look, accept, ask, hold and lift. Nil where
+	// there is no such thing.
+	Beside func(t *testing.T, j Journal) Journal
+}
+
+// Run checks a journal.
+func Run(t *testing.T, s Setup) {
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			test.run(&check{T: t, Setup: s, Journal: s.Open(t)})
+		})
+	}
+}
+
+var tests = slices.Concat(acceptTests, claimTests, saveTests, runTests, modeTests, slotTests, gatherTests, askTests, causedTests, readTests, pruneTests, crashTests)
+
+type test struct {
+	name string
+	run  func(*check)
+}
+
+// A check is one test of a journal.
+type check struct {
+	*testing.T
+	Setup
+	Journal
+}
+
+// noon is when tests begin. Their other times are told from it.
+var noon = time.Date(2026, 11, 13, 12, 0, 0, 0, time.UTC)
+
+func at(d time.Duration) time.Time { return noon.Add(d) }
+
+const ws = "default"
+
+// ok ends the test on an error.
+func (c *check) ok(err error) {
+	c.Helper()
+	if err != nil {
+		c.Fatal(err)
+	}
+}
+
+// equal compares what there is with what there should be. Empty lists are none.
+func (c *check) equal(what string, got, want any) {
+	c.Helper()
+	if diff := gocmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		c.Fatalf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// event returns an event of a lane.
+func event(id, lane string) rules.Event {
+	return rules.Event{Workspace: ws, ID: id, Type: "message.received", Lane: lane, CreatedAt: noon, ReceivedAt: noon, Data: map[string]any{"id": id}}
+}
+
+// accept records events that must be fresh.
+func (c *check) accept(events ...rules.Event) {
+	c.Helper()
+	fresh, err := c.Accept(c.Context(), events)
+	c.ok(err)
+	if len(fresh) != len(events) || slices.Contains(fresh, false) {
+		c.Fatalf("accept: fresh is %v", fresh)
+	}
+}
+
+// claimAfter takes everything that is due after a while, by name: lanes that are due at the same time come in any order.
+func (c *check) claimAfter(d time.Duration) []*engine.Lane {
+	c.Helper()
+	lanes, err := c.Claim(c.Context(), at(d), 1000, nil)
+	c.ok(err)
+	slices.SortFunc(lanes, func(a, b *engine.Lane) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Workspace, b.Workspace))
+	})
+	return lanes
+}
+
+func (c *check) claimAll() []*engine.Lane { c.Helper(); return c.claimAfter(0) }
+
+// claim takes what is due, which must be these lanes.
+func (c *check) claim(now time.Time, names ...string) []*engine.Lane {
+	c.Helper()
+	lanes := c.claimAfter(now.Sub(noon))
+	c.equal("claimed lanes", laneNames(lanes), names)
+	return lanes
+}
+
+func laneNames(lanes []*engine.Lane) (names []string) {
+	for _, l := range lanes {
+		names = append(names, l.Name)
+	}
+	return names
+}
+
+// lane takes the one lane that is due.
+func (c *check) lane(now time.Time, name string) *engine.Lane {
+	c.Helper()
+	return c.claim(now, name)[0]
+}
+
+// fresh makes a lane due and takes it, whatever else waits.
+func (c *check) fresh(name string) *engine.Lane {
+	c.Helper()
+	c.accept(event(fmt.Sprintf("for %s, %d", name, serial()), name))
+	return c.lane(noon, name)
+}
+
+// save records a change, which must succeed.
+func (c *check) save(l *engine.Lane, change engine.Change) {
+	c.Helper()
+	if change.At.IsZero() {
+		change.At = noon
+	}
+	c.ok(c.Save(c.Context(), l, &change))
+}
+
+// done decides everything that waits in a lane and releases it.
+func (c *check) done(l *engine.Lane) {
+	c.Helper()
+	c.save(l, engine.Change{Decided: l.Events, Release: true})
+}
+
+// due checks when the next lane is due.
+func (c *check) due(want time.Time) {
+	c.Helper()
+	got, err := c.Due(c.Context(), nil)
+	c.ok(err)
+	if !got.Equal(want) {
+		c.Fatalf("due at %v, want %v", got, want)
+	}
+}
+
+// find returns a run as it is recorded.
+func (c *check) find(id int64) *engine.Run {
+	c.Helper()
+	r, err := c.FindRun(c.Context(), id)
+	c.ok(err)
+	return r
+}
+
+// run returns a run that can be started in a lane.
+func run(lane, rule, by, key string) *engine.Run {
+	return &engine.Run{Key: key, Workspace: ws, Rule: rule, Version: "v-" + rule, Home: lane, Lane: lane, By: by, State: engine.Running, Stage: rules.Live,
+		StartedAt: noon, WakeAt: noon}
+}
+
+// start returns a start of a run, with a verdict of its own.
+func start(mode rules.Mode, r *engine.Run) *engine.Start {
+	return &engine.Start{Run: r, Mode: mode, Source: "source of " + r.Rule, Verdict: &engine.Verdict{Rule: r.Rule, Outcome: engine.Fired, Version: r.Version}}
+}
+
+// begin starts runs in a lane and keeps it.
+func (c *check) begin(l *engine.Lane, starts ...*engine.Start) {
+	c.Helper()
+	c.save(l, engine.Change{Starts: starts})
+}
+
+// finish ends a run in a claimed lane.
+func (c *check) finish(l *engine.Lane, r *engine.Run, state engine.State) {
+	c.Helper()
+	over := *r
+	over.State, over.FinishedAt = state, noon
+	c.save(l, engine.Change{Runs: []*engine.RunChange{{Run: &over}}})
+}
+
+var last atomic.Int64
+
+// serial returns a number that no other call returns.
+func serial() int64 { return last.Add(1) }

@@ -1,0 +1,249 @@
+package journaltest
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+)
+
+var modeTests = []test{
+	{"a rule's mode decides on the second run", modeSecond},
+	{"a queued run begins when the one before it has finished", modePromotes},
+	{"a queued run in the same lane is news for its holder", modePromotesHere},
+	{"a queued run that is cancelled lets nobody pass", modeCancelledInQueue},
+	{"restart asks the runs before to make way", modeRestart},
+	{"max bounds the unfinished runs", modeMax},
+	{"a limit bounds the runs of a time", modeLimit},
+	{"the runs of one change see each other", modeWithin},
+}
+
+// modeSecond starts a second run in another lane while a first one is unfinished.
+func modeSecond(c *check) {
+	for _, m := range []struct {
+		mode    rules.Mode
+		outcome engine.Outcome
+		state   engine.State // of the second
+		asked   bool         // the first
+	}{
+		{rules.Single, engine.Skipped, "", false},
+		{rules.Queued, engine.Fired, engine.Queued, false},
+		{rules.Restart, engine.Fired, engine.Queued, true},
+		{rules.Parallel, engine.Fired, engine.Running, false},
+	} {
+		for _, other := range []string{"", "by", "rule", "workspace", "finished"} {
+			name := fmt.Sprintf("%s, another %s", m.mode, other)
+			first := start(m.mode, run("a "+name, "r "+name, "x", "first "+name))
+			second := start(m.mode, run("b "+name, "r "+name, "x", "second "+name))
+			second.Run.Steps = []*engine.Step{{Verb: "wait"}}
+			l := c.fresh("a " + name)
+			c.begin(l, first)
+			outcome, state, asked := engine.Fired, engine.Running, false
+			switch other {
+			case "":
+				outcome, state, asked = m.outcome, m.state, m.asked
+			case "by":
+				second.Run.By = "y"
+			case "rule":
+				second.Run.Rule = "other " + name
+			case "workspace":
+				second.Run.Workspace = "other"
+			case "finished":
+				c.finish(l, first.Run, engine.Done)
+			}
+			c.done(l)
+			from := c.fresh("b " + name)
+			c.save(from, engine.Change{Decided: from.Events, Starts: []*engine.Start{second}, Release: true})
+
+			c.equal(name+": outcome", second.Verdict.Outcome, outcome)
+			c.equal(name+": begun", second.Begun, state == engine.Running)
+			c.equal(name+": first is asked", c.find(first.Run.ID).Asked != nil, asked)
+			if state == "" {
+				c.equal(name+": id", second.Run.ID, int64(0))
+				c.equal(name+": reason", strings.Contains(second.Verdict.Error, "single"), true)
+			} else {
+				got := c.find(second.Run.ID)
+				c.equal(name+": state", []engine.State{got.State, second.Run.State}, []engine.State{state, state})
+				c.equal(name+": has its steps", len(got.Steps) == 1, state == engine.Running)
+				c.equal(name+": run of the verdict", second.Verdict.Run, second.Run.Key)
+			}
+			for _, l := range c.claimAll() { // the lane of the one that was asked, and of the other workspace
+				c.done(l)
+			}
+		}
+	}
+}
+
+func modePromotes(c *check) {
+	a, b, d := start(rules.Queued, run("a", "r", "", "a")), start(rules.Queued, run("b", "r", "", "b")), start(rules.Queued, run("d", "r", "", "d"))
+	la := c.fresh("a")
+	c.begin(la, a)
+	for _, s := range []*engine.Start{b, d} {
+		l := c.fresh(s.Run.Lane)
+		c.begin(l, s)
+		c.done(l)
+		c.claim(noon) // a queued run does not make its lane due
+	}
+	over := *a.Run
+	over.State = engine.Done
+	c.save(la, engine.Change{At: at(time.Minute), Decided: la.Events, Runs: []*engine.RunChange{{Run: &over}}, Release: true})
+	lb := c.lane(at(time.Minute), "b")
+	c.equal("runs", len(lb.Runs), 1)
+	c.equal("state", lb.Runs[0].State, engine.Running)
+	c.equal("wakes at", lb.Runs[0].WakeAt, at(time.Minute))
+	c.equal("the third", c.find(d.Run.ID).State, engine.Queued)
+	c.finish(lb, lb.Runs[0], engine.FailedRun)
+	c.done(lb)
+	ld := c.lane(noon, "d")
+	c.equal("state", ld.Runs[0].State, engine.Running)
+	c.finish(ld, ld.Runs[0], engine.Stopped)
+	c.done(ld)
+	c.due(time.Time{})
+}
+
+func modePromotesHere(c *check) {
+	l := c.fresh("a")
+	first, second := start(rules.Queued, run("a", "r", "", "1")), start(rules.Queued, run("a", "r", "", "2"))
+	c.begin(l, first, second)
+	c.finish(l, first.Run, engine.Done)
+	c.save(l, engine.Change{Decided: l.Events, Release: true, Next: at(time.Hour)})
+	l = c.lane(noon, "a")
+	c.equal("runs", len(l.Runs), 1)
+	c.equal("state", l.Runs[0].State, engine.Running)
+	c.done(l)
+	c.due(time.Time{})
+}
+
+func modeCancelledInQueue(c *check) {
+	l := c.fresh("a")
+	var runs []*engine.Run
+	for i := range 4 {
+		s := start(rules.Queued, run("a", "r", "", fmt.Sprint(i)))
+		c.begin(l, s)
+		runs = append(runs, s.Run)
+	}
+	states := func(want ...engine.State) {
+		c.Helper()
+		var got []engine.State
+		for _, r := range runs {
+			got = append(got, c.find(r.ID).State)
+		}
+		c.equal("states", got, want)
+	}
+	c.finish(l, runs[1], engine.Cancelled)
+	states(engine.Running, engine.Cancelled, engine.Queued, engine.Queued)
+	// The first and the third end together: the fourth begins.
+	first, third := *runs[0], *runs[2]
+	first.State, third.State = engine.Done, engine.Cancelled
+	c.save(l, engine.Change{Runs: []*engine.RunChange{{Run: &first}, {Run: &third}}})
+	states(engine.Done, engine.Cancelled, engine.Cancelled, engine.Running)
+}
+
+func modeRestart(c *check) {
+	la := c.fresh("a")
+	first, second, third := start(rules.Restart, run("a", "r", "", "1")), start(rules.Restart, run("b", "r", "", "2")), start(rules.Restart, run("b", "r", "", "3"))
+	c.begin(la, first)
+	c.done(la)
+	lb := c.fresh("b")
+	c.begin(lb, second, third)
+	c.save(lb, engine.Change{Decided: lb.Events, Release: true})
+
+	lanes := map[string]*engine.Lane{}
+	for _, l := range c.claimAll() {
+		lanes[l.Name] = l
+	}
+	for lane, want := range map[string]int64{"a": first.Run.ID, "b": second.Run.ID} {
+		if lanes[lane] == nil {
+			c.Fatalf("lane %s is not due", lane)
+		}
+		r := lanes[lane].Runs[0]
+		c.equal("run", r.ID, want)
+		if r.Asked == nil || r.Asked.What != engine.AskCancel || r.Asked.Reason == "" || !r.Asked.At.Equal(noon) {
+			c.Errorf("lane %s: asked %+v", lane, r.Asked)
+		}
+	}
+	cancel := func(l *engine.Lane, r *engine.Run) {
+		r.State = engine.Cancelled
+		c.save(l, engine.Change{Runs: []*engine.RunChange{{Run: r, Answered: true}}, Release: true})
+	}
+	cancel(lanes["b"], lanes["b"].Runs[0])
+	c.equal("the newest", c.find(third.Run.ID).State, engine.Queued)
+	c.claim(noon)
+	cancel(lanes["a"], lanes["a"].Runs[0])
+	c.equal("the newest", c.find(third.Run.ID).State, engine.Running)
+	c.equal("asked", c.find(first.Run.ID).Asked, (*engine.Ask)(nil))
+	c.claim(noon, "b")
+}
+
+func modeMax(c *check) {
+	for _, mode := range []rules.Mode{rules.Queued, rules.Parallel, rules.Restart, rules.Single} {
+		l := c.fresh("lane " + string(mode))
+		var runs []*engine.Start
+		for i := range 4 {
+			s := start(mode, run(l.Name, string(mode), "", fmt.Sprint(mode, i)))
+			s.Max = 2
+			runs = append(runs, s)
+			c.begin(l, s)
+		}
+		limited := 0
+		for _, s := range runs {
+			if s.Verdict.Outcome == engine.Limited {
+				limited++
+				c.equal("reason", strings.Contains(s.Verdict.Error, "2"), true)
+			}
+		}
+		c.equal(string(mode)+": limited", limited, map[rules.Mode]int{rules.Queued: 2, rules.Parallel: 2}[mode])
+		if limited > 0 {
+			c.finish(l, runs[0].Run, engine.Done)
+			s := start(mode, run(l.Name, string(mode), "", fmt.Sprint(mode, "again")))
+			s.Max = 2
+			c.begin(l, s)
+			c.equal("after one has finished", s.Verdict.Outcome, engine.Fired)
+		}
+		c.save(l, engine.Change{Decided: l.Events, Release: true})
+		for _, l := range c.claimAll() { // after a promotion
+			c.done(l)
+		}
+	}
+}
+
+func modeLimit(c *check) {
+	l := c.fresh("a")
+	slot := engine.Slot{Key: "limit r", Times: 2, Per: 12 * time.Hour}
+	try := func(d time.Duration, want engine.Outcome) {
+		c.Helper()
+		s := start(rules.Parallel, run("a", "r", "", fmt.Sprint(d)))
+		s.Limit = &slot
+		c.save(l, engine.Change{At: at(d), Starts: []*engine.Start{s}})
+		c.equal(fmt.Sprint("after ", d), s.Verdict.Outcome, want)
+		if want == engine.Limited {
+			c.equal("reason", s.Verdict.Error, "limit: 2 per 12h")
+		}
+	}
+	try(0, engine.Fired)
+	try(time.Hour, engine.Fired)
+	try(2*time.Hour, engine.Limited)
+	try(12*time.Hour-time.Microsecond, engine.Limited)
+	try(12*time.Hour, engine.Fired)
+	try(12*time.Hour+time.Microsecond, engine.Limited)
+	try(13*time.Hour, engine.Fired)
+
+	// A run that does not come about for another reason takes no slot.
+	single := start(rules.Single, run("a", "r", "", "single"))
+	single.Limit = &engine.Slot{Key: "other", Times: 1, Per: time.Hour}
+	c.begin(l, single)
+	c.equal("outcome", single.Verdict.Outcome, engine.Skipped)
+	free := start(rules.Parallel, run("a", "r", "", "free"))
+	free.Limit = single.Limit
+	c.begin(l, free)
+	c.equal("outcome", free.Verdict.Outcome, engine.Fired)
+}
+
+func modeWithin(c *check) {
+	l := c.fresh("a")
+	first, second, third := start(rules.Single, run("a", "r", "", "1")), start(rules.Single, run("a", "r", "", "2")), start(rules.Single, run("a", "r", "other", "3"))
+	c.begin(l, first, second, third)
+	c.equal("outcomes", []engine.Outcome{first.Verdict.Outcome, second.Verdict.Outcome, third.Verdict.Outcome}, []engine.Outcome{engine.Fired, engine.Skipped, engine.Fired})
+}

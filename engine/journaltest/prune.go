@@ -1,0 +1,199 @@
+package journaltest
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+)
+
+var pruneTests = []test{
+	{"what is old is forgotten, and what is needed stays", prunes},
+	{"an id outlives its event", prunesIDs},
+	{"much is forgotten in parts", prunesMuch},
+	{"what is caused and the sources of rules are forgotten", prunesRest},
+}
+
+const (
+	day  = 24 * time.Hour
+	keep = 30 * day
+)
+
+// pruned forgets everything that is old at a time, and returns in how many parts.
+func (c *check) pruned(now time.Time) (parts int) {
+	c.Helper()
+	for more := true; more; parts++ {
+		var err error
+		more, err = c.Prune(c.Context(), now, keep)
+		c.ok(err)
+		if parts > 1000 {
+			c.Fatal("prune does not come to an end")
+		}
+	}
+	return parts
+}
+
+func (c *check) hasEvent(id string, want bool) {
+	c.Helper()
+	e, err := c.FindEvent(c.Context(), ws, id)
+	if want {
+		c.ok(err)
+		c.equal("data of "+id, e.Data, map[string]any{"id": id})
+	} else if !errors.Is(err, engine.ErrNoEvent) {
+		c.Errorf("event %s: %v", id, err)
+	}
+}
+
+func prunes(c *check) {
+	c.accept(event("plain", "a"), event("of a waiting run", "a"), event("gathered 1", "a"), event("gathered 2", "a"), event("being gathered", "a"), event("of a done run", "a"), event("undecided", "b"))
+	recent := event("recent", "a")
+	recent.ReceivedAt = at(2 * day)
+	c.accept(recent)
+	lanes := c.claimAfter(2 * day)
+	l := lanes[0]
+	seq := map[string]int64{}
+	for _, e := range l.Events {
+		e.Verdicts = []engine.Verdict{{Rule: "r", Outcome: engine.False}}
+		seq[e.ID] = e.Seq
+	}
+	waiting, gathered, done, late := run("a", "r", "", "waiting"), run("a", "r", "", "gathered"), run("a", "r", "", "done"), run("a", "r", "", "late")
+	waiting.State, waiting.Event, waiting.Steps = engine.Waiting, seq["of a waiting run"], []*engine.Step{{Verb: "wait"}}
+	gathered.State, gathered.Event, gathered.Gathered = engine.Waiting, seq["gathered 2"], []int64{seq["gathered 1"], seq["gathered 2"]}
+	done.State, done.Event, done.FinishedAt = engine.Done, seq["of a done run"], noon
+	late.State, late.Event, late.FinishedAt = engine.Done, seq["recent"], at(2*day)
+	c.save(l, engine.Change{Decided: l.Events, Gather: []engine.Gather{{Workspace: ws, Rule: "g", Events: []int64{seq["being gathered"]}, Quiet: 90 * day}},
+		Starts: []*engine.Start{start(rules.Parallel, waiting), start(rules.Parallel, gathered), start(rules.Parallel, done), start(rules.Parallel, late)}})
+
+	c.pruned(at(keep - time.Hour))
+	c.hasEvent("plain", true)
+	c.find(done.ID)
+
+	c.pruned(at(keep + day))
+	for _, id := range []string{"of a waiting run", "gathered 1", "gathered 2", "being gathered", "undecided", "recent"} {
+		c.hasEvent(id, true)
+	}
+	for _, id := range []string{"plain", "of a done run"} {
+		c.hasEvent(id, false)
+	}
+	listed, err := c.ListEvents(c.Context(), engine.EventFilter{})
+	c.ok(err)
+	c.equal("listed", len(listed), 6)
+	read, err := c.Events(c.Context(), seq["plain"], seq["recent"])
+	c.ok(err)
+	c.equal("read", ids(read), []string{"recent"})
+	if _, err := c.FindRun(c.Context(), done.ID); !errors.Is(err, engine.ErrNoRun) {
+		c.Errorf("a run that was done: %v", err)
+	}
+	c.find(late.ID)
+	c.equal("steps of the waiting run", len(c.find(waiting.ID).Steps), 1)
+
+	// What is asked of a finished run keeps it.
+	c.ok(c.Ask(c.Context(), at(keep), late.ID, engine.Ask{What: engine.AskRetry}))
+	c.pruned(at(keep + 3*day))
+	c.find(late.ID)
+	// When the run has finished, its event goes too.
+	c.finish(l, waiting, engine.Done)
+	c.pruned(at(keep + 3*day))
+	c.hasEvent("of a waiting run", false)
+}
+
+func prunesIDs(c *check) {
+	l := c.fresh("a")
+	id := l.Events[0].ID
+	c.done(l)
+	again := event(id, "a")
+	known := func() bool {
+		fresh, err := c.Accept(c.Context(), []rules.Event{again})
+		c.ok(err)
+		return !fresh[0]
+	}
+	c.pruned(at(keep + 15*day - time.Hour))
+	c.hasEvent(id, false)
+	c.equal("known before the 15 days are over", known(), true)
+	c.claim(noon)
+	c.pruned(at(keep + 15*day + time.Hour))
+	c.equal("known after", known(), false)
+
+	// A journal that is not told to forget forgets nothing.
+	if more, err := c.Prune(c.Context(), at(1000*day), 0); err != nil || more {
+		c.Errorf("prune without a bound: %v, %v", more, err)
+	}
+	c.hasEvent(id, true)
+}
+
+// prunesMuch has many old events that must stay before many that go.
+func prunesMuch(c *check) {
+	const n = 1300
+	var events []rules.Event
+	for i := range n {
+		lane := "a"
+		if i < n/2 {
+			lane = "undecided"
+		}
+		events = append(events, event(fmt.Sprint(i), lane))
+	}
+	c.accept(events...)
+	var decided *engine.Lane
+	for _, l := range c.claim(noon, "a", "undecided") {
+		if l.Name == "a" {
+			decided = l
+		}
+	}
+	var starts []*engine.Start
+	for i := range n {
+		r := run("a", "r", "", fmt.Sprint(i))
+		r.State, r.Steps = engine.Done, []*engine.Step{{Path: "1"}, {N: 1, Path: "2"}}
+		starts = append(starts, start(rules.Parallel, r))
+	}
+	c.save(decided, engine.Change{Decided: decided.Events, Starts: starts, Release: true})
+	if parts := c.pruned(at(keep + day)); parts < 3 {
+		c.Errorf("it was done in %d parts", parts)
+	}
+	left, err := c.ListEvents(c.Context(), engine.EventFilter{Limit: 2 * n})
+	c.ok(err)
+	c.equal("events left", len(left), n/2)
+	runs, err := c.ListRuns(c.Context(), engine.RunFilter{})
+	c.ok(err)
+	c.equal("runs left", len(runs), 0)
+}
+
+func prunesRest(c *check) {
+	l := c.fresh("a")
+	r := run("a", "used", "", "1")
+	c.save(l, engine.Change{Caused: []engine.Caused{{Workspace: ws, Object: "m1"}}, Starts: []*engine.Start{start(rules.Parallel, r)},
+		Take: []engine.Slot{{Key: "short", Times: 1, Per: time.Minute}, {Key: "long", Times: 1, Per: 100 * day}}})
+	old := run("a", "unused", "", "2")
+	old.State = engine.Done
+	c.save(l, engine.Change{Starts: []*engine.Start{start(rules.Parallel, old)}})
+	has := func(now time.Duration, want bool) {
+		c.Helper()
+		c.pruned(at(now))
+		found, err := c.Caused(c.Context(), ws, "", []string{"m1"})
+		c.ok(err)
+		c.equal("caused", len(found) == 1, want)
+	}
+	has(keep+14*day, true)
+	has(keep+16*day, false)
+	c.equal("a slot of a window that is not over", c.take(l, at(99*day), engine.Slot{Key: "long", Times: 1, Per: 100 * day}), false)
+
+	// A version is forgotten with its last run, and not while an engine works with it.
+	later := c.Crash(c.T, c.Journal)
+	for range 10 {
+		more, err := later.Prune(c.Context(), at(keep+16*day), keep)
+		c.ok(err)
+		if !more {
+			break
+		}
+	}
+	if _, err := later.Version(c.Context(), "v-used"); err != nil {
+		c.Error(err)
+	}
+	if _, err := later.Version(c.Context(), "v-unused"); err == nil {
+		c.Error("the version of a rule without runs is still there")
+	}
+	if _, err := c.Version(c.Context(), "v-unused"); err != nil {
+		c.Error(err)
+	}
+}

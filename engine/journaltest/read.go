@@ -1,0 +1,175 @@
+package journaltest
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+)
+
+var readTests = []test{
+	{"events are read by their numbers", readEvents},
+	{"what happened in a lane is found", readHappened},
+	{"events are listed", readListEvents},
+	{"runs are listed", readListRuns},
+	{"runs are counted", readCountRuns},
+}
+
+func readEvents(c *check) {
+	c.accept(event("1", "a"), event("2", "a"), event("3", "b"))
+	listed, err := c.ListEvents(c.Context(), engine.EventFilter{})
+	c.ok(err)
+	c.equal("listed", ids(listed), []string{"3", "2", "1"})
+	one, two, three := listed[2].Seq, listed[1].Seq, listed[0].Seq
+	got, err := c.Events(c.Context(), three, one, three+100, two)
+	c.ok(err)
+	c.equal("events", ids(got), []string{"3", "1", "2"})
+	c.equal("the first", got[0], listed[0])
+	got, err = c.Events(c.Context())
+	c.ok(err)
+	c.equal("none", len(got), 0)
+	if _, err := c.FindEvent(c.Context(), "other", "1"); !errors.Is(err, engine.ErrNoEvent) {
+		c.Errorf("an event of another workspace: %v", err)
+	}
+}
+
+func readHappened(c *check) {
+	for i, e := range []struct {
+		workspace, lane, typ string
+		minute               int
+	}{
+		{ws, "a", "message.received", 5}, {ws, "a", "message.sent", 2}, {ws, "a", "message.received", 1}, {ws, "b", "message.received", 3},
+		{"other", "a", "message.received", 3}, {ws, "a", "card", 4}, {ws, "a", "message.received", 2},
+	} {
+		ev := event(fmt.Sprint(i), e.lane)
+		ev.Workspace, ev.Type, ev.CreatedAt = e.workspace, e.typ, at(time.Duration(e.minute)*time.Minute)
+		c.accept(ev)
+	}
+	check := func(types []string, since, max int, want ...string) {
+		c.Helper()
+		got, err := c.Happened(c.Context(), ws, "a", types, at(time.Duration(since)*time.Minute), max)
+		c.ok(err)
+		c.equal("happened", ids(got), want)
+	}
+	check([]string{"message.received"}, 0, 10, "2", "6", "0")
+	check([]string{"message.received", "message.sent"}, 2, 10, "1", "6", "0")
+	check([]string{"message.received", "message.sent", "card"}, 2, 2, "1", "6")
+	check(nil, 0, 10)
+	check([]string{"message.received"}, 6, 10)
+	for since, want := range map[int]int{0: 3, 2: 2, 5: 1, 6: 0} {
+		n, err := c.Count(c.Context(), ws, "a", "message.received", at(time.Duration(since)*time.Minute))
+		c.ok(err)
+		c.equal(fmt.Sprint("count since ", since), n, want)
+	}
+}
+
+func readListEvents(c *check) {
+	for i := range 250 {
+		e := event(fmt.Sprint(i), fmt.Sprint("lane ", i%2))
+		e.Workspace, e.Type, e.ReceivedAt = []string{ws, ws, "other"}[i%3], fmt.Sprint("type ", i%5), at(time.Duration(i)*time.Second)
+		c.accept(e)
+	}
+	for _, l := range c.claimAfter(200 * time.Second) { // all lanes are due, because all had something before
+		for i, e := range l.Events {
+			e.Verdicts = []engine.Verdict{{Rule: fmt.Sprint("rule ", i%4), Outcome: engine.False}, {Rule: "every", Outcome: engine.False}}
+		}
+		c.done(l)
+	}
+	all := func(f engine.EventFilter) (found []*engine.Event) {
+		c.Helper()
+		for {
+			page, err := c.ListEvents(c.Context(), f)
+			c.ok(err)
+			found = append(found, page...)
+			if len(page) == 0 || f.Before == 0 && f.Limit == 0 && len(page) < 100 {
+				return found
+			}
+			f.Before = page[len(page)-1].Seq
+		}
+	}
+	first, err := c.ListEvents(c.Context(), engine.EventFilter{})
+	c.ok(err)
+	c.equal("a page", []any{len(first), first[0].ID, first[99].ID}, []any{100, "249", "150"})
+	everything := all(engine.EventFilter{Limit: 7})
+	c.equal("all", len(everything), 250)
+	for i, e := range everything {
+		c.equal("in order", e.ID, fmt.Sprint(249-i))
+	}
+	for _, f := range []engine.EventFilter{
+		{Workspace: ws}, {Type: "type 3"}, {Lane: "lane 1"}, {Since: at(200 * time.Second)}, {Rule: "rule 2"}, {Rule: "every"}, {Rule: "none"},
+		{Workspace: "other", Type: "type 1", Lane: "lane 0", Since: at(30 * time.Second), Rule: "every", Limit: 2}, {Lane: "lane 0", Since: at(249 * time.Second)},
+		{Since: at(249 * time.Second)}, {Since: at(250 * time.Second)},
+	} {
+		var want []string
+		for _, e := range everything {
+			rule := f.Rule == ""
+			for _, v := range e.Verdicts {
+				rule = rule || v.Rule == f.Rule
+			}
+			if rule && (f.Workspace == "" || f.Workspace == e.Workspace) && (f.Type == "" || f.Type == e.Type) && (f.Lane == "" || f.Lane == e.Lane) && !e.ReceivedAt.Before(f.Since) {
+				want = append(want, e.ID)
+			}
+		}
+		c.equal(fmt.Sprintf("%+v", f), ids(all(f)), want)
+	}
+}
+
+func readListRuns(c *check) {
+	states := []engine.State{engine.Running, engine.Waiting, engine.Held, engine.Uncertain, engine.Done, engine.FailedRun, engine.Cancelled}
+	lanes := []*engine.Lane{c.fresh("lane 0"), c.fresh("lane 1"), c.fresh("lane 2")}
+	var everything []*engine.Run
+	for i := range 210 {
+		r := run(fmt.Sprint("lane ", i%3), fmt.Sprint("rule ", i%2), fmt.Sprint(i), fmt.Sprint(i))
+		r.State, r.Event, r.StartedAt, r.Workspace = states[i%len(states)], int64(i/4+1), at(time.Duration(i)*time.Second), []string{ws, "other"}[i%5/4]
+		r.Steps = []*engine.Step{{Path: r.Key}, {N: 1, Path: "2"}}
+		s := start(rules.Parallel, r)
+		c.save(lanes[i%3], engine.Change{Starts: []*engine.Start{s}})
+		everything = append([]*engine.Run{c.find(s.Run.ID)}, everything...)
+	}
+	first, err := c.ListRuns(c.Context(), engine.RunFilter{})
+	c.ok(err)
+	c.equal("a page", first, everything[:100])
+	for _, f := range []engine.RunFilter{
+		{Limit: 70}, {Workspace: "other"}, {Rule: "rule 1"}, {Lane: "lane 2"}, {Event: 3}, {Since: at(150 * time.Second)}, {State: engine.Running}, {State: engine.Done}, {State: engine.FailedRun},
+		{State: engine.Waiting, Rule: "rule 0", Lane: "lane 1", Workspace: ws, Since: at(10 * time.Second), Limit: 3}, {Event: 1000}, {State: engine.Queued},
+	} {
+		var want, got []*engine.Run
+		for _, r := range everything {
+			if (f.Workspace == "" || f.Workspace == r.Workspace) && (f.Rule == "" || f.Rule == r.Rule) && (f.Lane == "" || f.Lane == r.Home) &&
+				(f.Event == 0 || f.Event == r.Event) && (f.State == "" || f.State == r.State) && !r.StartedAt.Before(f.Since) {
+				want = append(want, r)
+			}
+		}
+		for page := f; ; {
+			runs, err := c.ListRuns(c.Context(), page)
+			c.ok(err)
+			if len(runs) == 0 {
+				break
+			}
+			got = append(got, runs...)
+			page.Before = runs[len(runs)-1].ID
+		}
+		c.equal(fmt.Sprintf("%+v", f), got, want)
+	}
+}
+
+func readCountRuns(c *check) {
+	l := c.fresh("a")
+	for i, state := range []engine.State{engine.Running, engine.Waiting, engine.Waiting, engine.Done, engine.Done, engine.FailedRun, engine.Done} {
+		r := run("a", "r", "", fmt.Sprint(i))
+		c.begin(l, start(rules.Parallel, r))
+		r.State = state
+		if state.Finished() {
+			r.FinishedAt = at(time.Duration(i) * time.Minute)
+		}
+		c.save(l, engine.Change{Runs: []*engine.RunChange{{Run: r}}})
+	}
+	counts, err := c.CountRuns(c.Context(), at(4*time.Minute))
+	c.ok(err)
+	c.equal("counts", counts, map[engine.State]int{engine.Running: 1, engine.Waiting: 2, engine.Done: 2, engine.FailedRun: 1})
+	counts, err = c.CountRuns(c.Context(), time.Time{})
+	c.ok(err)
+	c.equal("counts of all time", counts[engine.Done], 3)
+}

@@ -1,0 +1,146 @@
+package journaltest
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+)
+
+var runTests = []test{
+	{"a run comes back as it was", runKeeps},
+	{"a run's key is unique", runKey},
+	{"a run changes with its steps", runChanges},
+	{"a run that travels is seen in its lane and at home", runTravels},
+	{"a run can begin in another lane", runBeginsAway},
+	{"a finished run is not seen, and can be taken up again", runFinished},
+}
+
+// full returns a run in which every field is set.
+func full(lane string) *engine.Run {
+	r := run(lane, "r", "by", "key")
+	r.Event, r.Gathered, r.Ancestry, r.Reason = 7, []int64{5, 6, 7}, []string{"a", "b"}, "because"
+	r.About = actions.Subject{Conversation: "c", Contact: "p", Attendance: "at", Card: "k", Message: "m"}
+	r.State, r.Stage, r.WakeAt = engine.Waiting, rules.Shadow, at(time.Hour+time.Microsecond)
+	r.Steps = []*engine.Step{
+		{N: 0, Path: "1", Verb: "send_message", Key: "k1", State: engine.StepDone, Attempts: 2, Error: "e", Record: json.RawMessage(`{"a":[1,"x"]}`)},
+		{N: 1, Path: "2.else.1", Verb: "wait", State: engine.StepWaiting},
+	}
+	return r
+}
+
+func runKeeps(c *check) {
+	l := c.fresh("a")
+	s := start(rules.Queued, full("a"))
+	c.save(l, engine.Change{Starts: []*engine.Start{s}, Decided: l.Events, Release: true, Next: noon})
+	if s.Run.ID == 0 || !s.Begun {
+		c.Fatalf("the start: id %d, begun %v", s.Run.ID, s.Begun)
+	}
+	want := full("a")
+	want.ID = s.Run.ID
+	c.equal("found", c.find(s.Run.ID), want)
+	c.equal("claimed", c.lane(noon, "a").Runs, []*engine.Run{want})
+}
+
+func runKey(c *check) {
+	l := c.fresh("a")
+	first := start(rules.Parallel, run("a", "r", "", "key"))
+	c.begin(l, first)
+	again := start(rules.Parallel, run("a", "r", "", "key"))
+	again.Limit = &engine.Slot{Key: "untouched", Times: 1, Per: time.Hour}
+	again.Run.Steps = []*engine.Step{{Verb: "again"}}
+	c.save(l, engine.Change{Starts: []*engine.Start{again}, Release: true})
+	if again.Begun || again.Run.ID != first.Run.ID || again.Verdict.Outcome != engine.Fired {
+		c.Errorf("the second: begun %v, id %d of %d, %s", again.Begun, again.Run.ID, first.Run.ID, again.Verdict.Outcome)
+	}
+	l = c.fresh("b")
+	third := start(rules.Parallel, run("b", "r", "", "other"))
+	third.Limit = again.Limit
+	c.begin(l, third)
+	c.equal("begun", third.Begun, true)
+	runs, err := c.ListRuns(c.Context(), engine.RunFilter{})
+	c.ok(err)
+	c.equal("runs", len(runs), 2)
+	c.equal("steps", len(runs[1].Steps), 0)
+}
+
+func runChanges(c *check) {
+	l := c.fresh("a")
+	s := start(rules.Queued, full("a"))
+	c.begin(l, s)
+	c.ok(c.Ask(c.Context(), noon, s.Run.ID, engine.Ask{What: engine.AskCancel, Reason: "why", At: noon}))
+
+	want := c.find(s.Run.ID)
+	changed := *want
+	changed.State, changed.WakeAt, changed.Reason, changed.About.Card, changed.Asked = engine.Held, time.Time{}, "held", "k2", nil
+	steps := []*engine.Step{{N: 1, Path: "2.else.1", Verb: "wait", State: engine.StepDone, Attempts: 1}, {N: 2, Path: "3", Verb: "stop", State: engine.StepOpen}}
+	c.save(l, engine.Change{Runs: []*engine.RunChange{{Run: &changed, Steps: steps}}})
+
+	want.State, want.WakeAt, want.Reason, want.About.Card = engine.Held, time.Time{}, "held", "k2"
+	want.Steps = []*engine.Step{want.Steps[0], steps[0], steps[1]}
+	c.equal("the run", c.find(s.Run.ID), want)
+
+	gone := run("a", "r", "", "gone")
+	gone.ID = s.Run.ID + 1000
+	if err := c.Save(c.Context(), l, &engine.Change{At: noon, Runs: []*engine.RunChange{{Run: gone}}}); err == nil {
+		c.Error("a change of a run that is not there was recorded")
+	}
+	c.save(l, engine.Change{Release: true}) // it disturbed nothing
+}
+
+func runTravels(c *check) {
+	l := c.fresh("home")
+	s := start(rules.Queued, run("home", "r", "", "key"))
+	c.begin(l, s)
+	s.Run.Lane = "away"
+	c.save(l, engine.Change{At: at(time.Second), Decided: l.Events, Runs: []*engine.RunChange{{Run: s.Run}}, Release: true})
+	c.due(at(time.Second))
+	away := c.lane(at(time.Second), "away")
+	c.equal("runs there", len(away.Runs), 1)
+	c.equal("its home", away.Runs[0].Home, "home")
+
+	c.accept(event("news", "home"))
+	home := c.lane(noon, "home")
+	c.equal("runs at home", len(home.Runs), 1)
+	c.equal("its lane", home.Runs[0].Lane, "away")
+	c.done(home)
+
+	back := away.Runs[0]
+	back.Lane = "home"
+	c.save(away, engine.Change{At: at(time.Minute), Runs: []*engine.RunChange{{Run: back}}, Release: true})
+	home = c.lane(at(time.Minute), "home")
+	c.equal("runs at home", len(home.Runs), 1)
+	c.equal("its lane", home.Runs[0].Lane, "home")
+}
+
+func runBeginsAway(c *check) {
+	l := c.fresh("home")
+	r := run("home", "r", "", "key")
+	r.Lane = "away"
+	c.save(l, engine.Change{Decided: l.Events, Starts: []*engine.Start{start(rules.Queued, r)}, Release: true})
+	c.equal("runs", len(c.lane(noon, "away").Runs), 1)
+}
+
+func runFinished(c *check) {
+	l := c.fresh("a")
+	s := start(rules.Queued, run("a", "r", "", "key"))
+	c.begin(l, s)
+	failed := *s.Run
+	failed.State = engine.FailedRun // it does not say when: that is when it is saved
+	c.save(l, engine.Change{At: at(time.Minute), Decided: l.Events, Runs: []*engine.RunChange{{Run: &failed}}, Release: true, Next: noon})
+	got := c.find(s.Run.ID)
+	c.equal("finished at", got.FinishedAt, at(time.Minute))
+	c.equal("wakes at", got.WakeAt, time.Time{})
+	l = c.lane(noon, "a")
+	c.equal("runs", len(l.Runs), 0)
+
+	got.State, got.FinishedAt, got.WakeAt = engine.Running, time.Time{}, at(time.Hour)
+	c.save(l, engine.Change{Runs: []*engine.RunChange{{Run: got}}, Release: true, Next: noon})
+	c.equal("runs", c.lane(noon, "a").Runs, []*engine.Run{got})
+	if _, err := c.FindRun(c.Context(), got.ID+1); !errors.Is(err, engine.ErrNoRun) {
+		c.Errorf("a run that is not there: %v", err)
+	}
+}

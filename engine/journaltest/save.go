@@ -1,0 +1,172 @@
+package journaltest
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+)
+
+var saveTests = []test{
+	{"verdicts are recorded with their event", saveVerdicts},
+	{"a refused change leaves nothing", saveRefused},
+	{"many changes at once do not disturb each other", saveAtOnce},
+	{"a cursor is where it was set", saveCursor},
+	{"a rule's version is kept", saveVersion},
+}
+
+func saveVerdicts(c *check) {
+	l := c.fresh("a")
+	e := l.Events[0]
+	e.Verdicts = []engine.Verdict{
+		{Rule: "no", Outcome: engine.False, Clause: "x > 1", Values: map[string]any{"x": 0.5, "y": nil}, Version: "v"},
+		{Rule: "yes", Outcome: engine.Fired},
+		{Rule: "skip", Outcome: engine.Fired},
+		{Rule: "odd", Outcome: engine.Failed, Error: "it is odd"},
+	}
+	yes, skip := start(rules.Single, run("a", "yes", "", "yes")), start(rules.Single, run("a", "yes", "", "skip"))
+	yes.Verdict, skip.Verdict = &e.Verdicts[1], &e.Verdicts[2]
+	c.save(l, engine.Change{Decided: l.Events, Starts: []*engine.Start{yes, skip}, Release: true})
+
+	got, err := c.FindEvent(c.Context(), ws, e.ID)
+	c.ok(err)
+	c.equal("decided", got.Decided, true)
+	c.equal("verdicts", got.Verdicts, e.Verdicts)
+	c.equal("outcome", []engine.Outcome{e.Verdicts[1].Outcome, e.Verdicts[2].Outcome}, []engine.Outcome{engine.Fired, engine.Skipped})
+	c.equal("the run of the verdict", e.Verdicts[1].Run, "yes")
+	if v := e.Verdicts[2]; v.Run != "" || v.Error == "" {
+		c.Errorf("a verdict without a run: %+v", v)
+	}
+}
+
+// saveRefused hands in changes of everything that there is, each with one thing that makes it refused.
+func saveRefused(c *check) {
+	l := c.fresh("a")
+	slot := engine.Slot{Key: "full", Times: 1, Per: time.Hour}
+	old := start(rules.Parallel, run("a", "old", "", "old"))
+	c.save(l, engine.Change{Take: []engine.Slot{slot}, Starts: []*engine.Start{old}, Gather: []engine.Gather{{Workspace: ws, Rule: "g", Events: []int64{1}, Quiet: time.Minute}}})
+	before := c.find(old.Run.ID)
+
+	whole := func() *engine.Change {
+		changed := *old.Run
+		changed.State, changed.Reason = engine.Done, "changed"
+		e := *l.Events[0]
+		e.Verdicts = []engine.Verdict{{Rule: "r", Outcome: engine.Fired}}
+		s := start(rules.Parallel, run("b", "r", "", "new"))
+		s.Verdict, s.Limit = &e.Verdicts[0], &engine.Slot{Key: "limit", Times: 1, Per: time.Hour}
+		return &engine.Change{
+			At: noon, Take: []engine.Slot{{Key: "free", Times: 1, Per: time.Hour}}, Decided: []*engine.Event{&e}, Starts: []*engine.Start{s},
+			Gather: []engine.Gather{{Workspace: ws, Rule: "other", Events: []int64{2}, Quiet: time.Minute}},
+			Runs:   []*engine.RunChange{{Run: &changed, Steps: []*engine.Step{{N: 0, Verb: "wait"}}}},
+			Caused: []engine.Caused{{Workspace: ws, Object: "m1", Event: "message.sent"}}, Asks: []engine.RunAsk{{Run: old.Run.ID, Ask: engine.Ask{What: engine.AskCancel}}},
+			Release: true, Next: noon,
+		}
+	}
+	bound, grown, lost := whole(), whole(), whole()
+	bound.Take = append(bound.Take, slot)
+	grown.Ended = []*engine.Gather{{Workspace: ws, Rule: "g", Events: []int64{0}}}
+
+	var full *engine.BoundError
+	if err := c.Save(c.Context(), l, bound); !errors.As(err, &full) || full.Slot != slot {
+		c.Fatalf("a full slot: %v", err)
+	}
+	if err := c.Save(c.Context(), l, grown); !errors.Is(err, engine.ErrChanged) {
+		c.Fatalf("a gather that has grown: %v", err)
+	}
+	other := *l
+	other.Epoch--
+	if err := c.Save(c.Context(), &other, lost); !errors.Is(err, engine.ErrLost) {
+		c.Fatalf("a lost lane: %v", err)
+	}
+	for _, change := range []*engine.Change{bound, grown, lost} {
+		c.equal("the caller's start", *change.Starts[0].Run, *run("b", "r", "", "new"))
+		c.equal("the caller's verdict", *change.Starts[0].Verdict, engine.Verdict{Rule: "r", Outcome: engine.Fired})
+	}
+	c.claim(noon) // neither released nor due elsewhere
+	c.equal("the run", c.find(old.Run.ID), before)
+	e, err := c.FindEvent(c.Context(), ws, l.Events[0].ID)
+	c.ok(err)
+	c.equal("the event", e, l.Events[0])
+	caused, err := c.Caused(c.Context(), ws, "", []string{"m1"})
+	c.ok(err)
+	c.equal("caused", len(caused), 0)
+
+	c.save(l, *whole()) // which takes everything that the refused ones did not
+	c.claim(noon, "a", "b")
+}
+
+// saveAtOnce lets many holders save at once, a third of them in vain.
+func saveAtOnce(c *check) {
+	const n = 60
+	for i := range n {
+		c.accept(event(fmt.Sprint(i), fmt.Sprint("lane ", i)))
+	}
+	lanes := c.claimAll()
+	c.equal("lanes", len(lanes), n)
+	var group sync.WaitGroup
+	for i, l := range lanes {
+		group.Go(func() {
+			for k := range 10 {
+				s := start(rules.Parallel, run(l.Name, "r", "", fmt.Sprint(l.Name, " ", k)))
+				s.Run.Steps = []*engine.Step{{Path: "1", Verb: "wait"}}
+				change := &engine.Change{At: noon, Starts: []*engine.Start{s}, Take: []engine.Slot{{Key: l.Name, Times: 100, Per: time.Hour}}}
+				holder := *l
+				if i%3 == 0 {
+					holder.Epoch--
+				}
+				err := c.Save(c.Context(), &holder, change)
+				if lost := errors.Is(err, engine.ErrLost); lost != (i%3 == 0) || err != nil && !lost {
+					c.Errorf("%s: %v", l.Name, err)
+				}
+			}
+			if err := c.Save(c.Context(), l, &engine.Change{At: noon, Decided: l.Events, Release: true, Next: at(time.Hour)}); err != nil {
+				c.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	want := map[string]int{}
+	for i, l := range lanes {
+		if i%3 != 0 {
+			want[l.Name] = 10
+		}
+	}
+	for _, l := range c.claimAfter(time.Hour) {
+		c.equal("runs of "+l.Name, len(l.Runs), want[l.Name])
+	}
+	counts, err := c.CountRuns(c.Context(), noon)
+	c.ok(err)
+	c.equal("runs", counts, map[engine.State]int{engine.Running: n / 3 * 2 * 10})
+}
+
+func saveCursor(c *check) {
+	value, err := c.Cursor(c.Context(), "backfill")
+	c.ok(err)
+	c.equal("cursor", value, "")
+	for _, want := range []string{"1", "2 ' 😀", ""} {
+		c.ok(c.SetCursor(c.Context(), "backfill", want))
+		c.ok(c.SetCursor(c.Context(), "other", "x"))
+		value, err := c.Cursor(c.Context(), "backfill")
+		c.ok(err)
+		c.equal("cursor", value, want)
+	}
+}
+
+func saveVersion(c *check) {
+	l := c.fresh("a")
+	if _, err := c.Version(c.Context(), "v-r"); err == nil {
+		c.Error("there is a version before any run")
+	}
+	skipped := start(rules.Parallel, run("a", "r", "", "none"))
+	skipped.Limit = &engine.Slot{Key: "k", Per: time.Hour}
+	c.begin(l, skipped) // it comes to nothing, and must not be taken for one that brought its source
+	again := start(rules.Parallel, run("a", "r", "", "2"))
+	again.Source = ""
+	c.begin(l, start(rules.Parallel, run("a", "r", "", "1")), again)
+	source, err := c.Version(c.Context(), "v-r")
+	c.ok(err)
+	c.equal("source", source, "source of r")
+}

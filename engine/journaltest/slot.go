@@ -1,0 +1,118 @@
+package journaltest
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+)
+
+var slotTests = []test{
+	{"slots are exact", slotsExact},
+	{"no window holds too many, in whatever order changes come", slotsShuffled},
+	{"the slots of one change count each other", slotsWithin},
+	{"the same slot in two workspaces is two", slotsApart},
+}
+
+// take reports whether a slot was free at a time.
+func (c *check) take(l *engine.Lane, when time.Time, slots ...engine.Slot) bool {
+	c.Helper()
+	err := c.Save(c.Context(), l, &engine.Change{At: when, Take: slots})
+	var full *engine.BoundError
+	if err != nil && !errors.As(err, &full) {
+		c.Fatal(err)
+	}
+	return err == nil
+}
+
+// slotsExact compares with a reference that remembers everything.
+func slotsExact(c *check) {
+	l := c.fresh("a")
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, slot := range []engine.Slot{{Key: "1", Times: 1, Per: time.Minute}, {Key: "3", Times: 3, Per: 10 * time.Second}, {Key: "20", Times: 20, Per: time.Minute}} {
+		var taken []time.Time
+		now := noon
+		for range 200 {
+			now = now.Add(time.Duration(random.ExpFloat64() * float64(slot.Per) / float64(slot.Times) / 2).Round(time.Second))
+			inside := 0
+			for _, t := range taken {
+				if t.After(now.Add(-slot.Per)) {
+					inside++
+				}
+			}
+			free := c.take(l, now, slot)
+			if free != (inside < slot.Times) {
+				c.Fatalf("slot %s at %v: free is %v with %d in the window", slot.Key, now.Sub(noon), free, inside)
+			}
+			if free {
+				taken = append(taken, now)
+			}
+		}
+		if len(taken) < 20 || len(taken) == 200 {
+			c.Fatalf("slot %s: %d taken, which proves little", slot.Key, len(taken))
+		}
+	}
+}
+
+// slotsShuffled takes slots at times that go forth and back, as those of changes that were made at once do.
+func slotsShuffled(c *check) {
+	l := c.fresh("a")
+	random := rand.New(rand.NewPCG(3, 4))
+	slot := engine.Slot{Key: "k", Times: 4, Per: 20 * time.Second}
+	var taken []time.Time
+	for i := range 400 {
+		now := at(time.Duration(i)*time.Second + time.Duration(random.IntN(15000))*time.Millisecond)
+		if c.take(l, now, slot) {
+			taken = append(taken, now)
+		}
+	}
+	if len(taken) < 40 {
+		c.Errorf("only %d taken", len(taken))
+	}
+	for _, from := range taken {
+		inside := 0
+		for _, t := range taken {
+			if !t.Before(from) && t.Before(from.Add(slot.Per)) {
+				inside++
+			}
+		}
+		if inside > slot.Times {
+			c.Errorf("%d in the window from %v", inside, from.Sub(noon))
+		}
+	}
+
+	// A clock that was far ahead for a moment does not close the slot for ever.
+	wrong := at(1000 * time.Hour)
+	c.take(l, wrong, engine.Slot{Key: "wrong", Times: 1, Per: time.Hour})
+	c.equal("free after a wrong clock", c.take(l, noon, engine.Slot{Key: "wrong", Times: 1, Per: time.Hour}), true)
+	c.equal("free at once after that", c.take(l, noon, engine.Slot{Key: "wrong", Times: 1, Per: time.Hour}), false)
+}
+
+func slotsWithin(c *check) {
+	l := c.fresh("a")
+	slot := engine.Slot{Key: "k", Times: 3, Per: time.Hour}
+	other := engine.Slot{Key: "other", Times: 1, Per: time.Hour}
+	c.equal("four of three", c.take(l, noon, other, slot, slot, slot, slot), false)
+	c.equal("two of three", c.take(l, noon, slot, other, slot), true)
+	c.equal("two more", c.take(l, noon, slot, slot), false)
+	c.equal("the third", c.take(l, at(time.Minute), slot), true)
+	c.equal("another", c.take(l, at(time.Minute), slot), false)
+	c.equal("two after an hour", c.take(l, at(time.Hour), slot, slot), true)
+	c.equal("a third then", c.take(l, at(time.Hour), slot), false)
+	c.equal("none of none", c.take(l, noon, engine.Slot{Key: "none", Per: time.Hour}), false)
+}
+
+func slotsApart(c *check) {
+	for i := range 2 {
+		e := event(fmt.Sprint(i), "a")
+		e.Workspace = fmt.Sprint("w", i)
+		c.accept(e)
+	}
+	slot := engine.Slot{Key: "k", Times: 1, Per: time.Hour}
+	for _, l := range c.claim(noon, "a", "a") {
+		c.equal("free in "+l.Workspace, c.take(l, noon, slot), true)
+		c.equal("free again in "+l.Workspace, c.take(l, noon, slot), false)
+	}
+}

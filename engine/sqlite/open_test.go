@@ -1,0 +1,219 @@
+//go:build cgo
+
+package sqlite
+
+import (
+	"bufio"
+	"context"
+	"database/sql"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+)
+
+func TestMain(m *testing.M) {
+	if file := os.Getenv("JOURNAL_TO_FILL"); file != "" {
+		fill(file)
+	}
+	os.Exit(m.Run())
+}
+
+// refused opens a journal in vain, and checks what the message says.
+func refused(t *testing.T, file string, o Options, says ...string) {
+	t.Helper()
+	j, err := Open(t.Context(), file, o)
+	if err == nil {
+		j.Close()
+		t.Fatal("it was opened")
+	}
+	for _, s := range append(says, filepath.Base(file)) {
+		if !strings.Contains(err.Error(), s) {
+			t.Errorf("the message does not say %q: %v", s, err)
+		}
+	}
+}
+
+func TestOneEngine(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	file, link := filepath.Join(folder, "quando.db"), filepath.Join(folder, "link.db")
+	j := open(t, file, Options{})
+	refused(t, file, Options{}, "another engine", fmt.Sprint("process ", os.Getpid()), "stop that one")
+	if err := os.Symlink(file, link); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, link, Options{}, "another engine")
+	open(t, link, Options{Beside: true})
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	j = open(t, link, Options{})
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Close(); err != nil {
+		t.Error("closed twice:", err)
+	}
+	if _, err := j.Accept(t.Context(), []rules.Event{{ID: "1"}}); err == nil {
+		t.Error("a closed journal accepts")
+	}
+}
+
+func TestFilesAreTheOwners(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	j := open(t, filepath.Join(folder, "odd name?%41#.db"), Options{})
+	if _, err := j.Accept(t.Context(), []rules.Event{{ID: "1"}}); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil && info.Mode().Perm() != 0o600 {
+			t.Errorf("%s has mode %v", path, info.Mode())
+		}
+		names = append(names, d.Name())
+		return err
+	})
+	if err != nil || len(names) != 4 || names[0] != "odd name?%41#.db" {
+		t.Errorf("files %q, %v", names, err)
+	}
+}
+
+func TestNotAJournal(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	path := func(name string) string { return filepath.Join(folder, name) }
+
+	refused(t, path("none.db"), Options{Beside: true}, "no such file")
+	if _, err := os.Stat(path("none.db")); err == nil {
+		t.Error("a file was created")
+	}
+	refused(t, filepath.Join(folder, "no", "folder.db"), Options{}, "folder")
+
+	if err := os.WriteFile(path("text.db"), []byte(strings.Repeat("this is a text. ", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, path("text.db"), Options{}, "not a journal")
+
+	change(t, path("other.db"), `CREATE TABLE notes (text TEXT)`)
+	refused(t, path("other.db"), Options{}, "something else")
+
+	change(t, path("empty.db"), `PRAGMA user_version = 1`)
+	refused(t, path("empty.db"), Options{Beside: true}, "older version", "run the engine")
+	open(t, path("empty.db"), Options{})
+}
+
+func TestNewerSchema(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "quando.db")
+	if err := open(t, file, Options{}).Close(); err != nil {
+		t.Fatal(err)
+	}
+	change(t, file, `INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, 1)`)
+	for _, o := range []Options{{}, {Beside: true}} {
+		refused(t, file, o, "newer version", "99")
+	}
+}
+
+// change changes a database behind the journal's back.
+func change(t *testing.T, file, query string) {
+	t.Helper()
+	db, err := sql.Open("sqlite3", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(query); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// fill records events for ever, and tells of each when it is recorded.
+func fill(file string) {
+	ctx := context.Background()
+	j, err := Open(ctx, file, Options{})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	var told sync.Mutex
+	for w := range 8 {
+		go func() {
+			for i := 0; ; i++ {
+				id := fmt.Sprintf("%d-%d-%d", os.Getpid(), w, i)
+				if _, err := j.Accept(ctx, []rules.Event{{Workspace: "default", ID: id, Lane: id}}); err != nil {
+					fmt.Fprintln(os.Stderr, err)
+					os.Exit(1)
+				}
+				told.Lock()
+				fmt.Println(id)
+				told.Unlock()
+			}
+		}()
+	}
+	select {}
+}
+
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "quando.db")
+	told := map[string]bool{}
+	for round := range 5 {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), "JOURNAL_TO_FILL="+file)
+		cmd.Stderr = os.Stderr
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewScanner(out)
+		for n := 0; lines.Scan(); n++ {
+			told[lines.Text()] = true
+			if n == 200+50*round {
+				cmd.Process.Kill()
+			}
+		}
+		cmd.Wait()
+		if len(told) < 200*(round+1) {
+			t.Fatalf("the process told of %d events only", len(told))
+		}
+	}
+
+	j := open(t, file, Options{})
+	for id := range told {
+		if _, err := j.FindEvent(t.Context(), "default", id); err != nil {
+			t.Fatalf("event %s was told of: %v", id, err)
+		}
+	}
+	lanes, err := j.Claim(t.Context(), time.Now(), len(told)+1000, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(lanes) < len(told) {
+		t.Errorf("%d lanes are due after %d events", len(lanes), len(told))
+	}
+	for _, l := range lanes {
+		if len(l.Events) != 1 {
+			t.Errorf("lane %s has %d events", l.Name, len(l.Events))
+		}
+	}
+	if _, err := j.ListEvents(t.Context(), engine.EventFilter{}); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,169 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/quandohq/quando/engine"
+)
+
+// runText is what of a run is kept as JSON.
+type runText struct {
+	gathered, ancestry, asked any
+	about                     string
+}
+
+func runTexts(r *engine.Run) (t runText, err error) {
+	var problems [4]error
+	t.gathered, problems[0] = list(r.Gathered)
+	t.ancestry, problems[1] = list(r.Ancestry)
+	t.about, problems[2] = text(r.About)
+	if r.Asked != nil {
+		t.asked, problems[3] = askText(*r.Asked)
+	}
+	return t, errors.Join(problems[:]...)
+}
+
+// insertRun records a run and returns its id.
+func (t *tx) insertRun(r *engine.Run, texts runText, at int64) (int64, error) {
+	started, finished, wake := micros(r.StartedAt), int64(0), micros(r.WakeAt)
+	if started == 0 {
+		started = at
+	}
+	if r.State.Finished() {
+		finished, wake = endOf(r, at), 0
+	}
+	result, err := t.exec(`INSERT INTO runs (key, workspace, rule, version, event, gathered, home, lane, by, state, finished, stage, ancestry, about,
+			started_at, wake_at, finished_at, reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		r.Key, r.Workspace, r.Rule, r.Version, r.Event, texts.gathered, r.Home, r.Lane, r.By, string(r.State), r.State.Finished(), string(r.Stage), texts.ancestry, texts.about,
+		started, wake, finished, r.Reason)
+	if err != nil {
+		return 0, err
+	}
+	return result.LastInsertId()
+}
+
+// endOf is when a finished run ended: by it the run is forgotten some day, so that it must have one.
+func endOf(r *engine.Run, at int64) int64 {
+	if r.FinishedAt.IsZero() {
+		return at
+	}
+	return micros(r.FinishedAt)
+}
+
+// steps records the steps of a run that changed.
+func (t *tx) steps(run int64, steps []*engine.Step) error {
+	for _, s := range steps {
+		var record any
+		if s.Record != nil {
+			record = string(s.Record)
+		}
+		_, err := t.exec(`INSERT INTO steps (run, n, path, verb, key, state, attempts, error, record) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT (run, n) DO UPDATE SET path = excluded.path, verb = excluded.verb, key = excluded.key, state = excluded.state, attempts = excluded.attempts,
+				error = excluded.error, record = excluded.record`,
+			run, s.N, s.Path, s.Verb, s.Key, string(s.State), s.Attempts, s.Error, record)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// changeRuns records runs that went on. When all of them are recorded, those that waited for finished ones begin.
+func (s *saving) changeRuns(t *tx) error {
+	for i, c := range s.change.Runs {
+		if err := s.changeRun(t, c, s.runs[i]); err != nil {
+			return err
+		}
+	}
+	for _, c := range s.change.Runs {
+		if c.Run.State.Finished() {
+			if err := s.promote(t, c.Run); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *saving) changeRun(t *tx, c *engine.RunChange, texts runText) error {
+	r := c.Run
+	wake, finished := micros(r.WakeAt), int64(0)
+	if r.State.Finished() {
+		wake, finished = 0, endOf(r, s.at)
+	}
+	// What was asked after the holder looked is not answered.
+	n, err := t.changed(`UPDATE runs SET state = ?, finished = ?, lane = ?, wake_at = ?, finished_at = ?, reason = ?, about = ?,
+			asked = CASE WHEN ? AND coalesce(?, asked) = asked THEN NULL ELSE asked END WHERE id = ?`,
+		string(r.State), r.State.Finished(), r.Lane, wake, finished, r.Reason, texts.about, c.Answered, texts.asked, r.ID)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return fmt.Errorf("run %d: %w", r.ID, engine.ErrNoRun)
+	}
+	if err := t.steps(r.ID, c.Steps); err != nil {
+		return err
+	}
+	return s.away(t, r)
+}
+
+// away asks for the attention of the lane where an unfinished run is, unless it is the claimed one.
+func (s *saving) away(t *tx, r *engine.Run) error {
+	if r.State.Finished() || r.Workspace == s.lane.Workspace && r.Lane == s.lane.Name {
+		return nil
+	}
+	return t.due(r.Workspace, r.Lane, s.at)
+}
+
+// promote lets the oldest unfinished run of the same workspace, rule and by begin, if it is one that waits for its turn.
+func (s *saving) promote(t *tx, done *engine.Run) error {
+	var id int64
+	var state engine.State
+	var lane string
+	found, err := t.get(`SELECT id, state, lane FROM runs INDEXED BY runs_by WHERE workspace = ? AND rule = ? AND by = ? AND finished = 0 ORDER BY id LIMIT 1`,
+		[]any{done.Workspace, done.Rule, done.By}, &id, &state, &lane)
+	if err != nil || !found || state != engine.Queued {
+		return err
+	}
+	if _, err := t.exec(`UPDATE runs SET state = ?, wake_at = ? WHERE id = ?`, string(engine.Running), s.at, id); err != nil {
+		return err
+	}
+	return t.due(done.Workspace, lane, s.at)
+}
+
+// causedText is what of a Caused is kept as JSON.
+type causedText struct{ fields, ancestry any }
+
+func causedTexts(c engine.Caused) (t causedText, err error) {
+	if c.Set != nil {
+		if t.fields, err = text(c.Set); err != nil {
+			return t, err
+		}
+	}
+	t.ancestry, err = list(c.Ancestry)
+	return t, err
+}
+
+// cause records what own calls cause, and which of it has come.
+func (s *saving) cause(t *tx) error {
+	for i, c := range s.change.Caused {
+		result, err := t.exec(`INSERT INTO caused (workspace, lane, event, object, stage, fields, run, rule, ancestry, from_at, to_at, used, at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			c.Workspace, c.Lane, c.Event, c.Object, c.Stage, s.caused[i].fields, c.Run, c.Rule, s.caused[i].ancestry, micros(c.From), micros(c.To), c.Used, s.at)
+		if err != nil {
+			return err
+		}
+		id, err := result.LastInsertId()
+		if err != nil {
+			return err
+		}
+		s.made = append(s.made, id)
+	}
+	for _, id := range s.change.Used {
+		if _, err := t.exec(`UPDATE caused SET used = 1 WHERE id = ?`, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}

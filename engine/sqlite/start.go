@@ -1,0 +1,155 @@
+package sqlite
+
+import (
+	"database/sql"
+	"fmt"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+)
+
+// replaced is what a run is told that another takes the place of.
+const replaced = "replaced by a newer run"
+
+// started is what came of a start.
+type started struct {
+	id      int64
+	state   engine.State
+	begun   bool
+	sourced bool // its rule's source is recorded
+	verdict engine.Verdict
+}
+
+// start begins the runs that the change asks for, or says what stands in their way.
+func (s *saving) start(t *tx) error {
+	for i, st := range s.change.Starts {
+		r := started{state: st.Run.State}
+		if st.Verdict != nil {
+			r.verdict = *st.Verdict
+		}
+		if err := s.startOne(t, st, s.starts[i], &r); err != nil {
+			return err
+		}
+		s.started = append(s.started, r)
+	}
+	return nil
+}
+
+func (s *saving) startOne(t *tx, st *engine.Start, texts runText, r *started) error {
+	known, err := t.get(`SELECT id, state FROM runs WHERE key = ?`, []any{st.Run.Key}, &r.id, &r.state)
+	if err != nil {
+		return err
+	}
+	if known {
+		r.verdict.Run = st.Run.Key
+		return nil
+	}
+	others, err := t.unfinished(st)
+	if err != nil {
+		return err
+	}
+	switch {
+	case st.Mode == rules.Single && len(others) > 0:
+		r.verdict.Outcome, r.verdict.Error = engine.Skipped, fmt.Sprintf("mode: single, and run %d is not finished", others[0])
+		return nil
+	case (st.Mode == rules.Queued || st.Mode == rules.Parallel) && st.Max > 0 && len(others) >= st.Max:
+		r.verdict.Outcome, r.verdict.Error = engine.Limited, fmt.Sprintf("max: %d, and as many runs are not finished", st.Max)
+		return nil
+	}
+	if st.Limit != nil {
+		taking, free, err := t.free(s.lane.Workspace, *st.Limit, s.at, 0)
+		if err != nil {
+			return err
+		}
+		if !free {
+			r.verdict.Outcome, r.verdict.Error = engine.Limited, fmt.Sprintf("limit: %d per %s", st.Limit.Times, rules.FormatDuration(st.Limit.Per))
+			return nil
+		}
+		if err := t.take(s.lane.Workspace, taking, s.at); err != nil {
+			return err
+		}
+	}
+	if st.Mode == rules.Restart {
+		if err := s.replace(t, others); err != nil {
+			return err
+		}
+	}
+	if len(others) > 0 && (st.Mode == rules.Queued || st.Mode == rules.Restart) {
+		r.state = engine.Queued
+	}
+	return s.insert(t, st, texts, r)
+}
+
+// insert records a run, and its steps unless it is queued.
+func (s *saving) insert(t *tx, st *engine.Start, texts runText, r *started) error {
+	var err error
+	if r.sourced, err = t.version(st); err != nil {
+		return err
+	}
+	run := *st.Run
+	run.State = r.state
+	id, err := t.insertRun(&run, texts, s.at)
+	if err != nil {
+		return err
+	}
+	r.id, r.begun, r.verdict.Run = id, r.state != engine.Queued, run.Key
+	if !r.begun {
+		return nil
+	}
+	if err := t.steps(id, run.Steps); err != nil {
+		return err
+	}
+	return s.away(t, &run)
+}
+
+// unfinished returns the ids of the runs that a start has to do with, the oldest first; no more than matter.
+func (t *tx) unfinished(st *engine.Start) (ids []int64, err error) {
+	limit := -1
+	switch {
+	case st.Mode == rules.Parallel && st.Max <= 0:
+		return nil, nil
+	case st.Mode == rules.Single:
+		limit = 1
+	case st.Mode != rules.Restart:
+		limit = max(st.Max, 1)
+	}
+	err = t.each(`SELECT id FROM runs INDEXED BY runs_by WHERE workspace = ? AND rule = ? AND by = ? AND finished = 0 ORDER BY id LIMIT ?`,
+		[]any{st.Run.Workspace, st.Run.Rule, st.Run.By, limit}, func(rows *sql.Rows) error {
+			var id int64
+			err := rows.Scan(&id)
+			ids = append(ids, id)
+			return err
+		})
+	return ids, err
+}
+
+// replace asks runs to make way.
+func (s *saving) replace(t *tx, runs []int64) error {
+	if len(runs) == 0 {
+		return nil
+	}
+	ask, err := askText(engine.Ask{What: engine.AskCancel, Reason: replaced, At: s.change.At})
+	if err != nil {
+		return err
+	}
+	for _, id := range runs {
+		if _, err := t.ask(s.at, id, ask); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// version records the source of the rule that a run follows, and reports whether it is recorded.
+func (t *tx) version(st *engine.Start) (bool, error) {
+	t.versions[st.Run.Version] = true
+	if t.w.versions[st.Run.Version] {
+		return true, nil
+	}
+	if st.Source == "" {
+		var hash string
+		return t.get(`SELECT hash FROM rule_versions WHERE hash = ?`, []any{st.Run.Version}, &hash)
+	}
+	_, err := t.exec(`INSERT OR IGNORE INTO rule_versions (hash, rule, source) VALUES (?, ?, ?)`, st.Run.Version, st.Run.Rule, st.Source)
+	return err == nil, err
+}
