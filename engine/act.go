@@ -263,6 +263,7 @@ func (k *walk) trouble(ctx context.Context, s *rules.Step, taken *Step, rec *rec
 		k.hold(k.run)
 		return parked, nil
 	case halted:
+		taken.Attempts = max(0, taken.Attempts-1) // a pause is no attempt
 		k.run.WakeAt = k.now().Add(actions.Wait(err))
 		return parked, nil
 	case actions.IsPermanent(err):

@@ -172,7 +172,6 @@ rules:
     when: manual
     do:
       - %s
-        id: result
       - log: done
 `, strings.ReplaceAll(step, "OUTSIDE", other.URL+"/hook"))
 	d := newDesk(t, text, mortal(r), other.allow)

@@ -65,23 +65,32 @@ func (v *visit) decide(ctx context.Context, e *Event, f *facts) error {
 	e.Decided = true
 	v.pending.Decided = append(v.pending.Decided, e)
 	heard.take(v, e)
-	var begun []*Run
+	sure := true
+	var starts []*Start
 	for i, p := range prospects {
 		switch {
 		case p.verdict.Outcome == Gathered:
 			v.gather(p, e)
 		case p.verdict.Outcome == Fired && !expands(p.rule, e):
-			run, err := v.start(ctx, p, &e.Verdicts[i], f, own)
-			if err != nil {
-				return err
-			}
-			if run != nil {
-				begun = append(begun, run)
-			}
+			sure = v.sure(p) && sure
+			starts = append(starts, v.start(p, &e.Verdicts[i], f, own))
 		}
 	}
-	for _, run := range begun {
-		if err := v.walk(ctx, run, f.forRun(run)); err != nil {
+	return v.begin(ctx, starts, f, sure)
+}
+
+// begin takes the first steps of runs. Where somebody else may be in the way of one, the journal is asked before anything is planned.
+func (v *visit) begin(ctx context.Context, starts []*Start, f *facts, sure bool) error {
+	if !sure {
+		if err := v.save(ctx, false); err != nil {
+			return err
+		}
+	}
+	for _, s := range starts {
+		if v.refused[s.Run] {
+			continue
+		}
+		if err := v.walk(ctx, s.Run, f.forRun(s.Run)); err != nil {
 			return err
 		}
 	}
@@ -277,8 +286,8 @@ func (v *visit) pause(ctx context.Context, err error) (halted bool, _ error) {
 	return false, nil
 }
 
-// start asks the journal for a run of a rule that has fired. It returns nil where the run does not begin at once.
-func (v *visit) start(ctx context.Context, p prospect, verdict *Verdict, f *facts, own *Caused) (*Run, error) {
+// start asks the journal for a run of a rule that has fired.
+func (v *visit) start(p prospect, verdict *Verdict, f *facts, own *Caused) *Start {
 	e, rule, now := f.event, p.rule, v.now()
 	run := &Run{
 		Key: runKey(e, rule), Workspace: e.Workspace, Rule: rule.ID, Version: rule.Version, Event: e.Seq, Home: e.Lane, Lane: e.Lane, By: p.by,
@@ -295,24 +304,16 @@ func (v *visit) start(ctx context.Context, p prospect, verdict *Verdict, f *fact
 	if rule.Limit != nil {
 		s.Limit = &Slot{Key: fmt.Sprintf("limit/%s/%s/%s", rule.ID, run.Stage, p.limitBy), Times: rule.Limit.Times, Per: rule.Limit.Per}
 	}
-	sure := s.Limit == nil && !v.occupied(rule, p.by)
 	v.pending.Starts = append(v.pending.Starts, s)
-	if sure {
-		v.lane.Runs = append(v.lane.Runs, run)
-		return run, nil
-	}
-	// Somebody else may be in the way: ask before anything is planned.
-	if err := v.save(ctx, false); err != nil || !s.Begun {
-		return nil, err
-	}
 	v.lane.Runs = append(v.lane.Runs, run)
-	return run, nil
+	return s
 }
 
-// occupied reports whether the mode of a rule may keep a run from beginning. A by of its own may be that of a run in another lane.
-func (v *visit) occupied(rule *rules.Rule, by string) bool {
-	return rule.By != nil || slices.ContainsFunc(v.lane.Runs, func(r *Run) bool {
-		return r.Rule == rule.ID && r.By == by && !r.State.Finished()
+// sure reports whether nothing can keep a run from beginning: there is no limit, and no unfinished run of its rule. A by of its own may be
+// that of a run in another lane.
+func (v *visit) sure(p prospect) bool {
+	return p.rule.Limit == nil && p.rule.By == nil && !slices.ContainsFunc(v.lane.Runs, func(r *Run) bool {
+		return r.Rule == p.rule.ID && r.By == p.by && !r.State.Finished()
 	})
 }
 

@@ -89,6 +89,7 @@ func newDesk(t *testing.T, text string, change ...func(*deskOptions)) *desk {
 	d.open()
 	t.Cleanup(func() { _ = d.journal.Close() })
 	d.register()
+	d.effects()
 	return d
 }
 
@@ -263,6 +264,17 @@ func (d *desk) effects() []string {
 func (d *desk) expect(want ...string) {
 	d.t.Helper()
 	if got := d.effects(); !slices.Equal(got, want) {
+		d.t.Errorf("effects:\n  %s\nwant:\n  %s\n%s", strings.Join(got, "\n  "), strings.Join(want, "\n  "), d.trace())
+	}
+}
+
+// expectInAnyOrder is expect for effects on several conversations.
+func (d *desk) expectInAnyOrder(want ...string) {
+	d.t.Helper()
+	got := d.effects()
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
 		d.t.Errorf("effects:\n  %s\nwant:\n  %s\n%s", strings.Join(got, "\n  "), strings.Join(want, "\n  "), d.trace())
 	}
 }

@@ -98,11 +98,8 @@ func (v *visit) endGather(ctx context.Context, g *Gather) error {
 	if p.verdict.Outcome != Fired {
 		return nil
 	}
-	run, err := v.start(ctx, p, &last.Verdicts[i], f, own)
-	if run == nil || err != nil {
-		return err
-	}
-	return v.walk(ctx, run, f.forRun(run))
+	sure := v.sure(p)
+	return v.begin(ctx, []*Start{v.start(p, &last.Verdicts[i], f, own)}, f, sure)
 }
 
 // expands reports whether an event is a tick of a rule that goes through a list: each item becomes an event of its own.

@@ -272,14 +272,15 @@ func TestAncestry(t *testing.T) {
 	d := newDesk(t, `
 rules:
   - { id: first, when: message.received, do: [{ send_message: one }] }
-  - { id: second, from: any, when: message.sent, if: 'message.text == "one"', do: [{ send_message: two }] }
-  - { id: third, from: any, when: message.sent, if: 'message.text in ["two", "three"]', do: [{ send_message: three }] }
+  - { id: second, from: any, when: message.sent, do: [{ transfer: { sector: Sales, reason: two } }] }
+  - { id: third, from: any, when: conversation.updated, if: conversation.sector_name == "Sales", do: [{ create_card: { board: Sales, title: three } }] }
+  - { id: others, when: [message.sent, kanban.card.created], if: 'event.type == "message.sent" or card.board_name == "Sales"', do: [{ send_message: never }] }
 `)
 	d.customer(ana, "hello")
 	d.pass(time.Minute)
-	d.expect(send+"one", send+"two", send+"three")
-	if got := d.outcomes("third"); !slices.Contains(got, engine.Looped) {
-		t.Errorf("verdicts of third: %v", got)
+	d.expect(send+"one", transfers+"two", "POST /kanban/cards")
+	if got := d.outcomes("others"); !slices.Equal(got, []engine.Outcome{engine.Own, engine.Own}) {
+		t.Errorf("verdicts of others: %v\n%s", got, d.trace())
 	}
 	if got := d.runs("third")[0].Ancestry; !slices.Equal(got, []string{"first", "second"}) {
 		t.Errorf("ancestry: %v", got)

@@ -60,17 +60,31 @@ func (e *Engine) visit(ctx context.Context, lane *Lane, clock func() time.Time, 
 		e.log.Error("a lane could not be worked on", "workspace", lane.Workspace, "lane", lane.Name, "error", err)
 		again.Next = clock().Add(time.Second)
 	}
-	releasing := context.WithoutCancel(ctx)
-	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
-		if released := e.journal.Save(releasing, lane, &again); released == nil || errors.Is(released, ErrLost) || ctx.Err() != nil {
-			break
-		}
-		pauseFor(ctx, pause)
-	}
-	if errors.Is(err, ErrChanged) {
+	switch released := e.journal.Save(context.WithoutCancel(ctx), lane, &again); {
+	case released != nil && !errors.Is(released, ErrLost):
+		return &keptError{again, errors.Join(err, released)}
+	case errors.Is(err, ErrChanged):
 		return nil
 	}
 	return err
+}
+
+// A keptError says that a lane could not even be given back: nobody can claim it until it is.
+type keptError struct {
+	release Change
+	error
+}
+
+func (e *keptError) Unwrap() error { return e.error }
+
+// giveBack tries again to give back a lane that a visit had to keep, as while the disk is full.
+func (e *Engine) giveBack(ctx context.Context, lane *Lane, kept *keptError) {
+	for pause := 100 * time.Millisecond; ctx.Err() == nil; pause = min(2*pause, 5*time.Second) {
+		pauseFor(ctx, pause)
+		if err := e.journal.Save(ctx, lane, &kept.release); err == nil || errors.Is(err, ErrLost) {
+			return
+		}
+	}
 }
 
 // look is how often Run looks for what other processes may have put into the journal.
@@ -98,7 +112,10 @@ func (e *Engine) Run(ctx context.Context) error {
 		for _, lane := range lanes {
 			<-free
 			workers.Go(func() {
-				_ = e.visit(working, lane, time.Now, stopping) // it has been logged, and the lane will be due again
+				err := e.visit(working, lane, time.Now, stopping) // it has been logged, and the lane will be due again
+				if kept, ok := errors.AsType[*keptError](err); ok {
+					e.giveBack(ctx, lane, kept)
+				}
 				free <- struct{}{}
 				e.wake()
 			})

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -26,8 +25,8 @@ its file, line and column. Without a path it takes the rules of the configuratio
 It exits with 0 when there is no error (warnings are allowed), 1 when there is one, and 2 when the files could not be read.`,
 		Example: "  quando check\n  quando check rules/away.yaml\n  quando check --output json rules",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if output != "text" && output != "json" {
-				return fmt.Errorf("--output is text or json, not %q", output)
+			if err := checkOutput(output); err != nil {
+				return err
 			}
 			files, err := readRules(cmd, args)
 			if err != nil {
@@ -44,7 +43,7 @@ It exits with 0 when there is no error (warnings are allowed), 1 when there is o
 			report := newReport(len(files), set, problems)
 			if output == "text" {
 				report.text(cmd.OutOrStdout(), cmd.ErrOrStderr())
-			} else if err := report.json(cmd.OutOrStdout()); err != nil {
+			} else if err := writeJSON(cmd.OutOrStdout(), report); err != nil {
 				return err
 			}
 			if problems.HasErrors() {
@@ -54,7 +53,7 @@ It exits with 0 when there is no error (warnings are allowed), 1 when there is o
 		},
 	}
 	cmd.Flags().BoolVar(&online, "online", false, "ask the service of the configuration for the names that the rules use, and for the key's scopes")
-	cmd.Flags().StringVar(&output, "output", "text", "text or json")
+	outputFlag(cmd, &output)
 	return cmd
 }
 
@@ -99,13 +98,6 @@ func newReport(files int, set *rules.Set, problems rules.Problems) *report {
 		r.Cycles = append(r.Cycles, ids)
 	}
 	return r
-}
-
-func (r *report) json(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(r)
 }
 
 // text writes the report for people. What goes beyond the verbs' own scopes is a note, apart from the answer.

@@ -95,10 +95,18 @@ func loadConfig(file string, mayBeMissing bool) (*config, error) {
 		d.mapping(f.Root, "", c.settings())
 	}
 	d.environment("QUANDO", c.settings())
-	if err := d.problems.Sort().Err(); err != nil {
-		return nil, fmt.Errorf("the configuration cannot be used:\n%w", err)
+	if err := configError(d.problems); err != nil {
+		return nil, err
 	}
 	return c, nil
+}
+
+// configError says all that is wrong with a configuration, or nil.
+func configError(problems source.Problems) error {
+	if err := problems.Sort().Err(); err != nil {
+		return fmt.Errorf("the configuration cannot be used:\n%w", err)
+	}
+	return nil
 }
 
 // path resolves a path of the configuration against its folder.

@@ -59,7 +59,7 @@ func newRoot() *cobra.Command {
 	}
 	root.SetVersionTemplate("quando {{.Version}}\n")
 	root.PersistentFlags().String("config", "quando.yaml", "the configuration `file`")
-	root.AddCommand(newCheck(), newFmt(), newInit(), newSchema(), newSandbox())
+	root.AddCommand(newCheck(), newFmt(), newInit(), newSchema(), newSandbox(), newEvents(), newRuns(), newFire(), newPause(), newResume())
 	return root
 }
 

@@ -92,6 +92,9 @@ func (n *Node) Bool() (value, ok bool) {
 	return false, false
 }
 
+// leadingZero finds what YAML takes for a number, and people do not: 0119.
+var leadingZero = regexp.MustCompile(`^[-+]?0[0-9]`)
+
 // Any returns the node as plain Go data: nil, bool, int, float64, string, []any and map[string]any.
 func (n *Node) Any() any {
 	switch n.Kind {
@@ -106,7 +109,7 @@ func (n *Node) Any() any {
 		if i, err := strconv.Atoi(n.Value); err == nil && strconv.Itoa(i) == n.Value {
 			return i
 		}
-		if f, err := strconv.ParseFloat(n.Value, 64); err == nil && n.yaml.ShortTag() == "!!float" {
+		if f, err := strconv.ParseFloat(n.Value, 64); err == nil && n.yaml.ShortTag() == "!!float" && !leadingZero.MatchString(n.Value) {
 			return f
 		}
 		return n.Value

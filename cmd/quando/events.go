@@ -1,0 +1,221 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/engine"
+)
+
+func newEvents() *cobra.Command {
+	var f listFlags
+	var typ string
+	var data bool
+	cmd := &cobra.Command{
+		Use:   "events",
+		Short: "List the recorded events, and what each rule made of them",
+		Long: `Events lists what the journal has recorded, the newest first, with the verdict of every rule that was asked: fired, or
+why not. It works while an engine runs. Times are those of the configuration's timezone.
+
+--since takes a length of time (90m, 14d) or a day or time (2026-11-13, "2026-11-13 17:50").`,
+		Example: `  quando events
+  quando events --conversation 0192f3a4-5b6c-7d8e-9f00-112233445566
+  quando events --rule away-reply --since 2h
+  quando events --type message.received --output json | jq '.events[].verdicts'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
+			return look(cmd, f.workspace, func(v *view) error {
+				since, err := v.parseSince(f.since)
+				if err != nil {
+					return err
+				}
+				filter := engine.EventFilter{Workspace: f.workspace, Type: typ, Rule: f.rule, Lane: f.lane(), Since: since, Limit: f.limit}
+				events, err := v.ListEvents(cmd.Context(), filter)
+				if err != nil {
+					return fmt.Errorf("list events: %w", err)
+				}
+				if f.output == "json" {
+					return writeJSON(cmd.OutOrStdout(), eventList(events, data))
+				}
+				v.writeEvents(cmd.OutOrStdout(), cmd.ErrOrStderr(), events, &f)
+				return nil
+			})
+		},
+	}
+	f.add(cmd, "on which this rule has a verdict", "received")
+	cmd.Flags().StringVar(&typ, "type", "", "only those of this `type`, such as message.received")
+	cmd.Flags().BoolVar(&data, "data", false, "with --output json: also what the events carry")
+	return cmd
+}
+
+// listFlags are what the lists can be narrowed by.
+type listFlags struct {
+	rule, conversation, since, workspace, output string
+	limit                                        int
+}
+
+func (f *listFlags) add(cmd *cobra.Command, rule, since string) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.rule, "rule", "", "only those "+rule+", by its `id`")
+	flags.StringVar(&f.conversation, "conversation", "", "only those of this conversation, by its `id`")
+	flags.StringVar(&f.since, "since", "", "only those "+since+" since then, such as 14d or 2026-11-13")
+	flags.StringVar(&f.workspace, "workspace", "", "only those of this workspace, by its `name`")
+	flags.IntVar(&f.limit, "limit", 100, "at most so many")
+	outputFlag(cmd, &f.output)
+	journalFlag(cmd)
+}
+
+func (f *listFlags) check() error {
+	if f.limit < 1 {
+		return fmt.Errorf("--limit is at least 1, not %d", f.limit)
+	}
+	return checkOutput(f.output)
+}
+
+// lane returns the lane of the conversation asked for; empty is any.
+func (f *listFlags) lane() string {
+	if f.conversation == "" {
+		return ""
+	}
+	return conversationLane(f.conversation)
+}
+
+// conversationLane returns the lane of a conversation, whose id may have been copied from a lane.
+func conversationLane(id string) string {
+	return actions.ConversationLane(strings.TrimPrefix(id, actions.ConversationLane("")))
+}
+
+// The JSON of events. Every member is always there: programs read it.
+type (
+	eventsJSON struct {
+		Events []eventJSON `json:"events"`
+	}
+	eventJSON struct {
+		ID         string         `json:"id"`
+		Workspace  string         `json:"workspace"`
+		Type       string         `json:"type"`
+		Lane       string         `json:"lane"`
+		CreatedAt  time.Time      `json:"created_at"`
+		ReceivedAt time.Time      `json:"received_at"`
+		Decided    bool           `json:"decided"`
+		Verdicts   []verdictJSON  `json:"verdicts"`
+		Data       map[string]any `json:"data,omitzero"`
+	}
+	verdictJSON struct {
+		Rule    string         `json:"rule"`
+		Outcome engine.Outcome `json:"outcome"`
+		Clause  string         `json:"clause"`
+		Values  map[string]any `json:"values"`
+		Error   string         `json:"error"`
+		Run     string         `json:"run"`
+	}
+)
+
+func eventList(events []*engine.Event, data bool) eventsJSON {
+	list := eventsJSON{Events: []eventJSON{}}
+	for _, e := range events {
+		one := eventJSON{
+			ID: e.ID, Workspace: e.Workspace, Type: e.Type, Lane: e.Lane, CreatedAt: e.CreatedAt.UTC(), ReceivedAt: e.ReceivedAt.UTC(),
+			Decided: e.Decided, Verdicts: []verdictJSON{},
+		}
+		for _, d := range e.Verdicts {
+			one.Verdicts = append(one.Verdicts, newVerdictJSON(d))
+		}
+		if data {
+			one.Data = orEmpty(e.Data)
+		}
+		list.Events = append(list.Events, one)
+	}
+	return list
+}
+
+func newVerdictJSON(d engine.Verdict) verdictJSON {
+	return verdictJSON{Rule: d.Rule, Outcome: d.Outcome, Clause: d.Clause, Values: orEmpty(d.Values), Error: d.Error, Run: d.Run}
+}
+
+// orEmpty returns a mapping that is written as {} where there is none.
+func orEmpty(m map[string]any) map[string]any {
+	if m == nil {
+		return map[string]any{}
+	}
+	return m
+}
+
+func (v *view) writeEvents(w, notes io.Writer, events []*engine.Event, f *listFlags) {
+	if len(events) == 0 {
+		fmt.Fprintln(notes, "No such events.")
+		return
+	}
+	c := colours(w)
+	t := &table{head: []string{"RECEIVED (" + v.zoneName() + ")", "AGE", "TYPE", "EVENT"}}
+	for _, e := range events {
+		lane := e.Lane
+		if f.conversation != "" || lane == "event:"+e.ID {
+			lane = "" // it tells nothing more
+		}
+		if e.Workspace != defaultWorkspaceName && f.workspace == "" {
+			lane = strings.TrimSpace("workspace " + e.Workspace + "  " + lane)
+		}
+		t.add([]cell{{v.stamp(e.ReceivedAt), nil}, {span(v.now.Sub(e.ReceivedAt)), c.dim}, {e.Type, c.bold}, {e.ID, nil}}, lane, verdictSummary(e))
+	}
+	t.write(w, c)
+	if len(events) == f.limit {
+		fmt.Fprintf(notes, "These are the newest %d; --limit shows more.\n", f.limit)
+	}
+}
+
+// verdictSummary says what became of an event, what came of it first.
+func verdictSummary(e *engine.Event) string {
+	switch {
+	case !e.Decided:
+		return "not decided yet"
+	case len(e.Verdicts) == 0:
+		return "no rule asked for it"
+	}
+	verdicts := slices.Clone(e.Verdicts)
+	slices.SortStableFunc(verdicts, func(a, b engine.Verdict) int { return cmp.Compare(weight(a.Outcome), weight(b.Outcome)) })
+	parts := make([]string, len(verdicts))
+	for i, d := range verdicts {
+		parts[i] = d.Rule + " " + verdictWords(d)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// weight puts what happened, and what went wrong, before what did not happen.
+func weight(o engine.Outcome) int {
+	switch o {
+	case engine.Fired:
+		return 0
+	case engine.Failed:
+		return 1
+	case engine.False:
+		return 3
+	}
+	return 2
+}
+
+// verdictWords says what a verdict is, with the clause that was not true or what stood in the way.
+func verdictWords(d engine.Verdict) string {
+	words := string(d.Outcome)
+	why := []string{}
+	if d.Clause != "" {
+		why = append(why, d.Clause)
+	}
+	if d.Error != "" {
+		why = append(why, d.Error)
+	}
+	if len(why) > 0 {
+		words += ": " + strings.Join(why, ": ")
+	}
+	return words
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/sqlite"
+)
+
+// A journal is one that can be worked with and looked at.
+type journal interface {
+	engine.Journal
+	engine.Reader
+	Close() error
+}
+
+// openJournal opens the journal that a configuration or --journal names: a file, or the address of a database. Beside is how everything but
+// the engine opens it: while an engine may be at work, and never to make one.
+func openJournal(ctx context.Context, where string, beside bool) (journal, error) {
+	if strings.HasPrefix(where, "postgres://") || strings.HasPrefix(where, "postgresql://") {
+		return nil, errors.New("a journal in PostgreSQL is not supported by this build yet; name a file")
+	}
+	if beside {
+		switch info, err := os.Stat(where); {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, fmt.Errorf("there is no journal %s; quando run makes it, and --journal names another", where)
+		case err != nil:
+			return nil, plainError(err)
+		case info.IsDir():
+			return nil, fmt.Errorf("%s is a folder, not a journal", where)
+		}
+	}
+	j, err := sqlite.Open(ctx, where, sqlite.Options{Beside: beside})
+	if err != nil {
+		return nil, err // not a nil *sqlite.Journal, which would not be nil as a journal
+	}
+	return j, nil
+}
+
+// journalPath returns where the journal is.
+func (c *config) journalPath() string {
+	if strings.Contains(c.Journal, "://") {
+		return c.Journal
+	}
+	return c.path(c.Journal)
+}
+
+// defaultWorkspaceName is the workspace that the top level of a configuration describes.
+const defaultWorkspaceName = "default"

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+)
+
+// journalCommand lets a script make a journal that has a little of everything: journal FILE.
+func journalCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: journal file")
+	}
+	ts.Check(fillJournal(context.Background(), ts.MkAbs(args[0])))
+}
+
+// holdCommand lets a script stop something as the engine would: hold FILE KIND WORKSPACE RULE REASON.
+func holdCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 5 {
+		ts.Fatalf("usage: hold file kind workspace rule reason")
+	}
+	j, err := openJournal(context.Background(), ts.MkAbs(args[0]), true)
+	ts.Check(err)
+	reason, err := strconv.Unquote(`"` + args[4] + `"`)
+	ts.Check(err)
+	at := time.Date(2026, 11, 14, 8, 0, 0, 0, time.UTC)
+	h := engine.Hold{Kind: engine.HoldKind(args[1]), Workspace: args[2], Rule: args[3], Reason: reason, Since: at}
+	if h.Kind == engine.HoldRate {
+		h.Until = at.Add(time.Hour + 30*time.Second)
+	}
+	ts.Check(j.Hold(context.Background(), h))
+	ts.Check(j.Close())
+}
+
+// A story is an event with what came of it.
+type story struct {
+	event    rules.Event
+	verdicts []engine.Verdict // nil leaves it undecided
+	run      *engine.Run      // of the first verdict; nil is none. Its state is where it ends up
+}
+
+const (
+	ana   = "conversation:0192f3a4-0000-7000-8000-00000000000a"
+	bruno = "conversation:0192f3a4-0000-7000-8000-00000000000b"
+)
+
+// evil is what a customer writes who wants to take over a terminal.
+const evil = "\x1b]0;owned\x07\x1b[2J\u009b31m\u202eevil\r\nRUN 99"
+
+// stories are what the journal of the scripts holds. Run numbers follow their order.
+func stories() []story {
+	at := time.Date(2026, 11, 13, 20, 50, 0, 0, time.UTC)
+	event := func(n int, typ, lane string) rules.Event {
+		t := at.Add(time.Duration(n) * time.Minute)
+		return rules.Event{Workspace: "default", ID: fmt.Sprintf("0192f3a4-1111-7000-8000-%012d", n), Type: typ, Lane: lane, CreatedAt: t, ReceivedAt: t.Add(time.Second), Data: map[string]any{}}
+	}
+	fired := func(rule string) engine.Verdict { return engine.Verdict{Rule: rule, Outcome: engine.Fired} }
+	run := func(state engine.State, steps ...*engine.Step) *engine.Run {
+		return &engine.Run{State: state, Stage: rules.Live, Steps: steps}
+	}
+	step := func(path, verb string, state engine.StepState, record string) *engine.Step {
+		return &engine.Step{Path: path, Verb: verb, State: state, Attempts: 1, Record: json.RawMessage(record)}
+	}
+
+	reply := run(engine.Done,
+		step("1", "send_message", engine.StepDone, `{"at":"2026-11-13T20:51:01Z","ended":"2026-11-13T20:51:02Z","allowed":true,`+
+			`"receipts":[{"call":"send","answer":{"id":"m-1","text":"Hello Ana!\nWe are closed.","media_id":null,"by":"engine"},"caused":[{"event":"message.sent"}]}],"value":{"id":"m-1"}}`),
+		step("2", "set", engine.StepDone, `{"at":"2026-11-13T20:51:02Z","value":{"tries":{"$int":2},"next":{"$time":"2026-11-16T08:00:00-03:00","zone":"America/Sao_Paulo"}}}`),
+		step("3", "add_labels", engine.StepDone, `{"receipts":[{"call":"patch","answer":{"label_ids":["after-hours"]}}]}`))
+	reply.About = actions.Subject{Conversation: "0192f3a4-0000-7000-8000-00000000000a", Message: "m-0"}
+
+	waiting := run(engine.Waiting, step("1", "wait", engine.StepWaiting, `"not an object"`))
+	waiting.WakeAt = time.Date(2126, 11, 18, 12, 0, 0, 0, time.UTC)
+
+	failed := run(engine.FailedRun, step("1", "move_card", engine.StepFailed, `{"intent":{"call":"move","request":{"card":"17","stage":"Follow-up","version":4}}}`))
+	failed.Steps[0].Error, failed.Steps[0].Attempts = "404 not_found: there is no such card", 3
+	failed.Reason, failed.Ancestry = "move_card failed", []string{"sla-escalation", "away-reply"}
+
+	uncertain := run(engine.Uncertain, step("1", "http_request", engine.StepUncertain, `{"intent":{"request":{"method":"POST","url":"https://hooks.example.com/x"}}}`))
+	uncertain.Steps[0].Error = "the connection broke"
+
+	shadow := run(engine.Done, step("1", "send_message", engine.StepWould, `{"intent":{"request":{"message":{"text":"Hi"}}}}`))
+	shadow.Stage, shadow.Lane = rules.Shadow, "phone:88887777" // its last step was to take place there
+
+	hostile := run(engine.FailedRun, step("1", "send_message", engine.StepFailed, ""))
+	hostile.Steps[0].Error = "400 invalid_request: " + evil
+	text, _ := json.Marshal(evil)
+	hostile.Steps[0].Record = json.RawMessage(`{"intent":{"request":{"message":{"text":` + string(text) + `}}}}`)
+
+	acme := event(8, "attendance.opened", "attendance:7")
+	acme.Workspace = "acme"
+	hostileEvent := event(6, "message.received", bruno)
+	hostileEvent.Data["message"] = map[string]any{"text": evil}
+	return []story{
+		{event(1, "message.received", ana), []engine.Verdict{
+			fired("away-reply"),
+			{Rule: "vip-routing", Outcome: engine.False, Clause: `conversation.kind == "direct"`, Values: map[string]any{"conversation.kind": "group"}},
+		}, reply},
+		{event(2, "attendance.opened", ana), []engine.Verdict{fired("sla-escalation")}, waiting},
+		{event(3, "kanban.card.moved", "card:17"), []engine.Verdict{fired("card-after-close")}, failed},
+		{event(4, "attendance.closed", bruno), []engine.Verdict{fired("tell-erp")}, uncertain},
+		{event(5, "message.received", bruno), []engine.Verdict{fired("satisfaction")}, shadow},
+		{hostileEvent, []engine.Verdict{fired("blocked-words"), {Rule: "vip-routing", Outcome: engine.Failed, Clause: `contact.name == "` + evil + `"`, Error: evil}}, hostile},
+		{event(7, "message.sent", ana), []engine.Verdict{}, nil},
+		{acme, []engine.Verdict{{Rule: "away-reply", Outcome: engine.Limited, Error: "1 in 12h"}}, nil},
+		{event(9, "conversation.updated", ana), nil, nil},
+	}
+}
+
+// fillJournal makes a journal through the journal's own methods, as an engine would.
+func fillJournal(ctx context.Context, file string) error {
+	j, err := openJournal(ctx, file, false)
+	if err != nil {
+		return err
+	}
+	for _, s := range stories() {
+		if err := s.tell(ctx, j); err != nil {
+			return err
+		}
+	}
+	return j.Close()
+}
+
+func (s *story) tell(ctx context.Context, j engine.Journal) error {
+	if _, err := j.Accept(ctx, []rules.Event{s.event}); err != nil || s.verdicts == nil {
+		return err
+	}
+	at := s.event.ReceivedAt
+	lanes, err := j.Claim(ctx, at, 10, nil)
+	if err != nil || len(lanes) != 1 || len(lanes[0].Events) != 1 {
+		return fmt.Errorf("claimed %d lanes: %w", len(lanes), err)
+	}
+	e := lanes[0].Events[0]
+	e.Decided, e.Verdicts = true, s.verdicts
+	first := &engine.Change{At: at, Decided: []*engine.Event{e}}
+	if s.run == nil {
+		first.Release = true
+		return j.Save(ctx, lanes[0], first)
+	}
+	state, steps, last := s.run.State, s.run.Steps, cmp.Or(s.run.Lane, s.event.Lane)
+	*s.run = engine.Run{
+		Key: "default/" + s.verdicts[0].Rule + "/" + s.event.ID, Workspace: s.event.Workspace, Rule: s.verdicts[0].Rule, Version: "v1", Event: e.Seq,
+		Home: s.event.Lane, Lane: s.event.Lane, By: s.event.Lane, State: engine.Running, Stage: s.run.Stage, Ancestry: s.run.Ancestry, About: s.run.About,
+		StartedAt: at, WakeAt: s.run.WakeAt, Reason: s.run.Reason,
+	}
+	for n, one := range steps {
+		one.N, one.Key = n, s.run.Key+"/"+one.Path
+	}
+	e.Verdicts[0].Run = s.run.Key
+	first.Starts = []*engine.Start{{Run: s.run, Mode: rules.Parallel, Max: 100, Source: "rules: []\n", Verdict: &e.Verdicts[0]}}
+	if err := j.Save(ctx, lanes[0], first); err != nil {
+		return err
+	}
+	s.run.State, s.run.Steps, s.run.Lane = state, steps, last
+	if state.Finished() {
+		s.run.FinishedAt = at.Add(2 * time.Second)
+	}
+	return j.Save(ctx, lanes[0], &engine.Change{At: at, Runs: []*engine.RunChange{{Run: s.run, Steps: steps}}, Release: true, Next: s.run.WakeAt})
+}

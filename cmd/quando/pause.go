@@ -1,0 +1,247 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quandohq/quando/engine"
+)
+
+func newPause() *cobra.Command {
+	var f holdFlags
+	var reason string
+	cmd := &cobra.Command{
+		Use:   "pause",
+		Short: "Stop sending, at once: everything, a workspace, or a rule",
+		Long: `Pause stops the engine from acting: without a flag everything, with --workspace that workspace, with --rule that rule. It works at once
+and stays until quando resume, whatever is restarted meanwhile. Runs that are under way go on after quando resume. Events are recorded, and decided on after quando
+resume; only those that come while a single rule is stopped do not start that rule, which their verdict says.`,
+		Example: `  quando pause
+  quando pause --reason "the price list is wrong"
+  quando pause --rule away-reply`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkOutput(f.output); err != nil {
+				return err
+			}
+			return look(cmd, f.workspace, func(v *view) error {
+				if f.rule != "" {
+					if err := v.mustKnow(cmd, f.inWorkspace(), f.rule); err != nil {
+						return err
+					}
+				}
+				h := engine.Hold{Workspace: f.inWorkspace(), Rule: f.rule, Kind: engine.HoldPerson, Reason: reason, Since: v.now}
+				if err := v.Hold(cmd.Context(), h); err != nil {
+					return fmt.Errorf("pause: %w", err)
+				}
+				return f.report(cmd, v, "Stopped: "+holdSubject(h)+". "+meanwhile(h), nil)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "a `text` for those who wonder why")
+	f.add(cmd, "stop")
+	return cmd
+}
+
+func newResume() *cobra.Command {
+	var f holdFlags
+	cmd := &cobra.Command{
+		Use:   "resume",
+		Short: "Let go on what was paused: everything, a workspace, or a rule",
+		Long: `Resume ends what quando pause began with the same flags. With --rule it also lets a rule go on that was stopped at a safety bound. It says
+what else is stopped, and what to do about it.`,
+		Example: "  quando resume\n  quando resume --rule away-reply",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkOutput(f.output); err != nil {
+				return err
+			}
+			return look(cmd, f.workspace, func(v *view) error {
+				said, lifted, err := f.lift(cmd.Context(), v)
+				if err != nil {
+					return err
+				}
+				return f.report(cmd, v, said, lifted)
+			})
+		},
+	}
+	f.add(cmd, "let go on")
+	return cmd
+}
+
+// holdFlags say what is stopped or goes on.
+type holdFlags struct{ rule, workspace, output string }
+
+func (f *holdFlags) add(cmd *cobra.Command, what string) {
+	cmd.Flags().StringVar(&f.rule, "rule", "", what+" only this rule, by its `id`")
+	cmd.Flags().StringVar(&f.workspace, "workspace", "", what+" only this workspace, by its `name`; a rule is one of the workspace default unless named")
+	outputFlag(cmd, &f.output)
+	journalFlag(cmd)
+}
+
+// inWorkspace returns the workspace that the flags mean; empty is all of them.
+func (f *holdFlags) inWorkspace() string {
+	if f.workspace == "" && f.rule != "" {
+		return defaultWorkspaceName
+	}
+	return f.workspace
+}
+
+// mustKnow refuses to stop a rule that nobody knows: it would be a comfort that stops nothing. Rules that cannot be read, and runs of
+// rules that have left the files, are no reason to refuse.
+func (v *view) mustKnow(cmd *cobra.Command, workspace, rule string) error {
+	if !v.configured {
+		return nil
+	}
+	set, err := v.workspaceRules(cmd, workspace)
+	if err != nil || set.Rule(rule) != nil || broken(set, rule) != nil {
+		return nil
+	}
+	runs, err := v.ListRuns(cmd.Context(), engine.RunFilter{Workspace: workspace, Rule: rule, Limit: 1})
+	if err == nil && len(runs) > 0 {
+		return nil
+	}
+	return v.noRule(cmd, workspace, rule, set)
+}
+
+// lift ends the holds that the flags mean, and says which.
+func (f *holdFlags) lift(ctx context.Context, v *view) (said string, lifted []engine.Hold, err error) {
+	before, err := v.Holds(ctx)
+	if err != nil {
+		return "", nil, fmt.Errorf("read what is stopped: %w", err)
+	}
+	h := engine.Hold{Workspace: f.inWorkspace(), Rule: f.rule}
+	kinds := []engine.HoldKind{engine.HoldPerson}
+	if f.rule != "" {
+		kinds = append(kinds, engine.HoldSafety)
+	}
+	for _, kind := range kinds {
+		ok, err := v.Lift(ctx, v.now, h.Workspace, h.Rule, kind)
+		if err != nil {
+			return "", nil, fmt.Errorf("resume: %w", err)
+		}
+		for _, b := range before {
+			if ok && b.Workspace == h.Workspace && b.Rule == h.Rule && b.Kind == kind {
+				lifted = append(lifted, b)
+			}
+		}
+	}
+	if len(lifted) == 0 {
+		return "Nothing to resume: " + holdSubject(h) + " was not paused.", nil, nil
+	}
+	said = "Goes on: " + holdSubject(h) + "."
+	for _, l := range lifted {
+		if l.Kind == engine.HoldSafety {
+			said += " It had been stopped at a safety bound: " + reasonWords(l) + "."
+		}
+	}
+	return said, lifted, nil
+}
+
+// report says what was done, and what is stopped now.
+func (f *holdFlags) report(cmd *cobra.Command, v *view, said string, lifted []engine.Hold) error {
+	holds, err := v.Holds(cmd.Context())
+	if err != nil {
+		return fmt.Errorf("read what is stopped: %w", err)
+	}
+	w := cmd.OutOrStdout()
+	if f.output == "json" {
+		return writeJSON(w, holdsJSON{Holds: append([]engine.Hold{}, holds...), Lifted: append([]engine.Hold{}, lifted...)})
+	}
+	fmt.Fprintln(w, harmless(said))
+	v.writeHolds(w, holds)
+	return nil
+}
+
+// holdsJSON is what is stopped, and what this command let go on.
+type holdsJSON struct {
+	Holds  []engine.Hold `json:"holds"`
+	Lifted []engine.Hold `json:"lifted"`
+}
+
+// writeHolds lists what is stopped, with what to do about it.
+func (v *view) writeHolds(w io.Writer, holds []engine.Hold) {
+	c := colours(w)
+	if len(holds) == 0 {
+		fmt.Fprintln(w, "Nothing is stopped.")
+		return
+	}
+	fmt.Fprintln(w, "Stopped at present:")
+	for _, h := range holds {
+		line := fmt.Sprintf("%s, %s, since %s", holdSubject(h), holdKindWords(h.Kind), v.ago(h.Since))
+		if h.Reason != "" {
+			line += ": " + h.Reason
+		}
+		fmt.Fprintf(w, "  %s\n    %s\n", c.yellow(harmless(line)), harmless(v.holdRemedy(h)))
+	}
+}
+
+// holdSubject names what a hold stops.
+func holdSubject(h engine.Hold) string {
+	switch {
+	case h.Rule != "" && (h.Workspace == "" || h.Workspace == defaultWorkspaceName):
+		return "the rule " + h.Rule
+	case h.Rule != "":
+		return "the rule " + h.Rule + " of the workspace " + h.Workspace
+	case h.Workspace != "":
+		return "the workspace " + h.Workspace
+	}
+	return "everything"
+}
+
+// meanwhile says what becomes of what happens while something is stopped.
+func meanwhile(h engine.Hold) string {
+	if h.Rule != "" {
+		return "Its runs go on after quando resume; events that come meanwhile do not start it."
+	}
+	return "Events are still recorded; they are decided on, and runs go on, after quando resume."
+}
+
+func holdKindWords(k engine.HoldKind) string {
+	switch k {
+	case engine.HoldPerson:
+		return "by a person"
+	case engine.HoldSafety:
+		return "at a safety bound"
+	case engine.HoldRate:
+		return "because the service asked for a pause"
+	case engine.HoldKey:
+		return "because the service refuses the key"
+	}
+	return string(k)
+}
+
+// holdRemedy says what ends a hold.
+func (v *view) holdRemedy(h engine.Hold) string {
+	switch h.Kind {
+	case engine.HoldRate:
+		if h.Until.After(v.now) {
+			return "goes on by itself at " + v.ahead(h.Until)
+		}
+		return "goes on by itself"
+	case engine.HoldKey:
+		return "the engine tries the key again and again, and goes on by itself when the service takes it: check service.api_key and its scopes"
+	}
+	command := "quando resume"
+	if h.Rule != "" {
+		command += " --rule " + h.Rule
+	}
+	if h.Workspace != "" && (h.Rule == "" || h.Workspace != defaultWorkspaceName) {
+		command += " --workspace " + h.Workspace
+	}
+	if h.Kind == engine.HoldSafety {
+		return "find out why it sent so much, then: " + command
+	}
+	return "ends with: " + command
+}
+
+// reasonWords returns why something was stopped.
+func reasonWords(h engine.Hold) string {
+	if h.Reason == "" {
+		return "no reason was given"
+	}
+	return h.Reason
+}

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+)
+
+// runStates are the states of a run, in the order of its life.
+var runStates = []engine.State{
+	engine.Queued, engine.Running, engine.Waiting, engine.Held, engine.Uncertain, engine.Done, engine.Stopped, engine.Cancelled, engine.FailedRun,
+}
+
+func newRuns() *cobra.Command {
+	var f listFlags
+	var state string
+	cmd := &cobra.Command{
+		Use:   "runs",
+		Short: "List what rules have done and are doing; show, cancel, retry or resolve a run",
+		Long: `Runs lists the runs of the journal, the newest first: which rule, since when, where it stands and why. It works while an engine runs.
+
+A run is queued, running, waiting, held or uncertain, and in the end done, stopped, cancelled or failed. An uncertain one waits for a person to
+say what became of a call: see quando runs resolve. The runs of a shadow rule show what it would have done.`,
+		Example: `  quando runs
+  quando runs --state failed --since 1d
+  quando runs --conversation 0192f3a4-5b6c-7d8e-9f00-112233445566
+  quando runs --rule away-reply --output json | jq '.runs[].steps'
+  quando runs show 12`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
+			if state != "" && !slices.Contains(runStates, engine.State(state)) {
+				return fmt.Errorf("there is no state %q: a run is %s", state, stateNames())
+			}
+			return look(cmd, f.workspace, func(v *view) error {
+				since, err := v.parseSince(f.since)
+				if err != nil {
+					return err
+				}
+				filter := engine.RunFilter{Workspace: f.workspace, Rule: f.rule, State: engine.State(state), Lane: f.lane(), Since: since, Limit: f.limit}
+				runs, err := v.ListRuns(cmd.Context(), filter)
+				if err != nil {
+					return fmt.Errorf("list runs: %w", err)
+				}
+				if f.output == "json" {
+					return v.writeRunsJSON(cmd.Context(), cmd.OutOrStdout(), runs)
+				}
+				v.writeRuns(cmd.OutOrStdout(), cmd.ErrOrStderr(), runs, &f)
+				return nil
+			})
+		},
+	}
+	f.add(cmd, "of this rule", "started")
+	cmd.Flags().StringVar(&state, "state", "", "only those in this `state`: "+stateNames())
+	cmd.AddCommand(newRunsShow(), newRunsCancel(), newRunsRetry(), newRunsResolve())
+	return cmd
+}
+
+func stateNames() string {
+	names := make([]string, len(runStates))
+	for i, s := range runStates {
+		names[i] = string(s)
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
+}
+
+// The JSON of runs. Every member is always there: programs read it.
+type (
+	runsJSON struct {
+		Runs []runJSON `json:"runs"`
+	}
+	runJSON struct {
+		ID         string       `json:"id"`
+		Key        string       `json:"key"`
+		Workspace  string       `json:"workspace"`
+		Rule       string       `json:"rule"`
+		Event      string       `json:"event"` // empty when the journal has forgotten it
+		Lane       string       `json:"lane"`
+		State      engine.State `json:"state"`
+		Reason     string       `json:"reason"`
+		Stage      rules.Stage  `json:"stage"`
+		StartedAt  *time.Time   `json:"started_at"`
+		WakeAt     *time.Time   `json:"wake_at"`
+		FinishedAt *time.Time   `json:"finished_at"`
+		Steps      []stepJSON   `json:"steps"`
+	}
+	stepJSON struct {
+		Path     string           `json:"path"`
+		Verb     string           `json:"verb"`
+		Key      string           `json:"key"`
+		State    engine.StepState `json:"state"`
+		Attempts int              `json:"attempts"`
+		Error    string           `json:"error"`
+	}
+)
+
+func (v *view) writeRunsJSON(ctx context.Context, w io.Writer, runs []*engine.Run) error {
+	events, err := v.eventsOf(ctx, runs)
+	if err != nil {
+		return err
+	}
+	list := runsJSON{Runs: []runJSON{}}
+	for _, r := range runs {
+		list.Runs = append(list.Runs, newRunJSON(r, events[r.Event]))
+	}
+	return writeJSON(w, list)
+}
+
+// eventsOf returns what started the runs, by sequence number. What the journal has forgotten is missing.
+func (v *view) eventsOf(ctx context.Context, runs []*engine.Run) (map[int64]*engine.Event, error) {
+	var seqs []int64
+	for _, r := range runs {
+		seqs = append(seqs, r.Event)
+	}
+	slices.Sort(seqs)
+	seqs = slices.Compact(seqs)
+	found := make(map[int64]*engine.Event, len(seqs))
+	for part := range slices.Chunk(seqs, 500) { // a database bounds the parameters of a query
+		events, err := v.Events(ctx, part...)
+		if err != nil {
+			return nil, fmt.Errorf("read the events of runs: %w", err)
+		}
+		for _, e := range events {
+			found[e.Seq] = e
+		}
+	}
+	return found, nil
+}
+
+func newRunJSON(r *engine.Run, e *engine.Event) runJSON {
+	j := runJSON{
+		ID: strconv.FormatInt(r.ID, 10), Key: r.Key, Workspace: r.Workspace, Rule: r.Rule, Lane: r.Home, State: r.State, Reason: r.Reason, Stage: r.Stage,
+		StartedAt: timeOrNull(r.StartedAt), FinishedAt: timeOrNull(r.FinishedAt), Steps: []stepJSON{},
+	}
+	if e != nil {
+		j.Event = e.ID
+	}
+	if !r.State.Finished() {
+		j.WakeAt = timeOrNull(r.WakeAt)
+	}
+	for _, s := range r.Steps {
+		j.Steps = append(j.Steps, newStepJSON(s))
+	}
+	return j
+}
+
+func newStepJSON(s *engine.Step) stepJSON {
+	return stepJSON{Path: s.Path, Verb: s.Verb, Key: s.Key, State: s.State, Attempts: s.Attempts, Error: s.Error}
+}
+
+func timeOrNull(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}
+
+func (v *view) writeRuns(w, notes io.Writer, runs []*engine.Run, f *listFlags) {
+	if len(runs) == 0 {
+		fmt.Fprintln(notes, "No such runs.")
+		return
+	}
+	c := colours(w)
+	t := &table{head: []string{"RUN", "STARTED (" + v.zoneName() + ")", "AGE", "STATE", "RULE"}}
+	for _, r := range runs {
+		state := string(r.State)
+		if r.Stage == rules.Shadow {
+			state += " (shadow)"
+		}
+		lane := r.Home
+		if f.conversation != "" {
+			lane = "" // it tells nothing more
+		}
+		if r.Workspace != defaultWorkspaceName && f.workspace == "" {
+			lane = strings.TrimSpace("workspace " + r.Workspace + "  " + lane)
+		}
+		t.add([]cell{
+			{strconv.FormatInt(r.ID, 10), nil}, {v.stamp(r.StartedAt), nil}, {span(v.now.Sub(r.StartedAt)), c.dim}, {state, stateColour(c, r.State)}, {r.Rule, c.bold},
+		}, lane, v.standing(r))
+	}
+	t.write(w, c)
+	if len(runs) == f.limit {
+		fmt.Fprintf(notes, "These are the newest %d; --limit shows more.\n", f.limit)
+	}
+}
+
+// stateColour paints what is well green, what is under way yellow, and what a person must look at red.
+func stateColour(c palette, s engine.State) func(string) string {
+	switch s {
+	case engine.Done:
+		return c.green
+	case engine.FailedRun, engine.Uncertain, engine.Held:
+		return c.red
+	case engine.Stopped, engine.Cancelled:
+		return c.dim
+	}
+	return c.yellow
+}

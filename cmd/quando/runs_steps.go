@@ -1,0 +1,203 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/quandohq/quando/engine"
+)
+
+// writeSteps tells of each step what became of it, what was sent and what was answered.
+func (v *view) writeSteps(w io.Writer, c palette, r *engine.Run) {
+	if len(r.Steps) == 0 {
+		fmt.Fprintln(w, "\nNo step has been taken.")
+		return
+	}
+	fmt.Fprintln(w, "\nSteps")
+	paths, names := 0, 0
+	for _, s := range r.Steps {
+		paths, names = max(paths, width(harmless(s.Path))), max(names, width(harmless(s.Verb)))
+	}
+	for _, s := range r.Steps {
+		path, verb := harmless(s.Path), harmless(s.Verb)
+		state := stepColour(c, s.State)(stepWords(s.State))
+		fmt.Fprintf(w, "  %s%s  %s%s  %s", path, strings.Repeat(" ", paths-width(path)), c.bold(verb), strings.Repeat(" ", names-width(verb)), state)
+		if s.State == engine.StepWaiting && !r.WakeAt.IsZero() {
+			fmt.Fprintf(w, " until %s", v.ahead(r.WakeAt))
+		}
+		if s.Attempts > 1 {
+			fmt.Fprintf(w, ", %d attempts", s.Attempts)
+		}
+		fmt.Fprintln(w)
+		if s.Error != "" {
+			fmt.Fprintf(w, "      %s %s\n", c.dim(fmt.Sprintf("%-10s", "error")), c.red(harmless(s.Error)))
+		}
+		writeRecord(w, c, s)
+	}
+}
+
+// stepWords says what became of a step.
+func stepWords(s engine.StepState) string {
+	switch s {
+	case engine.StepWould:
+		return "would have been done"
+	case engine.StepOpen:
+		return "under way"
+	case engine.StepSuperseded:
+		return "left to somebody who was there first"
+	case engine.StepUncertain:
+		return "uncertain: nobody knows whether the call had its effect"
+	case engine.StepWaiting:
+		return "waits"
+	}
+	return string(s)
+}
+
+func stepColour(c palette, s engine.StepState) func(string) string {
+	switch s {
+	case engine.StepDone:
+		return c.green
+	case engine.StepFailed, engine.StepUncertain:
+		return c.red
+	case engine.StepSkipped, engine.StepSuperseded:
+		return c.dim
+	}
+	return c.yellow
+}
+
+// writeRecord shows what the engine keeps of a step: calls that were meant, and answers. Its form is the engine's own affair, so what has
+// another form is shown as it is.
+func writeRecord(w io.Writer, c palette, s *engine.Step) {
+	var record map[string]json.RawMessage
+	if err := json.Unmarshal(s.Record, &record); err != nil {
+		if len(bytes.TrimSpace(s.Record)) > 0 {
+			writeValue(w, c, "record", s.Record)
+		}
+		return
+	}
+	for _, name := range bookkeeping {
+		delete(record, name)
+	}
+	var intent map[string]json.RawMessage
+	if json.Unmarshal(record["intent"], &intent) == nil && intent["request"] != nil {
+		writeValue(w, c, intentName(s.State), intent["request"])
+		delete(record, "intent")
+	}
+	var receipts []map[string]json.RawMessage
+	if json.Unmarshal(record["receipts"], &receipts) == nil {
+		for _, r := range receipts {
+			if r["answer"] != nil {
+				writeValue(w, c, "answer", r["answer"])
+				delete(record, "value") // it is made of the answers
+			}
+		}
+		delete(record, "receipts")
+	}
+	for _, name := range slices.Sorted(maps.Keys(record)) {
+		writeValue(w, c, name, record[name])
+	}
+}
+
+// bookkeeping are members of a record by which the engine finds its way, and which tell a person nothing that is not said elsewhere.
+var bookkeeping = []string{"at", "ended", "allowed", "branch", "until", "heard", "generation", "tried", "answered", "confirmed", "failures", "last", "since"}
+
+// intentName says what a call is to a step in a state.
+func intentName(s engine.StepState) string {
+	switch s {
+	case engine.StepWould:
+		return "would send"
+	case engine.StepOpen, engine.StepUncertain, engine.StepFailed:
+		return "to send"
+	}
+	return "sent"
+}
+
+// writeValue shows a JSON value under its name: on one line if it fits, else one member to a line.
+func writeValue(w io.Writer, c palette, name string, text json.RawMessage) {
+	lines := []string{harmless(string(text))}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var value any
+	if d.Decode(&value) == nil {
+		value = untagged(value)
+		lines = valueLines(value, "")
+		if one := strings.Join(lines, ", "); len(lines) > 0 && flat(value) && width(one) <= tableWidth-20 {
+			lines = []string{one}
+		}
+	}
+	for i, line := range lines {
+		if i > 0 {
+			name = ""
+		}
+		fmt.Fprintf(w, "      %s %s\n", c.dim(fmt.Sprintf("%-10s", harmless(name))), line)
+	}
+}
+
+// untagged takes off what the engine writes around values that JSON has no words for: {"$time": …}.
+func untagged(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		for name, v := range value {
+			if strings.HasPrefix(name, "$") {
+				return untagged(v)
+			}
+			value[name] = untagged(v)
+		}
+	case []any:
+		for i := range value {
+			value[i] = untagged(value[i])
+		}
+	}
+	return value
+}
+
+// valueLines writes a value of JSON as lines for people, without what is null.
+func valueLines(value any, indent string) []string {
+	var lines []string
+	member := func(name string, v any) {
+		below := valueLines(v, indent+"  ")
+		if nested(v) {
+			lines = append(append(lines, indent+name), below...)
+		} else if v != nil {
+			lines = append(lines, indent+name+" "+strings.TrimSpace(strings.Join(below, "")))
+		}
+	}
+	switch value := value.(type) {
+	case nil:
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(value)) {
+			member(harmless(name)+":", value[name])
+		}
+	case []any:
+		for _, v := range value {
+			member("-", v)
+		}
+	case string:
+		lines = append(lines, indent+harmless(value))
+	default:
+		text, _ := json.Marshal(value) // numbers and bools as JSON has them
+		lines = append(lines, indent+string(text))
+	}
+	return lines
+}
+
+// nested reports whether a value has parts.
+func nested(value any) bool { return len(parts(value)) > 0 }
+
+// flat reports whether no part of a value has parts of its own.
+func flat(value any) bool { return !slices.ContainsFunc(parts(value), nested) }
+
+func parts(value any) []any {
+	switch value := value.(type) {
+	case map[string]any:
+		return slices.Collect(maps.Values(value))
+	case []any:
+		return value
+	}
+	return nil
+}
