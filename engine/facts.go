@@ -71,8 +71,8 @@ func complete(known *actions.Subject, more actions.Subject) {
 	}
 }
 
-// Now is the engine's clock.
-func (f *facts) Now() time.Time { return f.visit.now() }
+// Now is the engine's clock, in the workspace's zone: that decides which day it is.
+func (f *facts) Now() time.Time { return f.visit.now().In(f.visit.workspace.Location) }
 
 // Fact returns a fact by its name.
 func (f *facts) Fact(ctx context.Context, name string) (any, error) {

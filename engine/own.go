@@ -38,6 +38,12 @@ func (v *visit) recognise(ctx context.Context, e *Event, f *facts, again bool) (
 			objects = append(objects, id)
 		}
 	}
+	// The call may have been settled a moment ago, for this very event.
+	if len(v.pending.Caused) > 0 {
+		if err := v.save(ctx, false); err != nil {
+			return nil, err
+		}
+	}
 	list, err := v.engine.journal.Caused(ctx, e.Workspace, e.Type, objects)
 	if err != nil {
 		return nil, fmt.Errorf("look for own effects: %w", err)

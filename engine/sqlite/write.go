@@ -110,7 +110,16 @@ func (w *writer) close() error {
 	<-w.done
 	// Whoever opens the file next has no log to go through. Another process that reads it may stand in the way, which does no harm.
 	_, _ = w.conn.ExecContext(context.Background(), `PRAGMA wal_checkpoint(TRUNCATE)`)
-	return w.conn.Close()
+	return errors.Join(closeAll(w.stmts), w.conn.Close())
+}
+
+// closeAll closes the statements that were prepared on one connection: otherwise SQLite keeps the file open behind the closed connection.
+func closeAll(stmts map[string]*sql.Stmt) error {
+	var problems []error
+	for _, s := range stmts {
+		problems = append(problems, s.Close())
+	}
+	return errors.Join(problems...)
 }
 
 func (w *writer) run() {

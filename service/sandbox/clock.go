@@ -39,6 +39,15 @@ func (s *Sandbox) Now() time.Time {
 	return s.clock.now()
 }
 
+// Due returns when the sandbox does something by itself next, such as
+// repeating a delivery; false is that there is nothing.
+func (s *Sandbox) Due() (time.Time, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	due, any := s.agenda.next()
+	return due.Time(), any
+}
+
 // now returns the sandbox's time, for callers that hold the lock.
 func (s *Sandbox) now() Instant { return at(s.clock.now()) }
 

@@ -40,6 +40,21 @@ func TestRetries(t *testing.T) {
 			t.Errorf("deliveries %s", r.body)
 		}
 	})
+	t.Run("are told ahead", func(t *testing.T) {
+		d := open(t)
+		hook := d.receive(500)
+		d.subscribe(hook, "message.received")
+		if due, any := d.Due(); any {
+			t.Errorf("something is due at %s", due)
+		}
+		d.ana()
+		if err := d.Settle(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if due, any := d.Due(); !any || due.Sub(start) != 30*time.Second {
+			t.Errorf("due %v at %s", any, due)
+		}
+	})
 	t.Run("keep the event and the delivery", func(t *testing.T) {
 		d := open(t)
 		hook := d.receive(500)

@@ -204,6 +204,16 @@ func TestOnTime(t *testing.T) {
 	}
 }
 
+// TestHardlyOver shows that who starts again within a minute has not missed the tick, nor made it come twice.
+func TestHardlyOver(t *testing.T) {
+	const rule = "r when: { every: 1h }, late: { run: none }"
+	j := newJournal()
+	start(t, j, rule).want("2026-11-13T12:30:00Z")
+	start(t, j, rule).want("2026-11-13T13:00:59Z", "r/2026-11-13T13:00:00Z")
+	start(t, j, rule).want("2026-11-13T13:00:59Z")
+	start(t, j, rule).want("2026-11-13T14:01:01Z")
+}
+
 // TestMissedForYears shows that a schedule that stood still for years is made up for within bounds, and the log says so.
 func TestMissedForYears(t *testing.T) {
 	j := newJournal()

@@ -1,0 +1,149 @@
+package ruletest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+)
+
+var (
+	// errDead is what an engine gets to hear from its journal and its actions once it has been stopped.
+	errDead = errors.New("the engine was stopped here")
+
+	errRestless = errors.New("the rules do not come to rest")
+)
+
+// restless is how often work may be looked for while time stands still.
+const restless = 2000
+
+// A life is one run of the engine's process, from its start until it is stopped in the middle of something.
+type life struct {
+	mu     sync.Mutex
+	dead   bool
+	end    context.CancelFunc
+	points *points
+	claims int // at this moment
+}
+
+// points counts, in a burst of activity, where the engine could be stopped.
+type points struct {
+	at      int // the one where it is; 0 is none
+	n       int
+	line    int      // of the step
+	crashes []string // where it was
+}
+
+// here passes a point. It fails where the engine is stopped, and ever after.
+func (l *life) here(point string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.dead {
+		return errDead
+	}
+	p := l.points
+	if p.n++; p.n == p.at {
+		l.dead = true
+		p.crashes = append(p.crashes, fmt.Sprintf("line %d: %s", p.line, point))
+		l.end()
+		return errDead
+	}
+	return nil
+}
+
+func (l *life) over() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.dead
+}
+
+// A mortalJournal is a journal whose every writing may be the last thing that the engine does, before or after it has come about.
+type mortalJournal struct {
+	engine.Journal
+	life *life
+}
+
+func (j mortalJournal) around(what string, write func() error) error {
+	if err := j.life.here("before the journal's " + what); err != nil {
+		return err
+	}
+	err := write()
+	if dead := j.life.here("after the journal's " + what); dead != nil {
+		return dead
+	}
+	return err
+}
+
+func (j mortalJournal) Accept(ctx context.Context, events []rules.Event) (fresh []bool, err error) {
+	err = j.around("Accept", func() error {
+		fresh, err = j.Journal.Accept(ctx, events)
+		return err
+	})
+	return fresh, err
+}
+
+func (j mortalJournal) Save(ctx context.Context, lane *engine.Lane, change *engine.Change) error {
+	return j.around("Save", func() error { return j.Journal.Save(ctx, lane, change) })
+}
+
+func (j mortalJournal) Hold(ctx context.Context, h engine.Hold) error {
+	return j.around("Hold", func() error { return j.Journal.Hold(ctx, h) })
+}
+
+func (j mortalJournal) Lift(ctx context.Context, now time.Time, workspace, rule string, kind engine.HoldKind) (lifted bool, err error) {
+	err = j.around("Lift", func() error {
+		lifted, err = j.Journal.Lift(ctx, now, workspace, rule, kind)
+		return err
+	})
+	return lifted, err
+}
+
+func (j mortalJournal) SetCursor(ctx context.Context, name, value string) error {
+	return j.around("SetCursor", func() error { return j.Journal.SetCursor(ctx, name, value) })
+}
+
+// Claim also bounds how often an engine may look for work while time stands still.
+func (j mortalJournal) Claim(ctx context.Context, now time.Time, most int, except []string) ([]*engine.Lane, error) {
+	j.life.mu.Lock()
+	j.life.claims++
+	claims, dead := j.life.claims, j.life.dead
+	j.life.mu.Unlock()
+	switch {
+	case dead:
+		return nil, errDead
+	case claims > restless:
+		return nil, errRestless
+	}
+	return j.Journal.Claim(ctx, now, most, except)
+}
+
+// A mortalAction is an action whose every call may be the last thing that the engine does.
+type mortalAction struct {
+	actions.Action
+	life *life
+}
+
+// Do makes a call of a step.
+func (a mortalAction) Do(ctx context.Context, s *actions.Step, i actions.Intent) (actions.Receipt, error) {
+	verb := a.Schema().Verb
+	if err := a.life.here(fmt.Sprintf("before the call %s of %s", i.Call, verb)); err != nil {
+		return actions.Receipt{}, err
+	}
+	receipt, err := a.Action.Do(ctx, s, i)
+	if dead := a.life.here(fmt.Sprintf("after the call %s of %s", i.Call, verb)); dead != nil {
+		return actions.Receipt{}, dead
+	}
+	return receipt, err
+}
+
+// rested begins to count anew how often work is looked for: time has moved.
+func (l *life) rested() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.claims = 0
+}

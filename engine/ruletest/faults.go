@@ -1,0 +1,68 @@
+package ruletest
+
+import (
+	"iter"
+	"slices"
+	"strings"
+)
+
+// A plan says what goes wrong in a telling.
+type plan struct {
+	fault string // as the test names it; empty is none
+
+	crash   int           // the engine is stopped at this point of every burst of activity; 0 is never
+	service serviceFault  // what the service answers
+	deliver deliveryFault // what becomes of deliveries
+}
+
+// plans goes through the tellings of a story: without a fault, then under each that it names. Crashes take as many tellings as the longest burst
+// of activity has points: in each of them the engine is stopped once in every burst.
+func (s *story) plans() iter.Seq[plan] {
+	return func(yield func(plan) bool) {
+		if !yield(plan{}) || s.options.NoFaults {
+			return
+		}
+		for _, fault := range slices.Compact(slices.Sorted(slices.Values(s.test.Faults))) {
+			if strings.HasPrefix(fault, "crash") {
+				for n := 1; n == 1 || s.crashed; n++ {
+					if !yield(plan{fault: fault, crash: n}) {
+						return
+					}
+				}
+				continue
+			}
+			for _, p := range plansOf(fault) {
+				p.fault = fault
+				if !yield(p) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// plansOf lists the tellings of a fault that is not a crash.
+func plansOf(fault string) []plan {
+	switch fault {
+	case "deliver twice":
+		return []plan{{deliver: deliveryFault{twice: true}}}
+	case "deliver late":
+		return []plan{{deliver: deliveryFault{refuse: 2}}}
+	case "deliver reordered":
+		// So that of most pairs of deliveries each overtakes the other once.
+		var list []plan
+		for _, every := range []int{2, 3} {
+			for first := range every {
+				list = append(list, plan{deliver: deliveryFault{refuse: 1, every: every, first: first}})
+			}
+		}
+		return list
+	case "service 503_before":
+		return []plan{{service: serviceFault{status: 503, writes: true}}, {service: serviceFault{status: 503, reads: true}}}
+	case "service 503_after":
+		return []plan{{service: serviceFault{status: 503, writes: true, after: true}}}
+	case "service 429":
+		return []plan{{service: serviceFault{status: 429, writes: true, reads: true}}}
+	}
+	return nil
+}

@@ -1,0 +1,240 @@
+package ruletest
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+)
+
+// desk is a rule set whose every weakness shows in what it does: one rule sends and hands over, the other would hear of it if it took the engine's
+// doing for somebody else's.
+const desk = `
+rules:
+  - id: escalate
+    when: attendance.opened
+    cancel_on: [{ event: message.sent, if: message.by == "team" }]
+    do:
+      - wait: 15m
+      - send_message: Somebody will be with you.
+      - transfer: Supervisors
+  - id: watch
+    when: [conversation.updated, message.sent]
+    if: conversation.sector_name == "Supervisors" or event.type == "message.sent"
+    do: [{ add_labels: [vip] }]
+tests:
+  - name: it
+    start: 2026-11-13T17:50:00-03:00
+    given: { contacts: [{ name: Marina, phone: "+5511988887777" }] }
+    steps:
+      - { customer: Marina, says: Hello }
+      - { at: "18:04", expect: [] }
+      - { at: "18:15", expect: [send_message, transfer] }
+      - { at: "19:00", expect: [] }
+    faults: %s
+`
+
+// answered is a story in which a person comes before the engine.
+const answered = `
+rules:
+  - id: escalate
+    when: attendance.opened
+    cancel_on: [{ event: message.sent, if: message.by == "team" }]
+    do:
+      - wait: 15m
+      - transfer: Supervisors
+tests:
+  - name: it
+    start: 2026-11-13T17:50:00-03:00
+    given: { contacts: [{ name: Marina, phone: "+5511988887777" }] }
+    steps:
+      - { customer: Marina, says: Hello }
+      - { at: +5s, team: Bruno, to: Marina, says: Hello Marina }
+      - { at: "19:00", expect: [] }
+    faults: %s
+`
+
+func TestFaultsOfSoundEngine(t *testing.T) {
+	for _, story := range []string{desk, answered} {
+		r := tell(t, fmt.Sprintf(story, "all"))
+		r.passes(t)
+		if r.Tellings < 20 {
+			t.Errorf("the story was told %d times", r.Tellings)
+		}
+	}
+}
+
+// TestFaultsFindWeakEngines plants a bug into the engine for each fault, which no story finds without the fault.
+func TestFaultsFindWeakEngines(t *testing.T) {
+	journal := func(wrap func(engine.Journal) engine.Journal) func(*Options) {
+		return func(o *Options) { o.journal = wrap }
+	}
+	action := func(wrap func(actions.Action) actions.Action) func(*Options) {
+		return func(o *Options) { o.action = wrap }
+	}
+	tests := map[string]struct {
+		story, faults, fault string
+		plant                func(*Options)
+	}{
+		"answers before it has recorded": {desk, "{ crash: every_step }", "crash every_step",
+			journal(func(j engine.Journal) engine.Journal { return &hasty{Journal: j} })},
+		"calls before it has recorded the intent": {desk, "{ crash: every_step }", "crash every_step",
+			journal(func(j engine.Journal) engine.Journal { return &careless{Journal: j} })},
+		"repeats without a look, after a crash": {desk, "{ crash: every_step }", "crash every_step",
+			action(func(a actions.Action) actions.Action { return blind{a} })},
+		"repeats without a look, after an error": {desk, "{ service: 503_after }", "service 503_after",
+			action(func(a actions.Action) actions.Action { return blind{a} })},
+		"makes a new key for each call": {desk, "{ service: 503_after }", "service 503_after",
+			action(func(a actions.Action) actions.Action { return &fickle{Action: a} })},
+		"takes an error for the end": {desk, "{ service: 503_before }", "service 503_before",
+			action(func(a actions.Action) actions.Action { return faint{a} })},
+		"takes a pause for the end": {desk, "{ service: 429 }", "service 429",
+			action(func(a actions.Action) actions.Action { return faint{a} })},
+		"knows no duplicates": {desk, "{ deliver: twice }", "deliver twice",
+			journal(func(j engine.Journal) engine.Journal { return &forgetful{Journal: j} })},
+		"counts a wait from when it heard": {strings.Replace(desk, `"18:15"`, `"18:06"`, 1), "{ deliver: late }", "deliver late",
+			journal(func(j engine.Journal) engine.Journal { return late{j} })},
+		"does not look for what came before": {answered, "{ deliver: reordered }", "deliver reordered",
+			journal(func(j engine.Journal) engine.Journal { return hindsight{j} })},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := tell(t, fmt.Sprintf(test.story, test.faults), test.plant)
+			r.fails(t, "under the fault: "+test.fault)
+			if r.Fault != test.fault || strings.HasPrefix(r.Fault, "crash") != (len(r.Crashes) > 0) {
+				t.Errorf("found under %q with crashes %q", r.Fault, r.Crashes)
+			}
+			sound := tell(t, fmt.Sprintf(test.story, test.faults))
+			sound.passes(t)
+			unharmed := tell(t, fmt.Sprintf(test.story, test.faults), test.plant, func(o *Options) { o.NoFaults = true })
+			unharmed.passes(t)
+		})
+	}
+}
+
+// hasty says that events are recorded before they are.
+type hasty struct {
+	engine.Journal
+	events []rules.Event
+}
+
+func (j *hasty) Accept(_ context.Context, events []rules.Event) ([]bool, error) {
+	j.events = append(j.events, events...)
+	return make([]bool, len(events)), nil
+}
+
+func (j *hasty) Claim(ctx context.Context, now time.Time, most int, except []string) ([]*engine.Lane, error) {
+	for len(j.events) > 0 {
+		first := j.events[:1]
+		j.events = j.events[1:]
+		if _, err := j.Journal.Accept(ctx, first); err != nil {
+			return nil, err
+		}
+	}
+	return j.Journal.Claim(ctx, now, most, except)
+}
+
+// careless records an intent only with what came of it.
+type careless struct {
+	engine.Journal
+	kept []*engine.Change
+}
+
+func (j *careless) Save(ctx context.Context, lane *engine.Lane, c *engine.Change) error {
+	if !c.Release && len(c.Starts) == 0 {
+		j.kept = append(j.kept, c)
+		return nil
+	}
+	for len(j.kept) > 0 {
+		first := j.kept[0]
+		j.kept = j.kept[1:]
+		if err := j.Journal.Save(ctx, lane, first); err != nil {
+			return err
+		}
+	}
+	return j.Journal.Save(ctx, lane, c)
+}
+
+// blind repeats every call without a look at what became of it.
+type blind struct{ actions.Action }
+
+func (blind) Settle(context.Context, *actions.Step, actions.Intent) (actions.Settlement, error) {
+	return actions.Settlement{Verdict: actions.Repeat}, nil
+}
+
+// fickle has a new key for each message that it sends.
+type fickle struct {
+	actions.Action
+	n int
+}
+
+var clientID = regexp.MustCompile(`"client_id":"[0-9a-f]{8}`)
+
+func (a *fickle) Do(ctx context.Context, s *actions.Step, i actions.Intent) (actions.Receipt, error) {
+	a.n++
+	i.Request = clientID.ReplaceAll(i.Request, fmt.Appendf(nil, `"client_id":"%08x`, a.n))
+	return a.Action.Do(ctx, s, i)
+}
+
+// faint gives up at the first error.
+type faint struct{ actions.Action }
+
+func (a faint) Do(ctx context.Context, s *actions.Step, i actions.Intent) (actions.Receipt, error) {
+	r, err := a.Action.Do(ctx, s, i)
+	if err != nil {
+		return r, actions.Permanent(fmt.Errorf("%v", err)) //nolint:errorlint // its marks are to be lost
+	}
+	return r, nil
+}
+
+// forgetful takes every delivery for a new event.
+type forgetful struct {
+	engine.Journal
+	n int
+}
+
+func (j *forgetful) Accept(ctx context.Context, events []rules.Event) ([]bool, error) {
+	for i := range events {
+		j.n++
+		events[i].ID += fmt.Sprint("-", j.n)
+	}
+	return j.Journal.Accept(ctx, events)
+}
+
+// late takes events to have happened when they are heard of.
+type late struct{ engine.Journal }
+
+func (j late) Accept(ctx context.Context, events []rules.Event) ([]bool, error) {
+	for i := range events {
+		events[i].CreatedAt = events[i].ReceivedAt
+	}
+	return j.Journal.Accept(ctx, events)
+}
+
+// hindsight has no memory of what happened.
+type hindsight struct{ engine.Journal }
+
+func (hindsight) Happened(context.Context, string, string, []string, time.Time, int) ([]*engine.Event, error) {
+	return nil, nil
+}
+
+// TestRestless has an engine that finds the same lane due again and again.
+func TestRestless(t *testing.T) {
+	r := tell(t, fmt.Sprintf(desk, "all"), func(o *Options) {
+		o.journal = func(j engine.Journal) engine.Journal { return restlessJournal{j} }
+	})
+	r.fails(t, "the rules do not come to rest at 2026-11-13T17:50:00-03:00")
+}
+
+type restlessJournal struct{ engine.Journal }
+
+func (j restlessJournal) Save(ctx context.Context, lane *engine.Lane, c *engine.Change) error {
+	c.Next = c.At
+	return j.Journal.Save(ctx, lane, c)
+}

@@ -1,0 +1,176 @@
+package ruletest
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quandohq/quando/rules"
+)
+
+// expect compares everything that was done since the last expectation with what should have been, in order.
+func (t *telling) expect(s rules.TestStep) error {
+	actual := t.effects()
+	if message := t.difference(s.Expected, actual); message != "" {
+		return &failure{line: s.Line, message: message, expected: s.Expected, actual: actual}
+	}
+	return nil
+}
+
+// difference says where effects first differ from those expected; empty is nowhere.
+func (t *telling) difference(expected []rules.ExpectedEffect, actual []Effect) string {
+	for i, want := range expected {
+		if i >= len(actual) {
+			return fmt.Sprintf("%s did not happen", sketch(want))
+		}
+		if problem := t.mismatch(want, &actual[i]); problem != "" {
+			if other := slices.IndexFunc(actual, func(e Effect) bool { return t.mismatch(want, &e) == "" }); other > i {
+				return fmt.Sprintf("%s came only as number %d of what happened, not as number %d", sketch(want), other+1, i+1)
+			}
+			return fmt.Sprintf("number %d of what happened is not as expected: %s", i+1, problem)
+		}
+	}
+	if extra := len(actual) - len(expected); extra > 0 {
+		return fmt.Sprintf("%s happened and was not expected", actual[len(expected)])
+	}
+	return ""
+}
+
+// mismatch says how an effect differs from an expected one; empty is not at all.
+func (t *telling) mismatch(want rules.ExpectedEffect, got *Effect) string {
+	if strings.HasSuffix(want.Verb, "_labels") && strings.HasSuffix(got.Verb, "_labels") {
+		return mismatchedLabels(want, got)
+	}
+	if want.Verb != got.Verb {
+		return fmt.Sprintf("it is %s, not %s", got.Verb, want.Verb)
+	}
+	for _, name := range slices.Sorted(maps.Keys(want.Args)) {
+		value, is := want.Args[name], got.Args[name]
+		switch {
+		case name == "only_from":
+			is = got.from
+			if list, ok := value.([]any); ok && slices.ContainsFunc(list, func(v any) bool { return t.same("", v, is) }) {
+				continue
+			}
+		case want.Verb+"."+name == "send_message.to":
+			if !t.wentTo(value, got.subject.(map[string]any)) {
+				return fmt.Sprintf("it went to %s, not to %s", show(got.subject), show(value))
+			}
+			continue
+		case name == "card" || want.Verb+"."+name == "update_contact.contact":
+			if t.same("", value, got.On) || t.same("", value, got.subject) {
+				continue
+			}
+			is = got.On
+		}
+		if !t.matches(name, value, is) {
+			return fmt.Sprintf("%s is %s, not %s", name, show(is), show(value))
+		}
+	}
+	return ""
+}
+
+// wentTo reports whether a message went where it should: to a conversation or a contact, or to one that a mapping describes.
+func (t *telling) wentTo(want any, to map[string]any) bool {
+	described, ok := want.(map[string]any)
+	if !ok {
+		return t.same("", want, to["conversation"]) || t.same("", want, to["contact"])
+	}
+	for name, value := range described {
+		if !t.same(name, value, to[name]) {
+			return false
+		}
+	}
+	return true
+}
+
+// mismatchedLabels compares changes of labels. A label that was there already need not have been added, and one that was not there need not
+// have been taken off.
+func mismatchedLabels(want rules.ExpectedEffect, got *Effect) string {
+	labels, ok := want.Args["labels"].([]any)
+	if label := want.Args["labels"]; !ok && label != nil {
+		labels = []any{label}
+	}
+	within := func(list, other []any) bool {
+		return !slices.ContainsFunc(list, func(v any) bool {
+			return !slices.ContainsFunc(other, func(o any) bool { return strings.EqualFold(text(v), text(o)) })
+		})
+	}
+	change, fits := got.labels, false
+	switch want.Verb {
+	case "add_labels":
+		fits = len(change.removed) == 0 && within(change.added, labels) && within(labels, change.after)
+	case "remove_labels":
+		fits = len(change.added) == 0 && within(change.removed, labels) && !slices.ContainsFunc(labels, func(v any) bool { return within([]any{v}, change.after) })
+	case "set_labels":
+		fits = within(labels, change.after) && within(change.after, labels)
+	}
+	if fits || want.Args["labels"] == nil && want.Verb == got.Verb {
+		return ""
+	}
+	return fmt.Sprintf("it is %s, not %s", got, sketch(want))
+}
+
+// matches reports whether an argument is as expected.
+func (t *telling) matches(name string, want, is any) bool {
+	list, several := is.([]any)
+	switch want := want.(type) {
+	case map[string]any:
+		return matchesPattern(want, text(is))
+	case []any:
+		return len(list) == len(want) && !slices.ContainsFunc(want, func(value any) bool {
+			return !slices.ContainsFunc(list, func(v any) bool { return t.same(name, value, v) })
+		})
+	}
+	if several {
+		return len(list) == 1 && t.same(name, want, list[0])
+	}
+	return t.same(name, want, is)
+}
+
+// matchesPattern reports whether a text is as {contains: …} and {matches: …} say.
+func matchesPattern(want map[string]any, is string) bool {
+	if part, ok := want["contains"]; ok && !strings.Contains(is, text(part)) {
+		return false
+	}
+	if pattern, ok := want["matches"]; ok {
+		re, err := regexp.Compile(text(pattern))
+		if err != nil || !re.MatchString(is) {
+			return false
+		}
+	}
+	return true
+}
+
+// same compares plain values: names without regard to capitals, phones by their digits, days and times as such.
+func (t *telling) same(name string, want, is any) bool {
+	a, b := text(want), text(is)
+	switch name {
+	case "phone":
+		digits := func(s string) string {
+			return strings.Map(func(r rune) rune {
+				if r < '0' || r > '9' {
+					return -1
+				}
+				return r
+			}, s)
+		}
+		return digits(a) == digits(b)
+	case "due":
+		return t.day(a) == t.day(b)
+	case "person", "sector", "board", "stage", "label", "channel", "contact", "":
+		return strings.EqualFold(a, b)
+	}
+	return a == b
+}
+
+// day returns the day of a time, and everything else as it is.
+func (t *telling) day(s string) string {
+	if at, err := time.Parse(time.RFC3339, s); err == nil {
+		return at.In(t.options.Location).Format(time.DateOnly)
+	}
+	return s
+}

@@ -1,0 +1,119 @@
+package ruletest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/actions/builtin"
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/sqlite"
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/service"
+	"github.com/quandohq/quando/service/sandbox"
+	"github.com/quandohq/quando/triggers/schedule"
+)
+
+// workspace is the name of the one workspace that a test has.
+const workspace = "test"
+
+// A process is a running engine with everything that it would have in memory: after a stop there is a new one.
+type process struct {
+	*life
+	ctx       context.Context
+	journal   *sqlite.Journal
+	engine    *engine.Engine
+	schedules *schedule.Source
+	transport *http.Transport
+}
+
+// launch starts the engine on the journal's file.
+func launch(ctx context.Context, s *story, file string, service *sandbox.Sandbox, base string, p *points) (_ *process, err error) {
+	journal, err := sqlite.Open(ctx, file, sqlite.Options{Linger: -1})
+	if err != nil {
+		return nil, err
+	}
+	out := &process{life: &life{points: p}, journal: journal, transport: &http.Transport{DisableCompression: true}}
+	out.ctx, out.end = context.WithCancel(ctx)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, out.close())
+		}
+	}()
+	var kept engine.Journal = mortalJournal{journal, out.life}
+	if s.options.journal != nil {
+		kept = s.options.journal(kept)
+	}
+	verbs, desk, err := out.verbs(s, service, base)
+	if err != nil {
+		return nil, err
+	}
+	registry, err := actions.NewRegistry(verbs...)
+	if err != nil {
+		return nil, err
+	}
+	out.engine, err = engine.New(engine.Options{Journal: kept}, engine.Workspace{Name: workspace, Actions: registry, Desk: desk, Location: s.options.Location})
+	if err != nil {
+		return nil, err
+	}
+	if err := out.engine.SetRules(workspace, s.rules); err != nil {
+		return nil, err
+	}
+	out.schedules, err = schedule.New(schedule.Options{Workspace: workspace, Location: s.options.Location, Cursors: kept})
+	if err != nil {
+		return nil, err
+	}
+	out.schedules.SetRules(s.rules)
+	return out, nil
+}
+
+// verbs returns the verbs that ship with the binary and the desk, as clients of the imitated service.
+func (p *process) verbs(s *story, imitation *sandbox.Sandbox, base string) ([]actions.Action, engine.Desk, error) {
+	client, err := service.New(service.Options{
+		BaseURL: base + "/v1", APIKey: service.Secret(imitation.APIKey()), MaxWait: -1, Now: imitation.Now, Transport: p.transport,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	o := builtin.Options{
+		Client: client, Directory: service.NewDirectory(client), Media: s.options.Media, Location: s.options.Location,
+		Own: func(ctx context.Context, m service.Message) (bool, error) { return p.engine.Owns(ctx, workspace, m.ID) },
+	}
+	verbs, err := builtin.New(o)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, v := range verbs {
+		verbs[i] = mortalAction{v, p.life}
+		if s.options.action != nil {
+			verbs[i] = s.options.action(verbs[i])
+		}
+	}
+	desk, err := builtin.NewDesk(o)
+	return verbs, desk, err
+}
+
+// accept is the sink of everything that happens: what an engine that has been stopped is told is lost, and the service repeats it.
+func (p *process) accept(ctx context.Context, events ...rules.Event) ([]bool, error) {
+	if p.over() {
+		return nil, errDead
+	}
+	return p.engine.Accept(ctx, events...)
+}
+
+// close takes from a process what the system would take from it.
+func (p *process) close() error {
+	p.end()
+	p.transport.CloseIdleConnections()
+	return p.journal.Close()
+}
+
+// newJournal puts an empty journal into a file.
+func (s *story) newJournal() (string, error) {
+	s.told++
+	file := fmt.Sprintf("%s/telling-%d.db", s.folder, s.told)
+	return file, os.WriteFile(file, s.empty, 0o600)
+}

@@ -1,0 +1,130 @@
+package ruletest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/calendar"
+	"github.com/quandohq/quando/service/sandbox"
+)
+
+// step lets one step of the story happen: time passes, somebody does something, and then there is a look at what the rules did.
+func (t *telling) step(ctx context.Context, s rules.TestStep) error {
+	if text, ok := s.Fields["at"].(string); ok {
+		until, err := moment(text, t.now())
+		if err != nil {
+			return failed(s.Line, "at: %v", err)
+		}
+		if err := t.pass(ctx, until); err != nil {
+			return err
+		}
+	}
+	if err := t.act(s.Fields); err != nil {
+		return failed(s.Line, "%v", err)
+	}
+	if err := t.rest(ctx); err != nil {
+		return err
+	}
+	if s.Expects {
+		return t.expect(s)
+	}
+	return nil
+}
+
+// moment returns the time that a step's at means: a time, a time of day that comes next, or so much later.
+func moment(text string, now time.Time) (time.Time, error) {
+	if later, ok := strings.CutPrefix(text, "+"); ok {
+		d, err := rules.ParseDuration(later)
+		return now.Add(d), err
+	}
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		if at.Before(now) {
+			return at, fmt.Errorf("%s is over: it is %s already", text, now.Format(time.RFC3339))
+		}
+		return at, nil
+	}
+	day, clock, ok := strings.Cut(text, " ")
+	if !ok {
+		day, clock = "daily", text
+	}
+	days, err := calendar.ParseDays(day)
+	if err != nil {
+		return now, err
+	}
+	of, err := calendar.ParseTimeOfDay(clock)
+	if err != nil {
+		return now, err
+	}
+	for i := range 8 {
+		y, m, d := now.Date()
+		at := time.Date(y, m, d+i, int(of/time.Hour), int(of%time.Hour/time.Minute), 0, 0, now.Location())
+		for _, fits := range days {
+			if at.Weekday() == fits && !at.Before(now) {
+				return at, nil
+			}
+		}
+	}
+	return now, fmt.Errorf("%q is not a moment", text)
+}
+
+// act lets somebody do something.
+func (t *telling) act(fields map[string]any) error {
+	text := func(name string) string { s, _ := fields[name].(string); return s }
+	has := func(name string) bool { _, ok := fields[name]; return ok }
+	var err error
+	switch {
+	case has("customer"):
+		_, err = t.service.CustomerMessage(sandbox.CustomerMessage{Name: text("customer"), Text: text("says")})
+	case has("team") && has("says"):
+		_, err = t.service.TeamMessage(sandbox.TeamMessage{Person: text("team"), Conversation: text("to"), Text: text("says")})
+	case has("team") && has("closes"):
+		_, err = t.service.TeamClose(sandbox.TeamClose{Person: text("team"), Conversation: text("closes")})
+	case has("team") && has("moves"):
+		_, err = t.service.MoveCard(sandbox.MoveCard{Person: text("team"), Card: text("moves"), Stage: text("to")})
+	}
+	if err == nil && has("event") {
+		err = t.raise(text("event"), text("contact"), fields["data"])
+	}
+	if fault, ok := fields["fault"].(map[string]any); ok && err == nil {
+		err = t.fault(fault)
+	}
+	return err
+}
+
+// fault lets the service fail from here on.
+func (t *telling) fault(fields map[string]any) error {
+	raw, err := json.Marshal(fields)
+	if err != nil {
+		return fmt.Errorf("fault: %w", err)
+	}
+	var f sandbox.Fault
+	if err := json.Unmarshal(raw, &f); err != nil {
+		return fmt.Errorf("fault: %w", err)
+	}
+	return t.service.AddFault(f)
+}
+
+// raise raises a bare event. About a contact it carries what the service has of that contact; data is put over it.
+func (t *telling) raise(event, contact string, data any) error {
+	carried := map[string]any{}
+	if contact != "" {
+		var err error
+		if carried, err = readCompany(t.service).about(event, contact); err != nil {
+			return err
+		}
+	}
+	if more, ok := data.(map[string]any); ok {
+		maps.Copy(carried, more)
+	}
+	raw, err := json.Marshal(carried)
+	if err != nil {
+		return fmt.Errorf("data: %w", err)
+	}
+	_, err = t.service.Raise(event, raw)
+	return err
+}

@@ -1,0 +1,91 @@
+package ruletest
+
+import (
+	"testing"
+	"time"
+)
+
+func TestMoment(t *testing.T) {
+	zone, err := time.LoadLocation("America/Sao_Paulo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Date(2026, 11, 13, 17, 50, 0, 0, zone) // a Friday
+	for text, want := range map[string]string{
+		"+15m":                 "2026-11-13T18:05:00-03:00",
+		"+1d":                  "2026-11-14T17:50:00-03:00",
+		"18:04":                "2026-11-13T18:04:00-03:00",
+		"17:50":                "2026-11-13T17:50:00-03:00",
+		"09:00":                "2026-11-14T09:00:00-03:00",
+		"sat 09:06":            "2026-11-14T09:06:00-03:00",
+		"fri 17:50":            "2026-11-13T17:50:00-03:00",
+		"fri 17:49":            "2026-11-20T17:49:00-03:00",
+		"2026-12-25T10:00:00Z": "2026-12-25T10:00:00Z",
+	} {
+		got, err := moment(text, now)
+		if err != nil || got.Format(time.RFC3339) != want {
+			t.Errorf("%s is %s (%v), not %s", text, got.Format(time.RFC3339), err, want)
+		}
+	}
+}
+
+// TestSteps tells a story with every kind of step.
+func TestSteps(t *testing.T) {
+	r := tell(t, `
+rules:
+  - id: heard
+    when: [message.sent, attendance.closed, kanban.card.moved]
+    if: event.type == "message.sent" and message.by == "team" or event.type == "attendance.closed" or card?.board_name == "Care"
+    do: [{ send_message: { to: { phone: "+5511900000000", channel: Main }, text: "{{ event.type }}: {{ message?.text ?? card?.stage_name ?? attendance?.status ?? '' }}" } }]
+  - id: odd
+    when: conversation.updated
+    if: event.data?.campaign == "spring"
+    do: [{ add_labels: [spring] }]
+  - id: left-out
+    when: message.received
+    do: [{ add_labels: [never] }]
+tests:
+  - name: it
+    rules: [heard, odd]
+    given:
+      contacts: [{ name: Marina, phone: "+5511988887777" }, { name: Duty, phone: "+5511900000000" }]
+      conversations: [{ contact: Duty }]
+      boards: [{ name: Care, stages: [New, Done] }]
+      people: [{ name: Zoe, sectors: [Night] }]
+      sectors: [Night]
+      cards: [{ board: Care, title: A card, contact: Marina }]
+    steps:
+      - { customer: Marina, says: Hello, expect: [] }
+      - { at: +1m, team: Zoe, to: Marina, says: Good evening, expect: [{ send_message: "message.sent: Good evening" }] }
+      - { team: Zoe, moves: A card, to: Done, expect: [{ send_message: "kanban.card.moved: Done" }] }
+      - { team: Zoe, closes: Marina, expect: [{ send_message: "attendance.closed: closed" }] }
+      - { event: conversation.updated, contact: Marina, data: { campaign: spring }, expect: [{ add_labels: [spring] }] }
+      - { event: attendance.closed, contact: Marina, expect: [{ send_message: "attendance.closed: closed" }] }
+      - { fault: { operation: "POST /conversations/{id}/messages", kind: status_before, status: 503, count: 1 } }
+      - { event: attendance.closed, contact: Marina, expect: [] }
+      - { at: +1m, expect: [{ send_message: "attendance.closed: closed" }] }
+`)
+	r.passes(t)
+}
+
+// TestSchedule tells a story whose rules go by the clock, also where they make up for nothing that was missed.
+func TestSchedule(t *testing.T) {
+	r := tell(t, `
+rules:
+  - id: hourly
+    when: { every: 1h }
+    late: { run: none }
+    do: [{ send_message: { to: { phone: "+5511900000000", channel: Main }, text: "{{ now().Format('15:04') }}" } }]
+tests:
+  - name: it
+    start: 2026-11-13T10:30:00-03:00
+    given:
+      contacts: [{ name: Duty, phone: "+5511900000000" }]
+      conversations: [{ contact: Duty }]
+    steps:
+      - { at: "10:59", expect: [] }
+      - { at: "13:30", expect: [{ send_message: "11:00" }, { send_message: "12:00" }, { send_message: "13:00" }] }
+    faults: { crash: every_step }
+`)
+	r.passes(t)
+}
