@@ -58,6 +58,9 @@ func runConfig(cmd *cobra.Command, c *config, strict bool) (err error) {
 	if err != nil {
 		return err
 	}
+	if list[0].name != defaultWorkspaceName {
+		log.Info("the top level of the configuration names no service, so there is no default workspace")
+	}
 	j, err := openJournal(ctx, c.journalPath(), false)
 	if err != nil {
 		return err
