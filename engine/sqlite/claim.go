@@ -51,7 +51,7 @@ func (c *claims) open(ctx context.Context, source string) (err error) {
 func (c *claims) close() error {
 	c.claiming.Lock()
 	defer c.claiming.Unlock()
-	var problems []error
+	problems := []error{closeAll(c.stmts)}
 	if c.conn != nil {
 		problems = append(problems, c.conn.Close())
 	}

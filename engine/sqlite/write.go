@@ -108,9 +108,7 @@ func (w *writer) close() error {
 	w.mu.Unlock()
 	w.tell()
 	<-w.done
-	// Whoever opens the file next has no log to go through. Another process that reads it may stand in the way, which does no harm.
-	_, _ = w.conn.ExecContext(context.Background(), `PRAGMA wal_checkpoint(TRUNCATE)`)
-	return w.conn.Close()
+	return errors.Join(closeAll(w.stmts), w.conn.Close())
 }
 
 func (w *writer) run() {
