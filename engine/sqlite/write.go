@@ -115,7 +115,7 @@ func (w *writer) run() {
 	defer close(w.done)
 	for range w.news {
 		for {
-			w.gather()
+			w.assemble()
 			batch := w.take()
 			if len(batch) == 0 {
 				break
@@ -131,8 +131,8 @@ func (w *writer) run() {
 	}
 }
 
-// gather waits a moment for those who shared the last transaction and are likely to come back.
-func (w *writer) gather() {
+// assemble waits a moment for those who shared the last transaction and are likely to come back.
+func (w *writer) assemble() {
 	if w.last < 2 || w.linger <= 0 || w.waiting() == 0 {
 		return
 	}
