@@ -34,8 +34,8 @@ generate: ## rewrite what is generated: golden files, the tables of docs/languag
 	go test ./rules ./cmd/quando -update
 
 .PHONY: bench
-bench: ## print what matching, compiling and calendars cost
-	go test -run '^$$' -bench . -benchtime $(BENCHTIME) -count 3 ./rules/...
+bench: ## print what matching, compiling, calendars and the journal cost
+	go test -run '^$$' -bench . -benchtime $(BENCHTIME) -count 3 ./rules/... ./engine/sqlite
 
 KILLS ?= 1000
 .PHONY: kill

@@ -72,7 +72,11 @@ func acceptKeeps(c *check) {
 		Data: map[string]any{"n": 1.5, "list": []any{"a", nil, true, map[string]any{}}, "text": "olá, \"mundo\" </script> 😀"}}
 	bare := rules.Event{Workspace: ws, ID: "bare"}
 	empty := rules.Event{Workspace: ws, ID: "", Lane: "empty", ReceivedAt: noon, Data: map[string]any{}}
-	c.accept(full, bare, empty)
+	c.accept(bare)
+	if next, err := c.Due(c.Context(), nil); err != nil || next.IsZero() {
+		c.Errorf("an event without a time is due at %v, %v", next, err)
+	}
+	c.accept(full, empty)
 
 	full.CreatedAt = precise.Truncate(time.Microsecond).UTC()
 	for i, want := range []rules.Event{full, bare, empty} {

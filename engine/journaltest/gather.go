@@ -69,7 +69,8 @@ func gatherAtMost(c *check) {
 	open.Rule, open.AtMost = "open", 0
 	c.save(l, engine.Change{At: at(time.Hour), Ended: l.Gathers, Gather: []engine.Gather{open}})
 	open.Events = []int64{78}
-	c.save(l, engine.Change{At: at(2 * time.Hour), Gather: []engine.Gather{open}, Release: true})
+	c.save(l, engine.Change{At: at(2 * time.Hour), Gather: []engine.Gather{open}})
+	c.save(l, engine.Change{At: at(2 * time.Hour), Release: true})
 	c.due(at(2*time.Hour + 30*time.Second))
 }
 

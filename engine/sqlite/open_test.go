@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -65,6 +66,24 @@ func TestOneEngine(t *testing.T) {
 	}
 	if _, err := j.Accept(t.Context(), []rules.Event{{ID: "1"}}); err == nil {
 		t.Error("a closed journal accepts")
+	}
+}
+
+func TestCloseLeavesOneFile(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "quando.db")
+	j := open(t, file, Options{})
+	if _, err := j.Accept(t.Context(), []rules.Event{{ID: "1"}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.ListEvents(t.Context(), engine.EventFilter{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(file + "-wal"); !errors.Is(err, os.ErrNotExist) {
+		t.Error("the write-ahead log is left:", err)
 	}
 }
 

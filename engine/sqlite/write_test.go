@@ -204,6 +204,28 @@ func TestTakenBack(t *testing.T) {
 	}
 }
 
+// TestReleasedOnce puts two changes that release the same lane into one transaction.
+func TestReleasedOnce(t *testing.T) {
+	t.Parallel()
+	j := open(t, filepath.Join(t.TempDir(), "quando.db"), Options{})
+	if _, err := j.Accept(t.Context(), events("lane", "1")); err != nil {
+		t.Fatal(err)
+	}
+	lanes, err := j.Claim(t.Context(), time.Now(), 1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var batch []*operation
+	for range 2 {
+		s := &saving{journal: j, lane: lanes[0], change: &engine.Change{At: time.Now(), Release: true}}
+		batch = append(batch, &operation{do: s.do, kept: s.kept, answer: make(chan error, 1)})
+	}
+	j.writer.commit(batch)
+	if first, second := <-batch[0].answer, <-batch[1].answer; first != nil || !errors.Is(second, engine.ErrLost) {
+		t.Error(first, second)
+	}
+}
+
 // TestOneBreaks puts an operation that fails halfway into one transaction with others.
 func TestOneBreaks(t *testing.T) {
 	t.Parallel()
