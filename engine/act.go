@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"slices"
 	"time"
 
@@ -25,6 +26,9 @@ func (k *walk) act(ctx context.Context, s *rules.Step, taken *Step, rec *record)
 	}
 	if err != nil {
 		return k.trouble(ctx, s, taken, rec, err)
+	}
+	if rec.Args == nil {
+		rec.Args, _ = encode(presentable(s.Schema, args)) // for people; the call records its own request
 	}
 	for {
 		step := &actions.Step{
@@ -357,6 +361,25 @@ func backoff(key string, failures int) time.Duration {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s %d", key, failures)
 	return pause*3/4 + time.Duration(mix(h.Sum64())%uint64(pause/2))
+}
+
+// presentable returns a step's arguments without what must not be recorded.
+func presentable(schema *rules.Schema, args map[string]any) map[string]any {
+	out := maps.Clone(args)
+	for _, a := range schema.Args {
+		headers, ok := args[a.Name].(map[string]any)
+		if a.Kind != rules.KindHeaders || !ok {
+			continue
+		}
+		shown := maps.Clone(headers)
+		for name := range shown {
+			if actions.IsSecret(name) {
+				shown[name] = "(secret)"
+			}
+		}
+		out[a.Name] = shown
+	}
+	return out
 }
 
 // isAction reports whether a step's verb is an action's.

@@ -66,7 +66,7 @@ func (v *visit) decide(ctx context.Context, e *Event, f *facts) error {
 	if own != nil {
 		v.pending.Used = append(v.pending.Used, own.ID)
 	}
-	e.Decided = true
+	e.Decided, e.Answers = true, f.asked
 	v.pending.Decided = append(v.pending.Decided, e)
 	heard.take(v, e)
 	sure := true

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -93,6 +94,10 @@ func (v *visit) endGather(ctx context.Context, g *Gather) error {
 		i = len(last.Verdicts) - 1
 	}
 	last.Verdicts[i] = p.verdict
+	if last.Answers == nil {
+		last.Answers = make(Answers)
+	}
+	maps.Copy(last.Answers, f.asked)
 	v.pending.Decided = append(v.pending.Decided, last)
 	end()
 	if p.verdict.Outcome != Fired {

@@ -90,7 +90,12 @@ type Event struct {
 	Seq      int64 // in the order of recording
 	Decided  bool
 	Verdicts []Verdict
+	Answers  Answers // to what the rules asked when it was decided
 }
+
+// Answers are what the desk told rules, by what was asked, in the form that a recorded value has: with them a decision can be looked into, and made
+// again, when the desk would tell something else.
+type Answers map[string]json.RawMessage
 
 // An Outcome says what became of an event for one rule.
 type Outcome string

@@ -35,6 +35,7 @@ type saving struct {
 
 	// What could be put into its form before the transaction.
 	verdicts [][]json.RawMessage // of the decided events; nil where a start decides
+	answers  []any               // of the decided events
 	starts   []runText
 	runs     []runText
 	caused   []causedText
@@ -67,6 +68,13 @@ func (s *saving) prepare() (err error) {
 			}
 		}
 		s.verdicts = append(s.verdicts, parts)
+		var answers any
+		if len(e.Answers) > 0 {
+			if answers, err = text(e.Answers); err != nil {
+				return err
+			}
+		}
+		s.answers = append(s.answers, answers)
 	}
 	for _, c := range s.change.Runs {
 		r, err := runTexts(c.Run)
@@ -159,7 +167,7 @@ func (s *saving) decide(t *tx) error {
 		if err != nil {
 			return err
 		}
-		if _, err := t.exec(`UPDATE events SET decided = 1, verdicts = ? WHERE seq = ?`, verdicts, e.Seq); err != nil {
+		if _, err := t.exec(`UPDATE events SET decided = 1, verdicts = ?, answers = ? WHERE seq = ?`, verdicts, s.answers[i], e.Seq); err != nil {
 			return err
 		}
 	}
