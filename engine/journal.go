@@ -245,6 +245,7 @@ type RunChange struct {
 	Run      *Run
 	Steps    []*Step
 	Answered bool // what was asked of it is done
+	Effects  int  // calls that had their effect
 }
 
 // A Start asks for a run to begin. The journal decides, by the unfinished runs of the same workspace, rule and by, and by

@@ -29,6 +29,7 @@ type EventFilter struct {
 	Lane      string
 	Since     time.Time // received at or after
 	Before    int64     // older than this sequence number, for the next page
+	After     int64     // newer than this sequence number, which bounds how much is looked through
 	Limit     int       // 0 is 100
 }
 

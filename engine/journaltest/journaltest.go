@@ -21,6 +21,8 @@ import (
 type Journal interface {
 	engine.Journal
 	engine.Reader
+	engine.Statistics
+	engine.Auditor
 }
 
 // A Setup says how to come by a journal.
@@ -46,7 +48,7 @@ func Run(t *testing.T, s Setup) {
 	}
 }
 
-var tests = slices.Concat(acceptTests, claimTests, saveTests, runTests, modeTests, slotTests, gatherTests, askTests, causedTests, readTests, pruneTests, crashTests)
+var tests = slices.Concat(acceptTests, claimTests, saveTests, runTests, modeTests, slotTests, gatherTests, askTests, causedTests, readTests, statisticsTests, pruneTests, crashTests)
 
 type test struct {
 	name string

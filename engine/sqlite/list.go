@@ -88,6 +88,9 @@ func (j *Journal) ListEvents(ctx context.Context, f engine.EventFilter) ([]*engi
 	if f.Before != 0 {
 		q.where(`e.seq < ?`, f.Before)
 	}
+	if f.After != 0 {
+		q.where(`e.seq > ?`, f.After)
+	}
 	text, args := q.query(eventColumns, `events e`, `e.seq`, f.Limit)
 	return j.events(ctx, text, args...)
 }
@@ -104,6 +107,9 @@ func (j *Journal) FindEvent(ctx context.Context, workspace, id string) (*engine.
 	return found[0], nil
 }
 
+// statesApart is what the indexes of runs by state hold, in the words of the indexes.
+const statesApart = `r.state IN ('queued', 'waiting', 'held', 'uncertain', 'stopped', 'cancelled', 'failed')`
+
 // ListRuns returns runs with their steps, the newest first.
 func (j *Journal) ListRuns(ctx context.Context, f engine.RunFilter) ([]*engine.Run, error) {
 	var q filter
@@ -115,13 +121,23 @@ func (j *Journal) ListRuns(ctx context.Context, f engine.RunFilter) ([]*engine.R
 		q.by(`runs_home`)
 		q.where(`r.home = ?`, f.Lane)
 	}
+	apart := f.State != "" && strings.Contains(statesApart, "'"+string(f.State)+"'")
+	if apart {
+		q.where(statesApart)
+	}
 	if f.Rule != "" {
+		if apart {
+			q.by(`runs_rule_apart`)
+		}
 		q.by(`runs_rule`)
 		q.where(`r.rule = ?`, f.Rule)
 	}
 	if f.State != "" {
 		// Most runs are done: going back from the newest finds them sooner.
-		if f.State != engine.Done {
+		switch {
+		case apart:
+			q.by(`runs_apart`)
+		case f.State != engine.Done:
 			q.by(`runs_state`)
 		}
 		q.where(`r.state = ?`, string(f.State))

@@ -38,6 +38,15 @@ func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) 
 		func(ctx context.Context) (bool, error) {
 			return j.pruneRows(ctx, `DELETE FROM slots WHERE (workspace, key, n) IN (SELECT workspace, key, n FROM slots INDEXED BY slots_over WHERE over < ? LIMIT ?)`, micros(now.Add(-slotsKept)))
 		},
+		func(ctx context.Context) (bool, error) {
+			return j.pruneRows(ctx, `DELETE FROM counts WHERE (hour, workspace, rule, what, detail) IN (SELECT hour, workspace, rule, what, detail FROM counts WHERE hour < ? LIMIT ?)`, old/anHour)
+		},
+		func(ctx context.Context) (bool, error) {
+			return j.pruneRows(ctx, `DELETE FROM reasons WHERE (workspace, rule, day, outcome, clause) IN (SELECT workspace, rule, day, outcome, clause FROM reasons INDEXED BY reasons_day WHERE day < ? LIMIT ?)`, old/aDay)
+		},
+		func(ctx context.Context) (bool, error) {
+			return j.pruneRows(ctx, `DELETE FROM mentions WHERE (workspace, lane, kind, key) IN (SELECT workspace, lane, kind, key FROM mentions INDEXED BY mentions_day WHERE day < ? LIMIT ?)`, old/aDay)
+		},
 		j.pruneVersions,
 	} {
 		more, err := part(ctx)

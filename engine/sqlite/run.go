@@ -32,6 +32,7 @@ func (t *tx) insertRun(r *engine.Run, texts runText, at int64) (int64, error) {
 	}
 	if r.State.Finished() {
 		finished, wake = endOf(r, at), 0
+		t.tally.ended(at, r)
 	}
 	result, err := t.exec(`INSERT INTO runs (key, workspace, rule, version, event, gathered, home, lane, by, state, finished, stage, ancestry, about,
 			started_at, wake_at, finished_at, reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -91,6 +92,14 @@ func (s *saving) changeRun(t *tx, c *engine.RunChange, texts runText) error {
 	wake, finished := micros(r.WakeAt), int64(0)
 	if r.State.Finished() {
 		wake, finished = 0, endOf(r, s.at)
+		if ended, err := t.get(`SELECT finished FROM runs WHERE id = ? AND finished = 1`, []any{r.ID}, new(int)); err != nil {
+			return err
+		} else if !ended {
+			t.tally.ended(s.at, r)
+		}
+	}
+	if c.Effects > 0 {
+		t.tally.count(s.at, engine.RuleName{Workspace: r.Workspace, Rule: r.Rule}, engine.CountEffects, "", c.Effects)
 	}
 	// What was asked after the holder looked is not answered.
 	n, err := t.changed(`UPDATE runs SET state = ?, finished = ?, lane = ?, wake_at = ?, finished_at = ?, reason = ?, about = ?,

@@ -155,13 +155,16 @@ func (s *saving) decide(t *tx) error {
 		parts := slices.Clone(s.verdicts[i])
 		for k := range parts {
 			if parts[k] != nil {
+				t.tally.verdict(s.at, e, e.Verdicts[k])
 				continue
 			}
-			v, err := verdictText(s.verdict(&e.Verdicts[k]))
+			verdict := s.verdict(&e.Verdicts[k])
+			v, err := verdictText(verdict)
 			if err != nil {
 				return err
 			}
 			parts[k] = v
+			t.tally.verdict(s.at, e, verdict)
 		}
 		verdicts, err := list(parts)
 		if err != nil {

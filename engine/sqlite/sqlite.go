@@ -28,16 +28,19 @@ type Journal struct {
 	writer *writer
 	reads  *sql.DB // for people and rules that look
 
-	claims claims
-	prune  pruning
+	claims   claims
+	prune    pruning
+	mentions mentioned
 
 	closing sync.Once
 	closed  error
 }
 
 var (
-	_ engine.Journal = (*Journal)(nil)
-	_ engine.Reader  = (*Journal)(nil)
+	_ engine.Journal    = (*Journal)(nil)
+	_ engine.Reader     = (*Journal)(nil)
+	_ engine.Statistics = (*Journal)(nil)
+	_ engine.Auditor    = (*Journal)(nil)
 )
 
 // Options configure a Journal. Every zero value works.

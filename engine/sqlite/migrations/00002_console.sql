@@ -1,0 +1,68 @@
+-- Times are microseconds since 1970 in UTC, hours and days are numbers since then.
+
+-- +goose Up
+-- What rules did, by the hour.
+CREATE TABLE counts (
+	hour      INTEGER NOT NULL,
+	workspace TEXT    NOT NULL,
+	rule      TEXT    NOT NULL,
+	what      TEXT    NOT NULL,
+	detail    TEXT    NOT NULL,
+	n         INTEGER NOT NULL,
+	PRIMARY KEY (hour, workspace, rule, what, detail)
+) STRICT, WITHOUT ROWID;
+
+-- Why rules did not fire, by the day, with the newest event of each reason.
+CREATE TABLE reasons (
+	workspace TEXT    NOT NULL,
+	rule      TEXT    NOT NULL,
+	day       INTEGER NOT NULL,
+	outcome   TEXT    NOT NULL,
+	clause    TEXT    NOT NULL,
+	n         INTEGER NOT NULL,
+	event     INTEGER NOT NULL,
+	at        INTEGER NOT NULL,
+	PRIMARY KEY (workspace, rule, day, outcome, clause)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX reasons_day ON reasons (day);
+
+CREATE TABLE fired (
+	workspace TEXT    NOT NULL,
+	rule      TEXT    NOT NULL,
+	at        INTEGER NOT NULL,
+	PRIMARY KEY (workspace, rule)
+) STRICT, WITHOUT ROWID;
+
+-- Whom the events of a lane mention. Day is when they last did.
+CREATE TABLE mentions (
+	workspace TEXT    NOT NULL,
+	lane      TEXT    NOT NULL,
+	kind      TEXT    NOT NULL,
+	key       TEXT    NOT NULL,
+	shown     TEXT    NOT NULL,
+	day       INTEGER NOT NULL,
+	PRIMARY KEY (workspace, lane, kind, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX mentions_key ON mentions (kind, key);
+CREATE INDEX mentions_day ON mentions (day);
+
+-- What people changed. It only grows.
+CREATE TABLE audit (
+	id      INTEGER PRIMARY KEY AUTOINCREMENT,
+	at      INTEGER NOT NULL,
+	who     TEXT    NOT NULL,
+	origin  TEXT    NOT NULL,
+	what    TEXT    NOT NULL,
+	subject TEXT    NOT NULL,
+	detail  TEXT    NOT NULL
+) STRICT;
+-- +goose StatementBegin
+CREATE TRIGGER audit_stays BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'what was audited is not changed'); END;
+-- +goose StatementEnd
+-- +goose StatementBegin
+CREATE TRIGGER audit_grows BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'what was audited is not deleted'); END;
+-- +goose StatementEnd
+
+-- Runs that people look for by their state. Most runs are only ever running and done, and cost nothing here.
+CREATE INDEX runs_apart ON runs (state, id) WHERE state IN ('queued', 'waiting', 'held', 'uncertain', 'stopped', 'cancelled', 'failed');
+CREATE INDEX runs_rule_apart ON runs (rule, state, id) WHERE state IN ('queued', 'waiting', 'held', 'uncertain', 'stopped', 'cancelled', 'failed');
