@@ -301,6 +301,19 @@ const (
 	AskRepeat AskKind = "repeat" // of an uncertain one: the call had none, make it again
 )
 
+// Allows reports whether something can be asked of a run in its state.
+func (s State) Allows(what AskKind) bool {
+	switch what {
+	case AskCancel:
+		return !s.Finished()
+	case AskRetry:
+		return s == FailedRun
+	case AskDone, AskRepeat:
+		return s == Uncertain
+	}
+	return false
+}
+
 // A HoldKind says who stopped something.
 type HoldKind string
 

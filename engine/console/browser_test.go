@@ -1,0 +1,175 @@
+package console
+
+import (
+	"context"
+	_ "embed"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+var screenshots = flag.String("screenshots", "", "a folder to write pictures of every page to")
+
+//go:embed testdata/axe.min.js
+var axe string
+
+// A browser is one tab of a headless Chromium.
+type browser struct {
+	t    *testing.T
+	ctx  context.Context
+	base string
+}
+
+// newBrowser starts a browser that looks at an address.
+func newBrowser(t *testing.T, base string) *browser {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a browser takes its time")
+	}
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if found, err := exec.LookPath(name); err == nil {
+			path = found
+			break
+		}
+	}
+	if path == "" {
+		t.Skip("there is no Chromium: make tools installs it")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WindowSize(1280, 900), chromedp.WSURLReadTimeout(time.Minute))
+	allocator, cancel := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(cancel)
+	ctx, cancel := chromedp.NewContext(allocator)
+	t.Cleanup(cancel)
+	ctx, cancel = context.WithTimeout(ctx, 2*time.Minute)
+	t.Cleanup(cancel)
+	return &browser{t, ctx, base}
+}
+
+// do carries out what a person does.
+func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	if err := chromedp.Do(b.ctx, steps...); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *browser) open(path string) { b.t.Helper(); b.do(chromedp.Navigate(b.base + path)) }
+
+func (b *browser) click(selector string) { b.t.Helper(); b.do(chromedp.Click(chromedp.CSS(selector))) }
+
+// until waits for an expression to be true on the page, also across pages.
+func (b *browser) until(expression string) {
+	b.t.Helper()
+	var last error
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); {
+		_, err := chromedp.Run(b.ctx, chromedp.Poll[bool]("!!("+expression+")", chromedp.WithPollingInterval(30*time.Millisecond), chromedp.WithPollingTimeout(2*time.Second)))
+		if err == nil {
+			return
+		}
+		last = err
+	}
+	text, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.body.innerText`))
+	b.t.Fatalf("%s did not come: %v\n%s", expression, last, text)
+}
+
+// sees waits for a text on the page.
+func (b *browser) sees(text string) {
+	b.t.Helper()
+	b.until(fmt.Sprintf("document.body.innerText.includes(%q)", text))
+}
+
+// theme makes the browser prefer light or dark pages.
+func (b *browser) theme(name string) {
+	b.t.Helper()
+	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// complaints returns what axe finds serious on the page.
+func (b *browser) complaints() []string {
+	b.t.Helper()
+	found, err := chromedp.Run(b.ctx, chromedp.Evaluate[[]string](axe+`;
+		axe.run(document, {resultTypes: ["violations"]}).then(r => r.violations.filter(v => v.impact === "serious" || v.impact === "critical")
+			.map(v => v.id + ": " + v.nodes.slice(0, 3).map(n => n.target.join(" ") + " " + n.failureSummary).join(" | ")))`, chromedp.EvalAwaitPromise))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return found
+}
+
+// lookedAt are the pages that are looked at, by what their pictures are called.
+var lookedAt = []struct{ name, path string }{
+	{"today", "/"}, {"rules", "/rules"}, {"rule", "/rules/default/remind"}, {"runs", "/runs"}, {"run", "/runs/%d"}, {"events", "/events"}, {"event", "/events/1"},
+	{"conversations", "/conversations?q=Marina"}, {"conversation", "%s"}, {"calendars", "/calendars"}, {"health", "/health"}, {"audit", "/audit"},
+}
+
+// TestPagesInABrowser shows that nothing on any page is in the way of people who use a keyboard, a screen reader or a dark screen, that no page runs
+// what a customer wrote, and that the policy of the pages refuses nothing of their own.
+func TestPagesInABrowser(t *testing.T) {
+	d := newDesk(t)
+	d.story()
+	d.ask("POST", "/pause", map[string][]string{"workspace": {"default"}, "rule": {"watch"}, "reason": {hostile}})
+	b := newBrowser(t, d.serve())
+	run, lane := d.runOf("greet"), d.laneOf("Marina")
+	for _, lang := range languages {
+		d.languageCookie(b, lang.Code)
+		for _, theme := range []string{"light", "dark"} {
+			b.theme(theme)
+			for _, p := range lookedAt {
+				path := p.path
+				switch p.name {
+				case "run":
+					path = fmt.Sprintf(p.path, run)
+				case "conversation":
+					path = fmt.Sprintf(p.path, conversationLink("default", lane))
+				}
+				b.open(path)
+				b.until(`window.htmx && document.readyState === "complete"`)
+				if found := b.complaints(); len(found) > 0 {
+					t.Errorf("%s, %s, %s:\n%s", p.name, lang.Code, theme, strings.Join(found, "\n"))
+				}
+				if title, err := chromedp.Run(b.ctx, chromedp.Title()); err != nil || strings.Contains(title, "owned") {
+					t.Errorf("%s: %q %v", p.name, title, err)
+				}
+				b.picture(p.name, lang.Code, theme)
+			}
+		}
+	}
+}
+
+// languageCookie chooses the language as a person does.
+func (d *desk) languageCookie(b *browser, code string) {
+	d.t.Helper()
+	b.open("/")
+	b.click(fmt.Sprintf(`footer button[value=%q]`, code))
+	b.until(fmt.Sprintf(`document.documentElement.lang.startsWith(%q)`, code))
+}
+
+// picture writes a picture of the page, where that is wanted.
+func (b *browser) picture(name, lang, theme string) {
+	b.t.Helper()
+	if *screenshots == "" {
+		return
+	}
+	png, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.MkdirAll(*screenshots, 0o755); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(*screenshots, fmt.Sprintf("%s-%s-%s.png", name, lang, theme)), png, 0o644); err != nil {
+		b.t.Fatal(err)
+	}
+}
