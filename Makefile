@@ -17,6 +17,8 @@ test: tools lint ## install what the tests need, then run them all
 .PHONY: tools
 tools: ## install the programs that tests use, where they are missing
 	@command -v openssl > /dev/null || { echo "installing openssl"; apt-get update -qq && apt-get install -y -qq openssl; }
+	@command -v chromium > /dev/null || command -v chromium-browser > /dev/null || command -v google-chrome > /dev/null || \
+		{ echo "installing chromium"; apt-get update -qq && apt-get install -y -qq chromium fonts-noto-core; }
 
 .PHONY: lint
 lint: $(LINT) ## check the code: the import law, vet, style
@@ -36,6 +38,15 @@ generate: ## rewrite what is generated: golden files, the tables of docs/languag
 .PHONY: bench
 bench: ## print what matching, compiling, calendars and the journal cost
 	go test -run '^$$' -bench . -benchtime $(BENCHTIME) -count 3 ./rules/... ./engine/sqlite
+
+PAGES ?= 1000000
+.PHONY: pages
+pages: ## fill a journal with PAGES events and runs, and print how long each page of the console takes
+	go test -run '^$$' -bench Pages -benchtime 20x -timeout 2h ./engine/console -pages $(PAGES)
+
+.PHONY: screenshots
+screenshots: tools ## write pictures of every page of the console, in both languages and themes, to docs/screenshots
+	go test -run '^TestPagesInABrowser$$' -timeout 5m ./engine/console -screenshots $(CURDIR)/docs/screenshots
 
 KILLS ?= 1000
 .PHONY: kill

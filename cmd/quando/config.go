@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/quandohq/quando/engine/console"
 	"github.com/quandohq/quando/rules/source"
 	"github.com/quandohq/quando/service"
 )
@@ -22,6 +23,7 @@ type config struct {
 	Console struct {
 		Listen string
 		Token  service.Secret
+		Users  map[string]console.User
 	}
 	Log struct {
 		Level  string
@@ -126,6 +128,7 @@ func (c *config) settings() settings {
 		{"keep", duration(&c.Keep)},
 		{"console.listen", address(&c.Console.Listen)},
 		{"console.token", secret(&c.Console.Token)},
+		{"console.users", users(&c.Console.Users)},
 		{"log.level", choice(&c.Log.Level, "debug", "info", "warn", "error")},
 		{"log.format", choice(&c.Log.Format, "text", "json")},
 		{"workspaces", c.readWorkspaces},

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/console"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/triggers/schedule"
@@ -50,10 +51,6 @@ before the change; the others are not affected. SIGINT or SIGTERM stop it: what 
 // runConfig runs what a configuration describes, until the command's context ends.
 func runConfig(cmd *cobra.Command, c *config, strict bool) (err error) {
 	ctx, log := cmd.Context(), c.newLogger(cmd.ErrOrStderr())
-	guard, err := newGuard(c.Console.Listen, c.Console.Token)
-	if err != nil {
-		return err
-	}
 	list, err := c.active()
 	if err != nil {
 		return err
@@ -82,7 +79,7 @@ func runConfig(cmd *cobra.Command, c *config, strict bool) (err error) {
 	if err := p.loadRules(); err != nil {
 		return err
 	}
-	return p.run(ctx, c, guard)
+	return p.run(ctx, c)
 }
 
 // A process is everything that runs, put together.
@@ -90,6 +87,7 @@ type process struct {
 	log      *slog.Logger
 	journal  journal
 	metrics  *metrics
+	console  *console.Console
 	recorder *recorder
 	engine   *engine.Engine
 	units    []*unit
@@ -108,7 +106,10 @@ func newProcess(c *config, list []namedWorkspace, j journal, log *slog.Logger) (
 		write: func(ctx context.Context) error {
 			return j.SetCursor(ctx, "ready", time.Now().UTC().Format(time.RFC3339))
 		},
-		fresh: p.metrics.recorded,
+		fresh: func(e rules.Event) {
+			p.metrics.recorded(e)
+			p.console.Recorded()
+		},
 	}
 	owns := func(ctx context.Context, workspace, message string) (bool, error) {
 		return p.engine.Owns(ctx, workspace, message)
@@ -126,7 +127,10 @@ func newProcess(c *config, list []namedWorkspace, j journal, log *slog.Logger) (
 		workspaces = append(workspaces, u.engineWorkspace())
 	}
 	var err error
-	p.engine, err = engine.New(engine.Options{Journal: j, Keep: c.Keep, Logger: log, Observer: observers{p.metrics, runLog{log}}}, workspaces...)
+	if p.console, err = p.newConsole(c); err != nil {
+		return nil, err
+	}
+	p.engine, err = engine.New(engine.Options{Journal: j, Keep: c.Keep, Logger: log, Observer: observers{p.metrics, runLog{log}, p.console}}, workspaces...)
 	return p, err
 }
 
@@ -195,7 +199,7 @@ const stopServing = 5 * time.Second
 
 // run listens and works until ctx ends. Then deliveries are refused at once, the engine comes to its end, and only after that the
 // addresses are given up.
-func (p *process) run(ctx context.Context, c *config, g *guard) error {
+func (p *process) run(ctx context.Context, c *config) error {
 	h := &health{ready: p.recorder.ready}
 	count := func(workspace string, o webhook.Outcome) {
 		p.metrics.deliveries.WithLabelValues(workspace, string(o)).Inc()
@@ -204,12 +208,13 @@ func (p *process) run(ctx context.Context, c *config, g *guard) error {
 	if err != nil {
 		return err
 	}
-	console, err := listen(ctx, "console.listen", c.Console.Listen)
+	private, err := listen(ctx, "console.listen", c.Console.Listen)
 	if err != nil {
 		return errors.Join(err, public.Close())
 	}
-	p.log.Info("listening", "webhooks", "http://"+public.Addr().String(), "console", "http://"+console.Addr().String())
-	servers := []*http.Server{newServer(publicHandler(h, p.hooks, count), p.log), newServer(consoleHandler(h, g, p.metrics.handler()), p.log)}
+	p.log.Info("listening", "webhooks", "http://"+public.Addr().String(), "console", "http://"+private.Addr().String())
+	servers := []*http.Server{newServer(publicHandler(h, p.hooks, count), p.log), newServer(consoleHandler(h, p.console), p.log)}
+	servers[1].RegisterOnShutdown(p.console.Close)
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	var serving, working sync.WaitGroup
@@ -220,7 +225,7 @@ func (p *process) run(ctx context.Context, c *config, g *guard) error {
 			}
 		})
 	}
-	for i, l := range []net.Listener{public, console} {
+	for i, l := range []net.Listener{public, private} {
 		start(&serving, func() error { return serve(servers[i], l) })
 	}
 	p.work(ctx, func(f func() error) { start(&working, f) })

@@ -61,7 +61,7 @@ var commonMessages = map[string][2]string{
 	"role.editor":   {"editor", "editor"},
 	"role.operator": {"operator", "operador"},
 
-	"ago":          {"%s ago", "há %s"},
+	"time.ago":     {"%s ago", "há %s"},
 	"list.or":      {" or ", " ou "},
 	"pager.label":  {"More of the list", "Mais da lista"},
 	"pager.older":  {"Older", "Mais antigos"},

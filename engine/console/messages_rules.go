@@ -11,7 +11,7 @@ var ruleMessages = map[string][2]string{
 	"rule.cancel_on":      {"It ends early when", "Termina antes quando"},
 	"rule.picture":        {"Its steps as a picture", "Seus passos em figura"},
 	"rule.whynot":         {"Why it did not fire, in the last 7 days", "Por que não disparou, nos últimos 7 dias"},
-	"rule.noreasons":      {"There was no event that it did not fire for.", "Não houve evento para o qual ela não disparasse."},
+	"rule.noreasons":      {"It fired for every event that it was asked about. Events whose own content rules it out at once are not counted here; each event's page tells.", "Disparou para todo evento sobre o qual foi consultada. Eventos cujo próprio conteúdo já a exclui não são contados aqui; a página de cada evento conta."},
 	"rule.more":           {"All runs of this rule", "Todas as execuções desta regra"},
 	"rule.lastgood":       {"The last good version goes on.", "A última versão boa continua em uso."},
 	"rule.safety":         {"Safety bounds", "Limites de segurança"},

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quandohq/quando/engine/console"
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/service"
+)
+
+// newConsole puts the console together. It looks at what the process is made of when somebody asks for a page.
+func (p *process) newConsole(c *config) (*console.Console, error) {
+	o := console.Options{
+		Journal: p.journal, Metrics: p.metrics.handler(), Version: version(), Logger: p.log, Checks: p.checks,
+		Access: console.Access{Listen: c.Console.Listen, Token: string(c.Console.Token), Users: c.Console.Users},
+	}
+	for i, u := range p.units {
+		b := p.books[i]
+		o.Workspaces = append(o.Workspaces, console.Workspace{
+			Name: u.name, Location: u.Timezone, Safety: u.engineWorkspace().Safety, Rules: b.shown, Source: ruleText,
+		})
+	}
+	return console.New(o)
+}
+
+// ruleText returns a rule's own lines of its file, or nothing where they cannot be read.
+func ruleText(r *rules.Rule) string {
+	text, err := readBounded(r.File)
+	if err != nil {
+		return ""
+	}
+	lines := strings.Split(string(text), "\n")
+	if r.Line < 1 || r.Line > len(lines) {
+		return ""
+	}
+	depth := func(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
+	first := r.Line - 1
+	end := first + 1
+	for end < len(lines) && (strings.TrimSpace(lines[end]) == "" || depth(lines[end]) > depth(lines[first])) {
+		end++
+	}
+	return strings.TrimRight(strings.Join(lines[first:end], "\n"), " \n")
+}
+
+// checks looks at the service of every workspace: whether it answers, takes the key, and has the same time.
+func (p *process) checks(ctx context.Context) []console.Check {
+	parts := make([][]console.Check, len(p.units))
+	done := make(chan struct{})
+	for i, u := range p.units {
+		go func() {
+			parts[i] = u.check(ctx)
+			done <- struct{}{}
+		}()
+	}
+	for range p.units {
+		<-done
+	}
+	return slices.Concat(parts...)
+}
+
+// check looks at the service of a workspace.
+func (u *unit) check(ctx context.Context) []console.Check {
+	one := func(kind console.CheckKind, ok bool, format string, args ...any) console.Check {
+		return console.Check{Workspace: u.name, Kind: kind, OK: ok, Detail: fmt.Sprintf(format, args...)}
+	}
+	me, err := u.client.Me(ctx)
+	if refused, ok := errors.AsType[*service.Error](err); ok && (refused.Status == 401 || refused.Status == 403) {
+		return []console.Check{one(console.CheckService, true, "%s", u.Service.BaseURL), one(console.CheckKey, false, "%v", err)}
+	}
+	if err != nil {
+		return []console.Check{one(console.CheckService, false, "%v", err)}
+	}
+	list := []console.Check{one(console.CheckService, true, "%s", u.Service.BaseURL), one(console.CheckKey, true, "%s", strings.Join(me.Scopes, ", "))}
+	if !me.ServedAt.IsZero() {
+		off := time.Since(me.ServedAt).Round(time.Second)
+		list = append(list, one(console.CheckClock, off.Abs() <= maxOff, "%s", off))
+	}
+	hooks, err := u.client.ListWebhooks(ctx)
+	if err != nil {
+		return list // a key need not be allowed to look
+	}
+	for _, h := range hooks {
+		if u.Service.Webhook.PublicURL != "" && h.URL == u.Service.Webhook.PublicURL {
+			list = append(list, one(console.CheckWebhook, h.Active, "%s", h.URL))
+		}
+	}
+	return list
+}
