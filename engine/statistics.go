@@ -8,8 +8,8 @@ import (
 // Statistics is the side of a journal that sums up, for people who watch. What a method costs does not grow with the journal: the sums
 // are kept while things are recorded.
 type Statistics interface {
-	// Counts returns what was counted in each hour since a time, the oldest first.
-	Counts(ctx context.Context, since time.Time) ([]Count, error)
+	// Counts returns what was counted, the oldest first.
+	Counts(ctx context.Context, f CountFilter) ([]Count, error)
 
 	// LastFired returns when each rule last fired.
 	LastFired(ctx context.Context) (map[RuleName]time.Time, error)
@@ -43,13 +43,20 @@ const (
 // CountShadow is the detail of shadow runs that are done.
 const CountShadow = "shadow"
 
-// A Count is how often something happened to a rule in one hour.
+// A CountFilter says how counts are summed up.
+type CountFilter struct {
+	Since time.Time     // from the hour on that it lies in
+	Every time.Duration // in whole hours; 0 is one
+	Rules bool          // each rule for itself; else all of a workspace together
+}
+
+// A Count is how often something happened in a stretch of time.
 type Count struct {
-	Hour time.Time
-	RuleName
-	What   CountKind
-	Detail string
-	N      int
+	From     time.Time
+	RuleName // without a rule it is all of them
+	What     CountKind
+	Detail   string
+	N        int
 }
 
 // A Reason is why a rule did not fire, how often, and the newest event for which it did not.

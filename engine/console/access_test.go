@@ -278,8 +278,11 @@ func TestLiveEnds(t *testing.T) {
 	d := newDesk(t)
 	server := httptest.NewServer(d.console)
 	defer server.Close()
-	resp := must(http.Get(server.URL + "/live"))
-	defer func() { _ = resp.Body.Close() }()
+	resp, err := http.Get(server.URL + "/live")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
 	lines := make(chan string)
 	go func() {
 		buffer := make([]byte, 1000)

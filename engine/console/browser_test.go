@@ -1,10 +1,13 @@
 package console
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
+	"errors"
 	"flag"
 	"fmt"
+	"image/png"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -168,7 +171,7 @@ func (b *browser) phone(run int64) {
 		if err != nil || wide > 0 {
 			b.t.Errorf("%s is %d pixels wider than a phone: %v", p.path, wide, err)
 		}
-		b.picture("phone-"+p.name, "en", "light")
+		b.picture("phone-"+p.name, languages[len(languages)-1].Code, "light")
 	}
 }
 
@@ -221,14 +224,17 @@ func (b *browser) picture(name, lang, theme string) {
 	if *screenshots == "" {
 		return
 	}
-	png, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+	shot, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	if err := os.MkdirAll(*screenshots, 0o755); err != nil {
 		b.t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(*screenshots, fmt.Sprintf("%s-%s-%s.png", name, lang, theme)), png, 0o644); err != nil {
+	file := must(os.Create(filepath.Join(*screenshots, fmt.Sprintf("%s-%s-%s.png", name, lang, theme))))
+	// The browser is quick rather than thorough.
+	picture := must(png.Decode(bytes.NewReader(shot)))
+	if err := errors.Join((&png.Encoder{CompressionLevel: png.BestCompression}).Encode(file, picture), file.Close()); err != nil {
 		b.t.Fatal(err)
 	}
 }

@@ -26,7 +26,7 @@ func hoursOf(counts []engine.Count, now time.Time, hours int) []hourCount {
 		out[i] = hourCount{Hour: first.Add(time.Duration(i) * time.Hour).In(now.Location()), N: map[string]int{}}
 	}
 	for _, c := range counts {
-		i := int(c.Hour.Sub(first) / time.Hour)
+		i := int(c.From.Sub(first) / time.Hour)
 		if c.What == engine.CountRuns && i >= 0 && i < hours {
 			out[i].N[c.Detail] += c.N
 			out[i].All += c.N

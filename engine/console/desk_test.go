@@ -277,11 +277,15 @@ func (d *desk) says(phone, name, text string) {
 // story lets a day happen with something of everything.
 func (d *desk) story() {
 	d.t.Helper()
+	name, text := hostile, hostile
+	if *screenshots != "" { // pictures are for people
+		name, text = "Bento Alves", "and nothing else"
+	}
 	d.says(marina, "Marina Souza", "Oi, tudo bem?\nPreciso de ajuda.")
 	d.pass(time.Minute)
-	d.says(bento, hostile, "boom "+hostile)
+	d.says(bento, name, "boom "+text)
 	d.pass(time.Minute)
-	d.says(bento, hostile, "please tell the erp")
+	d.says(bento, name, "please tell the erp")
 	d.pass(time.Minute)
 	// The call that broke is looked into after its time is over.
 	d.pass(time.Minute)

@@ -41,7 +41,7 @@ type eventView struct {
 }
 
 // eventWindow is how many events are looked through for those that a filter by type or rule wants: so a page is as fast when there are few.
-const eventWindow = 5000
+const eventWindow = 2000
 
 // eventTypes are the types that a list can be bounded to.
 func eventTypes() []string { return append(rules.EventNames(), "schedule", "manual") }

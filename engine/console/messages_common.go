@@ -24,7 +24,7 @@ var commonMessages = map[string][2]string{
 	"button.logout":        {"Log out", "Sair"},
 	"button.filter":        {"Show", "Mostrar"},
 	"button.find":          {"Find", "Procurar"},
-	"button.reckon":        {"Work it out", "Calcular"},
+	"button.reckon":        {"Work it out", "Fazer a conta"},
 	"button.sure":          {"Yes:", "Sim:"},
 	"button.retry":         {"Try again", "Tentar de novo"},
 	"button.cancel":        {"Cancel", "Cancelar"},

@@ -38,8 +38,9 @@ const sparkDays = 7
 // rules lists the rules with what they did lately.
 func (c *Console) rules(q *request) error {
 	p := rulesPage{Many: len(c.workspaces) > 1}
-	since := q.now.Add(-sparkDays * 24 * time.Hour)
-	counts, err := c.options.Journal.Counts(q.ctx(), since)
+	// The last of the days ends with the present hour.
+	since := q.now.Truncate(time.Hour).Add(time.Hour - sparkDays*24*time.Hour)
+	counts, err := c.options.Journal.Counts(q.ctx(), engine.CountFilter{Since: since, Every: 24 * time.Hour, Rules: true})
 	if err != nil {
 		return err
 	}
@@ -51,7 +52,7 @@ func (c *Console) rules(q *request) error {
 	if err != nil {
 		return err
 	}
-	sums := sumRules(counts, q.now)
+	sums := sumRules(counts, since)
 	for _, w := range c.options.Workspaces {
 		set := w.book().Set
 		for _, r := range set.Rules {
@@ -102,7 +103,7 @@ func (s *ruleSum) total() (n int) {
 	return n
 }
 
-func sumRules(counts []engine.Count, now time.Time) map[engine.RuleName]*ruleSum {
+func sumRules(counts []engine.Count, since time.Time) map[engine.RuleName]*ruleSum {
 	sums := map[engine.RuleName]*ruleSum{}
 	get := func(name engine.RuleName) *ruleSum {
 		if sums[name] == nil {
@@ -119,7 +120,7 @@ func sumRules(counts []engine.Count, now time.Time) map[engine.RuleName]*ruleSum
 				s.failed += one.N
 			}
 		case one.What == engine.CountVerdicts && one.Detail == string(engine.Fired):
-			day := sparkDays - 1 - int(now.Sub(one.Hour)/(24*time.Hour))
+			day := int(one.From.Sub(since) / (24 * time.Hour))
 			s.fired[min(max(day, 0), sparkDays-1)] += one.N
 		}
 	}

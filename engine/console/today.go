@@ -52,7 +52,7 @@ const (
 // today shows how things stand: what needs a person, the last 24 hours.
 func (c *Console) today(q *request) error {
 	j := c.options.Journal
-	counts, err := j.Counts(q.ctx(), q.now.Add(-23*time.Hour))
+	counts, err := j.Counts(q.ctx(), engine.CountFilter{Since: q.now.Add(-23 * time.Hour)})
 	if err != nil {
 		return err
 	}

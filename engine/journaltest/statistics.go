@@ -36,18 +36,27 @@ func statisticsCounts(c *check) {
 	shadow.State, shadow.Stage, shadow.FinishedAt = engine.Done, rules.Shadow, at(4*time.Hour)
 	c.save(l, engine.Change{At: at(4 * time.Hour), Starts: []*engine.Start{start(rules.Parallel, shadow)}})
 
-	counts, err := c.Counts(c.Context(), at(30*time.Minute))
+	counts, err := c.Counts(c.Context(), engine.CountFilter{Since: at(30 * time.Minute), Rules: true})
 	c.ok(err)
 	c.equal("counts", counts, []engine.Count{
-		{Hour: noon, RuleName: engine.RuleName{Workspace: ws, Rule: "other"}, What: engine.CountVerdicts, Detail: "false", N: 1},
-		{Hour: noon, RuleName: rule, What: engine.CountVerdicts, Detail: "fired", N: 1},
-		{Hour: at(time.Hour), RuleName: rule, What: engine.CountEffects, N: 2},
-		{Hour: at(2 * time.Hour), RuleName: rule, What: engine.CountRuns, Detail: "failed", N: 1},
-		{Hour: at(4 * time.Hour), RuleName: rule, What: engine.CountRuns, Detail: engine.CountShadow, N: 1},
+		{From: noon, RuleName: engine.RuleName{Workspace: ws, Rule: "other"}, What: engine.CountVerdicts, Detail: "false", N: 1},
+		{From: noon, RuleName: rule, What: engine.CountVerdicts, Detail: "fired", N: 1},
+		{From: at(time.Hour), RuleName: rule, What: engine.CountEffects, N: 2},
+		{From: at(2 * time.Hour), RuleName: rule, What: engine.CountRuns, Detail: "failed", N: 1},
+		{From: at(4 * time.Hour), RuleName: rule, What: engine.CountRuns, Detail: engine.CountShadow, N: 1},
 	})
-	counts, err = c.Counts(c.Context(), at(4*time.Hour))
+	counts, err = c.Counts(c.Context(), engine.CountFilter{Since: at(4 * time.Hour)})
 	c.ok(err)
 	c.equal("counts of the last hour", len(counts), 1)
+	counts, err = c.Counts(c.Context(), engine.CountFilter{Since: noon, Every: 3 * time.Hour})
+	c.ok(err)
+	c.equal("counts of all rules, three hours at a time", counts, []engine.Count{
+		{From: noon, RuleName: engine.RuleName{Workspace: ws}, What: engine.CountEffects, N: 2},
+		{From: noon, RuleName: engine.RuleName{Workspace: ws}, What: engine.CountRuns, Detail: "failed", N: 1},
+		{From: noon, RuleName: engine.RuleName{Workspace: ws}, What: engine.CountVerdicts, Detail: "false", N: 1},
+		{From: noon, RuleName: engine.RuleName{Workspace: ws}, What: engine.CountVerdicts, Detail: "fired", N: 1},
+		{From: at(3 * time.Hour), RuleName: engine.RuleName{Workspace: ws}, What: engine.CountRuns, Detail: engine.CountShadow, N: 1},
+	})
 	fired, err := c.LastFired(c.Context())
 	c.ok(err)
 	c.equal("last fired", fired, map[engine.RuleName]time.Time{rule: noon})
@@ -146,7 +155,7 @@ func statisticsPrune(c *check) {
 	l.Events[0].Verdicts = []engine.Verdict{{Rule: "r", Outcome: engine.False, Clause: "x"}}
 	c.done(l)
 	look := func() []int {
-		counts, err := c.Counts(c.Context(), time.Time{})
+		counts, err := c.Counts(c.Context(), engine.CountFilter{})
 		c.ok(err)
 		reasons, err := c.Reasons(c.Context(), ws, "r", time.Time{})
 		c.ok(err)

@@ -10,14 +10,19 @@ import (
 	"github.com/quandohq/quando/engine"
 )
 
-// Counts returns what was counted in each hour since a time.
-func (j *Journal) Counts(ctx context.Context, since time.Time) ([]engine.Count, error) {
+// Counts returns what was counted.
+func (j *Journal) Counts(ctx context.Context, f engine.CountFilter) ([]engine.Count, error) {
+	rule := `''`
+	if f.Rules {
+		rule = `rule`
+	}
+	first, every := micros(f.Since)/anHour, max(int64(f.Every/time.Hour), 1)
 	var counts []engine.Count
-	err := j.each(ctx, `SELECT hour, workspace, rule, what, detail, n FROM counts WHERE hour >= ? ORDER BY hour`, []any{micros(since) / anHour}, func(rows *sql.Rows) error {
+	err := j.each(ctx, `SELECT (hour - ?1) / ?2, workspace, `+rule+`, what, detail, sum(n) FROM counts WHERE hour >= ?1 GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5`, []any{first, every}, func(rows *sql.Rows) error {
 		var c engine.Count
-		var hour int64
-		err := rows.Scan(&hour, &c.Workspace, &c.Rule, &c.What, &c.Detail, &c.N)
-		c.Hour = time.UnixMicro(hour * anHour).UTC()
+		var stretch int64
+		err := rows.Scan(&stretch, &c.Workspace, &c.Rule, &c.What, &c.Detail, &c.N)
+		c.From = time.UnixMicro((first + stretch*every) * anHour).UTC()
 		counts = append(counts, c)
 		return err
 	})
