@@ -47,6 +47,7 @@ type Expression struct {
 type part struct {
 	text    string
 	node    ast.Node
+	needs   []string // the facts in it
 	program *vm.Program
 }
 
