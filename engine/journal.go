@@ -299,6 +299,9 @@ type Ask struct {
 	At     time.Time `json:"at"`
 }
 
+// Replaced is the reason of a run that a newer one took the place of.
+const Replaced = "replaced by a newer run"
+
 // A RunAsk asks something of a run.
 type RunAsk struct {
 	Run int64

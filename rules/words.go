@@ -232,15 +232,24 @@ func plainLiteral(node ast.Node) string {
 	return node.String()
 }
 
+// compiled makes a part an expression of its own.
+func (w *wording) compiled(node ast.Node) (*Expression, error) {
+	w.env.compiling.Lock()
+	defer w.env.compiling.Unlock()
+	x, issues := compileExpression(node.String(), w.env, nil)
+	if len(issues) > 0 {
+		return nil, fmt.Errorf("%s: %s", node, issues[0].message)
+	}
+	return x, nil
+}
+
 // value evaluates a part on its own, without asking for anything more.
 func (w *wording) value(node ast.Node) (any, bool) {
 	if v, ok := constantOf(node); ok {
 		return v, true
 	}
-	w.env.compiling.Lock()
-	x, issues := compileExpression(node.String(), w.env, nil)
-	w.env.compiling.Unlock()
-	if len(issues) > 0 || slices.ContainsFunc(x.needs, func(fact string) bool { _, known := w.Evaluation.env[fact]; return !known }) {
+	x, err := w.compiled(node)
+	if err != nil || slices.ContainsFunc(x.needs, func(fact string) bool { _, known := w.Evaluation.env[fact]; return !known }) {
 		return nil, false
 	}
 	w.explaining = true

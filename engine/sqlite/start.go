@@ -8,9 +8,6 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// replaced is what a run is told that another takes the place of.
-const replaced = "replaced by a newer run"
-
 // started is what came of a start.
 type started struct {
 	id      int64
@@ -130,7 +127,7 @@ func (s *saving) replace(t *tx, runs []int64) error {
 	if len(runs) == 0 {
 		return nil
 	}
-	ask, err := askText(engine.Ask{What: engine.AskCancel, Reason: replaced, At: s.change.At})
+	ask, err := askText(engine.Ask{What: engine.AskCancel, Reason: engine.Replaced, At: s.change.At})
 	if err != nil {
 		return err
 	}
