@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/quandohq/quando/actions"
@@ -184,6 +185,16 @@ type Run struct {
 	Steps []*Step // that were reached, in that order
 }
 
+// current returns the step that the run is at; nil when it has come to the end of all that it has reached.
+func (r *Run) current() *Step {
+	for _, s := range slices.Backward(r.Steps) {
+		if !s.State.Finished() {
+			return s
+		}
+	}
+	return nil
+}
+
 // A StepState is where a step stands.
 type StepState string
 
@@ -235,7 +246,8 @@ type Change struct {
 
 	Asks []RunAsk
 
-	// Release gives the lane back. It is due again at Next, which may be the zero time, or at once where there was news.
+	// Release gives the lane back. It is due again at Next, which may be the zero time, when one of its gathers ends, or at once where there
+	// was news. A gather that is over already makes it due only where there is no Next.
 	Release bool
 	Next    time.Time
 }
