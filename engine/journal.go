@@ -238,7 +238,7 @@ type Change struct {
 	Ended []*Gather
 
 	// Runs are unfinished runs, or ones just finished, with their steps that changed; they make way for the Starts. A run that has another lane now makes that
-	// lane due. One that is finished lets the next one queued behind it begin.
+	// lane due, and so does one that is held by nothing any more. One that is finished lets the next one queued behind it begin.
 	Runs []*RunChange
 
 	Caused []Caused
