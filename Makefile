@@ -34,8 +34,18 @@ generate: ## rewrite what is generated: golden files, the tables of docs/languag
 	go test ./rules ./cmd/quando -update
 
 .PHONY: bench
-bench: ## print what matching, compiling and calendars cost
-	go test -run '^$$' -bench . -benchtime $(BENCHTIME) -count 3 ./rules/...
+bench: ## print what matching, compiling, calendars and the journal cost
+	go test -run '^$$' -bench . -benchtime $(BENCHTIME) -count 3 ./rules/... ./engine/sqlite
+
+KILLS ?= 1000
+.PHONY: kill
+kill: ## kill -9 the engine KILLS times under load, and compare what it did with what it should have done
+	go test -run '^TestKill$$' -v -timeout 6h ./engine -kills $(KILLS)
+
+WAITING ?= 1000000
+.PHONY: waiting
+waiting: ## let WAITING runs wait: what they cost in memory, how fast a start and a wake-up are
+	go test -run '^TestManyWaitingRuns$$' -v -timeout 6h ./engine -waiting $(WAITING)
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME

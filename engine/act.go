@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"slices"
 	"time"
 
@@ -25,6 +26,12 @@ func (k *walk) act(ctx context.Context, s *rules.Step, taken *Step, rec *record)
 	}
 	if err != nil {
 		return k.trouble(ctx, s, taken, rec, err)
+	}
+	if rec.Args == nil {
+		rec.Args, _ = encode(presentable(s.Schema, args)) // for people; the call records its own request
+	}
+	if rec.Intent != nil && rec.Answered {
+		k.failed = errors.New(taken.Error) // without a mark: the last try is known to have had no effect
 	}
 	for {
 		step := &actions.Step{
@@ -84,11 +91,7 @@ func (k *walk) intend(ctx context.Context, action actions.Action, step *actions.
 		flow, err := k.end(ctx, s, taken, rec, StepWould, nothing(s.Schema.Result), "")
 		return flow, true, err
 	}
-	lane := next.Intent.Lane
-	if lane == "" {
-		lane = k.run.Home
-	}
-	if lane != k.lane.Name {
+	if lane := k.laneOf(s, next.Intent); lane != k.lane.Name {
 		flow, err := k.travel(lane, taken)
 		return flow, true, err
 	}
@@ -101,6 +104,17 @@ func (k *walk) intend(ctx context.Context, action actions.Action, step *actions.
 	k.touch(k.run, taken)
 	flow, done, err := k.announce(ctx, taken, rec)
 	return flow, done, err
+}
+
+// laneOf is where a call takes place: in the lane of what it touches, which need not be that of the run's events.
+func (k *walk) laneOf(s *rules.Step, i *actions.Intent) string {
+	if i.Lane != "" {
+		return i.Lane
+	}
+	if lane := k.run.About.Lane(); s.Schema.Needs != "" && lane != "" {
+		return lane
+	}
+	return k.run.Home
 }
 
 // announce records an intent, and that its events may come before its answer.
@@ -272,7 +286,7 @@ func (k *walk) receive(ctx context.Context, rec *record, taken *Step, r actions.
 		if object == "" {
 			object = k.lane.Name
 		}
-		k.pending.Caused = append(k.pending.Caused, Caused{
+		k.expect(Caused{
 			Workspace: k.run.Workspace, Lane: k.lane.Name, Event: c.Event, Object: object, Stage: c.Stage, Set: c.Set,
 			Run: k.run.ID, Rule: k.run.Rule, Ancestry: k.run.Ancestry, From: rec.Intent.At, To: k.now().Add(afterCall),
 		})
@@ -357,6 +371,25 @@ func backoff(key string, failures int) time.Duration {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s %d", key, failures)
 	return pause*3/4 + time.Duration(mix(h.Sum64())%uint64(pause/2))
+}
+
+// presentable returns a step's arguments without what must not be recorded.
+func presentable(schema *rules.Schema, args map[string]any) map[string]any {
+	out := maps.Clone(args)
+	for _, a := range schema.Args {
+		headers, ok := args[a.Name].(map[string]any)
+		if a.Kind != rules.KindHeaders || !ok {
+			continue
+		}
+		shown := maps.Clone(headers)
+		for name := range shown {
+			if actions.IsSecret(name) {
+				shown[name] = "(secret)"
+			}
+		}
+		out[a.Name] = shown
+	}
+	return out
 }
 
 // isAction reports whether a step's verb is an action's.

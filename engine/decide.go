@@ -66,7 +66,7 @@ func (v *visit) decide(ctx context.Context, e *Event, f *facts) error {
 	if own != nil {
 		v.pending.Used = append(v.pending.Used, own.ID)
 	}
-	e.Decided = true
+	e.Decided, e.Answers = true, f.asked
 	v.pending.Decided = append(v.pending.Decided, e)
 	heard.take(v, e)
 	sure := true
@@ -158,7 +158,7 @@ func (v *visit) judge(ctx context.Context, rule *rules.Rule, e *Event, f *facts,
 	if own != nil && (own.Rule == rule.ID || slices.Contains(own.Ancestry, rule.ID)) {
 		return because(Looped, "it came of this rule itself")
 	}
-	if late := v.late(rule, e); late != "" {
+	if late := v.late(rule, e, v.now().Sub(e.CreatedAt)); late != "" {
 		return because(Late, late)
 	}
 	if expands(rule, e) {
@@ -214,9 +214,8 @@ func unanswered(err error) error {
 	return nil
 }
 
-// late says why an event comes too late for a rule; empty is that it does not.
-func (v *visit) late(rule *rules.Rule, e *Event) string {
-	age := v.now().Sub(e.CreatedAt)
+// late says why an event of an age comes too late for a rule; empty is that it does not.
+func (v *visit) late(rule *rules.Rule, e *Event, age time.Duration) string {
 	if e.Type != "schedule" {
 		if limit := rule.Late.SkipAfter; limit > 0 && age > limit {
 			return fmt.Sprintf("it is %s old, and late: skip_after is %s", rules.FormatDuration(age.Round(time.Second)), rules.FormatDuration(limit))

@@ -46,6 +46,7 @@ type desk struct {
 	engine  *engine.Engine
 	client  *service.Client
 	key     service.Secret
+	watch   *stateWatch
 	from    int // the effects before this one have been looked at
 }
 
@@ -87,6 +88,7 @@ func newDesk(t *testing.T, text string, change ...func(*deskOptions)) *desk {
 	d.address = must(d.Start(t.Context(), "127.0.0.1:0"))
 	d.key = service.Secret(d.address.APIKey)
 	d.set = compile(t, text)
+	d.watch = &stateWatch{t: t, drawn: transitions(t), last: make(map[string]engine.State)}
 	d.open()
 	t.Cleanup(func() { _ = d.journal.Close() })
 	d.register()
@@ -128,7 +130,7 @@ func (d *desk) open() {
 	w := engine.Workspace{
 		Name: "default", Actions: must(actions.NewRegistry(list...)), Desk: must(builtin.NewDesk(o)), Location: saoPaulo, Safety: d.options.safety,
 	}
-	d.engine = must(engine.New(engine.Options{Journal: journal}, w))
+	d.engine = must(engine.New(engine.Options{Journal: journal, Observer: d.watch}, w))
 	if err := d.engine.SetRules("default", d.set); err != nil {
 		d.t.Fatal(err)
 	}

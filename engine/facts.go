@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/rules"
 )
 
 // facts answers what expressions ask about an event: from what it carries, else from the desk, which is asked once for each thing and
@@ -18,7 +19,8 @@ type facts struct {
 
 	carried map[string]any // by the event; nil before it was looked at
 	fetched map[string]any
-	waited  bool // what the event carried may have changed
+	waited  bool    // what the event carried may have changed
+	asked   Answers // and were answered, for the journal
 }
 
 // factsOf returns the facts of an event.
@@ -31,6 +33,7 @@ func (f *facts) forRun(r *Run) *facts {
 	own := *f
 	own.fetched = maps.Clone(f.fetched)
 	own.about = &r.About
+	own.asked = nil
 	return &own
 }
 
@@ -97,11 +100,21 @@ func (f *facts) Fact(ctx context.Context, name string) (any, error) {
 	if err != nil {
 		return nil, &deskError{err}
 	}
-	if f.fetched == nil {
-		f.fetched = make(map[string]any)
-	}
-	f.fetched[name] = v
+	f.set(name, v)
+	f.answer(name, v)
 	return v, nil
+}
+
+// answer notes what the desk has told.
+func (f *facts) answer(question string, v any) {
+	raw, err := encode(v)
+	if err != nil {
+		return // it was good enough to decide on
+	}
+	if f.asked == nil {
+		f.asked = make(Answers)
+	}
+	f.asked[question] = raw
 }
 
 // forget makes facts be fetched afresh: after a wait a rule never decides on what was true before it slept.
@@ -189,7 +202,11 @@ func (f *facts) HumanActive(ctx context.Context, within time.Duration) (bool, er
 		return false, err
 	}
 	active, err := f.visit.workspace.Desk.HumanActive(ctx, id, f.Now().Add(-within))
-	return active, asDeskError(err)
+	if err != nil {
+		return false, &deskError{err}
+	}
+	f.answer("human_active("+rules.FormatDuration(within)+")", active)
+	return active, nil
 }
 
 // CustomerWaiting returns how long the customer's oldest unanswered message has waited.
@@ -199,10 +216,15 @@ func (f *facts) CustomerWaiting(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 	since, err := f.visit.workspace.Desk.WaitingSince(ctx, id)
-	if err != nil || since.IsZero() {
-		return 0, asDeskError(err)
+	if err != nil {
+		return 0, &deskError{err}
 	}
-	return max(0, f.Now().Sub(since)), nil
+	waits := time.Duration(0)
+	if !since.IsZero() {
+		waits = max(0, f.Now().Sub(since))
+	}
+	f.answer("customer_waiting()", waits)
+	return waits, nil
 }
 
 // HasLabel reports whether the conversation has a label.
@@ -216,18 +238,18 @@ func (f *facts) HasLabel(ctx context.Context, name string) (bool, error) {
 		return false, nil
 	}
 	has, err := f.visit.workspace.Desk.HasLabel(ctx, fact, name)
-	return has, asDeskError(err)
+	if err != nil {
+		return false, &deskError{err}
+	}
+	f.answer("has_label("+name+")", has)
+	return has, nil
 }
 
 // CountEvents counts the events of the lane.
 func (f *facts) CountEvents(ctx context.Context, typ string, within time.Duration) (int, error) {
 	n, err := f.visit.engine.journal.Count(ctx, f.event.Workspace, f.event.Lane, typ, f.Now().Add(-within))
-	return n, asDeskError(err)
-}
-
-func asDeskError(err error) error {
-	if err == nil {
-		return nil
+	if err != nil {
+		return 0, &deskError{err}
 	}
-	return &deskError{err}
+	return n, nil
 }

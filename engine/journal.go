@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/quandohq/quando/actions"
@@ -90,7 +91,12 @@ type Event struct {
 	Seq      int64 // in the order of recording
 	Decided  bool
 	Verdicts []Verdict
+	Answers  Answers // to what the rules asked when it was decided
 }
+
+// Answers are what the desk told rules, by what was asked, in the form that a recorded value has: with them a decision can be looked into, and made
+// again, when the desk would tell something else.
+type Answers map[string]json.RawMessage
 
 // An Outcome says what became of an event for one rule.
 type Outcome string
@@ -179,6 +185,16 @@ type Run struct {
 	Steps []*Step // that were reached, in that order
 }
 
+// current returns the step that the run is at; nil when it has come to the end of all that it has reached.
+func (r *Run) current() *Step {
+	for _, s := range slices.Backward(r.Steps) {
+		if !s.State.Finished() {
+			return s
+		}
+	}
+	return nil
+}
+
 // A StepState is where a step stands.
 type StepState string
 
@@ -222,7 +238,7 @@ type Change struct {
 	Ended []*Gather
 
 	// Runs are unfinished runs, or ones just finished, with their steps that changed; they make way for the Starts. A run that has another lane now makes that
-	// lane due. One that is finished lets the next one queued behind it begin.
+	// lane due, and so does one that is held by nothing any more. One that is finished lets the next one queued behind it begin.
 	Runs []*RunChange
 
 	Caused []Caused
@@ -230,7 +246,8 @@ type Change struct {
 
 	Asks []RunAsk
 
-	// Release gives the lane back. It is due again at Next, which may be the zero time, or at once where there was news.
+	// Release gives the lane back. It is due again at Next, which may be the zero time, when one of its gathers ends, or at once where there
+	// was news. A gather that is over already makes it due only where there is no Next.
 	Release bool
 	Next    time.Time
 }

@@ -10,11 +10,13 @@ import (
 
 // A record is what the engine must know of a step to go on with it after a stop.
 type record struct {
-	At     time.Time       `json:"at"`               // when it was reached
-	Ended  time.Time       `json:"ended,omitzero"`   // when it came to its end
-	Reason string          `json:"reason,omitempty"` // in words, for people
-	Value  json.RawMessage `json:"value,omitempty"`  // its result, as encode writes it
-	Values map[string]any  `json:"values,omitempty"` // of the names in a condition
+	At      time.Time       `json:"at"`                // when it was reached
+	Ended   time.Time       `json:"ended,omitzero"`    // when it came to its end
+	Reason  string          `json:"reason,omitempty"`  // in words, for people
+	Value   json.RawMessage `json:"value,omitempty"`   // its result, as encode writes it
+	Values  map[string]any  `json:"values,omitempty"`  // of the names in a condition
+	Args    json.RawMessage `json:"args,omitempty"`    // what the step was asked for, without secrets; for people
+	Answers Answers         `json:"answers,omitempty"` // to what it asked the desk
 
 	// The way that was taken.
 	Allowed bool            `json:"allowed,omitempty"` // the step's own if was true

@@ -251,6 +251,9 @@ func (v *visit) saved(c Change) {
 			continue
 		}
 		v.refused[s.Run] = true
+		if s.Mode == rules.Restart && s.Run.State == Queued {
+			v.halt() // those that it replaces are ended before anything else is done
+		}
 		v.lane.Runs = slices.DeleteFunc(v.lane.Runs, func(r *Run) bool { return r == s.Run })
 	}
 	for _, r := range c.Runs {
@@ -259,6 +262,7 @@ func (v *visit) saved(c Change) {
 			r.Run.Asked = nil
 		}
 	}
+	v.engine.forgetUnsaved(c.Caused)
 	v.pending = Change{}
 	clear(v.touched)
 }
@@ -268,6 +272,10 @@ func (v *visit) seal(steps []*Step) error {
 	for _, s := range steps {
 		if r := v.records[s]; r != nil {
 			raw, err := json.Marshal(r)
+			if err != nil {
+				r.Values = readable(r.Values)
+				raw, err = json.Marshal(r)
+			}
 			if err != nil {
 				return fmt.Errorf("record step %s: %w", s.Path, err)
 			}

@@ -207,6 +207,7 @@ func (k *walk) end(ctx context.Context, s *rules.Step, taken *Step, rec *record,
 		return k.fail(ctx, s, taken, rec, err)
 	}
 	taken.State, rec.Reason, rec.Ended = state, reason, k.now()
+	rec.Answers, k.facts.asked = k.facts.asked, nil
 	if value != nil {
 		rec.Value = raw
 	}

@@ -11,6 +11,7 @@ import (
 func TestStories(t *testing.T) {
 	for _, name := range examples.Names() {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			set, _ := compile(t, name)
 			for _, test := range set.Tests {
 				t.Run(test.Name, func(t *testing.T) {
@@ -21,9 +22,6 @@ func TestStories(t *testing.T) {
 					}
 					if !result.OK {
 						t.Error(result.Report())
-					}
-					if testing.Verbose() {
-						t.Log(result.Tellings)
 					}
 				})
 			}

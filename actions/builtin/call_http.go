@@ -79,7 +79,7 @@ func (c httpCall) request(ctx context.Context, s *actions.Step, in httpRecord) (
 		h.Set(name, value)
 	}
 	for name, value := range given {
-		if secretHeader(name) {
+		if actions.IsSecret(name) {
 			h.Set(name, value)
 		}
 	}

@@ -54,7 +54,7 @@ func planHTTPRequest(ctx context.Context, d *desk, s *actions.Step) (actions.Nex
 	}
 	request.Headers = map[string]string{}
 	for name, value := range headers {
-		if !secretHeader(name) {
+		if !actions.IsSecret(name) {
 			request.Headers[name] = value
 		}
 	}
@@ -88,15 +88,4 @@ func headersOf(a args) (map[string]string, error) {
 		headers[name] = value
 	}
 	return headers, nil
-}
-
-// secretHeader reports whether a header's value must not be recorded: it is taken from the step's arguments when the call is made.
-func secretHeader(name string) bool {
-	name = strings.ToLower(name)
-	for _, word := range []string{"auth", "cookie", "key", "token", "secret", "password", "signature"} {
-		if strings.Contains(name, word) {
-			return true
-		}
-	}
-	return false
 }

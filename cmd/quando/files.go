@@ -75,6 +75,9 @@ func filesBelow(folder string, except ...string) ([]string, error) {
 	root := folder + string(filepath.Separator)
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
+			if path != root && errors.Is(err, fs.ErrNotExist) {
+				return nil // it went while we looked
+			}
 			return plainError(err)
 		}
 		name := d.Name()

@@ -58,6 +58,9 @@ func runConfig(cmd *cobra.Command, c *config, strict bool) (err error) {
 	if err != nil {
 		return err
 	}
+	if list[0].name != defaultWorkspaceName {
+		log.Info("the top level of the configuration names no service, so there is no default workspace")
+	}
 	j, err := openJournal(ctx, c.journalPath(), false)
 	if err != nil {
 		return err
@@ -86,7 +89,6 @@ func runConfig(cmd *cobra.Command, c *config, strict bool) (err error) {
 type process struct {
 	log      *slog.Logger
 	journal  journal
-	keep     time.Duration
 	metrics  *metrics
 	recorder *recorder
 	engine   *engine.Engine
@@ -98,7 +100,7 @@ type process struct {
 
 // newProcess puts everything together. It starts nothing. Those who watch are told what the engine does.
 func newProcess(c *config, list []namedWorkspace, j journal, log *slog.Logger, watch ...engine.Observer) (*process, error) {
-	p := &process{log: log, journal: j, keep: c.Keep, metrics: newMetrics(j, c.journalPath()), hooks: make(map[string]http.Handler)}
+	p := &process{log: log, journal: j, metrics: newMetrics(j, c.journalPath()), hooks: make(map[string]http.Handler)}
 	p.recorder = &recorder{
 		accept: func(ctx context.Context, events ...rules.Event) ([]bool, error) {
 			return p.engine.Accept(ctx, events...)
@@ -124,7 +126,7 @@ func newProcess(c *config, list []namedWorkspace, j journal, log *slog.Logger, w
 		workspaces = append(workspaces, u.engineWorkspace())
 	}
 	var err error
-	p.engine, err = engine.New(engine.Options{Journal: j, Logger: log, Observer: append(observers{p.metrics, runLog{log}}, watch...)}, workspaces...)
+	p.engine, err = engine.New(engine.Options{Journal: j, Keep: c.Keep, Logger: log, Observer: append(observers{p.metrics, runLog{log}}, watch...)}, workspaces...)
 	return p, err
 }
 
@@ -256,7 +258,6 @@ func (p *process) work(ctx context.Context, start func(func() error)) {
 	for _, u := range p.units {
 		start(func() error { u.checkClock(ctx, p.log); return nil })
 	}
-	start(func() error { p.prune(ctx); return nil })
 	start(func() error {
 		hup := make(chan os.Signal, 1)
 		signal.Notify(hup, syscall.SIGHUP)
@@ -264,26 +265,4 @@ func (p *process) work(ctx context.Context, start func(func() error)) {
 		(&watch{books: p.books, log: p.log, ask: hup}).run(ctx)
 		return nil
 	})
-}
-
-// prune forgets, once a minute, what is older than is to be kept.
-func (p *process) prune(ctx context.Context) {
-	every := time.NewTicker(time.Minute)
-	defer every.Stop()
-	for {
-		for more := true; more; {
-			var err error
-			if more, err = p.journal.Prune(ctx, time.Now(), p.keep); err != nil {
-				if ctx.Err() == nil {
-					p.log.Warn("what is old cannot be forgotten", "error", err)
-				}
-				break
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-every.C:
-		}
-	}
 }

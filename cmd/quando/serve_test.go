@@ -107,9 +107,10 @@ func TestReady(t *testing.T) {
 	full := errors.New("disk full")
 	var disk error
 	var fresh []string
+	writes := 0
 	r := &recorder{
 		accept: func(_ context.Context, events ...rules.Event) ([]bool, error) { return make([]bool, len(events)), disk },
-		write:  func(context.Context) error { return disk },
+		write:  func(context.Context) error { writes++; return disk },
 		fresh:  func(e rules.Event) { fresh = append(fresh, e.ID) },
 	}
 	ready := func() bool { return r.ready(t.Context()) == nil }
@@ -128,6 +129,9 @@ func TestReady(t *testing.T) {
 	disk = nil
 	if !ready() {
 		t.Error("not ready although there is room again")
+	}
+	if before := writes; !ready() || writes != before {
+		t.Error("who is ready need not try")
 	}
 	r.accept = func(context.Context, ...rules.Event) ([]bool, error) { return []bool{true, false, true}, nil }
 	if _, err := r.record(t.Context(), rules.Event{ID: "a"}, rules.Event{ID: "b"}, rules.Event{ID: "c"}); err != nil || strings.Join(fresh, " ") != "a c" {

@@ -72,13 +72,18 @@ func acceptKeeps(c *check) {
 		Data: map[string]any{"n": 1.5, "list": []any{"a", nil, true, map[string]any{}}, "text": "olá, \"mundo\" </script> 😀"}}
 	bare := rules.Event{Workspace: ws, ID: "bare"}
 	empty := rules.Event{Workspace: ws, ID: "", Lane: "empty", ReceivedAt: noon, Data: map[string]any{}}
-	c.accept(full, bare, empty)
+	c.accept(bare)
+	if next, err := c.Due(c.Context(), nil); err != nil || next.IsZero() {
+		c.Errorf("an event without a time is due at %v, %v", next, err)
+	}
+	c.accept(full, empty)
 
 	full.CreatedAt = precise.Truncate(time.Microsecond).UTC()
 	for i, want := range []rules.Event{full, bare, empty} {
 		got, err := c.FindEvent(c.Context(), ws, want.ID)
 		c.ok(err)
 		c.equal("event "+want.ID, got, &engine.Event{Event: want, Seq: got.Seq})
+		c.equal("zone", got.ReceivedAt.Location(), time.UTC)
 		lanes := c.claim(noon.Add(time.Hour), [][]string{{"", "card:1", "empty"}, {}, {}}[i]...)
 		if i == 0 {
 			c.equal("claimed", lanes[1].Events[0], got)

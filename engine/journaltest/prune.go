@@ -80,6 +80,12 @@ func prunes(c *check) {
 	listed, err := c.ListEvents(c.Context(), engine.EventFilter{})
 	c.ok(err)
 	c.equal("listed", len(listed), 6)
+	happened, err := c.Happened(c.Context(), ws, "a", []string{"message.received"}, time.Time{}, 100)
+	c.ok(err)
+	c.equal("happened, as far as it is known", len(happened), 5)
+	count, err := c.Count(c.Context(), ws, "a", "message.received", time.Time{})
+	c.ok(err)
+	c.equal("count", count, 7)
 	read, err := c.Events(c.Context(), seq["plain"], seq["recent"])
 	c.ok(err)
 	c.equal("read", ids(read), []string{"recent"})
@@ -117,6 +123,7 @@ func prunesIDs(c *check) {
 	c.equal("known after", known(), false)
 
 	// A journal that is not told to forget forgets nothing.
+	c.done(c.lane(noon, "a"))
 	if more, err := c.Prune(c.Context(), at(1000*day), 0); err != nil || more {
 		c.Errorf("prune without a bound: %v, %v", more, err)
 	}

@@ -121,7 +121,14 @@ func runBeginsAway(c *check) {
 	r := run("home", "r", "", "key")
 	r.Lane = "away"
 	c.save(l, engine.Change{Decided: l.Events, Starts: []*engine.Start{start(rules.Queued, r)}, Release: true})
-	c.equal("runs", len(c.lane(noon, "away").Runs), 1)
+	away := c.lane(noon, "away")
+	c.equal("runs", len(away.Runs), 1)
+	c.done(away)
+	// It may end at home, and then nobody need look for it elsewhere.
+	home := c.fresh("home")
+	c.finish(home, home.Runs[0], engine.Cancelled)
+	c.done(home)
+	c.due(time.Time{})
 }
 
 func runFinished(c *check) {

@@ -3,6 +3,7 @@ package journaltest
 import (
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -25,7 +26,7 @@ func saveVerdicts(c *check) {
 		{Rule: "no", Outcome: engine.False, Clause: "x > 1", Values: map[string]any{"x": 0.5, "y": nil}, Version: "v"},
 		{Rule: "yes", Outcome: engine.Fired},
 		{Rule: "skip", Outcome: engine.Fired},
-		{Rule: "odd", Outcome: engine.Failed, Error: "it is odd"},
+		{Rule: "odd", Outcome: engine.Failed, Error: "it is odd", Values: map[string]any{"x": math.NaN(), "y": 1.0}},
 	}
 	yes, skip := start(rules.Single, run("a", "yes", "", "yes")), start(rules.Single, run("a", "yes", "", "skip"))
 	yes.Verdict, skip.Verdict = &e.Verdicts[1], &e.Verdicts[2]
@@ -34,6 +35,9 @@ func saveVerdicts(c *check) {
 	got, err := c.FindEvent(c.Context(), ws, e.ID)
 	c.ok(err)
 	c.equal("decided", got.Decided, true)
+	// What is not a number must not keep an event from being decided.
+	c.equal("a value that JSON does not know", got.Verdicts[3].Values["x"], any("NaN"))
+	e.Verdicts[3].Values["x"] = "NaN"
 	c.equal("verdicts", got.Verdicts, e.Verdicts)
 	c.equal("outcome", []engine.Outcome{e.Verdicts[1].Outcome, e.Verdicts[2].Outcome}, []engine.Outcome{engine.Fired, engine.Skipped})
 	c.equal("the run of the verdict", e.Verdicts[1].Run, "yes")

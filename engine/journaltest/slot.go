@@ -63,7 +63,7 @@ func slotsShuffled(c *check) {
 	slot := engine.Slot{Key: "k", Times: 4, Per: 20 * time.Second}
 	var taken []time.Time
 	for i := range 400 {
-		now := at(time.Duration(i)*time.Second + time.Duration(random.IntN(15000))*time.Millisecond)
+		now := at(time.Duration(i)*time.Second + time.Duration(random.IntN(60000))*time.Millisecond)
 		if c.take(l, now, slot) {
 			taken = append(taken, now)
 		}

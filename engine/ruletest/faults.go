@@ -3,7 +3,6 @@ package ruletest
 import (
 	"iter"
 	"slices"
-	"strings"
 )
 
 // A plan says what goes wrong in a telling.
@@ -22,20 +21,22 @@ func (s *story) plans() iter.Seq[plan] {
 		if !yield(plan{}) || s.options.NoFaults {
 			return
 		}
-		for _, fault := range slices.Compact(slices.Sorted(slices.Values(s.test.Faults))) {
-			if strings.HasPrefix(fault, "crash") {
-				for n := 1; n == 1 || s.crashed; n++ {
-					if !yield(plan{fault: fault, crash: n}) {
-						return
-					}
-				}
-				continue
-			}
+		faults := slices.Compact(slices.Sorted(slices.Values(s.test.Faults)))
+		for _, fault := range faults {
 			for _, p := range plansOf(fault) {
 				p.fault = fault
 				if !yield(p) {
 					return
 				}
+			}
+		}
+		// They take the longest.
+		if !slices.Contains(faults, "crash every_step") {
+			return
+		}
+		for n := 1; n == 1 || s.crashed; n++ {
+			if !yield(plan{fault: "crash every_step", crash: n}) {
+				return
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -121,15 +122,20 @@ func TestFaultsFindWeakEngines(t *testing.T) {
 // hasty says that events are recorded before they are.
 type hasty struct {
 	engine.Journal
+	mu     sync.Mutex
 	events []rules.Event
 }
 
 func (j *hasty) Accept(_ context.Context, events []rules.Event) ([]bool, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	j.events = append(j.events, events...)
 	return make([]bool, len(events)), nil
 }
 
 func (j *hasty) Claim(ctx context.Context, now time.Time, most int, except []string) ([]*engine.Lane, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	for len(j.events) > 0 {
 		first := j.events[:1]
 		j.events = j.events[1:]

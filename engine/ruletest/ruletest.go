@@ -59,6 +59,11 @@ type Result struct {
 
 // Run tells a test's story, and tells it again under each of its faults until it does not hold. The error is that of a test that could not
 // be run; one that failed has none.
+//
+// Each expect is compared with everything that was done to the service since the one before it; what happens after the last one is not looked
+// at. Whatever a verb does counts: a message to a phone without a conversation opens that first. Under a fault an effect may come up to some minutes
+// later than without: a call that was cut off is looked into after ten seconds, and a delivery that was refused comes again after
+// half a minute, or two and a half. A story with faults leaves room for that between what happens and what it expects.
 func Run(ctx context.Context, o Options, test *rules.Test) (Result, error) {
 	r := Result{Test: test}
 	if o.Location == nil {

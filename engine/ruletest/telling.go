@@ -166,6 +166,8 @@ func (t *telling) rest(ctx context.Context) error {
 			continue
 		case errors.Is(err, errRestless):
 			return failed(t.points.line, "the rules do not come to rest at %s: they start each other, or themselves, again and again", t.now().Format(time.RFC3339))
+		case err != nil && ctx.Err() == nil:
+			return failed(t.points.line, "the engine cannot go on: %v", err)
 		case err != nil:
 			return err
 		}

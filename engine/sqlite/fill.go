@@ -1,9 +1,7 @@
 package sqlite
 
 import (
-	"cmp"
 	"database/sql"
-	"slices"
 
 	"github.com/quandohq/quando/engine"
 )
@@ -16,7 +14,7 @@ var (
 		SELECT k.i, r.id FROM k CROSS JOIN runs r INDEXED BY runs_lane ON r.workspace = k.w AND r.lane = k.l AND r.finished = 0
 		UNION SELECT k.i, r.id FROM k CROSS JOIN runs r INDEXED BY runs_away ON r.workspace = k.w AND r.home = k.l AND r.finished = 0 AND r.home <> r.lane
 		UNION SELECT k.i, r.id FROM k CROSS JOIN runs r INDEXED BY runs_asked ON r.workspace = k.w AND r.lane = k.l AND r.asked IS NOT NULL)
-		SELECT found.i, ` + runColumns + ` FROM found CROSS JOIN runs r ON r.id = found.id`
+		SELECT found.i, ` + runColumns + ` FROM found CROSS JOIN runs r ON r.id = found.id ORDER BY r.id`
 )
 
 // fill loads what waits in a chunk of lanes.
@@ -77,9 +75,6 @@ func (r *reading) fillRuns(lanes []*engine.Lane, args []any) error {
 	})
 	if err != nil || len(runs) == 0 {
 		return err
-	}
-	for _, l := range lanes {
-		slices.SortFunc(l.Runs, func(a, b *engine.Run) int { return cmp.Compare(a.ID, b.ID) })
 	}
 	ids := make([]int64, 0, len(runs))
 	for id := range runs {

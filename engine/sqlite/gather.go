@@ -51,12 +51,7 @@ func (s *saving) gather(t *tx) error {
 		if g == nil {
 			g = &engine.Gather{Since: s.change.At}
 		}
-		for _, seq := range add.Events {
-			if !slices.Contains(g.Events, seq) {
-				g.Events = append(g.Events, seq)
-			}
-		}
-		events, err := text(g.Events)
+		events, err := text(append(g.Events, add.Events...))
 		if err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -65,6 +66,38 @@ func TestOneEngine(t *testing.T) {
 	}
 	if _, err := j.Accept(t.Context(), []rules.Event{{ID: "1"}}); err == nil {
 		t.Error("a closed journal accepts")
+	}
+}
+
+// TestSynced looks at the settings on which it depends that what is recorded survives a power cut.
+func TestSynced(t *testing.T) {
+	t.Parallel()
+	j := open(t, filepath.Join(t.TempDir(), "quando.db"), Options{})
+	var mode string
+	var level int
+	if err := j.writer.conn.QueryRowContext(t.Context(), `SELECT journal_mode, synchronous FROM pragma_journal_mode, pragma_synchronous`).Scan(&mode, &level); err != nil {
+		t.Fatal(err)
+	}
+	if mode != "wal" || level != 2 {
+		t.Errorf("the journal mode is %s, and synchronous is %d", mode, level)
+	}
+}
+
+func TestCloseLeavesOneFile(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "quando.db")
+	j := open(t, file, Options{})
+	if _, err := j.Accept(t.Context(), []rules.Event{{ID: "1"}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.ListEvents(t.Context(), engine.EventFilter{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(file + "-wal"); !errors.Is(err, os.ErrNotExist) {
+		t.Error("the write-ahead log is left:", err)
 	}
 }
 

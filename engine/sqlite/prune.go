@@ -108,7 +108,7 @@ func (j *Journal) pruneContents(ctx context.Context, old int64) (more bool, err 
 		if err != nil {
 			return err
 		}
-		_, err = t.exec(`UPDATE events SET data = NULL, verdicts = NULL WHERE seq IN (SELECT value FROM json_each(?)) AND decided = 1
+		_, err = t.exec(`UPDATE events SET data = NULL, verdicts = NULL, answers = NULL WHERE seq IN (SELECT value FROM json_each(?)) AND decided = 1
 			AND NOT EXISTS (SELECT 1 FROM runs INDEXED BY runs_event WHERE event = events.seq AND finished = 0)
 			AND seq NOT IN (SELECT g.value FROM runs r INDEXED BY runs_gathered, json_each(r.gathered) g WHERE r.finished = 0 AND r.gathered IS NOT NULL)
 			AND seq NOT IN (SELECT e.value FROM gathers g, json_each(g.events) e)`, keys)

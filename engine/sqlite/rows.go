@@ -7,14 +7,14 @@ import (
 	"github.com/quandohq/quando/engine"
 )
 
-const eventColumns = `e.seq, e.workspace, e.id, e.type, e.rule, e.tenant, e.lane, e.created_at, e.received_at, e.data, e.decided, e.verdicts`
+const eventColumns = `e.seq, e.workspace, e.id, e.type, e.rule, e.tenant, e.lane, e.created_at, e.received_at, e.data, e.decided, e.verdicts, e.answers`
 
 // scanEvent reads the columns of an event, after others.
 func scanEvent(rows *sql.Rows, before ...any) (*engine.Event, error) {
 	e := &engine.Event{}
 	var created, received int64
-	var data, verdicts sql.NullString
-	err := rows.Scan(append(before, &e.Seq, &e.Workspace, &e.ID, &e.Type, &e.Rule, &e.Tenant, &e.Lane, &created, &received, &data, &e.Decided, &verdicts)...)
+	var data, verdicts, answers sql.NullString
+	err := rows.Scan(append(before, &e.Seq, &e.Workspace, &e.ID, &e.Type, &e.Rule, &e.Tenant, &e.Lane, &created, &received, &data, &e.Decided, &verdicts, &answers)...)
 	if err != nil {
 		return nil, err
 	}
@@ -22,7 +22,10 @@ func scanEvent(rows *sql.Rows, before ...any) (*engine.Event, error) {
 	if err := decode(data, &e.Data); err != nil {
 		return nil, err
 	}
-	return e, decode(verdicts, &e.Verdicts)
+	if err := decode(verdicts, &e.Verdicts); err != nil {
+		return nil, err
+	}
+	return e, decode(answers, &e.Answers)
 }
 
 const runColumns = `r.id, r.key, r.workspace, r.rule, r.version, r.event, r.gathered, r.home, r.lane, r.by, r.state, r.stage, r.ancestry, r.about,

@@ -35,6 +35,7 @@ type saving struct {
 
 	// What could be put into its form before the transaction.
 	verdicts [][]json.RawMessage // of the decided events; nil where a start decides
+	answers  []any               // of the decided events
 	starts   []runText
 	runs     []runText
 	caused   []causedText
@@ -67,6 +68,13 @@ func (s *saving) prepare() (err error) {
 			}
 		}
 		s.verdicts = append(s.verdicts, parts)
+		var answers any
+		if len(e.Answers) > 0 {
+			if answers, err = text(e.Answers); err != nil {
+				return err
+			}
+		}
+		s.answers = append(s.answers, answers)
 	}
 	for _, c := range s.change.Runs {
 		r, err := runTexts(c.Run)
@@ -159,7 +167,7 @@ func (s *saving) decide(t *tx) error {
 		if err != nil {
 			return err
 		}
-		if _, err := t.exec(`UPDATE events SET decided = 1, verdicts = ? WHERE seq = ?`, verdicts, e.Seq); err != nil {
+		if _, err := t.exec(`UPDATE events SET decided = 1, verdicts = ?, answers = ? WHERE seq = ?`, verdicts, s.answers[i], e.Seq); err != nil {
 			return err
 		}
 	}
@@ -211,8 +219,12 @@ func (s *saving) release(t *tx) error {
 	t.released[s.claim] = true
 	next := micros(s.change.Next)
 	if s.claim.gathers || len(s.change.Gather) > 0 {
-		var until int64
-		_, err := t.get(`SELECT coalesce(min(until), 0) FROM gathers INDEXED BY gathers_lane WHERE workspace = ? AND lane = ?`, []any{s.lane.Workspace, s.lane.Name}, &until)
+		var until, after int64
+		if next != 0 {
+			after = s.at // what is over already could not be decided, and Next says when it will be tried again
+		}
+		_, err := t.get(`SELECT coalesce(min(until), 0) FROM gathers INDEXED BY gathers_lane WHERE workspace = ? AND lane = ? AND until > ?`,
+			[]any{s.lane.Workspace, s.lane.Name, after}, &until)
 		if err != nil {
 			return err
 		}

@@ -1,15 +1,19 @@
 package sqlite
 
 import (
+	"time"
+
 	"github.com/quandohq/quando/engine"
 )
 
 // A taking is a slot that was found free.
 type taking struct {
 	engine.Slot
-	n    int64 // its number among those of the key
-	last int64 // when the one before was taken
+	n int64 // its number among those of the key
 }
+
+// wrongClock is how far ahead of now a taking must be to be taken for the fault of a clock that was wrong, and not to count.
+const wrongClock = time.Hour
 
 // takings finds the slots that a change must have, or returns a *engine.BoundError.
 func (s *saving) takings(t *tx) ([]taking, error) {
@@ -29,11 +33,12 @@ func (s *saving) takings(t *tx) ([]taking, error) {
 	return found, nil
 }
 
-// free reports whether a slot is free. Takings are numbered, so that one is free when the one that is Times before it is outside of every window
-// that holds both. So many that are not recorded yet come before it.
+// free reports whether a slot is free; so many that are not recorded yet come before it. Takings are numbered, and one is free when the one
+// Times before it is at least Per away. That is enough, in whatever order of time they come: of Times+1 takings two have numbers that are a
+// multiple of Times apart, and no window holds these both.
 func (t *tx) free(workspace string, slot engine.Slot, now, ahead int64) (taking, bool, error) {
 	k := taking{Slot: slot}
-	if _, err := t.get(`SELECT n, at FROM slots WHERE workspace = ? AND key = ? ORDER BY n DESC LIMIT 1`, []any{workspace, slot.Key}, &k.n, &k.last); err != nil {
+	if _, err := t.get(`SELECT n FROM slots WHERE workspace = ? AND key = ? ORDER BY n DESC LIMIT 1`, []any{workspace, slot.Key}, &k.n); err != nil {
 		return k, false, err
 	}
 	recorded := k.n
@@ -48,18 +53,12 @@ func (t *tx) free(workspace string, slot engine.Slot, now, ahead int64) (taking,
 		return k, err == nil, err
 	}
 	per := slot.Per.Microseconds()
-	return k, at <= now-per || at >= now+per, nil
+	return k, at <= now-per || at >= now+per+wrongClock.Microseconds(), nil
 }
 
-// take records a taking and forgets those that no window will ask for. Changes may come in another order than that of their times:
-// a taking is never earlier than the one before, else a window could hold too many. One that a wrong clock put far ahead does not count.
+// take records a taking and forgets those that nobody will ask for.
 func (t *tx) take(workspace string, k taking, now int64) error {
-	per := k.Per.Microseconds()
-	at := now
-	if k.last > now && k.last < now+per {
-		at = k.last
-	}
-	if _, err := t.exec(`INSERT INTO slots (workspace, key, n, at, over) VALUES (?, ?, ?, ?, ?)`, workspace, k.Key, k.n, at, at+per); err != nil {
+	if _, err := t.exec(`INSERT INTO slots (workspace, key, n, at, over) VALUES (?, ?, ?, ?, ?)`, workspace, k.Key, k.n, now, now+k.Per.Microseconds()); err != nil {
 		return err
 	}
 	_, err := t.exec(`DELETE FROM slots WHERE workspace = ? AND key = ? AND n <= ?`, workspace, k.Key, k.n-int64(k.Times))

@@ -117,7 +117,7 @@ func (j *Journal) open(ctx context.Context, file string, o Options) error {
 	if j.writer, err = newWriter(ctx, db, o); err != nil {
 		return errors.Join(err, db.Close())
 	}
-	if j.reads, err = sql.Open("sqlite3", source(path, "_query_only=true&_cache_size=-4096")); err != nil {
+	if j.reads, err = sql.Open("sqlite3", source(path, "_query_only=true&_cache_size=-4096&_stmt_cache_size=64")); err != nil {
 		return err
 	}
 	j.reads.SetMaxOpenConns(readers)
@@ -165,6 +165,7 @@ func (j *Journal) Close() error {
 		if j.reads != nil {
 			problems = append(problems, j.reads.Close())
 		}
+		// The last connection to be closed moves the write-ahead log into the file, so it must be one that may write.
 		if j.writer != nil {
 			problems = append(problems, j.writer.db.Close())
 		}

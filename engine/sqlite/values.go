@@ -63,6 +63,15 @@ func scanAll(rows *sql.Rows, scan func(*sql.Rows) error) error {
 	return errors.Join(rows.Err(), rows.Close())
 }
 
+// closeAll closes statements: a connection with open ones is not closed for good.
+func closeAll(stmts map[string]*sql.Stmt) error {
+	var problems []error
+	for _, s := range stmts {
+		problems = append(problems, s.Close())
+	}
+	return errors.Join(problems...)
+}
+
 // deepest is how far an event's lists and objects may stand inside of each other: less than what the decoder refuses, so that what is
 // recorded can be read.
 const deepest = 1000

@@ -108,25 +108,14 @@ func (w *writer) close() error {
 	w.mu.Unlock()
 	w.tell()
 	<-w.done
-	// Whoever opens the file next has no log to go through. Another process that reads it may stand in the way, which does no harm.
-	_, _ = w.conn.ExecContext(context.Background(), `PRAGMA wal_checkpoint(TRUNCATE)`)
 	return errors.Join(closeAll(w.stmts), w.conn.Close())
-}
-
-// closeAll closes the statements that were prepared on one connection: otherwise SQLite keeps the file open behind the closed connection.
-func closeAll(stmts map[string]*sql.Stmt) error {
-	var problems []error
-	for _, s := range stmts {
-		problems = append(problems, s.Close())
-	}
-	return errors.Join(problems...)
 }
 
 func (w *writer) run() {
 	defer close(w.done)
 	for range w.news {
 		for {
-			w.gather()
+			w.assemble()
 			batch := w.take()
 			if len(batch) == 0 {
 				break
@@ -142,8 +131,8 @@ func (w *writer) run() {
 	}
 }
 
-// gather waits a moment for those who shared the last transaction and are likely to come back.
-func (w *writer) gather() {
+// assemble waits a moment for those who shared the last transaction and are likely to come back.
+func (w *writer) assemble() {
 	if w.last < 2 || w.linger <= 0 || w.waiting() == 0 {
 		return
 	}

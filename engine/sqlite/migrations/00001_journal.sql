@@ -14,6 +14,7 @@ CREATE TABLE events (
 	decided     INTEGER NOT NULL DEFAULT 0,
 	data        TEXT, -- NULL when the content is gone and only the id is kept
 	verdicts    TEXT,
+	answers     TEXT,
 	UNIQUE (workspace, id)
 ) STRICT;
 CREATE INDEX events_undecided ON events (workspace, lane, seq) WHERE decided = 0;
