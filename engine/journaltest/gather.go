@@ -71,7 +71,9 @@ func gatherAtMost(c *check) {
 	// Without a bound it goes on as long as there are events.
 	open := gather(&engine.Event{Seq: 77})
 	open.Rule, open.AtMost = "open", 0
-	c.save(l, engine.Change{At: at(time.Hour), Ended: l.Gathers, Gather: []engine.Gather{open}})
+	c.save(l, engine.Change{At: at(time.Hour), Ended: l.Gathers, Release: true})
+	l = c.fresh("b")
+	c.save(l, engine.Change{At: at(time.Hour), Gather: []engine.Gather{open}})
 	open.Events = []int64{78}
 	c.save(l, engine.Change{At: at(2 * time.Hour), Gather: []engine.Gather{open}})
 	c.save(l, engine.Change{At: at(2 * time.Hour), Release: true})
