@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -77,6 +78,9 @@ func (v *visit) ends(ctx context.Context, r *Run, e *Event, f *facts) (ending, e
 			continue
 		}
 		trigger, err := v.event(ctx, r.Event)
+		if errors.Is(err, ErrNoEvent) {
+			return ending{}, nil // its next step will find that out
+		}
 		if err != nil || e.CreatedAt.Before(trigger.CreatedAt) {
 			return ending{}, err
 		}

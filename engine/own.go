@@ -51,7 +51,7 @@ func (v *visit) recognise(ctx context.Context, e *Event, f *facts, again bool) (
 	var open *openCallError
 	for i := range list {
 		c := &list[i]
-		c.Used = c.Used || slices.Contains(v.pending.Used, c.ID)
+		c.Used = c.Used || slices.Contains(v.pending.Used, c.ID) || slices.Contains(v.pending.Gone, c.ID)
 		switch {
 		case c.Object != elsewhere && f.shows(e, c, again):
 			return c, nil

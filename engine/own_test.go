@@ -46,3 +46,16 @@ rules:
 		}
 	}
 }
+
+// What is expected of a call before its answer is forgotten with the answer: nothing is looked through for ever.
+func TestExpectedElsewhereIsForgotten(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - { id: it, when: message.received, do: [{ create_card: { board: Sales, title: x } }] }
+`)
+	d.customer(ana, "hello")
+	d.expect("POST /kanban/cards")
+	if left := must(d.journal.Caused(t.Context(), "default", "", []string{"?"})); len(left) > 0 {
+		t.Errorf("%+v", left)
+	}
+}
