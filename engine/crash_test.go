@@ -130,8 +130,9 @@ func mortal(r *reaper) func(*deskOptions) {
 // outside is another system, which knows a repeat by its key.
 type outside struct {
 	*httptest.Server
-	mu   sync.Mutex
-	keys []string
+	mu    sync.Mutex
+	calls int
+	keys  []string
 }
 
 func newOutside(t *testing.T) *outside {
@@ -139,6 +140,7 @@ func newOutside(t *testing.T) *outside {
 	o.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		o.mu.Lock()
 		defer o.mu.Unlock()
+		o.calls++
 		if key := r.Header.Get("Idempotency-Key"); !slices.Contains(o.keys, key) {
 			o.keys = append(o.keys, key)
 		}

@@ -159,7 +159,7 @@ func (v *visit) judge(ctx context.Context, rule *rules.Rule, e *Event, f *facts,
 	if own != nil && (own.Rule == rule.ID || slices.Contains(own.Ancestry, rule.ID)) {
 		return because(Looped, "it came of this rule itself")
 	}
-	if late := v.late(rule, e); late != "" {
+	if late := v.late(rule, e, v.now().Sub(e.CreatedAt)); late != "" {
 		return because(Late, late)
 	}
 	if expands(rule, e) {
@@ -215,9 +215,8 @@ func unanswered(err error) error {
 	return nil
 }
 
-// late says why an event comes too late for a rule; empty is that it does not.
-func (v *visit) late(rule *rules.Rule, e *Event) string {
-	age := v.now().Sub(e.CreatedAt)
+// late says why an event of an age comes too late for a rule; empty is that it does not.
+func (v *visit) late(rule *rules.Rule, e *Event, age time.Duration) string {
 	if e.Type != "schedule" {
 		if limit := rule.Late.SkipAfter; limit > 0 && age > limit {
 			return fmt.Sprintf("it is %s old, and late: skip_after is %s", rules.FormatDuration(age.Round(time.Second)), rules.FormatDuration(limit))

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/quandohq/quando/actions"
@@ -200,6 +201,16 @@ type Run struct {
 	Steps []*Step // that were reached, in that order
 }
 
+// current returns the step that the run is at; nil when it has come to the end of all that it has reached.
+func (r *Run) current() *Step {
+	for _, s := range slices.Backward(r.Steps) {
+		if !s.State.Finished() {
+			return s
+		}
+	}
+	return nil
+}
+
 // A StepState is where a step stands.
 type StepState string
 
@@ -243,15 +254,17 @@ type Change struct {
 	Ended []*Gather
 
 	// Runs are unfinished runs, or ones just finished, with their steps that changed; they make way for the Starts. A run that has another lane now makes that
-	// lane due. One that is finished lets the next one queued behind it begin.
+	// lane due, and so does one that is held by nothing any more. One that is finished lets the next one queued behind it begin.
 	Runs []*RunChange
 
 	Caused []Caused
 	Used   []int64 // the ids of Caused whose event has come
+	Gone   []int64 // the ids of Caused that nothing is expected of any more, and that can be forgotten
 
 	Asks []RunAsk
 
-	// Release gives the lane back. It is due again at Next, which may be the zero time, or at once where there was news.
+	// Release gives the lane back. It is due again at Next, which may be the zero time, when one of its gathers ends, or at once where there
+	// was news. A gather that is over already makes it due only where there is no Next.
 	Release bool
 	Next    time.Time
 }

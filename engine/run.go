@@ -51,7 +51,9 @@ func (e *Engine) next(ctx context.Context) (time.Time, error) {
 
 // visit works on a claimed lane. When something keeps it from handing in what it did, the lane is given back as it was.
 func (e *Engine) visit(ctx context.Context, lane *Lane, clock func() time.Time, stopping func() bool) error {
-	err := e.newVisit(lane, clock, stopping).work(ctx)
+	v := e.newVisit(lane, clock, stopping)
+	err := v.work(ctx)
+	e.forgetUnsaved(v.pending.Caused)
 	if err == nil || errors.Is(err, ErrLost) {
 		return nil
 	}

@@ -148,6 +148,34 @@ rules:
 	}
 }
 
+// Two desks whose robots write to each other.
+func TestTwoEnginesThatAnswerEachOther(t *testing.T) {
+	const rule = `
+rules:
+  - { id: it, when: message.received, do: [{ send_message: "I am a robot" }] }
+`
+	bounded := func(o *deskOptions) { o.safety.PerConversation = engine.Bound{Times: 5, Per: 10 * time.Minute} }
+	desks := []*desk{newDesk(t, rule, bounded), newDesk(t, rule, bounded)}
+	for _, d := range desks {
+		d.live()
+	}
+	must(desks[0].CustomerMessage(sandbox.CustomerMessage{Phone: ana, Name: "Ana", Text: "hello"}))
+	seen := [2]int{1, 1} // each has registered its webhook
+	desks[0].until("one of the rules is paused", func() bool {
+		for i, d := range desks {
+			for n := len(d.Effects()); seen[i] < n; seen[i]++ {
+				must(desks[1-i].CustomerMessage(sandbox.CustomerMessage{Phone: ana, Name: "Ana", Text: "I am a robot"}))
+			}
+		}
+		return len(must(desks[0].journal.Holds(t.Context()))) > 0
+	})
+	for _, d := range desks {
+		if n := len(d.effects()); n != 5 {
+			t.Errorf("%d messages were sent", n)
+		}
+	}
+}
+
 // Rules that are loaded again and again while customers write: each customer gets one answer.
 func TestReloadsUnderLoad(t *testing.T) {
 	text := func(n int) string {

@@ -1,9 +1,14 @@
 package engine_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/service/sandbox"
@@ -131,20 +136,41 @@ rules:
       - find_card: { board: Sales, q: "{{ contact.phone }}", expect: one }
       - move_card: { to: Follow-up, only_from: Proposal }
 `
+	move := func(stages ...string) func(*desk) {
+		return func(d *desk) {
+			for _, stage := range stages {
+				must(d.MoveCard(sandbox.MoveCard{Card: "Order", Stage: stage, Person: "Bruno"}))
+			}
+		}
+	}
 	for _, c := range []struct {
 		name, stage string
-		prepare     func(*desk)
+		prepare     func(*desk) // before the attendance is closed
+		meanwhile   func(*desk) // when the call has been planned
 		effects     []string
 		step        engine.StepState
 	}{
-		{"it is moved", "Proposal", nil, []string{moves}, engine.StepDone},
-		{"it is there already", "Follow-up", nil, nil, engine.StepDone},
-		{"it is somewhere else", "Lead", nil, nil, engine.StepSkipped},
-		{"its version has moved on", "Proposal", func(d *desk) { d.fault("POST /kanban/cards/{id}/move", "status_before", 503, 1) }, []string{moves}, engine.StepDone},
-		{"the answer was lost", "Proposal", func(d *desk) { d.fault("POST /kanban/cards/{id}/move", "drop_after", 0, 1) }, []string{moves}, engine.StepDone},
+		{"it is moved", "Proposal", nil, nil, []string{moves}, engine.StepDone},
+		{"it is there already", "Follow-up", nil, nil, nil, engine.StepDone},
+		{"it is somewhere else", "Lead", nil, nil, nil, engine.StepSkipped},
+		{"the service is not there", "Proposal", func(d *desk) { d.fault("POST /kanban/cards/{id}/move", "status_before", 503, 1) }, nil, []string{moves}, engine.StepDone},
+		{"the answer was lost, and the key is pending", "Proposal", func(d *desk) { d.fault("POST /kanban/cards/{id}/move", "drop_after", 0, 1) }, nil, []string{moves}, engine.StepDone},
+		{"its version moves on", "Proposal", nil, move("Lead", "Proposal"), []string{moves}, engine.StepDone},
+		{"a person moves it on", "Proposal", nil, move("Won"), nil, engine.StepSkipped},
+		{"a person moves it there", "Proposal", nil, move("Follow-up"), nil, engine.StepDone},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d := newDesk(t, rule)
+			var d *desk
+			var once sync.Once
+			d = newDesk(t, rule, func(o *deskOptions) {
+				o.action = func(a actions.Action) actions.Action {
+					return interrupted{a, func() {
+						if c.meanwhile != nil {
+							once.Do(func() { c.meanwhile(d) })
+						}
+					}}
+				}
+			})
 			w := d.customer(ana, "hello")
 			must(d.CreateCard(sandbox.NewCard{Board: "Sales", Stage: c.stage, Title: "Order", Conversation: w.Conversation.String()}))
 			if c.prepare != nil {
@@ -159,6 +185,17 @@ rules:
 			}
 		})
 	}
+}
+
+// An interrupted action is one before whose call something happens.
+type interrupted struct {
+	actions.Action
+	before func()
+}
+
+func (a interrupted) Do(ctx context.Context, s *actions.Step, i actions.Intent) (actions.Receipt, error) {
+	a.before()
+	return a.Action.Do(ctx, s, i)
 }
 
 // A rule that answers every message, against a customer who is such a rule too.
@@ -213,4 +250,45 @@ rules:
 	d.pass(time.Hour)
 	d.expect(send + "VERSION")
 	d.wantStates("it", engine.Done, engine.Done)
+}
+
+// Nobody knows what became of a call to another system that was cut off: a person says it.
+func TestUncertainCall(t *testing.T) {
+	for _, c := range []struct {
+		ask   engine.AskKind
+		calls int
+	}{{engine.AskDone, 1}, {engine.AskRepeat, 2}} {
+		t.Run(string(c.ask), func(t *testing.T) {
+			r, other := &reaper{}, newOutside(t)
+			d := newDesk(t, fmt.Sprintf(`
+rules:
+  - id: it
+    when: message.received
+    do: [{ http_request: { method: POST, url: "%s/order", json: { text: "{{ message.text }}" } } }, { send_message: ordered }]
+`, other.URL), mortal(r), other.allow)
+			must(d.CustomerMessage(sandbox.CustomerMessage{Phone: ana, Name: "Ana", Text: "one pizza"}))
+			if err := d.Settle(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			r.mu.Lock()
+			r.points, r.at = nil, 4 // before save, after save, before the call, after the call
+			r.mu.Unlock()
+			if _, err := d.engine.Tick(t.Context(), d.clock.Now()); !errors.Is(err, errDead) || r.points[3] != "after http" {
+				t.Fatal(err, r.points)
+			}
+			d.revive(r)
+			d.pass(time.Hour)
+			d.wantStates("it", engine.Uncertain)
+			d.expect()
+			if err := d.journal.Ask(t.Context(), d.clock.Now(), d.runs("it")[0].ID, engine.Ask{What: c.ask, At: d.clock.Now()}); err != nil {
+				t.Fatal(err)
+			}
+			d.rest()
+			d.wantStates("it", engine.Done)
+			d.expect(send + "ordered")
+			if other.calls != c.calls || len(other.keys) != 1 {
+				t.Errorf("%d calls with %d keys", other.calls, len(other.keys))
+			}
+		})
+	}
 }

@@ -44,7 +44,8 @@ func (e *Engine) newVisit(lane *Lane, clock func() time.Time, stopping func() bo
 	return v
 }
 
-func (v *visit) now() time.Time { return v.clock() }
+// now is as exact as the journal is: what is due at a time that was recorded is due when that time is read back.
+func (v *visit) now() time.Time { return v.clock().Truncate(time.Microsecond) }
 
 // work does what there is to do in the lane and gives it back.
 func (v *visit) work(ctx context.Context) error {
@@ -228,7 +229,7 @@ func (v *visit) save(ctx context.Context, release bool, take ...Slot) error {
 			c.Runs = append(c.Runs, changed)
 		}
 	}
-	if !release && len(c.Decided)+len(c.Starts)+len(c.Gather)+len(c.Ended)+len(c.Runs)+len(c.Caused)+len(c.Used)+len(c.Asks)+len(c.Take) == 0 {
+	if !release && len(c.Decided)+len(c.Starts)+len(c.Gather)+len(c.Ended)+len(c.Runs)+len(c.Caused)+len(c.Used)+len(c.Gone)+len(c.Asks)+len(c.Take) == 0 {
 		return nil
 	}
 	if err := v.engine.journal.Save(ctx, v.lane, &c); err != nil {
@@ -251,6 +252,9 @@ func (v *visit) saved(c Change) {
 			continue
 		}
 		v.refused[s.Run] = true
+		if s.Mode == rules.Restart && s.Run.State == Queued {
+			v.halt() // those that it replaces are ended before anything else is done
+		}
 		v.lane.Runs = slices.DeleteFunc(v.lane.Runs, func(r *Run) bool { return r == s.Run })
 	}
 	for _, r := range c.Runs {
@@ -259,6 +263,7 @@ func (v *visit) saved(c Change) {
 			r.Run.Asked = nil
 		}
 	}
+	v.engine.forgetUnsaved(c.Caused)
 	v.pending = Change{}
 	clear(v.touched)
 }
@@ -268,6 +273,10 @@ func (v *visit) seal(steps []*Step) error {
 	for _, s := range steps {
 		if r := v.records[s]; r != nil {
 			raw, err := json.Marshal(r)
+			if err != nil {
+				r.Values = readable(r.Values)
+				raw, err = json.Marshal(r)
+			}
 			if err != nil {
 				return fmt.Errorf("record step %s: %w", s.Path, err)
 			}

@@ -83,6 +83,7 @@ func acceptKeeps(c *check) {
 		got, err := c.FindEvent(c.Context(), ws, want.ID)
 		c.ok(err)
 		c.equal("event "+want.ID, got, &engine.Event{Event: want, Seq: got.Seq})
+		c.equal("zone", got.ReceivedAt.Location(), time.UTC)
 		lanes := c.claim(noon.Add(time.Hour), [][]string{{"", "card:1", "empty"}, {}, {}}[i]...)
 		if i == 0 {
 			c.equal("claimed", lanes[1].Events[0], got)

@@ -78,7 +78,7 @@ func (c *check) ok(err error) {
 // equal compares what there is with what there should be. Empty lists are none.
 func (c *check) equal(what string, got, want any) {
 	c.Helper()
-	if diff := gocmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+	if diff := gocmp.Diff(want, got, cmpopts.EquateEmpty(), gocmp.Comparer(func(a, b *time.Location) bool { return a == b })); diff != "" {
 		c.Fatalf("%s (-want +got):\n%s", what, diff)
 	}
 }

@@ -152,8 +152,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// held returns a journal whose writer stops before its next commit until go is closed.
-func held(t *testing.T) (j *Journal, release func()) {
+// held returns a journal with these events whose writer stops before its next commit until it is released.
+func held(t *testing.T, first ...rules.Event) (j *Journal, release func()) {
 	t.Helper()
 	stopped, free := make(chan struct{}), make(chan struct{})
 	var once sync.Once
@@ -164,6 +164,9 @@ func held(t *testing.T) (j *Journal, release func()) {
 		}
 		return nil
 	}})
+	if _, err := j.Accept(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
 	armed = true
 	go j.SetCursor(context.WithoutCancel(t.Context()), "first", "")
 	<-stopped
@@ -207,21 +210,21 @@ func TestTakenBack(t *testing.T) {
 // TestReleasedOnce puts two changes that release the same lane into one transaction.
 func TestReleasedOnce(t *testing.T) {
 	t.Parallel()
-	j := open(t, filepath.Join(t.TempDir(), "quando.db"), Options{})
-	if _, err := j.Accept(t.Context(), events("lane", "1")); err != nil {
-		t.Fatal(err)
-	}
+	j, release := held(t, events("lane", "1")...)
+	defer release()
 	lanes, err := j.Claim(t.Context(), time.Now(), 1, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var batch []*operation
-	for range 2 {
-		s := &saving{journal: j, lane: lanes[0], change: &engine.Change{At: time.Now(), Release: true}}
-		batch = append(batch, &operation{do: s.do, kept: s.kept, answer: make(chan error, 1)})
+	answers := make(chan error, 2)
+	for i := range 2 {
+		go func() {
+			answers <- j.Save(t.Context(), lanes[0], &engine.Change{At: time.Now(), Release: true})
+		}()
+		queue(t, j, i+1)
 	}
-	j.writer.commit(batch)
-	if first, second := <-batch[0].answer, <-batch[1].answer; first != nil || !errors.Is(second, engine.ErrLost) {
+	release()
+	if first, second := <-answers, <-answers; (first == nil) == (second == nil) || !errors.Is(errors.Join(first, second), engine.ErrLost) {
 		t.Error(first, second)
 	}
 }

@@ -1,0 +1,61 @@
+package engine_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+)
+
+// A message that a run has just sent is the engine's own to its next step.
+func TestOwnMessageIsNoPersons(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - id: it
+    when: message.received
+    do:
+      - send_message: one
+      - send_message: two
+        if: not human_active("15m")
+      - log: "{{ conversation.last_message.by }}"
+`)
+	d.customer(ana, "hello")
+	d.expect(send+"one", send+"two")
+}
+
+func TestOwnConversationInAnotherLane(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - { id: it, when: manual, do: [{ send_message: hello }, { log: "{{ conversation.kind }}" }] }
+  - { id: heard, when: message.sent, do: [{ log: x }] }
+`, func(o *deskOptions) { o.safety.PerConversation = engine.Bound{Times: 2, Per: 10 * time.Minute} })
+	w := d.customer(ana, "hello")
+	for i := range 4 {
+		must(d.engine.Accept(t.Context(), rules.Event{
+			Workspace: "default", ID: fmt.Sprintf("manual/%d", i), Type: "manual", Rule: "it", Lane: fmt.Sprintf("card:%d", i),
+			CreatedAt: d.clock.Now(), ReceivedAt: d.clock.Now(), Data: map[string]any{"conversation_id": w.Conversation.String()},
+		}))
+		d.rest()
+	}
+	d.expect(send+"hello", send+"hello")
+	for _, o := range d.outcomes("heard") {
+		if o != engine.Own {
+			t.Errorf("%v", d.outcomes("heard"))
+		}
+	}
+}
+
+// What is expected of a call before its answer is forgotten with the answer: nothing is looked through for ever.
+func TestExpectedElsewhereIsForgotten(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - { id: it, when: message.received, do: [{ create_card: { board: Sales, title: x } }] }
+`)
+	d.customer(ana, "hello")
+	d.expect("POST /kanban/cards")
+	if left := must(d.journal.Caused(t.Context(), "default", "", []string{"?"})); len(left) > 0 {
+		t.Errorf("%+v", left)
+	}
+}
