@@ -94,7 +94,7 @@ type Event struct {
 	Decided    bool            `json:"decided"`
 	About      actions.Subject `json:"about"`
 	Contact    string          `json:"contact"` // the customer's name, where the event carries it
-	Words      string          `json:"words"` // why it is not decided, or what cannot be read of it
+	Words      string          `json:"words"`   // why it is not decided, or what cannot be read of it
 	Rules      []Rule          `json:"rules"`
 }
 

@@ -248,7 +248,7 @@ func (m *madeUp) judge(k *knowledge) (x expectation) {
 // TestRandomRules makes up rules and events, lets the engine decide, and compares what is explained with an evaluation of its own: which
 // clause it hung on, with which values, and what became of each of the others.
 func TestRandomRules(t *testing.T) {
-	const size, events = 100, 4
+	const size, events = 100, 2
 	r := rand.New(rand.NewPCG(*seed, 7))
 	journal, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "journal.db"), sqlite.Options{})
 	if err != nil {
