@@ -145,7 +145,7 @@ func (v *visit) candidates(ctx context.Context, e *Event, f *facts) ([]*rules.Ru
 
 // judge decides whether a rule fires. An error means that it cannot be told yet.
 func (v *visit) judge(ctx context.Context, rule *rules.Rule, e *Event, f *facts, own *Caused) (prospect, error) {
-	p := prospect{rule: rule, verdict: Verdict{Rule: rule.ID, Outcome: Fired, Version: rule.Version}}
+	p := prospect{rule: rule, verdict: Verdict{Rule: rule.ID, Outcome: Fired, Version: rule.Version, Stage: told(rule.Stage)}}
 	because := func(o Outcome, reason string) (prospect, error) {
 		p.verdict.Outcome, p.verdict.Error = o, reason
 		return p, nil
@@ -303,7 +303,7 @@ func (v *visit) start(p prospect, verdict *Verdict, f *facts, own *Caused) *Star
 	if own != nil {
 		run.Ancestry = append(slices.Clone(own.Ancestry), own.Rule)
 	}
-	verdict.Run = run.Key
+	verdict.Run, verdict.Stage = run.Key, told(run.Stage)
 	s := &Start{Run: run, Mode: rule.Mode, Max: rule.Max, Source: rule.Source(), Verdict: verdict}
 	if rule.Limit != nil {
 		s.Limit = &Slot{Key: fmt.Sprintf("limit/%s/%s/%s", rule.ID, run.Stage, p.limitBy), Times: rule.Limit.Times, Per: rule.Limit.Per}
@@ -355,6 +355,14 @@ func stageOf(rule *rules.Rule, by string) rules.Stage {
 		return rules.Live
 	}
 	return rules.Shadow
+}
+
+// told is a stage as a verdict tells it: most are live, so that goes without saying.
+func told(s rules.Stage) rules.Stage {
+	if s == rules.Live {
+		return ""
+	}
+	return s
 }
 
 // mix spreads a hash evenly: FNV alone leaves similar keys close together.

@@ -109,7 +109,7 @@ func (v *visit) judgeAll(ctx context.Context, g *Gather, f *facts) (prospect, *C
 		p.verdict.Outcome, p.verdict.Error = Failed, "there is no such rule any more, or it is a draft"
 		return p, own, nil
 	}
-	p.verdict.Version = rule.Version
+	p.verdict.Version, p.verdict.Stage = rule.Version, told(rule.Stage)
 	if h := v.engine.holdOn(v.lane.Workspace, g.Rule); h != nil {
 		p.verdict.Outcome, p.verdict.Error = Paused, h.Reason
 		return p, own, nil

@@ -140,6 +140,7 @@ type Verdict struct {
 	Error   string         `json:"error,omitempty"`  // why the clause could not be evaluated, or what stood in the way
 	Run     string         `json:"run,omitempty"`    // the key of the run that came of it
 	Version string         `json:"version,omitempty"`
+	Stage   rules.Stage    `json:"stage,omitempty"` // Shadow where nothing is changed; empty is Live
 }
 
 // A Lane is a claimed lane with everything that waits in it.
