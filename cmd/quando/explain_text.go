@@ -49,9 +49,14 @@ func (v *view) writeExplainedEvent(w io.Writer, e *explain.Event) {
 func writeExplainedRule(w io.Writer, c palette, r explain.Rule) {
 	fmt.Fprintf(w, "%s %s\n", c.bold(harmless(r.Rule)), outcomeColour(c, r)(harmless(r.Words)))
 	if r.Basis == explain.Did && r.Changed {
-		fmt.Fprintf(w, "    %s\n", c.dim("the rule is another one today"))
+		fmt.Fprintf(w, "    %s\n", c.dim("the rule has changed since, or is gone"))
 	}
-	for _, clause := range r.Clauses {
+	writeClauses(w, c, r.Clauses)
+}
+
+// writeClauses tells what became of each clause.
+func writeClauses(w io.Writer, c palette, clauses []explain.Clause) {
+	for _, clause := range clauses {
 		fmt.Fprintf(w, "    %s %s\n", resultColour(c, clause.Result)(fmt.Sprintf("%-11s", clause.Result)), harmless(clause.Clause))
 		if detail := clauseDetail(clause); detail != "" {
 			fmt.Fprintf(w, "                %s\n", c.dim(harmless(detail)))
@@ -66,7 +71,7 @@ func clauseDetail(clause explain.Clause) string {
 		parts = append(parts, clause.Words)
 	}
 	for _, name := range slices.Sorted(maps.Keys(clause.Values)) {
-		if !strings.Contains(clause.Words, name+" was ") {
+		if !strings.Contains(clause.Words, name+" was ") && (clause.Words == "" || name != clause.Clause) {
 			parts = append(parts, name+" was "+explain.ValueWords(clause.Values[name]))
 		}
 	}
@@ -145,16 +150,21 @@ func stageWords(s rules.Stage) string {
 // writeExplainedRun tells why a run began, and then all that runs show does.
 func (v *view) writeExplainedRun(w io.Writer, told *explainedRun, r *engine.Run, e *engine.Event) {
 	c := colours(w)
-	fmt.Fprintf(w, "%s %s\n", c.bold(fmt.Sprintf("Run %d of %s:", r.ID, harmless(r.Rule))), stateColour(c, r.State)(harmless(told.Words)))
+	fmt.Fprintf(w, "%s%s %s\n", c.bold(fmt.Sprintf("Run %d of %s", r.ID, harmless(r.Rule))), stageWords(r.Stage)+":", stateColour(c, r.State)(harmless(told.Words)))
 	switch {
 	case e == nil:
-		fmt.Fprintln(w, "\nThe journal has forgotten the event that started it.")
+		fmt.Fprintln(w, "The journal has forgotten the event that started it.")
 	case told.Cause == nil:
-		fmt.Fprintf(w, "\nIt was started by %s, received %s. Why is not recorded.\n", harmless(e.Type+" "+e.ID), v.ago(e.ReceivedAt))
+		fmt.Fprintf(w, "It was started by %s, received %s. Why is not recorded.\n", harmless(e.Type+" "+e.ID), v.ago(e.ReceivedAt))
 	default:
-		fmt.Fprintf(w, "\nIt was started by %s, received %s:\n", harmless(e.Type+" "+e.ID), v.ago(e.ReceivedAt))
-		writeExplainedRule(w, c, *told.Cause)
+		fmt.Fprintf(w, "It was started by %s, received %s", harmless(e.Type+" "+e.ID), v.ago(e.ReceivedAt))
+		if len(told.Cause.Clauses) == 0 {
+			fmt.Fprintln(w, ".")
+			break
+		}
+		fmt.Fprintln(w, ", because:")
+		writeClauses(w, c, told.Cause.Clauses)
 	}
 	fmt.Fprintln(w)
-	v.writeRun(w, r, e)
+	v.writeRunBody(w, r, e)
 }

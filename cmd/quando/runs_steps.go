@@ -25,7 +25,11 @@ func (v *view) writeSteps(w io.Writer, c palette, r *engine.Run) {
 	}
 	for _, s := range r.Steps {
 		path, verb := harmless(s.Path), harmless(s.Verb)
-		state := stepColour(c, s.State)(stepWords(s.State))
+		words := stepWords(s.State)
+		if s.State == engine.StepWaiting && r.State.Finished() {
+			words = "was not over when the run ended"
+		}
+		state := stepColour(c, s.State)(words)
 		fmt.Fprintf(w, "  %s%s  %s%s  %s", path, strings.Repeat(" ", paths-width(path)), c.bold(verb), strings.Repeat(" ", names-width(verb)), state)
 		if s.State == engine.StepWaiting && !r.WakeAt.IsZero() {
 			fmt.Fprintf(w, " until %s", v.ahead(r.WakeAt))

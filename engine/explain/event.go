@@ -122,7 +122,9 @@ func (x *Explainer) unasked(ctx context.Context, f *facts, rule *rules.Rule, can
 	case x.o.Only != nil || !f.event.Decided:
 	case rule.Stage == rules.Draft:
 		why = "was not asked, because it is a draft; it "
-	case !ruledOut:
+	case ruledOut:
+		why = "was not asked, because it "
+	default:
 		why = "was not asked: it was not there, or was another rule then; it "
 	}
 	r.Words = why + wouldWords(j)

@@ -113,7 +113,7 @@ type Rule struct {
 	Clauses []Clause       `json:"clauses"`
 	Run     *Run           `json:"run"`
 	Version string         `json:"version"`
-	Changed bool           `json:"changed"` // the rule is another one today
+	Changed bool           `json:"changed"` // the rule is another one today, or there is none
 }
 
 // A Clause is one condition of a rule, and what became of it.
@@ -128,7 +128,7 @@ type Clause struct {
 
 // A Run is what came of a rule that fired.
 type Run struct {
-	ID         int64        `json:"id"`
+	ID         int64        `json:"id,string"`
 	Key        string       `json:"key"`
 	State      engine.State `json:"state"`
 	Stage      rules.Stage  `json:"stage"`

@@ -149,6 +149,9 @@ func (f *facts) HasLabel(ctx context.Context, name string) (bool, error) {
 	if !ok {
 		return false, nil
 	}
+	if labels, ok := fact["label_ids"].([]any); ok && len(labels) == 0 {
+		return false, nil
+	}
 	has, err := f.desk.HasLabel(ctx, fact, name)
 	if err != nil {
 		return false, &NotRecordedError{fmt.Sprintf("whether the conversation had the label %s", name)}

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -48,7 +49,7 @@ const cancelledBy = "cancel_on: "
 func (x *Explainer) Standing(ctx context.Context, r *engine.Run) (string, error) {
 	words := x.o.Standing(r)
 	if !r.State.Finished() {
-		return string(r.State) + behind(": ", words), nil
+		return cmp.Or(words, string(r.State)), nil
 	}
 	ended := fmt.Sprintf("%s at %s", r.State, x.o.Stamp(r.FinishedAt))
 	if r.State != engine.Cancelled {
