@@ -31,7 +31,9 @@ func TestResumedWhileItIsHeld(t *testing.T) {
 	d := newDesk(t, `
 rules:
   - { id: it, when: message.received, do: [{ wait: 5m }, { send_message: hello }] }
-`, func(o *deskOptions) { o.journal = func(j engine.Journal) engine.Journal { return &lifting{Journal: j} } })
+`, func(o *deskOptions) {
+		o.journal = func(j engine.Journal) engine.Journal { return &lifting{Journal: j} }
+	})
 	d.customer(ana, "hello")
 	if err := d.engine.Pause(t.Context(), d.clock.Now(), "default", "it", "too loud"); err != nil {
 		t.Fatal(err)
