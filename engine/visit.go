@@ -30,6 +30,9 @@ type visit struct {
 	next    time.Time // when the lane is due again
 	halted  bool      // the workspace is stopped, or the engine is
 
+	postponed bool          // there are events that cannot be decided yet
+	deferred  map[*Run]bool // runs that such an event may end
+
 	evaluation *rules.Evaluation
 }
 
@@ -37,6 +40,7 @@ func (e *Engine) newVisit(lane *Lane, clock func() time.Time, stopping func() bo
 	v := &visit{
 		engine: e, workspace: e.workspaces[lane.Workspace], lane: lane, clock: clock, stopping: stopping,
 		touched: make(map[*Run]*RunChange), refused: make(map[*Run]bool), records: make(map[*Step]*record), events: make(map[int64]*Event),
+		deferred: make(map[*Run]bool),
 	}
 	for _, ev := range lane.Events {
 		v.events[ev.Seq] = ev
@@ -89,7 +93,7 @@ func (v *visit) wake(at time.Time) {
 // plan finds out when the lane is due again.
 func (v *visit) plan() {
 	for _, r := range v.lane.Runs {
-		if r.Lane == v.lane.Name && !r.State.Finished() && r.State != Queued && !r.WakeAt.IsZero() {
+		if r.Lane == v.lane.Name && !r.State.Finished() && r.State != Queued && !r.WakeAt.IsZero() && !v.deferred[r] {
 			v.wake(r.WakeAt)
 		}
 	}
@@ -128,10 +132,18 @@ func (v *visit) walkDue(ctx context.Context) error {
 		if v.stopped() {
 			return nil
 		}
-		if v.due(r) {
-			if err := v.walk(ctx, r, nil); err != nil {
+		if !v.due(r) {
+			continue
+		}
+		if deferred, err := v.mayEnd(ctx, r); deferred || err != nil {
+			if err != nil {
 				return err
 			}
+			v.deferred[r] = true
+			continue
+		}
+		if err := v.walk(ctx, r, nil); err != nil {
+			return err
 		}
 	}
 	return nil
