@@ -242,6 +242,7 @@ func (v *visit) save(ctx context.Context, release bool, take ...Slot) error {
 // saved clears what is on disk and tells the observer.
 func (v *visit) saved(c Change) {
 	o := v.engine.options.Observer
+	var replaced []*Run
 	for _, e := range c.Decided {
 		o.Decided(e)
 	}
@@ -253,7 +254,7 @@ func (v *visit) saved(c Change) {
 		}
 		v.refused[s.Run] = true
 		if s.Mode == rules.Restart && s.Run.State == Queued {
-			v.halt() // those that it replaces are ended before anything else is done
+			replaced = append(replaced, s.Run)
 		}
 		v.lane.Runs = slices.DeleteFunc(v.lane.Runs, func(r *Run) bool { return r == s.Run })
 	}
@@ -266,6 +267,19 @@ func (v *visit) saved(c Change) {
 	v.engine.forgetUnsaved(c.Caused)
 	v.pending = Change{}
 	clear(v.touched)
+	for _, r := range replaced {
+		v.replace(r)
+	}
+}
+
+// replace ends the runs of this lane in whose place another is to come. The journal has asked for it; they must not take a step before
+// that is seen.
+func (v *visit) replace(by *Run) {
+	for _, r := range v.lane.Runs {
+		if r.Rule == by.Rule && r.By == by.By && r.Lane == v.lane.Name && !r.State.Finished() {
+			v.finish(r, Cancelled, "replaced by a newer run")
+		}
+	}
 }
 
 // seal writes the records of steps as the journal keeps them.
