@@ -48,7 +48,8 @@ func (e *Engine) newVisit(lane *Lane, clock func() time.Time, stopping func() bo
 	return v
 }
 
-func (v *visit) now() time.Time { return v.clock() }
+// now is as exact as the journal is: what is due at a time that was recorded is due when that time is read back.
+func (v *visit) now() time.Time { return v.clock().Truncate(time.Microsecond) }
 
 // work does what there is to do in the lane and gives it back.
 func (v *visit) work(ctx context.Context) error {

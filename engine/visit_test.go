@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -29,4 +30,22 @@ rules:
 	d.rest()
 	d.expect(send + "after two")
 	d.wantStates("it", engine.Cancelled, engine.Done)
+}
+
+// A wait that begins between two microseconds ends when the journal says that it is due, and not a moment later for ever.
+func TestTimesBetweenMicroseconds(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - { id: it, when: message.received, do: [{ log: x }, { wait: 5m }, { log: x }, { wait_for: { event: message.sent, timeout: 1h } }, { send_message: done }] }
+`)
+	d.move(friday.Add(1789 * time.Nanosecond))
+	d.customer(ana, "hello")
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for range 2 {
+		d.move(must(d.engine.Tick(ctx, d.clock.Now())))
+		must(d.engine.Tick(ctx, d.clock.Now()))
+	}
+	d.expect(send + "done")
+	d.wantStates("it", engine.Done)
 }
