@@ -105,6 +105,23 @@ func (v *visit) ends(ctx context.Context, r *Run, e *Event, f *facts) (ending, e
 	return ending{}, nil
 }
 
+// mayEnd reports whether an event that cannot be decided yet is one that the run's rule names in cancel_on.
+func (v *visit) mayEnd(ctx context.Context, r *Run) (bool, error) {
+	if !v.postponed || r.Home != v.lane.Name {
+		return false, nil
+	}
+	rule, err := v.ruleOf(ctx, r)
+	if err != nil || rule == nil {
+		return false, err
+	}
+	for _, e := range v.lane.Events {
+		if !e.Decided && e.Seq != r.Event && slices.ContainsFunc(rule.CancelOn, func(m rules.EventMatch) bool { return m.Event == e.Type }) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
 // awaiting returns the step of a run that waits for an event of this type, also while the run is held or could not look at one before. What
 // happened before the wait began is not what it waits for.
 func (v *visit) awaiting(r *Run, e *Event) (*Step, error) {
