@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -84,10 +83,7 @@ func (v *visit) endGather(ctx context.Context, g *Gather) error {
 		i = len(last.Verdicts) - 1
 	}
 	last.Verdicts[i] = p.verdict
-	if last.Answers == nil {
-		last.Answers = make(Answers)
-	}
-	maps.Copy(last.Answers, f.asked)
+	last.Answers = last.Answers.with(g.Rule, f.asked)
 	v.pending.Decided = append(v.pending.Decided, last)
 	v.gathered(g)
 	if p.verdict.Outcome != Fired {

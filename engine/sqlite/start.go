@@ -134,7 +134,7 @@ func (s *saving) replace(t *tx, runs []int64) (asked []int64, err error) {
 	}
 	for _, id := range runs {
 		n, err := t.changed(`UPDATE runs SET state = ?, finished = 1, wake_at = 0, finished_at = ?, reason = ? WHERE id = ? AND state = ?`,
-			string(engine.Cancelled), max(s.at, 1), replaced, id, string(engine.Queued))
+			string(engine.Cancelled), max(s.at, 1), engine.Replaced, id, string(engine.Queued))
 		if err != nil {
 			return nil, err
 		}
