@@ -73,14 +73,12 @@ what was recorded then; --rule explains rules of a file that are not loaded in t
 // explainer returns what explains the events of a workspace. File is one with rules that are not loaded; empty is none.
 func (v *view) explainer(cmd *cobra.Command, workspaceName, file string) (*explain.Explainer, error) {
 	v.showTimesOf(workspaceName)
-	desk, err := v.offlineDesk(workspaceName)
+	desk, err := v.offlineDesk(cmd.Context(), workspaceName)
 	if err != nil {
 		return nil, err
 	}
 	o := explain.Options{Journal: v, Desk: desk, Catalog: builtin.Catalog(), Location: v.zone, Stamp: v.stamp, Standing: v.standing}
-	if o.Rules, err = v.rulesToExplain(cmd, workspaceName); err != nil {
-		return nil, err
-	}
+	o.Rules = v.rulesToExplain(cmd, workspaceName)
 	if file != "" {
 		if o.Only, err = v.draftRules(cmd, workspaceName, file); err != nil {
 			return nil, err
@@ -90,13 +88,13 @@ func (v *view) explainer(cmd *cobra.Command, workspaceName, file string) (*expla
 }
 
 // rulesToExplain returns the rules of a workspace. Where they cannot be read, what is recorded can still be told.
-func (v *view) rulesToExplain(cmd *cobra.Command, workspaceName string) (*rules.Set, error) {
+func (v *view) rulesToExplain(cmd *cobra.Command, workspaceName string) *rules.Set {
 	set, err := v.workspaceRules(cmd, workspaceName)
 	if err != nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "note: only the rules that were asked are explained: %s\n", harmless(err.Error()))
 		set, _ = rules.Compile(nil, rules.Options{Catalog: builtin.Catalog()})
 	}
-	return set, nil
+	return set
 }
 
 // draftRules compiles the rules of a file that is not loaded, with the calendars of those that are.

@@ -162,13 +162,54 @@ func deskDay(t *testing.T, file string) {
 	}
 }
 
+const supportSector = "0192f3a4-0000-7000-8000-0000000000b1"
+
+// TestExplainNames tells names as the journal has kept them; where it has kept none, nobody knows them.
+func TestExplainNames(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeFiles(t, map[string]string{
+		"quando.yaml": "timezone: UTC\n", "rules/desk.yaml": explainRules,
+		"draft.yaml": "rules:\n  - { id: sales, when: message.received, if: 'conversation.sector_name == \"Sales\"', do: [mark_read] }\n" +
+			"  - { id: by-id, when: message.received, if: 'conversation.sector == \"s2\"', do: [mark_read] }\n",
+	})
+	deskDay(t, "quando.db")
+	explains := func(want ...string) {
+		t.Helper()
+		text := runExample(t, "explain --event 0192f3a4-1111-7000-8000-000000000001 --rule draft.yaml")
+		for _, line := range want {
+			if !strings.Contains(text, line+"\n") {
+				t.Errorf("no %q in\n%s", line, text)
+			}
+		}
+	}
+	explains("sales cannot be judged: it was never asked what the name of conversation.sector was (its id is "+supportSector+")",
+		"by-id would not have fired: conversation.sector was "+supportSector+", and the rule wants s2")
+	j, err := openJournal(t.Context(), "quando.db", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	snapshot := service.Snapshot{Lists: []service.SnapshotList{{Kind: service.KindSector, Entries: []service.SnapshotEntry{{ID: supportSector, Name: "Support"}}}}}
+	text, err := json.Marshal(snapshot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.SetCursor(t.Context(), directoryCursor("default"), string(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	explains("sales would not have fired: conversation.sector_name was Support, and the rule wants Sales",
+		`by-id would not have fired: conversation.sector was Support, and the rule wants s2`)
+}
+
 // delivered is the data of an event as the service delivers it.
 func delivered(typ, conversation, kind, text string, at time.Time) map[string]any {
 	id := "0192f3a4-0000-7000-8000-00000000000" + conversation
 	data := map[string]any{
 		"conversation": map[string]any{
 			"id": id, "kind": kind, "name": "Ana Lima", "label_ids": []any{}, "archived": false, "pinned": false, "muted": false, "unread": true,
-			"channel_id": "0192f3a4-0000-7000-8000-0000000000c1", "contact_id": "0192f3a4-0000-7000-8000-0000000000d1", "assignee_id": nil, "sector_id": nil, "last_message": nil,
+			"channel_id": "0192f3a4-0000-7000-8000-0000000000c1", "contact_id": "0192f3a4-0000-7000-8000-0000000000d1", "assignee_id": nil, "sector_id": supportSector, "last_message": nil,
 		},
 		"contact": map[string]any{
 			"id": "0192f3a4-0000-7000-8000-0000000000d1", "name": "Ana Lima", "phone": "+5511988887777", "company": nil, "city": nil, "label_ids": []any{}, "blocked": false,

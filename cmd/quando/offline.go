@@ -2,16 +2,17 @@ package main
 
 import (
 	"context"
-	"io"
-	"net/http"
-	"strings"
+	"fmt"
 
 	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/service"
 )
 
-// offlineDesk returns a desk that reads what recorded events carry and asks nobody.
-func (v *view) offlineDesk(workspaceName string) (*builtin.Desk, error) {
+// directoryCursor is where the journal keeps the names that a workspace's service knows.
+func directoryCursor(workspace string) string { return "directory/" + workspace }
+
+// offlineDesk returns what reads recorded events of a workspace and asks nobody. Names are those that the journal has kept.
+func (v *view) offlineDesk(ctx context.Context, workspaceName string) (*builtin.Offline, error) {
 	w := v.config.named(workspaceName)
 	if w == nil {
 		w = &v.config.workspace
@@ -20,26 +21,19 @@ func (v *view) offlineDesk(workspaceName string) (*builtin.Desk, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := service.New(service.Options{BaseURL: "https://nobody.invalid", APIKey: "none", Profile: &profile, Transport: nobody{}})
+	kept, err := v.Cursor(ctx, directoryCursor(workspaceName))
+	if err != nil {
+		return nil, fmt.Errorf("read the names that were known: %w", err)
+	}
+	snapshot, err := service.ParseSnapshot(kept)
 	if err != nil {
 		return nil, err
 	}
-	return builtin.NewDesk(builtin.Options{
-		Client: client, Directory: service.NewDirectory(client), Location: v.zone,
+	return builtin.NewOffline(builtin.OfflineOptions{
+		Profile: &profile, Snapshot: snapshot,
 		Own: func(ctx context.Context, m service.Message) (bool, error) {
 			own, err := v.Caused(ctx, workspaceName, "message.sent", []string{m.ID})
 			return len(own) > 0, err
 		},
-	})
-}
-
-// nobody answers every request as a service does that has nothing.
-type nobody struct{}
-
-// RoundTrip sends nothing.
-func (nobody) RoundTrip(r *http.Request) (*http.Response, error) {
-	return &http.Response{
-		StatusCode: http.StatusNotFound, Request: r, Header: http.Header{"Content-Type": {"application/json"}},
-		Body: io.NopCloser(strings.NewReader(`{"error":{"code":"not_found","message":"nobody was asked"}}`)),
-	}, nil
+	}), nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/rules"
@@ -128,6 +129,11 @@ func (x *Explainer) unasked(ctx context.Context, f *facts, rule *rules.Rule, can
 		why = "was not asked: it was not there, or was another rule then; it "
 	}
 	r.Words = why + wouldWords(j)
+	if age := f.now.Sub(f.event.CreatedAt); !ruledOut && f.event.Rule == "" && rule.Late.SkipAfter > 0 && age > rule.Late.SkipAfter {
+		late := fmt.Sprintf("it was %s old, and late: skip_after is %s", rules.FormatDuration(age.Round(time.Second)), rules.FormatDuration(rule.Late.SkipAfter))
+		r.Outcome, r.Clause, r.Values, r.Error = engine.Late, "", map[string]any{}, late
+		r.Words = fmt.Sprintf("%swould have left it, because it came late: %s; otherwise it %s", why, late, wouldWords(j))
+	}
 	return r
 }
 

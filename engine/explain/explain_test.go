@@ -174,6 +174,15 @@ func TestEveryOutcome(t *testing.T) {
 	want["shadow"] = fmt.Sprintf("did: would have acted: it is in shadow; run %d of 17:50, done at 17:50", numbers["second shadow"])
 	want["sampled"] = fmt.Sprintf("did: would have acted: this one is outside of its sample of 1%%; run %d of 17:50, done at 17:50", numbers["second sampled"])
 	o.wants("second", want)
+	stages := map[string]rules.Stage{}
+	for _, v := range must(o.journal.FindEvent(t.Context(), "default", "second")).Verdicts {
+		stages[v.Rule] = v.Stage
+	}
+	for rule, stage := range map[string]rules.Stage{"plain": "", "gathers": "", "shadow": rules.Shadow, "sampled": rules.Shadow} {
+		if stages[rule] != stage {
+			t.Errorf("the verdict of %s is of stage %q, want %q", rule, stages[rule], stage)
+		}
+	}
 }
 
 // TestNotAsked tells why rules were not asked, and what they would have said.
@@ -221,6 +230,17 @@ rules:
 	x := explain.New(explain.Options{Journal: o.journal, Desk: recordedOnly{o.worlds}, Rules: o.set, Only: draft.Rules})
 	want := map[string]string{"a": "would: would have fired", "b": "would: was not asked: it is for attendance.opened"}
 	if diff := cmp.Diff(want, o.says(x, "e1")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	o.now = o.now.Add(time.Hour)
+	o.worlds["e2"] = o.worlds["e1"]
+	_, err := o.engine.Accept(t.Context(), rules.Event{Workspace: "default", ID: "e2", Type: "message.received", Lane: "conversation:1", CreatedAt: friday, ReceivedAt: o.now, Data: map[string]any{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.pass(0)
+	want["a"] = "would: would have left it, because it came late: it was 1h old, and late: skip_after is 30m; otherwise it would have fired"
+	if diff := cmp.Diff(want, o.says(x, "e2")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

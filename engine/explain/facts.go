@@ -24,6 +24,7 @@ type facts struct {
 	location *time.Location
 	event    *engine.Event
 	gathered []*engine.Event // all of them, where several were gathered
+	rule     string          // that decided on what it had gathered; empty is those that decided at once
 	now      time.Time
 
 	carried map[string]any
@@ -50,11 +51,21 @@ func decidedAt(e *engine.Event) (time.Time, bool) {
 // withGathered returns the facts for a rule that decided on several events at once.
 func (f *facts) withGathered(rule string, events []*engine.Event) *facts {
 	own := *f
-	own.gathered = events
+	own.gathered, own.rule = events, rule
 	if v, _ := f.event.Answers.Value(engine.GatherNow(rule)); v != nil {
 		own.now, _ = v.(time.Time)
 	}
 	return &own
+}
+
+// answer returns what was answered to a question: to the rule that decided on what it had gathered, else to those that decided at once.
+func (f *facts) answer(question string) (any, bool) {
+	if f.rule != "" {
+		if v, ok := f.event.Answers.Value(engine.Gathering(f.rule, question)); ok {
+			return v, true
+		}
+	}
+	return f.event.Answers.Value(question)
 }
 
 // Now is when the event was decided; where that is not recorded, when it was received.
@@ -74,7 +85,7 @@ func (f *facts) Fact(ctx context.Context, name string) (any, error) {
 	if v, ok := f.carried[name]; ok {
 		return v, nil
 	}
-	if v, ok := f.event.Answers.Value(name); ok {
+	if v, ok := f.answer(name); ok {
 		return v, nil
 	}
 	return nil, &NotRecordedError{"for the " + name}
@@ -110,14 +121,14 @@ func (f *facts) all(ctx context.Context, name string) (any, error) {
 
 // conversationless reports whether the event has nothing to do with a conversation.
 func (f *facts) conversationless() bool {
-	v, asked := f.event.Answers.Value("conversation")
+	v, asked := f.answer("conversation")
 	return asked && v == nil && f.about.Conversation == ""
 }
 
 // HumanActive returns what was answered.
 func (f *facts) HumanActive(_ context.Context, within time.Duration) (bool, error) {
 	length := rules.FormatDuration(within)
-	v, ok := f.event.Answers.Value("human_active(" + length + ")")
+	v, ok := f.answer("human_active(" + length + ")")
 	if !ok && !f.conversationless() {
 		return false, &NotRecordedError{"whether somebody of the team had written within " + length}
 	}
@@ -127,7 +138,7 @@ func (f *facts) HumanActive(_ context.Context, within time.Duration) (bool, erro
 
 // CustomerWaiting returns what was answered.
 func (f *facts) CustomerWaiting(context.Context) (time.Duration, error) {
-	v, ok := f.event.Answers.Value("customer_waiting()")
+	v, ok := f.answer("customer_waiting()")
 	if !ok && !f.conversationless() {
 		return 0, &NotRecordedError{"how long the customer had waited"}
 	}
@@ -137,7 +148,7 @@ func (f *facts) CustomerWaiting(context.Context) (time.Duration, error) {
 
 // HasLabel returns what was answered, or what the recorded conversation tells.
 func (f *facts) HasLabel(ctx context.Context, name string) (bool, error) {
-	if v, ok := f.event.Answers.Value("has_label(" + name + ")"); ok {
+	if v, ok := f.answer("has_label(" + name + ")"); ok {
 		has, _ := v.(bool)
 		return has, nil
 	}
@@ -162,7 +173,7 @@ func (f *facts) HasLabel(ctx context.Context, name string) (bool, error) {
 // CountEvents returns what was counted.
 func (f *facts) CountEvents(_ context.Context, typ string, within time.Duration) (int, error) {
 	length := rules.FormatDuration(within)
-	v, ok := f.event.Answers.Value("count_events(" + typ + ", " + length + ")")
+	v, ok := f.answer("count_events(" + typ + ", " + length + ")")
 	n, isNumber := v.(int)
 	if !ok || !isNumber {
 		return 0, &NotRecordedError{fmt.Sprintf("how many %s there had been within %s", typ, length)}
