@@ -157,7 +157,7 @@ func (k *walk) answered(ctx context.Context, rec *record) error {
 	list, err := k.engine.journal.Caused(ctx, k.run.Workspace, "", []string{elsewhere})
 	for _, c := range list {
 		if c.Run == k.run.ID && !c.Used {
-			k.pending.Used = append(k.pending.Used, c.ID)
+			k.pending.Gone = append(k.pending.Gone, c.ID)
 		}
 	}
 	return err

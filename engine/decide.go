@@ -266,6 +266,7 @@ func (v *visit) postpone(ctx context.Context, e *Event, err *deskError) error {
 		return nil
 	}
 	v.engine.log.Warn("an event waits to be decided", "workspace", e.Workspace, "event", e.ID, "error", err.Error())
+	v.postponed = true
 	v.wake(now.Add(min(max(age/2, time.Second, actions.StepWait(err)), 5*time.Minute)))
 	return nil
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -77,6 +78,9 @@ func (v *visit) ends(ctx context.Context, r *Run, e *Event, f *facts) (ending, e
 			continue
 		}
 		trigger, err := v.event(ctx, r.Event)
+		if errors.Is(err, ErrNoEvent) {
+			return ending{}, nil // its next step will find that out
+		}
 		if err != nil || e.CreatedAt.Before(trigger.CreatedAt) {
 			return ending{}, err
 		}
@@ -99,6 +103,23 @@ func (v *visit) ends(ctx context.Context, r *Run, e *Event, f *facts) (ending, e
 		}
 	}
 	return ending{}, nil
+}
+
+// mayEnd reports whether an event that cannot be decided yet is one that the run's rule names in cancel_on.
+func (v *visit) mayEnd(ctx context.Context, r *Run) (bool, error) {
+	if !v.postponed || r.Home != v.lane.Name {
+		return false, nil
+	}
+	rule, err := v.ruleOf(ctx, r)
+	if err != nil || rule == nil {
+		return false, err
+	}
+	for _, e := range v.lane.Events {
+		if !e.Decided && e.Seq != r.Event && slices.ContainsFunc(rule.CancelOn, func(m rules.EventMatch) bool { return m.Event == e.Type }) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // awaiting returns the step of a run that waits for an event of this type, also while the run is held or could not look at one before. What

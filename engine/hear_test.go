@@ -90,3 +90,18 @@ rules:
 	d.pass(time.Minute)
 	d.expect(send + "4")
 }
+
+// A run does not go on past an event that may end it and cannot be decided yet.
+func TestEndingThatCannotBeDecidedYet(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - { id: it, when: attendance.opened, cancel_on: [{ event: conversation.updated, if: 'attendance.status == "open" and conversation.sector_name == "Sales"' }], do: [{ wait: 5m }, { send_message: late }] }
+`)
+	d.customer(ana, "hello")
+	d.pass(4 * time.Minute)
+	d.fault("GET /conversations/{id}/attendance", "status_before", 503, 12)
+	must(d.TeamTransfer(sandbox.TeamTransfer{Conversation: ana, Person: "Bruno", To: "Carla", Sector: "Sales"}))
+	d.pass(time.Hour)
+	d.expect()
+	d.wantStates("it", engine.Cancelled)
+}

@@ -243,6 +243,7 @@ type Change struct {
 
 	Caused []Caused
 	Used   []int64 // the ids of Caused whose event has come
+	Gone   []int64 // the ids of Caused that nothing is expected of any more, and that can be forgotten
 
 	Asks []RunAsk
 

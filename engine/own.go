@@ -51,7 +51,7 @@ func (v *visit) recognise(ctx context.Context, e *Event, f *facts, again bool) (
 	var open *openCallError
 	for i := range list {
 		c := &list[i]
-		c.Used = c.Used || slices.Contains(v.pending.Used, c.ID)
+		c.Used = c.Used || slices.Contains(v.pending.Used, c.ID) || slices.Contains(v.pending.Gone, c.ID)
 		switch {
 		case c.Object != elsewhere && f.shows(e, c, again):
 			return c, nil
@@ -173,10 +173,19 @@ func (v *visit) settleFirst(ctx context.Context, e *Event, f *facts) (waits bool
 			}
 			continue
 		}
-		if known, err := f.otherMessage(ctx, rec); known || err != nil {
-			if unanswered(err) != nil {
-				return false, nil // deciding will find the same
-			}
+		sender, err := f.clientID(ctx)
+		switch {
+		case unanswered(err) != nil:
+			return false, nil // deciding will find the same
+		case err != nil || sender != "" && !strings.Contains(string(rec.Intent.Request), sender):
+			continue // it is somebody else's message
+		case sender != "" && f.about.Message != "":
+			// The call had its effect, whenever it will be answered.
+			v.expect(Caused{
+				Workspace: r.Workspace, Lane: v.lane.Name, Event: e.Type, Object: f.about.Message, Run: r.ID, Rule: r.Rule, Ancestry: r.Ancestry,
+				From: rec.Intent.At, To: v.now().Add(afterCall),
+			})
+			f.carried = nil // with whose message it is
 			continue
 		}
 		if v.due(r) {
@@ -215,15 +224,15 @@ func (v *visit) openCall(r *Run, e *Event) (*record, error) {
 	return rec, nil
 }
 
-// otherMessage reports whether the event's message carries a client_id that the open call did not send.
-func (f *facts) otherMessage(ctx context.Context, rec *record) (bool, error) {
+// clientID returns the client_id that the event's message was sent with; empty where it is not told, or there is no message.
+func (f *facts) clientID(ctx context.Context) (string, error) {
 	if f.event.Type != "message.sent" {
-		return false, nil
+		return "", nil
 	}
 	if err := f.load(ctx); err != nil {
-		return false, err
+		return "", err
 	}
 	m, _ := f.carried["message"].(map[string]any)
 	id, _ := m["client_id"].(string)
-	return id != "" && !strings.Contains(string(rec.Intent.Request), id), nil
+	return id, nil
 }

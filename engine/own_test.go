@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -47,6 +48,19 @@ rules:
 	}
 }
 
+// What is expected of a call before its answer is forgotten with the answer: nothing is looked through for ever.
+func TestExpectedElsewhereIsForgotten(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - { id: it, when: message.received, do: [{ create_card: { board: Sales, title: x } }] }
+`)
+	d.customer(ana, "hello")
+	d.expect("POST /kanban/cards")
+	if left := must(d.journal.Caused(t.Context(), "default", "", []string{"?"})); len(left) > 0 {
+		t.Errorf("%+v", left)
+	}
+}
+
 // A conversation that the engine opens to write to somebody is its own doing, with the attendance and the card that the service adds.
 func TestOwnOpeningStartsNothing(t *testing.T) {
 	d := newDesk(t, `
@@ -66,4 +80,22 @@ rules:
 	if verdicts[engine.Fired] != 4 || verdicts[engine.Own] != 6 {
 		t.Errorf("%v\n%s", verdicts, d.trace())
 	}
+}
+
+// A message whose call has had no answer for long is the engine's own nevertheless.
+func TestOwnMessageWithoutAnAnswer(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - { id: it, when: message.received, do: [{ send_message: hello }] }
+  - { id: watch, when: message.sent, do: [{ log: "{{ message.by }}" }] }
+`)
+	d.fault("POST /conversations/{id}/messages", "status_after", 503, 20)
+	d.customer(ana, "hello")
+	d.pass(5 * time.Minute)
+	if got := d.outcomes("watch"); !slices.Equal(got, []engine.Outcome{engine.Own}) {
+		t.Errorf("verdicts: %v", got)
+	}
+	d.pass(24 * time.Hour)
+	d.expect(send + "hello")
+	d.wantStates("it", engine.Done)
 }

@@ -156,11 +156,11 @@ func (e *Engine) claim(ctx context.Context, n int) ([]*Lane, error) {
 	return e.journal.Claim(ctx, now, n, e.pausedWorkspaces())
 }
 
-// rest waits until there may be something to do.
+// rest waits until there may be something to do. Holds that end are not waited for: they are looked at often enough.
 func (e *Engine) rest(ctx context.Context, idle bool) {
 	wait := look
 	if idle {
-		if next, err := e.next(ctx); err == nil && !next.IsZero() {
+		if next, err := e.journal.Due(ctx, e.pausedWorkspaces()); err == nil && !next.IsZero() {
 			wait = min(look, max(0, time.Until(next)))
 		}
 	}

@@ -43,6 +43,9 @@ func decode(raw json.RawMessage) (any, error) {
 func tagged(v any) any {
 	switch v := v.(type) {
 	case time.Time:
+		if _, err := v.MarshalText(); err != nil {
+			return v // which cannot be recorded either, and says why
+		}
 		return map[string]any{tagTime: v.Format(time.RFC3339Nano), "zone": v.Location().String()}
 	case time.Duration:
 		return map[string]any{tagDuration: v.String()}

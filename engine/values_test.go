@@ -38,3 +38,15 @@ rules:
 	d.pass(time.Hour)
 	d.expect(send + "9007199254740993")
 }
+
+// A time that cannot be recorded fails the step that needs it, and stops nobody else.
+func TestTimesThatCannotBeRecorded(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - { id: sets, when: message.received, do: [{ set: { at: '{{ date(message.text) + duration("48h") }}' } }, { send_message: "{{ at }}" }] }
+  - { id: waits, when: message.received, do: [{ wait: { until: 'date(message.text) + duration("48h")' } }] }
+`)
+	d.customer(ana, "9999-12-31")
+	d.wantStates("sets", engine.FailedRun)
+	d.wantStates("waits", engine.FailedRun)
+}

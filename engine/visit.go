@@ -30,6 +30,9 @@ type visit struct {
 	next    time.Time // when the lane is due again
 	halted  bool      // the workspace is stopped, or the engine is
 
+	postponed bool          // there are events that cannot be decided yet
+	deferred  map[*Run]bool // runs that such an event may end
+
 	evaluation *rules.Evaluation
 }
 
@@ -37,6 +40,7 @@ func (e *Engine) newVisit(lane *Lane, clock func() time.Time, stopping func() bo
 	v := &visit{
 		engine: e, workspace: e.workspaces[lane.Workspace], lane: lane, clock: clock, stopping: stopping,
 		touched: make(map[*Run]*RunChange), refused: make(map[*Run]bool), records: make(map[*Step]*record), events: make(map[int64]*Event),
+		deferred: make(map[*Run]bool),
 	}
 	for _, ev := range lane.Events {
 		v.events[ev.Seq] = ev
@@ -90,7 +94,7 @@ func (v *visit) wake(at time.Time) {
 // plan finds out when the lane is due again.
 func (v *visit) plan() {
 	for _, r := range v.lane.Runs {
-		if r.Lane == v.lane.Name && !r.State.Finished() && r.State != Queued && !r.WakeAt.IsZero() {
+		if r.Lane == v.lane.Name && !r.State.Finished() && r.State != Queued && !r.WakeAt.IsZero() && !v.deferred[r] {
 			v.wake(r.WakeAt)
 		}
 	}
@@ -129,10 +133,18 @@ func (v *visit) walkDue(ctx context.Context) error {
 		if v.stopped() {
 			return nil
 		}
-		if v.due(r) {
-			if err := v.walk(ctx, r, nil); err != nil {
+		if !v.due(r) {
+			continue
+		}
+		if deferred, err := v.mayEnd(ctx, r); deferred || err != nil {
+			if err != nil {
 				return err
 			}
+			v.deferred[r] = true
+			continue
+		}
+		if err := v.walk(ctx, r, nil); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -229,7 +241,7 @@ func (v *visit) save(ctx context.Context, release bool, take ...Slot) error {
 			c.Runs = append(c.Runs, changed)
 		}
 	}
-	if !release && len(c.Decided)+len(c.Starts)+len(c.Gather)+len(c.Ended)+len(c.Runs)+len(c.Caused)+len(c.Used)+len(c.Asks)+len(c.Take) == 0 {
+	if !release && len(c.Decided)+len(c.Starts)+len(c.Gather)+len(c.Ended)+len(c.Runs)+len(c.Caused)+len(c.Used)+len(c.Gone)+len(c.Asks)+len(c.Take) == 0 {
 		return nil
 	}
 	if err := v.engine.journal.Save(ctx, v.lane, &c); err != nil {
@@ -242,6 +254,7 @@ func (v *visit) save(ctx context.Context, release bool, take ...Slot) error {
 // saved clears what is on disk and tells the observer.
 func (v *visit) saved(c Change) {
 	o := v.engine.options.Observer
+	var replaced []*Run
 	for _, e := range c.Decided {
 		o.Decided(e)
 	}
@@ -253,7 +266,7 @@ func (v *visit) saved(c Change) {
 		}
 		v.refused[s.Run] = true
 		if s.Mode == rules.Restart && s.Run.State == Queued {
-			v.halt() // those that it replaces are ended before anything else is done
+			replaced = append(replaced, s.Run)
 		}
 		v.lane.Runs = slices.DeleteFunc(v.lane.Runs, func(r *Run) bool { return r == s.Run })
 	}
@@ -266,6 +279,19 @@ func (v *visit) saved(c Change) {
 	v.engine.forgetUnsaved(c.Caused)
 	v.pending = Change{}
 	clear(v.touched)
+	for _, r := range replaced {
+		v.replace(r)
+	}
+}
+
+// replace ends the runs of this lane in whose place another is to come. The journal has asked for it; they must not take a step before
+// that is seen.
+func (v *visit) replace(by *Run) {
+	for _, r := range v.lane.Runs {
+		if r.Rule == by.Rule && r.By == by.By && r.Lane == v.lane.Name && !r.State.Finished() {
+			v.finish(r, Cancelled, "replaced by a newer run")
+		}
+	}
 }
 
 // seal writes the records of steps as the journal keeps them.

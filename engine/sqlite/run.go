@@ -170,6 +170,11 @@ func (s *saving) cause(t *tx) error {
 		}
 		s.made = append(s.made, id)
 	}
+	for _, id := range s.change.Gone {
+		if _, err := t.exec(`DELETE FROM caused WHERE id = ?`, id); err != nil {
+			return err
+		}
+	}
 	for _, id := range s.change.Used {
 		if _, err := t.exec(`UPDATE caused SET used = 1 WHERE id = ?`, id); err != nil {
 			return err
