@@ -122,6 +122,32 @@ func TestDemo(t *testing.T) {
 	}
 }
 
+// TestDemoInTheReadme holds what the README shows to what the demo prints.
+func TestDemoInTheReadme(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, sample, _ := strings.Cut(string(readme), "```text\nFriday")
+	sample, _, found := strings.Cut("Friday"+sample, "```")
+	if !found {
+		t.Fatal("the README shows nothing of the demo")
+	}
+	s := show(t, "--speed", "300")
+	s.until("\nSaturday")
+	s.end()
+	rest := s.over()
+	for line := range strings.Lines(sample) {
+		if line == "…\n" {
+			continue
+		}
+		var there bool
+		if _, rest, there = strings.Cut(rest, line); !there {
+			t.Fatalf("the demo does not print, in this order:\n%s\n%s", line, s.out)
+		}
+	}
+}
+
 // TestDemoIsTheSame tells the same story twice, and brings other customers with another seed.
 func TestDemoIsTheSame(t *testing.T) {
 	tell := func(args ...string) (friday, saturday string) {
