@@ -20,6 +20,7 @@ type telling struct {
 	*story
 	plan    plan
 	service *sandbox.Sandbox
+	outside *outside
 	network *network
 	points  points
 	file    string // of the journal
@@ -68,6 +69,7 @@ func (t *telling) open(ctx context.Context) (err error) {
 	if t.service, err = sandbox.New(sandbox.Options{Frozen: t.start, Seed: 2, AllowLoopback: true, KanbanEvents: true, State: t.stateReader()}); err != nil {
 		return failed(t.test.Line, "given: %v", err)
 	}
+	t.outside = &outside{now: t.service.Now, done: func() int { return len(t.service.Effects()) }, keys: map[string]bool{}}
 	receiver, err := webhook.New(webhook.Options{
 		Workspace: workspace, Sink: t.accept,
 		Secrets: func() []service.Secret {
@@ -115,7 +117,7 @@ func (t *telling) subscribe(ctx context.Context) error {
 }
 
 func (t *telling) launch(ctx context.Context) error {
-	p, err := launch(ctx, t.story, t.file, t.service, t.network.base, &t.points)
+	p, err := launch(ctx, t)
 	if err != nil {
 		return err
 	}
