@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -51,10 +52,8 @@ func (o *outside) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if key := r.Header["idempotency-key"]; len(key) == 0 || !o.keys[key[0]] {
-		if len(key) > 0 {
-			o.keys[key[0]] = true
-		}
+	if key := keyOf(r.Header); !o.keys[key] {
+		o.keys[key] = key != ""
 		o.calls = append(o.calls, outsideCall{Effect{Verb: "http_request", On: r.URL.Host, Args: args, At: o.now()}, o.done()})
 	}
 	answer := outsideAnswer{status: http.StatusOK, body: []byte("{}")}
@@ -67,6 +66,16 @@ func (o *outside) RoundTrip(r *http.Request) (*http.Response, error) {
 		StatusCode: answer.status, Status: strconv.Itoa(answer.status) + " " + http.StatusText(answer.status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
 		Header: http.Header{"Content-Type": {"application/json"}}, ContentLength: int64(len(answer.body)), Body: io.NopCloser(bytes.NewReader(answer.body)),
 	}, nil
+}
+
+// keyOf returns the key of a call, however its header is spelt.
+func keyOf(h http.Header) string {
+	for name, values := range h {
+		if strings.EqualFold(name, "Idempotency-Key") {
+			return strings.Join(values, ",")
+		}
+	}
+	return ""
 }
 
 // answer lets an address answer something else than 200 with an empty object, from here on.

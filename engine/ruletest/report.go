@@ -40,8 +40,8 @@ func show(v any) string {
 	return strings.TrimSpace(b.String())
 }
 
-// reportWidth is how many columns a report takes.
-const reportWidth = 100
+// reportWidth is how many columns a report takes: a hundred, with an indent.
+const reportWidth = 98
 
 // Report writes what went wrong, with the expected effects beside the actual ones, and what the engine did. It is empty for a test that
 // passed.

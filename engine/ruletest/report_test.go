@@ -37,13 +37,13 @@ tests:
 rules.yaml:19: number 2 of what happened is not as expected: sector is "Supervisors", not
   "Supervisor"
 
-  expected                                        | actual
-  send_message: {text: "Marina, somebody of our   | 18:05:00 send_message: {text: "Marina, somebody
-    team will be with you in a moment. We are     |   of our team will be with you in a moment. We
-    sorry for the delay, and thank you for your   |   are sorry for the delay, and thank you for
-    patience."}                                   |   your patience."} (Marina)
-  transfer: {sector: "Supervisor"}                ≠ 18:05:00 transfer: {reason: "nobody answered",
-                                                  |   sector: "Supervisors"} (Marina)
+  expected                                       | actual
+  send_message: {text: "Marina, somebody of our  | 18:05:00 send_message: {text: "Marina, somebody
+    team will be with you in a moment. We are    |   of our team will be with you in a moment. We
+    sorry for the delay, and thank you for your  |   are sorry for the delay, and thank you for
+    patience."}                                  |   your patience."} (Marina)
+  transfer: {sector: "Supervisor"}               ≠ 18:05:00 transfer: {reason: "nobody answered",
+                                                 |   sector: "Supervisors"} (Marina)
 
 what the engine did:
   Fri 17:50:00 attendance.opened
