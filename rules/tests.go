@@ -57,7 +57,7 @@ var (
 	faultKinds = map[string][]string{
 		"deliver": {"twice", "reordered", "late"},
 		"crash":   {"every_step"},
-		"service": {"503_before", "503_after", "429"},
+		"service": {"503_before", "503_after", "429", "conflict"},
 	}
 	faultNames = []string{"deliver", "crash", "service"}
 	faultKeys  = []string{"operation", "kind", "status", "retry_after", "delay", "share", "count"}

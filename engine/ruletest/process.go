@@ -43,7 +43,7 @@ func launch(ctx context.Context, t *telling) (_ *process, err error) {
 			err = errors.Join(err, out.close())
 		}
 	}()
-	var kept engine.Journal = mortalJournal{journal, out.life}
+	var kept engine.Journal = mortalJournal{journal, out.life, t}
 	if s.options.journal != nil {
 		kept = s.options.journal(kept)
 	}

@@ -30,6 +30,8 @@ type telling struct {
 	accepted int            // events that were taken
 	secret   service.Secret // of the webhook
 
+	meanwhile func() // is called in the middle of what the engine does; nil is nothing
+
 	next    time.Time // when the engine has something to do; the zero time is never
 	seen    int       // effects that were looked at
 	crashes []string
@@ -81,7 +83,7 @@ func (t *telling) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if t.network, err = open(ctx, t.plan, t.service.Handler(), receiver); err != nil {
+	if t.network, err = open(ctx, t.plan, t.service, receiver); err != nil {
 		return err
 	}
 	if err := t.subscribe(ctx); err != nil {
@@ -94,6 +96,9 @@ func (t *telling) open(ctx context.Context) (err error) {
 		if err := t.service.AddFault(sandbox.Fault{Operation: "delivery", Kind: "duplicate"}); err != nil {
 			return err
 		}
+	}
+	if t.plan.deliver.meanwhile {
+		t.meanwhile = func() { t.network.meanwhile(receiver) }
 	}
 	t.seen = len(t.service.Effects())
 	return t.rest(ctx)
@@ -176,6 +181,9 @@ func (t *telling) rest(ctx context.Context) error {
 		if err := t.service.Settle(ctx); err != nil {
 			return err
 		}
+		if rude := t.network.rudeness(); rude != "" {
+			return failed(t.points.line, "%s", rude)
+		}
 		if t.heard() == before && !t.process.over() {
 			t.next = next
 			return nil
@@ -244,6 +252,7 @@ func (t *telling) pass(ctx context.Context, until time.Time) error {
 		if due, any := t.service.Due(); any && due.After(now) {
 			at = earliest(at, due)
 		}
+		at = earliest(at, t.network.due())
 		// A source of ticks that has not looked for a while takes itself to have been asleep: it looks a moment before.
 		if _, err := t.process.schedules.Tick(t.process.ctx, at.Add(-time.Millisecond), t.accept); err != nil && !t.process.over() {
 			return err
@@ -251,6 +260,7 @@ func (t *telling) pass(ctx context.Context, until time.Time) error {
 		if _, err := t.service.SetClock(ctx, at); err != nil {
 			return err
 		}
+		t.network.arrive()
 		if at.Sub(now) >= quiet {
 			t.burst()
 		}
