@@ -325,6 +325,10 @@ func (k *walk) trouble(ctx context.Context, s *rules.Step, taken *Step, rec *rec
 		taken.Attempts = max(0, taken.Attempts-1) // a pause is no attempt
 		k.run.WakeAt = k.now().Add(actions.Wait(err))
 		return parked, nil
+	case actions.IsDenied(err):
+		taken.Attempts = max(0, taken.Attempts-1)
+		k.deny(err)
+		return parked, nil
 	case actions.IsPermanent(err):
 		return k.fail(ctx, s, taken, rec, err)
 	}

@@ -258,8 +258,8 @@ func (v *visit) postpone(ctx context.Context, e *Event, err *deskError) error {
 	if halted || holdErr != nil {
 		return holdErr
 	}
-	age := now.Sub(e.ReceivedAt)
-	if age > giveUpAfter || actions.IsPermanent(err) {
+	pause, givenUp := patience(err, now.Sub(e.ReceivedAt))
+	if givenUp {
 		e.Verdicts = []Verdict{{Rule: e.Rule, Outcome: Failed, Error: err.Error()}}
 		e.Decided = true
 		v.pending.Decided = append(v.pending.Decided, e)
@@ -268,8 +268,20 @@ func (v *visit) postpone(ctx context.Context, e *Event, err *deskError) error {
 	}
 	v.engine.log.Warn("an event waits to be decided", "workspace", e.Workspace, "event", e.ID, "error", err.Error())
 	v.postponed = true
-	v.wake(now.Add(min(max(age/2, time.Second, actions.StepWait(err)), 5*time.Minute)))
+	v.wake(now.Add(pause))
 	return nil
+}
+
+// patience is how long to wait before the desk is asked again what it could not answer for so long, or that it is given up. A scope that
+// is missing is waited for, like a refused key.
+func patience(err error, waited time.Duration) (pause time.Duration, givenUp bool) {
+	switch {
+	case actions.IsDenied(err):
+		return probeEvery, false
+	case actions.IsPermanent(err), waited > giveUpAfter:
+		return 0, true
+	}
+	return min(max(waited/2, time.Second, actions.StepWait(err)), 5*time.Minute), false
 }
 
 // giveUpAfter is how long something is tried again, unless a rule says otherwise.

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
-	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -68,9 +66,8 @@ func (v *visit) endGather(ctx context.Context, g *Gather) error {
 		if halted || err != nil {
 			return err
 		}
-		late := v.now().Sub(g.Until)
-		if late <= giveUpAfter && !actions.IsPermanent(missing) {
-			g.Until = v.now().Add(min(max(late/2, time.Second), 5*time.Minute))
+		if pause, givenUp := patience(missing, v.now().Sub(g.Until)); !givenUp {
+			g.Until = v.now().Add(pause)
 			return nil
 		}
 		p.verdict.Outcome, p.verdict.Error = Failed, missing.Error()

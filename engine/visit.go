@@ -159,7 +159,7 @@ func (v *visit) due(r *Run) bool {
 	case Running, Waiting:
 		return !r.WakeAt.IsZero() && !r.WakeAt.After(v.now())
 	case Held:
-		return true
+		return !r.WakeAt.After(v.now())
 	}
 	return false
 }

@@ -121,8 +121,11 @@ func runDemo(ctx context.Context, o demoOptions, out io.Writer) (err error) {
 	d.tell.opening(console.Addr().String(), d.people.office, o)
 	err = d.serve(ctx, public, console, &guard{loopback: true}, func(ctx context.Context, start func(func() error)) {
 		start(func() error {
-			defer stop() // after the time of --for, or when nobody reads any more
-			return d.play(ctx)
+			err := d.play(ctx)
+			if err == nil {
+				stop() // after the time of --for, or when nobody reads any more
+			}
+			return err
 		})
 	})
 	d.tell.closing(d.service.Now())

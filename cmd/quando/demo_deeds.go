@@ -77,7 +77,7 @@ func (t *teller) deed(r *engine.Run, c demoCall) deed {
 	case "create_card":
 		return deed{who: who, what: fmt.Sprintf("new card “%s” in %s", harmless(fmt.Sprint(in("card", "title"))), t.name(in("card", "stage_id")))}
 	case "move_card":
-		return deed{who: who, what: fmt.Sprintf("moved the card “%s” to %s", t.name(in("card")), t.name(in("stage")))}
+		return deed{who: who, what: fmt.Sprintf("moved card “%s” to %s", t.name(in("card")), t.name(in("stage")))}
 	case "patch_card":
 		return deed{who: who, what: t.cardPatch(in("patch"))}
 	case "open", "upload", "mark_read":
@@ -124,10 +124,10 @@ func (t *teller) cardPatch(patch any) string {
 	fields, _ := patch.(map[string]any)
 	var out []string
 	if due, err := time.Parse(time.RFC3339, fmt.Sprint(fields["due_date"])); err == nil {
-		out = append(out, "due "+due.In(t.zone).Format("Mon 2 Jan"))
+		out = append(out, "due "+due.In(t.zone).Format("2 Jan"))
 	}
 	if priority, ok := fields["priority"].(string); ok {
-		out = append(out, fmt.Sprintf("priority %s", harmless(priority)))
+		out = append(out, "card priority "+harmless(priority))
 	}
 	return strings.Join(out, ", ")
 }
@@ -154,6 +154,7 @@ func (t *teller) waits(at time.Time, r *engine.Run, s *engine.Step) string {
 
 // sentence joins deeds into one line of a width: Marina: “Olá …”, label after-hours. Who it is about is said once.
 func sentence(deeds []deed, columns int) string {
+	deeds = together(deeds)
 	fixed, quotes := 0, 0
 	for i, d := range deeds {
 		if i == 0 || d.who != deeds[i-1].who {
@@ -188,4 +189,17 @@ func sentence(deeds []deed, columns int) string {
 		}
 	}
 	return cut(b.String(), columns)
+}
+
+// together joins those to whom the same was done.
+func together(deeds []deed) []deed {
+	var out []deed
+	for _, d := range deeds {
+		if i := len(out) - 1; i >= 0 && out[i].what == d.what && out[i].who != d.who {
+			out[i].who += ", " + d.who
+			continue
+		}
+		out = append(out, d)
+	}
+	return out
 }

@@ -18,8 +18,9 @@ type people struct {
 	tell    *teller
 	office  *calendar.Calendar
 	random  *rand.Rand
-	plans   []plan // by time
-	came    int    // customers of the stream
+	plans   []plan   // by time
+	came    int      // customers of the stream
+	names   []string // of those who will come next
 }
 
 // A plan is what somebody will do at a time.
@@ -63,10 +64,10 @@ func (p *people) act(now time.Time) error {
 // writes plans that a customer writes.
 func (p *people) writes(at time.Time, c *customer, text string) {
 	p.plan(at, func(at time.Time) error {
+		p.tell.act(at, "%s writes: “%s”", c.name, text)
 		if c.conversation == "" {
 			p.tell.totals.customers++
 		}
-		p.tell.act(at, "%s writes: “%s”", c.name, text)
 		w, err := p.service.CustomerMessage(sandbox.CustomerMessage{Phone: c.phone, Name: c.name, Text: text})
 		c.conversation = w.Conversation.String()
 		return wentWrong(err, c)
@@ -98,6 +99,19 @@ func (p *people) moves(at time.Time, who string, c *customer, stage string) {
 		_, err := p.service.MoveCard(sandbox.MoveCard{Card: c.name, Stage: stage, Person: who})
 		return wentWrong(err, c)
 	})
+}
+
+// turns tells that the office opens or closes, and plans to tell when it does the next time.
+func (p *people) turns(at time.Time) error {
+	words, following := "The office closes.", p.office.NextOpen
+	if p.office.Open(at) {
+		words, following = "The office opens.", p.office.NextClose
+	}
+	p.tell.act(at, "%s", words)
+	if next, ok := following(at); ok {
+		p.plan(next, p.turns)
+	}
+	return nil
 }
 
 func wentWrong(err error, c *customer) error {

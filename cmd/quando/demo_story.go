@@ -38,7 +38,7 @@ func (p *people) begin(start time.Time) error {
 	p.answers(at(17, 48, 0), "Carla", &helena, "Oi, Helena! Já estou vendo isso para você.")
 
 	rafael := &customer{name: "Rafael", phone: "+5511900000005"}
-	p.writes(at(17, 49, 30), rafael, "Quero um orçamento: quanto custa o plano anual?")
+	p.writes(at(17, 49, 30), rafael, "Quero um orçamento: quanto custa o plano mensal?")
 	p.answers(at(17, 51, 30), "Bruno", rafael, "Oi, Rafael! Acabei de enviar a proposta.")
 	p.moves(at(17, 52, 0), "Bruno", rafael, "Proposal")
 
@@ -55,7 +55,7 @@ func (p *people) begin(start time.Time) error {
 	p.writes(at(18, 3, 0), &otavio, "Boa noite, temos uma urgência na Porto Sul.")
 
 	// On Saturday the team finds what was left.
-	saturday := start.AddDate(0, 0, 1)
+	saturday, _ := p.office.NextOpen(at(18, 30, 0))
 	p.answers(p.after(saturday, 4), "Ana", marina, "Bom dia, Marina! Ela chega hoje à tarde.")
 	p.answers(p.after(saturday, 6), "Carla", &otavio, "Bom dia, Otávio! Vamos resolver agora.")
 	p.closes(p.after(saturday, 9), "Ana", marina)
@@ -63,8 +63,9 @@ func (p *people) begin(start time.Time) error {
 	p.closes(p.after(saturday, 16), "Bruno", rafael)
 	p.answers(p.after(saturday, 36), "Carla", joao, "Bom dia, João! Desculpe a demora, vamos trocar o produto.")
 	p.closes(p.after(saturday, 40), "Carla", joao)
-	if opens, ok := p.office.NextOpen(at(18, 30, 0)); ok {
-		p.plan(opens.Add(-8*time.Minute), p.arrive)
+	p.plan(saturday.Add(-8*time.Minute), p.arrive)
+	if closes, ok := p.office.NextClose(start); ok {
+		p.plan(closes, p.turns)
 	}
 	return nil
 }

@@ -7,12 +7,8 @@ import (
 
 var (
 	firstNames = []string{
-		"Aline", "André", "Camila", "Caio", "Cecília", "Daniel", "Débora", "Diego", "Elisa", "Fábio", "Fernanda", "Gabriel", "Gustavo", "Igor", "Isabela",
-		"Júlia", "Larissa", "Leandro", "Letícia", "Lucas", "Luísa", "Marcelo", "Mateus", "Natália", "Paula", "Pedro", "Renata", "Sofia", "Thaís", "Vinícius",
-	}
-	lastNames = []string{
-		"Almeida", "Araújo", "Barbosa", "Cardoso", "Castro", "Costa", "Dias", "Ferraz", "Gomes", "Lima", "Lopes", "Martins", "Melo", "Moraes", "Nunes",
-		"Pires", "Prado", "Ramos", "Reis", "Rocha", "Sales", "Teixeira", "Vieira",
+		"Adriana", "Aline", "André", "Antônio", "Bianca", "Bernardo", "Camila", "Caio", "Cecília", "Daniel", "Débora", "Diego", "Elisa", "Fábio", "Fernanda", "Gabriel", "Gustavo", "Igor", "Isabela",
+		"Júlia", "Larissa", "Leandro", "Letícia", "Lucas", "Luísa", "Marcelo", "Mateus", "Natália", "Nina", "Olívia", "Paula", "Pedro", "Priscila", "Renata", "Ricardo", "Rodrigo", "Samuel", "Simone", "Sofia", "Teresa", "Thaís", "Valéria", "Vera", "Vinícius", "Yara",
 	}
 	questions = []string{
 		"Bom dia! O meu pedido já saiu para entrega?", "Oi, vocês entregam no sábado?", "Como faço para trocar o tamanho?", "Oi, tudo bem? Preciso mudar o endereço.",
@@ -35,14 +31,34 @@ func (p *people) between(low, high float64) float64 { return low + p.random.Floa
 // arrive lets a customer come, and plans when the next one does.
 func (p *people) arrive(at time.Time) error {
 	p.came++
-	c := &customer{name: pick(p, firstNames) + " " + pick(p, lastNames), phone: fmt.Sprintf("+55118%08d", p.came)}
-	// Two people of one name are two people: the names of cards are told apart by them.
-	if n := p.came / len(firstNames); n > 0 {
-		c.name += " " + string(rune('A'+(n-1)%26)) + "."
-	}
+	c := &customer{name: p.newName(), phone: fmt.Sprintf("+55118%08d", p.came)}
 	p.plan(p.next(at), p.arrive)
 	story := pick(p, []func(time.Time, *customer) error{p.asks, p.asks, p.asks, p.waits, p.waits, p.buys, p.accepts, p.accepts, p.isImportant, p.isRude})
 	return story(at, c)
+}
+
+// newName returns a name that nobody has: those who come after all names are taken have an initial too.
+func (p *people) newName() string {
+	if len(p.names) == 0 {
+		for _, i := range p.random.Perm(len(firstNames)) {
+			name := firstNames[i]
+			if round := (p.came - 1) / len(firstNames); round > 0 {
+				name += " " + initials(round) + "."
+			}
+			p.names = append(p.names, name)
+		}
+	}
+	name := p.names[0]
+	p.names = p.names[1:]
+	return name
+}
+
+// initials returns A, B … Z, AA, AB …
+func initials(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return initials((n-1)/26) + string(rune('A'+(n-1)%26))
 }
 
 // next is when the next customer comes: often while the office is open, now and then in the evening, and not at night or on Sundays.
@@ -51,7 +67,7 @@ func (p *people) next(at time.Time) time.Time {
 		return at.Add(minutes(p.between(3, 7)))
 	}
 	local := at.In(p.office.Location())
-	if last := 20; local.Hour() < last && (local.Weekday() != time.Saturday || local.Hour() < 14) {
+	if local.Hour() < 20 && (local.Weekday() != time.Saturday || local.Hour() < 14) {
 		return at.Add(minutes(p.between(7, 20)))
 	}
 	opens, ok := p.office.NextOpen(at)

@@ -15,7 +15,7 @@ import (
 const (
 	demoWidth  = 100 // columns
 	demoIndent = 7   // of what follows the time
-	demoRule   = 23  // columns for a rule's id
+	demoRule   = 22  // columns for a rule's id
 )
 
 // A teller tells people what happens, in lines. It observes the engine, which in a demo has one worker: nothing here is used by two
@@ -127,7 +127,7 @@ func (t *teller) print(line string) {
 func (t *teller) opening(console string, office *calendar.Calendar, o demoOptions) {
 	c := t.colour
 	t.print(c.bold("Quando demo") + ": an invented support desk in São Paulo, worked by the rules of examples/.")
-	t.print(c.dim("Indented is what people do; an arrow is what a rule does about it. " + paceWords(o.speed) + " pass in a second."))
+	t.print(c.dim("Indented is what people do, an arrow is what a rule does. " + paceWords(o.speed)))
 	t.print("")
 	t.print("  Console   http://" + console + c.dim("   metrics and health: /metrics, /healthz, /readyz"))
 	stop := "Ctrl-C"
@@ -146,9 +146,9 @@ func (t *teller) opening(console string, office *calendar.Calendar, o demoOption
 // paceWords says how much time passes.
 func paceWords(minutes float64) string {
 	if minutes == 1 {
-		return "Sixty simulated seconds"
+		return "A minute passes in a second."
 	}
-	return fmt.Sprintf("%.4g simulated minutes", minutes)
+	return fmt.Sprintf("%.4g minutes pass in a second.", minutes)
 }
 
 // closing says how it ended.
@@ -160,14 +160,24 @@ func (t *teller) closing(at time.Time) {
 // at begins to tell of a time. What was left out before it is said in a line of its own.
 func (t *teller) at(at time.Time) {
 	at = at.In(t.zone)
-	gap := at.Sub(t.last)
-	if gap > 2*time.Hour || at.Sub(t.counted) > time.Hour {
-		t.count(t.last)
+	switch gap := at.Sub(t.last); {
+	case gap > stillness && at.YearDay() != t.last.YearDay():
+		t.print(t.colour.dim(fmt.Sprintf("%*s· · ·  nothing happens for %s", demoIndent, "", span(gap))))
+		t.print(t.colour.bold(at.Format("Monday 2 January")))
+	case gap > stillness:
+		t.print(t.colour.dim(fmt.Sprintf("%*s· · ·  nothing happens for %s", demoIndent, "", span(gap))))
 	}
-	if gap > stillness {
-		t.print(t.colour.dim(fmt.Sprintf("%*s· · ·  nothing happens for %s, until %s  · · ·", demoIndent, "", span(gap), at.Format("Monday 2 January, 15:04"))))
+	if at.Sub(t.counted) > time.Hour {
+		t.count(at)
 	}
 	t.last = at
+}
+
+// rest prints the totals before a long time without anything to tell, unless they are known.
+func (t *teller) rest() {
+	if t.last.After(t.counted) {
+		t.count(t.last)
+	}
 }
 
 // act tells what a person does.
@@ -207,28 +217,28 @@ func (t *teller) run(at time.Time, s *runStory) {
 	}
 	c, shadow, room := t.colour, s.Stage != rules.Live, demoWidth-demoIndent-demoRule-width("→ ")
 	if len(done) > 0 {
-		arrow := c.bold("→") + " "
+		text := c.bold("→ ") + sentence(done, room)
 		if shadow {
-			arrow, room = arrow+c.dim(onTrial), room-width(onTrial)
+			text = c.dim("→ " + onTrial + sentence(done, room-width(onTrial)))
 		}
-		t.line(at, s.Rule, arrow, sentence(done, room))
+		t.line(at, s.Rule, text)
 		t.introduce(s.Rule)
 	}
 	switch {
 	case s.State == engine.FailedRun, s.State == engine.Uncertain:
-		t.line(at, s.Rule, "", c.red("failed: "+cut(harmless(s.Reason), demoWidth-demoIndent-demoRule-8)))
+		t.line(at, s.Rule, c.red("failed: "+cut(harmless(s.Reason), demoWidth-demoIndent-demoRule-8)))
 	case waits != "" && !shadow:
-		t.line(at, s.Rule, "", c.dim(cut(waits, demoWidth-demoIndent-demoRule)))
+		t.line(at, s.Rule, c.dim(cut(waits, demoWidth-demoIndent-demoRule)))
 	case s.State == engine.Cancelled && s.waiting != "":
-		t.line(at, s.Rule, "", c.dim(cut(t.about(s.Run)+" needs it no more: "+cancelWords(s.Reason), demoWidth-demoIndent-demoRule)))
+		t.line(at, s.Rule, c.dim(cut(t.about(s.Run)+" needs it no more: "+cancelWords(s.Reason), demoWidth-demoIndent-demoRule)))
 	}
 }
 
 // line prints what a rule does.
-func (t *teller) line(at time.Time, rule, arrow, text string) {
+func (t *teller) line(at time.Time, rule, text string) {
 	t.at(at)
 	pad := strings.Repeat(" ", max(1, demoRule-width(rule)))
-	t.print(fmt.Sprintf("%s  %s%s%s%s", at.In(t.zone).Format("15:04"), t.colour.cyan(rule), pad, arrow, text))
+	t.print(fmt.Sprintf("%s  %s%s%s", at.In(t.zone).Format("15:04"), t.colour.cyan(rule), pad, text))
 }
 
 // introduce says what a rule is for when it acts for the first time.
@@ -238,7 +248,7 @@ func (t *teller) introduce(id string) {
 		return
 	}
 	t.known[id] = true
-	t.print(strings.Repeat(" ", demoIndent+demoRule+2) + t.colour.dim(cut(harmless("“"+rule.Name+"”"), demoWidth-demoIndent-demoRule-2)))
+	t.print(strings.Repeat(" ", demoIndent+demoRule+2) + t.colour.dim(cut("("+harmless(rule.Name)+")", demoWidth-demoIndent-demoRule-2)))
 }
 
 // cancelWords says why a run was ended early.

@@ -8,8 +8,10 @@ import (
 // demoStart is a Friday afternoon, shortly before the office closes.
 func demoStart() time.Time { return time.Date(2026, 11, 13, 17, 40, 0, 0, defaultWorkspace().Timezone) }
 
-// stillness is how much time without anything to see is left out.
-const stillness = 10 * time.Minute
+const (
+	stillness     = 10 * time.Minute // without anything to see is left out
+	longStillness = 2 * time.Hour    // is an occasion for the totals
+)
 
 // A fastClock turns real time into simulated time.
 type fastClock struct {
@@ -20,6 +22,13 @@ type fastClock struct {
 
 func (c fastClock) now() time.Time {
 	return c.from.Add(time.Duration(float64(time.Since(c.since)) * 60 * c.speed))
+}
+
+// leap goes to where a time is two seconds away, unless that is over.
+func (c *fastClock) leap(to time.Time) {
+	if to = to.Add(-time.Duration(2 * float64(time.Minute) * c.speed)); to.After(c.now()) {
+		c.from, c.since = to, time.Now()
+	}
 }
 
 // play lets time pass until ctx ends, or for as long as was asked for. The world moves from one thing that is due to the next, so that the
@@ -34,30 +43,27 @@ func (d *demo) play(ctx context.Context) error {
 	defer frame.Stop()
 	// What has begun is brought to its end: it takes a moment, and a call that is cut off would be told as a failure.
 	work := context.WithoutCancel(ctx)
-	if err := d.moment(work, demoStart()); err != nil {
-		return err
-	}
-	for c := (fastClock{demoStart(), time.Now(), d.speed}); ; {
-		now := c.now()
-		for at := d.due(); !at.After(now); at = d.due() {
-			if ctx.Err() != nil || d.tell.gone {
-				return nil
+	for clock := (fastClock{demoStart(), time.Now(), d.speed}); ctx.Err() == nil && !d.tell.gone; {
+		// Schedules tick all night, mostly for nothing: they are no reason to wait.
+		next := earlier(d.people.due(), d.engineDue)
+		if gap := next.Sub(d.service.Now()); gap > stillness {
+			clock.leap(next)
+			if gap > longStillness {
+				d.tell.rest()
 			}
+		}
+		if at := d.due(); !at.After(clock.now()) {
 			if err := d.moment(work, at); err != nil {
 				return err
 			}
-		}
-		// Schedules tick all night, mostly for nothing.
-		if next := earlier(d.people.due(), d.engineDue); next.Sub(now) > stillness {
-			c.from, c.since = next, time.Now()
 			continue
 		}
 		select {
 		case <-ctx.Done():
-			return nil
 		case <-frame.C:
 		}
 	}
+	return nil
 }
 
 // due is when the next thing happens. There is always somebody who will write.

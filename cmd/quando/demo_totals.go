@@ -36,7 +36,7 @@ func (t *teller) count(at time.Time) {
 	t.counted = at
 	n, c := &t.totals, t.colour
 	of := func(list ...string) string { return strings.Join(list, c.dim(" · ")) }
-	many := func(n int, words string) string { return c.bold(fmt.Sprint(n)) + " " + words }
+	many := func(words string, n int) string { return words + " " + c.bold(fmt.Sprint(n)) }
 	failed := n.outcomes[engine.FailedRun]
 	failures := c.green("0 failed")
 	if failed > 0 {
@@ -44,10 +44,10 @@ func (t *teller) count(at time.Time) {
 	}
 	t.print("")
 	t.print(c.bold("  Totals at " + at.In(t.zone).Format("15:04 on Monday")))
-	t.print("    " + of(many(n.customers, "customers"), many(n.events, "events"), many(n.runs, "runs: ")+of(
+	t.print("    " + of(many("customers", n.customers), many("events", n.events), many("runs", n.runs)+": "+of(
 		fmt.Sprintf("%d done", n.outcomes[engine.Done]), fmt.Sprintf("%d stopped", n.outcomes[engine.Stopped]),
 		fmt.Sprintf("%d cancelled", n.outcomes[engine.Cancelled]), fmt.Sprintf("%d waiting", len(t.begun)), failures)))
-	t.print("    " + of(many(n.messages, "messages"), many(n.transfers, "transfers"), many(n.labels, "label changes"),
-		many(n.made, "cards made"), many(n.moved, "cards moved")))
+	t.print("    " + of(many("messages", n.messages), many("transfers", n.transfers), many("label changes", n.labels),
+		many("cards made", n.made), many("cards moved", n.moved)))
 	t.print("")
 }
