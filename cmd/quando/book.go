@@ -77,7 +77,6 @@ func (b *book) load(patient, forced bool) (changed bool, err error) {
 	b.content, b.missing = r.content, r.missing
 	b.problems, b.files = append(problems, r.problems...).Sort(), len(r.files)
 	b.set = set.With(b.lastGood(set, r)...)
-	b.public.Store(&console.Book{Set: b.set, Problems: b.problems})
 	b.use(b.set)
 	b.tell(before)
 	return true, nil

@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/console"
+	"github.com/quandohq/quando/engine/explain"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
 )
@@ -16,7 +19,13 @@ import (
 // newConsole puts the console together. It looks at what the process is made of when somebody asks for a page.
 func (p *process) newConsole(c *config) (*console.Console, error) {
 	o := console.Options{
-		Journal: p.journal, Metrics: p.metrics.handler(), Version: version(), Logger: p.log, Checks: p.checks,
+		Journal: p.journal, Metrics: p.metrics.handler(), Version: version(), Logger: p.log, Checks: p.checks, Explain: p.explain, Names: (&knownNames{journal: p.journal}).name,
+		Now: func() time.Time {
+			if p.now != nil {
+				return p.now()
+			}
+			return time.Now()
+		},
 		Access: console.Access{Listen: c.Console.Listen, Token: string(c.Console.Token), Users: c.Console.Users},
 	}
 	for i, u := range p.units {
@@ -90,4 +99,73 @@ func (u *unit) check(ctx context.Context) []console.Check {
 		}
 	}
 	return list
+}
+
+// explain tells why each rule did or did not fire for an event, with what was recorded then.
+func (p *process) explain(ctx context.Context, e *engine.Event) ([]console.Explanation, error) {
+	i := slices.IndexFunc(p.units, func(u *unit) bool { return u.name == e.Workspace })
+	if i < 0 {
+		return nil, fmt.Errorf("there is no workspace %q", e.Workspace)
+	}
+	u := p.units[i]
+	desk, err := newOfflineDesk(ctx, p.journal, u.name, u.client.Profile())
+	if err != nil {
+		return nil, err
+	}
+	set := p.books[i].shown().Set
+	if set == nil {
+		set = &rules.Set{}
+	}
+	told, err := explain.New(explain.Options{Journal: p.journal, Desk: desk, Rules: set, Catalog: u.catalog, Location: u.Timezone}).Event(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	var list []console.Explanation
+	for _, r := range told.Rules {
+		if r.Outcome == explain.NotForIt {
+			continue // the page says so in its own words
+		}
+		x := console.Explanation{Rule: r.Rule, Outcome: r.Outcome, Words: r.Words, Error: r.Error, Would: r.Basis == explain.Would}
+		for _, c := range r.Clauses {
+			x.Clauses = append(x.Clauses, console.Clause{Text: c.Clause, Result: strings.ReplaceAll(string(c.Result), " ", "_"), Values: c.Values, Words: c.Words})
+		}
+		list = append(list, x)
+	}
+	return list, nil
+}
+
+// namesEvery is how often the names that the journal has kept are read anew.
+const namesEvery = 30 * time.Second
+
+// knownNames gives the names of the service's things by their ids, as the journal has kept them.
+type knownNames struct {
+	journal engine.Journal
+
+	mu   sync.Mutex
+	read map[string]time.Time         // by workspace
+	byID map[string]map[string]string // by workspace, then by id
+}
+
+// name returns a name, or nothing where it is not known.
+func (k *knownNames) name(workspace, id string) string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.read == nil {
+		k.read, k.byID = map[string]time.Time{}, map[string]map[string]string{}
+	}
+	if now := time.Now(); now.Sub(k.read[workspace]) >= namesEvery {
+		k.read[workspace] = now
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if snapshot, err := keptNames(ctx, k.journal, workspace); err == nil { // else the names of before go on
+			names := map[string]string{}
+			for _, list := range snapshot.Lists {
+				for _, e := range list.Entries {
+					names[e.ID] = e.Name
+				}
+			}
+			k.byID[workspace] = names
+		}
+	}
+	return k.byID[workspace][id]
 }

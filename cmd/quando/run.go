@@ -88,6 +88,7 @@ type process struct {
 	journal  journal
 	metrics  *metrics
 	console  *console.Console
+	now      func() time.Time // that people are shown; nil is this machine's
 	recorder *recorder
 	engine   *engine.Engine
 	units    []*unit
@@ -96,8 +97,8 @@ type process struct {
 	hooks    map[string]http.Handler // by workspace
 }
 
-// newProcess puts everything together. It starts nothing.
-func newProcess(c *config, list []namedWorkspace, j journal, log *slog.Logger) (*process, error) {
+// newProcess puts everything together. It starts nothing. Those who watch are told what the engine does.
+func newProcess(c *config, list []namedWorkspace, j journal, log *slog.Logger, watch ...engine.Observer) (*process, error) {
 	p := &process{log: log, journal: j, metrics: newMetrics(j, c.journalPath()), hooks: make(map[string]http.Handler)}
 	p.recorder = &recorder{
 		accept: func(ctx context.Context, events ...rules.Event) ([]bool, error) {
@@ -130,7 +131,7 @@ func newProcess(c *config, list []namedWorkspace, j journal, log *slog.Logger) (
 	if p.console, err = p.newConsole(c); err != nil {
 		return nil, err
 	}
-	p.engine, err = engine.New(engine.Options{Journal: j, Keep: c.Keep, Logger: log, Observer: observers{p.metrics, runLog{log}, p.console}}, workspaces...)
+	p.engine, err = engine.New(engine.Options{Journal: j, Keep: c.Keep, Logger: log, Observer: append(observers{p.metrics, runLog{log}, p.console}, watch...)}, workspaces...)
 	return p, err
 }
 
@@ -150,15 +151,14 @@ func (p *process) addUnit(u *unit) error {
 	if err != nil {
 		return err
 	}
-	b := &book{
-		workspace: u.name, path: u.rules, except: u.except, options: rules.Options{Catalog: u.catalog, ReadFile: besideRules}, log: p.log,
-		use: func(set *rules.Set) {
-			if err := p.engine.SetRules(u.name, set); err != nil {
-				p.log.Error("the rules cannot be used", "workspace", u.name, "error", err)
-			}
-			ticks.SetRules(set)
-			p.metrics.rulesOf(u.name, set)
-		},
+	b := &book{workspace: u.name, path: u.rules, except: u.except, options: rules.Options{Catalog: u.catalog, ReadFile: besideRules}, log: p.log}
+	b.use = func(set *rules.Set) {
+		if err := p.engine.SetRules(u.name, set); err != nil {
+			p.log.Error("the rules cannot be used", "workspace", u.name, "error", err)
+		}
+		ticks.SetRules(set)
+		p.metrics.rulesOf(u.name, set)
+		b.public.Store(&console.Book{Set: set, Problems: b.problems})
 	}
 	p.units, p.books, p.sources, p.hooks[u.name] = append(p.units, u), append(p.books, b), append(p.sources, ticks), hook
 	return nil
@@ -197,13 +197,8 @@ func (p *process) loadRules() error {
 // stopServing is how long answers that are under way may take when everything else has come to its end.
 const stopServing = 5 * time.Second
 
-// run listens and works until ctx ends. Then deliveries are refused at once, the engine comes to its end, and only after that the
-// addresses are given up.
+// run listens and works until ctx ends.
 func (p *process) run(ctx context.Context, c *config) error {
-	h := &health{ready: p.recorder.ready}
-	count := func(workspace string, o webhook.Outcome) {
-		p.metrics.deliveries.WithLabelValues(workspace, string(o)).Inc()
-	}
 	public, err := listen(ctx, "listen", c.Listen)
 	if err != nil {
 		return err
@@ -211,6 +206,16 @@ func (p *process) run(ctx context.Context, c *config) error {
 	private, err := listen(ctx, "console.listen", c.Console.Listen)
 	if err != nil {
 		return errors.Join(err, public.Close())
+	}
+	return p.serve(ctx, public, private, p.work)
+}
+
+// serve serves both addresses and does the work until ctx ends. Then deliveries are refused at once, the work comes to its end, and only
+// after that the addresses are given up.
+func (p *process) serve(ctx context.Context, public, private net.Listener, work func(ctx context.Context, start func(func() error))) error {
+	h := &health{ready: p.recorder.ready}
+	count := func(workspace string, o webhook.Outcome) {
+		p.metrics.deliveries.WithLabelValues(workspace, string(o)).Inc()
 	}
 	p.log.Info("listening", "webhooks", "http://"+public.Addr().String(), "console", "http://"+private.Addr().String())
 	servers := []*http.Server{newServer(publicHandler(h, p.hooks, count), p.log), newServer(consoleHandler(h, p.console), p.log)}
@@ -228,7 +233,7 @@ func (p *process) run(ctx context.Context, c *config) error {
 	for i, l := range []net.Listener{public, private} {
 		start(&serving, func() error { return serve(servers[i], l) })
 	}
-	p.work(ctx, func(f func() error) { start(&working, f) })
+	work(ctx, func(f func() error) { start(&working, f) })
 
 	<-ctx.Done()
 	h.stopping.Store(true)

@@ -72,16 +72,17 @@ type Explanation struct {
 	Rule    string
 	Outcome engine.Outcome // empty where the rule was not asked
 	Clauses []Clause
-	Words   string // what else there is to say
-	Run     int64  // that came of it; 0 is none
+	Words   string // what else there is to say, in English
+	Error   string // what stood in the way, as it was recorded
+	Would   bool   // it was not asked: this is what it would have said
 }
 
 // A Clause is one condition of a rule, and what became of it.
 type Clause struct {
 	Text   string
-	Result string // true, false, error or empty, where nobody knows
+	Result string // true, false, error, not_reached or not_known
 	Values map[string]any
-	Words  string
+	Words  string // what was so, in English
 }
 
 // A Check is one look at something that the engine depends on.

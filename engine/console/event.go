@@ -84,7 +84,7 @@ func (c *Console) event(q *request) error {
 func (c *Console) recorded(e *engine.Event) []Explanation {
 	var list []Explanation
 	for _, v := range e.Verdicts {
-		x := Explanation{Rule: v.Rule, Outcome: v.Outcome, Words: engine.Harmless(v.Error)}
+		x := Explanation{Rule: v.Rule, Outcome: v.Outcome, Error: v.Error}
 		if v.Clause != "" {
 			clause := Clause{Text: engine.Harmless(v.Clause), Result: "false", Values: v.Values}
 			if v.Outcome == engine.Failed {

@@ -96,6 +96,7 @@ var pageMessages = map[string][2]string{
 	"event.title":   {"%s · %s", "%s · %s"},
 	"event.created": {"Created", "Criado"},
 	"event.why":     {"Why each rule fired, or did not", "Por que cada regra disparou ou não"},
+	"event.would":   {"not asked then; what it would have said", "não consultada então; o que teria dito"},
 	"event.unasked": {"Rules that were not asked", "Regras que não foram consultadas"},
 	"event.data":    {"What the event carries", "O que o evento traz"},
 	"event.show":    {"Show everything", "Mostrar tudo"},

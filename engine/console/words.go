@@ -112,6 +112,7 @@ func (w words) functions() template.FuncMap {
 		"safe":    engine.Harmless,
 		"lines":   func(s string) []string { return harmlessLines(s) },
 		"moment":  w.moment,
+		"english": func() bool { return w.Code == "en" },
 		"length":  w.length,
 		"bytes":   w.bytes,
 		"percent": func(f float64) string { return strings.Replace(fmt.Sprintf("%.1f %%", f*100), ".", w.point(), 1) },
