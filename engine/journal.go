@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/quandohq/quando/actions"
@@ -97,6 +99,40 @@ type Event struct {
 // again, when the desk would tell something else.
 type Answers map[string]json.RawMessage
 
+// AnswerNow is the question under which the time of a decision is recorded.
+const AnswerNow = "now()"
+
+// GatherNow is the question under which the time is recorded when a rule decided on what it had gathered.
+func GatherNow(rule string) string { return Gathering(rule, AnswerNow) }
+
+// Gathering is the question under which an answer is recorded that a rule had when it decided on what it had gathered, where the rules that
+// decided at once had another.
+func Gathering(rule, question string) string { return question + " of " + rule }
+
+// with adds the answers that a rule had when it decided on what it had gathered. Those that others had before stay as they are.
+func (a Answers) with(rule string, later Answers) Answers {
+	if a == nil {
+		a = make(Answers, len(later))
+	}
+	for question, raw := range later {
+		if first, ok := a[question]; ok && !bytes.Equal(first, raw) {
+			question = Gathering(rule, question)
+		}
+		a[question] = raw
+	}
+	return a
+}
+
+// Value returns the answer to a question. It is not ok where that was not asked, or cannot be read.
+func (a Answers) Value(question string) (v any, ok bool) {
+	raw, asked := a[question]
+	if !asked {
+		return nil, false
+	}
+	v, err := decode(raw)
+	return v, err == nil
+}
+
 // An Outcome says what became of an event for one rule.
 type Outcome string
 
@@ -123,6 +159,7 @@ type Verdict struct {
 	Error   string         `json:"error,omitempty"`  // why the clause could not be evaluated, or what stood in the way
 	Run     string         `json:"run,omitempty"`    // the key of the run that came of it
 	Version string         `json:"version,omitempty"`
+	Stage   rules.Stage    `json:"stage,omitempty"` // Shadow where nothing is changed; empty is Live
 }
 
 // A Lane is a claimed lane with everything that waits in it.
@@ -184,6 +221,16 @@ type Run struct {
 	Steps []*Step // that were reached, in that order
 }
 
+// current returns the step that the run is at; nil when it has come to the end of all that it has reached.
+func (r *Run) current() *Step {
+	for _, s := range slices.Backward(r.Steps) {
+		if !s.State.Finished() {
+			return s
+		}
+	}
+	return nil
+}
+
 // A StepState is where a step stands.
 type StepState string
 
@@ -227,15 +274,17 @@ type Change struct {
 	Ended []*Gather
 
 	// Runs are unfinished runs, or ones just finished, with their steps that changed; they make way for the Starts. A run that has another lane now makes that
-	// lane due. One that is finished lets the next one queued behind it begin.
+	// lane due, and so does one that is held by nothing any more. One that is finished lets the next one queued behind it begin.
 	Runs []*RunChange
 
 	Caused []Caused
 	Used   []int64 // the ids of Caused whose event has come
+	Gone   []int64 // the ids of Caused that nothing is expected of any more, and that can be forgotten
 
 	Asks []RunAsk
 
-	// Release gives the lane back. It is due again at Next, which may be the zero time, or at once where there was news.
+	// Release gives the lane back. It is due again at Next, which may be the zero time, when one of its gathers ends, or at once where there
+	// was news. A gather that is over already makes it due only where there is no Next.
 	Release bool
 	Next    time.Time
 }
@@ -282,6 +331,9 @@ type Ask struct {
 	Reason string    `json:"reason,omitempty"`
 	At     time.Time `json:"at"`
 }
+
+// Replaced is the reason of a run that a newer one took the place of.
+const Replaced = "replaced by a newer run"
 
 // A RunAsk asks something of a run.
 type RunAsk struct {

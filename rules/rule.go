@@ -67,6 +67,7 @@ type Rule struct {
 	vars      map[string]any
 	calendars map[string]*calendar.Calendar
 	names     []NameUse
+	data      []DataUse
 	source    string
 }
 

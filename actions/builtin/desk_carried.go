@@ -124,12 +124,12 @@ func (c *carried) card(ctx context.Context) error {
 func (c *carried) movedCard(ctx context.Context, v service.Card, whole bool) error {
 	move := c.profile.EventCardMove(c.event.Data)
 	if !whole {
-		if c.about.Card == "" || len(c.about.Card) > maxID {
+		if c.about.Card == "" || len(c.about.Card) > maxID || c.Client == nil {
 			return nil
 		}
 		var err error
 		if v, err = c.GetCard(ctx, c.about.Card); err != nil {
-			if err = classify(err); actions.IsPermanent(err) || actions.IsHeld(err) {
+			if err = classify(err); actions.IsPermanent(err) || actions.IsHeld(err) || actions.IsDenied(err) {
 				return nil
 			}
 			return err

@@ -183,5 +183,6 @@ func (p project) describe(w io.Writer, dir string) {
   quando sandbox    an imitation of the service, to try things on nobody
 
 Then export SERVICE_URL, SERVICE_API_KEY and SERVICE_WEBHOOK_SECRET, which quando.yaml takes from the environment.
+  quando run        receive events, decide, act
 `)
 }
