@@ -278,7 +278,7 @@ func TestLiveEnds(t *testing.T) {
 	d := newDesk(t)
 	server := httptest.NewServer(d.console)
 	defer server.Close()
-	resp, err := http.Get(server.URL + "/live")
+	resp, err := http.Get(server.URL + "/live") //nolint:bodyclose // it is, when the test is over
 	if err != nil {
 		t.Fatal(err)
 	}
