@@ -159,7 +159,7 @@ func (c *Console) entries(q *request, workspace string, events []*engine.Event, 
 				v.Side = "in"
 			}
 			if own, ok := sent[m.ID]; ok {
-				v.Side, v.Marks, v.MarkOf = "engine", []ruleView{c.ruleView(workspace, own.Rule)}, "/runs/"+itoa(own.Run)
+				v.Side, v.Sender, v.Marks, v.MarkOf = "engine", "", []ruleView{c.ruleView(workspace, own.Rule)}, "/runs/"+itoa(own.Run)
 			}
 		}
 		list = append(list, v)
