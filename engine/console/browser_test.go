@@ -67,7 +67,14 @@ func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 
 func (b *browser) open(path string) { b.t.Helper(); b.do(chromedp.Navigate(b.base + path)) }
 
-func (b *browser) click(selector string) { b.t.Helper(); b.do(chromedp.Click(chromedp.CSS(selector))) }
+// click clicks on something as soon as it is there. It does so within the page, because what is live may be replaced at any moment.
+func (b *browser) click(selector string) {
+	b.t.Helper()
+	b.until(fmt.Sprintf("document.querySelector(%q)", selector))
+	if _, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](fmt.Sprintf("document.querySelector(%q).click(), true", selector))); err != nil {
+		b.t.Fatal(err)
+	}
+}
 
 // until waits for an expression to be true on the page, also across pages.
 func (b *browser) until(expression string) {
@@ -106,12 +113,17 @@ func (b *browser) complaints(theme string) []string {
 	if theme == "dark" {
 		options = `{resultTypes: ["violations"], runOnly: ["color-contrast"]}`
 	}
-	found, err := chromedp.Run(b.ctx, chromedp.Evaluate[[]string](`axe.run(document, `+options+`).then(r => r.violations.filter(v => v.impact === "serious" || v.impact === "critical")
-		.map(v => v.id + ": " + v.nodes.slice(0, 3).map(n => n.target.join(" ") + " " + n.failureSummary).join(" | ")))`, chromedp.EvalAwaitPromise))
-	if err != nil {
-		b.t.Fatal(err)
+	look := chromedp.Evaluate[[]string](`axe.run(document, `+options+`).then(r => r.violations.filter(v => v.impact === "serious" || v.impact === "critical")
+		.map(v => v.id + ": " + v.nodes.slice(0, 3).map(n => n.target.join(" ") + " " + n.failureSummary).join(" | ")))`, chromedp.EvalAwaitPromise)
+	found, err := chromedp.Run(b.ctx, look)
+	for range 3 { // what is live may be replaced while axe looks at it
+		if err == nil {
+			return found
+		}
+		found, err = chromedp.Run(b.ctx, look)
 	}
-	return found
+	b.t.Fatal(err)
+	return nil
 }
 
 // lookedAt are the pages that are looked at, by what their pictures are called.
