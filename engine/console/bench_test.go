@@ -18,7 +18,10 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-var benchPages = flag.Int("pages", 20_000, "how many events and runs the journal of BenchmarkPages has")
+var (
+	benchPages   = flag.Int("pages", 20_000, "how many events and runs the journal of BenchmarkPages has")
+	benchJournal = flag.String("journal", "", "a file in which that journal is kept for another time, and taken up again")
+)
 
 const (
 	benchRules = 50
@@ -27,7 +30,11 @@ const (
 
 // BenchmarkPages asks for every page of a console whose journal is full, and tells the slowest of the answers too.
 func BenchmarkPages(b *testing.B) {
-	j := must(sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "quando.db"), sqlite.Options{}))
+	file := *benchJournal
+	if file == "" {
+		file = filepath.Join(b.TempDir(), "quando.db")
+	}
+	j := must(sqlite.Open(b.Context(), file, sqlite.Options{}))
 	b.Cleanup(func() { _ = j.Close() })
 	fillJournal(b, j, *benchPages)
 	var text strings.Builder
@@ -73,7 +80,7 @@ func fillJournal(b *testing.B, j *sqlite.Journal, n int) {
 	began := time.Now()
 	const batch = 2000
 	step := benchDays * 24 * time.Hour / time.Duration(n)
-	for from := 0; from < n; from += batch {
+	for from := int(must(j.Extent(b.Context())).Events); from < n; from += batch {
 		var events []rules.Event
 		for i := from; i < min(from+batch, n); i++ {
 			events = append(events, benchEvent(i, friday.Add(-time.Duration(n-i)*step)))
