@@ -19,8 +19,9 @@ type facts struct {
 
 	carried map[string]any // by the event; nil before it was looked at
 	fetched map[string]any
-	waited  bool    // what the event carried may have changed
-	asked   Answers // and were answered, for the journal
+	waited  bool      // what the event carried may have changed
+	at      time.Time // of a decision: it sees one moment only, so that it can be looked into; zero is the present
+	asked   Answers   // and were answered, for the journal
 }
 
 // factsOf returns the facts of an event.
@@ -33,7 +34,7 @@ func (f *facts) forRun(r *Run) *facts {
 	own := *f
 	own.fetched = maps.Clone(f.fetched)
 	own.about = &r.About
-	own.asked = nil
+	own.asked, own.at = nil, time.Time{}
 	return &own
 }
 
@@ -75,7 +76,19 @@ func complete(known *actions.Subject, more actions.Subject) {
 }
 
 // Now is the engine's clock, in the workspace's zone: that decides which day it is.
-func (f *facts) Now() time.Time { return f.visit.now().In(f.visit.workspace.Location) }
+func (f *facts) Now() time.Time {
+	now := f.at
+	if now.IsZero() {
+		now = f.visit.now()
+	}
+	return now.In(f.visit.workspace.Location)
+}
+
+// decideAt makes a decision one of this moment, and notes it with the answers.
+func (f *facts) decideAt(question string) {
+	f.at = f.visit.now()
+	f.answer(question, f.Now())
+}
 
 // Fact returns a fact by its name.
 func (f *facts) Fact(ctx context.Context, name string) (any, error) {
@@ -251,5 +264,6 @@ func (f *facts) CountEvents(ctx context.Context, typ string, within time.Duratio
 	if err != nil {
 		return 0, &deskError{err}
 	}
+	f.answer("count_events("+typ+", "+rules.FormatDuration(within)+")", n)
 	return n, nil
 }

@@ -72,6 +72,7 @@ func (v *visit) endGather(ctx context.Context, g *Gather) error {
 	last := events[len(events)-1]
 	f := v.factsOf(last)
 	f.gathered = events
+	f.decideAt(GatherNow(g.Rule))
 	own, err := v.recognise(ctx, last, f, true)
 	if err != nil {
 		return err

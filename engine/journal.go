@@ -97,6 +97,22 @@ type Event struct {
 // again, when the desk would tell something else.
 type Answers map[string]json.RawMessage
 
+// AnswerNow is the question under which the time of a decision is recorded.
+const AnswerNow = "now()"
+
+// GatherNow is the question under which the time is recorded when a rule decided on what it had gathered.
+func GatherNow(rule string) string { return "now() of " + rule }
+
+// Value returns the answer to a question. It is not ok where that was not asked, or cannot be read.
+func (a Answers) Value(question string) (v any, ok bool) {
+	raw, asked := a[question]
+	if !asked {
+		return nil, false
+	}
+	v, err := decode(raw)
+	return v, err == nil
+}
+
 // An Outcome says what became of an event for one rule.
 type Outcome string
 
