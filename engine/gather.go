@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -71,7 +70,7 @@ func (v *visit) endGather(ctx context.Context, g *Gather) error {
 	}
 	last := events[len(events)-1]
 	f := v.factsOf(last)
-	f.gathered = events
+	f.gathered, f.rule = events, g.Rule
 	f.decideAt(GatherNow(g.Rule))
 	own, err := v.recognise(ctx, last, f, true)
 	if err != nil {
@@ -95,10 +94,7 @@ func (v *visit) endGather(ctx context.Context, g *Gather) error {
 		i = len(last.Verdicts) - 1
 	}
 	last.Verdicts[i] = p.verdict
-	if last.Answers == nil {
-		last.Answers = make(Answers)
-	}
-	maps.Copy(last.Answers, f.asked)
+	last.Answers = last.Answers.with(g.Rule, f.asked)
 	v.pending.Decided = append(v.pending.Decided, last)
 	end()
 	if p.verdict.Outcome != Fired {

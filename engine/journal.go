@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -101,7 +102,25 @@ type Answers map[string]json.RawMessage
 const AnswerNow = "now()"
 
 // GatherNow is the question under which the time is recorded when a rule decided on what it had gathered.
-func GatherNow(rule string) string { return "now() of " + rule }
+func GatherNow(rule string) string { return Gathering(rule, AnswerNow) }
+
+// Gathering is the question under which an answer is recorded that a rule had when it decided on what it had gathered, where the rules that
+// decided at once had another.
+func Gathering(rule, question string) string { return question + " of " + rule }
+
+// with adds the answers that a rule had when it decided on what it had gathered. Those that others had before stay as they are.
+func (a Answers) with(rule string, later Answers) Answers {
+	if a == nil {
+		a = make(Answers, len(later))
+	}
+	for question, raw := range later {
+		if first, ok := a[question]; ok && !bytes.Equal(first, raw) {
+			question = Gathering(rule, question)
+		}
+		a[question] = raw
+	}
+	return a
+}
 
 // Value returns the answer to a question. It is not ok where that was not asked, or cannot be read.
 func (a Answers) Value(question string) (v any, ok bool) {
