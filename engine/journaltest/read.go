@@ -3,6 +3,7 @@ package journaltest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/quandohq/quando/engine"
@@ -113,6 +114,16 @@ func readListEvents(c *check) {
 			}
 		}
 		c.equal(fmt.Sprintf("%+v", f), ids(all(f)), want)
+		var forward []*engine.Event
+		for f.Forward = true; ; f.After = forward[len(forward)-1].Seq {
+			page, err := c.ListEvents(c.Context(), f)
+			c.ok(err)
+			if forward = append(forward, page...); len(page) == 0 {
+				break
+			}
+		}
+		slices.Reverse(forward)
+		c.equal(fmt.Sprintf("%+v", f), ids(forward), want)
 	}
 }
 
