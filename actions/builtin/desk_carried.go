@@ -124,7 +124,7 @@ func (c *carried) card(ctx context.Context) error {
 func (c *carried) movedCard(ctx context.Context, v service.Card, whole bool) error {
 	move := c.profile.EventCardMove(c.event.Data)
 	if !whole {
-		if c.about.Card == "" || len(c.about.Card) > maxID {
+		if c.about.Card == "" || len(c.about.Card) > maxID || c.Client == nil {
 			return nil
 		}
 		var err error

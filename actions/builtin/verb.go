@@ -84,20 +84,24 @@ type call interface {
 
 // A desk is what the verbs and their calls share.
 type desk struct {
-	*service.Client
-	directory *service.Directory
-	facts     *Facts
-	media     fs.FS
-	location  *time.Location
-	outside   *outside
-	calls     map[string]call
+	*service.Client // nil where there is no service to ask
+	profile         *service.Profile
+	directory       *service.Directory
+	facts           *Facts
+	media           fs.FS
+	location        *time.Location
+	outside         *outside
+	calls           map[string]call
 }
+
+// Profile says how the service's objects are to be read.
+func (d *desk) Profile() *service.Profile { return d.profile }
 
 func newDesk(o Options) (*desk, error) {
 	if o.Client == nil {
 		return nil, errors.New("builtin: a client is required")
 	}
-	d := &desk{Client: o.Client, directory: o.Directory, media: o.Media, location: o.Location}
+	d := &desk{Client: o.Client, profile: o.Client.Profile(), directory: o.Directory, media: o.Media, location: o.Location}
 	if d.directory == nil {
 		d.directory = service.NewDirectory(o.Client)
 	}
