@@ -45,6 +45,11 @@ func (r Record) Passed(s *Step) *Passed {
 	return &Passed{Wait: r.Wait, Event: idOf(value)}
 }
 
+// EncodeArgs writes the arguments of a step as a Record has them.
+func EncodeArgs(schema *rules.Schema, args map[string]any) (json.RawMessage, error) {
+	return encode(presentable(schema, args))
+}
+
 // DecodeValue reads a recorded value back as expressions saw it.
 func DecodeValue(raw json.RawMessage) (any, error) { return decode(raw) }
 
