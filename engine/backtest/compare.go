@@ -1,0 +1,204 @@
+package backtest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+)
+
+// compareWithRecord puts together what would have been done, and how that differs from what was.
+func (b *bench) compareWithRecord(ctx context.Context, set *rules.Set, changed map[string]bool, base, cand *outcomes) (*Result, error) {
+	r := b.newResult(set, changed)
+	for p, was := range b.pairs {
+		if !changed[p.rule] && set.Rule(p.rule) != nil {
+			r.take(b, p, was.at, was.who, &was.treat)
+		}
+	}
+	if len(changed) == 0 {
+		return r.sorted(), nil
+	}
+	r.NotRecorded = append(r.NotRecorded, cand.gaps...)
+	for _, p := range b.pairsOf(changed, cand) {
+		was, err := b.recordedPair(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		would := cand.of(p)
+		before := base.of(p)
+		// Where the rules of then would have come to the same, what was done is what would have been done: it was not the rules that made the
+		// difference.
+		if !b.unreadable[p.rule] && was.treat.Outcome != "" && before.NotRecorded == "" && would.NotRecorded == "" && before.same(would, exactly) {
+			would = &was.treat
+		}
+		r.compare(b, p, was, would, roughly)
+	}
+	return r.sorted(), nil
+}
+
+// compareReplays puts together who would have been treated differently by two rule sets.
+func (b *bench) compareReplays(ctx context.Context, changed map[string]bool, after *rules.Set, old, fresh *outcomes) (*Result, error) {
+	r := b.newResult(after, changed)
+	r.NotRecorded = append(append(r.NotRecorded, old.gaps...), fresh.gaps...)
+	for _, p := range b.pairsOf(changed, old, fresh) {
+		if _, ok := b.pairs[p]; ok {
+			delete(b.pairs, p) // only who it was, and when, is of interest
+		}
+		was, err := b.recordedPair(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		was.treat = *old.of(p)
+		if was.treat.NotRecorded != "" {
+			r.gap(b, p, was.at, was.treat.NotRecorded)
+			r.take(b, p, was.at, was.who, fresh.of(p))
+			continue
+		}
+		r.compare(b, p, was, fresh.of(p), exactly)
+	}
+	return r.sorted(), nil
+}
+
+// pairsOf lists what is to be compared.
+func (b *bench) pairsOf(changed map[string]bool, replays ...*outcomes) []pair {
+	all := make(map[pair]bool)
+	for p := range b.pairs {
+		if changed[p.rule] && len(replays) == 1 {
+			all[p] = true
+		}
+	}
+	for _, o := range replays {
+		for p := range o.treated {
+			all[p] = true
+		}
+	}
+	list := make([]pair, 0, len(all))
+	for p := range all {
+		list = append(list, p)
+	}
+	slices.SortFunc(list, func(a, b pair) int { return cmp.Or(cmp.Compare(a.event, b.event), cmp.Compare(a.rule, b.rule)) })
+	return list
+}
+
+// of returns what became of an event for a rule; nothing where it was not asked, or was not true.
+func (o *outcomes) of(p pair) *Treatment {
+	if t := o.treated[p]; t != nil {
+		return t
+	}
+	return &Treatment{Outcome: engine.False}
+}
+
+// recordedPair returns what was recorded of an event for a rule.
+func (b *bench) recordedPair(ctx context.Context, p pair) (*recorded, error) {
+	if r := b.pairs[p]; r != nil {
+		return r, nil
+	}
+	r := &recorded{}
+	e, err := b.Journal.FindEvent(ctx, b.Workspace, p.event)
+	if errors.Is(err, engine.ErrNoEvent) {
+		if at, err := time.Parse(time.RFC3339, p.event[min(len(p.event), len(p.rule)+1):]); err == nil {
+			r.at = at // a tick that was computed
+		}
+		return r, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.at = e.ReceivedAt
+	for _, v := range e.Verdicts {
+		if v.Rule == p.rule {
+			r.treat.Outcome, r.treat.Reason = v.Outcome, v.Error
+			if v.Clause != "" && v.Error == "" {
+				r.treat.Reason = v.Clause
+			}
+		}
+	}
+	if facts, _, err := b.Desk.Carried(ctx, e.Event); err == nil {
+		r.who = customer(facts)
+	}
+	if r.who == "" {
+		r.who = customerOf(e, &engine.Run{})
+	}
+	return r, nil
+}
+
+func (b *bench) newResult(set *rules.Set, changed map[string]bool) *Result {
+	r := &Result{Since: b.Since, Until: b.Until, Events: b.events}
+	for _, rule := range set.Rules {
+		r.Rules = append(r.Rules, RuleNote{ID: rule.ID, Stage: rule.Stage, Changed: changed[rule.ID]})
+	}
+	for id := range changed {
+		if set.Rule(id) == nil {
+			r.Rules = append(r.Rules, RuleNote{ID: id, Changed: true, Removed: true})
+		}
+	}
+	return r
+}
+
+// compare notes what would have been done, and the difference if there is one.
+func (r *Result) compare(b *bench, p pair, was *recorded, would *Treatment, slack time.Duration) {
+	r.take(b, p, was.at, was.who, would)
+	differs := !would.same(&was.treat, slack)
+	if would.NotRecorded != "" {
+		differs = !would.begins(&was.treat)
+	}
+	if !differs || !b.told(was.at, &was.treat, would) {
+		return
+	}
+	d := Difference{Rule: p.rule, Event: p.event, At: was.at, Who: was.who, Was: was.treat, Would: *would}
+	r.Differences = append(r.Differences, d)
+}
+
+// told reports whether any of it lies in the window.
+func (b *bench) told(at time.Time, list ...*Treatment) bool {
+	if b.within(at) {
+		return true
+	}
+	for _, t := range list {
+		if slices.ContainsFunc(t.Effects, func(e Effect) bool { return b.within(e.At) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// take notes the effects of a treatment, and what is not known of it.
+func (r *Result) take(b *bench, p pair, at time.Time, who string, t *Treatment) {
+	for i := range t.Effects {
+		t.Effects[i].Who = who
+		if b.within(t.Effects[i].At) {
+			r.Effects = append(r.Effects, t.Effects[i])
+		}
+	}
+	if t.NotRecorded != "" {
+		r.gap(b, p, at, t.NotRecorded)
+	}
+	if i := slices.IndexFunc(r.Rules, func(n RuleNote) bool { return n.ID == p.rule }); i >= 0 && t.pending() && t.NotRecorded == "" {
+		r.Rules[i].Waiting++
+	}
+}
+
+func (r *Result) gap(b *bench, p pair, at time.Time, question string) {
+	if b.within(at) {
+		r.NotRecorded = append(r.NotRecorded, Gap{Rule: p.rule, Event: p.event, At: at, Question: question})
+	}
+}
+
+// sorted puts everything into the order of time.
+func (r *Result) sorted() *Result {
+	slices.SortStableFunc(r.Effects, func(a, b Effect) int {
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Event, b.Event))
+	})
+	slices.SortStableFunc(r.Differences, func(a, b Difference) int {
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Event, b.Event))
+	})
+	slices.SortStableFunc(r.NotRecorded, func(a, b Gap) int {
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Event, b.Event))
+	})
+	slices.SortFunc(r.Rules, func(a, b RuleNote) int { return cmp.Compare(a.ID, b.ID) })
+	return r
+}

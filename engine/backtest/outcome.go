@@ -1,0 +1,81 @@
+package backtest
+
+import (
+	"errors"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+)
+
+// A replay is the observer of its engine.
+
+// Decided notes the verdicts on an event.
+func (r *replay) Decided(e *engine.Event) {
+	for _, v := range e.Verdicts {
+		if v.Run != "" {
+			r.trigger[v.Run] = e.ID
+		}
+		p := pair{v.Rule, e.ID}
+		question, gap := missed(v.Error)
+		if name, ok := r.nameless[p]; ok {
+			question, gap = name, true
+		}
+		if v.Outcome == engine.False && !gap {
+			continue
+		}
+		t := r.treated[p]
+		if t == nil {
+			t = &Treatment{}
+			r.treated[p] = t
+		}
+		t.Outcome, t.Reason = v.Outcome, v.Error
+		if gap {
+			t.Outcome, t.NotRecorded = "", question
+		}
+	}
+}
+
+// Began notes nothing: the verdict has told it.
+func (*replay) Began(*engine.Run, *engine.Event) {}
+
+// Changed notes how far a run has come.
+func (r *replay) Changed(run *engine.Run) {
+	event, ok := r.trigger[run.Key]
+	if !ok {
+		r.failed = errors.New("a run has no event: " + run.Key)
+		return
+	}
+	p := pair{run.Rule, event}
+	t, err := r.treatment(run, event)
+	if err != nil {
+		r.failed = err
+		return
+	}
+	old := r.treated[p]
+	if old == nil {
+		old = &Treatment{Outcome: engine.Fired}
+		r.treated[p] = old
+	}
+	t.Outcome, t.NotRecorded = old.Outcome, old.NotRecorded
+	if t.NotRecorded != "" && t.Outcome == "" {
+		t.Effects = nil // whether it fires is not known
+	}
+	if question := r.unknown[run.Key]; question != "" && t.NotRecorded == "" {
+		t.NotRecorded = question
+	}
+	if question, ok := missed(run.Reason); ok && t.NotRecorded == "" {
+		t.NotRecorded = question
+	}
+	*old = t
+}
+
+// Called, Held and Lifted have nothing to tell: no call is made, and nothing stops a replay.
+func (*replay) Called(string, string, time.Duration, error) {}
+
+// Held does nothing.
+func (*replay) Held(engine.Hold) {}
+
+// Lifted does nothing.
+func (*replay) Lifted(engine.Hold) {}
+
+func isNoRun(err error) bool { return errors.Is(err, engine.ErrNoRun) }

@@ -1,0 +1,207 @@
+package backtest
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+)
+
+// pageSize is how many events are read at once.
+const pageSize = 500
+
+// A seenRule is what the record tells of a rule.
+type seenRule struct {
+	versions map[string]bool // in which it gave verdicts
+	absent   bool            // it was not asked on an event that calls for it
+	ticks    bool            // its schedule ticked
+	triggers map[string]bool // versions in which it ticked
+}
+
+// A recorded is what was recorded of a rule's run.
+type recorded struct {
+	at    time.Time // when the event was received
+	who   string
+	treat Treatment
+}
+
+// recordedEvents goes through the events of the workspace in the order of their recording, those of the warm-up included.
+func (b *bench) recordedEvents(ctx context.Context) iter.Seq2[*engine.Event, error] {
+	return func(yield func(*engine.Event, error) bool) {
+		f := engine.EventFilter{Workspace: b.Workspace, Since: b.from, Forward: true, Limit: pageSize}
+		for {
+			page, err := b.Journal.ListEvents(ctx, f)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, e := range page {
+				if !e.ReceivedAt.After(b.Until) && !yield(e, nil) {
+					return
+				}
+			}
+			if len(page) == 0 {
+				return
+			}
+			f.After, f.Since = page[len(page)-1].Seq, time.Time{} // what is behind the first page was received later
+		}
+	}
+}
+
+// survey goes through the record once: what each rule was asked, in which version, and what it did.
+func (b *bench) survey(ctx context.Context, set *rules.Set) error {
+	heard := make(map[string]bool)
+	for _, r := range set.Rules {
+		for _, typ := range r.When.Events {
+			heard[typ] = true
+		}
+	}
+	var candidates []*rules.Rule
+	for e, err := range b.recordedEvents(ctx) {
+		if err != nil {
+			return err
+		}
+		if b.total++; b.total%pageSize == 0 {
+			b.Progress("read the journal", b.total, 0)
+		}
+		if b.within(e.ReceivedAt) {
+			b.events++
+		}
+		var facts map[string]any
+		fired := slices.ContainsFunc(e.Verdicts, func(v engine.Verdict) bool { return v.Run != "" })
+		if heard[e.Type] || fired {
+			if facts, _, err = b.Desk.Carried(ctx, e.Event); err != nil {
+				facts = nil // what it carries cannot be read, and rules will be told so
+			}
+		}
+		candidates = candidates[:0]
+		if e.Rule == "" && heard[e.Type] {
+			candidates = set.Candidates(candidates, e.Type, facts)
+		}
+		b.see(e, candidates)
+		if fired {
+			if err := b.remember(ctx, e, facts); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// see notes which rules gave a verdict on an event, and which should have.
+func (b *bench) see(e *engine.Event, candidates []*rules.Rule) {
+	for _, v := range e.Verdicts {
+		if v.Version == "" {
+			continue
+		}
+		s := b.of(v.Rule)
+		s.versions[v.Version] = true
+		if e.Type == "schedule" {
+			s.ticks = true
+			s.triggers[v.Version] = true
+		}
+	}
+	if !e.Decided || undecidable(e) {
+		return
+	}
+	for _, r := range candidates {
+		if !slices.ContainsFunc(e.Verdicts, func(v engine.Verdict) bool { return v.Rule == r.ID }) {
+			b.of(r.ID).absent = true
+		}
+	}
+}
+
+func (b *bench) of(rule string) *seenRule {
+	s := b.seen[rule]
+	if s == nil {
+		s = &seenRule{versions: make(map[string]bool), triggers: make(map[string]bool)}
+		b.seen[rule] = s
+	}
+	return s
+}
+
+// undecidable reports whether the engine gave an event up: no rule was asked.
+func undecidable(e *engine.Event) bool {
+	return len(e.Verdicts) == 1 && e.Verdicts[0].Outcome == engine.Failed && e.Verdicts[0].Version == ""
+}
+
+// remember keeps what the runs of an event did.
+func (b *bench) remember(ctx context.Context, e *engine.Event, facts map[string]any) error {
+	runs, err := b.runsOf(ctx, e.Seq)
+	if err != nil {
+		return err
+	}
+	for _, r := range runs {
+		t, err := b.treatment(r, e.ID)
+		if err != nil {
+			return err
+		}
+		t.Outcome = engine.Fired
+		who := customer(facts)
+		if who == "" {
+			who = customerOf(e, r)
+		}
+		b.pairs[pair{r.Rule, e.ID}] = &recorded{at: e.ReceivedAt, who: who, treat: t}
+	}
+	return nil
+}
+
+// runsOf reads the runs that an event started.
+func (b *bench) runsOf(ctx context.Context, seq int64) ([]*engine.Run, error) {
+	f := engine.RunFilter{Event: seq, Limit: pageSize}
+	var all []*engine.Run
+	for {
+		runs, err := b.Journal.ListRuns(ctx, f)
+		if err != nil {
+			return nil, fmt.Errorf("read what was done: %w", err)
+		}
+		all = append(all, runs...)
+		if len(runs) < pageSize {
+			return all, nil
+		}
+		f.Before = runs[len(runs)-1].ID
+	}
+}
+
+// within reports whether a time is in the window that is told of.
+func (b *bench) within(t time.Time) bool { return !t.Before(b.Since) && !t.After(b.Until) }
+
+// customer names the customer by what an event carries.
+func customer(facts map[string]any) string {
+	for _, name := range []string{"contact", "conversation"} {
+		fact, _ := facts[name].(map[string]any)
+		if text, ok := fact["name"].(string); ok && text != "" {
+			return text
+		}
+	}
+	card, _ := facts["card"].(map[string]any)
+	title, _ := card["title"].(string)
+	return title
+}
+
+// customerOf names the customer by what was asked at the time.
+func customerOf(e *engine.Event, r *engine.Run) string {
+	for _, name := range []string{"contact", "conversation"} {
+		for _, answers := range append([]engine.Answers{e.Answers}, answersOf(r)...) {
+			value, _ := answers.Value(name)
+			if who := customer(map[string]any{name: value}); who != "" {
+				return who
+			}
+		}
+	}
+	return ""
+}
+
+func answersOf(r *engine.Run) []engine.Answers {
+	var list []engine.Answers
+	for _, s := range r.Steps {
+		if rec, err := s.Read(); err == nil {
+			list = append(list, rec.Answers)
+		}
+	}
+	return list
+}
