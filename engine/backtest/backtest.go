@@ -70,6 +70,7 @@ type Effect struct {
 	Who       string // the customer's name, as well as it is known
 
 	args string // as they are recorded, to compare them
+	seq  int64  // of the event: the order of what came at one time
 }
 
 // A Difference is an event that a rule would have treated otherwise.
@@ -80,6 +81,8 @@ type Difference struct {
 	Who   string
 	Was   Treatment
 	Would Treatment
+
+	seq int64
 }
 
 // A Treatment is what became of an event for one rule.

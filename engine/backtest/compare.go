@@ -16,7 +16,7 @@ func (b *bench) compareWithRecord(ctx context.Context, set *rules.Set, changed m
 	r := b.newResult(set, changed)
 	for p, was := range b.pairs {
 		if !changed[p.rule] && set.Rule(p.rule) != nil {
-			r.take(b, p, was.at, was.who, &was.treat)
+			r.take(b, p, was, &was.treat)
 		}
 	}
 	if len(changed) == 0 {
@@ -55,7 +55,7 @@ func (b *bench) compareReplays(ctx context.Context, changed map[string]bool, aft
 		was.treat = *old.of(p)
 		if was.treat.NotRecorded != "" {
 			r.gap(b, p, was.at, was.treat.NotRecorded)
-			r.take(b, p, was.at, was.who, fresh.of(p))
+			r.take(b, p, was, fresh.of(p))
 			continue
 		}
 		r.compare(b, p, was, fresh.of(p), exactly)
@@ -108,7 +108,7 @@ func (b *bench) recordedPair(ctx context.Context, p pair) (*recorded, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.at = e.ReceivedAt
+	r.seq, r.at = e.Seq, e.ReceivedAt
 	for _, v := range e.Verdicts {
 		if v.Rule == p.rule {
 			r.treat.Outcome, r.treat.Reason = v.Outcome, v.Error
@@ -141,7 +141,7 @@ func (b *bench) newResult(set *rules.Set, changed map[string]bool) *Result {
 
 // compare notes what would have been done, and the difference if there is one.
 func (r *Result) compare(b *bench, p pair, was *recorded, would *Treatment, slack time.Duration) {
-	r.take(b, p, was.at, was.who, would)
+	r.take(b, p, was, would)
 	differs := !would.same(&was.treat, slack)
 	if would.NotRecorded != "" {
 		differs = !would.begins(&was.treat)
@@ -149,7 +149,7 @@ func (r *Result) compare(b *bench, p pair, was *recorded, would *Treatment, slac
 	if !differs || !b.told(was.at, &was.treat, would) {
 		return
 	}
-	d := Difference{Rule: p.rule, Event: p.event, At: was.at, Who: was.who, Was: was.treat, Would: *would}
+	d := Difference{Rule: p.rule, Event: p.event, At: was.at, Who: was.who, Was: was.treat, Would: *would, seq: was.seq}
 	r.Differences = append(r.Differences, d)
 }
 
@@ -167,15 +167,15 @@ func (b *bench) told(at time.Time, list ...*Treatment) bool {
 }
 
 // take notes the effects of a treatment, and what is not known of it.
-func (r *Result) take(b *bench, p pair, at time.Time, who string, t *Treatment) {
+func (r *Result) take(b *bench, p pair, of *recorded, t *Treatment) {
 	for i := range t.Effects {
-		t.Effects[i].Who = who
+		t.Effects[i].Who, t.Effects[i].seq = of.who, of.seq
 		if b.within(t.Effects[i].At) {
 			r.Effects = append(r.Effects, t.Effects[i])
 		}
 	}
 	if t.NotRecorded != "" {
-		r.gap(b, p, at, t.NotRecorded)
+		r.gap(b, p, of.at, t.NotRecorded)
 	}
 	if i := slices.IndexFunc(r.Rules, func(n RuleNote) bool { return n.ID == p.rule }); i >= 0 && t.pending() && t.NotRecorded == "" {
 		r.Rules[i].Waiting++
@@ -191,10 +191,10 @@ func (r *Result) gap(b *bench, p pair, at time.Time, question string) {
 // sorted puts everything into the order of time.
 func (r *Result) sorted() *Result {
 	slices.SortStableFunc(r.Effects, func(a, b Effect) int {
-		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Event, b.Event))
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.seq, b.seq), cmp.Compare(a.Rule, b.Rule))
 	})
 	slices.SortStableFunc(r.Differences, func(a, b Difference) int {
-		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Event, b.Event))
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.seq, b.seq), cmp.Compare(a.Rule, b.Rule))
 	})
 	slices.SortStableFunc(r.NotRecorded, func(a, b Gap) int {
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Event, b.Event))

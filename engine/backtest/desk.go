@@ -134,6 +134,13 @@ func (d desk) HumanActive(ctx context.Context, conversation string, since time.T
 	if ok && json.Unmarshal(raw, &active) == nil {
 		return active, nil
 	}
+	p, err := d.bench.past(ctx, q.Trigger.ID)
+	if err != nil {
+		return false, actions.Permanent(err)
+	}
+	if active, known := activeWithin(p.answers(q), q.Now.Sub(since)); known {
+		return active, nil
+	}
 	if active, known := d.presence.activeIn(conversation, since, q.Now); known {
 		return active, nil
 	}

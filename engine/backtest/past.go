@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/quandohq/quando/engine"
@@ -88,34 +90,67 @@ func samePassed(a, b []*engine.Passed) bool {
 	return slices.EqualFunc(a, b, func(x, y *engine.Passed) bool { return *x == *y })
 }
 
-// answer finds what was answered at the moment at which something is asked.
-func (p *past) answer(q engine.Inquiry, question string) (json.RawMessage, bool) {
-	if p.event == nil {
-		return nil, false
-	}
-	queued := q.Run != nil && len(q.Passed) == 0 && q.Now.Sub(q.Run.StartedAt) > aWhile
-	if len(q.Passed) == 0 && !queued {
-		rule := q.Rule
-		if q.Run != nil {
-			rule = q.Run.Rule
+// answers goes through what was answered at the moment at which something is asked, the nearest first.
+func (p *past) answers(q engine.Inquiry) iter.Seq2[string, json.RawMessage] {
+	return func(yield func(string, json.RawMessage) bool) {
+		if p.event == nil {
+			return
 		}
-		for _, name := range []string{engine.Gathering(rule, question), question} {
-			if raw, ok := p.event.Answers[name]; ok {
-				return raw, true
-			}
+		queued := q.Run != nil && len(q.Passed) == 0 && q.Now.Sub(q.Run.StartedAt) > aWhile
+		lists := p.ofRuns(q, queued)
+		if len(q.Passed) == 0 && !queued {
+			lists = append(p.ofDecision(q), lists...)
 		}
-	}
-	// What another rule asked in the same moment was answered the same.
-	for own := range 2 {
-		for _, r := range p.runs {
-			if (q.Run == nil || r.Key != q.Run.Key) == (own == 0) || r.queued != queued {
-				continue
-			}
-			for _, s := range r.steps {
-				if raw, ok := s.Answers[question]; ok && samePassed(s.passed, q.Passed) {
-					return raw, true
+		for _, answers := range lists {
+			for question, raw := range answers {
+				if !yield(question, raw) {
+					return
 				}
 			}
+		}
+	}
+}
+
+// ofDecision are the answers that the rules had when they decided on the event, those first that a rule alone had that has gathered.
+func (p *past) ofDecision(q engine.Inquiry) []engine.Answers {
+	rule := q.Rule
+	if q.Run != nil {
+		rule = q.Run.Rule
+	}
+	alone, suffix := make(engine.Answers), engine.Gathering(rule, "")
+	for question, raw := range p.event.Answers {
+		if question, ok := strings.CutSuffix(question, suffix); ok {
+			alone[question] = raw
+		}
+	}
+	return []engine.Answers{alone, p.event.Answers}
+}
+
+// ofRuns are the answers that runs had at the same point, the same run first: what another rule asked in the same moment was answered the same.
+func (p *past) ofRuns(q engine.Inquiry, queued bool) (lists []engine.Answers) {
+	var others []engine.Answers
+	for _, r := range p.runs {
+		if r.queued != queued {
+			continue
+		}
+		for _, s := range r.steps {
+			switch {
+			case !samePassed(s.passed, q.Passed):
+			case q.Run != nil && r.Key == q.Run.Key:
+				lists = append(lists, s.Answers)
+			default:
+				others = append(others, s.Answers)
+			}
+		}
+	}
+	return append(lists, others...)
+}
+
+// answer finds what was answered to a question.
+func (p *past) answer(q engine.Inquiry, question string) (json.RawMessage, bool) {
+	for asked, raw := range p.answers(q) {
+		if asked == question {
+			return raw, true
 		}
 	}
 	return nil, false

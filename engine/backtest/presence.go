@@ -1,7 +1,10 @@
 package backtest
 
 import (
+	"encoding/json"
+	"iter"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/quandohq/quando/engine"
@@ -29,10 +32,15 @@ func (p presence) hear(e *engine.Event, facts map[string]any, id string) {
 			p.of(id).wrote = append(p.of(id).wrote, at)
 		}
 	}
-	at, ok := e.Answers.Value(engine.AnswerNow)
-	now, isTime := at.(time.Time)
-	if !ok || !isTime {
+	at, _ := e.Answers.Value(engine.AnswerNow)
+	now, ok := at.(time.Time)
+	if !ok {
 		return
+	}
+	for question := range e.Answers {
+		if strings.HasPrefix(question, engine.AnswerNow+" ") {
+			return // some were answered later, to a rule that gathers
+		}
 	}
 	for question := range e.Answers {
 		within, ok := withinOf(question)
@@ -60,6 +68,20 @@ func withinOf(question string) (time.Duration, bool) {
 	}
 	d, err := rules.ParseDuration(question[len(before) : len(question)-1])
 	return d, err == nil
+}
+
+// activeWithin reports what answers of the same moment, for other lengths of time, tell of a length: who wrote within five minutes did so within fifteen.
+func activeWithin(answers iter.Seq2[string, json.RawMessage], length time.Duration) (active, known bool) {
+	for question, raw := range answers {
+		within, ok := withinOf(question)
+		if !ok || json.Unmarshal(raw, &active) != nil {
+			continue
+		}
+		if active && within <= length || !active && within >= length {
+			return active, true
+		}
+	}
+	return false, false
 }
 
 // activeIn reports whether somebody of the team wrote in a span, if that is known for certain.

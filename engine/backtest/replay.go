@@ -37,6 +37,7 @@ type replay struct {
 	values      map[string]any  // of steps, by their keys
 	twins       map[string]bool // recorded steps that were taken again, by their keys
 	counts      bool            // rules count events, whatever they are
+	watches     bool            // rules ask whether somebody was active
 	wanted      map[string]bool // types of events that matter
 
 	*outcomes
@@ -110,7 +111,7 @@ func (r *replay) run(ctx context.Context, what string) error {
 
 // use gives the engine its rules.
 func (r *replay) use(set *rules.Set) error {
-	r.set, r.counts, r.wanted = set, false, make(map[string]bool)
+	r.set, r.counts, r.watches, r.wanted = set, false, false, make(map[string]bool)
 	for _, rule := range set.Rules {
 		for _, typ := range rule.When.Events {
 			r.wanted[typ] = true
@@ -124,6 +125,7 @@ func (r *replay) use(set *rules.Set) error {
 			}
 		}
 		r.counts = r.counts || strings.Contains(rule.Source(), "count_events")
+		r.watches = r.watches || strings.Contains(rule.Source(), "human_active")
 	}
 	return r.engine.SetRules(r.Workspace, set)
 }
@@ -219,16 +221,19 @@ func (r *replay) give(ctx context.Context, e *engine.Event) (bool, error) {
 	if e.Rule != "" {
 		return r.set.Rule(e.Rule) != nil && !(isTick(e) && r.unscheduled[e.Rule]), nil
 	}
-	if !r.wanted[e.Type] && !r.counts {
+	wanted := r.wanted[e.Type] || r.counts
+	if !wanted && !(r.watches && e.Type == "message.sent") {
 		return false, nil
 	}
 	facts, about, err := r.Desk.Carried(ctx, e.Event)
 	if err != nil {
-		return true, nil // the rules will be told
+		return wanted, nil // the rules will be told
 	}
-	r.presence.hear(e, facts, about.Conversation)
+	if r.watches {
+		r.presence.hear(e, facts, about.Conversation)
+	}
 	unsent, err := r.unsent(ctx, e, about.Message)
-	return !unsent, err
+	return wanted && !unsent, err
 }
 
 // unsent reports whether an event is a message of a run that would not have sent it.

@@ -24,7 +24,8 @@ type seenRule struct {
 
 // A recorded is what was recorded of a rule's run.
 type recorded struct {
-	at    time.Time // when the event was received
+	seq   int64     // of the event
+	at    time.Time // when it was received
 	who   string
 	treat Treatment
 }
@@ -145,7 +146,7 @@ func (b *bench) remember(ctx context.Context, e *engine.Event, facts map[string]
 		if who == "" {
 			who = customerOf(e, r)
 		}
-		b.pairs[pair{r.Rule, e.ID}] = &recorded{at: e.ReceivedAt, who: who, treat: t}
+		b.pairs[pair{r.Rule, e.ID}] = &recorded{seq: e.Seq, at: e.ReceivedAt, who: who, treat: t}
 	}
 	return nil
 }
