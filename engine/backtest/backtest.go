@@ -184,6 +184,7 @@ type bench struct {
 	events   int // in the window
 	total    int // that are looked at
 	memory   map[string]*past
+	names    map[string]string // of customers, by their lanes
 	versions map[string]*rules.Rule
 
 	unreadable map[string]bool // rules of which a recorded version cannot be used any more
@@ -210,7 +211,7 @@ func newBench(o Options) (*bench, error) {
 		return nil, fmt.Errorf("backtest: %w", err)
 	}
 	return &bench{
-		Options: o, catalog: catalog, seen: make(map[string]*seenRule), pairs: make(map[pair]*recorded), memory: make(map[string]*past),
+		Options: o, catalog: catalog, seen: make(map[string]*seenRule), pairs: make(map[pair]*recorded), memory: make(map[string]*past), names: make(map[string]string),
 		versions: make(map[string]*rules.Rule), unreadable: make(map[string]bool),
 	}, nil
 }

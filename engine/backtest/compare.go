@@ -78,7 +78,9 @@ func (b *bench) pairsOf(changed map[string]bool, replays ...*outcomes) []pair {
 	}
 	list := make([]pair, 0, len(all))
 	for p := range all {
-		list = append(list, p)
+		if !slices.ContainsFunc(replays, func(o *outcomes) bool { return o.blind[p.rule] }) {
+			list = append(list, p)
+		}
 	}
 	slices.SortFunc(list, func(a, b pair) int { return cmp.Or(cmp.Compare(a.event, b.event), cmp.Compare(a.rule, b.rule)) })
 	return list
@@ -117,13 +119,12 @@ func (b *bench) recordedPair(ctx context.Context, p pair) (*recorded, error) {
 			}
 		}
 	}
-	if facts, _, err := b.Desk.Carried(ctx, e.Event); err == nil {
-		r.who = customer(facts)
+	facts, _, err := b.Desk.Carried(ctx, e.Event)
+	if err != nil {
+		facts = nil
 	}
-	if r.who == "" {
-		r.who = customerOf(e, &engine.Run{})
-	}
-	return r, nil
+	r.who, err = b.customer(ctx, e, facts)
+	return r, err
 }
 
 func (b *bench) newResult(set *rules.Set, changed map[string]bool) *Result {

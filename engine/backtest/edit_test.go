@@ -180,8 +180,8 @@ func TestEdits(t *testing.T) {
 // What people did at the time is known only as far as somebody asked.
 func TestEditsOfWhoWasActive(t *testing.T) {
 	tell(t, away, evening, func(s *scene) {
-		s.expect(s.edit(`      - not human_active("15m")`+"\n", ""), // Bia is limited anyway
-		)
+		s.expect(s.edit(`      - not human_active("15m")`+"\n", "")) // Bia is limited anyway
+
 		s.expect(s.edit(`15m`, `9m`), "away-reply: not recorded: human_active(9m)")
 		s.expect(s.edit(`15m`, `12m`)) // Bruno's message is in the journal
 		s.expect(s.edit(`15m`, `30m`),

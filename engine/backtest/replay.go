@@ -48,6 +48,7 @@ type outcomes struct {
 	treated map[pair]*Treatment
 	trigger map[string]string // the ids of events, by the keys of runs
 	gaps    []Gap
+	blind   map[string]bool // rules of which nothing can be told
 	failed  error
 }
 
@@ -65,7 +66,7 @@ func (b *bench) replay(ctx context.Context, what string, t timeline) (*outcomes,
 	r := &replay{
 		bench: b, timeline: t, set: t.set, presence: make(presence), unscheduled: make(map[string]bool), nameless: make(map[pair]string),
 		unknown: make(map[string]string), after: make(map[string]string), values: make(map[string]any), twins: make(map[string]bool),
-		outcomes: &outcomes{treated: make(map[pair]*Treatment), trigger: make(map[string]string)},
+		outcomes: &outcomes{treated: make(map[pair]*Treatment), trigger: make(map[string]string), blind: make(map[string]bool)},
 		journal:  &tape{Journal: journal, from: b, used: make(map[int64]bool), runs: make(map[string]int64), keys: make(map[int64]string)},
 	}
 	err = r.run(ctx, what)
@@ -154,6 +155,13 @@ func (r *replay) feed(ctx context.Context, what string) error {
 		}
 		var batch []rules.Event
 		for more && !e.ReceivedAt.After(r.clock) {
+			if r.mayBeOwn(e) && len(batch) > 0 {
+				// Whether it was sent depends on what came before it.
+				if err := r.work(ctx, batch); err != nil {
+					return err
+				}
+				batch = nil
+			}
 			given, giveErr := r.give(ctx, e)
 			if giveErr != nil {
 				return giveErr
@@ -236,9 +244,12 @@ func (r *replay) give(ctx context.Context, e *engine.Event) (bool, error) {
 	return wanted && !unsent, err
 }
 
+// mayBeOwn reports whether an event may be a message of a run that would not have sent it.
+func (r *replay) mayBeOwn(e *engine.Event) bool { return r.timeline.given && e.Type == "message.sent" }
+
 // unsent reports whether an event is a message of a run that would not have sent it.
 func (r *replay) unsent(ctx context.Context, e *engine.Event, message string) (bool, error) {
-	if !r.timeline.given || e.Type != "message.sent" || message == "" {
+	if !r.mayBeOwn(e) || message == "" {
 		return false, nil
 	}
 	list, err := r.bench.Journal.Caused(ctx, r.Workspace, e.Type, []string{message})

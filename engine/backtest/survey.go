@@ -142,9 +142,9 @@ func (b *bench) remember(ctx context.Context, e *engine.Event, facts map[string]
 			return err
 		}
 		t.Outcome = engine.Fired
-		who := customer(facts)
-		if who == "" {
-			who = customerOf(e, r)
+		who, err := b.customer(ctx, e, facts, r)
+		if err != nil {
+			return err
 		}
 		b.pairs[pair{r.Rule, e.ID}] = &recorded{seq: e.Seq, at: e.ReceivedAt, who: who, treat: t}
 	}
@@ -170,39 +170,3 @@ func (b *bench) runsOf(ctx context.Context, seq int64) ([]*engine.Run, error) {
 
 // within reports whether a time is in the window that is told of.
 func (b *bench) within(t time.Time) bool { return !t.Before(b.Since) && !t.After(b.Until) }
-
-// customer names the customer by what an event carries.
-func customer(facts map[string]any) string {
-	for _, name := range []string{"contact", "conversation"} {
-		fact, _ := facts[name].(map[string]any)
-		if text, ok := fact["name"].(string); ok && text != "" {
-			return text
-		}
-	}
-	card, _ := facts["card"].(map[string]any)
-	title, _ := card["title"].(string)
-	return title
-}
-
-// customerOf names the customer by what was asked at the time.
-func customerOf(e *engine.Event, r *engine.Run) string {
-	for _, name := range []string{"contact", "conversation"} {
-		for _, answers := range append([]engine.Answers{e.Answers}, answersOf(r)...) {
-			value, _ := answers.Value(name)
-			if who := customer(map[string]any{name: value}); who != "" {
-				return who
-			}
-		}
-	}
-	return ""
-}
-
-func answersOf(r *engine.Run) []engine.Answers {
-	var list []engine.Answers
-	for _, s := range r.Steps {
-		if rec, err := s.Read(); err == nil {
-			list = append(list, rec.Answers)
-		}
-	}
-	return list
-}

@@ -45,6 +45,7 @@ func (r *replay) schedules(ctx context.Context) error {
 		}
 		r.unscheduled[rule.ID] = true
 		if schedule.Each != "" {
+			r.blind[rule.ID] = true
 			r.gaps = append(r.gaps, Gap{Rule: rule.ID, Question: "which " + schedule.Each + " there were at each of its ticks"})
 			continue
 		}
