@@ -95,6 +95,8 @@ type Treatment struct {
 
 	// NotRecorded is what could not be answered; what would have followed from it is not told.
 	NotRecorded string
+
+	ended time.Time // of the run
 }
 
 // A Gap is a question that nobody asked at the time, so that its answer is not recorded.

@@ -30,14 +30,31 @@ func (b *bench) compareWithRecord(ctx context.Context, set *rules.Set, changed m
 		}
 		would := cand.of(p)
 		before := base.of(p)
-		// Where the rules of then would have come to the same, what was done is what would have been done: it was not the rules that made the
-		// difference.
-		if !b.unreadable[p.rule] && was.treat.Outcome != "" && before.NotRecorded == "" && would.NotRecorded == "" && before.same(would, exactly) {
-			would = &was.treat
+		if !b.unreadable[p.rule] && was.treat.Outcome != "" {
+			would = besides(was, before, would, set.Rule(p.rule))
 		}
 		r.compare(b, p, was, would, roughly)
 	}
 	return r.sorted(), nil
+}
+
+// besides takes into account what others had a part in. Where the rules of then would have come to the same, what was done is what would have been done. What
+// a person had paused or cancelled, and what was decided too late, would have been so all the same.
+func besides(was *recorded, before, would *Treatment, rule *rules.Rule) *Treatment {
+	if before.NotRecorded != "" || would.NotRecorded != "" {
+		return would
+	}
+	late := was.treat.Outcome == engine.Late && before.Outcome != engine.Late && rule != nil && rule.Late.SkipAfter > 0 && was.late > rule.Late.SkipAfter
+	if before.same(would, exactly) || was.treat.Outcome == engine.Paused || late {
+		return &was.treat
+	}
+	if was.treat.State == engine.Cancelled && before.State != engine.Cancelled && !was.treat.ended.IsZero() {
+		cut := *would
+		cut.State, cut.Reason = engine.Cancelled, was.treat.Reason
+		cut.Effects = slices.DeleteFunc(slices.Clone(would.Effects), func(e Effect) bool { return e.At.After(was.treat.ended) })
+		return &cut
+	}
+	return would
 }
 
 // compareReplays puts together who would have been treated differently by two rule sets.
@@ -111,6 +128,11 @@ func (b *bench) recordedPair(ctx context.Context, p pair) (*recorded, error) {
 		return nil, err
 	}
 	r.seq, r.at = e.Seq, e.ReceivedAt
+	if decided, _ := e.Answers.Value(engine.AnswerNow); decided != nil {
+		if at, ok := decided.(time.Time); ok {
+			r.late = at.Sub(e.CreatedAt)
+		}
+	}
 	for _, v := range e.Verdicts {
 		if v.Rule == p.rule {
 			r.treat.Outcome, r.treat.Reason = v.Outcome, v.Error

@@ -28,6 +28,7 @@ type recorded struct {
 	at    time.Time // when it was received
 	who   string
 	treat Treatment
+	late  time.Duration // how old the event was when it was decided
 }
 
 // recordedEvents goes through the events of the workspace in the order of their recording, those of the warm-up included.

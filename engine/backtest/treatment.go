@@ -11,7 +11,7 @@ import (
 
 // treatment reads what a run has done, recorded or replayed: both are told by their steps.
 func (b *bench) treatment(r *engine.Run, event string) (Treatment, error) {
-	t := Treatment{State: r.State, Stage: r.Stage, Reason: r.Reason}
+	t := Treatment{State: r.State, Stage: r.Stage, Reason: r.Reason, ended: r.FinishedAt}
 	for _, s := range r.Steps {
 		rec, err := s.Read()
 		if err != nil {
