@@ -44,7 +44,6 @@ type Options struct {
 	// Only leaves recorded rules out of account that the given ones do not have. Otherwise they count as taken away.
 	Only bool
 
-	Folder   string                          // for the journal of the replay; empty is the system's
 	Progress func(what string, done, of int) // is told how many events were looked at; nil is nobody
 }
 

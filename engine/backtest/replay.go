@@ -5,15 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine"
-	"github.com/quandohq/quando/engine/sqlite"
+	"github.com/quandohq/quando/engine/memory"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -54,38 +52,13 @@ type outcomes struct {
 
 // replay lets rules decide on the record again.
 func (b *bench) replay(ctx context.Context, what string, t timeline) (*outcomes, error) {
-	folder, err := os.MkdirTemp(b.folder(), "quando-backtest-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = os.RemoveAll(folder) }() // what is left is the system's temporary folder's affair
-	journal, err := sqlite.Open(ctx, filepath.Join(folder, "replay.db"), sqlite.Options{Linger: -1})
-	if err != nil {
-		return nil, err
-	}
 	r := &replay{
 		bench: b, timeline: t, set: t.set, presence: make(presence), unscheduled: make(map[string]bool), nameless: make(map[pair]string),
 		unknown: make(map[string]string), after: make(map[string]string), values: make(map[string]any), twins: make(map[string]bool),
 		outcomes: &outcomes{treated: make(map[pair]*Treatment), trigger: make(map[string]string), blind: make(map[string]bool)},
-		journal:  &tape{Journal: journal, from: b, used: make(map[int64]bool), runs: make(map[string]int64), keys: make(map[int64]string)},
+		journal:  &tape{Journal: memory.New(), from: b, used: make(map[int64]bool), runs: make(map[string]int64), keys: make(map[int64]string)},
 	}
-	err = r.run(ctx, what)
-	if closeErr := journal.Close(); err == nil {
-		err = closeErr
-	}
-	return r.outcomes, err
-}
-
-// folder returns where the journal of a replay is kept: it outlives nothing, so it need not reach a disk.
-func (b *bench) folder() string {
-	const memory = "/dev/shm"
-	if b.Folder != "" {
-		return b.Folder
-	}
-	if probe, err := os.MkdirTemp(memory, "quando-probe-"); err == nil && os.Remove(probe) == nil {
-		return memory
-	}
-	return ""
+	return r.outcomes, r.run(ctx, what)
 }
 
 func (r *replay) run(ctx context.Context, what string) error {

@@ -148,7 +148,7 @@ func TestAgain(t *testing.T) {
 	tell(t, away, evening, func(s *scene) {
 		first := s.edit("Hello", "Hi")
 		for range 5 {
-			if diff := cmp.Diff(first, s.edit("Hello", "Hi"), cmpopts.IgnoreUnexported(backtest.Effect{}, backtest.Difference{})); diff != "" {
+			if diff := cmp.Diff(first, s.edit("Hello", "Hi"), cmpopts.IgnoreUnexported(backtest.Effect{}, backtest.Difference{}, backtest.Treatment{})); diff != "" {
 				t.Fatal(diff)
 			}
 		}

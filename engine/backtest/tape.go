@@ -4,12 +4,12 @@ import (
 	"context"
 
 	"github.com/quandohq/quando/engine"
-	"github.com/quandohq/quando/engine/sqlite"
+	"github.com/quandohq/quando/engine/memory"
 )
 
 // A tape is the journal of a replay. What own effects caused is read from the recorded one: the events that came of them are there.
 type tape struct {
-	*sqlite.Journal
+	*memory.Journal
 	from *bench
 
 	used map[int64]bool   // of what own calls caused: the event has come again
