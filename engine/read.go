@@ -39,8 +39,9 @@ type RunFilter struct {
 	Workspace string
 	Rule      string
 	State     State
-	Lane      string // that it belongs to
-	Event     int64
+	Lane      string    // that it belongs to
+	Event     int64     // that it came of
+	Events    []int64   // of which it came of one
 	Since     time.Time // started at or after
 	Before    int64     // started before the run with this id, for the next page
 	Limit     int       // 0 is 100

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/quandohq/quando/actions"
@@ -130,14 +131,9 @@ func Run(ctx context.Context, o Options, set *rules.Set) (*Result, error) {
 		return nil, fmt.Errorf("backtest: %w", err)
 	}
 	changed := b.changed(set)
-	var base, cand *outcomes
-	if len(changed) > 0 {
-		if base, err = b.replay(ctx, "replay what was", b.recordedRules(changed)); err != nil {
-			return nil, fmt.Errorf("backtest: %w", err)
-		}
-		if cand, err = b.replay(ctx, "replay what would have been", b.givenRules(set, changed)); err != nil {
-			return nil, fmt.Errorf("backtest: %w", err)
-		}
+	base, cand, err := b.both(ctx, b.recordedRules(changed), b.givenRules(set, changed))
+	if err != nil {
+		return nil, fmt.Errorf("backtest: %w", err)
 	}
 	r, err := b.compareWithRecord(ctx, set, changed, base, cand)
 	if err != nil {
@@ -159,11 +155,7 @@ func Diff(ctx context.Context, o Options, before, after *rules.Set) (*Result, er
 		return nil, fmt.Errorf("diff: %w", err)
 	}
 	changed := compareSets(before, after)
-	old, err := b.replay(ctx, "replay the old rules", b.givenRules(before, changed))
-	if err != nil {
-		return nil, fmt.Errorf("diff: %w", err)
-	}
-	fresh, err := b.replay(ctx, "replay the new rules", b.givenRules(after, changed))
+	old, fresh, err := b.both(ctx, b.givenRules(before, changed), b.givenRules(after, changed))
 	if err != nil {
 		return nil, fmt.Errorf("diff: %w", err)
 	}
@@ -174,16 +166,28 @@ func Diff(ctx context.Context, o Options, before, after *rules.Set) (*Result, er
 	return r, nil
 }
 
+// both replays two rule sets at once.
+func (b *bench) both(ctx context.Context, one, other timeline) (x, y *outcomes, err error) {
+	var errs [2]error
+	var replays sync.WaitGroup
+	replays.Go(func() { x, errs[0] = b.replay(ctx, one, nil) })
+	replays.Go(func() { y, errs[1] = b.replay(ctx, other, b.Progress) })
+	replays.Wait()
+	return x, y, errors.Join(errs[:]...)
+}
+
 // A bench is one backtest.
 type bench struct {
 	Options
-	catalog  *rules.Catalog
-	from     time.Time // where looking begins; the zero time is at the first event
-	warmUp   time.Duration
-	seen     map[string]*seenRule
-	pairs    map[pair]*recorded
-	events   int // in the window
-	total    int // that are looked at
+	catalog *rules.Catalog
+	from    time.Time // where looking begins; the zero time is at the first event
+	warmUp  time.Duration
+	seen    map[string]*seenRule
+	pairs   map[pair]*recorded
+	events  int // in the window
+	total   int // that are looked at
+
+	looking  sync.Mutex // guards what replays share
 	memory   map[string]*past
 	names    map[string]string // of customers, by their lanes
 	versions map[string]*rules.Rule

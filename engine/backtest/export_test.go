@@ -24,7 +24,7 @@ func Unfaithful(ctx context.Context, o Options) ([]string, error) {
 	for id := range b.seen {
 		all[id] = true
 	}
-	got, err := b.replay(ctx, "", b.recordedRules(all))
+	got, err := b.replay(ctx, b.recordedRules(all), nil)
 	if err != nil {
 		return nil, err
 	}

@@ -37,10 +37,13 @@ const mostPasts = 5000
 
 // past looks an event up.
 func (b *bench) past(ctx context.Context, id string) (*past, error) {
-	if p, ok := b.memory[id]; ok {
+	b.looking.Lock()
+	p, ok := b.memory[id]
+	b.looking.Unlock()
+	if ok {
 		return p, nil
 	}
-	p := &past{}
+	p = &past{}
 	e, err := b.Journal.FindEvent(ctx, b.Workspace, id)
 	switch {
 	case errors.Is(err, engine.ErrNoEvent):
@@ -56,6 +59,8 @@ func (b *bench) past(ctx context.Context, id string) (*past, error) {
 			p.runs = append(p.runs, newPastRun(r))
 		}
 	}
+	b.looking.Lock()
+	defer b.looking.Unlock()
 	if len(b.memory) >= mostPasts {
 		clear(b.memory)
 	}

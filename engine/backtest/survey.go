@@ -62,36 +62,46 @@ func (b *bench) survey(ctx context.Context, set *rules.Set) error {
 			heard[typ] = true
 		}
 	}
+	var page []*surveyed
 	var candidates []*rules.Rule
 	for e, err := range b.recordedEvents(ctx) {
 		if err != nil {
 			return err
 		}
-		if b.total++; b.total%pageSize == 0 {
-			b.Progress("read the journal", b.total, 0)
-		}
+		b.total++
 		if b.within(e.ReceivedAt) {
 			b.events++
 		}
-		var facts map[string]any
+		one := &surveyed{Event: e}
 		fired := slices.ContainsFunc(e.Verdicts, func(v engine.Verdict) bool { return v.Run != "" })
 		if heard[e.Type] || fired {
-			if facts, _, err = b.Desk.Carried(ctx, e.Event); err != nil {
-				facts = nil // what it carries cannot be read, and rules will be told so
+			if one.facts, _, err = b.Desk.Carried(ctx, e.Event); err != nil {
+				one.facts = nil // what it carries cannot be read, and rules will be told so
 			}
 		}
 		candidates = candidates[:0]
 		if e.Rule == "" && heard[e.Type] {
-			candidates = set.Candidates(candidates, e.Type, facts)
+			candidates = set.Candidates(candidates, e.Type, one.facts)
 		}
 		b.see(e, candidates)
 		if fired {
-			if err := b.remember(ctx, e, facts); err != nil {
+			page = append(page, one)
+		}
+		if b.total%pageSize == 0 {
+			b.Progress("read the journal", b.total, 0)
+			if err := b.remember(ctx, page); err != nil {
 				return err
 			}
+			page = page[:0]
 		}
 	}
-	return nil
+	return b.remember(ctx, page)
+}
+
+// A surveyed is an event with what it carries.
+type surveyed struct {
+	*engine.Event
+	facts map[string]any
 }
 
 // see notes which rules gave a verdict on an event, and which should have.
@@ -131,19 +141,25 @@ func undecidable(e *engine.Event) bool {
 	return len(e.Verdicts) == 1 && e.Verdicts[0].Outcome == engine.Failed && e.Verdicts[0].Version == ""
 }
 
-// remember keeps what the runs of an event did.
-func (b *bench) remember(ctx context.Context, e *engine.Event, facts map[string]any) error {
-	runs, err := b.runsOf(ctx, e.Seq)
+// remember keeps what the runs of events did.
+func (b *bench) remember(ctx context.Context, page []*surveyed) error {
+	bySeq := make(map[int64]*surveyed, len(page))
+	seqs := make([]int64, len(page))
+	for i, e := range page {
+		bySeq[e.Seq], seqs[i] = e, e.Seq
+	}
+	runs, err := b.runsOf(ctx, seqs...)
 	if err != nil {
 		return err
 	}
 	for _, r := range runs {
+		e := bySeq[r.Event]
 		t, err := b.treatment(r, e.ID)
 		if err != nil {
 			return err
 		}
 		t.Outcome = engine.Fired
-		who, err := b.customer(ctx, e, facts, r)
+		who, err := b.customer(ctx, e.Event, e.facts, r)
 		if err != nil {
 			return err
 		}
@@ -152,9 +168,12 @@ func (b *bench) remember(ctx context.Context, e *engine.Event, facts map[string]
 	return nil
 }
 
-// runsOf reads the runs that an event started.
-func (b *bench) runsOf(ctx context.Context, seq int64) ([]*engine.Run, error) {
-	f := engine.RunFilter{Event: seq, Limit: pageSize}
+// runsOf reads the runs that events started.
+func (b *bench) runsOf(ctx context.Context, seqs ...int64) ([]*engine.Run, error) {
+	if len(seqs) == 0 {
+		return nil, nil
+	}
+	f := engine.RunFilter{Events: seqs, Limit: pageSize}
 	var all []*engine.Run
 	for {
 		runs, err := b.Journal.ListRuns(ctx, f)

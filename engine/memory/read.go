@@ -154,7 +154,8 @@ func (j *Journal) ListRuns(ctx context.Context, f engine.RunFilter) ([]*engine.R
 	for id := len(j.runs) - 1; id > 0 && len(out) < cmp.Or(f.Limit, pageSize); id-- {
 		r := j.runs[id]
 		if r != nil && (f.Workspace == "" || r.Workspace == f.Workspace) && (f.Rule == "" || r.Rule == f.Rule) && (f.State == "" || r.State == f.State) &&
-			(f.Lane == "" || r.Home == f.Lane) && (f.Event == 0 || r.Event == f.Event) && !r.StartedAt.Before(moment(f.Since)) && (f.Before == 0 || r.ID < f.Before) {
+			(f.Lane == "" || r.Home == f.Lane) && (f.Event == 0 || r.Event == f.Event) &&
+			(len(f.Events) == 0 || slices.Contains(f.Events, r.Event)) && !r.StartedAt.Before(moment(f.Since)) && (f.Before == 0 || r.ID < f.Before) {
 			out = append(out, copyRun(r))
 		}
 	}

@@ -119,6 +119,14 @@ func (j *Journal) ListRuns(ctx context.Context, f engine.RunFilter) ([]*engine.R
 		q.by(`runs_event`)
 		q.where(`r.event = ?`, f.Event)
 	}
+	if len(f.Events) > 0 {
+		seqs, err := text(f.Events)
+		if err != nil {
+			return nil, fmt.Errorf("runs: %w", err)
+		}
+		q.by(`runs_event`)
+		q.where(`r.event IN (SELECT value FROM json_each(?))`, seqs)
+	}
 	if f.Lane != "" {
 		q.by(`runs_home`)
 		q.where(`r.home = ?`, f.Lane)
