@@ -26,11 +26,14 @@ func Stale(err error) error { return &failure{err: err, stale: true} }
 // Held marks an error that stops the workspace until its key works again.
 func Held(err error) error { return &failure{err: err, held: true} }
 
+// Denied marks an error that stops what asked, and nothing else, until the key may do it: a scope is missing.
+func Denied(err error) error { return &failure{err: err, denied: true} }
+
 // A failure is an error with what follows from it.
 type failure struct {
-	err                               error
-	permanent, uncertain, stale, held bool
-	workspace, step                   time.Duration
+	err                                       error
+	permanent, uncertain, stale, held, denied bool
+	workspace, step                           time.Duration
 }
 
 func (f *failure) Error() string { return f.err.Error() }
@@ -47,6 +50,9 @@ func IsStale(err error) bool { return marked(err, func(f *failure) bool { return
 
 // IsHeld reports whether the workspace must stop until its key works again.
 func IsHeld(err error) bool { return marked(err, func(f *failure) bool { return f.held }) }
+
+// IsDenied reports whether the key may not do what was asked, as long as nobody gives it the scope.
+func IsDenied(err error) bool { return marked(err, func(f *failure) bool { return f.denied }) }
 
 // IsMarked reports whether it has been said what follows from the error.
 func IsMarked(err error) bool { return marked(err, func(*failure) bool { return true }) }

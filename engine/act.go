@@ -31,6 +31,9 @@ func (k *walk) act(ctx context.Context, s *rules.Step, taken *Step, rec *record)
 	if rec.Args == nil {
 		rec.Args, _ = encode(presentable(s.Schema, args)) // for people; the call records its own request
 	}
+	if rec.Intent != nil && rec.Answered {
+		k.failed = errors.New(taken.Error) // without a mark: the last try is known to have had no effect
+	}
 	for {
 		step := &actions.Step{
 			Workspace: k.run.Workspace, Key: taken.Key, Args: args, Now: k.now(), Subject: k.run.About,
@@ -89,11 +92,7 @@ func (k *walk) intend(ctx context.Context, action actions.Action, step *actions.
 		flow, err := k.end(ctx, s, taken, rec, StepWould, nothing(s.Schema.Result), "")
 		return flow, true, err
 	}
-	lane := next.Intent.Lane
-	if lane == "" {
-		lane = k.run.Home
-	}
-	if lane != k.lane.Name {
+	if lane := k.laneOf(s, next.Intent); lane != k.lane.Name {
 		flow, err := k.travel(lane, taken)
 		return flow, true, err
 	}
@@ -106,6 +105,17 @@ func (k *walk) intend(ctx context.Context, action actions.Action, step *actions.
 	k.touch(k.run, taken)
 	flow, done, err := k.announce(ctx, taken, rec)
 	return flow, done, err
+}
+
+// laneOf is where a call takes place: in the lane of what it touches, which need not be that of the run's events.
+func (k *walk) laneOf(s *rules.Step, i *actions.Intent) string {
+	if i.Lane != "" {
+		return i.Lane
+	}
+	if lane := k.run.About.Lane(); s.Schema.Needs != "" && lane != "" {
+		return lane
+	}
+	return k.run.Home
 }
 
 // announce records an intent, and that its events may come before its answer.
@@ -148,7 +158,7 @@ func (k *walk) answered(ctx context.Context, rec *record) error {
 	list, err := k.engine.journal.Caused(ctx, k.run.Workspace, "", []string{elsewhere})
 	for _, c := range list {
 		if c.Run == k.run.ID && !c.Used {
-			k.pending.Used = append(k.pending.Used, c.ID)
+			k.pending.Gone = append(k.pending.Gone, c.ID)
 		}
 	}
 	return err
@@ -277,7 +287,7 @@ func (k *walk) receive(ctx context.Context, rec *record, taken *Step, r actions.
 		if object == "" {
 			object = k.lane.Name
 		}
-		k.pending.Caused = append(k.pending.Caused, Caused{
+		k.expect(Caused{
 			Workspace: k.run.Workspace, Lane: k.lane.Name, Event: c.Event, Object: object, Stage: c.Stage, Set: c.Set,
 			Run: k.run.ID, Rule: k.run.Rule, Ancestry: k.run.Ancestry, From: rec.Intent.At, To: k.now().Add(afterCall),
 		})
@@ -315,6 +325,10 @@ func (k *walk) trouble(ctx context.Context, s *rules.Step, taken *Step, rec *rec
 	case halted:
 		taken.Attempts = max(0, taken.Attempts-1) // a pause is no attempt
 		k.run.WakeAt = k.now().Add(actions.Wait(err))
+		return parked, nil
+	case actions.IsDenied(err):
+		taken.Attempts = max(0, taken.Attempts-1)
+		k.deny(err)
 		return parked, nil
 	case actions.IsPermanent(err):
 		return k.fail(ctx, s, taken, rec, err)

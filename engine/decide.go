@@ -145,7 +145,7 @@ func (v *visit) candidates(ctx context.Context, e *Event, f *facts) ([]*rules.Ru
 
 // judge decides whether a rule fires. An error means that it cannot be told yet.
 func (v *visit) judge(ctx context.Context, rule *rules.Rule, e *Event, f *facts, own *Caused) (prospect, error) {
-	p := prospect{rule: rule, verdict: Verdict{Rule: rule.ID, Outcome: Fired, Version: rule.Version}}
+	p := prospect{rule: rule, verdict: Verdict{Rule: rule.ID, Outcome: Fired, Version: rule.Version, Stage: told(rule.Stage)}}
 	because := func(o Outcome, reason string) (prospect, error) {
 		p.verdict.Outcome, p.verdict.Error = o, reason
 		return p, nil
@@ -159,7 +159,7 @@ func (v *visit) judge(ctx context.Context, rule *rules.Rule, e *Event, f *facts,
 	if own != nil && (own.Rule == rule.ID || slices.Contains(own.Ancestry, rule.ID)) {
 		return because(Looped, "it came of this rule itself")
 	}
-	if late := v.late(rule, e); late != "" {
+	if late := v.late(rule, e, v.now().Sub(e.CreatedAt)); late != "" {
 		return because(Late, late)
 	}
 	if expands(rule, e) {
@@ -215,9 +215,8 @@ func unanswered(err error) error {
 	return nil
 }
 
-// late says why an event comes too late for a rule; empty is that it does not.
-func (v *visit) late(rule *rules.Rule, e *Event) string {
-	age := v.now().Sub(e.CreatedAt)
+// late says why an event of an age comes too late for a rule; empty is that it does not.
+func (v *visit) late(rule *rules.Rule, e *Event, age time.Duration) string {
 	if e.Type != "schedule" {
 		if limit := rule.Late.SkipAfter; limit > 0 && age > limit {
 			return fmt.Sprintf("it is %s old, and late: skip_after is %s", rules.FormatDuration(age.Round(time.Second)), rules.FormatDuration(limit))
@@ -259,8 +258,8 @@ func (v *visit) postpone(ctx context.Context, e *Event, err *deskError) error {
 	if halted || holdErr != nil {
 		return holdErr
 	}
-	age := now.Sub(e.ReceivedAt)
-	if age > giveUpAfter || actions.IsPermanent(err) {
+	pause, givenUp := patience(err, now.Sub(e.ReceivedAt))
+	if givenUp {
 		e.Verdicts = []Verdict{{Rule: e.Rule, Outcome: Failed, Error: err.Error()}}
 		e.Decided = true
 		v.pending.Decided = append(v.pending.Decided, e)
@@ -268,8 +267,21 @@ func (v *visit) postpone(ctx context.Context, e *Event, err *deskError) error {
 		return nil
 	}
 	v.engine.log.Warn("an event waits to be decided", "workspace", e.Workspace, "event", e.ID, "error", err.Error())
-	v.wake(now.Add(min(max(age/2, time.Second, actions.StepWait(err)), 5*time.Minute)))
+	v.postponed = true
+	v.wake(now.Add(pause))
 	return nil
+}
+
+// patience is how long to wait before the desk is asked again what it could not answer for so long, or that it is given up. A scope that
+// is missing is waited for, like a refused key.
+func patience(err error, waited time.Duration) (pause time.Duration, givenUp bool) {
+	switch {
+	case actions.IsDenied(err):
+		return probeEvery, false
+	case actions.IsPermanent(err), waited > giveUpAfter:
+		return 0, true
+	}
+	return min(max(waited/2, time.Second, actions.StepWait(err)), 5*time.Minute), false
 }
 
 // giveUpAfter is how long something is tried again, unless a rule says otherwise.
@@ -304,7 +316,7 @@ func (v *visit) start(p prospect, verdict *Verdict, f *facts, own *Caused) *Star
 	if own != nil {
 		run.Ancestry = append(slices.Clone(own.Ancestry), own.Rule)
 	}
-	verdict.Run = run.Key
+	verdict.Run, verdict.Stage = run.Key, told(run.Stage)
 	s := &Start{Run: run, Mode: rule.Mode, Max: rule.Max, Source: rule.Source(), Verdict: verdict}
 	if rule.Limit != nil {
 		s.Limit = &Slot{Key: fmt.Sprintf("limit/%s/%s/%s", rule.ID, run.Stage, p.limitBy), Times: rule.Limit.Times, Per: rule.Limit.Per}
@@ -356,6 +368,14 @@ func stageOf(rule *rules.Rule, by string) rules.Stage {
 		return rules.Live
 	}
 	return rules.Shadow
+}
+
+// told is a stage as a verdict tells it: most are live, so that goes without saying.
+func told(s rules.Stage) rules.Stage {
+	if s == rules.Live {
+		return ""
+	}
+	return s
 }
 
 // mix spreads a hash evenly: FNV alone leaves similar keys close together.

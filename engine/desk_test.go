@@ -57,6 +57,7 @@ type deskOptions struct {
 	journal func(engine.Journal) engine.Journal
 	action  func(actions.Action) actions.Action
 	profile *service.Profile
+	timeout time.Duration     // of calls; 10 seconds by default
 	deliver http.RoundTripper // of the sandbox's deliveries
 }
 
@@ -129,6 +130,7 @@ func (d *desk) open() {
 	}
 	w := engine.Workspace{
 		Name: "default", Actions: must(actions.NewRegistry(list...)), Desk: must(builtin.NewDesk(o)), Location: saoPaulo, Safety: d.options.safety,
+		Timeout: d.options.timeout,
 	}
 	d.engine = must(engine.New(engine.Options{Journal: journal, Observer: d.watch}, w))
 	if err := d.engine.SetRules("default", d.set); err != nil {

@@ -47,6 +47,7 @@ type Engine struct {
 	holding  sync.Mutex
 	holds    atomic.Pointer[holds]
 	news     chan struct{} // that there may be something to do
+	unsaved  sync.Map      // messages that were sent by visits which have not recorded it yet, by messageKey
 
 	refreshed time.Time // when Run last learnt what is stopped
 }

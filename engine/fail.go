@@ -64,9 +64,12 @@ func (v *visit) retry(r *Run) error {
 	r.State, r.Reason, r.FinishedAt, r.WakeAt = Running, "", time.Time{}, v.now()
 	v.touch(r)
 	for _, s := range slices.Backward(r.Steps) {
-		// The last that failed is the one that ended the run; those before it were to be passed over.
-		if s.State != StepFailed || strings.HasPrefix(s.Path, "on_error.") {
+		if strings.HasPrefix(s.Path, "on_error.") {
 			continue
+		}
+		// The last that was reached is the one that ended the run, unless something else did; those that failed before it were to be passed over.
+		if s.State != StepFailed {
+			return nil
 		}
 		rec, err := v.record(s)
 		if err != nil {
@@ -76,6 +79,7 @@ func (v *visit) retry(r *Run) error {
 			rec.Generation++
 		}
 		rec.Intent, rec.Failures, rec.Since, rec.Last, rec.Ended = nil, 0, time.Time{}, false, time.Time{}
+		rec.Until, rec.Heard = time.Time{}, nil // a wait begins anew, without what it failed at
 		s.State, s.Error = StepOpen, ""
 		v.touch(r, s)
 		return nil

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/quandohq/quando/rules"
 )
@@ -36,17 +35,7 @@ func (v *visit) endGathers(ctx context.Context) error {
 		if v.stopped() || g.Until.After(v.now()) {
 			continue
 		}
-		err := v.endGather(ctx, g)
-		if missing, ok := errors.AsType[*deskError](err); ok {
-			halted, err := v.pause(ctx, missing)
-			if halted || err != nil {
-				return err
-			}
-			late := v.now().Sub(g.Until)
-			g.Until = v.now().Add(min(max(late/2, time.Second), 5*time.Minute))
-			continue
-		}
-		if err != nil {
+		if err := v.endGather(ctx, g); err != nil {
 			return err
 		}
 	}
@@ -55,38 +44,35 @@ func (v *visit) endGathers(ctx context.Context) error {
 
 // endGather decides on the last of the gathered events, for all of them.
 func (v *visit) endGather(ctx context.Context, g *Gather) error {
+	// The journal may refuse the end; what was done before must not be forgotten with it.
+	if err := v.save(ctx, false); err != nil {
+		return err
+	}
 	events, err := v.eventsOf(ctx, g.Events...)
 	if err != nil {
 		return err
 	}
-	rule := v.workspace.rules.Load().Rule(g.Rule)
-	end := func() {
-		v.pending.Ended = append(v.pending.Ended, g)
-		v.lane.Gathers = slices.DeleteFunc(v.lane.Gathers, func(other *Gather) bool { return other == g })
-	}
 	if len(events) == 0 {
-		end()
+		v.gathered(g)
 		return nil
 	}
 	last := events[len(events)-1]
 	f := v.factsOf(last)
 	f.gathered, f.rule = events, g.Rule
 	f.decideAt(GatherNow(g.Rule))
-	own, err := v.recognise(ctx, last, f, true)
-	if err != nil {
-		return err
-	}
-	p := prospect{rule: rule, verdict: Verdict{Rule: g.Rule, Outcome: Fired}}
-	switch h := v.engine.holdOn(v.lane.Workspace, g.Rule); {
-	case rule == nil || rule.Stage == rules.Draft:
-		p.verdict.Outcome, p.verdict.Error = Failed, "there is no such rule any more, or it is a draft"
-	case h != nil:
-		p.verdict.Outcome, p.verdict.Error = Paused, h.Reason
-	default:
-		p.verdict.Version = rule.Version
-		if p, err = v.conditions(ctx, p, f); err != nil {
+	p, own, err := v.judgeAll(ctx, g, f)
+	if missing, ok := errors.AsType[*deskError](err); ok {
+		halted, err := v.pause(ctx, missing)
+		if halted || err != nil {
 			return err
 		}
+		if pause, givenUp := patience(missing, v.now().Sub(g.Until)); !givenUp {
+			g.Until = v.now().Add(pause)
+			return nil
+		}
+		p.verdict.Outcome, p.verdict.Error = Failed, missing.Error()
+	} else if err != nil {
+		return err
 	}
 	i := slices.IndexFunc(last.Verdicts, func(old Verdict) bool { return old.Rule == g.Rule })
 	if i < 0 {
@@ -96,12 +82,43 @@ func (v *visit) endGather(ctx context.Context, g *Gather) error {
 	last.Verdicts[i] = p.verdict
 	last.Answers = last.Answers.with(g.Rule, f.asked)
 	v.pending.Decided = append(v.pending.Decided, last)
-	end()
+	v.gathered(g)
 	if p.verdict.Outcome != Fired {
 		return nil
 	}
 	sure := v.sure(p)
 	return v.begin(ctx, []*Start{v.start(p, &last.Verdicts[i], f, own)}, f, sure)
+}
+
+// judgeAll decides whether a rule fires for what was gathered for it.
+func (v *visit) judgeAll(ctx context.Context, g *Gather, f *facts) (prospect, *Caused, error) {
+	rule := v.workspace.rules.Load().Rule(g.Rule)
+	p := prospect{rule: rule, verdict: Verdict{Rule: g.Rule, Outcome: Fired}}
+	own, err := v.recognise(ctx, f.event, f, true)
+	if err != nil {
+		return p, nil, err
+	}
+	if rule == nil || rule.Stage == rules.Draft {
+		p.verdict.Outcome, p.verdict.Error = Failed, "there is no such rule any more, or it is a draft"
+		return p, own, nil
+	}
+	p.verdict.Version, p.verdict.Stage = rule.Version, told(rule.Stage)
+	if h := v.engine.holdOn(v.lane.Workspace, g.Rule); h != nil {
+		p.verdict.Outcome, p.verdict.Error = Paused, h.Reason
+		return p, own, nil
+	}
+	if late := v.late(rule, f.event, v.now().Sub(f.event.CreatedAt)-g.Quiet); late != "" {
+		p.verdict.Outcome, p.verdict.Error = Late, late
+		return p, own, nil
+	}
+	p, err = v.conditions(ctx, p, f)
+	return p, own, err
+}
+
+// gathered ends a gather.
+func (v *visit) gathered(g *Gather) {
+	v.pending.Ended = append(v.pending.Ended, g)
+	v.lane.Gathers = slices.DeleteFunc(v.lane.Gathers, func(other *Gather) bool { return other == g })
 }
 
 // expands reports whether an event is a tick of a rule that goes through a list: each item becomes an event of its own.

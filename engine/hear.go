@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -59,7 +60,9 @@ func (h heard) take(v *visit, e *Event) {
 	for r, s := range h.woken {
 		rec := v.records[s]
 		rec.Heard = append(rec.Heard, e.Seq)
-		r.WakeAt = v.now()
+		if r.State != Held {
+			r.WakeAt = v.now()
+		}
 		v.touch(r, s)
 	}
 }
@@ -75,8 +78,14 @@ func (v *visit) ends(ctx context.Context, r *Run, e *Event, f *facts) (ending, e
 			continue
 		}
 		trigger, err := v.event(ctx, r.Event)
+		if errors.Is(err, ErrNoEvent) {
+			return ending{}, nil // its next step will find that out
+		}
 		if err != nil || e.CreatedAt.Before(trigger.CreatedAt) {
 			return ending{}, err
+		}
+		if e.Type == trigger.Type && e.CreatedAt.Equal(trigger.CreatedAt) && e.Seq < trigger.Seq {
+			return ending{}, nil // else two of one instant would end each other's runs
 		}
 		met := true
 		if m.If != nil {
@@ -96,13 +105,28 @@ func (v *visit) ends(ctx context.Context, r *Run, e *Event, f *facts) (ending, e
 	return ending{}, nil
 }
 
-// awaiting returns the step of a run that waits for an event of this type. What happened before the wait began is not what it waits for.
-func (v *visit) awaiting(r *Run, e *Event) (*Step, error) {
-	if r.State != Waiting || len(r.Steps) == 0 {
-		return nil, nil
+// mayEnd reports whether an event that cannot be decided yet is one that the run's rule names in cancel_on.
+func (v *visit) mayEnd(ctx context.Context, r *Run) (bool, error) {
+	if !v.postponed || r.Home != v.lane.Name {
+		return false, nil
 	}
-	s := r.Steps[len(r.Steps)-1]
-	if s.Verb != "wait_for" || s.State != StepWaiting {
+	rule, err := v.ruleOf(ctx, r)
+	if err != nil || rule == nil {
+		return false, err
+	}
+	for _, e := range v.lane.Events {
+		if !e.Decided && e.Seq != r.Event && slices.ContainsFunc(rule.CancelOn, func(m rules.EventMatch) bool { return m.Event == e.Type }) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// awaiting returns the step of a run that waits for an event of this type, also while the run is held or could not look at one before. What
+// happened before the wait began is not what it waits for.
+func (v *visit) awaiting(r *Run, e *Event) (*Step, error) {
+	s := r.current()
+	if s == nil || s.Verb != "wait_for" || s.State != StepWaiting {
 		return nil, nil
 	}
 	rec, err := v.record(s)

@@ -173,9 +173,3 @@ func (e *Engine) nextHold() (next time.Time) {
 	}
 	return next
 }
-
-// Owns reports whether the engine itself sent a message.
-func (e *Engine) Owns(ctx context.Context, workspace, message string) (bool, error) {
-	own, err := e.journal.Caused(ctx, workspace, "message.sent", []string{message})
-	return len(own) > 0, err
-}

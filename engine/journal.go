@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/quandohq/quando/actions"
@@ -158,6 +159,7 @@ type Verdict struct {
 	Error   string         `json:"error,omitempty"`  // why the clause could not be evaluated, or what stood in the way
 	Run     string         `json:"run,omitempty"`    // the key of the run that came of it
 	Version string         `json:"version,omitempty"`
+	Stage   rules.Stage    `json:"stage,omitempty"` // Shadow where nothing is changed; empty is Live
 }
 
 // A Lane is a claimed lane with everything that waits in it.
@@ -219,6 +221,16 @@ type Run struct {
 	Steps []*Step // that were reached, in that order
 }
 
+// current returns the step that the run is at; nil when it has come to the end of all that it has reached.
+func (r *Run) current() *Step {
+	for _, s := range slices.Backward(r.Steps) {
+		if !s.State.Finished() {
+			return s
+		}
+	}
+	return nil
+}
+
 // A StepState is where a step stands.
 type StepState string
 
@@ -262,15 +274,17 @@ type Change struct {
 	Ended []*Gather
 
 	// Runs are unfinished runs, or ones just finished, with their steps that changed; they make way for the Starts. A run that has another lane now makes that
-	// lane due. One that is finished lets the next one queued behind it begin.
+	// lane due, and so does one that is held by nothing any more. One that is finished lets the next one queued behind it begin.
 	Runs []*RunChange
 
 	Caused []Caused
 	Used   []int64 // the ids of Caused whose event has come
+	Gone   []int64 // the ids of Caused that nothing is expected of any more, and that can be forgotten
 
 	Asks []RunAsk
 
-	// Release gives the lane back. It is due again at Next, which may be the zero time, or at once where there was news.
+	// Release gives the lane back. It is due again at Next, which may be the zero time, when one of its gathers ends, or at once where there
+	// was news. A gather that is over already makes it due only where there is no Next.
 	Release bool
 	Next    time.Time
 }
@@ -317,6 +331,9 @@ type Ask struct {
 	Reason string    `json:"reason,omitempty"`
 	At     time.Time `json:"at"`
 }
+
+// Replaced is the reason of a run that a newer one took the place of.
+const Replaced = "replaced by a newer run"
 
 // A RunAsk asks something of a run.
 type RunAsk struct {

@@ -51,11 +51,11 @@ func (v *visit) recognise(ctx context.Context, e *Event, f *facts, again bool) (
 	var open *openCallError
 	for i := range list {
 		c := &list[i]
-		c.Used = c.Used || slices.Contains(v.pending.Used, c.ID)
+		c.Used = c.Used || slices.Contains(v.pending.Used, c.ID) || slices.Contains(v.pending.Gone, c.ID)
 		switch {
 		case c.Object != elsewhere && f.shows(e, c, again):
 			return c, nil
-		case c.Object == elsewhere && f.shows(e, c, false) && v.now().Before(c.To):
+		case c.Object == elsewhere && !again && f.shows(e, c, false) && v.now().Before(c.To):
 			open = &openCallError{until: c.To}
 		}
 	}
@@ -135,6 +135,33 @@ func plain(v any) any {
 	return out
 }
 
+// Owns reports whether the engine itself sent a message.
+func (e *Engine) Owns(ctx context.Context, workspace, message string) (bool, error) {
+	if _, ok := e.unsaved.Load(messageKey{workspace, message}); ok {
+		return true, nil
+	}
+	own, err := e.journal.Caused(ctx, workspace, "message.sent", []string{message})
+	return len(own) > 0, err
+}
+
+// A messageKey is a message of a workspace.
+type messageKey struct{ workspace, message string }
+
+// expect notes what an own call caused. A message is known as the engine's own before that is on disk: the next step may ask.
+func (v *visit) expect(c Caused) {
+	v.pending.Caused = append(v.pending.Caused, c)
+	if c.Event == "message.sent" {
+		v.engine.unsaved.Store(messageKey{c.Workspace, c.Object}, true)
+	}
+}
+
+// forgetUnsaved ends what expect began.
+func (e *Engine) forgetUnsaved(list []Caused) {
+	for _, c := range list {
+		e.unsaved.Delete(messageKey{c.Workspace, c.Object})
+	}
+}
+
 // settleFirst makes an event wait whose own call may still be open: only its receipt tells whose doing it is. It reports whether the
 // event, and those behind it, must wait.
 func (v *visit) settleFirst(ctx context.Context, e *Event, f *facts) (waits bool, err error) {
@@ -146,10 +173,19 @@ func (v *visit) settleFirst(ctx context.Context, e *Event, f *facts) (waits bool
 			}
 			continue
 		}
-		if known, err := f.otherMessage(ctx, rec); known || err != nil {
-			if unanswered(err) != nil {
-				return false, nil // deciding will find the same
-			}
+		sender, err := f.clientID(ctx)
+		switch {
+		case unanswered(err) != nil:
+			return false, nil // deciding will find the same
+		case err != nil || sender != "" && !strings.Contains(string(rec.Intent.Request), sender):
+			continue // it is somebody else's message
+		case sender != "" && f.about.Message != "":
+			// The call had its effect, whenever it will be answered.
+			v.expect(Caused{
+				Workspace: r.Workspace, Lane: v.lane.Name, Event: e.Type, Object: f.about.Message, Run: r.ID, Rule: r.Rule, Ancestry: r.Ancestry,
+				From: rec.Intent.At, To: v.now().Add(afterCall),
+			})
+			f.carried = nil // with whose message it is
 			continue
 		}
 		if v.due(r) {
@@ -171,11 +207,11 @@ func (v *visit) settleFirst(ctx context.Context, e *Event, f *facts) (waits bool
 
 // openCall returns the record of a run's call that has no receipt and may cause an event like this one.
 func (v *visit) openCall(r *Run, e *Event) (*record, error) {
-	if r.State.Finished() || r.Lane != v.lane.Name || len(r.Steps) == 0 {
+	if r.State.Finished() || r.Lane != v.lane.Name {
 		return nil, nil
 	}
-	s := r.Steps[len(r.Steps)-1]
-	if s.State != StepOpen {
+	s := r.current()
+	if s == nil || s.State != StepOpen {
 		return nil, nil
 	}
 	rec, err := v.record(s)
@@ -188,15 +224,15 @@ func (v *visit) openCall(r *Run, e *Event) (*record, error) {
 	return rec, nil
 }
 
-// otherMessage reports whether the event's message carries a client_id that the open call did not send.
-func (f *facts) otherMessage(ctx context.Context, rec *record) (bool, error) {
+// clientID returns the client_id that the event's message was sent with; empty where it is not told, or there is no message.
+func (f *facts) clientID(ctx context.Context) (string, error) {
 	if f.event.Type != "message.sent" {
-		return false, nil
+		return "", nil
 	}
 	if err := f.load(ctx); err != nil {
-		return false, err
+		return "", err
 	}
 	m, _ := f.carried["message"].(map[string]any)
 	id, _ := m["client_id"].(string)
-	return id != "" && !strings.Contains(string(rec.Intent.Request), id), nil
+	return id, nil
 }

@@ -51,7 +51,9 @@ func (e *Engine) next(ctx context.Context) (time.Time, error) {
 
 // visit works on a claimed lane. When something keeps it from handing in what it did, the lane is given back as it was.
 func (e *Engine) visit(ctx context.Context, lane *Lane, clock func() time.Time, stopping func() bool) error {
-	err := e.newVisit(lane, clock, stopping).work(ctx)
+	v := e.newVisit(lane, clock, stopping)
+	err := v.work(ctx)
+	e.forgetUnsaved(v.pending.Caused)
 	if err == nil || errors.Is(err, ErrLost) {
 		return nil
 	}
@@ -154,11 +156,11 @@ func (e *Engine) claim(ctx context.Context, n int) ([]*Lane, error) {
 	return e.journal.Claim(ctx, now, n, e.pausedWorkspaces())
 }
 
-// rest waits until there may be something to do.
+// rest waits until there may be something to do. Holds that end are not waited for: they are looked at often enough.
 func (e *Engine) rest(ctx context.Context, idle bool) {
 	wait := look
 	if idle {
-		if next, err := e.next(ctx); err == nil && !next.IsZero() {
+		if next, err := e.journal.Due(ctx, e.pausedWorkspaces()); err == nil && !next.IsZero() {
 			wait = min(look, max(0, time.Until(next)))
 		}
 	}

@@ -127,6 +127,27 @@ rules:
 	d.wantStates("it", engine.Done, engine.Done, engine.Done)
 }
 
+// A scope that the key lacks holds what needs it, until it is given; the rest of the desk goes on.
+func TestMissingScope(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - { id: it, when: message.received, do: [{ transfer: { sector: Sales, reason: because } }] }
+  - { id: other, when: message.received, do: [{ send_message: "hello {{ contact.name }}" }] }
+`)
+	d.fault("POST /conversations/{id}/transfer", "status_before", 403, 0)
+	d.customer(ana, "hello")
+	d.pass(time.Minute)
+	d.customer(bia, "hello")
+	d.pass(26 * time.Hour)
+	d.expect(send+"hello Ana Lima", send+"hello Bia Reis")
+	d.wantStates("it", engine.Held, engine.Held)
+	d.restart()
+	d.ClearFaults()
+	d.pass(time.Minute)
+	d.expectInAnyOrder(transfers+"because", transfers+"because")
+	d.wantStates("it", engine.Done, engine.Done)
+}
+
 func TestCards(t *testing.T) {
 	const rule = `
 rules:

@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 )
 
@@ -30,7 +32,9 @@ func decode(raw json.RawMessage) (any, error) {
 		return nil, nil
 	}
 	var v any
-	if err := json.Unmarshal(raw, &v); err != nil {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(&v); err != nil {
 		return nil, fmt.Errorf("a recorded value cannot be read: %w", err)
 	}
 	return untagged(v)
@@ -39,6 +43,9 @@ func decode(raw json.RawMessage) (any, error) {
 func tagged(v any) any {
 	switch v := v.(type) {
 	case time.Time:
+		if _, err := v.MarshalText(); err != nil {
+			return v // which cannot be recorded either, and says why
+		}
 		return map[string]any{tagTime: v.Format(time.RFC3339Nano), "zone": v.Location().String()}
 	case time.Duration:
 		return map[string]any{tagDuration: v.String()}
@@ -74,6 +81,8 @@ func tagged(v any) any {
 func untagged(v any) (any, error) {
 	var err error
 	switch v := v.(type) {
+	case json.Number:
+		return v.Float64()
 	case []any:
 		for i := range v {
 			if v[i], err = untagged(v[i]); err != nil {
@@ -87,8 +96,8 @@ func untagged(v any) (any, error) {
 		if text, ok := v[tagDuration].(string); ok {
 			return time.ParseDuration(text)
 		}
-		if n, ok := v[tagInt].(float64); ok {
-			return int(n), nil
+		if n, ok := v[tagInt].(json.Number); ok {
+			return strconv.Atoi(n.String()) // as a float it might lose digits
 		}
 		if object, ok := v[tagObject].(map[string]any); ok {
 			v = object
@@ -101,6 +110,18 @@ func untagged(v any) (any, error) {
 		return v, nil
 	}
 	return v, nil
+}
+
+// readable returns values for people with those as texts that JSON does not know, such as what is not a number.
+func readable(values map[string]any) map[string]any {
+	out := make(map[string]any, len(values))
+	for name, value := range values {
+		if _, err := json.Marshal(value); err != nil {
+			value = fmt.Sprint(value)
+		}
+		out[name] = value
+	}
+	return out
 }
 
 // timeIn reads a time in the zone that it was in: what it says in a text depends on that.

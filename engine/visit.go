@@ -30,6 +30,9 @@ type visit struct {
 	next    time.Time // when the lane is due again
 	halted  bool      // the workspace is stopped, or the engine is
 
+	postponed bool          // there are events that cannot be decided yet
+	deferred  map[*Run]bool // runs that such an event may end
+
 	evaluation *rules.Evaluation
 }
 
@@ -37,6 +40,7 @@ func (e *Engine) newVisit(lane *Lane, clock func() time.Time, stopping func() bo
 	v := &visit{
 		engine: e, workspace: e.workspaces[lane.Workspace], lane: lane, clock: clock, stopping: stopping,
 		touched: make(map[*Run]*RunChange), refused: make(map[*Run]bool), records: make(map[*Step]*record), events: make(map[int64]*Event),
+		deferred: make(map[*Run]bool),
 	}
 	for _, ev := range lane.Events {
 		v.events[ev.Seq] = ev
@@ -44,7 +48,8 @@ func (e *Engine) newVisit(lane *Lane, clock func() time.Time, stopping func() bo
 	return v
 }
 
-func (v *visit) now() time.Time { return v.clock() }
+// now is as exact as the journal is: what is due at a time that was recorded is due when that time is read back.
+func (v *visit) now() time.Time { return v.clock().Truncate(time.Microsecond) }
 
 // work does what there is to do in the lane and gives it back.
 func (v *visit) work(ctx context.Context) error {
@@ -89,7 +94,7 @@ func (v *visit) wake(at time.Time) {
 // plan finds out when the lane is due again.
 func (v *visit) plan() {
 	for _, r := range v.lane.Runs {
-		if r.Lane == v.lane.Name && !r.State.Finished() && r.State != Queued && !r.WakeAt.IsZero() {
+		if r.Lane == v.lane.Name && !r.State.Finished() && r.State != Queued && !r.WakeAt.IsZero() && !v.deferred[r] {
 			v.wake(r.WakeAt)
 		}
 	}
@@ -128,10 +133,18 @@ func (v *visit) walkDue(ctx context.Context) error {
 		if v.stopped() {
 			return nil
 		}
-		if v.due(r) {
-			if err := v.walk(ctx, r, nil); err != nil {
+		if !v.due(r) {
+			continue
+		}
+		if deferred, err := v.mayEnd(ctx, r); deferred || err != nil {
+			if err != nil {
 				return err
 			}
+			v.deferred[r] = true
+			continue
+		}
+		if err := v.walk(ctx, r, nil); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -146,7 +159,7 @@ func (v *visit) due(r *Run) bool {
 	case Running, Waiting:
 		return !r.WakeAt.IsZero() && !r.WakeAt.After(v.now())
 	case Held:
-		return true
+		return !r.WakeAt.After(v.now())
 	}
 	return false
 }
@@ -228,7 +241,7 @@ func (v *visit) save(ctx context.Context, release bool, take ...Slot) error {
 			c.Runs = append(c.Runs, changed)
 		}
 	}
-	if !release && len(c.Decided)+len(c.Starts)+len(c.Gather)+len(c.Ended)+len(c.Runs)+len(c.Caused)+len(c.Used)+len(c.Asks)+len(c.Take) == 0 {
+	if !release && len(c.Decided)+len(c.Starts)+len(c.Gather)+len(c.Ended)+len(c.Runs)+len(c.Caused)+len(c.Used)+len(c.Gone)+len(c.Asks)+len(c.Take) == 0 {
 		return nil
 	}
 	if err := v.engine.journal.Save(ctx, v.lane, &c); err != nil {
@@ -241,6 +254,7 @@ func (v *visit) save(ctx context.Context, release bool, take ...Slot) error {
 // saved clears what is on disk and tells the observer.
 func (v *visit) saved(c Change) {
 	o := v.engine.options.Observer
+	var replaced []*Run
 	for _, e := range c.Decided {
 		o.Decided(e)
 	}
@@ -251,6 +265,9 @@ func (v *visit) saved(c Change) {
 			continue
 		}
 		v.refused[s.Run] = true
+		if s.Mode == rules.Restart && s.Run.State == Queued {
+			replaced = append(replaced, s.Run)
+		}
 		v.lane.Runs = slices.DeleteFunc(v.lane.Runs, func(r *Run) bool { return r == s.Run })
 	}
 	for _, r := range c.Runs {
@@ -259,8 +276,22 @@ func (v *visit) saved(c Change) {
 			r.Run.Asked = nil
 		}
 	}
+	v.engine.forgetUnsaved(c.Caused)
 	v.pending = Change{}
 	clear(v.touched)
+	for _, r := range replaced {
+		v.replace(r)
+	}
+}
+
+// replace ends the runs of this lane in whose place another is to come. The journal has asked for it; they must not take a step before
+// that is seen.
+func (v *visit) replace(by *Run) {
+	for _, r := range v.lane.Runs {
+		if r.Rule == by.Rule && r.By == by.By && r.Lane == v.lane.Name && !r.State.Finished() {
+			v.finish(r, Cancelled, "replaced by a newer run")
+		}
+	}
 }
 
 // seal writes the records of steps as the journal keeps them.
@@ -268,6 +299,10 @@ func (v *visit) seal(steps []*Step) error {
 	for _, s := range steps {
 		if r := v.records[s]; r != nil {
 			raw, err := json.Marshal(r)
+			if err != nil {
+				r.Values = readable(r.Values)
+				raw, err = json.Marshal(r)
+			}
 			if err != nil {
 				return fmt.Errorf("record step %s: %w", s.Path, err)
 			}

@@ -50,7 +50,8 @@ func (k *walk) until(s *rules.Step) (time.Time, error) {
 			return time.Time{}, err
 		}
 		if at, ok := value.(time.Time); ok {
-			return at, nil
+			_, err := at.MarshalText() // such as one after the year 9999 cannot be recorded
+			return at, err
 		}
 		return k.now(), nil // there is no such time: nothing to wait for
 	}

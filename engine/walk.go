@@ -107,14 +107,25 @@ func (k *walk) setback(ctx context.Context, err error) error {
 		k.hold(k.run)
 		return err
 	}
-	if actions.IsPermanent(missing) {
+	if actions.IsDenied(missing) {
+		k.deny(missing)
+		return nil
+	}
+	pause, givenUp := patience(missing, k.now().Sub(k.run.StartedAt))
+	if givenUp {
 		k.finish(k.run, FailedRun, missing.Error())
 		return nil
 	}
-	age := k.now().Sub(k.run.StartedAt)
-	k.run.WakeAt = k.now().Add(min(max(age/2, time.Second), 5*time.Minute))
+	k.run.WakeAt = k.now().Add(pause)
 	k.touch(k.run)
 	return nil
+}
+
+// deny holds a run, and no other, until the key may do what it asks for: that is tried again and again.
+func (k *walk) deny(err error) {
+	k.run.State, k.run.Reason, k.run.WakeAt = Held, err.Error(), k.now().Add(probeEvery)
+	k.touch(k.run)
+	k.engine.log.Error("a run is held because the key lacks a scope", "workspace", k.run.Workspace, "rule", k.run.Rule, "run", k.run.ID, "error", err)
 }
 
 // pin finds out what a run is about that will wait: the attendance of then may be another one.

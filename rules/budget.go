@@ -117,13 +117,21 @@ func (instrumentation) Visit(node *ast.Node) {
 			passEvaluation(n)
 		}
 	case *ast.BinaryNode:
+		if n.Operator == "??" {
+			mayBeNil(n)
+		}
 		instrumentOperator(node, n)
 	case *ast.PredicateNode:
 		replace(&n.Node, iterateFn, n.Node, &ast.IntegerNode{Value: bodyCost(n.Node)})
-	case *ast.MemberNode:
-		if t := n.Nature(); t.IsString() || t.IsNumber() || t.IsBool() {
-			n.SetNature(nature.Nature{})
-		}
+	case *ast.MemberNode, *ast.ChainNode, *ast.ConditionalNode, *ast.IdentifierNode:
+		mayBeNil(n)
+	}
+}
+
+// mayBeNil takes off the type of what a field gives, directly or through ?., a choice or a let: a field may be nil.
+func mayBeNil(n ast.Node) {
+	if t := n.Nature(); t.IsString() || t.IsNumber() || t.IsBool() {
+		n.SetNature(nature.Nature{})
 	}
 }
 

@@ -26,6 +26,8 @@ type Schema struct {
 	Reads  []string // scopes of the calls that settle a repeat or find what is there already
 	Emits  []string // events that the service raises when the step has its effect
 
+	Outside bool // its calls go to other systems than the service
+
 	Example string // the arguments of a step, as YAML behind "verb: "
 }
 

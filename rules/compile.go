@@ -233,6 +233,7 @@ func (c *compiler) expressionAt(n *source.Node, offset int, text string, env *en
 	}
 	if x != nil {
 		c.note(x)
+		c.noteData(x, n, offset)
 	}
 	return x
 }

@@ -23,6 +23,10 @@ func TestConditions(t *testing.T) {
 		{`conversation.assignee == nil`, true},
 		{`conversation.assignee == "p1"`, false}, // nil is not equal, and no error either
 		{`contact.company != "x"`, true},
+		{`contact?.company == "x"`, false},
+		{`(true ? contact.company : "y") == "x"`, false},
+		{`let company = contact.company; company == "x"`, false},
+		{`(contact.company ?? contact.company) == "x"`, false},
 		{`attendance.first_response != nil`, false},
 		{`now() - attendance.opened_at > duration("15m")`, true},
 		{`event.age < duration("2m")`, true},

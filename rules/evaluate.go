@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -220,7 +221,7 @@ func (e *Evaluation) Values(x *Expression) []NamedValue {
 	defer func() { e.explaining = false }()
 	values := make([]NamedValue, 0, len(x.parts))
 	for _, p := range x.parts {
-		if p.program == nil {
+		if p.program == nil || slices.ContainsFunc(p.needs, func(fact string) bool { _, known := e.env[fact]; return !known }) {
 			continue
 		}
 		if v, err := e.vm.Run(p.program, e.env); err == nil {
@@ -241,9 +242,20 @@ func (x *Expression) compileParts() {
 	defer x.env.compiling.Unlock()
 	for i := range x.parts {
 		p := &x.parts[i]
+		ast.Walk(&p.node, factsIn{&p.needs})
 		if program, err := bytecode.Compile(&parser.Tree{Node: p.node}, x.env.config); err == nil {
 			p.program = program
 		}
+	}
+}
+
+// factsIn collects the facts that a part of an expression reads.
+type factsIn struct{ found *[]string }
+
+// Visit is called for every node.
+func (f factsIn) Visit(node *ast.Node) {
+	if n, ok := (*node).(*ast.IdentifierNode); ok && factType(n.Value) != nil {
+		*f.found = append(*f.found, n.Value)
 	}
 }
 

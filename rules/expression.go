@@ -37,6 +37,7 @@ type Expression struct {
 	patterns      int // the size of its patterns
 	usesCalendars []string
 	usesVars      []string
+	data          []dataUse // what it reads of event.data
 
 	env   *environment
 	parts []part // the names and calls in it, for verdicts
@@ -47,6 +48,7 @@ type Expression struct {
 type part struct {
 	text    string
 	node    ast.Node
+	needs   []string // the facts in it
 	program *vm.Program
 }
 
@@ -156,6 +158,7 @@ func compileExpression(text string, env *environment, want *Type) (x *Expression
 	}
 	x = &Expression{Text: text, needs: r.facts, calls: r.calls, usesCalendars: r.calendars, usesVars: r.vars, patterns: r.patterns, result: result, env: env}
 	x.keys = keysOf(tree.Node)
+	x.data = dataUses(tree.Node, text)
 	x.parts = partsOf(tree.Node)
 	instrument(&tree.Node)
 	if x.program, err = bytecode.Compile(tree, config); err != nil {

@@ -14,7 +14,7 @@ func (r *Rule) ReadsAfter(step *Step, name string) bool {
 		}
 		if s == step {
 			behind = true
-			if loop != nil && within(loop, step) {
+			if loop != nil && inLoop(loop, step) {
 				return r.ReadsAfter(loop, name) || stepsRead(loop.Do, word)
 			}
 			continue
@@ -24,7 +24,7 @@ func (r *Rule) ReadsAfter(step *Step, name string) bool {
 	return found
 }
 
-func within(loop, step *Step) bool {
+func inLoop(loop, step *Step) bool {
 	return !walkSteps(loop.Do, func(s *Step) bool { return s != step })
 }
 

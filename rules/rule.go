@@ -68,6 +68,7 @@ type Rule struct {
 	calendars map[string]*calendar.Calendar
 	names     []NameUse
 	when      string // as its file has it
+	data      []DataUse
 	source    string
 }
 

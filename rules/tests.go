@@ -27,7 +27,7 @@ type Test struct {
 // A TestStep is one thing that happens, or one look at what the rules did.
 type TestStep struct {
 	Line     int
-	Fields   map[string]any // customer, team, says, to, closes, moves, event, contact, data, at, fault
+	Fields   map[string]any // customer, team, says, to, closes, moves, event, contact, data, at, fault, answer
 	Expected []ExpectedEffect
 	Expects  bool // also when nothing is expected
 }
@@ -41,7 +41,7 @@ type ExpectedEffect struct {
 
 var (
 	testKeys     = []string{"name", "rules", "start", "given", "steps", "faults"}
-	testStepKeys = []string{"customer", "team", "says", "to", "closes", "moves", "event", "contact", "data", "at", "fault", "expect"}
+	testStepKeys = []string{"customer", "team", "says", "to", "closes", "moves", "event", "contact", "data", "at", "fault", "answer", "expect"}
 	givenKeys    = map[string][]string{
 		"contacts":      {"id", "name", "phone", "company", "city", "labels", "blocked", "channel"},
 		"conversations": {"id", "contact", "channel", "kind", "name", "labels", "assignee", "sector", "archived", "pinned", "muted"},
@@ -57,10 +57,11 @@ var (
 	faultKinds = map[string][]string{
 		"deliver": {"twice", "reordered", "late"},
 		"crash":   {"every_step"},
-		"service": {"503_before", "503_after", "429"},
+		"service": {"503_before", "503_after", "429", "conflict"},
 	}
 	faultNames = []string{"deliver", "crash", "service"}
 	faultKeys  = []string{"operation", "kind", "status", "retry_after", "delay", "share", "count"}
+	answerKeys = []string{"url", "status", "json"}
 	testMoment = regexp.MustCompile(`^(?:(\S+) )?(\d{1,2}:\d{2})$`)
 )
 
@@ -206,6 +207,11 @@ func (c *compiler) testStep(n *source.Node) TestStep {
 			} else if len(names) > 1 {
 				c.report(p.Value, "name one of them", "a step raises one event, not %d", len(names))
 			}
+		case "answer":
+			if c.mapping(p.Value, "answer", answerKeys...) {
+				c.answer(p.Value)
+				s.Fields[key] = p.Value.Any()
+			}
 		case "data":
 			s.Fields[key] = p.Value.Any()
 		case "fault":
@@ -276,6 +282,18 @@ func (c *compiler) fault(n *source.Node) {
 	}
 }
 
+// answer checks what another system is said to answer.
+func (c *compiler) answer(n *source.Node) {
+	if v := c.required(n, "answer", "url"); v != nil {
+		c.text(v, "url")
+	}
+	if v := n.Get("status"); v != nil {
+		if status, ok := c.number(v, "status", 599); ok && status < 200 {
+			c.report(v, "as in 200 or 503", "status must be at least 200, not %d", status)
+		}
+	}
+}
+
 // testAt checks a moment: a time, "sat 09:06", or "+15m".
 func (c *compiler) testAt(n *source.Node, text string) {
 	if _, err := time.Parse(time.RFC3339, text); err == nil {
@@ -323,6 +341,10 @@ func (c *compiler) expected(n *source.Node) []ExpectedEffect {
 		}
 		e := ExpectedEffect{Verb: verb.Value, Args: make(map[string]any), Line: item.Line}
 		for name, v := range c.given(args, schema) {
+			if schema.Outside && !slices.Contains(outsideArgs, name) {
+				c.report(v, "leave it out", "a test sees of %s only its %s", schema.Verb, strings.Join(outsideArgs, ", "))
+				continue
+			}
 			c.matcher(v, schema.arg(name))
 			e.Args[name] = v.Any()
 		}
@@ -348,9 +370,12 @@ func (c *compiler) matcher(n *source.Node, a *Arg) {
 	}
 }
 
-// hasEffect reports whether a verb changes something: reading is no effect.
+// outsideArgs are what a test may expect of a call to another system. Headers are not among them: they hold secrets.
+var outsideArgs = []string{"method", "url", "json"}
+
+// hasEffect reports whether a verb changes something: reading is no effect, and what a call does to another system nobody knows.
 func hasEffect(s *Schema) bool {
-	return len(s.Scopes) > 0 && slices.ContainsFunc(s.Scopes, func(scope string) bool { return scope != "read" && !strings.HasSuffix(scope, ":read") })
+	return s.Outside || slices.ContainsFunc(s.Scopes, func(scope string) bool { return scope != "read" && !strings.HasSuffix(scope, ":read") })
 }
 
 // effects returns the verbs that a test can expect.

@@ -171,20 +171,35 @@ func (p *Profile) check() []error {
 // Unseen names the fields of one kind ("attendance") that none of the given objects had under any candidate path: what to look at
 // when a live service does not fit the profile. Null counts as seen.
 func (p *Profile) Unseen(kind string, objects ...map[string]any) []string {
+	var unseen []string
+	for _, c := range p.Candidates(kind) {
+		if !slices.ContainsFunc(objects, func(o map[string]any) bool { _, ok := Lookup(o, c.Paths); return ok }) {
+			unseen = append(unseen, c.Field)
+		}
+	}
+	return unseen
+}
+
+// A Candidate is a field of the profile with the paths under which it is looked for.
+type Candidate struct {
+	Field string // conversation_id
+	Paths Paths
+}
+
+// Candidates returns the fields of one section ("event", "attendance") that have candidate paths, in the profile's order.
+func (p *Profile) Candidates(section string) []Candidate {
 	v := reflect.ValueOf(p).Elem()
 	for i := range v.NumField() {
-		if v.Type().Field(i).Tag.Get("json") != kind || v.Field(i).Kind() != reflect.Struct {
+		if v.Type().Field(i).Tag.Get("json") != section || v.Field(i).Kind() != reflect.Struct {
 			continue
 		}
-		var unseen []string
-		section := v.Field(i)
-		for j := range section.NumField() {
-			paths, ok := section.Field(j).Interface().(Paths)
-			if ok && !slices.ContainsFunc(objects, func(o map[string]any) bool { _, ok := Lookup(o, paths); return ok }) {
-				unseen = append(unseen, section.Type().Field(j).Tag.Get("json"))
+		var list []Candidate
+		for j := range v.Field(i).NumField() {
+			if paths, ok := v.Field(i).Field(j).Interface().(Paths); ok {
+				list = append(list, Candidate{v.Field(i).Type().Field(j).Tag.Get("json"), paths})
 			}
 		}
-		return unseen
+		return list
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ package builtin
 import (
 	"context"
 	"io/fs"
+	"net/http"
 	"time"
 
 	"github.com/quandohq/quando/actions"
@@ -28,6 +29,9 @@ type Options struct {
 	HTTP []HTTPHost
 	// Timeout bounds a call of http_request that names none of its own; 10 seconds by default.
 	Timeout time.Duration
+	// Outside answers the calls of http_request in place of the network, whatever system they are for: none is called then, and the
+	// list counts for nothing. It is for tests of rules.
+	Outside http.RoundTripper
 
 	// Own reports whether the engine itself sent a message, so that its facts say so. Nil is never.
 	Own func(context.Context, service.Message) (bool, error)

@@ -105,9 +105,10 @@ func (c openCall) settle(ctx context.Context, _ *actions.Step, i actions.Intent)
 	return happened(c.opened(*found))
 }
 
+// opened names the conversation in all that it caused: the call is made in the lane of a phone, and its events come in another.
 func (c openCall) opened(v service.Conversation) actions.Receipt {
 	return receipt(conversationFact(v),
 		actions.Caused{Event: "conversation.updated", Object: v.ID},
-		actions.Caused{Event: "attendance.opened"},
-		actions.Caused{Event: "kanban.card.created"})
+		actions.Caused{Event: "attendance.opened", Object: v.ID},
+		actions.Caused{Event: "kanban.card.created", Object: v.ID})
 }

@@ -39,7 +39,7 @@ func TestHeldAndPermanentAnswers(t *testing.T) {
 		is     func(error) bool
 	}{
 		{400, actions.IsPermanent}, {404, actions.IsPermanent}, {409, actions.IsPermanent}, {413, actions.IsPermanent},
-		{401, actions.IsHeld}, {403, actions.IsHeld}, {500, actions.IsUncertain}, {503, actions.IsUncertain},
+		{401, actions.IsHeld}, {403, actions.IsDenied}, {500, actions.IsUncertain}, {503, actions.IsUncertain},
 		{429, func(err error) bool { return actions.Wait(err) == 30*time.Second && !actions.IsUncertain(err) }},
 	} {
 		d.fault(sandbox.Fault{Operation: transferOp, Kind: "status_before", Status: c.status, RetryAfter: 30, Count: 1})

@@ -11,7 +11,8 @@ import (
 // classify marks an error with what follows from it. It is the one place that knows what the service's answers mean:
 //
 //	400, 404, 413, other 4xx, a wrong name    permanent: no repeat mends it
-//	401, 403, a redirect                      held: the workspace waits for a person
+//	401, a redirect                           held: the workspace waits for a person
+//	403                                       denied: what asked waits for the scope; others go on
 //	429                                       the workspace waits for Retry-After
 //	409 version_conflict, 428                 stale: read again, plan anew
 //	5xx, time-outs, broken connections        uncertain when the call may have had its effect, else passing
@@ -35,7 +36,9 @@ func classify(err error) error {
 		return err // it gave up waiting to be let through and never left
 	case e.Local:
 		return actions.Permanent(err)
-	case service.IsRefused(err), e.Status >= 300 && e.Status < 400:
+	case e.Status == http.StatusForbidden:
+		return actions.Denied(err)
+	case e.Status == http.StatusUnauthorized, e.Status >= 300 && e.Status < 400:
 		return actions.Held(err)
 	case service.IsVersionConflict(err), e.Status == http.StatusPreconditionRequired:
 		return actions.Stale(err)

@@ -129,7 +129,7 @@ func (c *carried) movedCard(ctx context.Context, v service.Card, whole bool) err
 		}
 		var err error
 		if v, err = c.GetCard(ctx, c.about.Card); err != nil {
-			if err = classify(err); actions.IsPermanent(err) || actions.IsHeld(err) {
+			if err = classify(err); actions.IsPermanent(err) || actions.IsHeld(err) || actions.IsDenied(err) {
 				return nil
 			}
 			return err

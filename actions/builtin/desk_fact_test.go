@@ -118,7 +118,7 @@ func TestFactsThatAreGone(t *testing.T) {
 func TestMarksOfADesk(t *testing.T) {
 	for status, marked := range map[int]func(error) bool{
 		http.StatusUnauthorized:       actions.IsHeld,
-		http.StatusForbidden:          actions.IsHeld,
+		http.StatusForbidden:          actions.IsDenied,
 		http.StatusTooManyRequests:    func(err error) bool { return actions.Wait(err) == 30*time.Second },
 		http.StatusServiceUnavailable: func(err error) bool { return actions.StepWait(err) == 30*time.Second && !actions.IsUncertain(err) },
 		http.StatusBadRequest:         actions.IsPermanent,

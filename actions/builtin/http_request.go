@@ -13,7 +13,7 @@ import (
 )
 
 var httpRequest = rules.Schema{
-	Verb: "http_request", Main: "url", Summary: "Call another system that is on the allow-list",
+	Verb: "http_request", Main: "url", Summary: "Call another system that is on the allow-list", Outside: true,
 	Args: []rules.Arg{
 		{Name: "method", Kind: rules.KindChoice, Values: []string{"GET", "POST", "PUT", "PATCH", "DELETE"}, Summary: "POST unless given"},
 		{Name: "url", Kind: rules.KindText, Required: true, Summary: "the address"},

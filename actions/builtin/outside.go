@@ -33,21 +33,27 @@ const (
 // outside is the allow-list, with a transport for each of its entries.
 type outside struct {
 	hosts   map[string]*outsideHost // by host or host:port, in lower case
+	instead *outsideHost            // of every host; nil in earnest
 	timeout time.Duration
 }
 
 type outsideHost struct {
 	HTTPHost
 	literal   netip.Addr // where the entry is an address
-	transport *http.Transport
+	transport http.RoundTripper
 }
 
-func newOutside(list []HTTPHost, timeout time.Duration) (*outside, error) {
+func newOutside(options Options) (*outside, error) {
+	timeout := options.Timeout
 	if timeout <= 0 {
 		timeout = defaultHTTPTimeout
 	}
-	o := &outside{hosts: make(map[string]*outsideHost, len(list)), timeout: min(timeout, maxHTTPTimeout)}
-	for _, entry := range list {
+	o := &outside{hosts: make(map[string]*outsideHost, len(options.HTTP)), timeout: min(timeout, maxHTTPTimeout)}
+	if options.Outside != nil {
+		o.instead = &outsideHost{transport: options.Outside}
+		return o, nil
+	}
+	for _, entry := range options.HTTP {
 		u, err := url.Parse("http://" + entry.Host)
 		if err != nil || u.Host != entry.Host || u.Hostname() == "" {
 			return nil, fmt.Errorf("http: %q is not a host, or a host and port", entry.Host)
@@ -87,6 +93,9 @@ func (o *outside) find(address string) (*url.URL, *outsideHost, error) {
 		return nil, nil, fmt.Errorf("url must begin with https://, not with %s", u.Scheme)
 	case u.User != nil:
 		return nil, nil, errors.New("url must not hold a user or password: send a header instead")
+	}
+	if o.instead != nil {
+		return u, o.instead, nil
 	}
 	host, port := strings.ToLower(u.Hostname()), u.Port()
 	usual := map[string]string{"http": "80", "https": "443"}[u.Scheme]

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"net/http"
 	"net/netip"
 	"testing"
 )
@@ -32,7 +33,7 @@ func TestControl(t *testing.T) {
 		{HTTPHost{Host: "10.0.0.5"}, "10.0.0.6:80", false},
 		{HTTPHost{Host: "169.254.169.254"}, "169.254.169.254:80", true},
 	} {
-		o, err := newOutside([]HTTPHost{c.host}, 0)
+		o, err := newOutside(Options{HTTP: []HTTPHost{c.host}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,13 +50,13 @@ func TestControl(t *testing.T) {
 
 // TestNameThatLeadsInside resolves a name for real.
 func TestNameThatLeadsInside(t *testing.T) {
-	o, err := newOutside([]HTTPHost{{Host: "localhost"}}, 0)
+	o, err := newOutside(Options{HTTP: []HTTPHost{{Host: "localhost"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	h := o.hosts["localhost"]
 	h.Private = false
-	_, err = h.transport.DialContext(t.Context(), "tcp", "localhost:1")
+	_, err = h.transport.(*http.Transport).DialContext(t.Context(), "tcp", "localhost:1")
 	if err == nil || !isAddressError(err) {
 		t.Errorf("dialled localhost: %v", err)
 	}

@@ -110,7 +110,7 @@ func newDesk(o Options) (*desk, error) {
 	}
 	d.facts = NewFacts(d.directory, o.Own)
 	var err error
-	if d.outside, err = newOutside(o.HTTP, o.Timeout); err != nil {
+	if d.outside, err = newOutside(o); err != nil {
 		return nil, err
 	}
 	d.calls = map[string]call{

@@ -9,12 +9,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quandohq/quando/actions/builtin"
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/learn"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/source"
 )
 
 func newCheck() *cobra.Command {
-	var output string
+	var output, journal string
 	var online bool
 	cmd := &cobra.Command{
 		Use:   "check [path…]",
@@ -40,6 +42,13 @@ It exits with 0 when there is no error (warnings are allowed), 1 when there is o
 				}
 				problems = append(problems, more...).Sort()
 			}
+			if journal != "" {
+				more, err := checkJournal(cmd, set, journal)
+				if err != nil {
+					return err
+				}
+				problems = append(problems, more...).Sort()
+			}
 			report := newReport(len(files), set, problems)
 			if output == "text" {
 				report.text(cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -53,8 +62,23 @@ It exits with 0 when there is no error (warnings are allowed), 1 when there is o
 		},
 	}
 	cmd.Flags().BoolVar(&online, "online", false, "ask the service of the configuration for the names that the rules use, and for the key's scopes")
+	cmd.Flags().StringVar(&journal, "journal", "", "compare what the rules read of event.data with the events recorded in this `file`")
 	outputFlag(cmd, &output)
 	return cmd
+}
+
+// checkJournal finds what rules read of event.data that no recorded event has.
+func checkJournal(cmd *cobra.Command, set *rules.Set, file string) (rules.Problems, error) {
+	j, err := openJournal(cmd.Context(), file, true)
+	if err != nil {
+		return nil, err
+	}
+	shapes := make(learn.Shapes)
+	err = eachEvent(cmd.Context(), j, engine.EventFilter{}, mostEvents, func(e *engine.Event) { shapes.Add(e.Event) })
+	if closeErr := j.Close(); err == nil && closeErr != nil {
+		err = fmt.Errorf("close the journal: %w", closeErr)
+	}
+	return learn.Check(set, shapes), err
 }
 
 // A report is what check has to say.

@@ -10,12 +10,17 @@ type palette bool
 
 // colours decides whether what is written to w is looked at by a person.
 func colours(w io.Writer) palette {
+	return os.Getenv("NO_COLOR") == "" && palette(isTerminal(w))
+}
+
+// isTerminal reports whether w is a terminal that can do more than to write one line after another.
+func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
-	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
+	if !ok || os.Getenv("TERM") == "dumb" {
 		return false
 	}
 	info, err := f.Stat()
-	return err == nil && palette(info.Mode()&os.ModeCharDevice != 0)
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 func (p palette) paint(code, s string) string {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
 )
 
 func newEvents() *cobra.Command {
@@ -118,6 +119,7 @@ type (
 		Values  map[string]any `json:"values"`
 		Error   string         `json:"error"`
 		Run     string         `json:"run"`
+		Stage   rules.Stage    `json:"stage"`
 	}
 )
 
@@ -140,7 +142,7 @@ func eventList(events []*engine.Event, data bool) eventsJSON {
 }
 
 func newVerdictJSON(d engine.Verdict) verdictJSON {
-	return verdictJSON{Rule: d.Rule, Outcome: d.Outcome, Clause: d.Clause, Values: orEmpty(d.Values), Error: d.Error, Run: d.Run}
+	return verdictJSON{Rule: d.Rule, Outcome: d.Outcome, Clause: d.Clause, Values: orEmpty(d.Values), Error: d.Error, Run: d.Run, Stage: cmp.Or(d.Stage, rules.Live)}
 }
 
 // orEmpty returns a mapping that is written as {} where there is none.
@@ -207,6 +209,9 @@ func weight(o engine.Outcome) int {
 // verdictWords says what a verdict is, with the clause that was not true or what stood in the way.
 func verdictWords(d engine.Verdict) string {
 	words := string(d.Outcome)
+	if d.Outcome == engine.Fired && d.Stage == rules.Shadow {
+		words = "would have acted (shadow)"
+	}
 	why := []string{}
 	if d.Clause != "" {
 		why = append(why, d.Clause)

@@ -179,8 +179,10 @@ func (p project) describe(w io.Writer, dir string) {
 		fmt.Fprintf(w, "  cd %s\n", dir)
 	}
 	fmt.Fprint(w, `  quando check      every problem of the rules, and the scopes that the key needs
+  quando test       the tests of the rules, on a simulated clock
   quando sandbox    an imitation of the service, to try things on nobody
 
 Then export SERVICE_URL, SERVICE_API_KEY and SERVICE_WEBHOOK_SECRET, which quando.yaml takes from the environment.
+  quando run        receive events, decide, act
 `)
 }

@@ -43,6 +43,9 @@ func TestInit(t *testing.T) {
 			if code, out, errOut := quando(t, "fmt", "--check", "--config", config); code != 0 {
 				t.Errorf("fmt --check: %d %s %s", code, out, errOut)
 			}
+			if code, out, errOut := quando(t, "test", "--faults=false", "--config", config); code != 0 {
+				t.Errorf("test: %d %s %s", code, out, errOut)
+			}
 			before := contents(t, dir)
 			code, out, errOut = quando(t, "init", dir, "--template", name)
 			if code != exitError || out != "" || !strings.Contains(errOut, config) {

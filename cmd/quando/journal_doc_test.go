@@ -24,17 +24,24 @@ func TestJournalDoc(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(doc)
-	if err != nil {
-		t.Fatal(err)
-	}
 	now = func() time.Time { return time.Date(2026, 11, 14, 9, 0, 0, 0, time.UTC) }
 	t.Cleanup(func() { now = time.Now })
 	t.Chdir(t.TempDir())
-	for name, content := range map[string]string{
+	writeFiles(t, map[string]string{
 		"quando.yaml":           "timezone: America/Sao_Paulo\nservice: { api_key: \"${NOBODY_HAS_THIS}\" }\n",
 		"rules/away-reply.yaml": "rules:\n  - { id: away-reply, when: [message.received, manual], do: [send_message: Hello] }\n",
-	} {
+	})
+	if err := fillJournal(t.Context(), "quando.db"); err != nil {
+		t.Fatal(err)
+	}
+
+	runDoc(t, doc, 10)
+}
+
+// writeFiles writes files into the folder that the test is in.
+func writeFiles(t *testing.T, files map[string]string) {
+	t.Helper()
+	for name, content := range files {
 		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 			t.Fatal(err)
 		}
@@ -42,10 +49,15 @@ func TestJournalDoc(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := fillJournal(t.Context(), "quando.db"); err != nil {
+}
+
+// runDoc runs the examples of a document one after the other, and compares what they print. There must be at least so many.
+func runDoc(t *testing.T, doc string, least int) {
+	t.Helper()
+	text, err := os.ReadFile(doc)
+	if err != nil {
 		t.Fatal(err)
 	}
-
 	examples := 0
 	got := consoleBlock.ReplaceAllStringFunc(string(text), func(block string) string {
 		var b strings.Builder
@@ -59,7 +71,7 @@ func TestJournalDoc(t *testing.T) {
 		}
 		return "```console\n" + b.String() + "```"
 	})
-	if examples < 10 {
+	if examples < least {
 		t.Errorf("the document has %d examples", examples)
 	}
 	if *update {
@@ -69,7 +81,7 @@ func TestJournalDoc(t *testing.T) {
 		return
 	}
 	if got != string(text) {
-		t.Errorf("the examples print something else than %s says; run make generate and read the difference. They print:\n%s", journalDoc, got)
+		t.Errorf("the examples print something else than %s says; run make generate and read the difference. They print:\n%s", doc, got)
 	}
 }
 

@@ -108,7 +108,7 @@ func stories() []story {
 		{event(2, "attendance.opened", ana), []engine.Verdict{fired("sla-escalation")}, waiting},
 		{event(3, "kanban.card.moved", "card:17"), []engine.Verdict{fired("card-after-close")}, failed},
 		{event(4, "attendance.closed", bruno), []engine.Verdict{fired("tell-erp")}, uncertain},
-		{event(5, "message.received", bruno), []engine.Verdict{fired("satisfaction")}, shadow},
+		{event(5, "message.received", bruno), []engine.Verdict{{Rule: "satisfaction", Outcome: engine.Fired, Stage: rules.Shadow}}, shadow},
 		{hostileEvent, []engine.Verdict{fired("blocked-words"), {Rule: "vip-routing", Outcome: engine.Failed, Clause: `contact.name == "` + evil + `"`, Error: evil}}, hostile},
 		{event(7, "message.sent", ana), []engine.Verdict{}, nil},
 		{acme, []engine.Verdict{{Rule: "away-reply", Outcome: engine.Limited, Error: "1 in 12h"}}, nil},

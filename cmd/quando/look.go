@@ -28,7 +28,7 @@ func journalFlag(cmd *cobra.Command) {
 // is the default one.
 func look(cmd *cobra.Command, workspace string, f func(v *view) error) error {
 	where, _ := cmd.Flags().GetString("journal")
-	keys := []string{"timezone", "rules"}
+	keys := []string{"timezone", "rules", "service.profile"}
 	if where == "" {
 		keys = append(keys, "journal")
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"os"
@@ -49,7 +50,7 @@ func newMetrics(journal engine.Reader, file string) *metrics {
 		types:      map[string]bool{schedule.EventType: true, "manual": true, "webhook.test": true},
 		events:     counter("quando_events_total", "Events recorded.", "workspace", "type"),
 		deliveries: counter("quando_deliveries_total", "Webhook deliveries by what became of them.", "workspace", "outcome"),
-		verdicts:   counter("quando_verdicts_total", "Verdicts of rules on events.", "workspace", "rule", "outcome"),
+		verdicts:   counter("quando_verdicts_total", "Verdicts of rules on events.", "workspace", "rule", "outcome", "stage"),
 		runs:       counter("quando_runs_total", "Runs that began, and runs that ended by their last state.", "workspace", "rule", "state", "stage"),
 		calls:      counter("quando_calls_total", "Calls of steps by what came of them.", "workspace", "verb", "result"),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -105,7 +106,7 @@ func (m *metrics) rulesOf(workspace string, set *rules.Set) {
 // Decided counts the verdicts.
 func (m *metrics) Decided(e *engine.Event) {
 	for _, v := range e.Verdicts {
-		m.verdicts.WithLabelValues(e.Workspace, v.Rule, string(v.Outcome)).Inc()
+		m.verdicts.WithLabelValues(e.Workspace, v.Rule, string(v.Outcome), string(cmp.Or(v.Stage, rules.Live))).Inc()
 	}
 }
 

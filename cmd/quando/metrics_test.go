@@ -34,7 +34,7 @@ func TestMetrics(t *testing.T) {
 	m.recorded(rules.Event{Workspace: "acme", Type: "message.received"})
 	m.recorded(rules.Event{Workspace: "acme", Type: "invented.1"})
 	m.recorded(rules.Event{Workspace: "acme", Type: "invented.2"})
-	o.Decided(&engine.Event{Event: rules.Event{Workspace: "acme"}, Verdicts: []engine.Verdict{{Rule: "r", Outcome: engine.Fired}, {Rule: "q", Outcome: engine.False}}})
+	o.Decided(&engine.Event{Event: rules.Event{Workspace: "acme"}, Verdicts: []engine.Verdict{{Rule: "r", Outcome: engine.Fired}, {Rule: "q", Outcome: engine.False, Stage: rules.Shadow}}})
 	run := &engine.Run{ID: 7, Workspace: "acme", Rule: "r", Stage: rules.Live, State: engine.Running, Home: "conversation:c1"}
 	o.Began(run, &engine.Event{})
 	o.Changed(run)
@@ -54,7 +54,7 @@ func TestMetrics(t *testing.T) {
 	m.handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
 	for _, want := range []string{
 		`quando_events_total{type="message.received",workspace="acme"} 1`, `quando_events_total{type="other",workspace="acme"} 2`,
-		`quando_verdicts_total{outcome="fired",rule="r",workspace="acme"} 1`, `quando_verdicts_total{outcome="false",rule="q",workspace="acme"} 1`,
+		`quando_verdicts_total{outcome="fired",rule="r",stage="live",workspace="acme"} 1`, `quando_verdicts_total{outcome="false",rule="q",stage="shadow",workspace="acme"} 1`,
 		`quando_runs_total{rule="r",stage="live",state="began",workspace="acme"} 1`, `quando_runs_total{rule="r",stage="live",state="failed",workspace="acme"} 1`,
 		`quando_runs_total{rule="q",stage="shadow",state="done",workspace="acme"} 1`,
 		`quando_calls_total{result="ok",verb="send_message",workspace="acme"} 1`, `quando_calls_total{result="retry",verb="send_message",workspace="acme"} 1`,

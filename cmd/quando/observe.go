@@ -64,7 +64,7 @@ type runLog struct{ log *slog.Logger }
 func (l runLog) Decided(*engine.Event) {}
 
 func (l runLog) Began(r *engine.Run, e *engine.Event) {
-	l.log.Debug("run began", "workspace", r.Workspace, "rule", r.Rule, "run", r.ID, "lane", r.Home, "event", e.ID)
+	l.log.Debug("run began", "workspace", r.Workspace, "rule", r.Rule, "run", r.ID, "lane", r.Home, "stage", string(r.Stage), "event", e.ID)
 }
 
 func (l runLog) Changed(r *engine.Run) {

@@ -98,8 +98,8 @@ type process struct {
 	hooks    map[string]http.Handler // by workspace
 }
 
-// newProcess puts everything together. It starts nothing.
-func newProcess(c *config, list []namedWorkspace, j journal, log *slog.Logger) (*process, error) {
+// newProcess puts everything together. It starts nothing. Those who watch are told what the engine does.
+func newProcess(c *config, list []namedWorkspace, j journal, log *slog.Logger, watch ...engine.Observer) (*process, error) {
 	p := &process{log: log, journal: j, metrics: newMetrics(j, c.journalPath()), hooks: make(map[string]http.Handler)}
 	p.recorder = &recorder{
 		accept: func(ctx context.Context, events ...rules.Event) ([]bool, error) {
@@ -126,7 +126,7 @@ func newProcess(c *config, list []namedWorkspace, j journal, log *slog.Logger) (
 		workspaces = append(workspaces, u.engineWorkspace())
 	}
 	var err error
-	p.engine, err = engine.New(engine.Options{Journal: j, Keep: c.Keep, Logger: log, Observer: observers{p.metrics, runLog{log}}}, workspaces...)
+	p.engine, err = engine.New(engine.Options{Journal: j, Keep: c.Keep, Logger: log, Observer: append(observers{p.metrics, runLog{log}}, watch...)}, workspaces...)
 	return p, err
 }
 
@@ -193,13 +193,8 @@ func (p *process) loadRules() error {
 // stopServing is how long answers that are under way may take when everything else has come to its end.
 const stopServing = 5 * time.Second
 
-// run listens and works until ctx ends. Then deliveries are refused at once, the engine comes to its end, and only after that the
-// addresses are given up.
+// run listens and works until ctx ends.
 func (p *process) run(ctx context.Context, c *config, g *guard) error {
-	h := &health{ready: p.recorder.ready}
-	count := func(workspace string, o webhook.Outcome) {
-		p.metrics.deliveries.WithLabelValues(workspace, string(o)).Inc()
-	}
 	public, err := listen(ctx, "listen", c.Listen)
 	if err != nil {
 		return err
@@ -207,6 +202,16 @@ func (p *process) run(ctx context.Context, c *config, g *guard) error {
 	console, err := listen(ctx, "console.listen", c.Console.Listen)
 	if err != nil {
 		return errors.Join(err, public.Close())
+	}
+	return p.serve(ctx, public, console, g, p.work)
+}
+
+// serve serves both addresses and does the work until ctx ends. Then deliveries are refused at once, the work comes to its end, and only
+// after that the addresses are given up.
+func (p *process) serve(ctx context.Context, public, console net.Listener, g *guard, work func(ctx context.Context, start func(func() error))) error {
+	h := &health{ready: p.recorder.ready}
+	count := func(workspace string, o webhook.Outcome) {
+		p.metrics.deliveries.WithLabelValues(workspace, string(o)).Inc()
 	}
 	p.log.Info("listening", "webhooks", "http://"+public.Addr().String(), "console", "http://"+console.Addr().String())
 	servers := []*http.Server{newServer(publicHandler(h, p.hooks, count), p.log), newServer(consoleHandler(h, g, p.metrics.handler()), p.log)}
@@ -223,7 +228,7 @@ func (p *process) run(ctx context.Context, c *config, g *guard) error {
 	for i, l := range []net.Listener{public, console} {
 		start(&serving, func() error { return serve(servers[i], l) })
 	}
-	p.work(ctx, func(f func() error) { start(&working, f) })
+	work(ctx, func(f func() error) { start(&working, f) })
 
 	<-ctx.Done()
 	h.stopping.Store(true)

@@ -153,6 +153,12 @@ func (v *view) writeRun(w io.Writer, r *engine.Run, e *engine.Event) {
 		state += " (shadow: nothing was changed)"
 	}
 	fmt.Fprintf(w, "%s %s\n", c.bold(fmt.Sprintf("Run %d of %s:", r.ID, harmless(r.Rule))), state)
+	v.writeRunBody(w, r, e)
+}
+
+// writeRunBody tells all there is to know of a run, but for where it stands.
+func (v *view) writeRunBody(w io.Writer, r *engine.Run, e *engine.Event) {
+	c := colours(w)
 	line := func(name, format string, args ...any) {
 		if text := fmt.Sprintf(format, args...); text != "" {
 			fmt.Fprintf(w, "  %s %s\n", c.dim(fmt.Sprintf("%-11s", name)), harmless(text))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -25,7 +26,11 @@ func (v *view) writeSteps(w io.Writer, c palette, r *engine.Run) {
 	}
 	for _, s := range r.Steps {
 		path, verb := harmless(s.Path), harmless(s.Verb)
-		state := stepColour(c, s.State)(stepWords(s.State))
+		words := stepWords(s.State)
+		if s.State == engine.StepWaiting && r.State.Finished() {
+			words = "was not over when the run ended"
+		}
+		state := stepColour(c, s.State)(words)
 		fmt.Fprintf(w, "  %s%s  %s%s  %s", path, strings.Repeat(" ", paths-width(path)), c.bold(verb), strings.Repeat(" ", names-width(verb)), state)
 		if s.State == engine.StepWaiting && !r.WakeAt.IsZero() {
 			fmt.Fprintf(w, " until %s", v.ahead(r.WakeAt))
@@ -98,13 +103,30 @@ func writeRecord(w io.Writer, c palette, s *engine.Step) {
 		}
 		delete(record, "receipts")
 	}
+	writeCalls(w, c, record)
 	for _, name := range slices.Sorted(maps.Keys(record)) {
-		writeValue(w, c, name, record[name])
+		writeValue(w, c, cmp.Or(recordNames[name], name), record[name])
 	}
 }
 
+// recordNames are members of a record as people would call them.
+var recordNames = map[string]string{"args": "asked for", "answers": "was told"}
+
+// writeCalls shows what the calls that have receipts sent. What the step was asked for tells nothing more then.
+func writeCalls(w io.Writer, c palette, record map[string]json.RawMessage) {
+	var sent []map[string]json.RawMessage
+	if json.Unmarshal(record["sent"], &sent) != nil {
+		return
+	}
+	for _, s := range sent {
+		writeValue(w, c, "sent", s["request"])
+		delete(record, "args")
+	}
+	delete(record, "sent")
+}
+
 // bookkeeping are members of a record by which the engine finds its way, and which tell a person nothing that is not said elsewhere.
-var bookkeeping = []string{"at", "ended", "allowed", "branch", "until", "heard", "generation", "tried", "answered", "confirmed", "failures", "last", "since"}
+var bookkeeping = []string{"at", "ended", "allowed", "wait", "branch", "until", "heard", "generation", "tried", "answered", "confirmed", "failures", "last", "since"}
 
 // intentName says what a call is to a step in a state.
 func intentName(s engine.StepState) string {

@@ -58,7 +58,7 @@ func (t *tape) keyOf(ctx context.Context, id int64) (string, error) {
 // Save records a change of the replay.
 func (t *tape) Save(ctx context.Context, lane *engine.Lane, change *engine.Change) error {
 	own := *change
-	own.Used = nil // they are the recorded journal's
+	own.Used, own.Gone = nil, nil // they are the recorded journal's
 	if err := t.Journal.Save(ctx, lane, &own); err != nil {
 		return err
 	}

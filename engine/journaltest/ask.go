@@ -16,6 +16,7 @@ var askTests = []test{
 	{"a holder can ask", asksByHolder},
 	{"holds are kept and replaced", holds},
 	{"a lifted hold makes the lanes of held runs due", holdsLifted},
+	{"a run that is recorded as held by nothing makes its lane due", heldByNothing},
 }
 
 // started begins a run in a lane and releases it.
@@ -120,6 +121,8 @@ func holds(c *check) {
 }
 
 func holdsLifted(c *check) {
+	everything := engine.Hold{Kind: engine.HoldPerson, Since: noon}
+	c.ok(c.Hold(c.Context(), everything))
 	for _, place := range []struct{ workspace, rule, state string }{
 		{ws, "r", "held"}, {ws, "other", "held"}, {"w2", "r", "held"}, {ws, "r", "waiting"},
 	} {
@@ -156,4 +159,21 @@ func holdsLifted(c *check) {
 		}
 		c.equal("due lanes", due, h.want)
 	}
+}
+
+// heldByNothing records runs as held, one that begins and one that goes on, after what held them was lifted.
+func heldByNothing(c *check) {
+	c.ok(c.Hold(c.Context(), engine.Hold{Workspace: ws, Rule: "another", Kind: engine.HoldPerson, Since: noon}))
+	l := c.fresh("a")
+	r := run("a", "r", "", "key")
+	r.State = engine.Held
+	c.save(l, engine.Change{At: noon, Decided: l.Events, Starts: []*engine.Start{start(rules.Parallel, r)}, Release: true})
+	c.due(noon)
+	l = c.lane(noon, "a")
+	c.save(l, engine.Change{At: noon, Runs: []*engine.RunChange{{Run: l.Runs[0]}}, Release: true})
+	c.due(noon)
+	c.ok(c.Hold(c.Context(), engine.Hold{Workspace: ws, Rule: "r", Kind: engine.HoldPerson, Since: noon}))
+	l = c.lane(noon, "a")
+	c.save(l, engine.Change{At: noon, Runs: []*engine.RunChange{{Run: l.Runs[0]}}, Release: true})
+	c.due(time.Time{})
 }

@@ -35,7 +35,8 @@ func caused(c *check) {
 	check("", nil)
 	check("message.read", []string{"m1"})
 
-	c.save(l, engine.Change{Used: []int64{updated.ID}, Release: true})
+	c.save(l, engine.Change{Used: []int64{updated.ID}, Gone: []int64{moved.ID}, Release: true})
 	updated.Used = true
 	check("conversation.updated", []string{"a"}, updated)
+	check("", []string{"m1"}, message)
 }

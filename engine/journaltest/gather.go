@@ -45,6 +45,10 @@ func gatherQuiet(c *check) {
 	c.save(l, engine.Change{At: at(50 * time.Second), Release: true})
 	c.due(at(50 * time.Second))
 	l = c.lane(at(50*time.Second), "a")
+	// One that could not be ended is looked at when the holder says so.
+	c.save(l, engine.Change{At: at(52 * time.Second), Release: true, Next: at(54 * time.Second)})
+	c.due(at(54 * time.Second))
+	l = c.lane(at(54*time.Second), "a")
 	// One that ends makes room for the next in the same change.
 	c.save(l, engine.Change{At: at(55 * time.Second), Ended: l.Gathers, Gather: []engine.Gather{gather(b)}, Release: true, Next: at(time.Hour)})
 	c.due(at(85 * time.Second))

@@ -177,8 +177,10 @@ func (j *Journal) gathersIn(l *lane) (list []*engine.Gather) {
 
 // release gives a lane back. Whatever asked for its attention since it was claimed makes it due at once.
 func (j *Journal) release(l *lane, at, next time.Time) {
+	given := !next.IsZero()
 	for _, g := range j.gathersIn(l) {
-		if next.IsZero() || g.Until.Before(next) {
+		// What is over already could not be decided, and next says when it will be tried again.
+		if over := !g.Until.After(moment(at)); !(given && over) && (next.IsZero() || g.Until.Before(next)) {
 			next = g.Until
 		}
 	}

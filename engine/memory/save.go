@@ -51,6 +51,11 @@ func (j *Journal) Save(ctx context.Context, of *engine.Lane, c *engine.Change) e
 	for i := range c.Caused {
 		j.cause(&c.Caused[i], at)
 	}
+	for _, id := range c.Gone {
+		if id > 0 && id < int64(len(j.caused)) {
+			j.caused[id] = nil
+		}
+	}
 	for _, id := range c.Used {
 		if id > 0 && id < int64(len(j.caused)) && j.caused[id] != nil {
 			j.caused[id].Used = true
@@ -144,11 +149,26 @@ func (j *Journal) place(r *engine.Run) {
 	}
 }
 
-// away asks for the attention of the lane where an unfinished run is, unless it is the claimed one.
+// away asks for the attention of the lane where an unfinished run is, unless it is the claimed one. What held a run may have been lifted
+// before the run was recorded as held: then nobody else would ask.
 func (j *Journal) away(l *lane, r *engine.Run, at time.Time) {
-	if !r.State.Finished() && (r.Workspace != l.workspace || r.Lane != l.name) {
-		j.attend(r.Workspace, r.Lane, at)
+	if r.State.Finished() {
+		return
 	}
+	if r.Workspace == l.workspace && r.Lane == l.name && (r.State != engine.Held || j.holdOn(r)) {
+		return
+	}
+	j.attend(r.Workspace, r.Lane, at)
+}
+
+// holdOn reports whether something holds a run.
+func (j *Journal) holdOn(r *engine.Run) bool {
+	for _, h := range j.holds {
+		if (h.Workspace == "" || h.Workspace == r.Workspace) && (h.Rule == "" || h.Rule == r.Rule) {
+			return true
+		}
+	}
+	return false
 }
 
 // promote lets the oldest unfinished run of the same workspace, rule and by begin, if it is one that waits for its turn.

@@ -36,14 +36,26 @@ func (j *Journal) start(l *lane, s *engine.Start, at time.Time) {
 		}
 		slots.take(*s.Limit, at)
 	}
-	wait := len(others) > 0 && (s.Mode == rules.Queued || s.Mode == rules.Restart)
 	if s.Mode == rules.Restart {
-		for _, id := range slices.Clone(others) {
-			j.ask(at, id, engine.Ask{What: engine.AskCancel, Reason: "replaced by a newer run", At: at})
-		}
+		others = j.replace(others, at)
 	}
-	j.insert(l, s, wait, at)
+	j.insert(l, s, len(others) > 0 && (s.Mode == rules.Queued || s.Mode == rules.Restart), at)
 	verdict.Run = s.Run.Key
+}
+
+// replace asks runs to make way, and returns those that it asked. One that has not begun is ended at once: else those that come together
+// would all be asked by each other.
+func (j *Journal) replace(runs []int64, at time.Time) (asked []int64) {
+	for _, id := range slices.Clone(runs) {
+		if r := j.runs[id]; r.State == engine.Queued {
+			r.State, r.WakeAt, r.FinishedAt, r.Reason = engine.Cancelled, time.Time{}, soonest(at), engine.Replaced
+			j.place(r)
+			continue
+		}
+		j.ask(at, id, engine.Ask{What: engine.AskCancel, Reason: engine.Replaced, At: at})
+		asked = append(asked, id)
+	}
+	return asked
 }
 
 // insert records a run, and its steps unless it has to wait for another.

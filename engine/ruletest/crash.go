@@ -65,7 +65,8 @@ func (l *life) over() bool {
 // A mortalJournal is a journal whose every writing may be the last thing that the engine does, before or after it has come about.
 type mortalJournal struct {
 	engine.Journal
-	life *life
+	life    *life
+	telling *telling
 }
 
 func (j mortalJournal) around(what string, write func() error) error {
@@ -88,6 +89,9 @@ func (j mortalJournal) Accept(ctx context.Context, events []rules.Event) (fresh 
 }
 
 func (j mortalJournal) Save(ctx context.Context, lane *engine.Lane, change *engine.Change) error {
+	if j.telling.meanwhile != nil && change.Release {
+		j.telling.meanwhile()
+	}
 	return j.around("Save", func() error { return j.Journal.Save(ctx, lane, change) })
 }
 

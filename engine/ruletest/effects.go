@@ -8,10 +8,10 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// An Effect is what the rules did to the service, as the verb that does it, with names where the service has ids.
+// An Effect is what the rules did to the service or asked of another system, as the verb that does it, with names where the service has ids.
 type Effect struct {
 	Verb string         `json:"verb"`
-	On   string         `json:"on,omitempty"` // the conversation, contact or card
+	On   string         `json:"on,omitempty"` // the conversation, contact or card, or the other system
 	Args map[string]any `json:"args,omitempty"`
 	At   time.Time      `json:"at"`
 
@@ -23,21 +23,25 @@ type Effect struct {
 // A labelChange is what became of the labels of a conversation or a contact.
 type labelChange struct{ added, removed, after []any }
 
-// effects returns what was done to the service since it was looked at last.
+// effects returns what was done since it was looked at last, in order.
 func (t *telling) effects() []Effect {
 	all := t.service.Effects()
-	fresh := all[t.seen:]
-	t.seen = len(all)
-	if len(fresh) == 0 {
-		return nil
-	}
-	c := readCompany(t.service)
 	var out []Effect
-	for _, e := range fresh {
+	var c *company
+	for ; t.seen < len(all); t.seen++ {
+		out = append(out, t.outside.take(t.seen)...)
+		if c == nil {
+			c = readCompany(t.service)
+		}
+		e := all[t.seen]
 		if effect, ok := c.describe(e); ok {
-			effect.At = e.At.Time().In(t.options.Location)
+			effect.At = e.At.Time()
 			out = append(out, effect)
 		}
+	}
+	out = append(out, t.outside.take(t.seen)...)
+	for i := range out {
+		out[i].At = out[i].At.In(t.options.Location)
 	}
 	return out
 }

@@ -57,13 +57,18 @@ func plansOf(fault string) []plan {
 				list = append(list, plan{deliver: deliveryFault{refuse: 1, every: every, first: first}})
 			}
 		}
+		for first := range 2 {
+			list = append(list, plan{deliver: deliveryFault{refuse: 1, every: 2, first: first, meanwhile: true}})
+		}
 		return list
 	case "service 503_before":
 		return []plan{{service: serviceFault{status: 503, writes: true}}, {service: serviceFault{status: 503, reads: true}}}
 	case "service 503_after":
-		return []plan{{service: serviceFault{status: 503, writes: true, after: true}}}
+		return []plan{{service: serviceFault{status: 503, writes: true, after: true}}, {service: serviceFault{status: 503, writes: true, after: true, slow: slowness}}}
 	case "service 429":
 		return []plan{{service: serviceFault{status: 429, writes: true, reads: true}}}
+	case "service conflict":
+		return []plan{{service: serviceFault{status: 409, writes: true}}}
 	}
 	return nil
 }

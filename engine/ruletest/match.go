@@ -14,29 +14,29 @@ import (
 // expect compares everything that was done since the last expectation with what should have been, in order.
 func (t *telling) expect(s rules.TestStep) error {
 	actual := t.effects()
-	if message := t.difference(s.Expected, actual); message != "" {
-		return &failure{line: s.Line, message: message, expected: s.Expected, actual: actual}
+	if at, message := t.difference(s.Expected, actual); message != "" {
+		return &failure{line: s.Line, message: message, expected: s.Expected, actual: actual, differs: at}
 	}
 	return nil
 }
 
-// difference says where effects first differ from those expected; empty is nowhere.
-func (t *telling) difference(expected []rules.ExpectedEffect, actual []Effect) string {
+// difference says where effects first differ from those expected, and how; an empty text is nowhere.
+func (t *telling) difference(expected []rules.ExpectedEffect, actual []Effect) (int, string) {
 	for i, want := range expected {
 		if i >= len(actual) {
-			return fmt.Sprintf("%s did not happen", sketch(want))
+			return i, fmt.Sprintf("%s did not happen", sketch(want))
 		}
 		if problem := t.mismatch(want, &actual[i]); problem != "" {
 			if other := slices.IndexFunc(actual, func(e Effect) bool { return t.mismatch(want, &e) == "" }); other > i {
-				return fmt.Sprintf("%s came only as number %d of what happened, not as number %d", sketch(want), other+1, i+1)
+				return i, fmt.Sprintf("%s came only as number %d of what happened, not as number %d", sketch(want), other+1, i+1)
 			}
-			return fmt.Sprintf("number %d of what happened is not as expected: %s", i+1, problem)
+			return i, fmt.Sprintf("number %d of what happened is not as expected: %s", i+1, problem)
 		}
 	}
 	if extra := len(actual) - len(expected); extra > 0 {
-		return fmt.Sprintf("%s happened and was not expected", actual[len(expected)])
+		return len(expected), fmt.Sprintf("%s happened and was not expected", actual[len(expected)])
 	}
-	return ""
+	return 0, ""
 }
 
 // mismatch says how an effect differs from an expected one; empty is not at all.
@@ -50,6 +50,11 @@ func (t *telling) mismatch(want rules.ExpectedEffect, got *Effect) string {
 	for _, name := range slices.Sorted(maps.Keys(want.Args)) {
 		value, is := want.Args[name], got.Args[name]
 		switch {
+		case name == "json":
+			if !includes(value, is) {
+				return fmt.Sprintf("json is %s, not %s", show(is), show(value))
+			}
+			continue
 		case name == "only_from":
 			is = got.from
 			if list, ok := value.([]any); ok && slices.ContainsFunc(list, func(v any) bool { return t.same("", v, is) }) {

@@ -13,7 +13,6 @@ import (
 	"github.com/quandohq/quando/engine/sqlite"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
-	"github.com/quandohq/quando/service/sandbox"
 	"github.com/quandohq/quando/triggers/schedule"
 )
 
@@ -31,23 +30,24 @@ type process struct {
 }
 
 // launch starts the engine on the journal's file.
-func launch(ctx context.Context, s *story, file string, service *sandbox.Sandbox, base string, p *points) (_ *process, err error) {
-	journal, err := sqlite.Open(ctx, file, sqlite.Options{Linger: -1})
+func launch(ctx context.Context, t *telling) (_ *process, err error) {
+	s := t.story
+	journal, err := sqlite.Open(ctx, t.file, sqlite.Options{Linger: -1})
 	if err != nil {
 		return nil, err
 	}
-	out := &process{life: &life{points: p}, journal: journal, transport: &http.Transport{DisableCompression: true}}
+	out := &process{life: &life{points: &t.points}, journal: journal, transport: &http.Transport{DisableCompression: true}}
 	out.ctx, out.end = context.WithCancel(ctx)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, out.close())
 		}
 	}()
-	var kept engine.Journal = mortalJournal{journal, out.life}
+	var kept engine.Journal = mortalJournal{journal, out.life, t}
 	if s.options.journal != nil {
 		kept = s.options.journal(kept)
 	}
-	verbs, desk, err := out.verbs(s, service, base)
+	verbs, desk, err := out.verbs(t)
 	if err != nil {
 		return nil, err
 	}
@@ -71,15 +71,15 @@ func launch(ctx context.Context, s *story, file string, service *sandbox.Sandbox
 }
 
 // verbs returns the verbs that ship with the binary and the desk, as clients of the imitated service.
-func (p *process) verbs(s *story, imitation *sandbox.Sandbox, base string) ([]actions.Action, engine.Desk, error) {
+func (p *process) verbs(t *telling) ([]actions.Action, engine.Desk, error) {
 	client, err := service.New(service.Options{
-		BaseURL: base + "/v1", APIKey: service.Secret(imitation.APIKey()), MaxWait: -1, Now: imitation.Now, Transport: p.transport,
+		BaseURL: t.network.base + "/v1", APIKey: service.Secret(t.service.APIKey()), MaxWait: -1, Now: t.service.Now, Transport: p.transport,
 	})
 	if err != nil {
 		return nil, nil, err
 	}
 	o := builtin.Options{
-		Client: client, Directory: service.NewDirectory(client), Media: s.options.Media, Location: s.options.Location,
+		Client: client, Directory: service.NewDirectory(client), Media: t.options.Media, Location: t.options.Location, Outside: t.outside,
 		Own: func(ctx context.Context, m service.Message) (bool, error) { return p.engine.Owns(ctx, workspace, m.ID) },
 	}
 	verbs, err := builtin.New(o)
@@ -88,8 +88,8 @@ func (p *process) verbs(s *story, imitation *sandbox.Sandbox, base string) ([]ac
 	}
 	for i, v := range verbs {
 		verbs[i] = mortalAction{v, p.life}
-		if s.options.action != nil {
-			verbs[i] = s.options.action(verbs[i])
+		if t.options.action != nil {
+			verbs[i] = t.options.action(verbs[i])
 		}
 	}
 	desk, err := builtin.NewDesk(o)

@@ -40,6 +40,9 @@ func show(v any) string {
 	return strings.TrimSpace(b.String())
 }
 
+// reportWidth is how many columns a report takes: a hundred, with an indent.
+const reportWidth = 98
+
 // Report writes what went wrong, with the expected effects beside the actual ones, and what the engine did. It is empty for a test that
 // passed.
 func (r *Result) Report() string {
@@ -47,12 +50,21 @@ func (r *Result) Report() string {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s:%d: %s\n", r.Test.File, r.Line, r.Message)
-	if r.Fault != "" {
-		fmt.Fprintf(&b, "\nunder the fault: %s\n", r.Fault)
+	write := func(indent int, format string, args ...any) {
+		for _, line := range fold(fmt.Sprintf(format, args...), reportWidth, indent) {
+			b.WriteString(line + "\n")
+		}
 	}
-	for _, crash := range r.Crashes {
-		fmt.Fprintf(&b, "  the engine was stopped at %s\n", crash)
+	write(2, "%s:%d: %s", r.Test.File, r.Line, r.Message)
+	if r.Fault != "" {
+		write(2, "\nunder the fault: %s", r.Fault)
+	}
+	shown := r.Crashes[max(0, len(r.Crashes)-mostCrashes):]
+	for _, crash := range shown {
+		write(4, "  the engine was stopped at %s", crash)
+	}
+	if before := len(r.Crashes) - len(shown); before > 0 {
+		write(4, "  and %d times before", before)
 	}
 	if len(r.Expected)+len(r.Actual) > 0 {
 		b.WriteString("\n" + r.sideBySide())
@@ -63,31 +75,71 @@ func (r *Result) Report() string {
 	return b.String()
 }
 
-// sideBySide writes the expected effects beside the actual ones.
+// mostCrashes is how many crashes a report tells one by one. In a long story the last ones are those that matter.
+const mostCrashes = 4
+
+// sideBySide writes the expected effects beside the actual ones, with a mark where they begin to differ.
 func (r *Result) sideBySide() string {
-	left := []string{"expected", ""}
+	const margin, between = "  ", " | "
+	left := len("expected")
 	for _, e := range r.Expected {
-		left = append(left, sketch(e))
+		left = max(left, utf8.RuneCountInString(sketch(e)))
 	}
-	right := []string{"actual", ""}
-	for _, e := range r.Actual {
-		right = append(right, e.At.Format("15:04:05 ")+e.String())
-	}
-	width := 0
-	for _, s := range left {
-		width = max(width, utf8.RuneCountInString(s))
-	}
-	width = min(width, 70)
+	left = min(left, (reportWidth-len(margin)-len(between))/2)
+	right := reportWidth - len(margin) - left - len(between)
 	var b strings.Builder
-	for i := range max(len(left), len(right)) {
-		var l, r string
-		if i < len(left) {
-			l = left[i]
+	row := func(expected, actual, mark string) {
+		l, r := fold(expected, left, 2), fold(actual, right, 2)
+		for i := range max(len(l), len(r)) {
+			var cells [2]string
+			if i < len(l) {
+				cells[0] = l[i]
+			}
+			if i < len(r) {
+				cells[1] = r[i]
+			}
+			b.WriteString(strings.TrimRight(fmt.Sprintf("%s%-*s %s %s", margin, left, cells[0], mark, cells[1]), " ") + "\n")
+			mark = "|"
 		}
-		if i < len(right) {
-			r = right[i]
+	}
+	row("expected", "actual", "|")
+	for i := range max(len(r.Expected), len(r.Actual)) {
+		expected, actual, mark := "", "", "|"
+		if i < len(r.Expected) {
+			expected = sketch(r.Expected[i])
 		}
-		fmt.Fprintln(&b, strings.TrimRight(fmt.Sprintf("  %-*s | %s", width, l, r), " "))
+		if i < len(r.Actual) {
+			actual = r.Actual[i].At.Format("15:04:05 ") + r.Actual[i].String()
+		}
+		if i == r.Differs {
+			mark = "≠"
+		}
+		row(expected, actual, mark)
 	}
 	return b.String()
+}
+
+// fold breaks a text into lines of at most so many characters, between words where there are any; those after the first are indented.
+func fold(text string, width, indent int) []string {
+	var out []string
+	for line := range strings.SplitSeq(text, "\n") {
+		rest := []rune(line)
+		for len(rest) > width {
+			begun := 0 // an indent is no place to break
+			for begun < width && rest[begun] == ' ' {
+				begun++
+			}
+			end := width
+			for end > max(begun, width/2) && rest[end] != ' ' {
+				end--
+			}
+			if rest[end] != ' ' {
+				end = width
+			}
+			out = append(out, strings.TrimRight(string(rest[:end]), " "))
+			rest = append([]rune(strings.Repeat(" ", indent)), []rune(strings.TrimLeft(string(rest[end:]), " "))...)
+		}
+		out = append(out, string(rest))
+	}
+	return out
 }

@@ -66,6 +66,7 @@ type Result struct {
 	Message  string
 	Expected []rules.ExpectedEffect // by that step
 	Actual   []Effect               // since the expectation before it
+	Differs  int                    // which of them is the first that differs, from 0
 
 	Trace Trace
 }
@@ -106,7 +107,7 @@ func Run(ctx context.Context, o Options, test *rules.Test) (Result, error) {
 		}
 		if failure, ok := errors.AsType[*failure](err); ok {
 			r.Fault, r.Crashes, r.Trace = plan.fault, t.crashes, t.trace
-			r.Line, r.Message, r.Expected, r.Actual = failure.line, failure.message, failure.expected, failure.actual
+			r.Line, r.Message, r.Expected, r.Actual, r.Differs = failure.line, failure.message, failure.expected, failure.actual, failure.differs
 			return r, nil
 		}
 		if err != nil {
@@ -183,6 +184,7 @@ type failure struct {
 	message  string
 	expected []rules.ExpectedEffect
 	actual   []Effect
+	differs  int
 }
 
 func (f *failure) Error() string { return f.message }

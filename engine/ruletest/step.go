@@ -93,6 +93,9 @@ func (t *telling) act(fields map[string]any) error {
 	if fault, ok := fields["fault"].(map[string]any); ok && err == nil {
 		err = t.fault(fault)
 	}
+	if answer, ok := fields["answer"].(map[string]any); ok && err == nil {
+		err = t.outside.answer(answer)
+	}
 	return err
 }
 

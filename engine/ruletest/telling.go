@@ -20,6 +20,7 @@ type telling struct {
 	*story
 	plan    plan
 	service *sandbox.Sandbox
+	outside *outside
 	network *network
 	points  points
 	file    string // of the journal
@@ -28,6 +29,8 @@ type telling struct {
 	process  *process
 	accepted int            // events that were taken
 	secret   service.Secret // of the webhook
+
+	meanwhile func() // is called in the middle of what the engine does; nil is nothing
 
 	next    time.Time // when the engine has something to do; the zero time is never
 	seen    int       // effects that were looked at
@@ -71,6 +74,7 @@ func (t *telling) open(ctx context.Context) (err error) {
 	if t.service, err = sandbox.New(sandbox.Options{Frozen: t.start, Seed: 2, AllowLoopback: true, KanbanEvents: true, State: t.stateReader()}); err != nil {
 		return failed(t.test.Line, "given: %v", err)
 	}
+	t.outside = &outside{now: t.service.Now, done: func() int { return len(t.service.Effects()) }, keys: map[string]bool{}}
 	receiver, err := webhook.New(webhook.Options{
 		Workspace: workspace, Sink: t.accept,
 		Secrets: func() []service.Secret {
@@ -82,7 +86,7 @@ func (t *telling) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if t.network, err = open(ctx, t.plan, t.service.Handler(), receiver); err != nil {
+	if t.network, err = open(ctx, t.plan, t.service, receiver); err != nil {
 		return err
 	}
 	if err := t.subscribe(ctx); err != nil {
@@ -95,6 +99,9 @@ func (t *telling) open(ctx context.Context) (err error) {
 		if err := t.service.AddFault(sandbox.Fault{Operation: "delivery", Kind: "duplicate"}); err != nil {
 			return err
 		}
+	}
+	if t.plan.deliver.meanwhile {
+		t.meanwhile = func() { t.network.meanwhile(receiver) }
 	}
 	t.seen = len(t.service.Effects())
 	return t.rest(ctx)
@@ -118,7 +125,7 @@ func (t *telling) subscribe(ctx context.Context) error {
 }
 
 func (t *telling) launch(ctx context.Context) error {
-	p, err := launch(ctx, t.story, t.file, t.service, t.network.base, &t.points)
+	p, err := launch(ctx, t)
 	if err != nil {
 		return err
 	}
@@ -176,6 +183,9 @@ func (t *telling) rest(ctx context.Context) error {
 		}
 		if err := t.service.Settle(ctx); err != nil {
 			return err
+		}
+		if rude := t.network.rudeness(); rude != "" {
+			return failed(t.points.line, "%s", rude)
 		}
 		if t.heard() == before && !t.process.over() {
 			t.next = next
@@ -245,6 +255,7 @@ func (t *telling) pass(ctx context.Context, until time.Time) error {
 		if due, any := t.service.Due(); any && due.After(now) {
 			at = earliest(at, due)
 		}
+		at = earliest(at, t.network.due())
 		// A source of ticks that has not looked for a while takes itself to have been asleep: it looks a moment before.
 		if _, err := t.process.schedules.Tick(t.process.ctx, at.Add(-time.Millisecond), t.accept); err != nil && !t.process.over() {
 			return err
@@ -252,6 +263,7 @@ func (t *telling) pass(ctx context.Context, until time.Time) error {
 		if _, err := t.service.SetClock(ctx, at); err != nil {
 			return err
 		}
+		t.network.arrive()
 		if at.Sub(now) >= quiet {
 			t.burst()
 		}

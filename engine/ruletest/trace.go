@@ -34,33 +34,48 @@ func (t *telling) readTrace(ctx context.Context) Trace {
 	return trace
 }
 
-// String writes one line for each verdict and for each step.
+// String writes one line for each verdict and for each step of what happened last.
 func (t *Trace) String() string {
 	var b strings.Builder
-	clock := func(at time.Time) string { return at.In(t.location).Format("Mon 15:04:05") }
-	for _, e := range t.Events {
-		if len(e.Verdicts) == 0 && e.Decided {
-			continue
+	write := func(indent int, format string, args ...any) {
+		for _, line := range fold(strings.Repeat(" ", indent)+fmt.Sprintf(format, args...), reportWidth, indent+4) {
+			b.WriteString(line + "\n")
 		}
-		fmt.Fprintf(&b, "  %s %s\n", clock(e.CreatedAt), e.Type)
+	}
+	clock := func(at time.Time) string { return at.In(t.location).Format("Mon 15:04:05") }
+	events := slices.DeleteFunc(slices.Clone(t.Events), func(e *engine.Event) bool { return len(e.Verdicts) == 0 && e.Decided })
+	if before := len(events) - mostTraced; before > 0 {
+		write(2, "… %d events before", before)
+		events = events[before:]
+	}
+	for _, e := range events {
+		write(2, "%s %s", clock(e.CreatedAt), e.Type)
 		if !e.Decided {
-			fmt.Fprintf(&b, "      not decided yet\n")
+			write(6, "not decided yet")
 		}
 		for _, v := range e.Verdicts {
-			fmt.Fprintf(&b, "      %s: %s%s%s\n", v.Rule, v.Outcome, because(v.Clause), because(v.Error))
+			write(6, "%s: %s%s%s", v.Rule, v.Outcome, because(v.Clause), because(v.Error))
 			if v.Clause != "" && len(v.Values) > 0 {
-				fmt.Fprintf(&b, "        %s\n", showArgs(v.Values))
+				write(8, "%s", showArgs(v.Values))
 			}
 		}
 	}
-	for _, r := range t.Runs {
-		fmt.Fprintf(&b, "  %s run of %s: %s%s\n", clock(r.StartedAt), r.Rule, r.State, because(r.Reason))
+	runs := t.Runs
+	if before := len(runs) - mostTraced; before > 0 {
+		write(2, "… %d runs before", before)
+		runs = runs[before:]
+	}
+	for _, r := range runs {
+		write(2, "%s run of %s: %s%s", clock(r.StartedAt), r.Rule, r.State, because(r.Reason))
 		for _, s := range r.Steps {
-			fmt.Fprintf(&b, "      %s %s: %s%s\n", s.Path, s.Verb, s.State, because(s.Error))
+			write(6, "%s %s: %s%s", s.Path, s.Verb, s.State, because(s.Error))
 		}
 	}
 	return b.String()
 }
+
+// mostTraced is how many events, and how many runs, are written.
+const mostTraced = 25
 
 func because(reason string) string {
 	if reason == "" {

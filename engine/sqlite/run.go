@@ -108,10 +108,20 @@ func (s *saving) changeRun(t *tx, c *engine.RunChange, texts runText) error {
 	return s.away(t, r)
 }
 
-// away asks for the attention of the lane where an unfinished run is, unless it is the claimed one.
+// away asks for the attention of the lane where an unfinished run is, unless it is the claimed one. What held a run may have been lifted
+// before the run was recorded as held: then nobody else would ask.
 func (s *saving) away(t *tx, r *engine.Run) error {
-	if r.State.Finished() || r.Workspace == s.lane.Workspace && r.Lane == s.lane.Name {
+	if r.State.Finished() {
 		return nil
+	}
+	if r.Workspace == s.lane.Workspace && r.Lane == s.lane.Name {
+		if r.State != engine.Held {
+			return nil
+		}
+		held := 0
+		if _, err := t.get(`SELECT 1 FROM holds WHERE workspace IN ('', ?) AND rule IN ('', ?) LIMIT 1`, []any{r.Workspace, r.Rule}, &held); err != nil || held == 1 {
+			return err
+		}
 	}
 	return t.due(r.Workspace, r.Lane, s.at)
 }
@@ -159,6 +169,11 @@ func (s *saving) cause(t *tx) error {
 			return err
 		}
 		s.made = append(s.made, id)
+	}
+	for _, id := range s.change.Gone {
+		if _, err := t.exec(`DELETE FROM caused WHERE id = ?`, id); err != nil {
+			return err
+		}
 	}
 	for _, id := range s.change.Used {
 		if _, err := t.exec(`UPDATE caused SET used = 1 WHERE id = ?`, id); err != nil {

@@ -219,8 +219,12 @@ func (s *saving) release(t *tx) error {
 	t.released[s.claim] = true
 	next := micros(s.change.Next)
 	if s.claim.gathers || len(s.change.Gather) > 0 {
-		var until int64
-		_, err := t.get(`SELECT coalesce(min(until), 0) FROM gathers INDEXED BY gathers_lane WHERE workspace = ? AND lane = ?`, []any{s.lane.Workspace, s.lane.Name}, &until)
+		var until, after int64
+		if next != 0 {
+			after = s.at // what is over already could not be decided, and Next says when it will be tried again
+		}
+		_, err := t.get(`SELECT coalesce(min(until), 0) FROM gathers INDEXED BY gathers_lane WHERE workspace = ? AND lane = ? AND until > ?`,
+			[]any{s.lane.Workspace, s.lane.Name, after}, &until)
 		if err != nil {
 			return err
 		}

@@ -8,9 +8,6 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// replaced is what a run is told that another takes the place of.
-const replaced = "replaced by a newer run"
-
 // started is what came of a start.
 type started struct {
 	id      int64
@@ -70,7 +67,7 @@ func (s *saving) startOne(t *tx, st *engine.Start, texts runText, r *started) er
 		}
 	}
 	if st.Mode == rules.Restart {
-		if err := s.replace(t, others); err != nil {
+		if others, err = s.replace(t, others); err != nil {
 			return err
 		}
 	}
@@ -125,21 +122,31 @@ func (t *tx) unfinished(st *engine.Start) (ids []int64, err error) {
 	return ids, err
 }
 
-// replace asks runs to make way.
-func (s *saving) replace(t *tx, runs []int64) error {
+// replace asks runs to make way, and returns those that it asked. One that has not begun is ended at once: else those that come together
+// would all be asked by each other.
+func (s *saving) replace(t *tx, runs []int64) (asked []int64, err error) {
 	if len(runs) == 0 {
-		return nil
+		return nil, nil
 	}
-	ask, err := askText(engine.Ask{What: engine.AskCancel, Reason: replaced, At: s.change.At})
+	ask, err := askText(engine.Ask{What: engine.AskCancel, Reason: engine.Replaced, At: s.change.At})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, id := range runs {
-		if _, err := t.ask(s.at, id, ask); err != nil {
-			return err
+		n, err := t.changed(`UPDATE runs SET state = ?, finished = 1, wake_at = 0, finished_at = ?, reason = ? WHERE id = ? AND state = ?`,
+			string(engine.Cancelled), max(s.at, 1), engine.Replaced, id, string(engine.Queued))
+		if err != nil {
+			return nil, err
 		}
+		if n > 0 {
+			continue
+		}
+		if _, err := t.ask(s.at, id, ask); err != nil {
+			return nil, err
+		}
+		asked = append(asked, id)
 	}
-	return nil
+	return asked, nil
 }
 
 // version records the source of the rule that a run follows, and reports whether it is recorded.

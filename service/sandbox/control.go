@@ -33,6 +33,7 @@ func (s *Sandbox) newControl() http.Handler {
 	}))
 	mux.HandleFunc("POST /cards", answering(func(_ context.Context, in NewCard) (any, error) { return s.CreateCard(in) }))
 	mux.HandleFunc("POST /cards/move", answering(func(_ context.Context, in MoveCard) (any, error) { return s.MoveCard(in) }))
+	mux.HandleFunc("POST /cards/edit", answering(func(_ context.Context, in EditCard) (any, error) { return s.EditCard(in) }))
 	mux.HandleFunc("POST /events", answering(func(_ context.Context, in bareEvent) (any, error) {
 		id, err := s.Raise(in.Type, in.Data)
 		return map[string]ID{"event": id}, err

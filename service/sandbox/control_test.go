@@ -110,6 +110,11 @@ func TestControl(t *testing.T) {
 		if _, stage := d.stage("Sales", "Follow-up"); r.text("stage_id") != stage {
 			t.Errorf("card %s", r.body)
 		}
+		edited := d.act("POST /cards/edit", m{"card": "Offer", "description": "they called", "person": "Ana"}).want(200)
+		if edited.text("description") != "they called" || edited.text("version") == r.text("version") {
+			t.Errorf("card %s", edited.body)
+		}
+		d.act("POST /cards/edit", m{"card": "Offr", "description": "x"}).code(404, "not_found")
 	})
 	d.run(t, "near names", func(t *testing.T) {
 		r := d.act("POST /team/message", m{"conversation": "Ana Lima", "person": "Brun", "text": "hi"})

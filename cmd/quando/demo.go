@@ -1,0 +1,225 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/signal"
+	"path"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quandohq/quando/examples"
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/service"
+	"github.com/quandohq/quando/service/sandbox"
+)
+
+func newDemo() *cobra.Command {
+	var o demoOptions
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Watch a small desk at work: invented customers, real rules, nothing to set up",
+		Long: `Demo runs the engine with the rules of examples/ against an imitation of the messaging service, on this machine alone. A few invented
+customers write, wait and are looked after. What people do is printed indented, and what the rules do as one line for each run.
+
+Time is simulated and runs fast, from a Friday afternoon shortly before the office closes. Stretches in which nothing happens are left out.
+Ctrl-C stops it; nothing is left behind.`,
+		Example: "  quando demo\n  quando demo --speed 5 --for 1m",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !(o.speed > 0 && o.speed <= 10000) { // not a number is neither
+				return fmt.Errorf("--speed is more than 0 and at most 10000 simulated minutes in a second, not %v", o.speed)
+			}
+			if o.last < 0 {
+				return fmt.Errorf("--for is how long to go on, such as 1m, and not below 0: %s", o.last)
+			}
+			return runDemo(cmd.Context(), o, cmd.OutOrStdout())
+		},
+	}
+	flags := cmd.Flags()
+	flags.Float64Var(&o.speed, "speed", 1, "simulated `minutes` that pass in a second")
+	flags.DurationVar(&o.last, "for", 0, "stop after this `time`; 0 is when you stop it")
+	flags.Uint64Var(&o.seed, "seed", 1, "which customers come after the first; the same `number` brings the same ones")
+	return cmd
+}
+
+type demoOptions struct {
+	speed float64       // simulated minutes in a second
+	last  time.Duration // 0 is until it is stopped
+	seed  uint64
+}
+
+// A demo is the whole desk: the service, the engine, the people, and the time that they live in.
+type demo struct {
+	demoOptions
+	*process
+	service *sandbox.Sandbox
+	people  *people
+	tell    *teller
+
+	heard            atomic.Int64 // how often events were recorded, which deliveries do beside everything else
+	engineDue, ticks time.Time    // when the engine and the schedules have something to do; the zero time is never
+}
+
+// runDemo shows the demo until ctx ends.
+func runDemo(ctx context.Context, o demoOptions, out io.Writer) (err error) {
+	// Who closes the terminal, or the other end of a pipe, ends the demo as Ctrl-C does: it has something to tidy up.
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
+	defer stop()
+	signal.Ignore(syscall.SIGPIPE)
+	defer signal.Reset(syscall.SIGPIPE)
+
+	folder, err := os.MkdirTemp("", "quando-demo-")
+	if err != nil {
+		return plainError(err)
+	}
+	tidy := []func() error{func() error { return os.RemoveAll(folder) }}
+	defer func() {
+		for i := len(tidy) - 1; i >= 0; i-- {
+			err = errors.Join(err, tidy[i]())
+		}
+	}()
+	d := &demo{demoOptions: o}
+	if d.service, err = sandbox.New(sandbox.Options{
+		Frozen: demoStart(), Seed: max(o.seed, 1), AllowLoopback: true, KanbanEvents: true,
+	}); err != nil {
+		return err
+	}
+	tidy = append(tidy, d.service.Close)
+	public, console, err := listenDemo(ctx)
+	if err != nil {
+		return err
+	}
+	tidy = append(tidy, func() error {
+		_, _ = public.Close(), console.Close() // they are closed already, unless something went wrong on the way
+		return nil
+	})
+	c, err := d.config(ctx, folder, public)
+	if err != nil {
+		return err
+	}
+	j, err := openJournal(ctx, c.journalPath(), false)
+	if err != nil {
+		return err
+	}
+	tidy = append(tidy, j.Close)
+	if err := d.open(c, j, out); err != nil {
+		return err
+	}
+	d.tell.opening(console.Addr().String(), d.people.office, o)
+	err = d.serve(ctx, public, console, &guard{loopback: true}, func(ctx context.Context, start func(func() error)) {
+		start(func() error {
+			err := d.play(ctx)
+			if err == nil {
+				stop() // after the time of --for, or when nobody reads any more
+			}
+			return err
+		})
+	})
+	d.tell.closing(d.service.Now())
+	return err
+}
+
+// listenDemo opens the address for deliveries and that of the console, which is any free one where the usual one is taken.
+func listenDemo(ctx context.Context) (public, console net.Listener, err error) {
+	if public, err = listen(ctx, "webhooks", "127.0.0.1:0"); err != nil {
+		return nil, nil, err
+	}
+	if console, err = listen(ctx, "console", defaultConfig().Console.Listen); err != nil {
+		console, err = listen(ctx, "console", "127.0.0.1:0")
+	}
+	if err != nil {
+		err = errors.Join(err, public.Close())
+	}
+	return public, console, err
+}
+
+// config starts the service, registers the webhook there, and returns what quando.yaml would say of it.
+func (d *demo) config(ctx context.Context, folder string, public net.Listener) (*config, error) {
+	// The service goes on until all that the engine does has come to its end.
+	address, err := d.service.Start(context.WithoutCancel(ctx), "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	c := defaultConfig()
+	c.Journal = filepath.Join(folder, "quando.db")
+	c.Service.BaseURL, c.Service.APIKey = address.BaseURL, service.Secret(address.APIKey)
+	client, err := c.client()
+	if err != nil {
+		return nil, err
+	}
+	hook, err := client.RegisterWebhook(ctx, service.NewWebhook{Name: "quando", URL: "http://" + public.Addr().String() + "/webhook", Events: rules.EventNames()})
+	if err != nil {
+		return nil, fmt.Errorf("register the webhook: %w", err)
+	}
+	c.Service.Webhook.Secrets = []service.Secret{hook.Secret}
+	return c, nil
+}
+
+// open puts the engine, its rules and the people together.
+func (d *demo) open(c *config, j journal, out io.Writer) error {
+	list, err := c.active()
+	if err != nil {
+		return err
+	}
+	d.tell = newTeller(out, c.Timezone)
+	if d.process, err = newProcess(c, list, j, slog.New(slog.DiscardHandler), d.tell); err != nil {
+		return err
+	}
+	accept := d.recorder.accept
+	d.recorder.accept = func(ctx context.Context, events ...rules.Event) ([]bool, error) {
+		for i := range events {
+			events[i].ReceivedAt = d.service.Now()
+		}
+		fresh, err := accept(ctx, events...)
+		if err == nil && len(events) > 0 {
+			d.heard.Add(1)
+		}
+		return fresh, err
+	}
+	set, err := compileExamples(d.books[0].options)
+	if err != nil {
+		return err
+	}
+	d.books[0].use(set)
+	d.people = &people{service: d.service, tell: d.tell, office: set.Rule("away-reply").Calendar("office"), random: rand.New(rand.NewPCG(d.seed, 0))}
+	if err := d.people.begin(demoStart()); err != nil {
+		return err
+	}
+	var state any
+	if err := json.Unmarshal(d.service.State(), &state); err != nil {
+		return fmt.Errorf("read the service's state: %w", err)
+	}
+	d.tell.know(set, state)
+	return nil
+}
+
+// compileExamples compiles all examples as the rules of one desk.
+func compileExamples(o rules.Options) (*rules.Set, error) {
+	var files []*rules.File
+	for _, name := range examples.Names() {
+		file := path.Join(name, examples.RulesFile)
+		text, err := fs.ReadFile(examples.FS(), file)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, rules.Parse(file, text))
+	}
+	set, problems := rules.Compile(files, o)
+	if err := problems.Err(); err != nil {
+		return nil, fmt.Errorf("compile the examples: %w", err)
+	}
+	return set, nil
+}

@@ -1,0 +1,138 @@
+// Package explain tells why rules did or did not fire, from what the journal has recorded.
+//
+// What a rule was asked when an event was decided is recorded, and is told as it was. Of a rule that was not asked it is told what it
+// would have said, with what was recorded then. What was never recorded is not guessed, and nothing is asked of the service.
+package explain
+
+import (
+	"context"
+	"time"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+)
+
+// A Journal is where it is recorded what happened.
+type Journal interface {
+	engine.Reader
+	Events(ctx context.Context, seqs ...int64) ([]*engine.Event, error)
+	Version(ctx context.Context, hash string) (source string, err error)
+}
+
+// A Desk reads what events carry. It must not ask the service.
+type Desk interface {
+	Carried(ctx context.Context, e rules.Event) (facts map[string]any, about actions.Subject, err error)
+	HasLabel(ctx context.Context, fact map[string]any, label string) (bool, error)
+}
+
+// Options say what is explained with. Journal, Desk and Rules are required; every other zero value works.
+type Options struct {
+	Journal Journal
+	Desk    Desk
+	Rules   *rules.Set     // that the workspace has at present
+	Only    []*rules.Rule  // to be explained instead, as if they had been there: they are in no set
+	Catalog *rules.Catalog // of the verbs, for rules as they were; without it they cannot be read
+
+	Location *time.Location           // of the workspace; nil is UTC
+	Stamp    stampFunc                // how times are written; nil is as 2006-01-02 15:04:05
+	Standing func(*engine.Run) string // says where a run stands and why; nil is its reason
+}
+
+type stampFunc = func(time.Time) string
+
+// An Explainer explains the events and runs of one workspace. It is for one goroutine.
+type Explainer struct {
+	o        Options
+	versions map[string]*rules.Rule           // that have been read; nil where one cannot be
+	runs     map[int64]map[string]*engine.Run // of events, by rule
+}
+
+// New returns an Explainer.
+func New(o Options) *Explainer {
+	if o.Location == nil {
+		o.Location = time.UTC
+	}
+	if o.Stamp == nil {
+		location := o.Location
+		o.Stamp = func(t time.Time) string { return t.In(location).Format("2006-01-02 15:04:05") }
+	}
+	if o.Standing == nil {
+		o.Standing = func(r *engine.Run) string { return r.Reason }
+	}
+	return &Explainer{o: o, versions: make(map[string]*rules.Rule), runs: make(map[int64]map[string]*engine.Run)}
+}
+
+// A Basis says how it is known what a rule made of an event.
+type Basis string
+
+// The bases of an explanation.
+const (
+	Did   Basis = "did"   // it was asked, and its verdict is recorded
+	Would Basis = "would" // it was not asked; this is what it would have said, with what was recorded
+)
+
+// Outcomes of rules that have no verdict, beside those of a verdict.
+const (
+	NotForIt engine.Outcome = "not_for_it" // something else starts the rule
+	Unknown  engine.Outcome = "unknown"    // what was recorded does not tell
+	Broken   engine.Outcome = "broken"     // the rule cannot be compiled
+)
+
+// NotKnown is the result of a clause that what was recorded does not tell.
+const NotKnown rules.ClauseResult = "not known"
+
+// An Event is an event with what it meant to each rule.
+type Event struct {
+	ID         string          `json:"id"`
+	Workspace  string          `json:"workspace"`
+	Type       string          `json:"type"`
+	Lane       string          `json:"lane"`
+	CreatedAt  time.Time       `json:"created_at"`
+	ReceivedAt time.Time       `json:"received_at"`
+	DecidedAt  *time.Time      `json:"decided_at"` // null where it is not decided, or not recorded
+	Decided    bool            `json:"decided"`
+	About      actions.Subject `json:"about"`
+	Contact    string          `json:"contact"` // the customer's name, where the event carries it
+	Words      string          `json:"words"`   // why it is not decided, or what cannot be read of it
+	Rules      []Rule          `json:"rules"`
+}
+
+// A Rule is what an event meant to one rule, and why.
+type Rule struct {
+	Rule    string         `json:"rule"`
+	Name    string         `json:"name"`
+	Stage   rules.Stage    `json:"stage"`
+	Sample  float64        `json:"sample"` // the share of keys that a live rule takes
+	Basis   Basis          `json:"basis"`
+	Outcome engine.Outcome `json:"outcome"`
+	Words   string         `json:"words"`
+	Clause  string         `json:"clause"` // the first that was not true
+	Values  map[string]any `json:"values"` // of the names and calls in it
+	Error   string         `json:"error"`
+	Clauses []Clause       `json:"clauses"`
+	Run     *Run           `json:"run"`
+	Version string         `json:"version"`
+	Changed bool           `json:"changed"` // the rule is another one today, or there is none
+}
+
+// A Clause is one condition of a rule, and what became of it.
+type Clause struct {
+	Clause string             `json:"clause"`
+	Result rules.ClauseResult `json:"result"`
+	Basis  Basis              `json:"basis"`
+	Values map[string]any     `json:"values"`
+	Words  string             `json:"words"`
+	Error  string             `json:"error"`
+}
+
+// A Run is what came of a rule that fired.
+type Run struct {
+	ID         int64        `json:"id,string"`
+	Key        string       `json:"key"`
+	State      engine.State `json:"state"`
+	Stage      rules.Stage  `json:"stage"`
+	StartedAt  time.Time    `json:"started_at"`
+	FinishedAt *time.Time   `json:"finished_at"`
+	Words      string       `json:"words"` // where it stands, or how it ended, and why
+}

@@ -1,0 +1,262 @@
+package explain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+)
+
+// A NotRecordedError says that something was not asked when an event was decided, so that nobody knows it now.
+type NotRecordedError struct{ What string }
+
+// Error says what is missing.
+func (e *NotRecordedError) Error() string { return "it was never asked " + e.What }
+
+// facts are what is known of an event: what it carries, and what was answered when it was decided.
+type facts struct {
+	desk     Desk
+	location *time.Location
+	event    *engine.Event
+	gathered []*engine.Event // all of them, where several were gathered
+	rule     string          // that decided on what it had gathered; empty is those that decided at once
+	now      time.Time
+
+	carried map[string]any
+	about   actions.Subject
+	err     error // why it cannot be told what the event carries
+}
+
+func (x *Explainer) factsOf(ctx context.Context, e *engine.Event) *facts {
+	f := &facts{desk: x.o.Desk, location: x.o.Location, event: e, now: e.ReceivedAt}
+	if at, ok := decidedAt(e); ok {
+		f.now = at
+	}
+	f.carried, f.about, f.err = f.desk.Carried(ctx, e.Event)
+	return f
+}
+
+// decidedAt returns when an event was decided, where that is recorded.
+func decidedAt(e *engine.Event) (time.Time, bool) {
+	v, _ := e.Answers.Value(engine.AnswerNow)
+	at, ok := v.(time.Time)
+	return at, ok
+}
+
+// withGathered returns the facts for a rule that decided on several events at once.
+func (f *facts) withGathered(rule string, events []*engine.Event) *facts {
+	own := *f
+	own.gathered, own.rule = events, rule
+	if v, _ := f.event.Answers.Value(engine.GatherNow(rule)); v != nil {
+		own.now, _ = v.(time.Time)
+	}
+	return &own
+}
+
+// answer returns what was answered to a question: to the rule that decided on what it had gathered, else to those that decided at once.
+func (f *facts) answer(question string) (any, bool) {
+	if f.rule != "" {
+		if v, ok := f.event.Answers.Value(engine.Gathering(f.rule, question)); ok {
+			return v, true
+		}
+	}
+	return f.event.Answers.Value(question)
+}
+
+// Now is when the event was decided; where that is not recorded, when it was received.
+func (f *facts) Now() time.Time { return f.now.In(f.location) }
+
+// Fact returns a fact by its name.
+func (f *facts) Fact(ctx context.Context, name string) (any, error) {
+	switch name {
+	case "event":
+		return f.describe(f.event, f.carried), f.err
+	case "events", "messages":
+		return f.all(ctx, name)
+	}
+	if f.err != nil {
+		return nil, f.err
+	}
+	if v, ok := f.carried[name]; ok {
+		return v, nil
+	}
+	if v, ok := f.answer(name); ok {
+		return v, nil
+	}
+	return nil, &NotRecordedError{"for the " + name}
+}
+
+func (f *facts) describe(e *engine.Event, carried map[string]any) map[string]any {
+	return map[string]any{
+		"id": e.ID, "type": e.Type, "created_at": e.CreatedAt, "received_at": e.ReceivedAt, "age": f.Now().Sub(e.CreatedAt),
+		"tenant_id": e.Tenant, "data": e.Data, "message": carried["message"], "attendance": carried["attendance"], "card": carried["card"],
+	}
+}
+
+// all returns the events that were gathered, or their messages.
+func (f *facts) all(ctx context.Context, name string) (any, error) {
+	list := f.gathered
+	if len(list) == 0 {
+		list = []*engine.Event{f.event}
+	}
+	out := []any{}
+	for _, e := range list {
+		carried, _, err := f.desk.Carried(ctx, e.Event)
+		if err != nil {
+			return nil, err
+		}
+		if name == "events" {
+			out = append(out, f.describe(e, carried))
+		} else if m := carried["message"]; m != nil {
+			out = append(out, m)
+		}
+	}
+	return out, nil
+}
+
+// conversationless reports whether the event has nothing to do with a conversation.
+func (f *facts) conversationless() bool {
+	v, asked := f.answer("conversation")
+	return asked && v == nil && f.about.Conversation == ""
+}
+
+// HumanActive returns what was answered.
+func (f *facts) HumanActive(_ context.Context, within time.Duration) (bool, error) {
+	length := rules.FormatDuration(within)
+	v, ok := f.answer("human_active(" + length + ")")
+	if !ok && !f.conversationless() {
+		return false, &NotRecordedError{"whether somebody of the team had written within " + length}
+	}
+	active, _ := v.(bool)
+	return active, nil
+}
+
+// CustomerWaiting returns what was answered.
+func (f *facts) CustomerWaiting(context.Context) (time.Duration, error) {
+	v, ok := f.answer("customer_waiting()")
+	if !ok && !f.conversationless() {
+		return 0, &NotRecordedError{"how long the customer had waited"}
+	}
+	length, _ := v.(time.Duration)
+	return length, nil
+}
+
+// HasLabel returns what was answered, or what the recorded conversation tells.
+func (f *facts) HasLabel(ctx context.Context, name string) (bool, error) {
+	if v, ok := f.answer("has_label(" + name + ")"); ok {
+		has, _ := v.(bool)
+		return has, nil
+	}
+	v, err := f.Fact(ctx, "conversation")
+	if err != nil {
+		return false, err
+	}
+	fact, ok := v.(map[string]any)
+	if !ok {
+		return false, nil
+	}
+	if labels, ok := fact["label_ids"].([]any); ok && len(labels) == 0 {
+		return false, nil
+	}
+	has, err := f.desk.HasLabel(ctx, fact, name)
+	if err != nil {
+		return false, &NotRecordedError{fmt.Sprintf("whether the conversation had the label %s", name)}
+	}
+	return has, nil
+}
+
+// CountEvents returns what was counted.
+func (f *facts) CountEvents(_ context.Context, typ string, within time.Duration) (int, error) {
+	length := rules.FormatDuration(within)
+	v, ok := f.answer("count_events(" + typ + ", " + length + ")")
+	n, isNumber := v.(int)
+	if !ok || !isNumber {
+		return 0, &NotRecordedError{fmt.Sprintf("how many %s there had been within %s", typ, length)}
+	}
+	return n, nil
+}
+
+// idNames are the fields of what an event carries that name what another one has the id of. The event carries only the ids: the names are
+// found elsewhere, and where they are not found it is not known what they were.
+var idNames = []struct{ fact, id, name string }{
+	{"conversation", "channel", "channel_name"}, {"conversation", "assignee", "assignee_name"}, {"conversation", "sector", "sector_name"},
+	{"attendance", "assignee", "assignee_name"}, {"attendance", "sector", "sector_name"},
+	{"card", "board_id", "board_name"}, {"card", "stage_id", "stage_name"}, {"card", "from_stage_id", "from_stage_name"},
+}
+
+// nameless returns the error of a clause that looks at a name which is not known, or nil.
+func (f *facts) nameless(x *rules.Expression) error {
+	for _, n := range idNames {
+		fact, _ := f.carried[n.fact].(map[string]any)
+		if fact == nil || fact[n.id] == nil || fact[n.name] != nil {
+			continue
+		}
+		for _, path := range []string{n.fact + "." + n.name, "event." + n.fact + "." + n.name} {
+			if x.Mentions(path) {
+				return &NotRecordedError{fmt.Sprintf("what the name of %s was (its id is %v)", n.fact+"."+n.id, fact[n.id])}
+			}
+		}
+	}
+	return nil
+}
+
+// A judgement is what a rule's conditions come to with what was recorded.
+type judgement struct {
+	outcome  engine.Outcome // Fired, False, Failed or Unknown
+	decisive int            // the clause that it hangs on; -1 is none
+	clauses  []Clause
+	missing  error // of the first clause that is not known
+}
+
+// judge evaluates the conditions in order. A clause of which nothing is known does not hide one behind it that is false for sure. Ruled
+// out is a rule that was left out because a clause cannot be true: that one counts, also behind one that fails.
+func (f *facts) judge(ctx context.Context, rule *rules.Rule, ruledOut bool) judgement {
+	j := judgement{outcome: engine.Fired, decisive: -1}
+	eval := rules.NewEvaluation(ctx, rule, f)
+	for i, x := range rule.If {
+		c := Clause{Clause: x.Text, Basis: Would, Result: rules.ClauseNotReached, Values: map[string]any{}}
+		if j.outcome != engine.False && (j.outcome != engine.Failed || ruledOut) {
+			c = f.clause(eval, x, ruledOut)
+			switch {
+			case c.Result == rules.ClauseFalse:
+				j.outcome, j.decisive = engine.False, i
+			case c.Result == rules.ClauseFailed && j.outcome == engine.Fired:
+				j.outcome, j.decisive = engine.Failed, i
+			case c.Result == NotKnown && j.missing == nil:
+				j.missing = errors.New(c.Error)
+				if j.outcome == engine.Fired {
+					j.outcome, j.decisive = Unknown, i
+				}
+			}
+		}
+		j.clauses = append(j.clauses, c)
+	}
+	return j
+}
+
+// clause evaluates one clause.
+func (f *facts) clause(eval *rules.Evaluation, x *rules.Expression, ruledOut bool) Clause {
+	v := eval.Partly(x, func(err error) bool { return ruledOut || notRecorded(err) })
+	if err := f.nameless(x); err != nil {
+		v.Result, v.Words, v.Err = rules.ClauseFailed, "", err
+		v.Values = slices.DeleteFunc(v.Values, func(n rules.NamedValue) bool { return n.Value == nil })
+	}
+	c := Clause{Clause: v.Clause, Result: v.Result, Basis: Would, Values: valuesOf(v.Values), Words: v.Words}
+	if v.Err != nil {
+		c.Error = v.Err.Error()
+		if missing, ok := errors.AsType[*NotRecordedError](v.Err); ok {
+			c.Result, c.Error = NotKnown, missing.Error()
+		}
+	}
+	return c
+}
+
+func notRecorded(err error) bool {
+	_, ok := errors.AsType[*NotRecordedError](err)
+	return ok
+}

@@ -1,0 +1,66 @@
+package engine_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/service/sandbox"
+)
+
+// ask asks something of a rule's first run.
+func (d *desk) ask(rule string, what engine.AskKind) {
+	d.t.Helper()
+	if err := d.journal.Ask(d.t.Context(), d.clock.Now(), d.runs(rule)[0].ID, engine.Ask{What: what, At: d.clock.Now()}); err != nil {
+		d.t.Fatal(err)
+	}
+	d.rest()
+}
+
+// A failure that was passed over stays so when the run is tried again for another reason.
+func TestRetryOfARunThatNoStepFailed(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - id: it
+    when: message.received
+    cancel_on: [{ event: attendance.closed, if: int(contact.name) > 1 }]
+    do:
+      - find_card: { board: Sales, q: nobody, expect: one }
+        on_error: continue
+      - wait: 10m
+      - send_message: hello
+`)
+	d.customer(ana, "hello")
+	must(d.TeamClose(sandbox.TeamClose{Conversation: ana, Person: "Bruno"}))
+	d.rest()
+	d.wantStates("it", engine.FailedRun)
+	must(d.CreateCard(sandbox.NewCard{Board: "Sales", Title: "for nobody"}))
+	d.ask("it", engine.AskRetry)
+	d.pass(time.Hour)
+	d.expect(send + "hello")
+	if s := d.runs("it")[0].Steps[0].State; s != engine.StepFailed {
+		t.Errorf("the step that was passed over is %s", s)
+	}
+}
+
+// A run whose event is forgotten fails when it is tried again, and stops nobody else.
+func TestRetryOfARunWhoseEventIsGone(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - { id: it, when: message.received, cancel_on: [attendance.closed], do: [{ wait: 30d }, { transfer: { sector: Nowhere, reason: x } }] }
+  - { id: other, when: attendance.closed, do: [{ log: x }] }
+`)
+	d.customer(ana, "hello")
+	d.pass(31 * 24 * time.Hour)
+	d.wantStates("it", engine.FailedRun)
+	for more := true; more; {
+		more = must(d.journal.Prune(t.Context(), d.clock.Now(), 15*24*time.Hour))
+	}
+	must(d.TeamClose(sandbox.TeamClose{Conversation: ana, Person: "Bruno"}))
+	if err := d.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	d.ask("it", engine.AskRetry)
+	d.wantStates("it", engine.FailedRun)
+	d.wantStates("other", engine.Done)
+}

@@ -1,0 +1,115 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/service/sandbox"
+)
+
+var errFlaky = errors.New("disk full")
+
+// flaky is a journal that fails now and then, before what it should do or after it.
+type flaky struct {
+	engine.Journal
+	mu     sync.Mutex
+	random *rand.Rand
+	share  float64
+	failed int
+}
+
+func (j *flaky) fails() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.random.Float64() >= j.share {
+		return nil
+	}
+	j.failed++
+	return errFlaky
+}
+
+func (j *flaky) heal() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.share = 0
+}
+
+func (j *flaky) failures() int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.failed
+}
+
+func (j *flaky) around(do func() error) error {
+	if err := j.fails(); err != nil {
+		return err
+	}
+	if err := do(); err != nil {
+		return err
+	}
+	return j.fails()
+}
+
+func (j *flaky) Save(ctx context.Context, l *engine.Lane, c *engine.Change) error {
+	return j.around(func() error { return j.Journal.Save(ctx, l, c) })
+}
+
+func (j *flaky) Caused(ctx context.Context, workspace, typ string, objects []string) ([]engine.Caused, error) {
+	if err := j.fails(); err != nil {
+		return nil, err
+	}
+	return j.Journal.Caused(ctx, workspace, typ, objects)
+}
+
+func (j *flaky) Happened(ctx context.Context, workspace, lane string, types []string, since time.Time, n int) ([]*engine.Event, error) {
+	if err := j.fails(); err != nil {
+		return nil, err
+	}
+	return j.Journal.Happened(ctx, workspace, lane, types, since, n)
+}
+
+// A journal that fails for a while loses nothing, doubles nothing, and keeps no lane.
+func TestFlakyJournal(t *testing.T) {
+	var journal *flaky
+	d := newDesk(t, `
+rules:
+  - id: it
+    when: message.received
+    cancel_on: [attendance.closed]
+    do:
+      - send_message: "one {{ message.text }}"
+      - add_labels: [vip]
+      - wait: 100ms
+      - create_card: { board: Sales, title: "{{ message.text }}" }
+      - send_message: "two {{ message.text }}"
+`, func(o *deskOptions) {
+		o.journal = func(j engine.Journal) engine.Journal {
+			journal = &flaky{Journal: j, random: rand.New(rand.NewPCG(1, 2)), share: 0.25}
+			return journal
+		}
+		o.timeout = 300 * time.Millisecond
+	})
+	d.live()
+	const customers = 30
+	for i := range customers {
+		must(d.CustomerMessage(sandbox.CustomerMessage{Phone: fmt.Sprintf("+55119%08d", i), Name: "Somebody", Text: fmt.Sprint(i)}))
+	}
+	d.until("it has failed often", func() bool { return journal.failures() >= 60 })
+	journal.heal()
+	d.until("every run is done", func() bool {
+		return len(d.states("it")) == customers && !slices.ContainsFunc(d.states("it"), func(s engine.State) bool { return s != engine.Done })
+	})
+	got := d.effects()
+	all := len(got)
+	slices.Sort(got)
+	if n := len(slices.Compact(got)); all != 4*customers || n != 2*customers+2 {
+		t.Errorf("%d effects, %d of them different", all, n)
+	}
+}

@@ -1,0 +1,47 @@
+package engine_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+)
+
+// What was gathered waits while the service cannot be asked, and asks again with pauses.
+func TestGatherWhileTheServiceIsDown(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - id: it
+    when: message.received
+    gather: { quiet: 20s, at_most: 2m }
+    if: attendance.status == "open"
+    do: [{ log: x }, { send_message: "got {{ len(messages) }}" }]
+`)
+	d.customer(ana, "one")
+	d.fault("GET /conversations/{id}/attendance", "status_before", 503, 3)
+	d.pass(21 * time.Second)
+	d.expect()
+	d.pass(time.Minute)
+	d.expect(send + "got 1")
+}
+
+// An answer to what was gathered is not sent hours later; waiting for quiet does not count.
+func TestGatheredAndLate(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - { id: it, when: message.received, gather: { quiet: 20s, at_most: 2m }, do: [{ send_message: hello }] }
+  - { id: slow, when: message.received, gather: { quiet: 1h, at_most: 2h }, do: [{ log: hello }] }
+`)
+	d.customer(ana, "hello")
+	d.move(friday.Add(5 * time.Hour))
+	d.rest()
+	d.expect()
+	if got := d.outcomes("it"); !slices.Equal(got, []engine.Outcome{engine.Late}) {
+		t.Errorf("%v", got)
+	}
+	d.customer(ana, "again")
+	d.pass(3 * time.Hour)
+	d.expect(send + "hello")
+	d.wantStates("slow", engine.Done)
+}

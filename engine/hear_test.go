@@ -1,0 +1,107 @@
+package engine_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/service/sandbox"
+)
+
+func TestAnswersThatComeTogether(t *testing.T) {
+	const rule = `
+rules:
+  - id: it
+    when: attendance.closed
+    do:
+      - wait_for: { event: message.received, if: 'message.text matches "^[0-9]$" and conversation.kind == "direct"', timeout: 24h }
+        id: answer
+      - send_message: "{{ answer.message.text }}"
+`
+	start := func(t *testing.T) *desk {
+		d := newDesk(t, rule)
+		d.customer(ana, "hello")
+		must(d.TeamClose(sandbox.TeamClose{Conversation: ana, Person: "Bruno"}))
+		d.rest()
+		d.wantStates("it", engine.Waiting)
+		return d
+	}
+	t.Run("paused", func(t *testing.T) {
+		d := start(t)
+		if err := d.engine.Pause(t.Context(), d.clock.Now(), "default", "it", "x"); err != nil {
+			t.Fatal(err)
+		}
+		d.customer(ana, "let me think")
+		d.pass(time.Minute)
+		d.customer(ana, "5")
+		d.pass(time.Minute)
+		must(d.engine.Resume(t.Context(), d.clock.Now(), "default", "it"))
+		d.pass(time.Minute)
+		d.expect(send + "5")
+	})
+	t.Run("service fails", func(t *testing.T) {
+		d := start(t)
+		d.pass(time.Minute)
+		d.fault("GET /conversations/{id}", "status_before", 503, 3)
+		d.customer(ana, "1")
+		d.customer(ana, "2")
+		d.pass(time.Hour)
+		d.expect(send + "1")
+		d.wantStates("it", engine.Done)
+	})
+}
+
+// Of two messages of one instant the later one counts.
+func TestTwoEventsOfOneInstant(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - { id: it, when: message.received, mode: parallel, cancel_on: [message.received], do: [{ wait: 5m }, { send_message: "after {{ message.text }}" }] }
+`)
+	must(d.CustomerMessage(sandbox.CustomerMessage{Phone: ana, Name: "Ana", Text: "one"}))
+	must(d.CustomerMessage(sandbox.CustomerMessage{Phone: ana, Name: "Ana", Text: "two"}))
+	d.pass(time.Hour)
+	if got := d.effects(); len(got) != 1 {
+		t.Errorf("%v\n%s", got, d.trace())
+	}
+}
+
+// A wait that is taken again hears what comes.
+func TestRetryAfterOnError(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - id: it
+    when: attendance.closed
+    do:
+      - wait_for: { event: message.received, if: 'int(message.text) > 3', timeout: 24h }
+        id: answer
+      - send_message: "{{ answer.message.text }}"
+    on_error: [{ log: "{{ error }}" }]
+`)
+	d.customer(ana, "hello")
+	must(d.TeamClose(sandbox.TeamClose{Conversation: ana, Person: "Bruno"}))
+	d.rest()
+	d.customer(ana, "no number")
+	d.wantStates("it", engine.FailedRun)
+	if err := d.journal.Ask(t.Context(), d.clock.Now(), d.runs("it")[0].ID, engine.Ask{What: engine.AskRetry, At: d.clock.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	d.pass(time.Minute)
+	d.customer(ana, "4")
+	d.pass(time.Minute)
+	d.expect(send + "4")
+}
+
+// A run does not go on past an event that may end it and cannot be decided yet.
+func TestEndingThatCannotBeDecidedYet(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - { id: it, when: attendance.opened, cancel_on: [{ event: conversation.updated, if: 'attendance.status == "open" and conversation.sector_name == "Sales"' }], do: [{ wait: 5m }, { send_message: late }] }
+`)
+	d.customer(ana, "hello")
+	d.pass(4 * time.Minute)
+	d.fault("GET /conversations/{id}/attendance", "status_before", 503, 12)
+	must(d.TeamTransfer(sandbox.TeamTransfer{Conversation: ana, Person: "Bruno", To: "Carla", Sector: "Sales"}))
+	d.pass(time.Hour)
+	d.expect()
+	d.wantStates("it", engine.Cancelled)
+}

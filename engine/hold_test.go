@@ -1,0 +1,79 @@
+package engine_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+)
+
+// lifting lifts a hold just before a run is recorded as held by it.
+type lifting struct {
+	engine.Journal
+	lifted bool
+}
+
+func (j *lifting) Save(ctx context.Context, l *engine.Lane, c *engine.Change) error {
+	for _, r := range c.Runs {
+		if r.Run.State == engine.Held && !j.lifted {
+			j.lifted = true
+			if _, err := j.Lift(ctx, c.At, "default", "it", engine.HoldPerson); err != nil {
+				return err
+			}
+		}
+	}
+	return j.Journal.Save(ctx, l, c)
+}
+
+// A rule that is resumed in the moment in which its run is held goes on.
+func TestResumedWhileItIsHeld(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - { id: it, when: message.received, do: [{ wait: 5m }, { send_message: hello }] }
+`, func(o *deskOptions) {
+		o.journal = func(j engine.Journal) engine.Journal { return &lifting{Journal: j} }
+	})
+	d.customer(ana, "hello")
+	if err := d.engine.Pause(t.Context(), d.clock.Now(), "default", "it", "too loud"); err != nil {
+		t.Fatal(err)
+	}
+	d.pass(time.Hour)
+	d.expect(send + "hello")
+}
+
+// counting counts how often the journal is asked for lanes.
+type counting struct {
+	engine.Journal
+	claims atomic.Int64
+}
+
+func (j *counting) Claim(ctx context.Context, now time.Time, n int, except []string) ([]*engine.Lane, error) {
+	j.claims.Add(1)
+	return j.Journal.Claim(ctx, now, n, except)
+}
+
+// While a refused key is about to be tried again the journal is left in peace.
+func TestRefusedKeyIsNotSpunOn(t *testing.T) {
+	var journal *counting
+	d := newDesk(t, `
+rules:
+  - { id: it, when: message.received, do: [{ send_message: hello }] }
+`, func(o *deskOptions) {
+		o.journal = func(j engine.Journal) engine.Journal {
+			journal = &counting{Journal: j}
+			return journal
+		}
+	})
+	d.fault("GET /me", "status_before", 401, 100)
+	now := time.Now()
+	if err := d.journal.Hold(t.Context(), engine.Hold{Workspace: "default", Kind: engine.HoldKey, Since: now, Until: now.Add(300 * time.Millisecond)}); err != nil {
+		t.Fatal(err)
+	}
+	d.live()
+	d.until("the key was tried again", func() bool { return must(d.journal.Holds(t.Context()))[0].Until.After(now.Add(time.Second)) })
+	if n := journal.claims.Load(); n > 50 {
+		t.Errorf("the journal was asked for lanes %d times", n)
+	}
+}

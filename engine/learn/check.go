@@ -1,0 +1,142 @@
+package learn
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/source"
+)
+
+// Check reports what rules read of event.data that no recorded event of their types ever had, and what they compare with something that
+// it never was. A rule of whose types no event was recorded is not looked at: nothing is known.
+func Check(set *rules.Set, shapes Shapes) rules.Problems {
+	var problems rules.Problems
+	for _, u := range set.DataUses() {
+		var seen []string
+		events := 0
+		for _, typ := range u.Events {
+			if s := shapes[typ]; s != nil && !slices.Contains(seen, typ) {
+				seen = append(seen, typ)
+				events += s.Events
+			}
+		}
+		if len(seen) == 0 {
+			continue
+		}
+		at := strings.Join(u.Path, ".")
+		if i := missing(shapes, seen, u.Path); i < len(u.Path) {
+			message := fmt.Sprintf("no recorded event has event.data.%s (%s: %d)", strings.Join(u.Path[:i+1], "."), strings.Join(seen, ", "), events)
+			problems = append(problems, u.Problem(i, message, hint(shapes, seen, u.Path, i)))
+			continue
+		}
+		if was := otherwise(shapes, seen, at, u.Compared); was != "" {
+			problems = append(problems, u.Problem(len(u.Path)-1, fmt.Sprintf("event.data.%s is compared with %s, and was %s in all recorded events", at, u.Compared, was), ""))
+		}
+	}
+	return problems
+}
+
+// missing returns the first name of a path that was never there, in any of the types; all of them were where it is behind the last.
+func missing(shapes Shapes, types, names []string) int {
+	most := 0
+	for _, typ := range types {
+		most = max(most, shapes[typ].reach(names))
+	}
+	return most
+}
+
+// reach returns how many names of a path were ever there. What stands below a list, or below something that was only ever empty, is not
+// known.
+func (s *Shape) reach(names []string) int {
+	for i := range names {
+		p, ok := s.has(strings.Join(names[:i+1], "."))
+		if !ok {
+			return i
+		}
+		if p.kinds[Object] == nil && (p.kinds[List] != nil || p.only(Nothing)) {
+			return len(names)
+		}
+	}
+	return len(names)
+}
+
+// only reports whether nothing else than these kinds was seen.
+func (p *path) only(kinds ...string) bool {
+	for name := range p.kinds {
+		if !slices.Contains(kinds, name) {
+			return false
+		}
+	}
+	return true
+}
+
+// hint names what may have been meant by a path whose i-th name was never there: a name like it in its place, or the same name in another.
+func hint(shapes Shapes, types, names []string, i int) string {
+	var meant []string
+	for _, typ := range types {
+		if near := source.Near(names[i], shapes[typ].below(strings.Join(names[:i], "."))); near != "" {
+			meant = slices.Concat(names[:i], []string{near}, names[i+1:])
+			if shapes[typ].reach(meant) == len(meant) {
+				break
+			}
+			meant = meant[:i+1]
+		}
+	}
+	if meant != nil {
+		return fmt.Sprintf("did you mean %q?", "event.data."+strings.Join(meant, "."))
+	}
+	last := names[len(names)-1]
+	for _, typ := range types {
+		for _, p := range shapes[typ].Paths() {
+			if strings.HasSuffix("."+p.Path, "."+last) && !strings.Contains(p.Path, "[") {
+				return fmt.Sprintf("did you mean %q?", "event.data."+p.Path)
+			}
+		}
+	}
+	return ""
+}
+
+// otherwise says what a path always was, where that can never equal what it is compared with.
+func otherwise(shapes Shapes, types []string, at string, compared *rules.Type) string {
+	if compared == nil {
+		return ""
+	}
+	var was []string
+	for _, typ := range types {
+		p, ok := shapes[typ].has(at)
+		if !ok {
+			continue
+		}
+		for kind := range p.kinds {
+			t := typeOf(kind)
+			if t == compared || kind == Nothing {
+				if t == compared {
+					return ""
+				}
+				continue
+			}
+			if words := t.String(); !slices.Contains(was, words) {
+				was = append(was, words)
+			}
+		}
+	}
+	slices.Sort(was)
+	return strings.Join(was, " or ")
+}
+
+// typeOf returns the type that expressions see of a kind of values.
+func typeOf(kind string) *rules.Type {
+	switch kind {
+	case Flag:
+		return rules.Flag
+	case Number:
+		return rules.Number
+	case Object:
+		return rules.Object()
+	case List:
+		return rules.ListOf(rules.Anything)
+	}
+	return rules.Text
+}

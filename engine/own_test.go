@@ -1,0 +1,101 @@
+package engine_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+)
+
+// A message that a run has just sent is the engine's own to its next step.
+func TestOwnMessageIsNoPersons(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - id: it
+    when: message.received
+    do:
+      - send_message: one
+      - send_message: two
+        if: not human_active("15m")
+      - log: "{{ conversation.last_message.by }}"
+`)
+	d.customer(ana, "hello")
+	d.expect(send+"one", send+"two")
+}
+
+func TestOwnConversationInAnotherLane(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - { id: it, when: manual, do: [{ send_message: hello }, { log: "{{ conversation.kind }}" }] }
+  - { id: heard, when: message.sent, do: [{ log: x }] }
+`, func(o *deskOptions) { o.safety.PerConversation = engine.Bound{Times: 2, Per: 10 * time.Minute} })
+	w := d.customer(ana, "hello")
+	for i := range 4 {
+		must(d.engine.Accept(t.Context(), rules.Event{
+			Workspace: "default", ID: fmt.Sprintf("manual/%d", i), Type: "manual", Rule: "it", Lane: fmt.Sprintf("card:%d", i),
+			CreatedAt: d.clock.Now(), ReceivedAt: d.clock.Now(), Data: map[string]any{"conversation_id": w.Conversation.String()},
+		}))
+		d.rest()
+	}
+	d.expect(send+"hello", send+"hello")
+	for _, o := range d.outcomes("heard") {
+		if o != engine.Own {
+			t.Errorf("%v", d.outcomes("heard"))
+		}
+	}
+}
+
+// What is expected of a call before its answer is forgotten with the answer: nothing is looked through for ever.
+func TestExpectedElsewhereIsForgotten(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - { id: it, when: message.received, do: [{ create_card: { board: Sales, title: x } }] }
+`)
+	d.customer(ana, "hello")
+	d.expect("POST /kanban/cards")
+	if left := must(d.journal.Caused(t.Context(), "default", "", []string{"?"})); len(left) > 0 {
+		t.Errorf("%+v", left)
+	}
+}
+
+// A conversation that the engine opens to write to somebody is its own doing, with the attendance and the card that the service adds.
+func TestOwnOpeningStartsNothing(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - { id: it, when: message.received, do: [{ send_message: { to: { phone: "+5511900001111", channel: Main }, text: hello } }] }
+  - { id: heard, when: [attendance.opened, kanban.card.created, conversation.updated, message.sent], do: [{ log: x }] }
+`)
+	d.customer(ana, "hello")
+	d.pass(time.Minute)
+	d.customer(ana, "again") // the conversation is there now
+	d.pass(time.Minute)
+	verdicts := map[engine.Outcome]int{}
+	for _, o := range d.outcomes("heard") {
+		verdicts[o]++
+	}
+	// Ana's attendance, its card, and twice that her conversation has news, are hers.
+	if verdicts[engine.Fired] != 4 || verdicts[engine.Own] != 6 {
+		t.Errorf("%v\n%s", verdicts, d.trace())
+	}
+}
+
+// A message whose call has had no answer for long is the engine's own nevertheless.
+func TestOwnMessageWithoutAnAnswer(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - { id: it, when: message.received, do: [{ send_message: hello }] }
+  - { id: watch, when: message.sent, do: [{ log: "{{ message.by }}" }] }
+`)
+	d.fault("POST /conversations/{id}/messages", "status_after", 503, 20)
+	d.customer(ana, "hello")
+	d.pass(5 * time.Minute)
+	if got := d.outcomes("watch"); !slices.Equal(got, []engine.Outcome{engine.Own}) {
+		t.Errorf("verdicts: %v", got)
+	}
+	d.pass(24 * time.Hour)
+	d.expect(send + "hello")
+	d.wantStates("it", engine.Done)
+}

@@ -1,0 +1,203 @@
+package ruletest_test
+
+// mutants are the bugs, each with the sentence of the design that it breaks.
+var mutants = []mutant{
+	{name: "a delivery is answered before it is recorded", edits: []edit{
+		{"triggers/webhook/webhook.go", `	outcome, reason := r.receive(w, req)
+`, `	w.WriteHeader(http.StatusAccepted)
+	outcome, reason := r.receive(w, req)
+`},
+	}},
+	{name: "what could not be recorded is answered as if it were", edits: []edit{
+		{"triggers/webhook/webhook.go", `		return Unavailable, err
+`, `		return Recorded, err
+`},
+	}, run: "sla-escalation/.*"},
+	{name: "every try of a message has a client_id of its own", edits: []edit{
+		{"actions/builtin/call_send.go", `	m, err := c.SendMessage(`, `	in.Message.ClientID = uuid.NewString()
+	m, err := c.SendMessage(`},
+		{"actions/builtin/call_send.go", `	"github.com/quandohq/quando/actions"
+`, `	"github.com/google/uuid"
+	"github.com/quandohq/quando/actions"
+`},
+	}, run: "blocked-words/.*"},
+	{name: "every try of a new card has a key of its own", edits: []edit{
+		{"actions/builtin/call_create_card.go", `c.CreateCard(ctx, in.Key, in.Card)`, `c.CreateCard(ctx, rand.Text(), in.Card)`},
+		{"actions/builtin/call_create_card.go", `	"context"
+`, `	"context"
+	"crypto/rand"
+`},
+	}},
+	{name: "a call that was cut off is repeated without a look", edits: []edit{
+		{"engine/act.go", `	if !rec.Confirmed {
+		var err error
+`, `	if rec.Tried.IsZero() {
+		var err error
+`},
+	}},
+	{name: "a call that was cut off is settled while it may be under way", edits: []edit{
+		{"engine/act.go", `!rec.Answered && !rec.Confirmed && k.now().Before(settled) {`, `!rec.Answered && !rec.Confirmed && k.now().IsZero() {`},
+		{"engine/act.go", `		wait = max(wait, rec.Tried.Add(k.workspace.Timeout).Sub(now))
+	}
+	bound`, `		wait = max(wait, 0)
+	}
+	bound`},
+	}},
+	{name: "an uncertain answer is taken for a refusal", edits: []edit{
+		{"engine/act.go", `	rec.Answered = !actions.IsUncertain(err)
+`, `	rec.Answered = true
+`},
+	}},
+	{name: "an intent is recorded only with what came of it", edits: []edit{
+		{"engine/act.go", `	err := k.save(ctx, false, k.slots(i)...)
+	if bound`, `	var err error
+	if bound`},
+	}},
+	{name: "what a call will cause is not waited for", edits: []edit{
+		{"engine/own.go", `		if v.now().Before(until) {
+			v.wake(until)
+			return true, nil
+		}
+`, `		_ = until
+`},
+	}},
+	{name: "a lane that is released forgets what came meanwhile", edits: []edit{
+		{"engine/sqlite/save.go", `due_at = CASE news WHEN ? THEN ? ELSE ? END WHERE`, `due_at = CASE ? WHEN 0 THEN ? ELSE ? END WHERE`},
+		{"engine/sqlite/save.go", `		s.claim.news, next, min(next, soon), `, `		0, next, next, `},
+		{"engine/sqlite/save.go", `lane = ? AND news = ?`, `lane = ? AND news >= ?`},
+	}},
+	{name: "an event of the lane that came while it was worked on waits for the next one", edits: []edit{
+		{"engine/sqlite/accept.go", `news = news + 1`, `news = news`},
+	}},
+	{name: "a first wait counts from when the event was received", edits: []edit{
+		{"engine/wait.go", `		from = k.facts.event.CreatedAt
+`, `		from = k.facts.event.ReceivedAt
+`},
+	}},
+	{name: "a limit is looked at and never taken", edits: []edit{
+		{"engine/sqlite/start.go", `		if err := t.take(s.lane.Workspace, taking, s.at); err != nil {
+			return err
+		}
+	}
+	if st.Mode == rules.Restart {`, `		_ = taking
+	}
+	if st.Mode == rules.Restart {`},
+	}},
+	{name: "mode single lets a second run begin", edits: []edit{
+		{"engine/sqlite/start.go", `st.Mode == rules.Single && len(others) > 0:`, `st.Mode == rules.Single && len(others) > 1:`},
+	}},
+	{name: "cancel_on knows nothing of what came before the run", edits: []edit{
+		{"engine/hear.go", `	if len(rule.CancelOn) == 0 {
+`, `	if len(rule.CancelOn) >= 0 {
+`},
+	}},
+	{name: "cancel_on is ignored", edits: []edit{
+		{"engine/hear.go", `		if m.Event != e.Type {
+			continue
+`, `		if m.Event != "" {
+			continue
+`},
+	}},
+	{name: "own effects are not recognised", edits: []edit{
+		{"engine/own.go", `		case c.Object != elsewhere && f.shows(e, c, again):
+			return c, nil
+`, `		case c.Object != elsewhere && f.shows(e, c, again) && e.Type == "":
+			return c, nil
+`},
+	}},
+	{name: "own messages are taken for those of a person", edits: []edit{
+		{"engine/hold.go", `	return len(own) > 0, err
+`, `	return len(own) < 0, err
+`},
+	}},
+	{name: "what a person does after the engine is taken for its own", edits: []edit{
+		{"engine/own.go", `	if c.Used && !again || e.CreatedAt`, `	if e.CreatedAt`},
+		{"engine/own.go", `	if c.Stage != "" && fact != nil && fact["stage_id"] != nil && fact["stage_id"] != c.Stage {
+		return false
+	}
+	return len(c.Set) == 0 || agrees(plain(fact), plain(c.Set))
+`, `	return fact != nil
+`},
+	}},
+	{name: "after a wait facts are those of before", edits: []edit{
+		{"engine/facts.go", `	f.waited = true
+`, `	f.waited = false
+`},
+	}},
+	{name: "a gather ends with the first event", edits: []edit{
+		{"engine/gather.go", `		if v.stopped() || g.Until.After(v.now()) {
+`, `		if v.stopped() {
+`},
+		{"engine/gather.go", `	until := v.now().Add(g.Quiet)
+`, `	until := v.now()
+`},
+	}},
+	{name: "a gather never ends", edits: []edit{
+		{"engine/gather.go", `		if v.stopped() || g.Until.After(v.now()) {
+`, `		if v.stopped() || !g.Until.IsZero() {
+`},
+	}},
+	{name: "a second delivery is a second event", edits: []edit{
+		{"engine/sqlite/accept.go", `				e.Workspace, e.ID, e.Type, `, `				e.Workspace, fmt.Sprintf("%s/%p", e.ID, &fresh[0]), e.Type, `},
+	}},
+	{name: "Retry-After is ignored", edits: []edit{
+		{"actions/builtin/classify.go", `		return actions.RetryAfter(e.RetryAfter, err)
+`, `		return err
+`},
+	}},
+	{name: "a passing error is the end", edits: []edit{
+		{"engine/act.go", `	case actions.IsPermanent(err):
+		return k.fail(ctx, s, taken, rec, err)
+	}
+	return k.later(`, `	case err != nil:
+		return k.fail(ctx, s, taken, rec, err)
+	}
+	return k.later(`},
+	}},
+	{name: "a version conflict is the end", edits: []edit{
+		{"actions/builtin/classify.go", `		return actions.Stale(err)
+`, `		return actions.Permanent(err)
+`},
+	}},
+	{name: "the generation stays the same after a version conflict", edits: []edit{
+		{"engine/act.go", `		rec.Generation++
+		rec.Intent = nil
+		taken.Error = err.Error()
+`, `		rec.Intent = nil
+		taken.Error = err.Error()
+`},
+	}},
+	{name: "only_from is not looked at", edits: []edit{
+		{"actions/builtin/move_card.go", `len(from) > 0 && !slices.Contains(from, card.StageID) {`, `len(from) > 0 && !slices.Contains(from, card.StageID) && card.StageID == "" {`},
+	}},
+	{name: "a move that was cut off is repeated although a person has moved the card since", edits: []edit{
+		{"actions/builtin/call_move_card.go", `		return settled(actions.Overtook, "somebody else has moved the card meanwhile")
+`, `		return settled(actions.Replan, "")
+`},
+		{"actions/builtin/move_card.go", `len(from) > 0 && !slices.Contains(from, card.StageID) {`, `len(from) > 0 && s.Generation == 0 && !slices.Contains(from, card.StageID) {`},
+	}},
+	{name: "how far a schedule has come is written down before its ticks", edits: []edit{
+		{"triggers/schedule/tick.go", `	for part := range slices.Chunk(events, maxAtOnce) {
+`, `	for _, p := range s.paces {
+		if err := s.options.Cursors.SetCursor(ctx, s.cursor(p.rule), p.at.UTC().Format(time.RFC3339Nano)+" "+p.print); err != nil {
+			return err
+		}
+	}
+	for part := range slices.Chunk(events, maxAtOnce) {
+`},
+	}},
+	{name: "a tick that is told again is another tick", edits: []edit{
+		{"triggers/schedule/tick.go", `ID: rule + "/" + at.Format(time.RFC3339), Type`, `ID: rule + "/" + now.Format(time.RFC3339Nano), Type`},
+	}},
+	{name: "what a wait waits for does not wake it", edits: []edit{
+		{"engine/hear.go", `		r.WakeAt = v.now()
+		v.touch(r, s)
+`, `		v.touch(r, s)
+`},
+	}},
+	{name: "a run on trial acts", edits: []edit{
+		{"engine/act.go", `	if k.run.Stage != rules.Live {
+		rec.Intent`, `	if k.run.Stage == rules.Draft {
+		rec.Intent`},
+	}},
+}

@@ -1,0 +1,93 @@
+package ruletest
+
+import (
+	"strings"
+	"testing"
+)
+
+// elsewhere has a rule that calls another system between two messages, twice.
+const elsewhere = `
+rules:
+  - id: tell
+    when: attendance.opened
+    do:
+      - send_message: One moment.
+      - http_request:
+          url: https://erp.example.com/customers
+          headers: { Authorization: "Bearer very-secret" }
+          json: { phone: "{{ contact.phone }}", tags: [new, web], level: 3, gone: null }
+          repeatable: true
+        id: answer
+        retry: { times: 3 }
+      - http_request: { method: GET, url: "https://erp.example.com/orders?of={{ contact.name }}" }
+      - send_message: "Your number is {{ answer.json?.number ?? 'to come' }}."
+    on_error: [{ send_message: "{{ error }}" }]
+tests:
+  - name: it
+    start: 2026-11-13T10:00:00-03:00
+    given: { contacts: [{ name: Marina, phone: "+5511988887777" }] }
+    steps:
+ANSWER
+      - { customer: Marina, says: Hello }
+      - at: +10m
+        expect:
+          - send_message: One moment.
+          - http_request: { method: POST, url: { contains: /customers }, json: { phone: "+5511988887777", tags: [{ contains: ew }, web], level: 3 } }
+          - http_request: { method: GET, url: "https://erp.example.com/orders?of=Marina" }
+          - send_message: Your number is to come.
+    faults: all
+`
+
+func answering(with string) string { return strings.Replace(elsewhere, "ANSWER\n", with, 1) }
+
+func TestOtherSystems(t *testing.T) {
+	r := tell(t, answering(""))
+	r.passes(t)
+	r = tell(t, strings.Replace(answering("      - answer: { url: https://erp.example.com/customers, json: { number: 12 } }\n"), "is to come", "is 12", 1))
+	r.passes(t)
+}
+
+// TestOtherSystemFails has another system that refuses, for good or for a while.
+func TestOtherSystemFails(t *testing.T) {
+	for status, says := range map[string]string{
+		"404": "step 2 (http_request): http_request: POST erp.example.com: answered 404 not found",
+		"503": "step 2 (http_request): given up after 3 attempts",
+	} {
+		story := answering("      - answer: { url: https://erp.example.com/customers, status: " + status + " }\n")
+		begin, end := strings.Index(story, "          - http_request: { method: GET"), strings.Index(story, "    faults: all")
+		r := tell(t, story[:begin]+"          - send_message: { text: { contains: \""+says+"\" } }\n")
+		r.passes(t)
+		if r := tell(t, story[:end]); r.OK {
+			t.Errorf("%s changes nothing", status)
+		}
+	}
+}
+
+// TestOtherSystemsAreCompared changes what is expected of a call.
+func TestOtherSystemsAreCompared(t *testing.T) {
+	for _, change := range [][2]string{
+		{"method: POST", "method: PUT"},
+		{"contains: /customers", "contains: /orders"},
+		{"json: { phone: \"+5511988887777\", tags", "json: { phone: \"+5511988887778\", tags"},
+		{"contains: ew", "contains: old"},
+		{"web], level: 3 } }", "web, other], level: 3 } }"},
+		{"web], level: 3 } }", "web], level: 4 } }"},
+		{"web], level: 3 } }", "web], size: 3 } }"},
+		{"?of=Marina\"", "?of=Otto\""},
+	} {
+		expect := strings.LastIndex(elsewhere, "expect:")
+		story := answering("")
+		story = story[:expect-10] + strings.Replace(story[expect-10:], change[0], change[1], 1)
+		r := tell(t, story)
+		r.fails(t, "number")
+		if report := r.Report(); strings.Contains(report, "very-secret") {
+			t.Errorf("the report tells a secret:\n%s", report)
+		}
+	}
+}
+
+// TestOtherSystemUnknown: a call that must not be repeated, cut off, is left to a person, and the story ends there.
+func TestOtherSystemUnknown(t *testing.T) {
+	r := tell(t, strings.Replace(answering(""), "          repeatable: true\n", "", 1))
+	r.fails(t, "under the fault: crash every_step", "uncertain")
+}

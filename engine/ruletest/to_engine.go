@@ -1,0 +1,68 @@
+package ruletest
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+)
+
+// A deliveryFault says what becomes of the service's deliveries. The zero value is that they come once and in order.
+type deliveryFault struct {
+	twice bool
+
+	// refuse is how often a delivery is refused at first. The service repeats it after 30 seconds, and again after two minutes.
+	refuse int
+	// Of every so many deliveries only one is refused, the first or a later one: it comes behind those that follow it.
+	every, first int
+	// What was refused comes in the moment in which the engine is about to be done with something else, and then once more.
+	meanwhile bool
+}
+
+// A heldDelivery comes when the engine is at work.
+type heldDelivery struct {
+	request *http.Request
+	body    []byte
+}
+
+// toEngine hands a delivery to the receiver, or refuses it.
+func (n *network) toEngine(hook http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !n.refuses(r.Header.Get("X-Service-Delivery")) {
+			hook.ServeHTTP(w, r)
+			return
+		}
+		if body, err := io.ReadAll(r.Body); err == nil && n.plan.deliver.meanwhile {
+			n.mu.Lock()
+			n.held = append(n.held, heldDelivery{r.Clone(context.WithoutCancel(r.Context())), body})
+			n.mu.Unlock()
+		}
+		http.Error(w, "not now", http.StatusServiceUnavailable)
+	})
+}
+
+func (n *network) refuses(delivery string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if _, known := n.order[delivery]; !known {
+		n.order[delivery] = len(n.order)
+	}
+	f := n.plan.deliver
+	if n.refused[delivery] >= f.refuse || f.every > 0 && n.order[delivery]%f.every != f.first {
+		return false
+	}
+	n.refused[delivery]++
+	return true
+}
+
+// meanwhile hands in what was held back.
+func (n *network) meanwhile(hook http.Handler) {
+	n.mu.Lock()
+	held := n.held
+	n.held = nil
+	n.mu.Unlock()
+	for _, d := range held {
+		d.request.Body = io.NopCloser(bytes.NewReader(d.body))
+		hook.ServeHTTP(&lost{header: http.Header{}}, d.request)
+	}
+}

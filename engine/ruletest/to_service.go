@@ -1,0 +1,165 @@
+package ruletest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quandohq/quando/service/sandbox"
+)
+
+// A serviceFault is an answer that each call gets once in a burst of activity, and then its own.
+type serviceFault struct {
+	status        int
+	reads, writes bool // which calls
+
+	after bool          // the call has its effect, and its answer is lost
+	slow  time.Duration // so long after its answer
+}
+
+// A slowCall has been answered falsely before it has its effect.
+type slowCall struct {
+	at      time.Time
+	request *http.Request
+	body    []byte
+}
+
+const (
+	// retryAfter is the pause in seconds that the service asks for.
+	retryAfter = 3
+	// slowness is how long a call may be under way after its caller has got an answer of somebody in between. Whoever has made the call must
+	// not take it for over before: the engine waits ten seconds.
+	slowness = 5 * time.Second
+)
+
+// toService hands a call to the service, or answers it falsely.
+func (n *network) toService(service http.Handler) http.Handler {
+	f := n.plan.service
+	if f.status == 0 {
+		return service
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n.listen(r)
+		reads := r.Method == http.MethodGet
+		if reads && !f.reads || !reads && !f.writes {
+			service.ServeHTTP(w, r)
+			return
+		}
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return // whoever called has gone
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		if f.status == http.StatusConflict {
+			n.conflict(service, w, r, body)
+			return
+		}
+		if !n.first(r.Method + " " + r.URL.String() + "\n" + string(body)) {
+			service.ServeHTTP(w, r)
+			return
+		}
+		n.suffer(service, r, body)
+		if f.status == http.StatusTooManyRequests {
+			w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
+		}
+		w.WriteHeader(f.status)
+	})
+}
+
+// suffer is what becomes of a call that is answered falsely.
+func (n *network) suffer(service http.Handler, r *http.Request, body []byte) {
+	f := n.plan.service
+	switch {
+	case f.status == http.StatusTooManyRequests:
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.until = n.service.Now().Add(retryAfter * time.Second)
+	case f.after && f.slow > 0:
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.slow = append(n.slow, slowCall{n.service.Now().Add(f.slow), r.Clone(context.WithoutCancel(r.Context())), body})
+	case f.after:
+		service.ServeHTTP(&lost{header: http.Header{}}, r)
+	}
+}
+
+// first reports whether a call comes for the first time in this burst.
+func (n *network) first(call string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	known := n.known[call]
+	n.known[call] = true
+	return n.begun && !known
+}
+
+// listen notes a call that comes although the service has asked for a pause.
+func (n *network) listen(r *http.Request) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if now := n.service.Now(); now.Before(n.until) && n.rude == "" {
+		n.rude = fmt.Sprintf("%s %s was called %s before the pause was over that the service had asked for", r.Method, r.URL.Path, n.until.Sub(now))
+	}
+}
+
+// rudeness returns what was called during a pause; empty is nothing.
+func (n *network) rudeness() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.rude
+}
+
+// due returns when the next slow call has its effect; the zero time is never.
+func (n *network) due() (at time.Time) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, c := range n.slow {
+		at = earliest(at, c.at)
+	}
+	return at
+}
+
+// arrive lets slow calls have their effect whose time has come.
+func (n *network) arrive() {
+	n.mu.Lock()
+	var ripe []slowCall
+	for len(n.slow) > 0 && !n.slow[0].at.After(n.service.Now()) {
+		ripe, n.slow = append(ripe, n.slow[0]), n.slow[1:]
+	}
+	n.mu.Unlock()
+	for _, c := range ripe {
+		c.request.Body = io.NopCloser(bytes.NewReader(c.body))
+		n.service.Handler().ServeHTTP(&lost{header: http.Header{}}, c.request)
+	}
+}
+
+// conflict lets somebody write on a card in the moment before a call changes it, once in a burst of activity. A key that has been used for
+// another call is refused.
+func (n *network) conflict(service http.Handler, w http.ResponseWriter, r *http.Request, body []byte) {
+	if key := keyOf(r.Header); key != "" && n.reused(key, r.URL.Path+"\n"+string(body)) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusConflict)
+		_, _ = io.WriteString(w, `{"code":"idempotency_conflict","message":"this Idempotency-Key was used for another call"}`) // who called may have gone
+		return
+	}
+	if card, ok := strings.CutPrefix(r.URL.Path, "/kanban/cards/"); ok {
+		card, _, _ = strings.Cut(card, "/")
+		if n.first(r.Method + " " + r.URL.Path) {
+			_, _ = n.service.EditCard(sandbox.EditCard{Card: card, Description: "Somebody has called."}) // of a card that there is not the call itself will tell
+		}
+	}
+	service.ServeHTTP(w, r)
+}
+
+// reused reports whether a key was used for another call.
+func (n *network) reused(key, call string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	before, used := n.spent[key]
+	n.spent[key] = call
+	return used && before != call
+}

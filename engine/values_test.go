@@ -1,0 +1,52 @@
+package engine_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+)
+
+// A customer who writes something that is a number to a machine only does not stop the conversation.
+func TestNumbersThatAreNone(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - id: it
+    when: message.received
+    do:
+      - stop_if: float(message.text) < 5
+      - choose: [{ if: float(message.text) > 5, do: [{ send_message: more }] }]
+`)
+	d.customer(ana, "inf")
+	d.expect(send + "more")
+	d.wantStates("it", engine.Done)
+}
+
+// A whole number keeps all of its digits.
+func TestLargeNumbers(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - id: it
+    when: message.received
+    do:
+      - set: { n: "{{ int(message.text) }}" }
+      - wait: 1m
+      - send_message: "{{ n }}"
+`)
+	d.customer(ana, "9007199254740993")
+	d.restart()
+	d.pass(time.Hour)
+	d.expect(send + "9007199254740993")
+}
+
+// A time that cannot be recorded fails the step that needs it, and stops nobody else.
+func TestTimesThatCannotBeRecorded(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - { id: sets, when: message.received, do: [{ set: { at: '{{ date(message.text) + duration("48h") }}' } }, { send_message: "{{ at }}" }] }
+  - { id: waits, when: message.received, do: [{ wait: { until: 'date(message.text) + duration("48h")' } }] }
+`)
+	d.customer(ana, "9999-12-31")
+	d.wantStates("sets", engine.FailedRun)
+	d.wantStates("waits", engine.FailedRun)
+}

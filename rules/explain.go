@@ -1,0 +1,125 @@
+package rules
+
+import (
+	"slices"
+
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/parser"
+)
+
+// A ClauseResult says what became of one clause of a rule's conditions.
+type ClauseResult string
+
+// The results of a clause.
+const (
+	ClauseTrue       ClauseResult = "true"
+	ClauseFalse      ClauseResult = "false"
+	ClauseFailed     ClauseResult = "error"
+	ClauseNotReached ClauseResult = "not reached" // one before it was not true
+)
+
+// A ClauseVerdict says what became of one clause, and why.
+type ClauseVerdict struct {
+	Clause string
+	Result ClauseResult
+	Values []NamedValue // of the names and calls in it
+	Words  string       // what was so, for people; empty where the clause says it best itself
+	Err    error        // why it could not be evaluated
+}
+
+// Explain evaluates the conditions of the rule in order, as Decide does, and tells what became of each of them.
+func (e *Evaluation) Explain() []ClauseVerdict {
+	verdicts := make([]ClauseVerdict, len(e.rule.If))
+	reached := true
+	for i, x := range e.rule.If {
+		if !reached {
+			verdicts[i] = ClauseVerdict{Clause: x.Text, Result: ClauseNotReached}
+			continue
+		}
+		verdicts[i] = e.Clause(x)
+		reached = verdicts[i].Result == ClauseTrue
+	}
+	return verdicts
+}
+
+// Clause evaluates one clause, and tells what became of it.
+func (e *Evaluation) Clause(x *Expression) ClauseVerdict {
+	v := ClauseVerdict{Clause: x.Text, Result: ClauseFalse}
+	ok, err := e.True(x)
+	v.Values = e.Values(x)
+	switch {
+	case err != nil:
+		v.Result, v.Err = ClauseFailed, err
+		return v
+	case ok:
+		v.Result = ClauseTrue
+	}
+	v.Words = e.words(x, ok)
+	return v
+}
+
+// Partly is Clause for somebody who does not know everything: unknown tells the errors that only say so. What is known may be enough, as where one
+// side of an and is false. The result is an error that is unknown where it is not.
+func (e *Evaluation) Partly(x *Expression, unknown func(error) bool) ClauseVerdict {
+	v := e.Clause(x)
+	if v.Err == nil || !unknown(v.Err) {
+		return v
+	}
+	x.env.compiling.Lock()
+	tree, err := parser.ParseWithConfig(x.Text, x.env.exprConfig())
+	x.env.compiling.Unlock()
+	if err != nil {
+		return v
+	}
+	met, err := (&wording{e, x.env}).partly(tree.Node, unknown)
+	v.Values = e.Values(x)
+	switch {
+	case err != nil:
+		v.Err = err
+		return v
+	case met:
+		v.Result = ClauseTrue
+	default:
+		v.Result = ClauseFalse
+	}
+	v.Err, v.Words = nil, e.words(x, met)
+	return v
+}
+
+// partly evaluates a condition by its parts. It is false where one part makes it so for sure, whatever is not known of the others.
+func (w *wording) partly(node ast.Node, unknown func(error) bool) (bool, error) {
+	switch n := node.(type) {
+	case *ast.UnaryNode:
+		if n.Operator == "not" || n.Operator == "!" {
+			met, err := w.partly(n.Node, unknown)
+			return !met, err
+		}
+	case *ast.BinaryNode:
+		all := n.Operator == "and" || n.Operator == "&&"
+		if !all && n.Operator != "or" && n.Operator != "||" {
+			break
+		}
+		left, err := w.partly(n.Left, unknown)
+		if err == nil && left != all {
+			return left, nil
+		}
+		if err != nil && (!unknown(err) || !all) {
+			return false, err
+		}
+		right, rightErr := w.partly(n.Right, unknown)
+		if err != nil && (rightErr != nil || right) {
+			return false, err
+		}
+		return right, rightErr
+	}
+	x, err := w.compiled(node)
+	if err != nil {
+		return false, err
+	}
+	return w.True(x)
+}
+
+// Mentions reports whether the expression looks at a field of a fact, by its path: conversation.sector_name.
+func (x *Expression) Mentions(path string) bool {
+	return slices.ContainsFunc(x.parts, func(p part) bool { return p.text == path })
+}

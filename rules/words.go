@@ -1,0 +1,325 @@
+package rules
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/parser"
+)
+
+// words says what was so when a condition was true or false. It is empty where there are no better words than the condition itself.
+func (e *Evaluation) words(x *Expression, truth bool) string {
+	x.env.compiling.Lock()
+	tree, err := parser.ParseWithConfig(x.Text, x.env.exprConfig())
+	x.env.compiling.Unlock()
+	if err != nil {
+		return ""
+	}
+	return (&wording{e, x.env}).say(tree.Node, truth)
+}
+
+// A wording puts the parts of a condition into words, with the values that they had.
+type wording struct {
+	*Evaluation
+	env *environment
+}
+
+// say words a part that was true or false.
+func (w *wording) say(node ast.Node, truth bool) string {
+	switch n := node.(type) {
+	case *ast.UnaryNode:
+		if n.Operator == "not" || n.Operator == "!" {
+			return w.say(n.Node, !truth)
+		}
+	case *ast.BinaryNode:
+		return w.binary(n, truth)
+	case *ast.CallNode:
+		if words := w.call(n, truth); words != "" {
+			return words
+		}
+	case *ast.IdentifierNode, *ast.MemberNode, *ast.ChainNode, *ast.BuiltinNode:
+	default:
+		return ""
+	}
+	return fmt.Sprintf("%s was %t", node, truth)
+}
+
+func (w *wording) binary(n *ast.BinaryNode, truth bool) string {
+	switch n.Operator {
+	case "and", "&&", "or", "||":
+		return w.joined(n, truth)
+	case "==", "!=":
+		return w.equality(n, truth == (n.Operator == "=="))
+	case "<", "<=", ">", ">=":
+		return w.order(n, truth)
+	case "in":
+		return w.membership(n, truth)
+	case "contains", "startsWith", "endsWith", "matches":
+		return w.textual(n, truth)
+	}
+	return ""
+}
+
+// joined words those parts of an and or an or that decided it.
+func (w *wording) joined(n *ast.BinaryNode, truth bool) string {
+	all := n.Operator == "and" || n.Operator == "&&"
+	if all == truth { // both are as the whole is
+		left, right := w.say(n.Left, truth), w.say(n.Right, truth)
+		if left == "" || right == "" {
+			return ""
+		}
+		return left + "; " + right
+	}
+	for _, part := range []ast.Node{n.Left, n.Right} {
+		if v, ok := w.value(part); ok && v == truth {
+			return w.say(part, truth)
+		}
+	}
+	return ""
+}
+
+func (w *wording) equality(n *ast.BinaryNode, equal bool) string {
+	name, other := n.Left, n.Right
+	if isLiteral(name) {
+		name, other = other, name
+	}
+	was, ok := w.valueWords(name)
+	wanted, known := w.valueWords(other)
+	switch {
+	case !ok || !known:
+		return ""
+	case n.Operator == "!=" && equal:
+		return fmt.Sprintf("%s was %s, and the rule wants anything else", subject(name), was)
+	case n.Operator == "==" && !equal:
+		return fmt.Sprintf("%s was %s, and the rule wants %s", subject(name), was, wanted)
+	}
+	return fmt.Sprintf("%s was %s", subject(name), was)
+}
+
+// orders words the comparisons: of times, and of everything else.
+var orders = map[string][2]string{
+	"<": {"before", "less than"}, "<=": {"at the latest", "at most"}, ">": {"after", "more than"}, ">=": {"at the earliest", "at least"},
+}
+
+// turned are the comparisons as they read from the right to the left.
+var turned = map[string]string{"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+func (w *wording) order(n *ast.BinaryNode, truth bool) string {
+	name, other, operator := n.Left, n.Right, n.Operator
+	if isLiteral(name) {
+		name, other, operator = other, name, turned[operator]
+	}
+	was, ok := w.valueWords(name)
+	wanted, known := w.valueWords(other)
+	if !ok || !known {
+		return ""
+	}
+	if truth {
+		return fmt.Sprintf("%s was %s", subject(name), was)
+	}
+	words := orders[operator][1]
+	if v, _ := w.value(other); typeOfValue(v) == Time {
+		words = orders[operator][0]
+	}
+	return fmt.Sprintf("%s was %s, and the rule wants %s %s", subject(name), was, words, wanted)
+}
+
+func (w *wording) membership(n *ast.BinaryNode, truth bool) string {
+	list, ok := n.Right.(*ast.ArrayNode)
+	was, known := w.valueWords(n.Left)
+	if !ok || !known {
+		if truth {
+			return fmt.Sprintf("%s was in %s", subject(n.Left), n.Right)
+		}
+		return fmt.Sprintf("%s was not in %s", subject(n.Left), n.Right)
+	}
+	var items []string
+	for _, item := range list.Nodes {
+		words, ok := w.valueWords(item)
+		if !ok {
+			return ""
+		}
+		items = append(items, words)
+	}
+	if truth {
+		return fmt.Sprintf("%s was %s, which is one of %s", subject(n.Left), was, strings.Join(items, ", "))
+	}
+	return fmt.Sprintf("%s was %s, and the rule wants one of %s", subject(n.Left), was, strings.Join(items, ", "))
+}
+
+// textVerbs word the operators on texts: when they hold, and when they do not.
+var textVerbs = map[string][2]string{
+	"contains": {"contained", "did not contain"}, "startsWith": {"began with", "did not begin with"},
+	"endsWith": {"ended with", "did not end with"}, "matches": {"matched", "did not match"},
+}
+
+func (w *wording) textual(n *ast.BinaryNode, truth bool) string {
+	verb := textVerbs[n.Operator][1]
+	if truth {
+		verb = textVerbs[n.Operator][0]
+	}
+	return fmt.Sprintf("%s %s %s", subject(n.Left), verb, n.Right)
+}
+
+// call words the functions that answer yes or no.
+func (w *wording) call(n *ast.CallNode, truth bool) string {
+	callee, ok := n.Callee.(*ast.IdentifierNode)
+	if !ok {
+		return ""
+	}
+	var arguments []string
+	for _, a := range n.Arguments {
+		words, ok := w.valueWords(a)
+		if s, literal := a.(*ast.StringNode); literal && callee.Value == "says" {
+			words = quote(s.Value)
+		}
+		if !ok {
+			return ""
+		}
+		arguments = append(arguments, words)
+	}
+	either := func(yes, no string) string {
+		if truth {
+			return yes
+		}
+		return no
+	}
+	switch {
+	case callee.Value == "says" && len(arguments) > 0:
+		return either("the message said ", "the message did not say ") + strings.Join(arguments, " or ")
+	case len(arguments) != 1:
+		return ""
+	}
+	switch callee.Value {
+	case "open":
+		return "the " + arguments[0] + either(" was open", " was closed")
+	case "closed":
+		return "the " + arguments[0] + either(" was closed", " was open")
+	case "human_active":
+		return either("somebody", "nobody") + " of the team had written within " + arguments[0]
+	case "has_label":
+		return "the conversation " + either("had", "did not have") + " the label " + arguments[0]
+	}
+	return ""
+}
+
+// subject names what a comparison looks at.
+func subject(node ast.Node) string {
+	if n, ok := node.(*ast.CallNode); ok {
+		callee, _ := n.Callee.(*ast.IdentifierNode)
+		switch {
+		case callee == nil:
+		case callee.Value == "now" && len(n.Arguments) == 0:
+			return "the time"
+		case callee.Value == "customer_waiting" && len(n.Arguments) == 0:
+			return "the time that the customer had waited"
+		case callee.Value == "count_events" && len(n.Arguments) == 2 && isLiteral(n.Arguments[0]) && isLiteral(n.Arguments[1]):
+			return fmt.Sprintf("the number of %s within %s", plainLiteral(n.Arguments[0]), plainLiteral(n.Arguments[1]))
+		}
+	}
+	return node.String()
+}
+
+func plainLiteral(node ast.Node) string {
+	if s, ok := node.(*ast.StringNode); ok {
+		return s.Value
+	}
+	return node.String()
+}
+
+// compiled makes a part an expression of its own.
+func (w *wording) compiled(node ast.Node) (*Expression, error) {
+	w.env.compiling.Lock()
+	defer w.env.compiling.Unlock()
+	x, issues := compileExpression(node.String(), w.env, nil)
+	if len(issues) > 0 {
+		return nil, fmt.Errorf("%s: %s", node, issues[0].message)
+	}
+	return x, nil
+}
+
+// value evaluates a part on its own, without asking for anything more.
+func (w *wording) value(node ast.Node) (any, bool) {
+	if v, ok := constantOf(node); ok {
+		return v, true
+	}
+	x, err := w.compiled(node)
+	if err != nil || slices.ContainsFunc(x.needs, func(fact string) bool { _, known := w.Evaluation.env[fact]; return !known }) {
+		return nil, false
+	}
+	w.explaining = true
+	defer func() { w.explaining = false }()
+	v, err := w.Value(x)
+	return v, err == nil
+}
+
+// valueWords words the value of a part. What is known by an id goes by its name where that is known too.
+func (w *wording) valueWords(node ast.Node) (string, bool) {
+	v, ok := w.value(node)
+	if !ok {
+		return "", false
+	}
+	if m, isMember := node.(*ast.MemberNode); isMember && v != nil {
+		if name, ok := w.nameOf(m); ok {
+			return wordsOf(name), true
+		}
+	}
+	return wordsOf(v), true
+}
+
+// named are the fields that hold an id, with those beside them that hold its name.
+var named = map[string]string{
+	"assignee": "assignee_name", "sector": "sector_name", "channel": "channel_name",
+	"board_id": "board_name", "stage_id": "stage_name", "from_stage_id": "from_stage_name",
+}
+
+func (w *wording) nameOf(m *ast.MemberNode) (any, bool) {
+	property, ok := m.Property.(*ast.StringNode)
+	if !ok || named[property.Value] == "" {
+		return nil, false
+	}
+	path, ok := pathOf(m.Node)
+	if !ok {
+		return nil, false
+	}
+	object, _ := lookup(w.Evaluation.env, strings.Split(path, "."))
+	fact, _ := object.(map[string]any)
+	name := fact[named[property.Value]]
+	return name, name != nil
+}
+
+// plainWord is a text that needs no quotes to be told from what stands around it.
+var plainWord = regexp.MustCompile(`^[\pL\pN][\pL\pN_.:+-]*$`)
+
+// wordsOf writes a value for a sentence.
+func wordsOf(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "not set"
+	case string:
+		if plainWord.MatchString(v) && len(v) <= 40 {
+			return v
+		}
+		return quote(v)
+	case []any, map[string]any:
+		text, _ := json.Marshal(brief(v))
+		return string(text)
+	case time.Time:
+		return v.Format("Mon 2006-01-02 15:04")
+	}
+	return textOf(v)
+}
+
+// quote writes a text in quotes, and of a long one the beginning.
+func quote(s string) string {
+	const most = 60
+	if r := []rune(s); len(r) > most {
+		s = string(r[:most]) + "…"
+	}
+	return `"` + s + `"`
+}
