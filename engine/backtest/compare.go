@@ -103,10 +103,13 @@ func (b *bench) pairsOf(changed map[string]bool, replays ...*outcomes) []pair {
 	return list
 }
 
-// of returns what became of an event for a rule; nothing where it was not asked, or was not true.
+// of returns what became of an event for a rule; nothing where it was not asked, or was not true, or is not there.
 func (o *outcomes) of(p pair) *Treatment {
 	if t := o.treated[p]; t != nil {
 		return t
+	}
+	if o.given != nil && o.given.Rule(p.rule) == nil {
+		return &Treatment{}
 	}
 	return &Treatment{Outcome: engine.False}
 }
@@ -135,10 +138,7 @@ func (b *bench) recordedPair(ctx context.Context, p pair) (*recorded, error) {
 	}
 	for _, v := range e.Verdicts {
 		if v.Rule == p.rule {
-			r.treat.Outcome, r.treat.Reason = v.Outcome, v.Error
-			if v.Clause != "" && v.Error == "" {
-				r.treat.Reason = v.Clause
-			}
+			r.treat.Outcome, r.treat.Reason = v.Outcome, reasonOf(v)
 		}
 	}
 	facts, _, err := b.Desk.Carried(ctx, e.Event)
@@ -171,6 +171,9 @@ func (r *Result) compare(b *bench, p pair, was *recorded, would *Treatment, slac
 	}
 	if !differs || !b.told(was.at, &was.treat, would) {
 		return
+	}
+	for i := range was.treat.Effects {
+		was.treat.Effects[i].Who = was.who
 	}
 	d := Difference{Rule: p.rule, Event: p.event, At: was.at, Who: was.who, Was: was.treat, Would: *would, seq: was.seq}
 	r.Differences = append(r.Differences, d)

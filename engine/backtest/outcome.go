@@ -20,19 +20,28 @@ func (r *replay) Decided(e *engine.Event) {
 		if name, ok := r.nameless[p]; ok {
 			question, gap = name, true
 		}
-		if v.Outcome == engine.False && !gap {
+		t := r.treated[p]
+		// What is merely not true is kept only where it was, or may have been, otherwise: most of what rules are asked is.
+		if v.Outcome == engine.False && !gap && t == nil && r.pairs[p] == nil {
 			continue
 		}
-		t := r.treated[p]
 		if t == nil {
 			t = &Treatment{}
 			r.treated[p] = t
 		}
-		t.Outcome, t.Reason = v.Outcome, v.Error
+		t.Outcome, t.Reason = v.Outcome, reasonOf(v)
 		if gap {
 			t.Outcome, t.NotRecorded = "", question
 		}
 	}
+}
+
+// reasonOf says why a rule did not fire.
+func reasonOf(v engine.Verdict) string {
+	if v.Error == "" {
+		return v.Clause
+	}
+	return v.Error
 }
 
 // Began notes nothing: the verdict has told it.

@@ -47,22 +47,27 @@ type outcomes struct {
 	trigger map[string]string // the ids of events, by the keys of runs
 	gaps    []Gap
 	blind   map[string]bool // rules of which nothing can be told
+	given   *rules.Set      // the rules, where they are the same throughout
 	failed  error
 }
 
-func newOutcomes() *outcomes {
-	return &outcomes{treated: make(map[pair]*Treatment), trigger: make(map[string]string), blind: make(map[string]bool)}
+func newOutcomes(t timeline) *outcomes {
+	o := &outcomes{treated: make(map[pair]*Treatment), trigger: make(map[string]string), blind: make(map[string]bool)}
+	if t.given {
+		o.given = t.set
+	}
+	return o
 }
 
 // replay lets rules decide on the record again.
 func (b *bench) replay(ctx context.Context, t timeline, progress func(what string, done, of int)) (*outcomes, error) {
 	if len(t.set.Rules) == 0 && t.given {
-		return newOutcomes(), nil
+		return newOutcomes(t), nil
 	}
 	r := &replay{
 		bench: b, timeline: t, set: t.set, presence: make(presence), unscheduled: make(map[string]bool), nameless: make(map[pair]string),
 		unknown: make(map[string]string), after: make(map[string]string), values: make(map[string]any), twins: make(map[string]bool),
-		outcomes: newOutcomes(),
+		outcomes: newOutcomes(t),
 		journal:  &tape{Journal: memory.New(), from: b, used: make(map[int64]bool), runs: make(map[string]int64), keys: make(map[int64]string)},
 	}
 	return r.outcomes, r.run(ctx, progress)

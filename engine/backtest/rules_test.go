@@ -55,7 +55,7 @@ rules:
 
 func TestRulesComeAndGo(t *testing.T) {
 	tell(t, greet, twoCustomers, func(s *scene) {
-		removed := []string{"greet, Ana: send_message Hello Ana -> nothing (false)", "greet, Bia: send_message Hello Bia -> nothing (false)"}
+		removed := []string{"greet, Ana: send_message Hello Ana -> nothing ()", "greet, Bia: send_message Hello Bia -> nothing ()"}
 		added := []string{"other, Ana: nothing () -> send_message Hello Ana", "other, Bia: nothing () -> send_message Hello Bia"}
 		s.expect(s.edit("id: greet", "id: other"), append(removed, added...)...)
 		s.options.Only = true
@@ -98,7 +98,7 @@ rules:
 		s.expect(s.edit("status: open, assignee: none", "status: open"), unknown)
 		const night = "send_message good night map[channel:Main phone:+5511955554444]"
 		s.expect(s.edit(`cron: "0 18 * * *"`, "every: 15m"), "report, : nothing () -> "+night, "report, : nothing () -> "+night)
-		s.expect(s.edit("id: report", "id: farewell"), "report, : "+night+" -> nothing (false)", "farewell, : nothing () -> "+night)
+		s.expect(s.edit("id: report", "id: farewell"), "report, : "+night+" -> nothing ()", "farewell, : nothing () -> "+night)
 	})
 }
 
@@ -133,11 +133,11 @@ func TestDiff(t *testing.T) {
 		s.expect(diff(away, away))
 		s.expect(diff(greet, greet))
 		s.expect(diff(away, greet),
-			"away-reply, Ana: send_message Hello Ana! You wrote 2., add_labels [after-hours] -> nothing (false)",
-			"away-reply, Bia: send_message Hello Bia! You wrote 1., add_labels [after-hours] -> nothing (false)",
-			"away-reply, Bia: send_message Hello Bia! You wrote 1. -> nothing (false)",
-			"greet, Ana: nothing (false) -> send_message Hello Ana", "greet, Ana: nothing (false) -> send_message Hello Ana",
-			"greet, Bia: nothing (false) -> send_message Hello Bia", "greet, Bia: nothing (false) -> send_message Hello Bia")
+			"away-reply, Ana: send_message Hello Ana! You wrote 2., add_labels [after-hours] -> nothing ()",
+			"away-reply, Bia: send_message Hello Bia! You wrote 1., add_labels [after-hours] -> nothing ()",
+			"away-reply, Bia: send_message Hello Bia! You wrote 1. -> nothing ()",
+			"greet, Ana: nothing () -> send_message Hello Ana", "greet, Ana: nothing () -> send_message Hello Ana",
+			"greet, Bia: nothing () -> send_message Hello Bia", "greet, Bia: nothing () -> send_message Hello Bia")
 		half := replace(greet, "per: 1h", "per: 1d")
 		s.expect(diff(greet, half), "greet, Ana: send_message Hello Ana -> nothing (limited)", "greet, Bia: send_message Hello Bia -> nothing (limited)")
 	})
