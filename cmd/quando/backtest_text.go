@@ -26,11 +26,32 @@ type backtestText struct {
 
 func (t *backtestText) write(r *backtest.Result) {
 	fmt.Fprintf(t.w, "%s from %s to %s (%s).\n", count(r.Events, "event"), t.minute(r.Since), t.minute(r.Until), t.zoneName())
+	t.tried(r)
 	t.days(r)
 	t.effects(r)
 	t.differences(r)
 	t.gaps(r)
 	t.waiting(r)
+}
+
+// tried says which rules were let decide again, and of which the record is the answer.
+func (t *backtestText) tried(r *backtest.Result) {
+	var lists [3][]string
+	for _, n := range r.Rules {
+		i := 0
+		switch {
+		case n.Removed:
+			i = 2
+		case n.Changed:
+			i = 1
+		}
+		lists[i] = append(lists[i], harmless(n.ID))
+	}
+	for i, words := range []string{"As before: ", "Changed or added: ", "Taken away: "} {
+		if len(lists[i]) > 0 {
+			fmt.Fprintln(t.w, cut(words+strings.Join(lists[i], ", ")+".", tableWidth))
+		}
+	}
 }
 
 // minute writes a time of a window.
@@ -128,7 +149,11 @@ func (t *backtestText) more(n int) {
 // differences tells who would have been treated otherwise.
 func (t *backtestText) differences(r *backtest.Result) {
 	if len(r.Differences) == 0 {
-		fmt.Fprintf(t.w, "\n%s\n", t.c.green("No difference to "+t.was+"."))
+		words := "No difference to " + t.was
+		if len(r.NotRecorded) > 0 {
+			words += ", as far as it can be told"
+		}
+		fmt.Fprintf(t.w, "\n%s\n", t.c.green(words+"."))
 		return
 	}
 	fmt.Fprintf(t.w, "\n%s\n", t.c.yellow(count(len(r.Differences), "difference")+" to "+t.was+":"))
@@ -179,7 +204,7 @@ func nothingWords(t backtest.Treatment) string {
 	words := "nothing"
 	switch t.Outcome {
 	case "":
-		return words + ": there is no such rule"
+		return words + ": " + harmless(cmp.Or(t.Reason, "there is no such rule"))
 	case engine.Fired:
 		if t.State != "" && t.State != engine.Done {
 			words += ": " + string(t.State)

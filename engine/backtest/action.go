@@ -37,7 +37,7 @@ func (a *action) Plan(ctx context.Context, s *actions.Step) (actions.Next, error
 	if question := a.unknown[q.Run.Key]; question != "" {
 		return actions.Next{}, actions.Permanent(errors.New(mark + question))
 	}
-	p, err := a.bench.past(ctx, q.Trigger.ID)
+	p, err := a.past(ctx, q.Trigger.ID)
 	if err != nil {
 		return actions.Next{}, actions.Permanent(err)
 	}

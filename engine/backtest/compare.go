@@ -62,14 +62,11 @@ func (b *bench) compareReplays(ctx context.Context, changed map[string]bool, aft
 	r := b.newResult(after, changed)
 	r.NotRecorded = append(append(r.NotRecorded, old.gaps...), fresh.gaps...)
 	for _, p := range b.pairsOf(changed, old, fresh) {
-		if _, ok := b.pairs[p]; ok {
-			delete(b.pairs, p) // only who it was, and when, is of interest
-		}
-		was, err := b.recordedPair(ctx, p)
+		of, err := b.recordedPair(ctx, p)
 		if err != nil {
 			return nil, err
 		}
-		was.treat = *old.of(p)
+		was := &recorded{seq: of.seq, at: of.at, who: of.who, treat: *old.of(p)}
 		if was.treat.NotRecorded != "" {
 			r.gap(b, p, was.at, was.treat.NotRecorded)
 			r.take(b, p, was, fresh.of(p))
@@ -131,6 +128,9 @@ func (b *bench) recordedPair(ctx context.Context, p pair) (*recorded, error) {
 		return nil, err
 	}
 	r.seq, r.at = e.Seq, e.ReceivedAt
+	if !e.Decided {
+		r.treat.Reason = "it is not decided yet"
+	}
 	if decided, _ := e.Answers.Value(engine.AnswerNow); decided != nil {
 		if at, ok := decided.(time.Time); ok {
 			r.late = at.Sub(e.CreatedAt)

@@ -36,7 +36,7 @@ func missed(text string) (question string, ok bool) {
 // recorded looks for the answer to a question.
 func (d desk) recorded(ctx context.Context, q engine.Inquiry, question string) (json.RawMessage, bool, error) {
 	for _, id := range []string{q.Trigger.ID, q.Event.ID} {
-		p, err := d.bench.past(ctx, id)
+		p, err := d.past(ctx, id)
 		if err != nil {
 			return nil, false, err
 		}
@@ -134,7 +134,7 @@ func (d desk) HumanActive(ctx context.Context, conversation string, since time.T
 	if ok && json.Unmarshal(raw, &active) == nil {
 		return active, nil
 	}
-	p, err := d.bench.past(ctx, q.Trigger.ID)
+	p, err := d.past(ctx, q.Trigger.ID)
 	if err != nil {
 		return false, actions.Permanent(err)
 	}

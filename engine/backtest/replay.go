@@ -212,7 +212,9 @@ func (r *replay) give(ctx context.Context, e *engine.Event) (bool, error) {
 		}
 	}
 	if e.Rule != "" {
-		return r.set.Rule(e.Rule) != nil && !(isTick(e) && r.unscheduled[e.Rule]), nil
+		rule := r.set.Rule(e.Rule)
+		ticks := e.Type == "schedule"
+		return rule != nil && !(ticks && (r.unscheduled[e.Rule] || rule.When.Schedule == nil)), nil
 	}
 	wanted := r.wanted[e.Type] || r.counts
 	if !wanted && e.Type != "message.sent" || !r.watches && !r.mayBeOwn(e) {
@@ -237,7 +239,7 @@ func (r *replay) unsent(ctx context.Context, e *engine.Event, message string) (b
 	if !r.mayBeOwn(e) || message == "" {
 		return false, nil
 	}
-	list, err := r.bench.Journal.Caused(ctx, r.Workspace, e.Type, []string{message})
+	list, err := r.Journal.Caused(ctx, r.Workspace, e.Type, []string{message})
 	if err != nil || len(list) == 0 || r.set.Rule(list[0].Rule) == nil {
 		return false, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -110,6 +109,3 @@ func (t *ticks) take(workspace string, at time.Time) []rules.Event {
 	}
 	return list
 }
-
-// isTick reports whether an event is a tick of a rule's schedule, or an item of one.
-func isTick(e *engine.Event) bool { return e.Type == "schedule" }
