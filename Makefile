@@ -47,6 +47,10 @@ WAITING ?= 1000000
 waiting: ## let WAITING runs wait: what they cost in memory, how fast a start and a wake-up are
 	go test -run '^TestManyWaitingRuns$$' -v -timeout 6h ./engine -waiting $(WAITING)
 
+.PHONY: mutants
+mutants: ## plant bugs into the engine, one after another, and see quando test find each with the tests of the examples
+	go test -run '^TestMutants$$' -v -timeout 3h ./engine/ruletest -mutants all
+
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME
 	@for target in \

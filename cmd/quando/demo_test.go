@@ -102,10 +102,10 @@ func TestDemo(t *testing.T) {
 		`17:58  lead-after-close      → would have: Tiago: moved card “Tiago” to Follow-up`,
 		`18:00      The office closes\.`,
 		`18:01  away-reply            → Marina: “Olá, Marina! Estamos fora do .*…”, label after-hours`,
-		`  Totals at 18:03 on Friday`,
+		`  Totals at 18:04 on Friday`,
 		`    customers 7 · events \d+ · runs \d+: \d+ done · \d+ stopped · 4 cancelled · 7 waiting · 0 failed`,
 		`    messages 6 · transfers 4 · label changes 5 · cards made 6 · cards moved 1`,
-		`       · · ·  nothing happens for 14h48m`,
+		`       · · ·  nothing happens for 14h47m`,
 		`09:25  sla-escalation        → João: transferred to Carla \(Supervisors\), “João, desculpe .*”`,
 	)
 	if n := strings.Count(text, "away-reply            → Marina"); n != 1 {
@@ -181,7 +181,7 @@ func TestDemoConsole(t *testing.T) {
 	if strings.HasSuffix(address, ":8081") {
 		t.Error(address)
 	}
-	for path, want := range map[string]string{"/metrics": `quando_rules_loaded{workspace="default"} 17`, "/healthz": "alive", "/readyz": "ready"} {
+	for path, want := range map[string]string{"/metrics": `quando_rules_loaded{workspace="default"} 18`, "/healthz": "alive", "/readyz": "ready"} {
 		res, err := http.Get(address + path)
 		if err != nil {
 			t.Fatal(err)

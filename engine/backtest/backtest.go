@@ -131,7 +131,11 @@ func Run(ctx context.Context, o Options, set *rules.Set) (*Result, error) {
 		return nil, fmt.Errorf("backtest: %w", err)
 	}
 	changed := b.changed(set)
-	base, cand, err := b.both(ctx, b.recordedRules(changed), b.givenRules(set, changed))
+	then, err := b.recordedRules(ctx, changed)
+	if err != nil {
+		return nil, fmt.Errorf("backtest: %w", err)
+	}
+	base, cand, err := b.both(ctx, then, b.givenRules(set, changed))
 	if err != nil {
 		return nil, fmt.Errorf("backtest: %w", err)
 	}

@@ -48,7 +48,8 @@ func compareSets(before, after *rules.Set) map[string]bool {
 
 // A timeline says which rules a replay has at an event.
 type timeline struct {
-	set *rules.Set // those that it begins with
+	set *rules.Set    // those that it begins with
+	all []*rules.Rule // that it may come to have: what they listen to counts from the beginning
 
 	// at returns the rules from an event on; nil leaves them as they are.
 	at func(ctx context.Context, e *engine.Event) (*rules.Set, error)
@@ -73,10 +74,26 @@ func (b *bench) givenRules(set *rules.Set, only map[string]bool) timeline {
 }
 
 // recordedRules are at each event what they were then.
-func (b *bench) recordedRules(only map[string]bool) timeline {
+func (b *bench) recordedRules(ctx context.Context, only map[string]bool) (timeline, error) {
+	var all []*rules.Rule
+	for id := range only {
+		if b.seen[id] == nil {
+			continue
+		}
+		for version := range b.seen[id].versions {
+			rule, err := b.version(ctx, id, version)
+			if err != nil {
+				return timeline{}, err
+			}
+			if rule != nil {
+				all = append(all, rule)
+			}
+		}
+	}
 	now := make(map[string]*rules.Rule)
 	return timeline{
 		set: (&rules.Set{}).With(),
+		all: all,
 		at: func(ctx context.Context, e *engine.Event) (*rules.Set, error) {
 			news := false
 			for _, v := range e.Verdicts {
@@ -99,7 +116,7 @@ func (b *bench) recordedRules(only map[string]bool) timeline {
 			}
 			return (&rules.Set{}).With(slices.Collect(maps.Values(now))...), nil
 		},
-	}
+	}, nil
 }
 
 // version returns a rule as it was. It is nil where that is not recorded, as of one that never fired, or cannot be read any more.

@@ -24,7 +24,11 @@ func Unfaithful(ctx context.Context, o Options) ([]string, error) {
 	for id := range b.seen {
 		all[id] = true
 	}
-	got, err := b.replay(ctx, b.recordedRules(all), nil)
+	then, err := b.recordedRules(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	got, err := b.replay(ctx, then, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -98,7 +98,7 @@ func (r *replay) run(ctx context.Context, progress func(what string, done, of in
 // use gives the engine its rules.
 func (r *replay) use(set *rules.Set) error {
 	r.set, r.counts, r.watches, r.wanted = set, false, false, make(map[string]bool)
-	for _, rule := range set.Rules {
+	for _, rule := range slices.Concat(set.Rules, r.timeline.all) {
 		for _, typ := range rule.When.Events {
 			r.wanted[typ] = true
 		}

@@ -15,7 +15,12 @@ import (
 func (e Effect) String() string { return fmt.Sprintf("%s: %s (%s)", e.Verb, showArgs(e.Args), e.On) }
 
 // sketch writes an expected effect.
-func sketch(e rules.ExpectedEffect) string { return e.Verb + ": " + showArgs(e.Args) }
+func sketch(e rules.ExpectedEffect) string {
+	if len(e.Args) == 0 {
+		return e.Verb
+	}
+	return e.Verb + ": " + showArgs(e.Args)
+}
 
 // showArgs writes arguments in the order of their names.
 func showArgs(args map[string]any) string {
