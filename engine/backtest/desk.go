@@ -50,40 +50,48 @@ func (d desk) recorded(ctx context.Context, q engine.Inquiry, question string) (
 	return nil, false, nil
 }
 
-// Carried reads what an event carries. Names that nobody knows any more are not recorded: a rule that looks at them cannot be told.
+// Carried reads what an event carries. What lacks a name that nobody knows any more is handed over only when it is asked for: whether the name would
+// have kept a rule from being asked is not recorded, and a rule that looks at it cannot be told.
 func (d desk) Carried(ctx context.Context, e rules.Event) (map[string]any, actions.Subject, error) {
 	facts, about, err := d.Desk.Carried(ctx, e)
 	if err != nil {
 		return nil, about, actions.Permanent(err)
 	}
-	for _, fact := range facts {
-		if fact, ok := fact.(map[string]any); ok {
-			d.unnamed(e, fact)
+	for name, fact := range facts {
+		for field, question := range unnamed(fact) {
+			for _, r := range d.set.Rules {
+				if strings.Contains(r.Source(), field) {
+					d.nameless[pair{r.ID, e.ID}] = question
+				}
+			}
+			delete(facts, name)
 		}
 	}
 	return facts, about, nil
 }
 
-// unnamed notes the names that a fact should have, and which rules look at them.
-func (d desk) unnamed(e rules.Event, fact map[string]any) {
-	for field, value := range fact {
+// unnamed returns the fields of a fact in which the name of something should stand and does not, with what is not known.
+func unnamed(fact any) map[string]string {
+	fields, _ := fact.(map[string]any)
+	var out map[string]string
+	for field, value := range fields {
 		thing, ok := strings.CutSuffix(field, "_name")
 		if !ok || value != nil {
 			continue
 		}
-		id := fact[thing]
+		id := fields[thing]
 		if id == nil {
-			id = fact[thing+"_id"]
+			id = fields[thing+"_id"]
 		}
 		if id == nil {
 			continue
 		}
-		for _, r := range d.set.Rules {
-			if strings.Contains(r.Source(), field) {
-				d.nameless[pair{r.ID, e.ID}] = fmt.Sprintf("the name of the %s %v", thing, id)
-			}
+		if out == nil {
+			out = make(map[string]string)
 		}
+		out[field] = fmt.Sprintf("the name of the %s %v", thing, id)
 	}
+	return out
 }
 
 // Fact returns a fact as it was told then.
@@ -100,6 +108,12 @@ func (d desk) Fact(ctx context.Context, name string, about *actions.Subject) (an
 		}
 		learn(about, name, v)
 		return v, nil
+	}
+	if len(q.Passed) == 0 {
+		// It may be one that lacks a name.
+		if facts, _, err := d.Desk.Carried(ctx, q.Event.Event); err == nil && facts[name] != nil {
+			return facts[name], nil
+		}
 	}
 	if nothing := *about == (actions.Subject{}); nothing || name == "card" && about.Card == "" || name == "message" && about.Message == "" {
 		return nil, nil // there is none, and nobody needs to be asked to know it

@@ -40,14 +40,14 @@ func Unfaithful(ctx context.Context, o Options) ([]string, error) {
 		}
 		is := got.of(p)
 		if is.NotRecorded != "" || !is.same(&was.treat, time.Hour) {
-			out = append(out, fmt.Sprintf("%s on %s: was %s, is %s", p.rule, p.event, words2(&was.treat), words2(is)))
+			out = append(out, fmt.Sprintf("%s on %s: was %s, is %s", p.rule, p.event, sketch(&was.treat), sketch(is)))
 		}
 	}
 	slices.Sort(out)
 	return out, nil
 }
 
-func words2(t *Treatment) string {
+func sketch(t *Treatment) string {
 	s := fmt.Sprintf("%s %s %s %q", t.Outcome, t.State, t.Stage, t.Reason)
 	if t.NotRecorded != "" {
 		s += " NOT RECORDED " + t.NotRecorded

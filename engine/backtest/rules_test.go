@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/quandohq/quando/engine/backtest"
+	"github.com/quandohq/quando/service"
 )
 
 const greet = `
@@ -166,3 +167,23 @@ func TestWindow(t *testing.T) {
 }
 
 func replace(text, old, fresh string) string { return strings.Replace(text, old, fresh, 1) }
+
+// A rule that looks at names cannot be told where nobody has kept them. What was answered about a label was.
+func TestNamesThatNobodyKnows(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - { id: channel, when: message.received, if: 'conversation.channel_name == "Main"', limit: { times: 1, per: 1h }, do: [{ send_message: Hello }] }
+  - { id: label, when: message.received, if: not has_label("vip"), limit: { times: 1, per: 1h }, do: [{ send_message: Hello }] }
+`)
+	d.customer("Ana", anaPhone, "hello")
+	s := d.scene()
+	s.expect(s.edit("Hello", "Hi"), "channel, Ana: send_message Hello -> send_message Hi", "label, Ana: send_message Hello -> send_message Hi")
+	s.options = optionsOf(d.journal, "default", service.Snapshot{}, d.Now())
+	s.expect(s.edit())
+	r := s.edit("Hello", "Hi")
+	if len(r.NotRecorded) != 1 || !strings.HasPrefix(r.NotRecorded[0].Question, "the name of the channel ") {
+		t.Errorf("not recorded: %v", r.NotRecorded)
+	}
+	r.NotRecorded = nil
+	s.expect(r, "label, Ana: send_message Hello -> send_message Hi")
+}

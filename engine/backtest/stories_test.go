@@ -71,7 +71,6 @@ func holds(t *testing.T, told ruletest.Told, set *rules.Set, only []string) {
 	for _, d := range result.Differences {
 		t.Errorf("under %q: %s on %s: was %+v, would %+v", told.Fault, d.Rule, d.Event, d.Was, d.Would)
 	}
-	t.Logf("%q: %d events, %d effects, %+v", told.Fault, result.Events, len(result.Effects), result.Rules)
 	if len(result.NotRecorded) > 0 {
 		t.Errorf("under %q, not recorded: %v", told.Fault, result.NotRecorded)
 	}

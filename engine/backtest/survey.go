@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"time"
 
@@ -82,6 +83,7 @@ func (b *bench) survey(ctx context.Context, set *rules.Set) error {
 		candidates = candidates[:0]
 		if e.Rule == "" && heard[e.Type] {
 			candidates = set.Candidates(candidates, e.Type, one.facts)
+			b.doubt(set, e, one.facts)
 		}
 		b.see(e, candidates)
 		if fired {
@@ -123,6 +125,21 @@ func (b *bench) see(e *engine.Event, candidates []*rules.Rule) {
 	for _, r := range candidates {
 		if !slices.ContainsFunc(e.Verdicts, func(v engine.Verdict) bool { return v.Rule == r.ID }) {
 			b.of(r.ID).absent = true
+		}
+	}
+}
+
+// doubt makes rules known that may be called for by an event whose names nobody knows any more.
+func (b *bench) doubt(set *rules.Set, e *engine.Event, facts map[string]any) {
+	kept := maps.Clone(facts)
+	for name, fact := range facts {
+		if len(unnamed(fact)) > 0 {
+			delete(kept, name)
+		}
+	}
+	if len(kept) < len(facts) {
+		for _, r := range set.Candidates(nil, e.Type, kept) {
+			b.of(r.ID)
 		}
 	}
 }
