@@ -43,11 +43,14 @@ const (
 // CountShadow is the detail of shadow runs that are done.
 const CountShadow = "shadow"
 
+// RuleCounts is the shortest stretch of time for which the counts of a single rule are kept. Stretches begin at whole multiples of it in UTC.
+const RuleCounts = 6 * time.Hour
+
 // A CountFilter says how counts are summed up.
 type CountFilter struct {
 	Since time.Time     // from the hour on that it lies in
 	Every time.Duration // in whole hours; 0 is one
-	Rules bool          // each rule for itself; else all of a workspace together
+	Rules bool          // each rule for itself, in stretches of RuleCounts; else all of a workspace together
 }
 
 // A Count is how often something happened in a stretch of time.

@@ -134,8 +134,8 @@ func (p *process) explain(ctx context.Context, e *engine.Event) ([]console.Expla
 	return list, nil
 }
 
-// namesEvery is how often the names that the journal has kept are read anew.
-const namesEvery = 30 * time.Second
+// namesLooked is how often the names that the journal has kept are read anew.
+const namesLooked = 30 * time.Second
 
 // knownNames gives the names of the service's things by their ids, as the journal has kept them.
 type knownNames struct {
@@ -153,7 +153,7 @@ func (k *knownNames) name(workspace, id string) string {
 	if k.read == nil {
 		k.read, k.byID = map[string]time.Time{}, map[string]map[string]string{}
 	}
-	if now := time.Now(); now.Sub(k.read[workspace]) >= namesEvery {
+	if now := time.Now(); now.Sub(k.read[workspace]) >= namesLooked {
 		k.read[workspace] = now
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()

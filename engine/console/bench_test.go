@@ -50,7 +50,7 @@ func BenchmarkPages(b *testing.B) {
 		Journal: j, Now: func() time.Time { return friday }, Access: Access{Listen: "127.0.0.1:8081"},
 		Workspaces: []Workspace{{Name: "default", Location: saoPaulo, Rules: func() Book { return Book{Set: set} }}},
 	}))
-	last := int64(*benchPages)
+	last := must(j.Extent(b.Context())).Runs
 	for _, path := range []string{
 		"/", "/rules", "/rules/default/rule-7", "/runs", "/runs?rule=rule-7", "/runs?state=waiting", "/runs?state=failed&rule=rule-7", "/runs?state=done&since=7d", "/runs?before=" + itoa(last/2), "/runs/" + itoa(last),
 		"/events", "/events?type=attendance.closed", "/events?rule=no-such-rule", "/events?since=24h", "/events?before=" + itoa(last/2), "/events/" + itoa(last),

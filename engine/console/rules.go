@@ -38,8 +38,8 @@ const sparkDays = 7
 // rules lists the rules with what they did lately.
 func (c *Console) rules(q *request) error {
 	p := rulesPage{Many: len(c.workspaces) > 1}
-	// The last of the days ends with the present hour.
-	since := q.now.Truncate(time.Hour).Add(time.Hour - sparkDays*24*time.Hour)
+	// The last of the days ends with the present stretch.
+	since := q.now.Truncate(engine.RuleCounts).Add(engine.RuleCounts - sparkDays*24*time.Hour)
 	counts, err := c.options.Journal.Counts(q.ctx(), engine.CountFilter{Since: since, Every: 24 * time.Hour, Rules: true})
 	if err != nil {
 		return err

@@ -21,6 +21,10 @@ import (
 type Journal interface {
 	engine.Journal
 	engine.Reader
+}
+
+// summing is what a journal that people watch has besides.
+type summing interface {
 	engine.Statistics
 	engine.Auditor
 }

@@ -12,13 +12,14 @@ import (
 
 // Counts returns what was counted.
 func (j *Journal) Counts(ctx context.Context, f engine.CountFilter) ([]engine.Count, error) {
-	rule := `''`
-	if f.Rules {
-		rule = `rule`
-	}
 	first, every := micros(f.Since)/anHour, max(int64(f.Every/time.Hour), 1)
+	rule, table := `''`, `counts`
+	if f.Rules {
+		rule, table = `rule`, `rule_counts`
+		first, every = first/ruleHours*ruleHours, max(every/ruleHours, 1)*ruleHours
+	}
 	var counts []engine.Count
-	err := j.each(ctx, `SELECT (hour - ?1) / ?2, workspace, `+rule+`, what, detail, sum(n) FROM counts WHERE hour >= ?1 GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5`, []any{first, every}, func(rows *sql.Rows) error {
+	err := j.each(ctx, `SELECT (hour - ?1) / ?2, workspace, `+rule+`, what, detail, sum(n) FROM `+table+` WHERE hour >= ?1 GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5`, []any{first, every}, func(rows *sql.Rows) error {
 		var c engine.Count
 		var stretch int64
 		err := rows.Scan(&stretch, &c.Workspace, &c.Rule, &c.What, &c.Detail, &c.N)

@@ -33,8 +33,9 @@ type lastReason struct {
 }
 
 const (
-	anHour = int64(time.Hour / time.Microsecond)
-	aDay   = 24 * anHour
+	anHour    = int64(time.Hour / time.Microsecond)
+	aDay      = 24 * anHour
+	ruleHours = int64(engine.RuleCounts / time.Hour) // that the counts of a rule are summed up for
 )
 
 func (t *tally) count(at int64, rule engine.RuleName, what engine.CountKind, detail string, n int) {
@@ -82,9 +83,19 @@ func (t *tally) ended(at int64, r *engine.Run) {
 
 // tallied writes the sums of the transaction.
 func (t *tx) tallied() error {
+	all := map[count]int{} // whatever the rule
 	for k, n := range t.tally.counts {
-		_, err := t.exec(`INSERT INTO counts (hour, workspace, rule, what, detail, n) VALUES (?, ?, ?, ?, ?, ?)
-			ON CONFLICT (hour, workspace, rule, what, detail) DO UPDATE SET n = n + excluded.n`, k.hour, k.Workspace, k.Rule, string(k.what), k.detail, n)
+		_, err := t.exec(`INSERT INTO rule_counts (hour, workspace, rule, what, detail, n) VALUES (?, ?, ?, ?, ?, ?)
+			ON CONFLICT (hour, workspace, rule, what, detail) DO UPDATE SET n = n + excluded.n`, k.hour/ruleHours*ruleHours, k.Workspace, k.Rule, string(k.what), k.detail, n)
+		if err != nil {
+			return err
+		}
+		k.Rule = ""
+		all[k] += n
+	}
+	for k, n := range all {
+		_, err := t.exec(`INSERT INTO counts (hour, workspace, what, detail, n) VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT (hour, workspace, what, detail) DO UPDATE SET n = n + excluded.n`, k.hour, k.Workspace, string(k.what), k.detail, n)
 		if err != nil {
 			return err
 		}

@@ -1,8 +1,16 @@
 -- Times are microseconds since 1970 in UTC, hours and days are numbers since then.
 
 -- +goose Up
--- What rules did, by the hour.
+-- What all rules of a workspace did, by the hour, and what each of them did, by six hours.
 CREATE TABLE counts (
+	hour      INTEGER NOT NULL,
+	workspace TEXT    NOT NULL,
+	what      TEXT    NOT NULL,
+	detail    TEXT    NOT NULL,
+	n         INTEGER NOT NULL,
+	PRIMARY KEY (hour, workspace, what, detail)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE rule_counts (
 	hour      INTEGER NOT NULL,
 	workspace TEXT    NOT NULL,
 	rule      TEXT    NOT NULL,
