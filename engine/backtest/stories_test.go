@@ -48,8 +48,7 @@ func TestStories(t *testing.T) {
 func holds(t *testing.T, told ruletest.Told, set *rules.Set, only []string) {
 	t.Helper()
 	if told.Fault == "deliver reordered" {
-		// A delivery that comes in the very moment in which a wait ends is decided before or after it, as it happens, and the journal does not
-		// tell which: a replay may take the other way.
+		// Not looked at: once, on a loaded machine, such a replay went past a wait in which the run had been cancelled. Why is not known.
 		return
 	}
 	j := must(sqlite.Open(t.Context(), told.Journal, sqlite.Options{Beside: true}))
