@@ -11,6 +11,7 @@ import (
 
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/service"
 )
 
 // A Journal is what the console reads, and what it asks for.
@@ -59,6 +60,8 @@ type Workspace struct {
 	Rules func() Book
 	// Source returns a rule's text as it stands in its file; nil, or an empty text, shows the engine's own copy.
 	Source func(r *rules.Rule) string
+	// Profile tells where events have their messages; nil is the default one.
+	Profile *service.Profile
 }
 
 // A Book is the rules of a workspace as they stand.
@@ -134,6 +137,10 @@ func New(o Options) (*Console, error) {
 		w := &o.Workspaces[i]
 		if w.Location == nil {
 			w.Location = time.UTC
+		}
+		if w.Profile == nil {
+			profile := service.DefaultProfile()
+			w.Profile = &profile
 		}
 		if w.Rules == nil {
 			w.Rules = func() Book { return Book{} }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/service"
 )
 
 // conversationsPage finds conversations.
@@ -153,9 +154,9 @@ func (c *Console) entries(q *request, workspace string, events []*engine.Event, 
 	var list []entryView
 	for i, e := range events {
 		v := entryView{At: eventViews[i].Created, Event: &eventViews[i], Marks: eventViews[i].Fired}
-		if m, ok := messageOf(e.Event); ok {
-			v.Lines, v.Media, v.Side, v.Sender = harmlessLines(m.Text), m.Media, "out", engine.Harmless(m.Sender)
-			if m.Inbound {
+		if m, ok := c.messageOf(e.Event); ok {
+			v.Lines, v.Media, v.Side, v.Sender = harmlessLines(m.Text), m.MediaID != "", "out", engine.Harmless(m.Sender.Name)
+			if m.Direction == service.Inbound {
 				v.Side = "in"
 			}
 			if own, ok := sent[m.ID]; ok {
@@ -192,7 +193,7 @@ func (e entryView) plain() bool { return e.Run == nil && e.Side == "" && len(e.M
 func (c *Console) sentByEngine(q *request, workspace string, events []*engine.Event) (map[string]engine.Caused, error) {
 	var ids []string
 	for _, e := range events {
-		if m, ok := messageOf(e.Event); ok && !m.Inbound && m.ID != "" {
+		if m, ok := c.messageOf(e.Event); ok && m.Direction != service.Inbound && m.ID != "" {
 			ids = append(ids, m.ID)
 		}
 	}

@@ -117,7 +117,7 @@ func (c *Console) eventViews(q *request, events []*engine.Event) ([]eventView, e
 			Seq: e.Seq, ID: engine.Harmless(e.ID), Type: e.Type, Link: fmt.Sprintf("/events/%d", e.Seq), Received: c.at(e.Workspace, e.ReceivedAt), Created: c.at(e.Workspace, e.CreatedAt),
 			Ago: q.now.Sub(e.ReceivedAt), Lane: names.of(e.Workspace, e.Lane), Decided: e.Decided,
 		}
-		if m, ok := messageOf(e.Event); ok {
+		if m, ok := c.messageOf(e.Event); ok {
 			v.Text = cutText(strings.Join(harmlessLines(m.Text), " ⏎ "), 120)
 		}
 		for _, verdict := range e.Verdicts {
