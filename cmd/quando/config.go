@@ -24,6 +24,7 @@ type config struct {
 		Listen string
 		Token  service.Secret
 		Users  map[string]console.User
+		Hosts  []string
 	}
 	Log struct {
 		Level  string
@@ -129,6 +130,7 @@ func (c *config) settings() settings {
 		{"console.listen", address(&c.Console.Listen)},
 		{"console.token", secret(&c.Console.Token)},
 		{"console.users", users(&c.Console.Users)},
+		{"console.hosts", texts(&c.Console.Hosts)},
 		{"log.level", choice(&c.Log.Level, "debug", "info", "warn", "error")},
 		{"log.format", choice(&c.Log.Format, "text", "json")},
 		{"workspaces", c.readWorkspaces},

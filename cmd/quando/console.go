@@ -26,7 +26,7 @@ func (p *process) newConsole(c *config) (*console.Console, error) {
 			}
 			return time.Now()
 		},
-		Access: console.Access{Listen: c.Console.Listen, Token: string(c.Console.Token), Users: c.Console.Users},
+		Access: console.Access{Listen: c.Console.Listen, Token: string(c.Console.Token), Users: c.Console.Users, Hosts: c.Console.Hosts},
 	}
 	for i, u := range p.units {
 		b := p.books[i]

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -44,6 +45,7 @@ type Access struct {
 	Listen string // the address that the console is served on
 	Token  string // whoever has it is an operator; empty is none
 	Users  map[string]User
+	Hosts  []string // the names under which it is asked for, beside this machine's own on a loopback address; none, on another address, is any
 }
 
 // A User is a person who may use the console.
@@ -173,7 +175,16 @@ func (g *gate) cookieName(r *http.Request) string {
 }
 
 // hostAllowed refuses names that another site's page could have made to lead to this machine.
-func (g *gate) hostAllowed(host string) bool { return !g.loopback || namesLoopback(host) }
+func (g *gate) hostAllowed(host string) bool {
+	name := hostName(host)
+	if slices.ContainsFunc(g.Hosts, func(allowed string) bool { return strings.EqualFold(allowed, name) }) {
+		return true
+	}
+	if g.loopback {
+		return isLoopbackName(name)
+	}
+	return len(g.Hosts) == 0
+}
 
 // IsLoopback reports whether an address to listen on can only be reached from this machine.
 func IsLoopback(address string) bool {
@@ -181,13 +192,13 @@ func IsLoopback(address string) bool {
 	return err == nil && isLoopbackName(host)
 }
 
-// namesLoopback reports whether a Host header names this machine.
-func namesLoopback(host string) bool {
+// hostName returns what a Host header names, without the port.
+func hostName(host string) string {
 	name, _, err := net.SplitHostPort(host)
 	if err != nil {
-		name = strings.Trim(host, "[]")
+		return strings.Trim(host, "[]")
 	}
-	return isLoopbackName(name)
+	return name
 }
 
 func isLoopbackName(name string) bool {

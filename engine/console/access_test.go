@@ -163,6 +163,18 @@ func TestHosts(t *testing.T) {
 			t.Errorf("%q: %d", host, w.Code)
 		}
 	}
+	for _, one := range []struct {
+		listen, host string
+		status       int
+	}{
+		{"127.0.0.1:8081", "desk.example.com", 200}, {"127.0.0.1:8081", "localhost:8081", 200}, {"127.0.0.1:8081", "evil.example.com", 403},
+		{"0.0.0.0:8081", "Desk.Example.com:443", 200}, {"0.0.0.0:8081", "evil.example.com", 403}, {"0.0.0.0:8081", "localhost", 403}, {"0.0.0.0:8081", "", 403},
+	} {
+		d := newDesk(t, guarded, func(o *Options) { o.Access.Listen, o.Access.Hosts = one.listen, []string{"desk.example.com"} })
+		if w := d.ask("GET", "/login", nil, func(r *http.Request) { r.Host = one.host }); w.Code != one.status {
+			t.Errorf("%s on %s: %d", one.host, one.listen, w.Code)
+		}
+	}
 	elsewhere := newDesk(t, guarded, func(o *Options) { o.Metrics = http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}) })
 	for auth, status := range map[string]int{"Bearer open-sesame": 200, "bearer open-sesame": 200, "Bearer open": 401, "Bearer open-sesame2": 401, "Basic open-sesame": 401, "": 401} {
 		w := elsewhere.ask("GET", "/metrics", nil, func(r *http.Request) {

@@ -68,7 +68,7 @@ func (c *Console) serve() http.Handler {
 		secureHeaders(w.Header())
 		if !c.gate.hostAllowed(r.Host) {
 			// A page of another site can make its own name lead here, and would then read what it likes.
-			http.Error(w, "this address is for this machine: ask for it as localhost or 127.0.0.1", http.StatusForbidden)
+			http.Error(w, "the console is not served under this name: ask for it as localhost or 127.0.0.1 on this machine, or list the name in console.hosts", http.StatusForbidden)
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
