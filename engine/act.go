@@ -27,6 +27,7 @@ func (k *walk) act(ctx context.Context, s *rules.Step, taken *Step, rec *record)
 	if err != nil {
 		return k.trouble(ctx, s, taken, rec, err)
 	}
+	ctx = k.facts.asking(ctx)
 	if rec.Args == nil {
 		rec.Args, _ = encode(presentable(s.Schema, args)) // for people; the call records its own request
 	}

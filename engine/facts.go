@@ -22,6 +22,11 @@ type facts struct {
 	waited  bool      // what the event carried may have changed
 	at      time.Time // of a decision: it sees one moment only, so that it can be looked into; zero is the present
 	asked   Answers   // and were answered, for the journal
+
+	run     *Run // on whose behalf they are asked for; nil while it is decided whether there is one
+	trigger *Event
+	rule    string    // that decides alone, on what it has gathered; empty is all of them
+	passed  []*Passed // the waits that the run has behind it
 }
 
 // factsOf returns the facts of an event.
@@ -35,6 +40,7 @@ func (f *facts) forRun(r *Run) *facts {
 	own.fetched = maps.Clone(f.fetched)
 	own.about = &r.About
 	own.asked, own.at = nil, time.Time{}
+	own.run, own.trigger = r, f.event
 	return &own
 }
 
@@ -48,7 +54,7 @@ func (f *facts) load(ctx context.Context) error {
 	if f.carried != nil {
 		return nil
 	}
-	carried, about, err := f.visit.workspace.Desk.Carried(ctx, f.event.Event)
+	carried, about, err := f.visit.workspace.Desk.Carried(f.asking(ctx), f.event.Event)
 	if err != nil {
 		return &deskError{err}
 	}
@@ -109,7 +115,7 @@ func (f *facts) Fact(ctx context.Context, name string) (any, error) {
 	if v, ok := f.carried[name]; ok && (!f.waited || name == "message") {
 		return v, nil
 	}
-	v, err := f.visit.workspace.Desk.Fact(ctx, name, f.about)
+	v, err := f.visit.workspace.Desk.Fact(f.asking(ctx), name, f.about)
 	if err != nil {
 		return nil, &deskError{err}
 	}
@@ -214,7 +220,7 @@ func (f *facts) HumanActive(ctx context.Context, within time.Duration) (bool, er
 	if err != nil || id == "" {
 		return false, err
 	}
-	active, err := f.visit.workspace.Desk.HumanActive(ctx, id, f.Now().Add(-within))
+	active, err := f.visit.workspace.Desk.HumanActive(f.asking(ctx), id, f.Now().Add(-within))
 	if err != nil {
 		return false, &deskError{err}
 	}
@@ -228,7 +234,7 @@ func (f *facts) CustomerWaiting(ctx context.Context) (time.Duration, error) {
 	if err != nil || id == "" {
 		return 0, err
 	}
-	since, err := f.visit.workspace.Desk.WaitingSince(ctx, id)
+	since, err := f.visit.workspace.Desk.WaitingSince(f.asking(ctx), id)
 	if err != nil {
 		return 0, &deskError{err}
 	}
@@ -250,7 +256,7 @@ func (f *facts) HasLabel(ctx context.Context, name string) (bool, error) {
 	if !ok {
 		return false, nil
 	}
-	has, err := f.visit.workspace.Desk.HasLabel(ctx, fact, name)
+	has, err := f.visit.workspace.Desk.HasLabel(f.asking(ctx), fact, name)
 	if err != nil {
 		return false, &deskError{err}
 	}

@@ -58,7 +58,7 @@ func (v *visit) endGather(ctx context.Context, g *Gather) error {
 	}
 	last := events[len(events)-1]
 	f := v.factsOf(last)
-	f.gathered = events
+	f.gathered, f.rule = events, g.Rule
 	f.decideAt(GatherNow(g.Rule))
 	p, own, err := v.judgeAll(ctx, g, f)
 	if missing, ok := errors.AsType[*deskError](err); ok {

@@ -7,7 +7,7 @@ import (
 
 // A Reader is the side of a journal that people look at.
 type Reader interface {
-	// ListEvents returns events, the newest first.
+	// ListEvents returns events, the newest first unless the filter says otherwise.
 	ListEvents(ctx context.Context, f EventFilter) ([]*Event, error)
 	// ListRuns returns runs with their steps, the newest first.
 	ListRuns(ctx context.Context, f RunFilter) ([]*Run, error)
@@ -29,6 +29,8 @@ type EventFilter struct {
 	Lane      string
 	Since     time.Time // received at or after
 	Before    int64     // older than this sequence number, for the next page
+	Forward   bool      // the oldest first
+	After     int64     // newer than this sequence number, for the next page of those
 	Limit     int       // 0 is 100
 }
 
@@ -37,8 +39,9 @@ type RunFilter struct {
 	Workspace string
 	Rule      string
 	State     State
-	Lane      string // that it belongs to
-	Event     int64
+	Lane      string    // that it belongs to
+	Event     int64     // that it came of
+	Events    []int64   // of which it came of one
 	Since     time.Time // started at or after
 	Before    int64     // started before the run with this id, for the next page
 	Limit     int       // 0 is 100

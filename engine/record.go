@@ -23,6 +23,7 @@ type record struct {
 	Branch  *int            `json:"branch,omitempty"`  // of choose; -1 is none
 	Items   json.RawMessage `json:"items,omitempty"`   // of for_each
 	Until   time.Time       `json:"until,omitzero"`    // of a wait
+	Wait    string          `json:"wait,omitempty"`    // of a wait: as its rule has it
 	For     []string        `json:"for,omitempty"`     // of wait_for: the events
 	Heard   []int64         `json:"heard,omitempty"`   // such events that came meanwhile
 

@@ -17,7 +17,7 @@ func (k *walk) wait(ctx context.Context, s *rules.Step, taken *Step, rec *record
 		if err != nil {
 			return k.trouble(ctx, s, taken, rec, err)
 		}
-		rec.At, rec.Until, rec.For = k.now(), until, s.Events
+		rec.At, rec.Until, rec.For, rec.Wait = k.now(), until, s.Events, waitOf(s)
 		taken.State = StepWaiting
 	}
 	if s.Verb == "wait_for" {
@@ -65,6 +65,14 @@ func (k *walk) until(s *rules.Step) (time.Time, error) {
 	return s.Span.End(from, k.rule.Calendar(s.Span.Calendar))
 }
 
+// waitOf writes a wait as its rule has it.
+func waitOf(s *rules.Step) string {
+	if s.Verb == "wait" && s.Condition != nil {
+		return "until " + s.Condition.Text
+	}
+	return s.Span.String()
+}
+
 // came returns the first of the events that came meanwhile for which the condition holds, as expressions see it; nil is none.
 func (k *walk) came(ctx context.Context, s *rules.Step, rec *record) (any, error) {
 	events, err := k.eventsOf(ctx, rec.Heard...)
@@ -74,11 +82,14 @@ func (k *walk) came(ctx context.Context, s *rules.Step, rec *record) (any, error
 	for len(events) > 0 {
 		e := events[0]
 		f := k.factsOf(e)
+		f.run, f.trigger, f.passed, f.asked = k.run, k.facts.event, k.facts.passed, k.facts.asked
 		met := true
 		if s.Condition != nil {
 			eval := rules.NewEvaluation(ctx, k.rule, f)
 			k.lend(eval)
-			if met, err = eval.True(s.Condition); err != nil {
+			met, err = eval.True(s.Condition)
+			k.facts.asked = f.asked
+			if err != nil {
 				return nil, err
 			}
 		}

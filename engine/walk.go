@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -64,6 +65,7 @@ func (v *visit) walk(ctx context.Context, r *Run, f *facts) error {
 		}
 		f = v.factsOf(events[0])
 		f.gathered, f.about = events[1:], &r.About
+		f.run, f.trigger = r, f.event
 	}
 	k := &walk{visit: v, run: r, rule: rule, facts: f, steps: make(map[string]*Step, len(r.Steps)), results: make(map[string]any), names: make(map[string]any)}
 	for _, s := range r.Steps {
@@ -154,6 +156,16 @@ func (k *walk) take(ctx context.Context, list []*rules.Step) (flow, error) {
 	return onward, nil
 }
 
+// note puts what the desk was asked for a step into the step's record. A step that is taken again may have been told something else.
+func (k *walk) note(rec *record) {
+	if rec.Answers == nil {
+		rec.Answers = k.facts.asked
+	} else {
+		maps.Copy(rec.Answers, k.facts.asked)
+	}
+	k.facts.asked = nil
+}
+
 // step takes one step, or remembers what came of it.
 func (k *walk) step(ctx context.Context, s *rules.Step) (flow, error) {
 	path := k.path(s.Path)
@@ -189,6 +201,16 @@ func (k *walk) step(ctx context.Context, s *rules.Step) (flow, error) {
 		}
 		rec.Allowed = true
 	}
+	flow, err := k.carryOut(ctx, s, taken, rec)
+	if err == nil && len(k.facts.asked) > 0 {
+		k.note(rec) // of one that waits for something
+		k.touch(k.run, taken)
+	}
+	return flow, err
+}
+
+// carryOut does what a step's verb says.
+func (k *walk) carryOut(ctx context.Context, s *rules.Step, taken *Step, rec *record) (flow, error) {
 	switch s.Verb {
 	case "wait", "wait_for":
 		return k.wait(ctx, s, taken, rec)
@@ -218,7 +240,7 @@ func (k *walk) end(ctx context.Context, s *rules.Step, taken *Step, rec *record,
 		return k.fail(ctx, s, taken, rec, err)
 	}
 	taken.State, rec.Reason, rec.Ended = state, reason, k.now()
-	rec.Answers, k.facts.asked = k.facts.asked, nil
+	k.note(rec)
 	if value != nil {
 		rec.Value = raw
 	}
@@ -236,6 +258,7 @@ func (k *walk) remember(s *rules.Step, rec *record) error {
 	if s.Verb == "wait" || s.Verb == "wait_for" {
 		k.eval.Forget()
 		k.facts.forget()
+		k.facts.passed = append(k.facts.passed, &Passed{Wait: rec.Wait, Event: idOf(value)})
 	}
 	if s.Verb == "set" {
 		values, _ := value.(map[string]any)
@@ -258,6 +281,13 @@ func (k *walk) remember(s *rules.Step, rec *record) error {
 	return nil
 }
 
+// idOf returns the id of an object; empty where there is none.
+func idOf(value any) string {
+	object, _ := value.(map[string]any)
+	id, _ := object["id"].(string)
+	return id
+}
+
 // name gives a value the name by which later steps see it.
 func (k *walk) name(name string, value any) {
 	k.names[name] = value
@@ -274,7 +304,7 @@ func (k *walk) lend(eval *rules.Evaluation) {
 
 // point makes an object that a step has found or made the one at hand.
 func (k *walk) point(fact string, object map[string]any) {
-	id, _ := object["id"].(string)
+	id := idOf(object)
 	if id == "" {
 		return
 	}

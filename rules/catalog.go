@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // A Schema describes one verb. The checker, the JSON Schema and the documentation are all made from it.
@@ -81,6 +82,16 @@ var kindNames = [...]string{
 
 // String names the kind for the documentation.
 func (k Kind) String() string { return kindNames[k] }
+
+// OnlyReads reports whether the verb changes nothing: its calls need no scope but those for reading.
+func (s *Schema) OnlyReads() bool {
+	for _, scope := range s.Scopes {
+		if scope != "read" && !strings.HasSuffix(scope, ":read") {
+			return false
+		}
+	}
+	return len(s.Scopes) > 0
+}
 
 // arg returns the argument of a name, or nil.
 func (s *Schema) arg(name string) *Arg {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/quandohq/quando/rules/calendar"
@@ -81,9 +82,14 @@ type compiler struct {
 	usedVars     map[string]bool
 }
 
+// checking lets one compilation after the other have expr's checker, which notes in the types of facts, shared by all, what it has looked up.
+var checking sync.Mutex
+
 // Compile compiles the files as one rule set; their order does not matter. The set holds every rule that is
-// free of errors, also when there are problems with others.
+// free of errors, also when there are problems with others. It may be called by many goroutines: they take turns.
 func Compile(files []*File, options Options) (*Set, Problems) {
+	checking.Lock()
+	defer checking.Unlock()
 	c := &compiler{
 		options: options, catalog: options.Catalog,
 		set:       &Set{Calendars: make(map[string]*calendar.Calendar), byID: make(map[string]*Rule)},

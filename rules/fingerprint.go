@@ -29,6 +29,9 @@ func (c *compiler) fingerprint(n *source.Node) {
 		fmt.Fprintf(&b, "  %s: %s\n", name, c.sources[name])
 	}
 	head := b.String()
+	if when := n.Get("when"); when != nil {
+		c.rule.when = when.Flow()
+	}
 	c.rule.source = head + "rules: [" + n.Flow() + "]\n"
 	sum := sha256.Sum256([]byte(head + ruleMeaning(n)))
 	c.rule.Version = hex.EncodeToString(sum[:16])

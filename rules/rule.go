@@ -67,6 +67,7 @@ type Rule struct {
 	vars      map[string]any
 	calendars map[string]*calendar.Calendar
 	names     []NameUse
+	when      string // as its file has it
 	data      []DataUse
 	source    string
 }
@@ -196,6 +197,9 @@ func (r *Rule) Calendar(name string) *calendar.Calendar { return r.calendars[nam
 
 // Emits returns the names of the events that the service raises when the rule acts.
 func (r *Rule) Emits() []string { return r.emits }
+
+// SameTrigger reports whether two rules are started by the same: the same events, or the same times and items of a schedule.
+func (r *Rule) SameTrigger(other *Rule) bool { return r.when == other.when }
 
 // Source returns a rule file that holds this rule alone with all that it depends on. Compiled again, it gives the same
 // rule with the same version, so a run can go on with the version that it began with.

@@ -3,11 +3,13 @@ package rules_test
 import (
 	"context"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -168,4 +170,20 @@ func TestCancelOnSeesNoSteps(t *testing.T) {
 	if len(problems) != 1 || problems[0].Message != `unknown name "answer"` {
 		t.Error(problems)
 	}
+}
+
+// A rule set may be reloaded while runs bring back the versions that they began with. The race detector is the judge.
+func TestCompileAtOnce(t *testing.T) {
+	const text = "rules: [{ id: it, when: message.received, if: 'contact.name == \"Ana\" and conversation.last_message.text != \"\"', limit: { times: 1, per: 1h }, do: [{ log: x }] }]"
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for range 10 {
+				if set, problems := rules.Compile([]*rules.File{rules.Parse("it.yaml", []byte(text))}, rules.Options{Catalog: builtin.Catalog()}); set.Rule("it") == nil {
+					t.Error(problems)
+				}
+			}
+		})
+	}
+	all.Wait()
 }

@@ -26,6 +26,6 @@ func TestMain(m *testing.M) {
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script", UpdateScripts: *update, RequireExplicitExec: true,
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"journal": journalCommand, "hold": holdCommand},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"journal": journalCommand, "hold": holdCommand, "weekend": weekendCommand},
 	})
 }

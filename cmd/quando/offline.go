@@ -2,7 +2,11 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
+	"time"
 
 	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/service"
@@ -10,6 +14,40 @@ import (
 
 // directoryCursor is where the journal keeps the names that a workspace's service knows.
 func directoryCursor(workspace string) string { return "directory/" + workspace }
+
+// namesEvery is how often the names that the service knows are written down.
+const namesEvery = time.Hour
+
+// keepNames writes down the names that the service knows whenever they have changed, until ctx ends: what was recorded can then be read without it. There
+// are no secrets among them.
+func (u *unit) keepNames(ctx context.Context, j journal, log *slog.Logger) {
+	for ctx.Err() == nil {
+		if err := u.keepNamesOnce(ctx, j); err != nil && ctx.Err() == nil {
+			log.Debug("the names that the service knows could not all be written down", "workspace", u.name, "error", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(namesEvery):
+		}
+	}
+}
+
+func (u *unit) keepNamesOnce(ctx context.Context, j journal) error {
+	loading := u.names.Load(ctx) // what could be loaded is kept
+	kept, err := j.Cursor(ctx, directoryCursor(u.name))
+	if err != nil {
+		return err
+	}
+	before, err := service.ParseSnapshot(kept)
+	if err != nil {
+		before = service.Snapshot{} // it is written anew
+	}
+	text, err := json.Marshal(before.With(u.names.Snapshot()))
+	if err == nil && string(text) != kept {
+		err = j.SetCursor(ctx, directoryCursor(u.name), string(text))
+	}
+	return errors.Join(loading, err)
+}
 
 // offlineDesk returns what reads recorded events of a workspace and asks nobody. Names are those that the journal has kept.
 func (v *view) offlineDesk(ctx context.Context, workspaceName string) (*builtin.Offline, error) {

@@ -16,24 +16,30 @@ import (
 
 // workspaceRules compiles the rules of a workspace as check does.
 func (v *view) workspaceRules(cmd *cobra.Command, name string) (*rules.Set, error) {
+	set, _, err := v.compileWorkspace(cmd, name)
+	return set, err
+}
+
+// compileWorkspace does the same, and says what is wrong with the rules.
+func (v *view) compileWorkspace(cmd *cobra.Command, name string) (*rules.Set, rules.Problems, error) {
 	w := v.config.named(name)
 	if w == nil {
 		names := append(slices.Sorted(maps.Keys(v.config.Workspaces)), defaultWorkspaceName)
-		return nil, fmt.Errorf("the configuration has no workspace %q (%s)", name, source.OneOf(name, names))
+		return nil, nil, fmt.Errorf("the configuration has no workspace %q (%s)", name, source.OneOf(name, names))
 	}
 	names, err := ruleFiles(cmd, []string{v.config.path(w.Rules)})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	names = slices.DeleteFunc(names, func(file string) bool { return v.ofAnother(w, file) })
 	var files []*rules.File
 	if len(names) > 0 {
 		if files, err = readRules(cmd, names); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	set, _ := rules.Compile(files, rules.Options{Catalog: builtin.Catalog(), ReadFile: besideRules})
-	return set, nil
+	set, problems := rules.Compile(files, rules.Options{Catalog: builtin.Catalog(), ReadFile: besideRules})
+	return set, problems, nil
 }
 
 // ofAnother reports whether a file below a workspace's rules belongs to another workspace, whose rules are a folder in there.

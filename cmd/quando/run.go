@@ -257,6 +257,7 @@ func (p *process) work(ctx context.Context, start func(func() error)) {
 	}
 	for _, u := range p.units {
 		start(func() error { u.checkClock(ctx, p.log); return nil })
+		start(func() error { u.keepNames(ctx, p.journal, p.log); return nil })
 	}
 	start(func() error {
 		hup := make(chan os.Signal, 1)

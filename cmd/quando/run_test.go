@@ -242,7 +242,7 @@ func TestRunClock(t *testing.T) {
 	o.stop()
 
 	o.start(o.service())
-	o.logs("service call", map[string]any{"op": "GET /me", "status": 200})
+	eventually(t, func() (bool, string) { return o.log.contains(`"op":"GET /me","status":200`), o.log.String() })
 	if o.stop(); o.log.contains("disagree") || o.log.contains("does not answer") {
 		t.Error(o.log)
 	}

@@ -20,6 +20,7 @@ import (
 type unit struct {
 	namedWorkspace
 	client  *service.Client
+	names   *service.Directory
 	actions *actions.Registry
 	desk    *builtin.Desk
 	catalog *rules.Catalog
@@ -37,8 +38,9 @@ func newUnit(c *config, w namedWorkspace, limiter *service.Limiter, own func(ctx
 	if u.client, err = service.New(o); err != nil {
 		return nil, err
 	}
+	u.names = service.NewDirectory(u.client)
 	with := builtin.Options{
-		Client: u.client, Directory: service.NewDirectory(u.client), Media: mediaFolder(mediaPath(w.rules)), Location: w.Timezone,
+		Client: u.client, Directory: u.names, Media: mediaFolder(mediaPath(w.rules)), Location: w.Timezone,
 		Own: func(ctx context.Context, m service.Message) (bool, error) { return own(ctx, w.name, m.ID) },
 	}
 	for _, host := range w.HTTPRequest.Allow {

@@ -3,6 +3,7 @@ package journaltest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/quandohq/quando/engine"
@@ -113,6 +114,16 @@ func readListEvents(c *check) {
 			}
 		}
 		c.equal(fmt.Sprintf("%+v", f), ids(all(f)), want)
+		var forward []*engine.Event
+		for f.Forward = true; ; f.After = forward[len(forward)-1].Seq {
+			page, err := c.ListEvents(c.Context(), f)
+			c.ok(err)
+			if forward = append(forward, page...); len(page) == 0 {
+				break
+			}
+		}
+		slices.Reverse(forward)
+		c.equal(fmt.Sprintf("%+v", f), ids(forward), want)
 	}
 }
 
@@ -132,13 +143,13 @@ func readListRuns(c *check) {
 	c.ok(err)
 	c.equal("a page", first, everything[:100])
 	for _, f := range []engine.RunFilter{
-		{Limit: 70}, {Workspace: "other"}, {Rule: "rule 1"}, {Lane: "lane 2"}, {Event: 3}, {Since: at(150 * time.Second)}, {State: engine.Running}, {State: engine.Done}, {State: engine.FailedRun},
+		{Limit: 70}, {Workspace: "other"}, {Rule: "rule 1"}, {Lane: "lane 2"}, {Event: 3}, {Events: []int64{3, 7, 1000}}, {Since: at(150 * time.Second)}, {State: engine.Running}, {State: engine.Done}, {State: engine.FailedRun},
 		{State: engine.Waiting, Rule: "rule 0", Lane: "lane 1", Workspace: ws, Since: at(10 * time.Second), Limit: 3}, {Event: 1000}, {State: engine.Queued},
 	} {
 		var want, got []*engine.Run
 		for _, r := range everything {
 			if (f.Workspace == "" || f.Workspace == r.Workspace) && (f.Rule == "" || f.Rule == r.Rule) && (f.Lane == "" || f.Lane == r.Home) &&
-				(f.Event == 0 || f.Event == r.Event) && (f.State == "" || f.State == r.State) && !r.StartedAt.Before(f.Since) {
+				(f.Event == 0 || f.Event == r.Event) && (f.Events == nil || slices.Contains(f.Events, r.Event)) && (f.State == "" || f.State == r.State) && !r.StartedAt.Before(f.Since) {
 				want = append(want, r)
 			}
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/sqlite"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/service"
 
 	_ "time/tzdata" // stories are told in a zone, also on machines without any
 )
@@ -35,9 +36,21 @@ type Options struct {
 	// Progress is told which story is about to be told, and under which fault; nil is nobody.
 	Progress func(test *rules.Test, fault string)
 
+	// Look is given the journal of each telling that held, before it is taken away; nil is nobody.
+	Look func(Told) error
+
 	// For engines with a known fault: what stands between the engine, its journal and its actions.
 	journal func(engine.Journal) engine.Journal
 	action  func(actions.Action) actions.Action
+}
+
+// Told is what a telling leaves behind.
+type Told struct {
+	Fault     string // under which the story was told; empty is none
+	Journal   string // the file, which the engine still has open
+	Workspace string
+	Now       time.Time        // when the story ends
+	Names     service.Snapshot // of the imitated service
 }
 
 // A Result is what came of a test.

@@ -46,6 +46,9 @@ func (s *story) tell(ctx context.Context, p plan) (t *telling, err error) {
 		if err != nil {
 			t.trace = t.readTrace(context.WithoutCancel(ctx))
 		}
+		if err == nil && s.options.Look != nil {
+			err = s.options.Look(Told{Fault: p.fault, Journal: t.file, Workspace: workspace, Now: t.now(), Names: readCompany(t.service).snapshot()})
+		}
 		if closing := t.close(); closing != nil && err == nil {
 			err = closing
 		}

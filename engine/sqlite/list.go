@@ -18,7 +18,8 @@ const fewRows = 5000
 
 // A filter is what a listing's rows must be.
 type filter struct {
-	index   string // by which they are found; empty is the newest first until there are enough
+	index   string // by which they are found; empty is in the order of the listing until there are enough
+	forward bool   // the oldest first
 	clauses []string
 	args    []any
 }
@@ -35,7 +36,7 @@ func (f *filter) by(index string) {
 	}
 }
 
-// query returns the text of a listing, newest first, and its arguments.
+// query returns the text of a listing and its arguments.
 func (f *filter) query(columns, table, key string, limit int) (string, []any) {
 	if limit <= 0 {
 		limit = pageSize
@@ -48,7 +49,11 @@ func (f *filter) query(columns, table, key string, limit int) (string, []any) {
 	if len(f.clauses) > 0 {
 		q += ` WHERE ` + strings.Join(f.clauses, ` AND `)
 	}
-	return q + ` ORDER BY ` + key + ` DESC LIMIT ?`, append(f.args, limit)
+	order := ` DESC`
+	if f.forward {
+		order = ``
+	}
+	return q + ` ORDER BY ` + key + order + ` LIMIT ?`, append(f.args, limit)
 }
 
 // few reports whether there is so little since a time that it is best found by that.
@@ -58,9 +63,9 @@ func (j *Journal) few(ctx context.Context, count string, since time.Time) (bool,
 	return n < fewRows, err
 }
 
-// ListEvents returns events, the newest first.
+// ListEvents returns events.
 func (j *Journal) ListEvents(ctx context.Context, f engine.EventFilter) ([]*engine.Event, error) {
-	var q filter
+	q := filter{forward: f.Forward}
 	q.where(`e.data IS NOT NULL`)
 	if f.Lane != "" {
 		q.by(`events_lane`)
@@ -88,6 +93,9 @@ func (j *Journal) ListEvents(ctx context.Context, f engine.EventFilter) ([]*engi
 	if f.Before != 0 {
 		q.where(`e.seq < ?`, f.Before)
 	}
+	if f.Forward {
+		q.where(`e.seq > ?`, f.After)
+	}
 	text, args := q.query(eventColumns, `events e`, `e.seq`, f.Limit)
 	return j.events(ctx, text, args...)
 }
@@ -110,6 +118,14 @@ func (j *Journal) ListRuns(ctx context.Context, f engine.RunFilter) ([]*engine.R
 	if f.Event != 0 {
 		q.by(`runs_event`)
 		q.where(`r.event = ?`, f.Event)
+	}
+	if len(f.Events) > 0 {
+		seqs, err := text(f.Events)
+		if err != nil {
+			return nil, fmt.Errorf("runs: %w", err)
+		}
+		q.by(`runs_event`)
+		q.where(`r.event IN (SELECT value FROM json_each(?))`, seqs)
 	}
 	if f.Lane != "" {
 		q.by(`runs_home`)

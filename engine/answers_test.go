@@ -1,0 +1,72 @@
+package engine_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/quandohq/quando/service/sandbox"
+)
+
+// What a run asked before it went to sleep, and after, stays with the step that asked.
+func TestAnswersAroundAWait(t *testing.T) {
+	d := newDesk(t, office+`
+rules:
+  - id: it
+    when: message.received
+    do:
+      - wait: 15m of office
+      - stop_if: attendance.status != "open"
+      - wait_for: { event: message.received, if: human_active("1h"), timeout: 20m }
+      - log: done
+`)
+	d.customer(ana, "hello")
+	d.passTo(time.Date(2026, 11, 14, 9, 6, 0, 0, saoPaulo))
+	must(d.TeamMessage(sandbox.TeamMessage{Conversation: ana, Person: "Bruno", Text: "hi"}))
+	d.customer(ana, "still there?")
+	d.pass(time.Hour)
+	run := d.runs("it")[0]
+	asked := map[string][]string{}
+	waits := []string{}
+	for _, s := range run.Steps {
+		r := must(s.Read())
+		for question := range r.Answers {
+			asked[s.Path] = append(asked[s.Path], question)
+		}
+		if p := r.Passed(s); p != nil {
+			waits = append(waits, p.Wait)
+			if byEvent := p.Event != ""; byEvent != (s.Verb == "wait_for") {
+				t.Errorf("%s was ended by %q", s.Verb, p.Event)
+			}
+		}
+	}
+	for path, want := range map[string]string{"1": "attendance", "2": "attendance", "3": "human_active(1h)"} {
+		if !slices.Equal(asked[path], []string{want}) {
+			t.Errorf("step %s asked %v, want %s\n%s", path, asked[path], want, d.trace())
+		}
+	}
+	if !slices.Equal(waits, []string{"15m of office", "20m"}) {
+		t.Errorf("waits: %v", waits)
+	}
+}
+
+// A rule that gathers decides later than the others, and may be told something else.
+func TestAnswersOfAGatheringRule(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - { id: at-once, when: message.received, if: human_active("15m"), do: [log: x] }
+  - { id: later, when: message.received, gather: { quiet: 20s, at_most: 1m }, if: human_active("15m"), do: [log: x] }
+`)
+	d.customer(ana, "hello")
+	d.pass(5 * time.Second)
+	must(d.TeamMessage(sandbox.TeamMessage{Conversation: ana, Person: "Bruno", Text: "hi"}))
+	d.pass(time.Minute)
+	d.wantStates("at-once")
+	d.wantStates("later", "done")
+	e := must(d.journal.Events(t.Context(), d.runs("later")[0].Event))[0]
+	before, _ := e.Answers.Value("human_active(15m)")
+	after, _ := e.Answers.Value("human_active(15m) of later")
+	if before != false || after != true {
+		t.Errorf("was told %v, and then %v", before, after)
+	}
+}

@@ -1,0 +1,157 @@
+package backtest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+)
+
+// An action takes the place of a verb: it calls nobody. A step that was taken then, with the same arguments at the same point, comes to the same
+// end. One that was not would have had its effect, and what the service would have answered is not known.
+type action struct {
+	*replay
+	schema rules.Schema
+}
+
+// call is the name of every call that a replay makes: none of them goes anywhere.
+const call = "noted"
+
+// Schema describes the verb.
+func (a *action) Schema() rules.Schema { return a.schema }
+
+// Plan says what comes of a step.
+func (a *action) Plan(ctx context.Context, s *actions.Step) (actions.Next, error) {
+	if _, ok := s.Receipt(call); ok {
+		return actions.Next{Result: &actions.Result{Outcome: actions.Done, Value: a.values[s.Key]}}, nil
+	}
+	q, ok := engine.InquiryOf(ctx)
+	if !ok || q.Run == nil {
+		return actions.Next{}, actions.Permanent(errors.New("nobody has asked for it"))
+	}
+	if question := a.unknown[q.Run.Key]; question != "" {
+		return actions.Next{}, actions.Permanent(errors.New(mark + question))
+	}
+	p, err := a.past(ctx, q.Trigger.ID)
+	if err != nil {
+		return actions.Next{}, actions.Permanent(err)
+	}
+	args := encodeArgs(&a.schema, s.Args)
+	if twin := p.twin(q, a.schema.Verb, a.twins, func(recorded string) bool { return recorded == args }); twin != nil {
+		a.twins[twin.Key] = true
+		return a.again(q, s, twin)
+	}
+	if a.schema.OnlyReads() {
+		return actions.Next{}, a.missing(q, fmt.Sprintf("what %s %s finds", a.schema.Verb, words(args)))
+	}
+	if next, ok, err := a.conditional(p, q, s, args); ok {
+		return next, err
+	}
+	a.values[s.Key] = engine.Nothing(&a.schema)
+	a.unanswered(q, s)
+	return a.note(s)
+}
+
+// again brings a step to the end that it had.
+func (a *action) again(q engine.Inquiry, s *actions.Step, twin *pastStep) (actions.Next, error) {
+	value, err := engine.DecodeValue(twin.Value)
+	if err != nil {
+		return actions.Next{}, actions.Permanent(err)
+	}
+	end := actions.Next{Result: &actions.Result{Outcome: actions.Outcome(twin.State), Reason: twin.Reason, Value: value}}
+	switch {
+	case twin.State == engine.StepFailed:
+		return actions.Next{}, actions.Permanent(errors.New(twin.Error))
+	case twin.State == engine.StepSkipped, twin.State == engine.StepSuperseded:
+		return end, nil
+	case twin.State == engine.StepDone && len(twin.Receipts) == 0:
+		return end, nil // it only looked, or it was so already
+	case twin.State == engine.StepDone:
+		a.values[s.Key] = value
+	default: // in shadow, or not answered to this day
+		a.values[s.Key] = engine.Nothing(&a.schema)
+		if q.Run.Stage == rules.Live {
+			a.unanswered(q, s)
+		}
+	}
+	return a.note(s)
+}
+
+// note lets a step have its effect, which is to be written down.
+func (*action) note(s *actions.Step) (actions.Next, error) {
+	return actions.Next{Intent: &actions.Intent{Call: call, At: s.Now, Request: json.RawMessage(`{}`)}}, nil
+}
+
+// conditional decides a step that depends on where the card is at that moment. Another that asked the same of the same card then tells it.
+func (a *action) conditional(p *past, q engine.Inquiry, s *actions.Step, args string) (actions.Next, bool, error) {
+	if _, ok := s.Args[onlyFrom]; !ok {
+		return actions.Next{}, false, nil
+	}
+	condition := part(args, onlyFrom, "card", "board")
+	twin := p.twin(q, a.schema.Verb, a.twins, func(recorded string) bool { return part(recorded, onlyFrom, "card", "board") == condition })
+	switch {
+	case twin == nil:
+	case twin.State == engine.StepSkipped:
+		next, err := a.again(q, s, twin)
+		return next, true, err
+	case len(twin.Receipts) > 0 || twin.State == engine.StepWould && twin.Intent != nil:
+		return actions.Next{}, false, nil
+	}
+	return actions.Next{}, true, a.missing(q, "where the card was, for only_from")
+}
+
+// onlyFrom is the argument that makes a step depend on what it finds.
+const onlyFrom = "only_from"
+
+// unanswered notes that a run goes on with a result that nobody knows, if anything behind the step looks at it. Then what follows is not told.
+func (a *action) unanswered(q engine.Inquiry, s *actions.Step) {
+	rule := a.set.Rule(q.Run.Rule)
+	if rule == nil || rule.Version != q.Run.Version || q.Run.Stage != rules.Live {
+		return
+	}
+	path := index.ReplaceAllString(s.Key[len(q.Run.Key)+1:], "[]")
+	for step := range rule.Steps() {
+		if step.Path != path {
+			continue
+		}
+		if step.ID != "" && rule.ReadsAfter(step, step.ID) || a.schema.Gives != "" && rule.ReadsAfter(step, a.schema.Gives) {
+			a.after[q.Run.Key] = fmt.Sprintf("what the service answers to %s (step %s)", a.schema.Verb, step.Path)
+		}
+	}
+}
+
+var index = regexp.MustCompile(`\[\d+\]`)
+
+// Do makes no call.
+func (a *action) Do(ctx context.Context, _ *actions.Step, _ actions.Intent) (actions.Receipt, error) {
+	if q, ok := engine.InquiryOf(ctx); ok && q.Run != nil {
+		if question := a.after[q.Run.Key]; question != "" && a.unknown[q.Run.Key] == "" {
+			a.unknown[q.Run.Key] = question
+		}
+	}
+	return actions.Receipt{Call: call}, nil
+}
+
+// Settle is never asked: every call has its answer at once.
+func (*action) Settle(context.Context, *actions.Step, actions.Intent) (actions.Settlement, error) {
+	return actions.Settlement{Verdict: actions.Repeat}, nil
+}
+
+// words shows recorded arguments in a question.
+func words(args string) string {
+	const most = 120
+	value, err := engine.DecodeValue(json.RawMessage(args))
+	text, jsonErr := json.Marshal(shown(value))
+	if err != nil || jsonErr != nil {
+		return ""
+	}
+	if r := []rune(string(text)); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return string(text)
+}

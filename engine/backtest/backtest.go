@@ -1,0 +1,242 @@
+// Package backtest tells what rules would have done on recorded events, and how that differs from what was done.
+//
+// The real engine is given the recorded events again, at the times at which they came, with a journal of its own. What it asks is answered from what
+// was recorded; what it does is only noted. Nothing in here can reach the service: there is no client to do it with.
+package backtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+)
+
+// A Journal is what is read of a recorded journal. Nothing is written to it.
+type Journal interface {
+	engine.Reader
+	Caused(ctx context.Context, workspace, typ string, objects []string) ([]engine.Caused, error)
+	Version(ctx context.Context, hash string) (source string, err error)
+}
+
+// A Desk reads what recorded events carry. It must not ask anybody.
+type Desk interface {
+	Carried(ctx context.Context, e rules.Event) (facts map[string]any, about actions.Subject, err error)
+	// HasLabel fails where the label is not known.
+	HasLabel(ctx context.Context, fact map[string]any, label string) (bool, error)
+}
+
+// Options say what is looked at. Journal, Desk and Schemas are required; every other zero value works.
+type Options struct {
+	Journal   Journal
+	Desk      Desk
+	Schemas   []rules.Schema // of the verbs
+	Workspace string         // empty is "default"
+	Location  *time.Location // the workspace's zone; nil is UTC
+
+	// Since and Until bound what is told: events that were received, and effects that came, in between. What came before is looked at too, as far back as
+	// limits and waits reach. A zero Since is everything, a zero Until the present.
+	Since, Until time.Time
+
+	// Only leaves recorded rules out of account that the given ones do not have. Otherwise they count as taken away.
+	Only bool
+
+	Progress func(what string, done, of int) // is told how many events were looked at; nil is nobody
+}
+
+// A Result is what rules would have done.
+type Result struct {
+	Since, Until time.Time
+	Events       int // that were received in between
+	Effects      []Effect
+	Differences  []Difference
+	NotRecorded  []Gap
+	Rules        []RuleNote
+}
+
+// An Effect is a step that would have changed something outside, or of a rule in shadow, that would have been noted as such.
+type Effect struct {
+	Rule      string
+	Event     string
+	At        time.Time
+	Verb      string
+	Arguments map[string]any
+	Stage     rules.Stage
+	About     actions.Subject
+	Who       string // the customer's name, as well as it is known
+
+	args string // as they are recorded, to compare them
+	seq  int64  // of the event: the order of what came at one time
+}
+
+// A Difference is an event that a rule would have treated otherwise.
+type Difference struct {
+	Rule  string
+	Event string
+	At    time.Time // when the event was received
+	Who   string
+	Was   Treatment
+	Would Treatment
+
+	seq int64
+}
+
+// A Treatment is what became of an event for one rule.
+type Treatment struct {
+	Outcome engine.Outcome // of the verdict; empty where the rule was not asked
+	Reason  string         // why it did not fire, or why its run ended early
+	State   engine.State   // of the run; empty where there is none
+	Stage   rules.Stage    // of the run
+	Effects []Effect
+
+	// NotRecorded is what could not be answered; what would have followed from it is not told.
+	NotRecorded string
+
+	ended time.Time // of the run
+}
+
+// A Gap is a question that nobody asked at the time, so that its answer is not recorded.
+type Gap struct {
+	Rule     string
+	Event    string // empty where it is about the rule as a whole
+	At       time.Time
+	Question string
+}
+
+// A RuleNote says how a rule was looked at.
+type RuleNote struct {
+	ID      string
+	Stage   rules.Stage // as it was tried: a draft is tried as if it were live
+	Changed bool        // against what was recorded, or, in Diff, against the other rules
+	Removed bool
+	Waiting int // runs that still wait at the end
+}
+
+// Run tells what rules would have done, and how that differs from what was done.
+//
+// Where a rule is as it was, or where its change makes no difference, what was done is what would have been done: what people, outages and the
+// service had a part in is no difference of the rules.
+func Run(ctx context.Context, o Options, set *rules.Set) (*Result, error) {
+	b, err := newBench(o)
+	if err != nil {
+		return nil, err
+	}
+	set = tried(set)
+	b.reach(set)
+	if err := b.survey(ctx, set); err != nil {
+		return nil, fmt.Errorf("backtest: %w", err)
+	}
+	changed := b.changed(set)
+	then, err := b.recordedRules(ctx, changed)
+	if err != nil {
+		return nil, fmt.Errorf("backtest: %w", err)
+	}
+	base, cand, err := b.both(ctx, then, b.givenRules(set, changed))
+	if err != nil {
+		return nil, fmt.Errorf("backtest: %w", err)
+	}
+	r, err := b.compareWithRecord(ctx, set, changed, base, cand)
+	if err != nil {
+		return nil, fmt.Errorf("backtest: %w", err)
+	}
+	return r, nil
+}
+
+// Diff tells who would have been treated differently by two rule sets. Was is what the old ones would have done.
+func Diff(ctx context.Context, o Options, before, after *rules.Set) (*Result, error) {
+	b, err := newBench(o)
+	if err != nil {
+		return nil, err
+	}
+	before, after = tried(before), tried(after)
+	b.reach(before)
+	b.reach(after)
+	if err := b.survey(ctx, after); err != nil {
+		return nil, fmt.Errorf("diff: %w", err)
+	}
+	changed := compareSets(before, after)
+	old, fresh, err := b.both(ctx, b.givenRules(before, changed), b.givenRules(after, changed))
+	if err != nil {
+		return nil, fmt.Errorf("diff: %w", err)
+	}
+	r, err := b.compareReplays(ctx, changed, after, old, fresh)
+	if err != nil {
+		return nil, fmt.Errorf("diff: %w", err)
+	}
+	return r, nil
+}
+
+// both replays two rule sets at once.
+func (b *bench) both(ctx context.Context, one, other timeline) (x, y *outcomes, err error) {
+	var errs [2]error
+	var replays sync.WaitGroup
+	replays.Go(func() { x, errs[0] = b.replay(ctx, one, nil) })
+	replays.Go(func() { y, errs[1] = b.replay(ctx, other, b.Progress) })
+	replays.Wait()
+	return x, y, errors.Join(errs[:]...)
+}
+
+// A bench is one backtest.
+type bench struct {
+	Options
+	catalog *rules.Catalog
+	from    time.Time // where looking begins; the zero time is at the first event
+	warmUp  time.Duration
+	seen    map[string]*seenRule
+	pairs   map[pair]*recorded
+	events  int // in the window
+	total   int // that are looked at
+
+	looking  sync.Mutex // guards what replays share
+	memory   map[string]*past
+	names    map[string]string // of customers, by their lanes
+	versions map[string]*rules.Rule
+
+	unreadable map[string]bool // rules of which a recorded version cannot be used any more
+}
+
+func newBench(o Options) (*bench, error) {
+	if o.Journal == nil || o.Desk == nil || len(o.Schemas) == 0 {
+		return nil, errors.New("backtest: a journal, a desk and the verbs are required")
+	}
+	if o.Workspace == "" {
+		o.Workspace = "default"
+	}
+	if o.Location == nil {
+		o.Location = time.UTC
+	}
+	if o.Until.IsZero() {
+		o.Until = time.Now()
+	}
+	if o.Progress == nil {
+		o.Progress = func(string, int, int) {}
+	}
+	catalog, err := rules.NewCatalog(o.Schemas...)
+	if err != nil {
+		return nil, fmt.Errorf("backtest: %w", err)
+	}
+	return &bench{
+		Options: o, catalog: catalog, seen: make(map[string]*seenRule), pairs: make(map[pair]*recorded), memory: make(map[string]*past), names: make(map[string]string),
+		versions: make(map[string]*rules.Rule), unreadable: make(map[string]bool),
+	}, nil
+}
+
+// tried returns rules as they are tried: a draft as if it were live, because that is what somebody wants to know of it.
+func tried(set *rules.Set) *rules.Set {
+	var drafts []*rules.Rule
+	for _, r := range set.Rules {
+		if r.Stage == rules.Draft {
+			twin := *r
+			twin.Stage = rules.Live
+			drafts = append(drafts, &twin)
+		}
+	}
+	return set.With(drafts...)
+}
+
+// A pair is a rule and an event: what is treated in one way or another.
+type pair struct{ rule, event string }

@@ -1,0 +1,147 @@
+package backtest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+)
+
+// changed names the rules that are not what they were throughout the record, those that were taken away included.
+func (b *bench) changed(set *rules.Set) map[string]bool {
+	out := make(map[string]bool)
+	for _, r := range set.Rules {
+		s := b.seen[r.ID]
+		switch {
+		case s == nil:
+			if r.When.Schedule != nil {
+				out[r.ID] = true // it never ticked
+			}
+		case s.absent, len(s.versions) != 1, !s.versions[r.Version]:
+			out[r.ID] = true
+		}
+	}
+	if !b.Only {
+		for id := range b.seen {
+			if set.Rule(id) == nil {
+				out[id] = true
+			}
+		}
+	}
+	return out
+}
+
+// compareSets names the rules that differ.
+func compareSets(before, after *rules.Set) map[string]bool {
+	out := make(map[string]bool)
+	for _, r := range slices.Concat(before.Rules, after.Rules) {
+		x, y := before.Rule(r.ID), after.Rule(r.ID)
+		if x == nil || y == nil || x.Version != y.Version {
+			out[r.ID] = true
+		}
+	}
+	return out
+}
+
+// A timeline says which rules a replay has at an event.
+type timeline struct {
+	set *rules.Set    // those that it begins with
+	all []*rules.Rule // that it may come to have: what they listen to counts from the beginning
+
+	// at returns the rules from an event on; nil leaves them as they are.
+	at func(ctx context.Context, e *engine.Event) (*rules.Set, error)
+
+	// given says that the rules are not those of the record: what their effects caused may not have happened, and ticks may be others.
+	given bool
+}
+
+// givenRules are the same from the beginning to the end.
+func (b *bench) givenRules(set *rules.Set, only map[string]bool) timeline {
+	var list []*rules.Rule
+	for _, r := range set.Rules {
+		if only[r.ID] {
+			list = append(list, r)
+		}
+	}
+	return timeline{
+		set:   (&rules.Set{Calendars: set.Calendars}).With(list...),
+		at:    func(context.Context, *engine.Event) (*rules.Set, error) { return nil, nil },
+		given: true,
+	}
+}
+
+// recordedRules are at each event what they were then.
+func (b *bench) recordedRules(ctx context.Context, only map[string]bool) (timeline, error) {
+	var all []*rules.Rule
+	for id := range only {
+		if b.seen[id] == nil {
+			continue
+		}
+		for version := range b.seen[id].versions {
+			rule, err := b.version(ctx, id, version)
+			if err != nil {
+				return timeline{}, err
+			}
+			if rule != nil {
+				all = append(all, rule)
+			}
+		}
+	}
+	now := make(map[string]*rules.Rule)
+	return timeline{
+		set: (&rules.Set{}).With(),
+		all: all,
+		at: func(ctx context.Context, e *engine.Event) (*rules.Set, error) {
+			news := false
+			for _, v := range e.Verdicts {
+				if !only[v.Rule] || v.Version == "" || now[v.Rule] != nil && now[v.Rule].Version == v.Version {
+					continue
+				}
+				rule, err := b.version(ctx, v.Rule, v.Version)
+				if err != nil {
+					return nil, err
+				}
+				if rule == nil {
+					delete(now, v.Rule)
+				} else {
+					now[v.Rule] = rule
+				}
+				news = true
+			}
+			if !news {
+				return nil, nil
+			}
+			return (&rules.Set{}).With(slices.Collect(maps.Values(now))...), nil
+		},
+	}, nil
+}
+
+// version returns a rule as it was. It is nil where that is not recorded, as of one that never fired, or cannot be read any more.
+func (b *bench) version(ctx context.Context, id, hash string) (*rules.Rule, error) {
+	b.looking.Lock()
+	defer b.looking.Unlock()
+	if rule, ok := b.versions[hash]; ok {
+		return rule, nil
+	}
+	source, err := b.Journal.Version(ctx, hash)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	var rule *rules.Rule
+	if err == nil {
+		set, _ := rules.Compile([]*rules.File{rules.Parse(id+".yaml", []byte(source))}, rules.Options{Catalog: b.catalog, ReadFile: noFiles})
+		rule = set.Rule(id)
+	}
+	if rule != nil && rule.Version != hash {
+		rule = nil
+	}
+	b.unreadable[id] = b.unreadable[id] || err == nil && rule == nil
+	b.versions[hash] = rule
+	return rule, nil
+}
+
+// noFiles refuses what a recorded rule does not need: it stands alone.
+func noFiles(_, name string) ([]byte, error) { return nil, fmt.Errorf("%s is not recorded", name) }

@@ -1,0 +1,64 @@
+package backtest
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/quandohq/quando/engine"
+)
+
+// customer names the customer of an event: by what it carries, by what was asked at the time, or by what other events of its lane carry.
+func (b *bench) customer(ctx context.Context, e *engine.Event, facts map[string]any, runs ...*engine.Run) (string, error) {
+	if name := nameIn(facts); name != "" {
+		return name, nil
+	}
+	answers := []engine.Answers{e.Answers}
+	for _, r := range runs {
+		answers = append(answers, answersOf(r)...)
+	}
+	for _, a := range answers {
+		told := make(map[string]any)
+		for _, fact := range []string{"contact", "conversation"} {
+			told[fact], _ = a.Value(fact)
+		}
+		if name := nameIn(told); name != "" {
+			return name, nil
+		}
+	}
+	name, known := b.names[e.Lane]
+	if known {
+		return name, nil
+	}
+	others, err := b.Journal.ListEvents(ctx, engine.EventFilter{Workspace: b.Workspace, Lane: e.Lane, Limit: 20})
+	if err != nil {
+		return "", fmt.Errorf("look for a name: %w", err)
+	}
+	for _, other := range others {
+		if facts, _, err := b.Desk.Carried(ctx, other.Event); err == nil && name == "" {
+			name = nameIn(facts)
+		}
+	}
+	b.names[e.Lane] = name
+	return name, nil
+}
+
+// nameIn returns the name of a customer, or else of a card.
+func nameIn(facts map[string]any) string {
+	for _, field := range [][2]string{{"contact", "name"}, {"conversation", "name"}, {"card", "title"}} {
+		fact, _ := facts[field[0]].(map[string]any)
+		if text, ok := fact[field[1]].(string); ok && text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+func answersOf(r *engine.Run) []engine.Answers {
+	var list []engine.Answers
+	for _, s := range r.Steps {
+		if rec, err := s.Read(); err == nil {
+			list = append(list, rec.Answers)
+		}
+	}
+	return list
+}

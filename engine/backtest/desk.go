@@ -1,0 +1,207 @@
+package backtest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+)
+
+// A desk answers what rules ask from what was answered at the time.
+type desk struct{ *replay }
+
+// mark begins the words by which an answer that was not recorded is known in verdicts and steps.
+const mark = "it was not recorded at the time: "
+
+// missing says that nobody asked a question then. Nothing more is told of a run that needs the answer.
+func (r *replay) missing(q engine.Inquiry, question string) error {
+	if q.Run != nil && r.unknown[q.Run.Key] == "" {
+		r.unknown[q.Run.Key] = question
+	}
+	return actions.Permanent(fmt.Errorf("%s%s", mark, question))
+}
+
+// missed returns the question in the words of an error.
+func missed(text string) (question string, ok bool) {
+	_, question, ok = strings.Cut(text, mark)
+	return question, ok
+}
+
+// recorded looks for the answer to a question.
+func (d desk) recorded(ctx context.Context, q engine.Inquiry, question string) (json.RawMessage, bool, error) {
+	for _, id := range []string{q.Trigger.ID, q.Event.ID} {
+		p, err := d.past(ctx, id)
+		if err != nil {
+			return nil, false, err
+		}
+		if raw, ok := p.answer(q, question); ok {
+			return raw, true, nil
+		}
+		if q.Trigger == q.Event || len(q.Passed) > 0 {
+			break
+		}
+	}
+	return nil, false, nil
+}
+
+// Carried reads what an event carries. What lacks a name that nobody knows any more is handed over only when it is asked for: whether the name would
+// have kept a rule from being asked is not recorded, and a rule that looks at it cannot be told.
+func (d desk) Carried(ctx context.Context, e rules.Event) (map[string]any, actions.Subject, error) {
+	facts, about, err := d.Desk.Carried(ctx, e)
+	if err != nil {
+		return nil, about, actions.Permanent(err)
+	}
+	for name, fact := range facts {
+		for field, question := range unnamed(fact) {
+			for _, r := range d.set.Rules {
+				if strings.Contains(r.Source(), field) {
+					d.nameless[pair{r.ID, e.ID}] = question
+				}
+			}
+			delete(facts, name)
+		}
+	}
+	return facts, about, nil
+}
+
+// unnamed returns the fields of a fact in which the name of something should stand and does not, with what is not known.
+func unnamed(fact any) map[string]string {
+	fields, _ := fact.(map[string]any)
+	var out map[string]string
+	for field, value := range fields {
+		thing, ok := strings.CutSuffix(field, "_name")
+		if !ok || value != nil {
+			continue
+		}
+		id := fields[thing]
+		if id == nil {
+			id = fields[thing+"_id"]
+		}
+		if id == nil {
+			continue
+		}
+		if out == nil {
+			out = make(map[string]string)
+		}
+		out[field] = fmt.Sprintf("the name of the %s %v", thing, id)
+	}
+	return out
+}
+
+// Fact returns a fact as it was told then.
+func (d desk) Fact(ctx context.Context, name string, about *actions.Subject) (any, error) {
+	q, _ := engine.InquiryOf(ctx)
+	raw, ok, err := d.recorded(ctx, q, name)
+	if err != nil {
+		return nil, actions.Permanent(err)
+	}
+	if ok {
+		v, err := engine.DecodeValue(raw)
+		if err != nil {
+			return nil, actions.Permanent(err)
+		}
+		learn(about, name, v)
+		return v, nil
+	}
+	if len(q.Passed) == 0 {
+		// It may be one that lacks a name.
+		if facts, _, err := d.Desk.Carried(ctx, q.Event.Event); err == nil && facts[name] != nil {
+			return facts[name], nil
+		}
+	}
+	if nothing := *about == (actions.Subject{}); nothing || name == "card" && about.Card == "" || name == "message" && about.Message == "" {
+		return nil, nil // there is none, and nobody needs to be asked to know it
+	}
+	return nil, d.missing(q, "the "+name)
+}
+
+// learn completes what is known of a run by a fact, as the service's desk does.
+func learn(about *actions.Subject, name string, v any) {
+	fact, _ := v.(map[string]any)
+	known := map[string]*string{"conversation": &about.Conversation, "contact": &about.Contact, "attendance": &about.Attendance, "card": &about.Card, "message": &about.Message}
+	for thing, id := range known {
+		text, _ := fact[thing+"_id"].(string)
+		if thing == name {
+			text, _ = fact["id"].(string)
+		}
+		if *id == "" {
+			*id = text
+		}
+	}
+}
+
+// HumanActive tells what was told then, or what follows from it.
+func (d desk) HumanActive(ctx context.Context, conversation string, since time.Time) (bool, error) {
+	q, _ := engine.InquiryOf(ctx)
+	question := "human_active(" + rules.FormatDuration(q.Now.Sub(since)) + ")"
+	raw, ok, err := d.recorded(ctx, q, question)
+	if err != nil {
+		return false, actions.Permanent(err)
+	}
+	var active bool
+	if ok && json.Unmarshal(raw, &active) == nil {
+		return active, nil
+	}
+	p, err := d.past(ctx, q.Trigger.ID)
+	if err != nil {
+		return false, actions.Permanent(err)
+	}
+	if active, known := activeWithin(p.answers(q), q.Now.Sub(since)); known {
+		return active, nil
+	}
+	if active, known := d.presence.activeIn(conversation, since, q.Now); known {
+		return active, nil
+	}
+	return false, d.missing(q, question)
+}
+
+// WaitingSince tells what was told then.
+func (d desk) WaitingSince(ctx context.Context, _ string) (time.Time, error) {
+	q, _ := engine.InquiryOf(ctx)
+	raw, ok, err := d.recorded(ctx, q, "customer_waiting()")
+	if err != nil {
+		return time.Time{}, actions.Permanent(err)
+	}
+	if ok {
+		v, err := engine.DecodeValue(raw)
+		if waits, ok := v.(time.Duration); ok && err == nil {
+			if waits == 0 {
+				return time.Time{}, nil
+			}
+			return q.Now.Add(-waits), nil
+		}
+	}
+	return time.Time{}, d.missing(q, "customer_waiting()")
+}
+
+// HasLabel looks at the labels of the fact. Of a label that nobody knows any more, it tells what was told then.
+func (d desk) HasLabel(ctx context.Context, fact map[string]any, label string) (bool, error) {
+	has, err := d.Desk.HasLabel(ctx, fact, label)
+	if err == nil {
+		return has, nil
+	}
+	q, _ := engine.InquiryOf(ctx)
+	question := "has_label(" + label + ")"
+	raw, ok, err := d.recorded(ctx, q, question)
+	if err != nil {
+		return false, actions.Permanent(err)
+	}
+	if ok && json.Unmarshal(raw, &has) == nil {
+		return has, nil
+	}
+	return false, d.missing(q, question)
+}
+
+// Items gives none: those that were found then are recorded as events of their own.
+func (desk) Items(context.Context, string, map[string]any) iter.Seq2[engine.Item, error] {
+	return func(func(engine.Item, error) bool) {}
+}
+
+// Probe says that all is well.
+func (desk) Probe(context.Context) error { return nil }

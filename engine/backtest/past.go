@@ -1,0 +1,178 @@
+package backtest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+)
+
+// A past is an event as it was recorded, with what came of it.
+type past struct {
+	event *engine.Event // nil where it was never recorded, as a tick that is only computed
+	runs  []*pastRun
+}
+
+// A pastRun is a recorded run with its steps.
+type pastRun struct {
+	*engine.Run
+	queued bool // it had to wait for another one
+	steps  []pastStep
+}
+
+// A pastStep is a recorded step.
+type pastStep struct {
+	*engine.Step
+	engine.Record
+	passed []*engine.Passed // the waits that the run had behind it
+}
+
+// mostPasts bounds how many events are kept in memory: they come back from the journal.
+const mostPasts = 5000
+
+// past looks an event up.
+func (b *bench) past(ctx context.Context, id string) (*past, error) {
+	b.looking.Lock()
+	p, ok := b.memory[id]
+	b.looking.Unlock()
+	if ok {
+		return p, nil
+	}
+	p = &past{}
+	e, err := b.Journal.FindEvent(ctx, b.Workspace, id)
+	switch {
+	case errors.Is(err, engine.ErrNoEvent):
+	case err != nil:
+		return nil, err
+	default:
+		p.event = e
+		runs, err := b.runsOf(ctx, e.Seq)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range runs {
+			p.runs = append(p.runs, newPastRun(r))
+		}
+	}
+	b.looking.Lock()
+	defer b.looking.Unlock()
+	if len(b.memory) >= mostPasts {
+		clear(b.memory)
+	}
+	b.memory[id] = p
+	return p, nil
+}
+
+// aWhile is what goes by between two moments of one decision at most.
+const aWhile = 5 * time.Second
+
+func newPastRun(r *engine.Run) *pastRun {
+	out := &pastRun{Run: r}
+	var passed []*engine.Passed
+	for i, s := range r.Steps {
+		rec, err := s.Read()
+		if err != nil {
+			break // what cannot be read is not recorded
+		}
+		if i == 0 {
+			out.queued = rec.At.Sub(r.StartedAt) > aWhile
+		}
+		out.steps = append(out.steps, pastStep{s, rec, passed})
+		if p := rec.Passed(s); p != nil {
+			passed = append(slices.Clone(passed), p)
+		}
+	}
+	return out
+}
+
+// samePassed reports whether two runs of one event were at the same point of time: behind the same waits, which ended in the same way.
+func samePassed(a, b []*engine.Passed) bool {
+	return slices.EqualFunc(a, b, func(x, y *engine.Passed) bool { return *x == *y })
+}
+
+// answers goes through what was answered at the moment at which something is asked, the nearest first.
+func (p *past) answers(q engine.Inquiry) iter.Seq2[string, json.RawMessage] {
+	return func(yield func(string, json.RawMessage) bool) {
+		if p.event == nil {
+			return
+		}
+		queued := q.Run != nil && len(q.Passed) == 0 && q.Now.Sub(q.Run.StartedAt) > aWhile
+		lists := p.ofRuns(q, queued)
+		if len(q.Passed) == 0 && !queued {
+			lists = append(p.ofDecision(q), lists...)
+		}
+		for _, answers := range lists {
+			for question, raw := range answers {
+				if !yield(question, raw) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// ofDecision are the answers that the rules had when they decided on the event, those first that a rule alone had that has gathered.
+func (p *past) ofDecision(q engine.Inquiry) []engine.Answers {
+	rule := q.Rule
+	if q.Run != nil {
+		rule = q.Run.Rule
+	}
+	alone, suffix := make(engine.Answers), engine.Gathering(rule, "")
+	for question, raw := range p.event.Answers {
+		if question, ok := strings.CutSuffix(question, suffix); ok {
+			alone[question] = raw
+		}
+	}
+	return []engine.Answers{alone, p.event.Answers}
+}
+
+// ofRuns are the answers that runs had at the same point, the same run first: what another rule asked in the same moment was answered the same.
+func (p *past) ofRuns(q engine.Inquiry, queued bool) (lists []engine.Answers) {
+	var others []engine.Answers
+	for _, r := range p.runs {
+		if r.queued != queued {
+			continue
+		}
+		for _, s := range r.steps {
+			switch {
+			case !samePassed(s.passed, q.Passed):
+			case q.Run != nil && r.Key == q.Run.Key:
+				lists = append(lists, s.Answers)
+			default:
+				others = append(others, s.Answers)
+			}
+		}
+	}
+	return append(lists, others...)
+}
+
+// answer finds what was answered to a question.
+func (p *past) answer(q engine.Inquiry, question string) (json.RawMessage, bool) {
+	for asked, raw := range p.answers(q) {
+		if asked == question {
+			return raw, true
+		}
+	}
+	return nil, false
+}
+
+// twin finds the recorded step of the same run that did the same at the same point: used are those that others are the twins of.
+func (p *past) twin(q engine.Inquiry, verb string, used map[string]bool, fits func(args string) bool) *pastStep {
+	for _, r := range p.runs {
+		if r.Key != q.Run.Key {
+			continue
+		}
+		for i := range r.steps {
+			s := &r.steps[i]
+			if s.Verb == verb && !used[s.Key] && samePassed(s.passed, q.Passed) && len(s.Args) > 0 && fits(string(s.Args)) {
+				return s
+			}
+		}
+	}
+	return nil
+}

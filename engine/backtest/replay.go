@@ -1,0 +1,260 @@
+package backtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/memory"
+	"github.com/quandohq/quando/rules"
+)
+
+// A replay gives the recorded events to an engine again.
+type replay struct {
+	*bench
+	timeline timeline
+	set      *rules.Set // at hand
+	engine   *engine.Engine
+	journal  *tape
+	clock    time.Time
+	first    time.Time // of the recorded events
+	due      time.Time // when the engine has something to do
+	presence presence
+	ticks    ticks
+
+	unscheduled map[string]bool // rules whose recorded ticks are not theirs
+	nameless    map[pair]string // names that a rule looks at and nobody knows
+	unknown     map[string]string
+	after       map[string]string
+	values      map[string]any  // of steps, by their keys
+	twins       map[string]bool // recorded steps that were taken again, by their keys
+	counts      bool            // rules count events, whatever they are
+	watches     bool            // rules ask whether somebody was active
+	wanted      map[string]bool // types of events that matter
+
+	*outcomes
+}
+
+// outcomes are what a replay tells.
+type outcomes struct {
+	treated map[pair]*Treatment
+	trigger map[string]string // the ids of events, by the keys of runs
+	gaps    []Gap
+	blind   map[string]bool // rules of which nothing can be told
+	given   *rules.Set      // the rules, where they are the same throughout
+	failed  error
+}
+
+func newOutcomes(t timeline) *outcomes {
+	o := &outcomes{treated: make(map[pair]*Treatment), trigger: make(map[string]string), blind: make(map[string]bool)}
+	if t.given {
+		o.given = t.set
+	}
+	return o
+}
+
+// replay lets rules decide on the record again.
+func (b *bench) replay(ctx context.Context, t timeline, progress func(what string, done, of int)) (*outcomes, error) {
+	if len(t.set.Rules) == 0 && t.given {
+		return newOutcomes(t), nil
+	}
+	r := &replay{
+		bench: b, timeline: t, set: t.set, presence: make(presence), unscheduled: make(map[string]bool), nameless: make(map[pair]string),
+		unknown: make(map[string]string), after: make(map[string]string), values: make(map[string]any), twins: make(map[string]bool),
+		outcomes: newOutcomes(t),
+		journal:  &tape{Journal: memory.New(), from: b, used: make(map[int64]bool), runs: make(map[string]int64), keys: make(map[int64]string)},
+	}
+	return r.outcomes, r.run(ctx, progress)
+}
+
+func (r *replay) run(ctx context.Context, progress func(what string, done, of int)) error {
+	verbs := make([]actions.Action, len(r.Schemas))
+	for i, s := range r.Schemas {
+		verbs[i] = &action{replay: r, schema: s}
+	}
+	registry, err := actions.NewRegistry(verbs...)
+	if err != nil {
+		return err
+	}
+	w := engine.Workspace{Name: r.Workspace, Actions: registry, Desk: desk{r}, Location: r.Location}
+	if r.engine, err = engine.New(engine.Options{Journal: r.journal, Observer: r}, w); err != nil {
+		return err
+	}
+	if err := r.use(r.set); err != nil {
+		return err
+	}
+	if err := r.feed(ctx, progress); err != nil {
+		return err
+	}
+	return r.failed
+}
+
+// use gives the engine its rules.
+func (r *replay) use(set *rules.Set) error {
+	r.set, r.counts, r.watches, r.wanted = set, false, false, make(map[string]bool)
+	for _, rule := range slices.Concat(set.Rules, r.timeline.all) {
+		for _, typ := range rule.When.Events {
+			r.wanted[typ] = true
+		}
+		for _, m := range rule.CancelOn {
+			r.wanted[m.Event] = true
+		}
+		for s := range rule.Steps() {
+			for _, typ := range s.Events {
+				r.wanted[typ] = true
+			}
+		}
+		r.counts = r.counts || strings.Contains(rule.Source(), "count_events")
+		r.watches = r.watches || strings.Contains(rule.Source(), "human_active")
+	}
+	return r.engine.SetRules(r.Workspace, set)
+}
+
+// feed gives the engine every event at its time, and lets happen in between what is due.
+func (r *replay) feed(ctx context.Context, progress func(what string, done, of int)) error {
+	next, stop := iter.Pull2(r.recordedEvents(ctx))
+	defer stop()
+	e, err, more := next()
+	if more && err == nil {
+		r.first = e.ReceivedAt
+	}
+	if err := r.schedules(ctx); err != nil {
+		return err
+	}
+	for done := 0; ; {
+		if err != nil {
+			return err
+		}
+		at, ok := r.moment(e, more)
+		if !ok {
+			return nil
+		}
+		if at.After(r.clock) {
+			r.clock = at
+		}
+		var batch []rules.Event
+		for more && !e.ReceivedAt.After(r.clock) {
+			if r.mayBeOwn(e) && len(batch) > 0 {
+				// Whether it was sent depends on what came before it.
+				if err := r.work(ctx, batch); err != nil {
+					return err
+				}
+				batch = nil
+			}
+			given, giveErr := r.give(ctx, e)
+			if giveErr != nil {
+				return giveErr
+			}
+			if given {
+				batch = append(batch, e.Event)
+			}
+			if done++; done%pageSize == 0 && progress != nil {
+				progress("let the rules decide again", done, r.total)
+			}
+			if e, err, more = next(); err != nil {
+				return err
+			}
+		}
+		if err := r.work(ctx, append(batch, r.ticks.take(r.Workspace, r.clock)...)); err != nil {
+			return err
+		}
+	}
+}
+
+// moment returns when something happens next: an event, a tick, or what the engine waits for. It is not ok when nothing more does.
+func (r *replay) moment(e *engine.Event, more bool) (at time.Time, ok bool) {
+	for _, t := range []time.Time{r.due, r.ticks.next()} {
+		if !t.IsZero() && (at.IsZero() || t.Before(at)) {
+			at = t
+		}
+	}
+	if more && (at.IsZero() || e.ReceivedAt.Before(at)) {
+		at = e.ReceivedAt
+	}
+	return at, !at.IsZero() && !at.After(r.Until)
+}
+
+// work lets the engine do what is due now.
+func (r *replay) work(ctx context.Context, batch []rules.Event) error {
+	if len(batch) > 0 {
+		if _, err := r.engine.Accept(ctx, batch...); err != nil {
+			return err
+		}
+	} else if r.due.IsZero() || r.due.After(r.clock) {
+		return nil
+	}
+	due, err := r.engine.Tick(ctx, r.clock)
+	if err != nil {
+		return fmt.Errorf("at %s: %w", r.clock.Format(time.RFC3339), err)
+	}
+	if !due.IsZero() && !due.After(r.clock) {
+		return errors.New("the rules do not come to rest: they start each other, or themselves, again and again")
+	}
+	r.due = due
+	return nil
+}
+
+// give reports whether an event is for the rules at hand.
+func (r *replay) give(ctx context.Context, e *engine.Event) (bool, error) {
+	set, err := r.timeline.at(ctx, e)
+	if err != nil {
+		return false, err
+	}
+	if set != nil {
+		if err := r.use(set); err != nil {
+			return false, err
+		}
+	}
+	if e.Rule != "" {
+		rule := r.set.Rule(e.Rule)
+		ticks := e.Type == "schedule"
+		return rule != nil && !(ticks && (r.unscheduled[e.Rule] || rule.When.Schedule == nil)), nil
+	}
+	wanted := r.wanted[e.Type] || r.counts
+	if !wanted && e.Type != "message.sent" || !r.watches && !r.mayBeOwn(e) {
+		return wanted, nil
+	}
+	facts, about, err := r.Desk.Carried(ctx, e.Event)
+	if err != nil {
+		return wanted, nil // the rules will be told
+	}
+	if r.watches {
+		r.presence.hear(e, facts, about.Conversation)
+	}
+	unsent, err := r.unsent(ctx, e, about.Message)
+	return wanted && !unsent, err
+}
+
+// mayBeOwn reports whether an event may be a message of a run that would not have sent it.
+func (r *replay) mayBeOwn(e *engine.Event) bool { return r.timeline.given && e.Type == "message.sent" }
+
+// unsent reports whether an event is a message of a run that would not have sent it.
+func (r *replay) unsent(ctx context.Context, e *engine.Event, message string) (bool, error) {
+	if !r.mayBeOwn(e) || message == "" {
+		return false, nil
+	}
+	list, err := r.Journal.Caused(ctx, r.Workspace, e.Type, []string{message})
+	if err != nil || len(list) == 0 || r.set.Rule(list[0].Rule) == nil {
+		return false, err
+	}
+	key, err := r.journal.keyOf(ctx, list[0].Run)
+	if err != nil || key == "" {
+		return false, err
+	}
+	t := r.treated[pair{list[0].Rule, r.trigger[key]}]
+	if t == nil {
+		return true, nil
+	}
+	for _, done := range t.Effects {
+		if slices.Contains(r.catalog.Verb(done.Verb).Emits, e.Type) {
+			return false, nil
+		}
+	}
+	return t.NotRecorded == "", nil
+}

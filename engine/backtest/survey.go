@@ -1,0 +1,209 @@
+package backtest
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+)
+
+// pageSize is how many events are read at once.
+const pageSize = 500
+
+// A seenRule is what the record tells of a rule.
+type seenRule struct {
+	versions map[string]bool // in which it gave verdicts
+	absent   bool            // it was not asked on an event that calls for it
+	ticks    bool            // its schedule ticked
+	triggers map[string]bool // versions in which it ticked
+}
+
+// A recorded is what was recorded of a rule's run.
+type recorded struct {
+	seq   int64     // of the event
+	at    time.Time // when it was received
+	who   string
+	treat Treatment
+	late  time.Duration // how old the event was when it was decided
+}
+
+// recordedEvents goes through the events of the workspace in the order of their recording, those of the warm-up included.
+func (b *bench) recordedEvents(ctx context.Context) iter.Seq2[*engine.Event, error] {
+	return func(yield func(*engine.Event, error) bool) {
+		f := engine.EventFilter{Workspace: b.Workspace, Since: b.from, Forward: true, Limit: pageSize}
+		for {
+			page, err := b.Journal.ListEvents(ctx, f)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, e := range page {
+				if !e.ReceivedAt.After(b.Until) && !yield(e, nil) {
+					return
+				}
+			}
+			if len(page) == 0 {
+				return
+			}
+			f.After, f.Since = page[len(page)-1].Seq, time.Time{} // what is behind the first page was received later
+		}
+	}
+}
+
+// survey goes through the record once: what each rule was asked, in which version, and what it did.
+func (b *bench) survey(ctx context.Context, set *rules.Set) error {
+	heard := make(map[string]bool)
+	for _, r := range set.Rules {
+		for _, typ := range r.When.Events {
+			heard[typ] = true
+		}
+	}
+	var page []*surveyed
+	var candidates []*rules.Rule
+	for e, err := range b.recordedEvents(ctx) {
+		if err != nil {
+			return err
+		}
+		b.total++
+		if b.within(e.ReceivedAt) {
+			b.events++
+		}
+		one := &surveyed{Event: e}
+		fired := slices.ContainsFunc(e.Verdicts, func(v engine.Verdict) bool { return v.Run != "" })
+		if heard[e.Type] || fired {
+			if one.facts, _, err = b.Desk.Carried(ctx, e.Event); err != nil {
+				one.facts = nil // what it carries cannot be read, and rules will be told so
+			}
+		}
+		candidates = candidates[:0]
+		if e.Rule == "" && heard[e.Type] {
+			candidates = set.Candidates(candidates, e.Type, one.facts)
+			b.doubt(set, e, one.facts)
+		}
+		b.see(e, candidates)
+		if fired {
+			page = append(page, one)
+		}
+		if b.total%pageSize == 0 {
+			b.Progress("read the journal", b.total, 0)
+			if err := b.remember(ctx, page); err != nil {
+				return err
+			}
+			page = page[:0]
+		}
+	}
+	return b.remember(ctx, page)
+}
+
+// A surveyed is an event with what it carries.
+type surveyed struct {
+	*engine.Event
+	facts map[string]any
+}
+
+// see notes which rules gave a verdict on an event, and which should have.
+func (b *bench) see(e *engine.Event, candidates []*rules.Rule) {
+	for _, v := range e.Verdicts {
+		if v.Version == "" {
+			continue
+		}
+		s := b.of(v.Rule)
+		s.versions[v.Version] = true
+		if e.Type == "schedule" {
+			s.ticks = true
+			s.triggers[v.Version] = true
+		}
+	}
+	if !e.Decided || undecidable(e) {
+		return
+	}
+	for _, r := range candidates {
+		if !slices.ContainsFunc(e.Verdicts, func(v engine.Verdict) bool { return v.Rule == r.ID }) {
+			b.of(r.ID).absent = true
+		}
+	}
+}
+
+// doubt makes rules known that may be called for by an event whose names nobody knows any more.
+func (b *bench) doubt(set *rules.Set, e *engine.Event, facts map[string]any) {
+	kept := maps.Clone(facts)
+	for name, fact := range facts {
+		if len(unnamed(fact)) > 0 {
+			delete(kept, name)
+		}
+	}
+	if len(kept) < len(facts) {
+		for _, r := range set.Candidates(nil, e.Type, kept) {
+			b.of(r.ID)
+		}
+	}
+}
+
+func (b *bench) of(rule string) *seenRule {
+	s := b.seen[rule]
+	if s == nil {
+		s = &seenRule{versions: make(map[string]bool), triggers: make(map[string]bool)}
+		b.seen[rule] = s
+	}
+	return s
+}
+
+// undecidable reports whether the engine gave an event up: no rule was asked.
+func undecidable(e *engine.Event) bool {
+	return len(e.Verdicts) == 1 && e.Verdicts[0].Outcome == engine.Failed && e.Verdicts[0].Version == ""
+}
+
+// remember keeps what the runs of events did.
+func (b *bench) remember(ctx context.Context, page []*surveyed) error {
+	bySeq := make(map[int64]*surveyed, len(page))
+	seqs := make([]int64, len(page))
+	for i, e := range page {
+		bySeq[e.Seq], seqs[i] = e, e.Seq
+	}
+	runs, err := b.runsOf(ctx, seqs...)
+	if err != nil {
+		return err
+	}
+	for _, r := range runs {
+		e := bySeq[r.Event]
+		t, err := b.treatment(r, e.ID)
+		if err != nil {
+			return err
+		}
+		t.Outcome = engine.Fired
+		who, err := b.customer(ctx, e.Event, e.facts, r)
+		if err != nil {
+			return err
+		}
+		b.pairs[pair{r.Rule, e.ID}] = &recorded{seq: e.Seq, at: e.ReceivedAt, who: who, treat: t}
+	}
+	return nil
+}
+
+// runsOf reads the runs that events started.
+func (b *bench) runsOf(ctx context.Context, seqs ...int64) ([]*engine.Run, error) {
+	if len(seqs) == 0 {
+		return nil, nil
+	}
+	f := engine.RunFilter{Events: seqs, Limit: pageSize}
+	var all []*engine.Run
+	for {
+		runs, err := b.Journal.ListRuns(ctx, f)
+		if err != nil {
+			return nil, fmt.Errorf("read what was done: %w", err)
+		}
+		all = append(all, runs...)
+		if len(runs) < pageSize {
+			return all, nil
+		}
+		f.Before = runs[len(runs)-1].ID
+	}
+}
+
+// within reports whether a time is in the window that is told of.
+func (b *bench) within(t time.Time) bool { return !t.Before(b.Since) && !t.After(b.Until) }

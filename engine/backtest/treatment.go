@@ -1,0 +1,121 @@
+package backtest
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+)
+
+// treatment reads what a run has done, recorded or replayed: both are told by their steps.
+func (b *bench) treatment(r *engine.Run, event string) (Treatment, error) {
+	t := Treatment{State: r.State, Stage: r.Stage, Reason: r.Reason, ended: r.FinishedAt}
+	for _, s := range r.Steps {
+		rec, err := s.Read()
+		if err != nil {
+			return t, err
+		}
+		if !changed(s, rec) || rec.Ended.After(b.Until) {
+			continue
+		}
+		e := Effect{Rule: r.Rule, Event: event, At: rec.Ended, Verb: s.Verb, Stage: r.Stage, About: r.About, args: string(rec.Args)}
+		if value, err := engine.DecodeValue(rec.Args); err == nil {
+			e.Arguments, _ = shown(value).(map[string]any)
+		}
+		t.Effects = append(t.Effects, e)
+	}
+	if r.FinishedAt.After(b.Until) {
+		t.State, t.Reason = engine.Waiting, "" // as it stood then
+	}
+	return t, nil
+}
+
+// changed reports whether a step had an effect, or of a shadow run, would have had one. One that found everything as it should be had none.
+func changed(s *engine.Step, rec engine.Record) bool {
+	switch s.State {
+	case engine.StepDone:
+		return len(rec.Receipts) > 0
+	case engine.StepWould:
+		return rec.Intent != nil
+	}
+	return false
+}
+
+// shown returns a value as it is shown: durations as rules write them, times in their zone.
+func shown(v any) any {
+	switch v := v.(type) {
+	case time.Duration:
+		return rules.FormatDuration(v)
+	case time.Time:
+		return v.Format(time.RFC3339)
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for name, value := range v {
+			out[name] = shown(value)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = shown(v[i])
+		}
+		return out
+	}
+	return v
+}
+
+// pending reports whether something is still to come.
+func (t *Treatment) pending() bool { return t.State != "" && !t.State.Finished() }
+
+// same reports whether two treatments come to the same for whoever is treated: the same effects in the same order and, but for some slack, at
+// the same time, really or in shadow, and something or nothing to come.
+func (t *Treatment) same(other *Treatment, slack time.Duration) bool {
+	if t.pending() != other.pending() || t.pending() && t.Stage != other.Stage {
+		return false
+	}
+	return slices.EqualFunc(t.Effects, other.Effects, func(a, b Effect) bool { return sameEffect(a, b) && a.At.Sub(b.At).Abs() <= slack })
+}
+
+const (
+	// exactly is how far apart the effects of two replays are that come at the same time.
+	exactly = time.Second
+	// roughly is the same for a replay and the record, in which everything takes its time.
+	roughly = time.Minute
+)
+
+// begins reports whether the effects of one treatment are the first of another's.
+func (t *Treatment) begins(other *Treatment) bool {
+	return len(t.Effects) <= len(other.Effects) && slices.EqualFunc(t.Effects, other.Effects[:len(t.Effects)], sameEffect)
+}
+
+func sameEffect(a, b Effect) bool {
+	return a.Verb == b.Verb && a.Stage == b.Stage && sameArgs(a.args, b.args)
+}
+
+// sameArgs compares recorded arguments. None are those of a journal that did not keep them, and nothing can be said against them.
+func sameArgs(a, b string) bool { return a == b || a == "" || b == "" }
+
+// encodeArgs writes arguments as they are recorded, to compare them.
+func encodeArgs(schema *rules.Schema, args map[string]any) string {
+	raw, err := engine.EncodeArgs(schema, args)
+	if err != nil {
+		return "?" // it will be recorded as little
+	}
+	return string(raw)
+}
+
+// part returns some of recorded arguments, to compare them.
+func part(args string, names ...string) string {
+	var all map[string]json.RawMessage
+	if json.Unmarshal([]byte(args), &all) != nil {
+		return "?"
+	}
+	some := make(map[string]json.RawMessage)
+	for _, name := range names {
+		some[name] = all[name]
+	}
+	text, _ := json.Marshal(some) // what was just read can be written
+	return string(text)
+}

@@ -1,0 +1,43 @@
+package engine
+
+import (
+	"context"
+	"time"
+)
+
+// An Inquiry says on whose behalf a desk is asked, or an action planned. The service's own desk does not care; one that answers from what was recorded
+// does.
+type Inquiry struct {
+	Event   *Event    // that the facts are about
+	Trigger *Event    // of the run; the event itself where there is no run yet
+	Rule    string    // that decides alone, on what it has gathered; empty while all rules decide, and in a run
+	Run     *Run      // nil while it is decided whether there is one
+	Passed  []*Passed // the waits that the run has behind it
+	Now     time.Time
+}
+
+// A Passed is a wait that a run has behind it.
+type Passed struct {
+	Wait  string // as Record.Wait
+	Event string // the id of what ended a wait_for; empty is that its time was over
+}
+
+type inquiryKey struct{}
+
+// asking tells a desk who asks.
+func (f *facts) asking(ctx context.Context) context.Context {
+	return context.WithValue(ctx, inquiryKey{}, f)
+}
+
+// InquiryOf returns on whose behalf something is asked. It is not ok outside of an engine.
+func InquiryOf(ctx context.Context) (q Inquiry, ok bool) {
+	f, ok := ctx.Value(inquiryKey{}).(*facts)
+	if !ok {
+		return q, false
+	}
+	q = Inquiry{Event: f.event, Trigger: f.trigger, Rule: f.rule, Run: f.run, Passed: f.passed, Now: f.Now()}
+	if q.Trigger == nil {
+		q.Trigger = f.event
+	}
+	return q, true
+}

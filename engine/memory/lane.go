@@ -1,0 +1,227 @@
+package memory
+
+import (
+	"cmp"
+	"container/heap"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+)
+
+// A lane is everything that there is in a lane.
+type lane struct {
+	place
+	due  time.Time // the zero time is when somebody asks for it
+	news int64     // how often somebody asked for its attention
+
+	claim     int64 // which claim it is in the hands of; 0 is none
+	claimed   int64 // the news of then
+	events    []int64
+	undecided []int64
+	runs      map[int64]bool // unfinished ones that are here or belong here, and those of which something is asked
+}
+
+// lane returns a lane by its name.
+func (j *Journal) lane(workspace, name string) *lane {
+	at := place{workspace, name}
+	l := j.lanes[at]
+	if l == nil {
+		l = &lane{place: at, runs: make(map[int64]bool)}
+		j.lanes[at] = l
+	}
+	return l
+}
+
+// attend asks for a lane's attention at a time. Whoever has claimed the lane finds out when it is released. No time at all is long ago.
+func (j *Journal) attend(workspace, name string, at time.Time) *lane {
+	l := j.lane(workspace, name)
+	l.news++
+	if at = soonest(moment(at)); l.due.IsZero() || at.Before(l.due) {
+		l.due = at
+		j.enqueue(l)
+	}
+	return l
+}
+
+func soonest(at time.Time) time.Time {
+	if first := time.UnixMicro(1).UTC(); at.Before(first) {
+		return first
+	}
+	return at
+}
+
+// A queue holds the lanes of a workspace that are due, the longest due first. One that has another time by now, or is claimed, is passed over.
+type queue []entry
+
+type entry struct {
+	lane *lane
+	due  time.Time
+}
+
+func (q queue) Len() int           { return len(q) }
+func (q queue) Less(a, b int) bool { return q[a].due.Before(q[b].due) }
+func (q queue) Swap(a, b int)      { q[a], q[b] = q[b], q[a] }
+
+// Push is for container/heap.
+func (q *queue) Push(x any) { *q = append(*q, x.(entry)) }
+
+// Pop is for container/heap.
+func (q *queue) Pop() any {
+	last := (*q)[len(*q)-1]
+	*q = (*q)[:len(*q)-1]
+	return last
+}
+
+// first returns the lane that is due first; nil is none.
+func (q *queue) first() *lane {
+	for len(*q) > 0 {
+		e := (*q)[0]
+		if e.lane.claim == 0 && e.lane.due.Equal(e.due) {
+			return e.lane
+		}
+		heap.Pop(q)
+	}
+	return nil
+}
+
+// enqueue puts a lane where it will be found when it is due.
+func (j *Journal) enqueue(l *lane) {
+	q := j.due[l.workspace]
+	if q == nil {
+		q = &queue{}
+		j.due[l.workspace] = q
+	}
+	heap.Push(q, entry{l, l.due})
+}
+
+// next returns the lane that is due first in a workspace that is not among some; nil is none.
+func (j *Journal) next(except []string) (next *lane) {
+	for workspace, q := range j.due {
+		if slices.Contains(except, workspace) {
+			continue
+		}
+		if l := q.first(); l != nil && (next == nil || l.due.Before(next.due)) {
+			next = l
+		}
+	}
+	return next
+}
+
+// Due returns when the next lane is due.
+func (j *Journal) Due(ctx context.Context, except []string) (time.Time, error) {
+	if err := j.lock(ctx); err != nil {
+		return time.Time{}, err
+	}
+	defer j.mu.Unlock()
+	if l := j.next(except); l != nil {
+		return l.due, nil
+	}
+	return time.Time{}, nil
+}
+
+// Claim takes lanes that are due.
+func (j *Journal) Claim(ctx context.Context, now time.Time, max int, except []string) ([]*engine.Lane, error) {
+	if err := j.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer j.mu.Unlock()
+	var out []*engine.Lane
+	for len(out) < max {
+		l := j.next(except)
+		if l == nil || l.due.After(now) {
+			break
+		}
+		j.epoch++
+		l.claim, l.claimed = j.epoch, l.news
+		out = append(out, j.fill(l))
+	}
+	return out, nil
+}
+
+// fill returns a claimed lane with what waits in it.
+func (j *Journal) fill(l *lane) *engine.Lane {
+	out := &engine.Lane{Workspace: l.workspace, Name: l.name, Epoch: l.claim, News: l.news}
+	for _, seq := range l.undecided {
+		out.Events = append(out.Events, copyEvent(j.events[seq]))
+	}
+	for _, id := range slices.Sorted(maps.Keys(l.runs)) {
+		r := j.runs[id]
+		here := r != nil && (r.Lane == l.name || r.Home == l.name)
+		if !here || r.State.Finished() && (r.Asked == nil || r.Lane != l.name) {
+			delete(l.runs, id)
+			continue
+		}
+		out.Runs = append(out.Runs, copyRun(r))
+	}
+	out.Gathers = j.gathersIn(l)
+	return out
+}
+
+// gathersIn returns what is being gathered in a lane, what ends first first.
+func (j *Journal) gathersIn(l *lane) (list []*engine.Gather) {
+	for _, g := range j.gathers {
+		if g.Workspace == l.workspace && g.Lane == l.name {
+			twin := *g
+			twin.Events = slices.Clone(g.Events)
+			list = append(list, &twin)
+		}
+	}
+	slices.SortFunc(list, func(a, b *engine.Gather) int {
+		return cmp.Or(a.Until.Compare(b.Until), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.By, b.By))
+	})
+	return list
+}
+
+// release gives a lane back. Whatever asked for its attention since it was claimed makes it due at once.
+func (j *Journal) release(l *lane, at, next time.Time) {
+	given := !next.IsZero()
+	for _, g := range j.gathersIn(l) {
+		// What is over already could not be decided, and next says when it will be tried again.
+		if over := !g.Until.After(moment(at)); !(given && over) && (next.IsZero() || g.Until.Before(next)) {
+			next = g.Until
+		}
+	}
+	news, soon := l.news != l.claimed, soonest(moment(at))
+	if news && (next.IsZero() || soon.Before(next)) {
+		next = soon
+	}
+	l.claim = 0
+	if l.due = moment(next); !l.due.IsZero() {
+		j.enqueue(l)
+	}
+}
+
+func compareAll(texts ...string) int {
+	for i := 0; i < len(texts); i += 2 {
+		if c := cmp.Compare(texts[i], texts[i+1]); c != 0 {
+			return c
+		}
+	}
+	return 0
+}
+
+// copyRun returns a run with steps of its own.
+func copyRun(r *engine.Run) *engine.Run {
+	twin := *r
+	twin.Gathered, twin.Ancestry = slices.Clone(r.Gathered), slices.Clone(r.Ancestry)
+	if r.Asked != nil {
+		asked := *r.Asked
+		twin.Asked = &asked
+	}
+	twin.Steps = make([]*engine.Step, len(r.Steps))
+	for i, s := range r.Steps {
+		step := *s
+		twin.Steps[i] = &step
+	}
+	return &twin
+}
+
+// copyEvent returns an event with verdicts and answers of its own.
+func copyEvent(e *engine.Event) *engine.Event {
+	twin := *e
+	twin.Verdicts, twin.Answers = slices.Clone(e.Verdicts), maps.Clone(e.Answers)
+	return &twin
+}

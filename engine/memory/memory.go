@@ -1,0 +1,246 @@
+// Package memory keeps the engine's journal in memory, for what need not outlive the process: rules that are tried on the events of another journal.
+package memory
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+)
+
+// A Journal is an engine.Journal and an engine.Reader. What it returns is the caller's own, but for the data of events, which nobody changes.
+type Journal struct {
+	mu sync.Mutex
+
+	events []*engine.Event // by their numbers, from 1 on; nil where one is gone
+	empty  map[int64]bool  // those whose content is gone
+	byID   map[place]int64
+	runs   []*engine.Run // by their ids, from 1 on
+	byKey  map[string]int64
+	open   map[sort][]int64 // unfinished runs of the same workspace, rule and by, the oldest first
+
+	lanes   map[place]*lane
+	due     map[string]*queue // by workspace
+	epoch   int64
+	slots   map[place]*slots
+	gathers map[sort]*engine.Gather
+
+	caused   []*engine.Caused // by their ids, from 1 on
+	byObject map[place][]int64
+	causedAt []time.Time
+
+	versions map[string]version
+	holds    map[sort]engine.Hold
+	cursors  map[string]string
+}
+
+var (
+	_ engine.Journal = (*Journal)(nil)
+	_ engine.Reader  = (*Journal)(nil)
+)
+
+// A place is something of a workspace: a lane, an id, an object.
+type place struct{ workspace, name string }
+
+// A sort is what is of one workspace, rule and by, or kind.
+type sort struct{ workspace, rule, by string }
+
+// A version is the source of a rule. It is fresh while the engine that began a run with it may be about to begin another.
+type version struct {
+	source string
+	fresh  bool
+}
+
+// New returns an empty journal.
+func New() *Journal {
+	return &Journal{
+		events: []*engine.Event{nil}, empty: make(map[int64]bool), byID: make(map[place]int64), runs: []*engine.Run{nil}, byKey: make(map[string]int64), open: make(map[sort][]int64),
+		lanes: make(map[place]*lane), due: make(map[string]*queue), slots: make(map[place]*slots), gathers: make(map[sort]*engine.Gather),
+		caused: []*engine.Caused{nil}, causedAt: []time.Time{{}}, byObject: make(map[place][]int64),
+		versions: make(map[string]version), holds: make(map[sort]engine.Hold), cursors: make(map[string]string),
+	}
+}
+
+// lock begins a method, unless its context has ended.
+func (j *Journal) lock(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	j.mu.Lock()
+	return nil
+}
+
+// Accept records events and makes their lanes due.
+func (j *Journal) Accept(ctx context.Context, events []rules.Event) ([]bool, error) {
+	if err := j.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer j.mu.Unlock()
+	for _, e := range events {
+		if err := keepable(e.Data, 0); err != nil {
+			return nil, fmt.Errorf("accept event %s: its data: %w", e.ID, err)
+		}
+	}
+	fresh := make([]bool, len(events))
+	for i, e := range events {
+		id := place{e.Workspace, e.ID}
+		if j.byID[id] != 0 {
+			continue
+		}
+		fresh[i] = true
+		seq := int64(len(j.events))
+		e.CreatedAt, e.ReceivedAt = moment(e.CreatedAt), moment(e.ReceivedAt)
+		j.events = append(j.events, &engine.Event{Event: e, Seq: seq})
+		j.byID[id] = seq
+		l := j.attend(e.Workspace, e.Lane, e.ReceivedAt)
+		l.events = append(l.events, seq)
+		l.undecided = append(l.undecided, seq)
+	}
+	return fresh, nil
+}
+
+// deepest is how deep data may be nested.
+const deepest = 1000
+
+// keepable says why data cannot be kept: it is not what JSON knows.
+func keepable(v any, depth int) error {
+	if depth > deepest {
+		return errors.New("it is nested too deeply")
+	}
+	switch v := v.(type) {
+	case nil, bool, string:
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("%v is no number", v)
+		}
+	case []any:
+		for _, item := range v {
+			if err := keepable(item, depth+1); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		for _, item := range v {
+			if err := keepable(item, depth+1); err != nil {
+				return err
+			}
+		}
+	default:
+		_, err := json.Marshal(v)
+		return err
+	}
+	return nil
+}
+
+// moment returns a time as it is kept.
+func moment(t time.Time) time.Time {
+	if t.IsZero() {
+		return time.Time{}
+	}
+	return t.UTC().Truncate(time.Microsecond)
+}
+
+// Cursor returns a position that was kept.
+func (j *Journal) Cursor(ctx context.Context, name string) (string, error) {
+	if err := j.lock(ctx); err != nil {
+		return "", err
+	}
+	defer j.mu.Unlock()
+	return j.cursors[name], nil
+}
+
+// SetCursor keeps a position.
+func (j *Journal) SetCursor(ctx context.Context, name, value string) error {
+	if err := j.lock(ctx); err != nil {
+		return err
+	}
+	defer j.mu.Unlock()
+	j.cursors[name] = value
+	return nil
+}
+
+// Hold stops a rule or a workspace.
+func (j *Journal) Hold(ctx context.Context, h engine.Hold) error {
+	if err := j.lock(ctx); err != nil {
+		return err
+	}
+	defer j.mu.Unlock()
+	h.Since, h.Until = moment(h.Since), moment(h.Until)
+	j.holds[sort{h.Workspace, h.Rule, string(h.Kind)}] = h
+	return nil
+}
+
+// Lift ends a hold, and makes the lanes due whose runs were held by it.
+func (j *Journal) Lift(ctx context.Context, now time.Time, workspace, rule string, kind engine.HoldKind) (bool, error) {
+	if err := j.lock(ctx); err != nil {
+		return false, err
+	}
+	defer j.mu.Unlock()
+	key := sort{workspace, rule, string(kind)}
+	if _, ok := j.holds[key]; !ok {
+		return false, nil
+	}
+	delete(j.holds, key)
+	for _, ids := range j.open {
+		for _, id := range ids {
+			if r := j.runs[id]; r.State == engine.Held && (workspace == "" || r.Workspace == workspace) && (rule == "" || r.Rule == rule) {
+				j.attend(r.Workspace, r.Lane, now)
+			}
+		}
+	}
+	return true, nil
+}
+
+// Holds returns what is stopped.
+func (j *Journal) Holds(ctx context.Context) ([]engine.Hold, error) {
+	if err := j.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer j.mu.Unlock()
+	if len(j.holds) == 0 {
+		return nil, nil
+	}
+	return slices.SortedFunc(maps.Values(j.holds), func(a, b engine.Hold) int {
+		return compareAll(a.Workspace, b.Workspace, a.Rule, b.Rule, string(a.Kind), string(b.Kind))
+	}), nil
+}
+
+// Ask asks something of a run.
+func (j *Journal) Ask(ctx context.Context, now time.Time, run int64, ask engine.Ask) error {
+	if err := j.lock(ctx); err != nil {
+		return err
+	}
+	defer j.mu.Unlock()
+	if !j.ask(now, run, ask) {
+		return engine.ErrNoRun
+	}
+	return nil
+}
+
+// ask asks something of a run, and for the attention of the lane that it is in. It reports whether there is such a run.
+func (j *Journal) ask(now time.Time, run int64, ask engine.Ask) bool {
+	r := j.run(run)
+	if r == nil {
+		return false
+	}
+	ask.At = moment(ask.At)
+	r.Asked = &ask
+	j.attend(r.Workspace, r.Lane, now).runs[run] = true
+	return true
+}
+
+// run returns a run by its id; nil when there is none.
+func (j *Journal) run(id int64) *engine.Run {
+	if id < 1 || id >= int64(len(j.runs)) {
+		return nil
+	}
+	return j.runs[id]
+}

@@ -1,0 +1,107 @@
+package memory
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+)
+
+const (
+	pruneSize = 500                 // runs and events that are forgotten at once
+	idsKept   = 15 * 24 * time.Hour // how long an event's id outlives its content
+	slotsKept = 24 * time.Hour      // how long slots outlive their windows
+)
+
+// Prune forgets what is older than keep; without keep, nothing.
+func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) (bool, error) {
+	if err := j.lock(ctx); err != nil {
+		return false, err
+	}
+	defer j.mu.Unlock()
+	if keep <= 0 {
+		return false, nil
+	}
+	old, older := moment(now.Add(-keep)), moment(now.Add(-keep-idsKept))
+	if j.pruneRuns(old) || j.pruneEvents(old, older) {
+		return true, nil
+	}
+	for id, c := range j.caused {
+		if c != nil && j.causedAt[id].Before(older) {
+			j.caused[id] = nil
+		}
+	}
+	for key, s := range j.slots {
+		if s.over.Before(now.Add(-slotsKept)) {
+			delete(j.slots, key)
+		}
+	}
+	used := make(map[string]bool)
+	for _, r := range j.runs {
+		if r != nil {
+			used[r.Version] = true
+		}
+	}
+	for hash, v := range j.versions {
+		if !used[hash] && !v.fresh {
+			delete(j.versions, hash)
+		}
+	}
+	return false, nil
+}
+
+// pruneRuns forgets finished runs. One of which something is asked stays until it is answered.
+func (j *Journal) pruneRuns(old time.Time) (more bool) {
+	n := 0
+	for id, r := range j.runs {
+		if r == nil || !r.State.Finished() || !r.FinishedAt.Before(old) || r.Asked != nil {
+			continue
+		}
+		if n++; n > pruneSize {
+			return true
+		}
+		j.runs[id] = nil
+		delete(j.byKey, r.Key)
+	}
+	return false
+}
+
+// pruneEvents forgets the contents of events, and later the events, but not what is undecided, being gathered, or what an unfinished run came of.
+func (j *Journal) pruneEvents(old, older time.Time) (more bool) {
+	needed := make(map[int64]bool)
+	for _, ids := range j.open {
+		for _, id := range ids {
+			needed[j.runs[id].Event] = true
+			for _, seq := range j.runs[id].Gathered {
+				needed[seq] = true
+			}
+		}
+	}
+	for _, g := range j.gathers {
+		for _, seq := range g.Events {
+			needed[seq] = true
+		}
+	}
+	n := 0
+	for i, e := range j.events {
+		seq := int64(i)
+		if e == nil || !e.Decided || needed[seq] || !e.ReceivedAt.Before(old) || j.empty[seq] && !e.ReceivedAt.Before(older) {
+			continue
+		}
+		if n++; n > pruneSize {
+			return true
+		}
+		if !e.ReceivedAt.Before(older) {
+			j.events[i] = &engine.Event{Event: e.Event, Seq: seq, Decided: true}
+			j.events[i].Data, j.empty[seq] = nil, true
+			continue
+		}
+		j.events[i] = nil
+		delete(j.empty, seq)
+		delete(j.byID, place{e.Workspace, e.ID})
+		l := j.lane(e.Workspace, e.Lane)
+		l.events = slices.DeleteFunc(l.events, func(other int64) bool { return other == seq })
+	}
+	return false
+}

@@ -1,0 +1,57 @@
+package engine
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/rules"
+)
+
+// A Record is what was recorded of a step, for those who look back.
+type Record struct {
+	At, Ended time.Time // when it was reached, and when it came to its end
+	Reason    string    // in words
+	Args      json.RawMessage
+	Value     json.RawMessage // its result
+	Answers   Answers         // to what it asked the desk
+
+	Wait  string    // of a wait, as its rule has it: 15m of office
+	Until time.Time // of a wait
+
+	Intent   *actions.Intent // without a receipt; of a shadow run, what it would have sent
+	Receipts []actions.Receipt
+}
+
+// Read returns what was recorded of the step. Args, Value and the Answers are in the form that DecodeValue reads; two that are the same text are the
+// same value.
+func (s *Step) Read() (Record, error) {
+	r, err := recordOf(s)
+	if err != nil {
+		return Record{}, err
+	}
+	return Record{
+		At: r.At, Ended: r.Ended, Reason: r.Reason, Args: r.Args, Value: r.Value, Answers: r.Answers, Wait: r.Wait, Until: r.Until,
+		Intent: r.Intent, Receipts: r.Receipts,
+	}, nil
+}
+
+// Passed says which wait the step was; nil for one that is no wait, or that is not over.
+func (r Record) Passed(s *Step) *Passed {
+	if s.Verb != "wait" && s.Verb != "wait_for" || !s.State.Finished() {
+		return nil
+	}
+	value, _ := decode(r.Value) // what cannot be read ended it as well as anything
+	return &Passed{Wait: r.Wait, Event: idOf(value)}
+}
+
+// EncodeArgs writes the arguments of a step as a Record has them.
+func EncodeArgs(schema *rules.Schema, args map[string]any) (json.RawMessage, error) {
+	return encode(presentable(schema, args))
+}
+
+// DecodeValue reads a recorded value back as expressions saw it.
+func DecodeValue(raw json.RawMessage) (any, error) { return decode(raw) }
+
+// Nothing is what later steps see of a result that nobody knows: an object with all its fields empty.
+func Nothing(schema *rules.Schema) any { return nothing(schema.Result) }
