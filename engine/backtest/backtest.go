@@ -190,11 +190,11 @@ type bench struct {
 	pairs   map[pair]*recorded
 	events  int // in the window
 	total   int // that are looked at
+	memory  recollection
+	names   map[string]string // of customers, by their lanes
 
-	looking  sync.Mutex // guards what replays share
-	memory   map[string]*past
-	names    map[string]string // of customers, by their lanes
-	versions map[string]*rules.Rule
+	compiling sync.Mutex // guards what follows
+	versions  map[string]*rules.Rule
 
 	unreadable map[string]bool // rules of which a recorded version cannot be used any more
 }
@@ -220,7 +220,7 @@ func newBench(o Options) (*bench, error) {
 		return nil, fmt.Errorf("backtest: %w", err)
 	}
 	return &bench{
-		Options: o, catalog: catalog, seen: make(map[string]*seenRule), pairs: make(map[pair]*recorded), memory: make(map[string]*past), names: make(map[string]string),
+		Options: o, catalog: catalog, seen: make(map[string]*seenRule), pairs: make(map[pair]*recorded), names: make(map[string]string),
 		versions: make(map[string]*rules.Rule), unreadable: make(map[string]bool),
 	}, nil
 }

@@ -118,7 +118,7 @@ func (r *replay) use(set *rules.Set) error {
 
 // feed gives the engine every event at its time, and lets happen in between what is due.
 func (r *replay) feed(ctx context.Context, progress func(what string, done, of int)) error {
-	next, stop := iter.Pull2(r.recordedEvents(ctx))
+	next, stop := iter.Pull2(r.recordedEvents(ctx, r.recall))
 	defer stop()
 	e, err, more := next()
 	if more && err == nil {
