@@ -23,7 +23,8 @@ type Journal interface {
 	Version(ctx context.Context, hash string) (source string, err error)
 }
 
-// A Desk reads what recorded events carry. It must not ask anybody.
+// A Desk reads what recorded events carry. It must not ask anybody. What cannot be told of an event by anybody is an error that is marked as permanent;
+// any other means that the record could not be read, and ends the backtest.
 type Desk interface {
 	Carried(ctx context.Context, e rules.Event) (facts map[string]any, about actions.Subject, err error)
 	// HasLabel fails where the label is not known.

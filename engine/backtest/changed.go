@@ -2,6 +2,7 @@ package backtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -127,8 +128,8 @@ func (b *bench) version(ctx context.Context, id, hash string) (*rules.Rule, erro
 		return rule, nil
 	}
 	source, err := b.Journal.Version(ctx, hash)
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
+	if err != nil && !errors.Is(err, engine.ErrNoVersion) {
+		return nil, err
 	}
 	var rule *rules.Rule
 	if err == nil {

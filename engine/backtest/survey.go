@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/rules"
 )
@@ -80,8 +81,8 @@ func (b *bench) survey(ctx context.Context, set *rules.Set) error {
 		}
 		one := &surveyed{Event: e}
 		if heard[e.Type] || fired(e) {
-			if one.facts, _, err = b.Desk.Carried(ctx, e.Event); err != nil {
-				one.facts = nil // what it carries cannot be read, and rules will be told so
+			if one.facts, _, err = b.carried(ctx, e); err != nil {
+				return err
 			}
 		}
 		candidates = candidates[:0]
@@ -102,6 +103,15 @@ func (b *bench) survey(ctx context.Context, set *rules.Set) error {
 		}
 	}
 	return b.remember(ctx, page)
+}
+
+// carried reads what an event carries: nothing where nobody can read it, and rules will be told so.
+func (b *bench) carried(ctx context.Context, e *engine.Event) (map[string]any, actions.Subject, error) {
+	facts, about, err := b.Desk.Carried(ctx, e.Event)
+	if err != nil && actions.IsPermanent(err) {
+		return nil, actions.Subject{}, nil
+	}
+	return facts, about, err
 }
 
 // A surveyed is an event with what it carries.
