@@ -141,9 +141,9 @@ func (b *bench) recordedPair(ctx context.Context, p pair) (*recorded, error) {
 			r.treat.Outcome, r.treat.Reason = v.Outcome, reasonOf(v)
 		}
 	}
-	facts, _, err := b.Desk.Carried(ctx, e.Event)
+	facts, _, err := b.carried(ctx, e)
 	if err != nil {
-		facts = nil
+		return nil, err
 	}
 	r.who, err = b.customer(ctx, e, facts)
 	return r, err
