@@ -58,6 +58,11 @@ WAITING ?= 1000000
 waiting: ## let WAITING runs wait: what they cost in memory, how fast a start and a wake-up are
 	go test -run '^TestManyWaitingRuns$$' -v -timeout 6h ./engine -waiting $(WAITING)
 
+EVENTS ?= 100000
+.PHONY: backtest
+backtest: ## try rules on EVENTS recorded events, as they were and with one changed, and print how long that takes
+	go test -run '^$$' -bench '^BenchmarkBacktest$$' -benchtime $$(($(EVENTS) / 1000))x -timeout 6h ./engine/backtest
+
 .PHONY: mutants
 mutants: ## plant bugs into the engine, one after another, and see quando test find each with the tests of the examples
 	go test -run '^TestMutants$$' -v -timeout 3h ./engine/ruletest -mutants all

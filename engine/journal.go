@@ -62,7 +62,7 @@ type Journal interface {
 	// typ is the event's type; empty is any.
 	Caused(ctx context.Context, workspace, typ string, objects []string) ([]Caused, error)
 
-	// Version returns the source of a rule by the hash of its version.
+	// Version returns the source of a rule by the hash of its version, or ErrNoVersion.
 	Version(ctx context.Context, hash string) (source string, err error)
 
 	// Prune forgets what is older than keep, a bounded part at a time, and reports whether there is more. The ids of events outlive their
@@ -72,10 +72,11 @@ type Journal interface {
 
 // Errors of a journal.
 var (
-	ErrLost    = errors.New("the lane is not ours any more")
-	ErrChanged = errors.New("what the change was made for has changed meanwhile")
-	ErrNoRun   = errors.New("there is no such run")
-	ErrNoEvent = errors.New("there is no such event")
+	ErrLost      = errors.New("the lane is not ours any more")
+	ErrChanged   = errors.New("what the change was made for has changed meanwhile")
+	ErrNoRun     = errors.New("there is no such run")
+	ErrNoEvent   = errors.New("there is no such event")
+	ErrNoVersion = errors.New("the journal has no rule of this version")
 )
 
 // A BoundError says that a slot was not free.

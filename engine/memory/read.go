@@ -104,7 +104,7 @@ func (j *Journal) Version(ctx context.Context, hash string) (string, error) {
 	if v, ok := j.versions[hash]; ok {
 		return v.source, nil
 	}
-	return "", fmt.Errorf("version %s: the journal has no rule of this version", hash)
+	return "", fmt.Errorf("version %s: %w", hash, engine.ErrNoVersion)
 }
 
 // ListEvents returns events.
