@@ -71,6 +71,7 @@ func fill(b testing.TB, j *sqlite.Journal, text string, at time.Time, n int) tim
 	if err := e.SetRules("default", set); err != nil {
 		b.Fatal(err)
 	}
+	var batch []rules.Event
 	for i := range n {
 		at = at.Add(10 * time.Second)
 		c := fmt.Sprintf("20000000-0000-4000-8000-%012d", i*7919%1000)
@@ -83,11 +84,10 @@ func fill(b testing.TB, j *sqlite.Journal, text string, at time.Time, n int) tim
 				"conversation": map[string]any{"id": c, "kind": "direct", "name": "Ana"},
 			},
 		}
-		if _, err := e.Accept(b.Context(), event); err != nil {
-			b.Fatal(err)
-		}
-		if i%50 == 49 || i == n-1 {
+		if batch = append(batch, event); len(batch) == 50 || i == n-1 {
+			must(e.Accept(b.Context(), batch...))
 			must(e.Tick(b.Context(), at))
+			batch = nil
 		}
 	}
 	return at

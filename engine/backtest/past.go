@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -88,36 +89,45 @@ func (b *bench) past(ctx context.Context, id string) (*past, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := b.recall(ctx, []*engine.Event{e}); err != nil {
+	list, err := b.read(ctx, []*engine.Event{e})
+	if err != nil {
 		return nil, err
 	}
-	return b.memory.find(id), nil
+	b.memory.keep(id, list[0])
+	return list[0], nil
 }
 
 // recall keeps events in mind, with what came of them.
 func (b *bench) recall(ctx context.Context, events []*engine.Event) error {
-	var seqs []int64
-	pasts := make(map[int64]*past, len(events))
-	for _, e := range events {
-		if b.memory.find(e.ID) != nil {
-			continue
-		}
-		pasts[e.Seq] = &past{event: e}
-		if fired(e) {
-			seqs = append(seqs, e.Seq)
-		}
-	}
-	runs, err := b.runsOf(ctx, seqs...)
+	list, err := b.read(ctx, slices.DeleteFunc(slices.Clone(events), func(e *engine.Event) bool { return b.memory.find(e.ID) != nil }))
 	if err != nil {
 		return err
 	}
-	for _, r := range runs {
-		pasts[r.Event].recorded = append(pasts[r.Event].recorded, r)
-	}
-	for _, p := range pasts {
+	for _, p := range list {
 		b.memory.keep(p.event.ID, p)
 	}
 	return nil
+}
+
+// read returns events with what came of them.
+func (b *bench) read(ctx context.Context, events []*engine.Event) ([]*past, error) {
+	list := make([]*past, len(events))
+	bySeq := make(map[int64]*past)
+	for i, e := range events {
+		list[i] = &past{event: e}
+		if fired(e) {
+			bySeq[e.Seq] = list[i]
+		}
+	}
+	runs, err := b.runsOf(ctx, slices.Collect(maps.Keys(bySeq))...)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range runs {
+		p := bySeq[r.Event]
+		p.recorded = append(p.recorded, r)
+	}
+	return list, nil
 }
 
 // fired reports whether a run came of an event, or was to come.
