@@ -11,7 +11,6 @@ import (
 var statisticsTests = []test{
 	{"verdicts, ends of runs and effects are counted by the hour", statisticsCounts},
 	{"it is told why a rule did not fire", statisticsReasons},
-	{"conversations are found by name, phone and protocol", statisticsFind},
 	{"how much there is", statisticsExtent},
 	{"what was summed up is forgotten with the rest", statisticsPrune},
 	{"what people changed is kept", statisticsAudit},
@@ -110,47 +109,6 @@ func statisticsReasons(c *check) {
 	c.equal("of another workspace", len(reasons), 0)
 }
 
-func statisticsFind(c *check) {
-	add := func(id, name, phone, protocol string) {
-		c.Helper()
-		e := event(fmt.Sprint("event ", serial()), "conversation:"+id)
-		e.Data = map[string]any{
-			"contact":    map[string]any{"name": name, "phone": phone},
-			"attendance": map[string]any{"protocol": protocol, "conversation": map[string]any{"contact": map[string]any{"name": name}}},
-		}
-		c.accept(e)
-	}
-	add("1", "Maria José da Silva", "+55 11 98888-7777", "AT-000123")
-	add("1", "Maria José da Silva", "+55 11 98888-7777", "AT-000123")
-	add("2", "João Silvério", "+55 21 3333-4444", "AT-000124")
-	add("3", "Old Name", "", "")
-	e := event("renamed", "conversation:3")
-	e.ReceivedAt = at(24 * time.Hour)
-	e.Data = map[string]any{"contact": map[string]any{"name": "New Name"}}
-	c.accept(e)
-	for text, want := range map[string][]string{
-		"jose": {"1"}, "SILV": {"1", "2"}, "silva maria": {"1"}, "silva joao": nil, "joão": {"2"}, "(11) 8888-7777": {"1"}, "1198888777": nil, "11 98888 7777": {"1"},
-		"4444": {"2"}, "at-000124": {"2"}, "123": {"1"}, "at 0001": {"1", "2"}, "new": {"3"}, "": nil, "%": nil, "nobody": nil,
-	} {
-		found, err := c.sums().FindLanes(c.Context(), text, 10)
-		c.ok(err)
-		var got []string
-		for _, w := range found {
-			got = append(got, w.Lane[len("conversation:"):])
-		}
-		c.equal(fmt.Sprintf("found by %q", text), got, want)
-	}
-	one, err := c.sums().FindLanes(c.Context(), "silv", 1)
-	c.ok(err)
-	c.equal("a bounded list", len(one), 1)
-	who, err := c.sums().Who(c.Context(), ws, []string{"conversation:1", "conversation:3", "conversation:9"})
-	c.ok(err)
-	c.equal("who", who, map[string]engine.Who{
-		"conversation:1": {Workspace: ws, Lane: "conversation:1", Name: "Maria José da Silva", Phone: "+55 11 98888-7777", Protocol: "AT-000123", Seen: at(-12 * time.Hour)},
-		"conversation:3": {Workspace: ws, Lane: "conversation:3", Name: "New Name", Seen: at(12 * time.Hour)},
-	})
-}
-
 func statisticsExtent(c *check) {
 	empty, err := c.sums().Extent(c.Context())
 	c.ok(err)
@@ -165,9 +123,7 @@ func statisticsExtent(c *check) {
 }
 
 func statisticsPrune(c *check) {
-	e := event("1", "a")
-	e.Data = map[string]any{"contact": map[string]any{"name": "Maria"}}
-	c.accept(e)
+	c.accept(event("1", "a"))
 	l := c.lane(noon, "a")
 	l.Events[0].Verdicts = []engine.Verdict{{Rule: "r", Outcome: engine.False, Clause: "x"}}
 	c.done(l)
@@ -176,23 +132,14 @@ func statisticsPrune(c *check) {
 		c.ok(err)
 		reasons, err := c.sums().Reasons(c.Context(), ws, "r", time.Time{})
 		c.ok(err)
-		found, err := c.sums().FindLanes(c.Context(), "maria", 10)
-		c.ok(err)
 		byRule, err := c.sums().Counts(c.Context(), engine.CountFilter{Rules: true})
 		c.ok(err)
-		return []int{len(counts), len(byRule), len(reasons), len(found)}
+		return []int{len(counts), len(byRule), len(reasons)}
 	}
-	prune := func(now time.Time) {
-		for more := true; more; {
-			var err error
-			more, err = c.Prune(c.Context(), now, 24*time.Hour)
-			c.ok(err)
-		}
-	}
-	prune(at(20 * time.Hour))
-	c.equal("within its time", look(), []int{1, 1, 1, 1})
-	prune(at(72 * time.Hour))
-	c.equal("after it", look(), []int{0, 0, 0, 0})
+	c.pruned(at(keep - 4*time.Hour))
+	c.equal("within its time", look(), []int{1, 1, 1})
+	c.pruned(at(keep + 2*day))
+	c.equal("after it", look(), []int{0, 0, 0})
 }
 
 func statisticsAudit(c *check) {

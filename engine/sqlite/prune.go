@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"time"
+
+	"github.com/quandohq/quando/engine"
 )
 
 const (
@@ -47,9 +49,7 @@ func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) 
 		func(ctx context.Context) (bool, error) {
 			return j.pruneRows(ctx, `DELETE FROM reasons WHERE (workspace, rule, day, outcome, clause) IN (SELECT workspace, rule, day, outcome, clause FROM reasons INDEXED BY reasons_day WHERE day < ? LIMIT ?)`, old/aDay)
 		},
-		func(ctx context.Context) (bool, error) {
-			return j.pruneRows(ctx, `DELETE FROM mentions WHERE (workspace, lane, kind, key) IN (SELECT workspace, lane, kind, key FROM mentions INDEXED BY mentions_day WHERE day < ? LIMIT ?)`, old/aDay)
-		},
+		func(ctx context.Context) (bool, error) { return j.pruneKnown(ctx, old/aDay) },
 		j.pruneVersions,
 	} {
 		more, err := part(ctx)
@@ -131,6 +131,70 @@ func (j *Journal) pruneContents(ctx context.Context, old int64) (more bool, err 
 		}
 	}})
 	return more, err
+}
+
+// pruneKnown forgets whom lanes are about that were last heard of before a day. Days are long, so that one walk through all lanes is enough for each,
+// and nothing has to be kept by the day.
+func (j *Journal) pruneKnown(ctx context.Context, day int64) (more bool, err error) {
+	back, err := j.following.take(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer back()
+	p := &j.following.pruned
+	if p.day != day {
+		p.day, p.id = day, 0
+	}
+	if p.id < 0 {
+		return false, nil
+	}
+	n, last := 0, int64(0)
+	var old []forgotten
+	err = j.each(ctx, `SELECT id, workspace, lane, mentions, day FROM known WHERE id > ? ORDER BY id LIMIT ?`, []any{p.id, pruneSize}, func(rows *sql.Rows) error {
+		var f forgotten
+		var mentions sql.NullString
+		var seen int64
+		err := rows.Scan(&f.id, &f.workspace, &f.lane, &mentions, &seen)
+		if n, last = n+1, f.id; err == nil && seen < day {
+			err = decode(mentions, &f.known)
+			old = append(old, f)
+		}
+		return err
+	})
+	if err == nil && len(old) > 0 {
+		err = j.writer.write(ctx, &operation{weight: len(old), do: func(t *tx) error { return t.forget(old) }, kept: func() {
+			for _, f := range old {
+				delete(j.following.lanes, f.laneKey)
+			}
+		}})
+	}
+	if err != nil {
+		return false, err
+	}
+	if p.id = last; n < pruneSize {
+		p.id = -1
+	}
+	return n == pruneSize, nil
+}
+
+// forgotten is a lane that is known and is to be forgotten.
+type forgotten struct {
+	laneKey
+	id    int64
+	known engine.Known
+}
+
+// forget forgets whom lanes are about.
+func (t *tx) forget(lanes []forgotten) error {
+	for _, f := range lanes {
+		if err := t.findBy(f.id, f.known.Keys(), nil); err != nil {
+			return err
+		}
+		if _, err := t.exec(`DELETE FROM known WHERE id = ?`, f.id); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // pruneVersions forgets the sources of rules that no run follows. Those of which a run has begun since the journal was opened stay,

@@ -41,18 +41,23 @@ CREATE TABLE fired (
 	PRIMARY KEY (workspace, rule)
 ) STRICT, WITHOUT ROWID;
 
--- Whom the events of a lane mention. Day is when they last did.
-CREATE TABLE mentions (
+-- Whom the events of a lane mention: texts by kind in JSON, the newest first. Day is when they last did.
+CREATE TABLE known (
+	id        INTEGER PRIMARY KEY,
 	workspace TEXT    NOT NULL,
 	lane      TEXT    NOT NULL,
-	kind      TEXT    NOT NULL,
-	key       TEXT    NOT NULL,
-	shown     TEXT    NOT NULL,
+	mentions  TEXT    NOT NULL,
 	day       INTEGER NOT NULL,
-	PRIMARY KEY (workspace, lane, kind, key)
+	UNIQUE (workspace, lane)
+) STRICT;
+
+-- What a lane is found by that is known.
+CREATE TABLE mentions (
+	kind  TEXT    NOT NULL,
+	key   TEXT    NOT NULL,
+	known INTEGER NOT NULL,
+	PRIMARY KEY (kind, key, known)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX mentions_key ON mentions (kind, key);
-CREATE INDEX mentions_day ON mentions (day);
 
 -- What people changed. It only grows.
 CREATE TABLE audit (
