@@ -76,6 +76,7 @@ CREATE TRIGGER audit_stays BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'wha
 CREATE TRIGGER audit_grows BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'what was audited is not deleted'); END;
 -- +goose StatementEnd
 
--- Runs that people look for by their state. Most runs are only ever running and done, and cost nothing here.
-CREATE INDEX runs_apart ON runs (state, id) WHERE state IN ('queued', 'waiting', 'held', 'uncertain', 'stopped', 'cancelled', 'failed');
-CREATE INDEX runs_rule_apart ON runs (rule, state, id) WHERE state IN ('queued', 'waiting', 'held', 'uncertain', 'stopped', 'cancelled', 'failed');
+-- Runs that people look for by their state. Most runs are only ever running and done, and cost nothing here: two comparisons, where a list of states would be
+-- built for each of them.
+CREATE INDEX runs_apart ON runs (state, id) WHERE state <> 'running' AND state <> 'done';
+CREATE INDEX runs_rule_apart ON runs (rule, state, id) WHERE state <> 'running' AND state <> 'done';
