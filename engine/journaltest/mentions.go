@@ -101,7 +101,9 @@ func mentionsRare(c *check) {
 	}
 	events[many/2].Data["contact"] = map[string]any{"name": "João Silveira"}
 	c.accept(events...)
-	c.equal("found", c.found("joao silveira"), []string{fmt.Sprintf("%04d", many/2)})
+	for _, text := range []string{"joao silveira", "silveira joao"} {
+		c.equal(text, c.found(text), []string{fmt.Sprintf("%04d", many/2)})
+	}
 }
 
 func mentionsWho(c *check) {
@@ -177,7 +179,6 @@ func mentionsLook(c *check) {
 func mentionsCrash(c *check) {
 	c.mentioning(0, "1", "Maria", "", "")
 	c.equal("before", c.found("maria"), []string{"1"})
-	c.mentioning(0, "1", "Maria", "", "")
 	c.mentioning(0, "2", "João", "", "")
 	n := &check{T: c.T, Setup: c.Setup, Journal: c.Crash(c.T, c.Journal)}
 	n.mentioning(0, "1", "", "", "AT-1")

@@ -10,7 +10,10 @@ import (
 
 var statisticsTests = []test{
 	{"verdicts, ends of runs and effects are counted by the hour", statisticsCounts},
+	{"what is recorded again is not counted again", statisticsOnce},
+	{"a queued run that is replaced is counted", statisticsReplaced},
 	{"it is told why a rule did not fire", statisticsReasons},
+	{"a clock that is set back does not hide what came last", statisticsClock},
 	{"how much there is", statisticsExtent},
 	{"what was summed up is forgotten with the rest", statisticsPrune},
 	{"what people changed is kept", statisticsAudit},
@@ -76,6 +79,66 @@ func statisticsCounts(c *check) {
 	fired, err := c.sums().LastFired(c.Context())
 	c.ok(err)
 	c.equal("last fired", fired, map[engine.RuleName]time.Time{rule: noon})
+}
+
+// counted returns how often things were counted, by rule and detail.
+func (c *check) counted(what engine.CountKind) map[string]int {
+	c.Helper()
+	counts, err := c.sums().Counts(c.Context(), engine.CountFilter{Rules: true})
+	c.ok(err)
+	n := map[string]int{}
+	for _, one := range counts {
+		if one.What == what {
+			n[one.Rule+" "+one.Detail] += one.N
+		}
+	}
+	return n
+}
+
+// statisticsOnce decides an event, and then once more for a rule that had gathered it.
+func statisticsOnce(c *check) {
+	c.accept(event("1", "a"))
+	l := c.lane(noon, "a")
+	e := l.Events[0]
+	e.Verdicts = []engine.Verdict{{Rule: "r", Outcome: engine.Gathered}, {Rule: "other", Outcome: engine.False, Clause: "x"}}
+	c.save(l, engine.Change{Decided: l.Events})
+	again, err := c.Events(c.Context(), e.Seq)
+	c.ok(err)
+	last := again[0]
+	last.Verdicts[0] = engine.Verdict{Rule: "r", Outcome: engine.Fired}
+	for range 2 {
+		c.save(l, engine.Change{Decided: again})
+	}
+	c.equal("verdicts", c.counted(engine.CountVerdicts), map[string]int{"r gathered": 1, "r fired": 1, "other false": 1})
+	reasons, err := c.sums().Reasons(c.Context(), ws, "other", time.Time{})
+	c.ok(err)
+	c.equal("reasons", reasons, []engine.Reason{{Outcome: engine.False, Clause: "x", N: 1, Event: e.Seq, At: noon}})
+}
+
+func statisticsReplaced(c *check) {
+	l := c.fresh("a")
+	for i := range 3 {
+		c.begin(l, start(rules.Restart, run("a", "r", "x", fmt.Sprint(i))))
+	}
+	c.equal("ends", c.counted(engine.CountRuns), map[string]int{"r cancelled": 1})
+}
+
+func statisticsClock(c *check) {
+	c.accept(event("1", "a"), event("2", "a"), event("3", "a"))
+	l := c.lane(noon, "a")
+	for _, e := range l.Events {
+		e.Verdicts = []engine.Verdict{{Rule: "r", Outcome: engine.False, Clause: "x"}, {Rule: "fires", Outcome: engine.Fired}}
+	}
+	// The newest event is decided before the others, and by a clock that was ahead of theirs.
+	c.save(l, engine.Change{At: at(time.Hour), Decided: l.Events[2:]})
+	c.save(l, engine.Change{At: at(2 * time.Hour), Decided: l.Events[1:2]})
+	c.save(l, engine.Change{At: noon, Decided: l.Events[:1]})
+	reasons, err := c.sums().Reasons(c.Context(), ws, "r", time.Time{})
+	c.ok(err)
+	c.equal("reasons", reasons, []engine.Reason{{Outcome: engine.False, Clause: "x", N: 3, Event: l.Events[2].Seq, At: at(time.Hour)}})
+	fired, err := c.sums().LastFired(c.Context())
+	c.ok(err)
+	c.equal("last fired", fired, map[engine.RuleName]time.Time{{Workspace: ws, Rule: "fires"}: noon})
 }
 
 func statisticsReasons(c *check) {
