@@ -38,11 +38,12 @@ type RuleName struct{ Workspace, Rule string }
 // A CountKind is what is counted.
 type CountKind string
 
-// What is counted. The detail of verdicts is their outcome; of runs that ended, their last state, and "shadow" where a run of a shadow rule is done.
+// What is counted. Only runs have a detail: their last state, and "shadow" where a run of a shadow rule is done. What rules did not fire for is counted
+// by its reason.
 const (
-	CountVerdicts CountKind = "verdict"
-	CountRuns     CountKind = "run"
-	CountEffects  CountKind = "effect" // calls that had their effect
+	CountFired   CountKind = "fired"
+	CountRuns    CountKind = "run"    // that ended
+	CountEffects CountKind = "effect" // calls that had their effect
 )
 
 // CountShadow is the detail of shadow runs that are done.

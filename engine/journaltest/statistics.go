@@ -9,7 +9,7 @@ import (
 )
 
 var statisticsTests = []test{
-	{"verdicts, ends of runs and effects are counted by the hour", statisticsCounts},
+	{"what fired, what ended and effects are counted by the hour", statisticsCounts},
 	{"what is recorded again is not counted again", statisticsOnce},
 	{"a queued run that is replaced is counted", statisticsReplaced},
 	{"it is told why a rule did not fire", statisticsReasons},
@@ -51,11 +51,10 @@ func statisticsCounts(c *check) {
 	counts, err := c.sums().Counts(c.Context(), engine.CountFilter{Since: at(30 * time.Minute), Rules: true})
 	c.ok(err)
 	c.equal("counts by the rule", counts, []engine.Count{
-		{From: noon, RuleName: engine.RuleName{Workspace: ws, Rule: "other"}, What: engine.CountVerdicts, Detail: "false", N: 1},
 		{From: noon, RuleName: rule, What: engine.CountEffects, N: 2},
+		{From: noon, RuleName: rule, What: engine.CountFired, N: 1},
 		{From: noon, RuleName: rule, What: engine.CountRuns, Detail: "failed", N: 1},
 		{From: noon, RuleName: rule, What: engine.CountRuns, Detail: engine.CountShadow, N: 1},
-		{From: noon, RuleName: rule, What: engine.CountVerdicts, Detail: "fired", N: 1},
 	})
 	counts, err = c.sums().Counts(c.Context(), engine.CountFilter{Since: at(time.Hour)})
 	c.ok(err)
@@ -71,9 +70,8 @@ func statisticsCounts(c *check) {
 	c.ok(err)
 	c.equal("counts of all rules, three hours at a time", counts, []engine.Count{
 		{From: noon, RuleName: engine.RuleName{Workspace: ws}, What: engine.CountEffects, N: 2},
+		{From: noon, RuleName: engine.RuleName{Workspace: ws}, What: engine.CountFired, N: 1},
 		{From: noon, RuleName: engine.RuleName{Workspace: ws}, What: engine.CountRuns, Detail: "failed", N: 1},
-		{From: noon, RuleName: engine.RuleName{Workspace: ws}, What: engine.CountVerdicts, Detail: "false", N: 1},
-		{From: noon, RuleName: engine.RuleName{Workspace: ws}, What: engine.CountVerdicts, Detail: "fired", N: 1},
 		{From: at(3 * time.Hour), RuleName: engine.RuleName{Workspace: ws}, What: engine.CountRuns, Detail: engine.CountShadow, N: 1},
 	})
 	fired, err := c.sums().LastFired(c.Context())
@@ -109,10 +107,15 @@ func statisticsOnce(c *check) {
 	for range 2 {
 		c.save(l, engine.Change{Decided: again})
 	}
-	c.equal("verdicts", c.counted(engine.CountVerdicts), map[string]int{"r gathered": 1, "r fired": 1, "other false": 1})
-	reasons, err := c.sums().Reasons(c.Context(), ws, "other", time.Time{})
-	c.ok(err)
-	c.equal("reasons", reasons, []engine.Reason{{Outcome: engine.False, Clause: "x", N: 1, Event: e.Seq, At: noon}})
+	c.equal("fired", c.counted(engine.CountFired), map[string]int{"r ": 1})
+	for rule, want := range map[string]engine.Reason{
+		"r":     {Outcome: engine.Gathered, N: 1, Event: e.Seq, At: noon},
+		"other": {Outcome: engine.False, Clause: "x", N: 1, Event: e.Seq, At: noon},
+	} {
+		reasons, err := c.sums().Reasons(c.Context(), ws, rule, time.Time{})
+		c.ok(err)
+		c.equal("reasons of "+rule, reasons, []engine.Reason{want})
+	}
 }
 
 func statisticsReplaced(c *check) {
@@ -188,7 +191,7 @@ func statisticsExtent(c *check) {
 func statisticsPrune(c *check) {
 	c.accept(event("1", "a"))
 	l := c.lane(noon, "a")
-	l.Events[0].Verdicts = []engine.Verdict{{Rule: "r", Outcome: engine.False, Clause: "x"}}
+	l.Events[0].Verdicts = []engine.Verdict{{Rule: "r", Outcome: engine.False, Clause: "x"}, {Rule: "fires", Outcome: engine.Fired}}
 	c.done(l)
 	look := func() []int {
 		counts, err := c.sums().Counts(c.Context(), engine.CountFilter{})

@@ -50,8 +50,8 @@ func (t *tally) count(at int64, rule engine.RuleName, what engine.CountKind, det
 // events: it counts by its clause.
 func (t *tally) verdict(at int64, e *engine.Event, v engine.Verdict) {
 	rule := engine.RuleName{Workspace: e.Workspace, Rule: v.Rule}
-	t.count(at, rule, engine.CountVerdicts, string(v.Outcome), 1)
 	if v.Outcome == engine.Fired {
+		t.count(at, rule, engine.CountFired, "", 1)
 		if t.fired == nil {
 			t.fired = map[engine.RuleName]int64{}
 		}

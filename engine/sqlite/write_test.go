@@ -287,7 +287,7 @@ func TestCountedOnce(t *testing.T) {
 	var group sync.WaitGroup
 	for i, l := range claimed {
 		group.Go(func() {
-			l.Events[0].Verdicts = []engine.Verdict{{Rule: "r", Outcome: engine.False, Clause: "x"}}
+			l.Events[0].Verdicts = []engine.Verdict{{Rule: "r", Outcome: engine.False, Clause: "x"}, {Rule: "fires", Outcome: engine.Fired}}
 			if err := j.Save(t.Context(), l, &engine.Change{At: time.Now(), Decided: l.Events, Release: true}); err != nil {
 				t.Error(err)
 			}
