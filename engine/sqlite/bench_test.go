@@ -3,6 +3,7 @@
 package sqlite
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"sync"
@@ -27,26 +28,79 @@ func message(i int64, lanes int64) rules.Event {
 
 func BenchmarkAccept(b *testing.B) {
 	for _, callers := range []int{1, 8, 64} {
+		b.Run(fmt.Sprint(callers), func(b *testing.B) { accept(b, open(b, filepath.Join(b.TempDir(), "quando.db"), Options{}), callers) })
+	}
+}
+
+// BenchmarkAcceptFollowed accepts events while their mentions are taken up beside it.
+func BenchmarkAcceptFollowed(b *testing.B) {
+	for _, callers := range []int{1, 8, 64} {
 		b.Run(fmt.Sprint(callers), func(b *testing.B) {
 			j := open(b, filepath.Join(b.TempDir(), "quando.db"), Options{})
-			var i atomic.Int64
+			ctx, stop := context.WithCancel(b.Context())
 			var group sync.WaitGroup
-			b.ResetTimer()
-			for range callers {
-				group.Go(func() {
-					for {
-						n := i.Add(1)
-						if n > int64(b.N) {
-							return
-						}
-						if _, err := j.Accept(b.Context(), []rules.Event{message(n, 100000)}); err != nil {
-							b.Error(err)
-							return
-						}
+			group.Go(func() {
+				for ctx.Err() == nil {
+					if _, err := j.Follow(ctx); err != nil && ctx.Err() == nil {
+						b.Error(err)
+						return
 					}
-				})
-			}
+					time.Sleep(10 * time.Millisecond)
+				}
+			})
+			accept(b, j, callers)
+			b.StopTimer()
+			stop()
 			group.Wait()
+			b.ReportMetric(100*float64(max(j.following.cursor, 0))/float64(b.N), "%-followed")
+		})
+	}
+}
+
+func accept(b *testing.B, j *Journal, callers int) {
+	var i atomic.Int64
+	var group sync.WaitGroup
+	b.ResetTimer()
+	for range callers {
+		group.Go(func() {
+			for {
+				n := i.Add(1)
+				if n > int64(b.N) {
+					return
+				}
+				if _, err := j.Accept(b.Context(), []rules.Event{message(n, 100000)}); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
+}
+
+// BenchmarkFollow takes up the mentions of events that nobody adds to: of a lane each, and of a few lanes that are known.
+func BenchmarkFollow(b *testing.B) {
+	for _, lanes := range []int64{1_000_000, 100} {
+		b.Run(fmt.Sprint(lanes), func(b *testing.B) {
+			j := open(b, filepath.Join(b.TempDir(), "quando.db"), Options{})
+			var batch []rules.Event
+			for n := range int64(b.N) {
+				batch = append(batch, message(n, lanes))
+				if len(batch) == 1000 || n == int64(b.N)-1 {
+					if _, err := j.Accept(b.Context(), batch); err != nil {
+						b.Fatal(err)
+					}
+					batch = batch[:0]
+				}
+			}
+			b.ResetTimer()
+			for more := true; more; {
+				var err error
+				if more, err = j.follow(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
 		})
 	}
