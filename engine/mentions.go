@@ -127,32 +127,60 @@ func (m Mention) keys() []string {
 }
 
 // A Known is what the other side of a lane is known by: the texts of each kind of mention, the newest first.
-type Known map[MentionKind][]string
+type Known map[MentionKind][]KnownText
 
-// With returns what is known after another event has mentioned something.
-func (k Known) With(list []Mention) Known {
+// A KnownText is one of them, and the day on which it was last mentioned, counted from 1970 in UTC.
+type KnownText struct {
+	Text string `json:"text"`
+	Day  int64  `json:"day"`
+}
+
+// With returns what is known after another event has mentioned something on a day.
+func (k Known) With(list []Mention, day int64) Known {
 	out := maps.Clone(k)
 	if out == nil {
 		out = Known{}
 	}
-	for _, kind := range []MentionKind{MentionName, MentionPhone, MentionProtocol} {
-		var texts []string
-		for _, m := range list {
-			if m.Kind == kind {
-				texts = append(texts, m.Text)
+	for _, m := range slices.Backward(list) {
+		newest := KnownText{m.Text, day}
+		var others []KnownText
+		for _, old := range out[m.Kind] {
+			if old.Text == m.Text {
+				newest.Day = max(newest.Day, old.Day)
+			} else {
+				others = append(others, old)
 			}
 		}
-		if len(texts) == 0 {
-			continue
-		}
-		for _, old := range k[kind] {
-			if !slices.Contains(texts, old) {
-				texts = append(texts, old)
-			}
-		}
-		out[kind] = texts[:min(len(texts), mentionsMost)]
+		all := append([]KnownText{newest}, others...)
+		out[m.Kind] = all[:min(len(all), mentionsMost)]
 	}
 	return out
+}
+
+// Since returns what is known without what was last mentioned before a day.
+func (k Known) Since(day int64) Known {
+	out := Known{}
+	for kind, texts := range k {
+		for _, t := range texts {
+			if t.Day >= day {
+				out[kind] = append(out[kind], t)
+			}
+		}
+	}
+	return out
+}
+
+// Equal reports whether the same is known.
+func (k Known) Equal(other Known) bool { return maps.EqualFunc(k, other, slices.Equal[[]KnownText]) }
+
+// Last returns the day on which something was last mentioned.
+func (k Known) Last() (day int64) {
+	for _, texts := range k {
+		for _, t := range texts {
+			day = max(day, t.Day)
+		}
+	}
+	return day
 }
 
 // A MentionKey is something that a lane is found by.
@@ -165,8 +193,8 @@ type MentionKey struct {
 func (k Known) Keys() map[MentionKey]bool {
 	keys := map[MentionKey]bool{}
 	for kind, texts := range k {
-		for _, text := range texts {
-			for _, key := range (Mention{kind, text}).keys() {
+		for _, t := range texts {
+			for _, key := range (Mention{kind, t.Text}).keys() {
 				keys[MentionKey{kind, key}] = true
 			}
 		}
@@ -174,19 +202,17 @@ func (k Known) Keys() map[MentionKey]bool {
 	return keys
 }
 
-// newest returns the newest text of a kind.
-func (k Known) newest(kind MentionKind) string {
-	if len(k[kind]) == 0 {
-		return ""
+// Who returns who a lane is about.
+func (k Known) Who(workspace, lane string) Who {
+	newest := func(kind MentionKind) string {
+		if len(k[kind]) == 0 {
+			return ""
+		}
+		return k[kind][0].Text
 	}
-	return k[kind][0]
-}
-
-// Who returns who a lane is about that was last mentioned at a time.
-func (k Known) Who(workspace, lane string, seen time.Time) Who {
 	return Who{
-		Workspace: workspace, Lane: lane, Seen: seen,
-		Name: k.newest(MentionName), Phone: k.newest(MentionPhone), Protocol: k.newest(MentionProtocol),
+		Workspace: workspace, Lane: lane, Name: newest(MentionName), Phone: newest(MentionPhone), Protocol: newest(MentionProtocol),
+		Seen: time.Unix(k.Last()*24*60*60, 0).UTC(),
 	}
 }
 
@@ -220,8 +246,8 @@ func LaneSearches(text string) []LaneSearch {
 
 // Fits reports whether a lane is what is looked for: it is known by one text that has keys for all prefixes.
 func (s LaneSearch) Fits(k Known) bool {
-	return slices.ContainsFunc(k[s.Kind], func(text string) bool {
-		keys := Mention{s.Kind, text}.keys()
+	return slices.ContainsFunc(k[s.Kind], func(t KnownText) bool {
+		keys := Mention{s.Kind, t.Text}.keys()
 		for _, prefix := range s.Prefixes {
 			if !slices.ContainsFunc(keys, func(key string) bool { return strings.HasPrefix(key, prefix) }) {
 				return false

@@ -16,6 +16,7 @@ var mentionTests = []test{
 	{"who looks does not wait for others to follow", mentionsLook},
 	{"mentions go on after a crash", mentionsCrash},
 	{"mentions are forgotten with the rest", mentionsPrune},
+	{"an old name is forgotten although the conversation goes on", mentionsOld},
 	{"who was forgotten is known again when heard of", mentionsAgain},
 	{"a command beside the engine finds what is taken up", mentionsBeside},
 }
@@ -124,6 +125,9 @@ func mentionsWho(c *check) {
 	})
 	c.mentioning(day, "3", "Old Name", "", "")
 	c.equal("a name that comes back", who("3")["3"].Name, "Old Name")
+	c.mentioning(day, "5", "Somebody", "", "")
+	c.mentioning(0, "5", "Somebody", "", "")
+	c.equal("last seen by a clock that was set back", who("5")["5"].Seen, at(12*time.Hour))
 	other := mentioningEvent("1", "Somebody", "", "")
 	other.Workspace = "other"
 	c.accept(other)
@@ -219,6 +223,19 @@ func mentionsAgain(c *check) {
 	c.equal("heard of", c.found("at-1"), []string{"1"})
 	c.mentioning(keep+2*day, "1", "Maria", "", "")
 	c.equal("known again", c.found("maria"), []string{"1"})
+}
+
+// mentionsOld has a conversation that goes on under another name.
+func mentionsOld(c *check) {
+	c.mentioning(0, "1", "Maria Souza", "11111111", "AT-1")
+	c.mentioning(2*day, "1", "Maria Alves", "11111111", "")
+	c.equal("at first", c.found("souza"), []string{"1"})
+	c.pruned(at(keep + 30*time.Hour))
+	c.equal("the old name", c.found("souza"), []string{})
+	c.equal("the old number", c.found("AT-1"), []string{})
+	for _, text := range []string{"alves", "maria", "11111111"} {
+		c.equal(text, c.found(text), []string{"1"})
+	}
 }
 
 func mentionsBeside(c *check) {

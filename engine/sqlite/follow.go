@@ -35,12 +35,14 @@ type following struct {
 	pruned struct{ day, id int64 } // how far it is looked through for what is older; less than 0 is to the end
 }
 
-// mentionSums stand for what is recorded of a lane, so that the same mentions are not written with every event. Kinds that an event does not mention are 0.
-type mentionSums struct{ day, name, phone, protocol uint64 }
+// mentionSums stand for what is recorded of a lane, by kind, so that the same mentions are written once a day and not with every event. Kinds that an event
+// does not mention are 0.
+type mentionSums struct{ name, phone, protocol uint64 }
 
-// summed is a mention after others of its kind.
+// summed is a mention of a day after others of its kind.
 type summed struct {
 	before uint64
+	day    int64
 	text   string
 }
 
@@ -173,7 +175,6 @@ func (j *Journal) mentionings(ctx context.Context) (last int64, n int, news []me
 
 // sums returns what stands for the mentions of an event.
 func (f *following) sums(m mentioning) (s mentionSums) {
-	s.day = uint64(m.day)
 	for _, one := range m.list {
 		sum := &s.name
 		switch one.Kind {
@@ -182,14 +183,13 @@ func (f *following) sums(m mentioning) (s mentionSums) {
 		case engine.MentionProtocol:
 			sum = &s.protocol
 		}
-		*sum = maphash.Comparable(f.seed, summed{*sum, one.Text}) | 1
+		*sum = maphash.Comparable(f.seed, summed{*sum, m.day, one.Text}) | 1
 	}
 	return s
 }
 
 // with returns what stands for what is known after another event.
 func (s mentionSums) with(next mentionSums) mentionSums {
-	next.day = max(next.day, s.day)
 	if next.name == 0 {
 		next.name = s.name
 	}
@@ -223,38 +223,52 @@ func (t *tx) follow(news []mentioning, last int64) error {
 
 // know adds to what is known of a lane.
 func (t *tx) know(m mentioning) error {
-	var id, day int64
+	var id int64
 	var before sql.NullString
 	var known engine.Known
-	found, err := t.get(`SELECT id, mentions, day FROM known WHERE workspace = ? AND lane = ?`, []any{m.workspace, m.lane}, &id, &before, &day)
+	found, err := t.get(`SELECT id, mentions FROM known WHERE workspace = ? AND lane = ?`, []any{m.workspace, m.lane}, &id, &before)
 	if err == nil {
 		err = decode(before, &known)
 	}
 	if err != nil {
 		return err
 	}
-	next := known.With(m.list)
+	next := known.With(m.list, m.day)
+	if found {
+		return t.knowInstead(id, known, next)
+	}
 	after, err := text(next)
 	if err != nil {
 		return err
 	}
-	switch {
-	case !found:
-		result, err := t.exec(`INSERT INTO known (workspace, lane, mentions, day) VALUES (?, ?, ?, ?)`, m.workspace, m.lane, after, m.day)
-		if err != nil {
-			return err
-		}
-		if id, err = result.LastInsertId(); err != nil {
-			return err
-		}
-	case after == before.String && m.day <= day:
+	result, err := t.exec(`INSERT INTO known (workspace, lane, mentions) VALUES (?, ?, ?)`, m.workspace, m.lane, after)
+	if err == nil {
+		id, err = result.LastInsertId()
+	}
+	if err != nil {
+		return err
+	}
+	return t.findBy(id, nil, next.Keys())
+}
+
+// knowInstead changes what is known of a lane. Of whom nothing is known any more is forgotten.
+func (t *tx) knowInstead(id int64, before, after engine.Known) error {
+	if before.Equal(after) {
 		return nil
-	default:
-		if _, err := t.exec(`UPDATE known SET mentions = ?, day = ? WHERE id = ?`, after, max(day, m.day), id); err != nil {
-			return err
+	}
+	var err error
+	if len(after) == 0 {
+		_, err = t.exec(`DELETE FROM known WHERE id = ?`, id)
+	} else {
+		var mentions string
+		if mentions, err = text(after); err == nil {
+			_, err = t.exec(`UPDATE known SET mentions = ? WHERE id = ?`, mentions, id)
 		}
 	}
-	return t.findBy(id, known.Keys(), next.Keys())
+	if err != nil {
+		return err
+	}
+	return t.findBy(id, before.Keys(), after.Keys())
 }
 
 // findBy changes what a lane is found by.

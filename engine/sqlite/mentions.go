@@ -41,7 +41,7 @@ func (j *Journal) findLanes(ctx context.Context, s engine.LaneSearch, found map[
 	if err != nil {
 		return err
 	}
-	return j.each(ctx, `SELECT k.workspace, k.lane, k.mentions, k.day FROM (SELECT known FROM mentions WHERE kind = ? AND key >= ? AND key < ? ORDER BY key DESC, known DESC LIMIT ?) AS found
+	return j.each(ctx, `SELECT k.workspace, k.lane, k.mentions FROM (SELECT known FROM mentions WHERE kind = ? AND key >= ? AND key < ? ORDER BY key DESC, known DESC LIMIT ?) AS found
 		CROSS JOIN known k ON k.id = found.known`, append(span(s.Kind, prefix), mostCandidates), func(rows *sql.Rows) error {
 		w, known, err := scanKnown(rows)
 		if err == nil && s.Fits(known) {
@@ -83,7 +83,7 @@ func (j *Journal) Who(ctx context.Context, workspace string, lanes []string) (ma
 		return out, err
 	}
 	j.catchUp(ctx)
-	err = j.each(ctx, `SELECT n.workspace, n.lane, n.mentions, n.day FROM json_each(?) k CROSS JOIN known n ON n.workspace = ? AND n.lane = k.value`, []any{keys, workspace}, func(rows *sql.Rows) error {
+	err = j.each(ctx, `SELECT n.workspace, n.lane, n.mentions FROM json_each(?) k CROSS JOIN known n ON n.workspace = ? AND n.lane = k.value`, []any{keys, workspace}, func(rows *sql.Rows) error {
 		w, _, err := scanKnown(rows)
 		out[w.Lane] = w
 		return err
@@ -98,11 +98,10 @@ func (j *Journal) Who(ctx context.Context, workspace string, lanes []string) (ma
 func scanKnown(rows *sql.Rows) (engine.Who, engine.Known, error) {
 	var workspace, lane string
 	var mentions sql.NullString
-	var day int64
-	if err := rows.Scan(&workspace, &lane, &mentions, &day); err != nil {
+	if err := rows.Scan(&workspace, &lane, &mentions); err != nil {
 		return engine.Who{}, nil, err
 	}
 	var known engine.Known
 	err := decode(mentions, &known)
-	return known.Who(workspace, lane, moment(day*aDay)), known, err
+	return known.Who(workspace, lane), known, err
 }

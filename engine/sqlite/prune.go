@@ -133,7 +133,7 @@ func (j *Journal) pruneContents(ctx context.Context, old int64) (more bool, err 
 	return more, err
 }
 
-// pruneKnown forgets whom lanes are about that were last heard of before a day. Days are long, so that one walk through all lanes is enough for each,
+// pruneKnown forgets what lanes are known by that was last mentioned before a day. Days are long, so that one walk through all lanes is enough for each,
 // and nothing has to be kept by the day.
 func (j *Journal) pruneKnown(ctx context.Context, day int64) (more bool, err error) {
 	back, err := j.following.take(ctx)
@@ -149,24 +149,22 @@ func (j *Journal) pruneKnown(ctx context.Context, day int64) (more bool, err err
 		return false, nil
 	}
 	n, last := 0, int64(0)
-	var old []forgotten
-	err = j.each(ctx, `SELECT id, workspace, lane, mentions, day FROM known WHERE id > ? ORDER BY id LIMIT ?`, []any{p.id, pruneSize}, func(rows *sql.Rows) error {
-		var f forgotten
+	var old []outdated
+	err = j.each(ctx, `SELECT id, workspace, lane, mentions FROM known WHERE id > ? ORDER BY id LIMIT ?`, []any{p.id, pruneSize}, func(rows *sql.Rows) error {
+		var o outdated
 		var mentions sql.NullString
-		var seen int64
-		err := rows.Scan(&f.id, &f.workspace, &f.lane, &mentions, &seen)
-		if n, last = n+1, f.id; err == nil && seen < day {
-			err = decode(mentions, &f.known)
-			old = append(old, f)
+		err := rows.Scan(&o.id, &o.workspace, &o.lane, &mentions)
+		if err == nil {
+			err = decode(mentions, &o.known)
+		}
+		n, last = n+1, o.id
+		if o.left = o.known.Since(day); !o.left.Equal(o.known) {
+			old = append(old, o)
 		}
 		return err
 	})
 	if err == nil && len(old) > 0 {
-		err = j.writer.write(ctx, &operation{weight: len(old), do: func(t *tx) error { return t.forget(old) }, kept: func() {
-			for _, f := range old {
-				delete(j.following.lanes, f.laneKey)
-			}
-		}})
+		err = j.forget(ctx, old)
 	}
 	if err != nil {
 		return false, err
@@ -177,24 +175,27 @@ func (j *Journal) pruneKnown(ctx context.Context, day int64) (more bool, err err
 	return n == pruneSize, nil
 }
 
-// forgotten is a lane that is known and is to be forgotten.
-type forgotten struct {
+// outdated is a lane of which not all is to be known any longer.
+type outdated struct {
 	laneKey
-	id    int64
-	known engine.Known
+	id          int64
+	known, left engine.Known
 }
 
-// forget forgets whom lanes are about.
-func (t *tx) forget(lanes []forgotten) error {
-	for _, f := range lanes {
-		if err := t.findBy(f.id, f.known.Keys(), nil); err != nil {
-			return err
+// forget leaves of lanes what is left. Who has the turn calls it.
+func (j *Journal) forget(ctx context.Context, lanes []outdated) error {
+	return j.writer.write(ctx, &operation{weight: len(lanes), do: func(t *tx) error {
+		for _, o := range lanes {
+			if err := t.knowInstead(o.id, o.known, o.left); err != nil {
+				return err
+			}
 		}
-		if _, err := t.exec(`DELETE FROM known WHERE id = ?`, f.id); err != nil {
-			return err
+		return nil
+	}, kept: func() {
+		for _, o := range lanes {
+			delete(j.following.lanes, o.laneKey)
 		}
-	}
-	return nil
+	}})
 }
 
 // pruneVersions forgets the sources of rules that no run follows. Those of which a run has begun since the journal was opened stay,

@@ -41,13 +41,12 @@ CREATE TABLE fired (
 	PRIMARY KEY (workspace, rule)
 ) STRICT, WITHOUT ROWID;
 
--- Whom the events of a lane mention: texts by kind in JSON, the newest first. Day is when they last did.
+-- Whom the events of a lane mention, in JSON: texts by kind, the newest first, each with the day on which it was last mentioned.
 CREATE TABLE known (
 	id        INTEGER PRIMARY KEY,
 	workspace TEXT    NOT NULL,
 	lane      TEXT    NOT NULL,
 	mentions  TEXT    NOT NULL,
-	day       INTEGER NOT NULL,
 	UNIQUE (workspace, lane)
 ) STRICT;
 
