@@ -6,7 +6,7 @@ import (
 )
 
 // Statistics is the side of a journal that sums up, for people who watch. What a method costs does not grow with the journal: the sums
-// are kept while things are recorded.
+// are kept while things are recorded, and what lanes are found by is kept by Follow.
 type Statistics interface {
 	// Counts returns what was counted, the oldest first.
 	Counts(ctx context.Context, f CountFilter) ([]Count, error)
@@ -17,7 +17,12 @@ type Statistics interface {
 	// Reasons returns why a rule did not fire since a time, by days, the most frequent first.
 	Reasons(ctx context.Context, workspace, rule string, since time.Time) ([]Reason, error)
 
-	// FindLanes returns the lanes whose events mention a name, a phone or a protocol number, the newest first, at most limit.
+	// Follow takes up whom events mention, in the order of recording, a bounded part at a time, and reports whether there is more. Accept leaves that
+	// for later: Follow is called again and again beside everything else, and lets those go first who have something to record.
+	Follow(ctx context.Context) (more bool, err error)
+
+	// FindLanes returns the lanes whose events mention a name, a phone or a protocol number, the newest first, at most limit. Before it looks, it
+	// follows the events for a bounded part, and so does Who.
 	FindLanes(ctx context.Context, text string, limit int) ([]Who, error)
 
 	// Who returns who lanes of a workspace are about, by lane, as far as their events tell.
@@ -33,11 +38,12 @@ type RuleName struct{ Workspace, Rule string }
 // A CountKind is what is counted.
 type CountKind string
 
-// What is counted. The detail of verdicts is their outcome; of runs that ended, their last state, and "shadow" where a run of a shadow rule is done.
+// What is counted. Only runs have a detail: their last state, and "shadow" where a run of a shadow rule is done. What rules did not fire for is counted
+// by its reason.
 const (
-	CountVerdicts CountKind = "verdict"
-	CountRuns     CountKind = "run"
-	CountEffects  CountKind = "effect" // calls that had their effect
+	CountFired   CountKind = "fired"
+	CountRuns    CountKind = "run"    // that ended
+	CountEffects CountKind = "effect" // calls that had their effect
 )
 
 // CountShadow is the detail of shadow runs that are done.

@@ -2,12 +2,13 @@ package main
 
 import (
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 )
 
-// TestRunConsole shows that run serves the console: the rules as they stand, the service as it is, and that nobody who watches holds up a stop.
+// TestRunConsole shows that run serves the console: the rules as they stand, the service as it is, who wrote, and that nobody who watches holds up a stop.
 func TestRunConsole(t *testing.T) {
 	o := newOffice(t)
 	o.write("rules/r.yaml", "# ours\nrules:\n  - id: first\n    when: manual\n    do:\n      - log: one # kept\n  - id: second\n    when: manual\n    do: [{ log: two }]\n")
@@ -27,6 +28,16 @@ func TestRunConsole(t *testing.T) {
 	eventually(t, func() (bool, string) {
 		text := page("/health")
 		return strings.Contains(text, o.address.BaseURL) && !strings.Contains(text, o.address.APIKey), text
+	})
+	o.writes("+5511988887777", "hello")
+	beside, err := openJournal(t.Context(), filepath.Join(o.folder, "quando.db"), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer beside.Close()
+	eventually(t, func() (bool, string) { // although nobody looks for her in the console
+		found, err := beside.FindLanes(t.Context(), "ana", 1)
+		return err == nil && len(found) == 1, "Ana is not found"
 	})
 	resp, err := http.Get(o.console + "/live")
 	if err != nil {

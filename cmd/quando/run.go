@@ -233,6 +233,7 @@ func (p *process) serve(ctx context.Context, public, private net.Listener, work 
 	for i, l := range []net.Listener{public, private} {
 		start(&serving, func() error { return serve(servers[i], l) })
 	}
+	start(&working, func() error { p.console.Run(ctx); return nil })
 	work(ctx, func(f func() error) { start(&working, f) })
 
 	<-ctx.Done()

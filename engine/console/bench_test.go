@@ -100,6 +100,10 @@ func fillJournal(b *testing.B, j *sqlite.Journal, n int) {
 		group.Wait()
 	}
 	b.Logf("%d events and runs were recorded in %s", n, time.Since(began).Round(time.Second))
+	began = time.Now()
+	for must(j.Follow(b.Context())) {
+	}
+	b.Logf("and their mentions were taken up in %s", time.Since(began).Round(time.Millisecond))
 }
 
 func benchEvent(i int, at time.Time) rules.Event {

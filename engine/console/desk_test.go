@@ -247,6 +247,8 @@ func (d *desk) rest() {
 		}
 		due := must(d.journal.Due(d.t.Context(), nil))
 		if (next.IsZero() || next.After(d.clock())) && (due.IsZero() || due.After(d.clock()) || len(must(d.journal.Holds(d.t.Context()))) > 0) {
+			for must(d.journal.Follow(d.t.Context())) {
+			}
 			return
 		}
 	}

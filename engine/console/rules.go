@@ -113,13 +113,13 @@ func sumRules(counts []engine.Count, since time.Time) map[engine.RuleName]*ruleS
 	}
 	for _, one := range counts {
 		s := get(one.RuleName)
-		switch {
-		case one.What == engine.CountRuns:
+		switch one.What {
+		case engine.CountRuns:
 			s.ended += one.N
 			if one.Detail == string(engine.FailedRun) {
 				s.failed += one.N
 			}
-		case one.What == engine.CountVerdicts && one.Detail == string(engine.Fired):
+		case engine.CountFired:
 			day := int(one.From.Sub(since) / (24 * time.Hour))
 			s.fired[min(max(day, 0), sparkDays-1)] += one.N
 		}

@@ -9,9 +9,11 @@ import (
 )
 
 var statisticsTests = []test{
-	{"verdicts, ends of runs and effects are counted by the hour", statisticsCounts},
+	{"what fired, what ended and effects are counted by the hour", statisticsCounts},
+	{"what is recorded again is not counted again", statisticsOnce},
+	{"a queued run that is replaced is counted", statisticsReplaced},
 	{"it is told why a rule did not fire", statisticsReasons},
-	{"conversations are found by name, phone and protocol", statisticsFind},
+	{"a clock that is set back does not hide what came last", statisticsClock},
 	{"how much there is", statisticsExtent},
 	{"what was summed up is forgotten with the rest", statisticsPrune},
 	{"what people changed is kept", statisticsAudit},
@@ -49,11 +51,10 @@ func statisticsCounts(c *check) {
 	counts, err := c.sums().Counts(c.Context(), engine.CountFilter{Since: at(30 * time.Minute), Rules: true})
 	c.ok(err)
 	c.equal("counts by the rule", counts, []engine.Count{
-		{From: noon, RuleName: engine.RuleName{Workspace: ws, Rule: "other"}, What: engine.CountVerdicts, Detail: "false", N: 1},
 		{From: noon, RuleName: rule, What: engine.CountEffects, N: 2},
+		{From: noon, RuleName: rule, What: engine.CountFired, N: 1},
 		{From: noon, RuleName: rule, What: engine.CountRuns, Detail: "failed", N: 1},
 		{From: noon, RuleName: rule, What: engine.CountRuns, Detail: engine.CountShadow, N: 1},
-		{From: noon, RuleName: rule, What: engine.CountVerdicts, Detail: "fired", N: 1},
 	})
 	counts, err = c.sums().Counts(c.Context(), engine.CountFilter{Since: at(time.Hour)})
 	c.ok(err)
@@ -69,14 +70,78 @@ func statisticsCounts(c *check) {
 	c.ok(err)
 	c.equal("counts of all rules, three hours at a time", counts, []engine.Count{
 		{From: noon, RuleName: engine.RuleName{Workspace: ws}, What: engine.CountEffects, N: 2},
+		{From: noon, RuleName: engine.RuleName{Workspace: ws}, What: engine.CountFired, N: 1},
 		{From: noon, RuleName: engine.RuleName{Workspace: ws}, What: engine.CountRuns, Detail: "failed", N: 1},
-		{From: noon, RuleName: engine.RuleName{Workspace: ws}, What: engine.CountVerdicts, Detail: "false", N: 1},
-		{From: noon, RuleName: engine.RuleName{Workspace: ws}, What: engine.CountVerdicts, Detail: "fired", N: 1},
 		{From: at(3 * time.Hour), RuleName: engine.RuleName{Workspace: ws}, What: engine.CountRuns, Detail: engine.CountShadow, N: 1},
 	})
 	fired, err := c.sums().LastFired(c.Context())
 	c.ok(err)
 	c.equal("last fired", fired, map[engine.RuleName]time.Time{rule: noon})
+}
+
+// counted returns how often things were counted, by rule and detail.
+func (c *check) counted(what engine.CountKind) map[string]int {
+	c.Helper()
+	counts, err := c.sums().Counts(c.Context(), engine.CountFilter{Rules: true})
+	c.ok(err)
+	n := map[string]int{}
+	for _, one := range counts {
+		if one.What == what {
+			n[one.Rule+" "+one.Detail] += one.N
+		}
+	}
+	return n
+}
+
+// statisticsOnce decides an event, and then once more for a rule that had gathered it.
+func statisticsOnce(c *check) {
+	c.accept(event("1", "a"))
+	l := c.lane(noon, "a")
+	e := l.Events[0]
+	e.Verdicts = []engine.Verdict{{Rule: "r", Outcome: engine.Gathered}, {Rule: "other", Outcome: engine.False, Clause: "x"}}
+	c.save(l, engine.Change{Decided: l.Events})
+	again, err := c.Events(c.Context(), e.Seq)
+	c.ok(err)
+	last := again[0]
+	last.Verdicts[0] = engine.Verdict{Rule: "r", Outcome: engine.Fired}
+	for range 2 {
+		c.save(l, engine.Change{Decided: again})
+	}
+	c.equal("fired", c.counted(engine.CountFired), map[string]int{"r ": 1})
+	for rule, want := range map[string]engine.Reason{
+		"r":     {Outcome: engine.Gathered, N: 1, Event: e.Seq, At: noon},
+		"other": {Outcome: engine.False, Clause: "x", N: 1, Event: e.Seq, At: noon},
+	} {
+		reasons, err := c.sums().Reasons(c.Context(), ws, rule, time.Time{})
+		c.ok(err)
+		c.equal("reasons of "+rule, reasons, []engine.Reason{want})
+	}
+}
+
+func statisticsReplaced(c *check) {
+	l := c.fresh("a")
+	for i := range 3 {
+		c.begin(l, start(rules.Restart, run("a", "r", "x", fmt.Sprint(i))))
+	}
+	c.equal("ends", c.counted(engine.CountRuns), map[string]int{"r cancelled": 1})
+}
+
+func statisticsClock(c *check) {
+	c.accept(event("1", "a"), event("2", "a"), event("3", "a"))
+	l := c.lane(noon, "a")
+	for _, e := range l.Events {
+		e.Verdicts = []engine.Verdict{{Rule: "r", Outcome: engine.False, Clause: "x"}, {Rule: "fires", Outcome: engine.Fired}}
+	}
+	// The newest event is decided before the others, and by a clock that was ahead of theirs.
+	c.save(l, engine.Change{At: at(time.Hour), Decided: l.Events[2:]})
+	c.save(l, engine.Change{At: at(2 * time.Hour), Decided: l.Events[1:2]})
+	c.save(l, engine.Change{At: noon, Decided: l.Events[:1]})
+	reasons, err := c.sums().Reasons(c.Context(), ws, "r", time.Time{})
+	c.ok(err)
+	c.equal("reasons", reasons, []engine.Reason{{Outcome: engine.False, Clause: "x", N: 3, Event: l.Events[2].Seq, At: at(time.Hour)}})
+	fired, err := c.sums().LastFired(c.Context())
+	c.ok(err)
+	c.equal("last fired", fired, map[engine.RuleName]time.Time{{Workspace: ws, Rule: "fires"}: noon})
 }
 
 func statisticsReasons(c *check) {
@@ -110,47 +175,6 @@ func statisticsReasons(c *check) {
 	c.equal("of another workspace", len(reasons), 0)
 }
 
-func statisticsFind(c *check) {
-	add := func(id, name, phone, protocol string) {
-		c.Helper()
-		e := event(fmt.Sprint("event ", serial()), "conversation:"+id)
-		e.Data = map[string]any{
-			"contact":    map[string]any{"name": name, "phone": phone},
-			"attendance": map[string]any{"protocol": protocol, "conversation": map[string]any{"contact": map[string]any{"name": name}}},
-		}
-		c.accept(e)
-	}
-	add("1", "Maria José da Silva", "+55 11 98888-7777", "AT-000123")
-	add("1", "Maria José da Silva", "+55 11 98888-7777", "AT-000123")
-	add("2", "João Silvério", "+55 21 3333-4444", "AT-000124")
-	add("3", "Old Name", "", "")
-	e := event("renamed", "conversation:3")
-	e.ReceivedAt = at(24 * time.Hour)
-	e.Data = map[string]any{"contact": map[string]any{"name": "New Name"}}
-	c.accept(e)
-	for text, want := range map[string][]string{
-		"jose": {"1"}, "SILV": {"1", "2"}, "silva maria": {"1"}, "silva joao": nil, "joão": {"2"}, "(11) 8888-7777": {"1"}, "1198888777": nil, "11 98888 7777": {"1"},
-		"4444": {"2"}, "at-000124": {"2"}, "123": {"1"}, "at 0001": {"1", "2"}, "new": {"3"}, "": nil, "%": nil, "nobody": nil,
-	} {
-		found, err := c.sums().FindLanes(c.Context(), text, 10)
-		c.ok(err)
-		var got []string
-		for _, w := range found {
-			got = append(got, w.Lane[len("conversation:"):])
-		}
-		c.equal(fmt.Sprintf("found by %q", text), got, want)
-	}
-	one, err := c.sums().FindLanes(c.Context(), "silv", 1)
-	c.ok(err)
-	c.equal("a bounded list", len(one), 1)
-	who, err := c.sums().Who(c.Context(), ws, []string{"conversation:1", "conversation:3", "conversation:9"})
-	c.ok(err)
-	c.equal("who", who, map[string]engine.Who{
-		"conversation:1": {Workspace: ws, Lane: "conversation:1", Name: "Maria José da Silva", Phone: "+55 11 98888-7777", Protocol: "AT-000123", Seen: at(-12 * time.Hour)},
-		"conversation:3": {Workspace: ws, Lane: "conversation:3", Name: "New Name", Seen: at(12 * time.Hour)},
-	})
-}
-
 func statisticsExtent(c *check) {
 	empty, err := c.sums().Extent(c.Context())
 	c.ok(err)
@@ -165,34 +189,23 @@ func statisticsExtent(c *check) {
 }
 
 func statisticsPrune(c *check) {
-	e := event("1", "a")
-	e.Data = map[string]any{"contact": map[string]any{"name": "Maria"}}
-	c.accept(e)
+	c.accept(event("1", "a"))
 	l := c.lane(noon, "a")
-	l.Events[0].Verdicts = []engine.Verdict{{Rule: "r", Outcome: engine.False, Clause: "x"}}
+	l.Events[0].Verdicts = []engine.Verdict{{Rule: "r", Outcome: engine.False, Clause: "x"}, {Rule: "fires", Outcome: engine.Fired}}
 	c.done(l)
 	look := func() []int {
 		counts, err := c.sums().Counts(c.Context(), engine.CountFilter{})
 		c.ok(err)
 		reasons, err := c.sums().Reasons(c.Context(), ws, "r", time.Time{})
 		c.ok(err)
-		found, err := c.sums().FindLanes(c.Context(), "maria", 10)
-		c.ok(err)
 		byRule, err := c.sums().Counts(c.Context(), engine.CountFilter{Rules: true})
 		c.ok(err)
-		return []int{len(counts), len(byRule), len(reasons), len(found)}
+		return []int{len(counts), len(byRule), len(reasons)}
 	}
-	prune := func(now time.Time) {
-		for more := true; more; {
-			var err error
-			more, err = c.Prune(c.Context(), now, 24*time.Hour)
-			c.ok(err)
-		}
-	}
-	prune(at(20 * time.Hour))
-	c.equal("within its time", look(), []int{1, 1, 1, 1})
-	prune(at(72 * time.Hour))
-	c.equal("after it", look(), []int{0, 0, 0, 0})
+	c.pruned(at(keep - 4*time.Hour))
+	c.equal("within its time", look(), []int{1, 1, 1})
+	c.pruned(at(keep + 2*day))
+	c.equal("after it", look(), []int{0, 0, 0})
 }
 
 func statisticsAudit(c *check) {

@@ -12,9 +12,8 @@ func (j *Journal) Accept(ctx context.Context, events []rules.Event) ([]bool, err
 	if len(events) == 0 {
 		return nil, nil
 	}
-	data, mentions := make([]string, len(events)), make([]mentioning, len(events))
+	data := make([]string, len(events))
 	for i, e := range events {
-		mentions[i] = j.mentions.of(e)
 		err := shallow(e.Data, 0)
 		if err == nil {
 			data[i], err = text(e.Data)
@@ -38,12 +37,9 @@ func (j *Journal) Accept(ctx context.Context, events []rules.Event) ([]bool, err
 			if err := t.due(e.Workspace, e.Lane, micros(e.ReceivedAt)); err != nil {
 				return err
 			}
-			if err := t.mention(e, mentions[i]); err != nil {
-				return err
-			}
 		}
 		return nil
-	}, kept: func() { j.mentions.recorded(mentions) }})
+	}})
 	if err != nil {
 		return nil, fmt.Errorf("accept: %w", err)
 	}

@@ -32,7 +32,6 @@ func (t *tx) insertRun(r *engine.Run, texts runText, at int64) (int64, error) {
 	}
 	if r.State.Finished() {
 		finished, wake = endOf(r, at), 0
-		t.tally.ended(at, r)
 	}
 	result, err := t.exec(`INSERT INTO runs (key, workspace, rule, version, event, gathered, home, lane, by, state, finished, stage, ancestry, about,
 			started_at, wake_at, finished_at, reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -40,6 +39,9 @@ func (t *tx) insertRun(r *engine.Run, texts runText, at int64) (int64, error) {
 		started, wake, finished, r.Reason)
 	if err != nil {
 		return 0, err
+	}
+	if r.State.Finished() {
+		t.tally.ended(at, engine.RuleName{Workspace: r.Workspace, Rule: r.Rule}, r.Stage, r.State)
 	}
 	return result.LastInsertId()
 }
@@ -92,24 +94,28 @@ func (s *saving) changeRun(t *tx, c *engine.RunChange, texts runText) error {
 	wake, finished := micros(r.WakeAt), int64(0)
 	if r.State.Finished() {
 		wake, finished = 0, endOf(r, s.at)
-		if ended, err := t.get(`SELECT finished FROM runs WHERE id = ? AND finished = 1`, []any{r.ID}, new(int)); err != nil {
-			return err
-		} else if !ended {
-			t.tally.ended(s.at, r)
-		}
-	}
-	if c.Effects > 0 {
-		t.tally.count(s.at, engine.RuleName{Workspace: r.Workspace, Rule: r.Rule}, engine.CountEffects, "", c.Effects)
 	}
 	// What was asked after the holder looked is not answered.
-	n, err := t.changed(`UPDATE runs SET state = ?, finished = ?, lane = ?, wake_at = ?, finished_at = ?, reason = ?, about = ?,
-			asked = CASE WHEN ? AND coalesce(?, asked) = asked THEN NULL ELSE asked END WHERE id = ?`,
-		string(r.State), r.State.Finished(), r.Lane, wake, finished, r.Reason, texts.about, c.Answered, texts.asked, r.ID)
+	const update = `UPDATE runs SET state = ?, finished = ?, lane = ?, wake_at = ?, finished_at = ?, reason = ?, about = ?,
+		asked = CASE WHEN ? AND coalesce(?, asked) = asked THEN NULL ELSE asked END WHERE id = ?`
+	args := []any{string(r.State), r.State.Finished(), r.Lane, wake, finished, r.Reason, texts.about, c.Answered, texts.asked, r.ID}
+	n, err := t.changed(update+` AND finished = 0`, args...)
+	ended := n > 0 && r.State.Finished()
+	if err == nil && n == 0 { // it has ended before, and changes all the same
+		n, err = t.changed(update, args...)
+	}
 	if err != nil {
 		return err
 	}
 	if n == 0 {
 		return fmt.Errorf("run %d: %w", r.ID, engine.ErrNoRun)
+	}
+	rule := engine.RuleName{Workspace: r.Workspace, Rule: r.Rule}
+	if ended {
+		t.tally.ended(s.at, rule, r.Stage, r.State)
+	}
+	if c.Effects > 0 {
+		t.tally.count(s.at, rule, engine.CountEffects, "", c.Effects)
 	}
 	if err := t.steps(r.ID, c.Steps); err != nil {
 		return err

@@ -52,7 +52,7 @@ func (j *Journal) LastFired(ctx context.Context) (map[engine.RuleName]time.Time,
 // Reasons returns why a rule did not fire.
 func (j *Journal) Reasons(ctx context.Context, workspace, rule string, since time.Time) ([]engine.Reason, error) {
 	var reasons []engine.Reason
-	err := j.each(ctx, `SELECT outcome, clause, sum(n), max(event), max(at) FROM reasons WHERE workspace = ? AND rule = ? AND day >= ? GROUP BY outcome, clause ORDER BY 3 DESC, 1, 2`,
+	err := j.each(ctx, `SELECT outcome, clause, sum(n), max(event), at FROM reasons WHERE workspace = ? AND rule = ? AND day >= ? GROUP BY outcome, clause ORDER BY 3 DESC, 1, 2`,
 		[]any{workspace, rule, micros(since) / aDay}, func(rows *sql.Rows) error {
 			var r engine.Reason
 			var at int64

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
 )
 
 // A tally sums up what a transaction does, and is written at its end: many runs and verdicts of one transaction are few rows.
@@ -49,12 +50,12 @@ func (t *tally) count(at int64, rule engine.RuleName, what engine.CountKind, det
 // events: it counts by its clause.
 func (t *tally) verdict(at int64, e *engine.Event, v engine.Verdict) {
 	rule := engine.RuleName{Workspace: e.Workspace, Rule: v.Rule}
-	t.count(at, rule, engine.CountVerdicts, string(v.Outcome), 1)
 	if v.Outcome == engine.Fired {
+		t.count(at, rule, engine.CountFired, "", 1)
 		if t.fired == nil {
 			t.fired = map[engine.RuleName]int64{}
 		}
-		t.fired[rule] = max(t.fired[rule], at)
+		t.fired[rule] = at
 		return
 	}
 	if t.reasons == nil {
@@ -73,12 +74,12 @@ func (t *tally) verdict(at int64, e *engine.Event, v engine.Verdict) {
 }
 
 // ended counts a run that has come to its end.
-func (t *tally) ended(at int64, r *engine.Run) {
-	detail := string(r.State)
-	if r.Stage == "shadow" && r.State == engine.Done {
+func (t *tally) ended(at int64, rule engine.RuleName, stage rules.Stage, state engine.State) {
+	detail := string(state)
+	if stage == rules.Shadow && state == engine.Done {
 		detail = engine.CountShadow
 	}
-	t.count(at, engine.RuleName{Workspace: r.Workspace, Rule: r.Rule}, engine.CountRuns, detail, 1)
+	t.count(at, rule, engine.CountRuns, detail, 1)
 }
 
 // tallied writes the sums of the transaction.
@@ -102,14 +103,15 @@ func (t *tx) tallied() error {
 	}
 	for k, r := range t.tally.reasons {
 		_, err := t.exec(`INSERT INTO reasons (workspace, rule, day, outcome, clause, n, event, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT (workspace, rule, day, outcome, clause) DO UPDATE SET n = n + excluded.n, event = excluded.event, at = excluded.at`,
+			ON CONFLICT (workspace, rule, day, outcome, clause) DO UPDATE SET n = n + excluded.n,
+				at = CASE WHEN excluded.event >= event THEN excluded.at ELSE at END, event = max(event, excluded.event)`,
 			k.Workspace, k.Rule, k.day, string(k.outcome), k.clause, r.n, r.event, r.at)
 		if err != nil {
 			return err
 		}
 	}
 	for k, at := range t.tally.fired {
-		_, err := t.exec(`INSERT INTO fired (workspace, rule, at) VALUES (?, ?, ?) ON CONFLICT (workspace, rule) DO UPDATE SET at = max(at, excluded.at)`, k.Workspace, k.Rule, at)
+		_, err := t.exec(`INSERT INTO fired (workspace, rule, at) VALUES (?, ?, ?) ON CONFLICT (workspace, rule) DO UPDATE SET at = excluded.at`, k.Workspace, k.Rule, at)
 		if err != nil {
 			return err
 		}
