@@ -17,6 +17,7 @@ func (s *Sandbox) newControl() http.Handler {
 	mux.HandleFunc("POST /settle", answering(func(ctx context.Context, _ struct{}) (any, error) {
 		return struct{}{}, s.Settle(ctx)
 	}))
+	mux.HandleFunc("GET /overview", answering(func(context.Context, struct{}) (any, error) { return s.Overview(overviewMost), nil }))
 	mux.HandleFunc("POST /customers/message", answering(func(_ context.Context, in CustomerMessage) (any, error) {
 		return s.CustomerMessage(in)
 	}))
@@ -89,6 +90,9 @@ func (f *faultRequest) add(s *Sandbox) error {
 	}
 	return s.AddFault(f.Fault)
 }
+
+// overviewMost is how much an overview lists.
+const overviewMost = 50
 
 type bareEvent struct {
 	Type string          `json:"type"`

@@ -116,6 +116,24 @@ func TestControl(t *testing.T) {
 		}
 		d.act("POST /cards/edit", m{"card": "Offr", "description": "x"}).code(404, "not_found")
 	})
+	d.run(t, "an overview", func(t *testing.T) {
+		d.act("POST /faults", m{"operation": "*", "kind": "status_after"}).want(200)
+		var o sandbox.Overview
+		if err := json.Unmarshal([]byte(d.act("GET /overview", nil).want(200).body), &o); err != nil {
+			t.Fatal(err)
+		}
+		d.act("DELETE /faults", nil).want(200)
+		conversation, card := o.Conversations[0], o.Cards[0]
+		if conversation.Name != "Ana Lima" || conversation.Phone != "+5511988887777" || conversation.Channel != "Main" || conversation.Open || conversation.Sector != "Supervisors" {
+			t.Errorf("conversation %+v", conversation)
+		}
+		if card.Title != "Offer" || card.Board != "Sales" || card.Stage != "Follow-up" || len(card.Stages) != 4 || card.Conversation != conversation.ID || card.Contact != "Ana Lima" {
+			t.Errorf("card %+v", card)
+		}
+		if len(o.People) != 3 || len(o.Faults) != 1 || o.Faults[0].Kind != "status_after" || strings.Contains(d.act("GET /overview", nil).want(200).text("faults"), "status") {
+			t.Errorf("overview %+v", o)
+		}
+	})
 	d.run(t, "near names", func(t *testing.T) {
 		r := d.act("POST /team/message", m{"conversation": "Ana Lima", "person": "Brun", "text": "hi"})
 		r.code(404, "not_found")
