@@ -30,11 +30,29 @@ func (p *process) newConsole(c *config) (*console.Console, error) {
 	}
 	for i, u := range p.units {
 		b := p.books[i]
+		simulator, err := c.simulatorOf(u)
+		if err != nil {
+			return nil, err
+		}
 		o.Workspaces = append(o.Workspaces, console.Workspace{
-			Name: u.name, Location: u.Timezone, Safety: u.engineWorkspace().Safety, Rules: b.shown, Source: ruleText,
+			Name: u.name, Location: u.Timezone, Safety: u.engineWorkspace().Safety, Rules: b.shown, Source: ruleText, Simulator: simulator,
 		})
 	}
 	return console.New(o)
+}
+
+// simulatorOf returns what lets people play in a workspace whose service is a sandbox; nil is a real service.
+func (c *config) simulatorOf(u *unit) (console.Simulator, error) {
+	if c.simulator != nil {
+		return c.simulator, nil
+	}
+	if u.Service.Sandbox == "" {
+		return nil, nil
+	}
+	if err := checkSandbox(u.Service.Sandbox, u.Service.BaseURL); err != nil {
+		return nil, err
+	}
+	return newSandboxControl(u.Service.Sandbox), nil
 }
 
 // ruleText returns a rule's own lines of its file, or nothing where they cannot be read.

@@ -55,6 +55,8 @@ type Workspace struct {
 	Location *time.Location // nil is UTC
 	Safety   engine.Safety
 
+	// Simulator is there where the service is an imitation whose people can be played; nil is a real service.
+	Simulator Simulator
 	// Rules returns the rules as they stand.
 	Rules func() Book
 	// Source returns a rule's text as it stands in its file; nil, or an empty text, shows the engine's own copy.

@@ -61,7 +61,7 @@ func languageOf(r *http.Request) string {
 // messages are all texts of the pages, by their keys, in each language.
 var messages = func() map[string][2]string {
 	all := map[string][2]string{}
-	for _, part := range []map[string][2]string{commonMessages, pageMessages, ruleMessages} {
+	for _, part := range []map[string][2]string{commonMessages, pageMessages, ruleMessages, simulatorMessages} {
 		maps.Copy(all, part)
 	}
 	return all
@@ -118,7 +118,6 @@ func (w words) functions() template.FuncMap {
 		"percent": func(f float64) string { return strings.Replace(fmt.Sprintf("%.1f %%", f*100), ".", w.point(), 1) },
 		"iso":     func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"day":     func(t time.Time) string { return w.t("day."+t.Weekday().String()) + t.Format(w.day) },
-		"menu":    func() []string { return menu },
 		"menuLink": func(name string) string {
 			if name == "today" {
 				return "/"
@@ -128,7 +127,7 @@ func (w words) functions() template.FuncMap {
 	}
 }
 
-// menu are the pages that are always at hand.
+// menu are the pages that every console has.
 var menu = []string{"today", "rules", "runs", "events", "conversations", "calendars", "health", "audit"}
 
 // harmlessLines splits a text into lines that can be shown.

@@ -17,7 +17,10 @@ func (s *Sandbox) newControl() http.Handler {
 	mux.HandleFunc("POST /settle", answering(func(ctx context.Context, _ struct{}) (any, error) {
 		return struct{}{}, s.Settle(ctx)
 	}))
-	mux.HandleFunc("GET /overview", answering(func(context.Context, struct{}) (any, error) { return s.Overview(overviewMost), nil }))
+	mux.HandleFunc("GET /overview", func(w http.ResponseWriter, r *http.Request) {
+		with, _ := ParseID(r.URL.Query().Get("with")) // what is no id is nobody's
+		write(w, answer{status: http.StatusOK, body: encode(s.Overview(overviewMost, with))})
+	})
 	mux.HandleFunc("POST /customers/message", answering(func(_ context.Context, in CustomerMessage) (any, error) {
 		return s.CustomerMessage(in)
 	}))

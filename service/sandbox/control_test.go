@@ -123,6 +123,9 @@ func TestControl(t *testing.T) {
 			t.Fatal(err)
 		}
 		d.act("DELETE /faults", nil).want(200)
+		if few := d.Overview(0, o.Conversations[0].ID); len(few.Conversations) != 1 || len(few.Cards) == 0 || len(d.Overview(0, sandbox.ID{}).Cards) != 0 {
+			t.Errorf("one conversation: %+v", few)
+		}
 		conversation, card := o.Conversations[0], o.Cards[0]
 		if conversation.Name != "Ana Lima" || conversation.Phone != "+5511988887777" || conversation.Channel != "Main" || conversation.Open || conversation.Sector != "Supervisors" {
 			t.Errorf("conversation %+v", conversation)

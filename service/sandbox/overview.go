@@ -35,8 +35,9 @@ type CardView struct {
 	Contact      string   `json:"contact"`
 }
 
-// Overview returns at most so many conversations and cards.
-func (s *Sandbox) Overview(most int) Overview {
+// Overview returns at most so many conversations and cards, and besides the
+// conversation with this id, if there is one, with its cards.
+func (s *Sandbox) Overview(most int, with ID) Overview {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	o := Overview{Now: s.now(), People: []string{}, Conversations: []ConversationView{}, Cards: []CardView{}, Faults: []Fault{}}
@@ -49,11 +50,13 @@ func (s *Sandbox) Overview(most int) Overview {
 		}
 		o.Conversations = append(o.Conversations, s.store.overlook(c))
 	}
+	if c := s.store.conversations[with]; c != nil && !slices.ContainsFunc(o.Conversations, func(v ConversationView) bool { return v.ID == with }) {
+		o.Conversations = append(o.Conversations, s.store.overlook(c))
+	}
 	for c := range s.store.cardOrder.newest() {
-		if len(o.Cards) == most {
-			break
+		if v := s.store.overlookCard(c); len(o.Cards) < most || !with.IsZero() && v.Conversation == with {
+			o.Cards = append(o.Cards, v)
 		}
-		o.Cards = append(o.Cards, s.store.overlookCard(c))
 	}
 	for _, f := range s.faults {
 		o.Faults = append(o.Faults, *f)
