@@ -120,7 +120,7 @@ func (u *unit) check(ctx context.Context) []console.Check {
 }
 
 // explain tells why each rule did or did not fire for an event, with what was recorded then.
-func (p *process) explain(ctx context.Context, e *engine.Event) ([]console.Explanation, error) {
+func (p *process) explain(ctx context.Context, e *engine.Event, l rules.Language) ([]console.Explanation, error) {
 	i := slices.IndexFunc(p.units, func(u *unit) bool { return u.name == e.Workspace })
 	if i < 0 {
 		return nil, fmt.Errorf("there is no workspace %q", e.Workspace)
@@ -134,7 +134,7 @@ func (p *process) explain(ctx context.Context, e *engine.Event) ([]console.Expla
 	if set == nil {
 		set = &rules.Set{}
 	}
-	told, err := explain.New(explain.Options{Journal: p.journal, Desk: desk, Rules: set, Catalog: u.catalog, Location: u.Timezone}).Event(ctx, e)
+	told, err := explain.New(explain.Options{Journal: p.journal, Desk: desk, Rules: set, Catalog: u.catalog, Location: u.Timezone, Language: l}).Event(ctx, e)
 	if err != nil {
 		return nil, err
 	}

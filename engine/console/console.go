@@ -38,8 +38,8 @@ type Options struct {
 	// Names returns the name of something of the service (a label, a sector, a person …) by its id; empty where it is not known. Nil knows none.
 	Names func(workspace, id string) string
 
-	// Explain says why each rule did or did not fire for an event. Nil tells what was recorded when it was decided.
-	Explain func(ctx context.Context, e *engine.Event) ([]Explanation, error)
+	// Explain says in a language why each rule did or did not fire for an event. Nil tells what was recorded when it was decided.
+	Explain func(ctx context.Context, e *engine.Event, l rules.Language) ([]Explanation, error)
 
 	// Checks looks at what the engine depends on. It may take its time: pages show what the last look found. Nil looks at nothing.
 	Checks func(ctx context.Context) []Check
@@ -74,7 +74,7 @@ type Explanation struct {
 	Rule    string
 	Outcome engine.Outcome // empty where the rule was not asked
 	Clauses []Clause
-	Words   string // what else there is to say, in English
+	Words   string // what else there is to say
 	Error   string // what stood in the way, as it was recorded
 	Would   bool   // it was not asked: this is what it would have said
 }
@@ -84,7 +84,7 @@ type Clause struct {
 	Text   string
 	Result string // true, false, error, not_reached or not_known
 	Values map[string]any
-	Words  string // what was so, in English
+	Words  string // what was so
 }
 
 // A Check is one look at something that the engine depends on.

@@ -177,7 +177,7 @@ func TestEventPage(t *testing.T) {
 		}
 	}
 	asked := ""
-	d.options.Explain = func(_ context.Context, e *engine.Event) ([]Explanation, error) {
+	d.options.Explain = func(_ context.Context, e *engine.Event, _ rules.Language) ([]Explanation, error) {
 		asked = e.ID
 		return []Explanation{{Rule: "never", Outcome: engine.False, Clauses: []Clause{{Text: "x == 1", Result: "false", Values: map[string]any{"x": 2.0}, Words: "x was 2, not 1"}}}}, nil
 	}

@@ -123,7 +123,7 @@ func (c *Console) heldNeed(q *request, h engine.Hold) (need, bool) {
 	w := q.words()
 	n := need{Urgent: true, Detail: w.t("need.since", w.moment(c.at(h.Workspace, h.Since))), Link: "/health"}
 	if h.Reason != "" {
-		n.Detail += ": " + engine.Harmless(h.Reason)
+		n.Detail += ": " + w.told(h.Reason)
 	}
 	resume := button{Label: w.t("button.resume"), Action: "/resume", Fields: map[string]string{"workspace": h.Workspace, "rule": h.Rule}}
 	switch {

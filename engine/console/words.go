@@ -19,7 +19,7 @@ type words struct {
 	Code string // en, pt
 	Tag  string // as browsers name it
 	Name string // in itself
-	at   int    // its place in a message
+	at   int    // its place in a message: a rules.Language
 	time string // how a moment is written
 	day  string // how a day is written
 }
@@ -98,6 +98,11 @@ func (w words) or(prefix, name string) string {
 	return engine.Harmless(name)
 }
 
+// told returns a text that was recorded for people, in this language where the engine wrote it.
+func (w words) told(text string) string { return engine.Harmless(engine.Told(w.language(), text)) }
+
+func (w words) language() rules.Language { return rules.Language(w.at) }
+
 // functions are what templates can ask for, in this language.
 func (w words) functions() template.FuncMap {
 	return template.FuncMap{
@@ -112,7 +117,7 @@ func (w words) functions() template.FuncMap {
 		"safe":    engine.Harmless,
 		"lines":   func(s string) []string { return harmlessLines(s) },
 		"moment":  w.moment,
-		"english": func() bool { return w.Code == "en" },
+		"told":    w.told,
 		"length":  w.length,
 		"bytes":   w.bytes,
 		"percent": func(f float64) string { return strings.Replace(fmt.Sprintf("%.1f %%", f*100), ".", w.point(), 1) },

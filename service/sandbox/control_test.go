@@ -119,7 +119,7 @@ func TestControl(t *testing.T) {
 	d.run(t, "an overview", func(t *testing.T) {
 		d.act("POST /faults", m{"operation": "*", "kind": "status_after"}).want(200)
 		var o sandbox.Overview
-		if err := json.Unmarshal([]byte(d.act("GET /overview", nil).want(200).body), &o); err != nil {
+		if err := json.Unmarshal(d.act("GET /overview", nil).want(200).body, &o); err != nil {
 			t.Fatal(err)
 		}
 		d.act("DELETE /faults", nil).want(200)
