@@ -19,13 +19,8 @@ import (
 // newConsole puts the console together. It looks at what the process is made of when somebody asks for a page.
 func (p *process) newConsole(c *config) (*console.Console, error) {
 	o := console.Options{
-		Journal: p.journal, Metrics: p.metrics.handler(), Version: version(), Logger: p.log, Checks: p.checks, Explain: p.explain, Names: (&knownNames{journal: p.journal}).name,
-		Now: func() time.Time {
-			if p.now != nil {
-				return p.now()
-			}
-			return time.Now()
-		},
+		Journal: p.journal, Metrics: p.metrics.handler(), Version: version(), Logger: p.log, Checks: p.checks, Mend: p.mend, Limits: p.limits, Explain: p.explain, Names: (&knownNames{journal: p.journal}).name,
+		Now:    p.present,
 		Access: console.Access{Listen: c.Console.Listen, Token: string(c.Console.Token), Users: c.Console.Users},
 	}
 	for i, u := range p.units {
@@ -39,6 +34,14 @@ func (p *process) newConsole(c *config) (*console.Console, error) {
 		})
 	}
 	return console.New(o)
+}
+
+// present is the time that people are shown.
+func (p *process) present() time.Time {
+	if p.now != nil {
+		return p.now()
+	}
+	return time.Now()
 }
 
 // simulatorOf returns what lets people play in a workspace whose service is a sandbox; nil is a real service.
@@ -80,7 +83,7 @@ func (p *process) checks(ctx context.Context) []console.Check {
 	done := make(chan struct{})
 	for i, u := range p.units {
 		go func() {
-			parts[i] = u.check(ctx)
+			parts[i] = p.check(ctx, u)
 			done <- struct{}{}
 		}()
 	}
@@ -91,30 +94,91 @@ func (p *process) checks(ctx context.Context) []console.Check {
 }
 
 // check looks at the service of a workspace.
-func (u *unit) check(ctx context.Context) []console.Check {
+func (p *process) check(ctx context.Context, u *unit) []console.Check {
 	one := func(kind console.CheckKind, ok bool, format string, args ...any) console.Check {
 		return console.Check{Workspace: u.name, Kind: kind, OK: ok, Detail: fmt.Sprintf(format, args...)}
 	}
-	me, err := u.client.Me(ctx)
-	if refused, ok := errors.AsType[*service.Error](err); ok && (refused.Status == 401 || refused.Status == 403) {
-		return []console.Check{one(console.CheckService, true, "%s", u.Service.BaseURL), one(console.CheckKey, false, "%v", err)}
+	there := one(console.CheckService, true, "%s", u.Service.BaseURL)
+	// A look waits for its turn among the calls of the rules, but not for the end of a pause: who asks for one is there.
+	client := u.client.Patient()
+	paused := func() bool { return client.Limiter().State().PausedUntil.After(p.present()) }
+	if paused() {
+		return []console.Check{there}
+	}
+	me, err := client.Me(ctx)
+	if refused, ok := errors.AsType[*service.Error](err); ok {
+		switch {
+		case refused.Status == 401 || refused.Status == 403:
+			return []console.Check{there, one(console.CheckKey, false, "%v", err)}
+		case paused():
+			return []console.Check{there}
+		}
 	}
 	if err != nil {
 		return []console.Check{one(console.CheckService, false, "%v", err)}
 	}
-	list := []console.Check{one(console.CheckService, true, "%s", u.Service.BaseURL), one(console.CheckKey, true, "%s", strings.Join(me.Scopes, ", "))}
+	list := []console.Check{there, one(console.CheckKey, true, "%s", strings.Join(me.Scopes, ", "))}
+	list[0].Version, list[1].Scopes = me.APIVersion, me.Scopes
 	if !me.ServedAt.IsZero() {
 		off := time.Since(me.ServedAt).Round(time.Second)
 		list = append(list, one(console.CheckClock, off.Abs() <= maxOff, "%s", off))
 	}
-	hooks, err := u.client.ListWebhooks(ctx)
+	hooks, err := client.ListWebhooks(ctx)
 	if err != nil {
 		return list // a key need not be allowed to look
 	}
-	for _, h := range hooks {
-		if u.Service.Webhook.PublicURL != "" && h.URL == u.Service.Webhook.PublicURL {
-			list = append(list, one(console.CheckWebhook, h.Active, "%s", h.URL))
+	for _, h := range u.ownHooks(hooks) {
+		c := one(console.CheckWebhook, h.Active, "%s", h.URL)
+		c.Mends = true
+		if deliveries, err := client.ListDeliveries(ctx, h.ID); err == nil {
+			for _, d := range deliveries {
+				if d.At.After(c.At) {
+					c.Delivery, c.At = d.Status, d.At
+				}
+			}
 		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// ownHooks returns the webhooks that lead here.
+func (u *unit) ownHooks(all []service.Webhook) (own []service.Webhook) {
+	for _, h := range all {
+		if u.Service.Webhook.PublicURL != "" && h.URL == u.Service.Webhook.PublicURL {
+			own = append(own, h)
+		}
+	}
+	return own
+}
+
+// mend activates the webhook of a workspace again, which the service deactivates when deliveries fail for too long.
+func (p *process) mend(ctx context.Context, workspace string, kind console.CheckKind) error {
+	i := slices.IndexFunc(p.units, func(u *unit) bool { return u.name == workspace })
+	if i < 0 || kind != console.CheckWebhook {
+		return fmt.Errorf("there is nothing to mend for %q", workspace)
+	}
+	u := p.units[i]
+	client := u.client.Patient()
+	hooks, err := client.ListWebhooks(ctx)
+	if err != nil {
+		return err
+	}
+	for _, h := range u.ownHooks(hooks) {
+		if !h.Active {
+			if _, err := client.UpdateWebhook(ctx, h.ID, service.WebhookPatch{Active: service.Set(true)}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// limits tells how the calls of each workspace are held back.
+func (p *process) limits() (list []console.Limit) {
+	for _, u := range p.units {
+		s := u.client.Limiter().State()
+		list = append(list, console.Limit{Workspace: u.name, PerSecond: s.PerSecond, Until: s.PausedUntil, Asked: s.Asked, Length: s.Length, Times: s.Times})
 	}
 	return list
 }

@@ -44,6 +44,12 @@ type Options struct {
 	// Checks looks at what the engine depends on. It may take its time: pages show what the last look found. Nil looks at nothing.
 	Checks func(ctx context.Context) []Check
 
+	// Mend mends what a look found wrong, where Check.Mends says that it can. Nil mends nothing.
+	Mend func(ctx context.Context, workspace string, kind CheckKind) error
+
+	// Limits tells how calls to the service are held back. Nil tells nothing.
+	Limits func() []Limit
+
 	Version string           // of the program
 	Now     func() time.Time // nil is time.Now
 	Logger  *slog.Logger     // nil means no log
@@ -93,6 +99,22 @@ type Check struct {
 	Kind      CheckKind
 	OK        bool
 	Detail    string // in words, without secrets
+
+	Mends    bool      // there is a button for it
+	Version  string    // of the service's API, where it tells
+	Scopes   []string  // of a key, where the service tells
+	Delivery string    // of a webhook: what became of the latest delivery; empty is none
+	At       time.Time // when that was
+}
+
+// A Limit is how calls to the service of a workspace are held back.
+type Limit struct {
+	Workspace string
+	PerSecond float64       // our own ceiling; 0 is none
+	Until     time.Time     // of the pause that the service asked for; in the past, or zero, there is none
+	Asked     time.Time     // when it last asked for one; zero is never
+	Length    time.Duration // of that pause
+	Times     int           // how often it asked since the program started
 }
 
 // A CheckKind is what is looked at.
@@ -104,6 +126,7 @@ const (
 	CheckKey     CheckKind = "key"     // that it takes the key, with which scopes
 	CheckClock   CheckKind = "clock"   // that ours and the service's agree
 	CheckWebhook CheckKind = "webhook" // that it is active
+	CheckScopes  CheckKind = "scopes"  // that the key has those that rules need; the console finds it out by itself
 )
 
 // A Console serves the pages. It is an engine.Observer: what it is told of makes open pages look again.

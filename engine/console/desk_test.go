@@ -164,7 +164,10 @@ func newDesk(t testing.TB, change ...func(*Options)) *desk {
 			Source: func(r *rules.Rule) string { return "- id: " + r.ID + "\n" },
 		}},
 		Checks: func(context.Context) []Check {
-			return []Check{{"default", CheckKey, true, "conversations:read"}, {"default", CheckWebhook, false, "it was deactivated"}}
+			return []Check{
+				{Workspace: "default", Kind: CheckKey, OK: true, Detail: "conversations:read", Scopes: []string{"conversations:read", "messages:send"}},
+				{Workspace: "default", Kind: CheckWebhook, Detail: "it was deactivated", Mends: true, Delivery: "failed", At: friday},
+			}
 		},
 	}
 	for _, f := range change {

@@ -35,6 +35,7 @@ var routes = []route{
 
 	{"POST /pause", Operator, (*Console).pause},
 	{"POST /resume", Operator, (*Console).resume},
+	{"POST /mend", Operator, (*Console).mend},
 	{"POST /runs/{run}/{what}", Operator, (*Console).ask},
 	{"POST /simulator/{what}", Editor, (*Console).play},
 	{"POST /logout", Viewer, (*Console).logout},

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"context"
 	"fmt"
 	"html/template"
 	"path/filepath"
@@ -201,10 +200,14 @@ func firstOf(a, b string) string {
 
 // checkNeeds is about what the engine depends on.
 func (c *Console) checkNeeds(q *request) (list []need) {
-	found, _ := c.checks.look(context.WithoutCancel(q.ctx()), c.options.Checks, q.now)
+	found, _ := c.look(q)
 	for _, one := range found {
 		if !one.OK {
-			list = append(list, need{Title: q.words().t("need.check."+string(one.Kind), one.Workspace), Detail: engine.Harmless(one.Detail), Link: "/health", Urgent: true})
+			n := need{Title: q.words().t("need.check."+string(one.Kind), one.Workspace), Detail: engine.Harmless(one.Detail), Link: "/health", Urgent: true}
+			if b, ok := c.mender(q.words(), one); ok {
+				n.Buttons = []button{b}
+			}
+			list = append(list, n)
 		}
 	}
 	return list

@@ -61,7 +61,7 @@ func languageOf(r *http.Request) string {
 // messages are all texts of the pages, by their keys, in each language.
 var messages = func() map[string][2]string {
 	all := map[string][2]string{}
-	for _, part := range []map[string][2]string{commonMessages, pageMessages, ruleMessages, simulatorMessages} {
+	for _, part := range []map[string][2]string{commonMessages, pageMessages, ruleMessages, simulatorMessages, healthMessages} {
 		maps.Copy(all, part)
 	}
 	return all
@@ -121,6 +121,7 @@ func (w words) functions() template.FuncMap {
 		"length":  w.length,
 		"bytes":   w.bytes,
 		"percent": func(f float64) string { return strings.Replace(fmt.Sprintf("%.1f %%", f*100), ".", w.point(), 1) },
+		"decimal": func(f float64) string { return strings.Replace(strconv.FormatFloat(f, 'f', -1, 64), ".", w.point(), 1) },
 		"iso":     func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"day":     func(t time.Time) string { return w.t("day."+t.Weekday().String()) + t.Format(w.day) },
 		"menuLink": func(name string) string {
