@@ -87,14 +87,14 @@ func (s *sandboxControl) Scene(ctx context.Context, with string) (console.Scene,
 	if err := s.call(ctx, "GET", "/overview?with="+url.QueryEscape(with), nil, &o); err != nil {
 		return console.Scene{}, err
 	}
-	scene := console.Scene{Now: o.Now.Time(), Team: o.People}
+	scene := console.Scene{Now: o.Now.Time(), Team: simulatedNames(o.People)}
 	for _, c := range o.Conversations {
 		if !c.Group {
 			scene.Conversations = append(scene.Conversations, console.SimulatedConversation{ID: c.ID.String(), Name: c.Name, Phone: c.Phone, Open: c.Open, Assignee: c.Assignee, Sector: c.Sector})
 		}
 	}
 	for _, c := range o.Cards {
-		card := console.SimulatedCard{ID: c.ID.String(), Title: c.Title, Board: c.Board, Stage: c.Stage, Stages: c.Stages}
+		card := console.SimulatedCard{ID: c.ID.String(), Title: c.Title, Board: c.Board, Stage: c.Stage, Stages: simulatedNames(c.Stages)}
 		if !c.Conversation.IsZero() {
 			card.Conversation = c.Conversation.String()
 		}
@@ -104,6 +104,13 @@ func (s *sandboxControl) Scene(ctx context.Context, with string) (console.Scene,
 		scene.Failures = append(scene.Failures, failureOf(f))
 	}
 	return scene, nil
+}
+
+func simulatedNames(list []sandbox.NameView) (names []console.SimulatedName) {
+	for _, n := range list {
+		names = append(names, console.SimulatedName{ID: n.ID.String(), Name: n.Name})
+	}
+	return names
 }
 
 // Write writes as a customer.

@@ -12,7 +12,7 @@ type Simulator interface {
 
 	// Write writes as a customer and returns the conversation's id.
 	Write(ctx context.Context, m CustomerText) (conversation string, err error)
-	// Answer writes as somebody of the team, Close closes the attendance, Move moves a card.
+	// Answer writes as somebody of the team, Close closes the attendance, Move moves a card. All are named by their ids; nobody is the phone itself.
 	Answer(ctx context.Context, conversation, person, text string) error
 	Close(ctx context.Context, conversation, person string) error
 	Move(ctx context.Context, card, stage, person string) error
@@ -31,10 +31,13 @@ type Scene struct {
 	Jumps         bool      // the time can be moved ahead
 	Until         time.Time // where a jump that is under way leads; zero is none
 	Conversations []SimulatedConversation
-	Team          []string // by name
+	Team          []SimulatedName
 	Cards         []SimulatedCard
 	Failures      []Failure
 }
+
+// A SimulatedName is somebody of the team, or a stage of a board.
+type SimulatedName struct{ ID, Name string }
 
 // A SimulatedConversation is one that somebody can write in.
 type SimulatedConversation struct {
@@ -46,7 +49,7 @@ type SimulatedConversation struct {
 // A SimulatedCard is one that somebody can move.
 type SimulatedCard struct {
 	ID, Title, Board, Stage string
-	Stages                  []string
+	Stages                  []SimulatedName
 	Conversation            string // its id; empty is none
 }
 

@@ -18,7 +18,7 @@ type simulatorPage struct {
 	Jumps     bool
 	Until     time.Time
 	People    []playedView
-	Team      []string
+	Team      []SimulatedName
 	With      *playedView // nil is nobody
 	Rows      []playedRow
 	Cards     []SimulatedCard

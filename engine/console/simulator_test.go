@@ -32,17 +32,24 @@ func newPlayground(t testing.TB, change ...func(*Options)) *desk {
 func (p *playground) Scene(_ context.Context, with string) (Scene, error) {
 	id, _ := sandbox.ParseID(with)
 	o := p.d.Overview(50, id)
-	s := Scene{Now: p.d.clock(), Jumps: p.jumps, Team: o.People}
+	s := Scene{Now: p.d.clock(), Jumps: p.jumps, Team: simulatedNames(o.People)}
 	for _, c := range o.Conversations {
 		s.Conversations = append(s.Conversations, SimulatedConversation{ID: c.ID.String(), Name: c.Name, Phone: c.Phone, Open: c.Open, Assignee: c.Assignee, Sector: c.Sector})
 	}
 	for _, c := range o.Cards {
-		s.Cards = append(s.Cards, SimulatedCard{ID: c.ID.String(), Title: c.Title, Board: c.Board, Stage: c.Stage, Stages: c.Stages, Conversation: c.Conversation.String()})
+		s.Cards = append(s.Cards, SimulatedCard{ID: c.ID.String(), Title: c.Title, Board: c.Board, Stage: c.Stage, Stages: simulatedNames(c.Stages), Conversation: c.Conversation.String()})
 	}
 	for _, f := range o.Faults {
 		s.Failures = append(s.Failures, Failure{Verb: "send_message", Status: f.Status, After: f.Kind == "status_after", Times: f.Count})
 	}
 	return s, nil
+}
+
+func simulatedNames(list []sandbox.NameView) (names []SimulatedName) {
+	for _, n := range list {
+		names = append(names, SimulatedName{n.ID.String(), n.Name})
+	}
+	return names
 }
 
 func (p *playground) Write(_ context.Context, m CustomerText) (string, error) {
@@ -220,9 +227,8 @@ func TestSimulatorIsLive(t *testing.T) {
 	b := newBrowser(t, d.serve())
 	b.open("/simulator")
 	b.do(chromedp.SendKeys(chromedp.CSS(`input[name="name"]`), "Rosa Prado"), chromedp.SendKeys(chromedp.CSS(`textarea[name="text"]`), "Oi!"))
-	b.click(".sheet.new button")
+	b.follow(".sheet.new button")
 	b.sees("Olá, Rosa Prado! Já vamos responder.")
-	b.until("window.htmx")
 	d.says(d.Overview(1, sandbox.ID{}).Conversations[0].Phone, "", "Still there?")
 	b.sees("Still there?")
 }

@@ -6,10 +6,16 @@ import "slices"
 // the team, the newest conversations and cards, and the faults asked for.
 type Overview struct {
 	Now           Instant            `json:"now"`
-	People        []string           `json:"people"`
+	People        []NameView         `json:"people"`
 	Conversations []ConversationView `json:"conversations"` // the newest first
 	Cards         []CardView         `json:"cards"`         // the newest first
 	Faults        []Fault            `json:"faults"`
+}
+
+// NameView is something that has no more than a name in an overview.
+type NameView struct {
+	ID   ID     `json:"id"`
+	Name string `json:"name"`
 }
 
 // ConversationView is a conversation in an overview.
@@ -26,13 +32,13 @@ type ConversationView struct {
 
 // CardView is a card in an overview.
 type CardView struct {
-	ID           ID       `json:"id"`
-	Title        string   `json:"title"`
-	Board        string   `json:"board"`
-	Stage        string   `json:"stage"`
-	Stages       []string `json:"stages"` // of its board
-	Conversation ID       `json:"conversation"`
-	Contact      string   `json:"contact"`
+	ID           ID         `json:"id"`
+	Title        string     `json:"title"`
+	Board        string     `json:"board"`
+	Stage        string     `json:"stage"`
+	Stages       []NameView `json:"stages"` // of its board
+	Conversation ID         `json:"conversation"`
+	Contact      string     `json:"contact"`
 }
 
 // Overview returns at most so many conversations and cards, and besides the
@@ -40,9 +46,9 @@ type CardView struct {
 func (s *Sandbox) Overview(most int, with ID) Overview {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	o := Overview{Now: s.now(), People: []string{}, Conversations: []ConversationView{}, Cards: []CardView{}, Faults: []Fault{}}
+	o := Overview{Now: s.now(), People: []NameView{}, Conversations: []ConversationView{}, Cards: []CardView{}, Faults: []Fault{}}
 	for _, p := range s.store.people {
-		o.People = append(o.People, p.Name)
+		o.People = append(o.People, NameView{p.ID, p.Name})
 	}
 	for c := range s.store.convOrder.newest() {
 		if len(o.Conversations) == most {
@@ -90,7 +96,7 @@ func (st *store) overlookCard(c *Card) CardView {
 	board := st.board(c.BoardID)
 	v.Board = board.Name
 	for _, stage := range board.Stages {
-		v.Stages = append(v.Stages, stage.Name)
+		v.Stages = append(v.Stages, NameView{stage.ID, stage.Name})
 		if stage.ID == c.StageID {
 			v.Stage = stage.Name
 		}
