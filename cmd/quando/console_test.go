@@ -66,7 +66,7 @@ func TestRunMendsTheWebhook(t *testing.T) {
 		return strings.Contains(text, "Activate the webhook again"), text
 	})
 	_, text := o.asks("POST", o.console+"/mend", map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, "workspace=default&kind=webhook&back=/health")
-	if !hook().Active || !strings.Contains(text, "The webhook is active again.") || !strings.Contains(text, "5 calls in a second") || !strings.Contains(text, "API of the service 1.1.0") || !strings.Contains(text, "<code>messages:send</code>") {
+	if !hook().Active || !strings.Contains(text, "The webhook is active again.") || !strings.Contains(text, "5 calls in a second") || !strings.Contains(text, "API of the service 1.1.0") || !strings.Contains(text, ">messages:send</code>") {
 		t.Errorf("active: %t\n%s", hook().Active, text)
 	}
 }

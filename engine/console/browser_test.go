@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
+	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/service/sandbox"
 )
 
@@ -169,7 +170,7 @@ func (b *browser) complaints(theme string) []string {
 
 // lookedAt are the pages that are looked at, by what their pictures are called.
 var lookedAt = []struct{ name, path string }{
-	{"today", "/"}, {"rules", "/rules"}, {"rule", "/rules/default/remind"}, {"runs", "/runs"}, {"run", "/runs/%d"}, {"events", "/events"}, {"event", "/events/1"},
+	{"today", "/"}, {"rules", "/rules"}, {"rule", "/rules/default/remind"}, {"runs", "/runs"}, {"run", "/runs/%d"}, {"events", "/events"}, {"event", "/events/%d"},
 	{"conversations", "/conversations?q=Marina"}, {"conversation", "%s"}, {"calendars", "/calendars"}, {"health", "/health"}, {"audit", "/audit"}, {"simulator", "/simulator?with=%s"}, {"error", "/nothing"},
 }
 
@@ -187,6 +188,7 @@ func TestPagesInABrowser(t *testing.T) {
 	d.console.checks.renew(t.Context(), d.options.Checks, d.clock())
 	b := newBrowser(t, d.serve())
 	run, lane := d.runOf("greet"), d.laneOf("Marina")
+	written := must(d.journal.ListEvents(t.Context(), engine.EventFilter{Type: "message.received"}))
 	for _, lang := range languages {
 		b.theme("light")
 		d.languageCookie(b, lang.Code)
@@ -195,6 +197,8 @@ func TestPagesInABrowser(t *testing.T) {
 			switch p.name {
 			case "run":
 				path = fmt.Sprintf(p.path, run)
+			case "event":
+				path = fmt.Sprintf(p.path, written[len(written)-1].Seq)
 			case "conversation":
 				path = fmt.Sprintf(p.path, conversationLink("default", lane))
 			case "simulator":

@@ -166,10 +166,15 @@ func newDesk(t testing.TB, change ...func(*Options)) *desk {
 		}},
 		Checks: func(context.Context) []Check {
 			return []Check{
+				{Workspace: "default", Kind: CheckService, OK: true, Detail: "https://api.example.com/v1", Version: "1.1.0"},
 				{Workspace: "default", Kind: CheckKey, OK: true, Detail: "conversations:read", Scopes: []string{"conversations:read", "messages:send"}},
 				{Workspace: "default", Kind: CheckWebhook, Detail: "it was deactivated", Mends: true, Delivery: "failed", At: friday},
 			}
 		},
+	}
+	d.options.Mend = func(context.Context, string, CheckKind) error { return nil }
+	d.options.Limits = func() []Limit {
+		return []Limit{{Workspace: "default", PerSecond: 20, Until: friday, Asked: friday.Add(-30 * time.Second), Length: 30 * time.Second, Times: 1}}
 	}
 	for _, f := range change {
 		f(&d.options)

@@ -34,7 +34,7 @@ func TestHealth(t *testing.T) {
 	text := d.page("/health", operator)
 	for _, want := range []string{
 		"12.5 calls in a second", "calls wait until 2026-11-13 17:50:30", "of 1 min 30 s, 1 min ago", "<dd>7</dd>", "API of the service 1.1.0", "Latest delivery: failed for good, 2026-11-13 17:50:00.",
-		"<code>messages:send</code></td>\n<td><span class=\"badge open\">has it", "<code>conversations:write</code></td>\n<td><span class=\"badge broken\">lacks it", "Activate the webhook again", "conversations:write",
+		"<code class=\"whole\">messages:send</code></td>\n<td><span class=\"badge open\">has it", "<code class=\"whole\">conversations:write</code></td>\n<td><span class=\"badge broken\">lacks it", "Activate the webhook again", "conversations:write",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%s is missing", want)

@@ -26,7 +26,7 @@ func (b *browser) picture(name, lang, theme string) {
 		b.t.Fatal(err)
 	}
 	// The browser is quick rather than thorough, and pages have few colours.
-	small := fewColours(must(png.Decode(bytes.NewReader(shot))), 64)
+	small := fewColours(must(png.Decode(bytes.NewReader(shot))), 128)
 	file := must(os.Create(filepath.Join(*screenshots, fmt.Sprintf("%s-%s-%s.png", name, lang, theme))))
 	if err := errors.Join((&png.Encoder{CompressionLevel: png.BestCompression}).Encode(file, small), file.Close()); err != nil {
 		b.t.Fatal(err)
@@ -50,7 +50,7 @@ func fewColours(from image.Image, most int) *image.Paletted {
 		all = append(all, c)
 	}
 	slices.SortFunc(all, func(a, b color.RGBA) int { return count[b] - count[a] })
-	const near, large = 24, 2000
+	const near, large = 16, 2000
 	palette := color.Palette{}
 	for _, c := range all {
 		alike := count[c] < large && slices.ContainsFunc(palette, func(o color.Color) bool { return distance(o.(color.RGBA), c) < near })
