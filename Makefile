@@ -46,7 +46,8 @@ pages: ## fill a journal with PAGES events and runs, and print how long each pag
 
 .PHONY: screenshots
 screenshots: tools ## write pictures of every page of the console, in both languages and themes, to docs/screenshots
-	go test -run '^TestPagesInABrowser$$' -timeout 5m ./engine/console -screenshots $(CURDIR)/docs/screenshots
+	rm -f $(CURDIR)/docs/screenshots/*.png
+	go test -run '^Test(Pages|Login)InABrowser$$' -count 1 -timeout 20m ./engine/console -screenshots $(CURDIR)/docs/screenshots
 
 KILLS ?= 1000
 .PHONY: kill

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/quandohq/quando/service"
 )
 
 // TestRunConsole shows that run serves the console: the rules as they stand, the service as it is, who wrote, and that nobody who watches holds up a stop.
@@ -47,5 +49,35 @@ func TestRunConsole(t *testing.T) {
 	before := time.Now()
 	if code := o.stop(); code != 0 || time.Since(before) > stopServing {
 		t.Errorf("the stop took %s, %d", time.Since(before), code)
+	}
+}
+
+// TestRunMendsTheWebhook shows that a webhook which the service has deactivated is told of, and activated again with a button.
+func TestRunMendsTheWebhook(t *testing.T) {
+	o := newOffice(t)
+	client, err := service.New(service.Options{BaseURL: o.address.BaseURL, APIKey: service.Secret(o.address.APIKey)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hook := func() service.Webhook {
+		t.Helper()
+		hooks, err := client.ListWebhooks(t.Context())
+		if err != nil || len(hooks) != 1 {
+			t.Fatal(hooks, err)
+		}
+		return hooks[0]
+	}
+	o.write("rules/r.yaml", "rules:\n  - { id: greet, when: message.received, do: [{ send_message: hello }] }\n")
+	o.start(strings.Replace(o.service(), "webhook: {", "rate: 5/s, webhook: { public_url: "+hook().URL+",", 1))
+	if _, err := client.UpdateWebhook(t.Context(), hook().ID, service.WebhookPatch{Active: service.Set(false)}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() (bool, string) {
+		_, text := o.asks("GET", o.console+"/", nil, "")
+		return strings.Contains(text, "Activate the webhook again"), text
+	})
+	_, text := o.asks("POST", o.console+"/mend", map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, "workspace=default&kind=webhook&back=/health")
+	if !hook().Active || !strings.Contains(text, "The webhook is active again.") || !strings.Contains(text, "5 calls in a second") || !strings.Contains(text, "API of the service 1.1.0") || !strings.Contains(text, ">messages:send</code>") {
+		t.Errorf("active: %t\n%s", hook().Active, text)
 	}
 }

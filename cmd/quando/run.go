@@ -99,7 +99,7 @@ type process struct {
 
 // newProcess puts everything together. It starts nothing. Those who watch are told what the engine does.
 func newProcess(c *config, list []namedWorkspace, j journal, log *slog.Logger, watch ...engine.Observer) (*process, error) {
-	p := &process{log: log, journal: j, metrics: newMetrics(j, c.journalPath()), hooks: make(map[string]http.Handler)}
+	p := &process{log: log, journal: j, now: c.now, metrics: newMetrics(j, c.journalPath()), hooks: make(map[string]http.Handler)}
 	p.recorder = &recorder{
 		accept: func(ctx context.Context, events ...rules.Event) ([]bool, error) {
 			return p.engine.Accept(ctx, events...)
@@ -116,6 +116,9 @@ func newProcess(c *config, list []namedWorkspace, j journal, log *slog.Logger, w
 		return p.engine.Owns(ctx, workspace, message)
 	}
 	shared := limiters(list)
+	if c.now != nil {
+		shared = nil // a limiter of its own is in the client's time
+	}
 	var workspaces []engine.Workspace
 	for _, w := range list {
 		u, err := newUnit(c, w, shared[w.name], owns, log)

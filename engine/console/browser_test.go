@@ -1,22 +1,20 @@
 package console
 
 import (
-	"bytes"
 	"context"
 	_ "embed"
-	"errors"
 	"flag"
 	"fmt"
-	"image/png"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/service/sandbox"
 )
 
 var screenshots = flag.String("screenshots", "", "a folder to write pictures of every page to")
@@ -29,9 +27,18 @@ type browser struct {
 	t    *testing.T
 	ctx  context.Context
 	base string
+	at   string // the page that it is on
 }
 
-// newBrowser starts a browser that looks at an address.
+// browserStep is how long one step may take, on a machine that has other things to do.
+const browserStep = time.Minute
+
+// browserFlags keep the browser to itself: it asks nobody for anything but the page.
+var browserFlags = []string{
+	"headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking", "disable-component-update", "disable-sync",
+}
+
+// newBrowser starts a browser that looks at an address. It has an empty folder of its own for what it keeps.
 func newBrowser(t *testing.T, base string) *browser {
 	t.Helper()
 	if testing.Short() {
@@ -47,48 +54,84 @@ func newBrowser(t *testing.T, base string) *browser {
 	if path == "" {
 		t.Skip("there is no Chromium: make tools installs it")
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WindowSize(1280, 900), chromedp.WSURLReadTimeout(time.Minute))
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.WindowSize(1280, 900), chromedp.WSURLReadTimeout(browserStep))
+	for _, flag := range browserFlags {
+		options = append(options, chromedp.Flag(flag, true))
+	}
 	allocator, cancel := chromedp.NewExecAllocator(t.Context(), options...)
 	t.Cleanup(cancel)
 	ctx, cancel := chromedp.NewContext(allocator)
 	t.Cleanup(cancel)
-	ctx, cancel = context.WithTimeout(ctx, 2*time.Minute)
-	t.Cleanup(cancel)
-	return &browser{t, ctx, base}
+	// The browser lives as long as what it is started with, so this is not one step among others.
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatalf("the browser does not start: %v", err)
+	}
+	return &browser{t: t, ctx: ctx, base: base}
+}
+
+// look takes one step and returns what came of it. Each step has its own time, so that many of them may take long, and one that hangs is named.
+func look[T any](b *browser, what string, step chromedp.Action[T]) T {
+	b.t.Helper()
+	v, err := try(b, step)
+	if err != nil {
+		b.t.Fatalf("%s, on %s: %v", what, b.at, err)
+	}
+	return v
+}
+
+func try[T any](b *browser, step chromedp.Action[T]) (T, error) {
+	ctx, cancel := context.WithTimeout(b.ctx, browserStep)
+	defer cancel()
+	return chromedp.Run(ctx, step)
 }
 
 // do carries out what a person does.
 func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
-	if err := chromedp.Do(b.ctx, steps...); err != nil {
-		b.t.Fatal(err)
+	for _, step := range steps {
+		look(b, "a step", step)
 	}
 }
 
-func (b *browser) open(path string) { b.t.Helper(); b.do(chromedp.Navigate(b.base + path)) }
+// open goes to a page and waits until it is all there.
+func (b *browser) open(path string) {
+	b.t.Helper()
+	b.at = path
+	look(b, "open", chromedp.Navigate(b.base+path))
+	b.until(`document.readyState === "complete" && window.htmx`)
+}
 
 // click clicks on something as soon as it is there. It does so within the page, because what is live may be replaced at any moment.
 func (b *browser) click(selector string) {
 	b.t.Helper()
 	b.until(fmt.Sprintf("document.querySelector(%q)", selector))
-	if _, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](fmt.Sprintf("document.querySelector(%q).click(), true", selector))); err != nil {
-		b.t.Fatal(err)
-	}
+	look(b, "click "+selector, chromedp.Evaluate[bool](fmt.Sprintf("document.querySelector(%q).click(), true", selector)))
+}
+
+// follow clicks on something that leads to another page, and waits until that is all there: a browser that is on its way gives up when it is sent elsewhere.
+func (b *browser) follow(selector string) {
+	b.t.Helper()
+	look(b, "mark the page", chromedp.Evaluate[bool](`window.left = true`))
+	b.click(selector)
+	b.until(`!window.left && document.readyState === "complete" && window.htmx`)
 }
 
 // until waits for an expression to be true on the page, also across pages.
 func (b *browser) until(expression string) {
 	b.t.Helper()
 	var last error
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); {
-		_, err := chromedp.Run(b.ctx, chromedp.Poll[bool]("!!("+expression+")", chromedp.WithPollingInterval(30*time.Millisecond), chromedp.WithPollingTimeout(2*time.Second)))
+	for end := time.Now().Add(browserStep); time.Now().Before(end); {
+		_, err := try(b, chromedp.Poll[bool]("!!("+expression+")", chromedp.WithPollingInterval(30*time.Millisecond), chromedp.WithPollingTimeout(2*time.Second)))
 		if err == nil {
 			return
 		}
 		last = err
+		if b.ctx.Err() != nil {
+			b.t.Fatalf("the browser is gone, on %s: %v", b.at, last)
+		}
 	}
-	text, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.body.innerText`))
-	b.t.Fatalf("%s did not come: %v\n%s", expression, last, text)
+	text, _ := try(b, chromedp.Evaluate[string](`document.body.innerText`))
+	b.t.Fatalf("%s did not come, on %s: %v\n%s", expression, b.at, last, text)
 }
 
 // sees waits for a text on the page.
@@ -100,7 +143,9 @@ func (b *browser) sees(text string) {
 // theme makes the browser prefer light or dark pages.
 func (b *browser) theme(name string) {
 	b.t.Helper()
-	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}})
+	ctx, cancel := context.WithTimeout(b.ctx, browserStep)
+	defer cancel()
+	_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -113,33 +158,37 @@ func (b *browser) complaints(theme string) []string {
 	if theme == "dark" {
 		options = `{resultTypes: ["violations"], runOnly: ["color-contrast"]}`
 	}
-	look := chromedp.Evaluate[[]string](`axe.run(document, `+options+`).then(r => r.violations.filter(v => v.impact === "serious" || v.impact === "critical")
+	ask := chromedp.Evaluate[[]string](`axe.run(document, `+options+`).then(r => r.violations.filter(v => v.impact === "serious" || v.impact === "critical")
 		.map(v => v.id + ": " + v.nodes.slice(0, 3).map(n => n.target.join(" ") + " " + n.failureSummary).join(" | ")))`, chromedp.EvalAwaitPromise)
-	found, err := chromedp.Run(b.ctx, look)
 	for range 3 { // what is live may be replaced while axe looks at it
-		if err == nil {
+		if found, err := try(b, ask); err == nil {
 			return found
 		}
-		found, err = chromedp.Run(b.ctx, look)
 	}
-	b.t.Fatal(err)
-	return nil
+	return look(b, "look for what is in the way of people", ask)
 }
 
 // lookedAt are the pages that are looked at, by what their pictures are called.
 var lookedAt = []struct{ name, path string }{
-	{"today", "/"}, {"rules", "/rules"}, {"rule", "/rules/default/remind"}, {"runs", "/runs"}, {"run", "/runs/%d"}, {"events", "/events"}, {"event", "/events/1"},
-	{"conversations", "/conversations?q=Marina"}, {"conversation", "%s"}, {"calendars", "/calendars"}, {"health", "/health"}, {"audit", "/audit"},
+	{"today", "/"}, {"rules", "/rules"}, {"rule", "/rules/default/remind"}, {"runs", "/runs"}, {"run", "/runs/%d"}, {"events", "/events"}, {"event", "/events/%d"},
+	{"conversations", "/conversations?q=Marina"}, {"conversation", "%s"}, {"calendars", "/calendars"}, {"health", "/health"}, {"audit", "/audit"}, {"simulator", "/simulator?with=%s"}, {"error", "/nothing"},
 }
 
 // TestPagesInABrowser shows that nothing on any page is in the way of people who use a keyboard, a screen reader or a dark screen, that no page runs
 // what a customer wrote, and that the policy of the pages refuses nothing of their own.
 func TestPagesInABrowser(t *testing.T) {
-	d := newDesk(t)
+	d := newPlayground(t)
 	d.story()
-	d.ask("POST", "/pause", map[string][]string{"workspace": {"default"}, "rule": {"watch"}, "reason": {hostile}})
+	d.explains()
+	must(d.CreateCard(sandbox.NewCard{Board: "Sales", Title: "Marina's offer", Contact: "Marina Souza"}))
+	if err := d.AddFault(sandbox.Fault{Operation: "POST /conversations/{id}/messages", Kind: "status_before", Status: 429, Count: 1}); err != nil {
+		t.Fatal(err)
+	}
+	d.ask("POST", "/pause", map[string][]string{"workspace": {"default"}, "rule": {"watch"}, "reason": {storyText("the survey is not ready")}})
+	d.console.checks.renew(t.Context(), d.options.Checks, d.clock())
 	b := newBrowser(t, d.serve())
 	run, lane := d.runOf("greet"), d.laneOf("Marina")
+	written := must(d.journal.ListEvents(t.Context(), engine.EventFilter{Type: "message.received"}))
 	for _, lang := range languages {
 		b.theme("light")
 		d.languageCookie(b, lang.Code)
@@ -148,27 +197,54 @@ func TestPagesInABrowser(t *testing.T) {
 			switch p.name {
 			case "run":
 				path = fmt.Sprintf(p.path, run)
+			case "event":
+				path = fmt.Sprintf(p.path, written[len(written)-1].Seq)
 			case "conversation":
 				path = fmt.Sprintf(p.path, conversationLink("default", lane))
+			case "simulator":
+				path = fmt.Sprintf(p.path, strings.TrimPrefix(lane, "conversation:"))
 			}
 			b.open(path)
-			b.until(`window.htmx && document.readyState === "complete"`)
-			if _, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](axe+"; true")); err != nil {
-				t.Fatal(err)
-			}
-			for _, theme := range []string{"light", "dark"} {
-				b.theme(theme)
-				if found := b.complaints(theme); len(found) > 0 {
-					t.Errorf("%s, %s, %s:\n%s", p.name, lang.Code, theme, strings.Join(found, "\n"))
-				}
-				b.picture(p.name, lang.Code, theme)
-			}
-			if title, err := chromedp.Run(b.ctx, chromedp.Title()); err != nil || strings.Contains(title, "owned") {
-				t.Errorf("%s: %q %v", p.name, title, err)
-			}
+			b.isGood(p.name, lang.Code)
 		}
 	}
 	b.phone(run)
+}
+
+// TestLoginInABrowser is the same for the pages of people who are not in yet.
+func TestLoginInABrowser(t *testing.T) {
+	d := newDesk(t, func(o *Options) {
+		guarded(o)
+		o.Access.Listen = "127.0.0.1:8081" // where the browser keeps cookies without encryption
+	})
+	b := newBrowser(t, d.serve())
+	for _, lang := range languages {
+		b.theme("light")
+		b.open("/login?back=/runs")
+		b.follow(fmt.Sprintf(`footer button[value=%q]`, lang.Code))
+		b.open("/login?back=/runs")
+		b.isGood("login", lang.Code)
+		look(b, "write a password", chromedp.SendKeys(chromedp.CSS(`input[name="password"]`), "wrong horse"))
+		b.follow(".login button")
+		b.until(`document.querySelector("p.error")`)
+		b.isGood("login-wrong", lang.Code)
+	}
+}
+
+// isGood asks axe in both themes, and takes pictures of the page.
+func (b *browser) isGood(name, lang string) {
+	b.t.Helper()
+	look(b, "bring axe", chromedp.Evaluate[bool](axe+"; true"))
+	for _, theme := range []string{"light", "dark"} {
+		b.theme(theme)
+		if found := b.complaints(theme); len(found) > 0 {
+			b.t.Errorf("%s, %s, %s:\n%s", name, lang, theme, strings.Join(found, "\n"))
+		}
+		b.picture(name, lang, theme)
+	}
+	if title := look(b, "read the title", chromedp.Title()); strings.Contains(title, "owned") {
+		b.t.Errorf("%s: %q", name, title)
+	}
 }
 
 // phone looks at pages as a phone shows them: nothing is wider than the screen.
@@ -176,12 +252,10 @@ func (b *browser) phone(run int64) {
 	b.t.Helper()
 	b.do(chromedp.EmulateViewport(390, 800))
 	b.theme("light")
-	for _, p := range []struct{ name, path string }{{"today", "/"}, {"runs", "/runs"}, {"run", "/runs/" + itoa(run)}, {"rule", "/rules/default/remind"}, {"events", "/events"}} {
+	for _, p := range []struct{ name, path string }{{"today", "/"}, {"runs", "/runs"}, {"run", "/runs/" + itoa(run)}, {"rule", "/rules/default/remind"}, {"events", "/events"}, {"simulator", "/simulator"}, {"health", "/health"}} {
 		b.open(p.path)
-		b.until(`window.htmx && document.readyState === "complete"`)
-		wide, err := chromedp.Run(b.ctx, chromedp.Evaluate[int](`document.documentElement.scrollWidth - window.innerWidth`))
-		if err != nil || wide > 0 {
-			b.t.Errorf("%s is %d pixels wider than a phone: %v", p.path, wide, err)
+		if wide := look(b, "measure", chromedp.Evaluate[int](`document.documentElement.scrollWidth - window.innerWidth`)); wide > 0 {
+			b.t.Errorf("%s is %d pixels wider than a phone", p.path, wide)
 		}
 		b.picture("phone-"+p.name, languages[len(languages)-1].Code, "light")
 	}
@@ -192,7 +266,6 @@ func TestAPersonStops(t *testing.T) {
 	d := newDesk(t)
 	b := newBrowser(t, d.serve())
 	b.open("/runs")
-	b.until("window.htmx")
 	b.sees("No such runs.")
 	d.says(marina, "Marina Souza", "Oi!")
 	b.sees("Greet whoever writes")
@@ -203,7 +276,7 @@ func TestAPersonStops(t *testing.T) {
 
 	b.click("details.stop > summary")
 	b.do(chromedp.SendKeys(chromedp.CSS(`details.stop input[name="reason"]`), "the price list is wrong"))
-	b.click("details.stop button.danger")
+	b.follow("details.stop button.danger")
 	b.sees("Everything is stopped.")
 	before := len(d.Effects())
 	d.says(bento, "Bento", "Alguém aí?")
@@ -212,7 +285,7 @@ func TestAPersonStops(t *testing.T) {
 	}
 	b.open("/")
 	b.sees("the price list is wrong")
-	b.click("header button.go")
+	b.follow("header button.go")
 	b.sees("It goes on.")
 	d.rest()
 	if len(d.Effects()) == before {
@@ -226,27 +299,6 @@ func TestAPersonStops(t *testing.T) {
 func (d *desk) languageCookie(b *browser, code string) {
 	d.t.Helper()
 	b.open("/")
-	b.click(fmt.Sprintf(`footer button[value=%q]`, code))
+	b.follow(fmt.Sprintf(`footer button[value=%q]`, code))
 	b.until(fmt.Sprintf(`document.documentElement.lang.startsWith(%q)`, code))
-}
-
-// picture writes a picture of the page, where that is wanted.
-func (b *browser) picture(name, lang, theme string) {
-	b.t.Helper()
-	if *screenshots == "" {
-		return
-	}
-	shot, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	if err := os.MkdirAll(*screenshots, 0o755); err != nil {
-		b.t.Fatal(err)
-	}
-	file := must(os.Create(filepath.Join(*screenshots, fmt.Sprintf("%s-%s-%s.png", name, lang, theme))))
-	// The browser is quick rather than thorough.
-	picture := must(png.Decode(bytes.NewReader(shot)))
-	if err := errors.Join((&png.Encoder{CompressionLevel: png.BestCompression}).Encode(file, picture), file.Close()); err != nil {
-		b.t.Fatal(err)
-	}
 }

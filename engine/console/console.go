@@ -39,11 +39,17 @@ type Options struct {
 	// Names returns the name of something of the service (a label, a sector, a person …) by its id; empty where it is not known. Nil knows none.
 	Names func(workspace, id string) string
 
-	// Explain says why each rule did or did not fire for an event. Nil tells what was recorded when it was decided.
-	Explain func(ctx context.Context, e *engine.Event) ([]Explanation, error)
+	// Explain says in a language why each rule did or did not fire for an event. Nil tells what was recorded when it was decided.
+	Explain func(ctx context.Context, e *engine.Event, l rules.Language) ([]Explanation, error)
 
 	// Checks looks at what the engine depends on. It may take its time: pages show what the last look found. Nil looks at nothing.
 	Checks func(ctx context.Context) []Check
+
+	// Mend mends what a look found wrong, where Check.Mends says that it can. Nil mends nothing.
+	Mend func(ctx context.Context, workspace string, kind CheckKind) error
+
+	// Limits tells how calls to the service are held back. Nil tells nothing.
+	Limits func() []Limit
 
 	Version string           // of the program
 	Now     func() time.Time // nil is time.Now
@@ -56,6 +62,8 @@ type Workspace struct {
 	Location *time.Location // nil is UTC
 	Safety   engine.Safety
 
+	// Simulator is there where the service is an imitation whose people can be played; nil is a real service.
+	Simulator Simulator
 	// Rules returns the rules as they stand.
 	Rules func() Book
 	// Source returns a rule's text as it stands in its file; nil, or an empty text, shows the engine's own copy.
@@ -75,7 +83,7 @@ type Explanation struct {
 	Rule    string
 	Outcome engine.Outcome // empty where the rule was not asked
 	Clauses []Clause
-	Words   string // what else there is to say, in English
+	Words   string // what else there is to say
 	Error   string // what stood in the way, as it was recorded
 	Would   bool   // it was not asked: this is what it would have said
 }
@@ -85,7 +93,7 @@ type Clause struct {
 	Text   string
 	Result string // true, false, error, not_reached or not_known
 	Values map[string]any
-	Words  string // what was so, in English
+	Words  string // what was so
 }
 
 // A Check is one look at something that the engine depends on.
@@ -94,6 +102,22 @@ type Check struct {
 	Kind      CheckKind
 	OK        bool
 	Detail    string // in words, without secrets
+
+	Mends    bool      // there is a button for it
+	Version  string    // of the service's API, where it tells
+	Scopes   []string  // of a key, where the service tells
+	Delivery string    // of a webhook: what became of the latest delivery; empty is none
+	At       time.Time // when that was
+}
+
+// A Limit is how calls to the service of a workspace are held back.
+type Limit struct {
+	Workspace string
+	PerSecond float64       // our own ceiling; 0 is none
+	Until     time.Time     // of the pause that the service asked for; in the past, or zero, there is none
+	Asked     time.Time     // when it last asked for one; zero is never
+	Length    time.Duration // of that pause
+	Times     int           // how often it asked since the program started
 }
 
 // A CheckKind is what is looked at.
@@ -105,6 +129,7 @@ const (
 	CheckKey     CheckKind = "key"     // that it takes the key, with which scopes
 	CheckClock   CheckKind = "clock"   // that ours and the service's agree
 	CheckWebhook CheckKind = "webhook" // that it is active
+	CheckScopes  CheckKind = "scopes"  // that the key has those that rules need; the console finds it out by itself
 )
 
 // A Console serves the pages. It is an engine.Observer: what it is told of makes open pages look again.

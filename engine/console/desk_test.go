@@ -32,7 +32,7 @@ var saoPaulo = must(time.LoadLocation("America/Sao_Paulo"))
 const (
 	marina, bento = "+5511988887777", "+5511977776666"
 	// hostile does nothing on any page: markup, a template, an attribute's end, letters that turn around, control characters.
-	hostile = `<img src=x onerror="document.title='owned'">{{.Version}}"'><script>document.title='owned'</script>` + "\u202egnol\x1b[2J\x00"
+	hostile = `<img src=x onerror="document.title='owned'">{{.Version}}"'><script>document.title='owned'</script>` + "\u202egnol\u2066\u2028\x1b[2J\x00"
 )
 
 const deskRules = `
@@ -124,6 +124,7 @@ type desk struct {
 	client  *service.Client
 	console *Console
 	options Options
+	files   []*rules.File
 	set     *rules.Set
 
 	mu  sync.Mutex
@@ -164,8 +165,16 @@ func newDesk(t testing.TB, change ...func(*Options)) *desk {
 			Source: func(r *rules.Rule) string { return "- id: " + r.ID + "\n" },
 		}},
 		Checks: func(context.Context) []Check {
-			return []Check{{"default", CheckKey, true, "conversations:read"}, {"default", CheckWebhook, false, "it was deactivated"}}
+			return []Check{
+				{Workspace: "default", Kind: CheckService, OK: true, Detail: "https://api.example.com/v1", Version: "1.1.0"},
+				{Workspace: "default", Kind: CheckKey, OK: true, Detail: "conversations:read", Scopes: []string{"conversations:read", "messages:send"}},
+				{Workspace: "default", Kind: CheckWebhook, Detail: "it was deactivated", Mends: true, Delivery: "failed", At: friday},
+			}
 		},
+	}
+	d.options.Mend = func(context.Context, string, CheckKind) error { return nil }
+	d.options.Limits = func() []Limit {
+		return []Limit{{Workspace: "default", PerSecond: 20, Until: friday, Asked: friday.Add(-30 * time.Second), Length: 30 * time.Second, Times: 1}}
 	}
 	for _, f := range change {
 		f(&d.options)
@@ -182,10 +191,10 @@ func (d *desk) build(erp string, _ sandbox.Address) {
 	o.Own = func(ctx context.Context, m service.Message) (bool, error) { return d.engine.Owns(ctx, "default", m.ID) }
 	w := engine.Workspace{Name: "default", Actions: must(actions.NewRegistry(must(builtin.New(o))...)), Desk: must(builtin.NewDesk(o)), Location: saoPaulo}
 	d.engine = must(engine.New(engine.Options{Journal: d.journal, Observer: d}, w))
-	files := []*rules.File{rules.Parse("rules.yaml", fmt.Appendf(nil, deskRules, erp)), rules.Parse("broken.yaml", []byte(brokenRules))}
-	d.set, _ = rules.Compile(files, rules.Options{Catalog: builtin.Catalog()})
+	d.files = []*rules.File{rules.Parse("rules.yaml", fmt.Appendf(nil, deskRules, erp)), rules.Parse("broken.yaml", []byte(brokenRules))}
+	d.set, _ = rules.Compile(d.files, rules.Options{Catalog: builtin.Catalog()})
 	if len(d.set.Rules) != 7 || len(d.set.Broken) != 1 {
-		_, problems := rules.Compile(files[:1], rules.Options{Catalog: builtin.Catalog()})
+		_, problems := rules.Compile(d.files[:1], rules.Options{Catalog: builtin.Catalog()})
 		d.t.Fatal(problems)
 	}
 	if err := d.engine.SetRules("default", d.set); err != nil {
@@ -276,13 +285,18 @@ func (d *desk) says(phone, name, text string) {
 	d.rest()
 }
 
+// storyText is a hostile text, and where pictures are taken, which are for people, another one.
+func storyText(text string) string {
+	if *screenshots != "" {
+		return text
+	}
+	return hostile
+}
+
 // story lets a day happen with something of everything.
 func (d *desk) story() {
 	d.t.Helper()
-	name, text := hostile, hostile
-	if *screenshots != "" { // pictures are for people
-		name, text = "Bento Alves", "and nothing else"
-	}
+	name, text := storyText("Bento Alves"), storyText("and nothing else")
 	d.says(marina, "Marina Souza", "Oi, tudo bem?\nPreciso de ajuda.")
 	d.pass(time.Minute)
 	d.says(bento, name, "boom "+text)

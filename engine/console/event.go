@@ -56,7 +56,7 @@ func (c *Console) event(q *request) error {
 	p := eventPage{eventView: views[0], Workspace: e.Workspace, Data: showValue(e.Data, c.namesIn(e.Workspace), shownDepth), Here: fmt.Sprintf("/events/%d", e.Seq)}
 	explanations := c.recorded(e)
 	if c.options.Explain != nil {
-		if explanations, err = c.options.Explain(q.ctx(), e); err != nil {
+		if explanations, err = c.options.Explain(q.ctx(), e, q.words().language()); err != nil {
 			return err
 		}
 	}

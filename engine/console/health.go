@@ -11,7 +11,10 @@ import (
 
 // healthPage is what the engine depends on, and what it is.
 type healthPage struct {
-	Checks  []Check
+	Checks  []checkView
+	Limits  []limitView
+	Scopes  []scopeView
+	Many    bool // workspaces
 	Looked  time.Time
 	Looking bool // nobody has looked yet, or the look is under way
 	Holds   []holdView
@@ -53,7 +56,19 @@ func (c *Console) health(q *request) error {
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
 	p.Memory = int64(memory.Sys)
-	p.Checks, p.Looked = c.checks.look(context.WithoutCancel(q.ctx()), c.options.Checks, q.now)
+	var found []Check
+	found, p.Looked = c.look(q)
+	for _, one := range found {
+		v := checkView{Check: one, At: c.at(one.Workspace, one.At)}
+		if one.Kind == CheckWebhook && one.Delivery != "" {
+			v.Last = w.or("delivery.", one.Delivery)
+		}
+		if b, ok := c.mender(w, one); ok {
+			v.Mend = &b
+		}
+		p.Checks = append(p.Checks, v)
+	}
+	p.Limits, p.Scopes, p.Many = c.limits(q), c.scopes(found), len(c.workspaces) > 1
 	p.Looking, p.Looked = c.options.Checks != nil && p.Looked.IsZero(), c.at("", p.Looked)
 	for _, h := range holds {
 		v := holdView{Hold: h, What: c.holdWords(w, h), Since: c.at(h.Workspace, h.Since), Until: c.at(h.Workspace, h.Until)}
@@ -108,4 +123,17 @@ func (k *checks) look(ctx context.Context, check func(context.Context) []Check, 
 		}()
 	}
 	return k.found, k.at
+}
+
+// renew looks at once, for somebody who has just changed something.
+func (k *checks) renew(ctx context.Context, check func(context.Context) []Check, now time.Time) {
+	if check == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, checksTime)
+	defer cancel()
+	found := check(ctx)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.found, k.at = found, now
 }

@@ -26,7 +26,7 @@ type templates struct {
 
 // pages are the templates, one for each page.
 var pages = []string{
-	"today", "rules", "rule", "runs", "run", "events", "event", "conversations", "conversation", "calendars", "health", "audit", "login", "error",
+	"today", "rules", "rule", "runs", "run", "events", "event", "conversations", "conversation", "calendars", "health", "audit", "simulator", "login", "error",
 }
 
 func loadTemplates() (map[string]*templates, error) {
@@ -64,6 +64,7 @@ func (q *request) words() words { return q.console.templates[q.lang].words }
 type page struct {
 	Title   string
 	Nav     string // which entry is the present one
+	Menu    []string
 	Lang    string
 	Langs   []words
 	Here    string // the page's own address
@@ -85,7 +86,7 @@ func (q *request) show(name, nav, title string, body any) error {
 
 func (q *request) showAs(status int, name, nav, title string, body any) error {
 	p := page{
-		Title: title, Nav: nav, Lang: q.lang, Langs: languages, Here: q.r.URL.RequestURI(), Version: q.console.options.Version, Now: q.now, Body: body, Asks: q.console.gate.asks(),
+		Title: title, Nav: nav, Menu: q.console.menu(), Lang: q.lang, Langs: languages, Here: q.r.URL.RequestURI(), Version: q.console.options.Version, Now: q.now, Body: body, Asks: q.console.gate.asks(),
 	}
 	if q.user != nil {
 		p.User, p.Role, p.Acts = q.user.name, q.user.role.String(), q.user.role >= Operator

@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -12,8 +13,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/service/sandbox"
 )
 
 // everyPage are the addresses of a desk whose story has been told.
@@ -21,7 +24,10 @@ func (d *desk) everyPage() []string {
 	list := []string{
 		"/", "/rules", "/rules/default/remind", "/rules/default/broken", "/rules/default/tell-erp", "/runs", "/runs?state=failed&rule=breaks&since=24h", "/events", "/events?type=message.received&rule=greet",
 		"/conversations", "/conversations?q=Marina", "/conversations?q=" + url.QueryEscape(hostile), conversationLink("default", d.laneOf("Marina")), conversationLink("default", d.laneOf("7777 6666")),
-		"/calendars", "/calendars?span=x", "/health", "/audit",
+		"/calendars", "/calendars?span=x", "/health", "/audit", "/calendars?span=" + url.QueryEscape(hostile), "/rules", "/rules/default/strange",
+	}
+	for _, c := range d.Overview(50, sandbox.ID{}).Conversations {
+		list = append(list, "/simulator?with="+c.ID.String())
 	}
 	for _, rule := range []string{"greet", "watch", "breaks", "tell-erp", "remind"} {
 		list = append(list, "/runs/"+itoa(d.runOf(rule)))
@@ -32,11 +38,51 @@ func (d *desk) everyPage() []string {
 	return list
 }
 
+// newHostileDesk starts a desk on which everything that others name or write is hostile: customers, their texts, cards, people, sectors, stages, rules, reasons, errors.
+func newHostileDesk(t *testing.T) *desk {
+	t.Helper()
+	d := newPlayground(t, func(o *Options) {
+		o.Names = func(_, id string) string {
+			if len(id) == 36 {
+				return hostile
+			}
+			return ""
+		}
+		o.Checks = func(context.Context) []Check {
+			return []Check{{Workspace: "default", Kind: CheckService, Detail: hostile, Version: hostile}, {Workspace: "default", Kind: CheckKey, OK: true, Detail: hostile, Scopes: []string{hostile}}, {Workspace: "default", Kind: CheckWebhook, Detail: hostile, Delivery: hostile, At: friday, Mends: true}}
+		}
+	})
+	d.story()
+	d.explains()
+	d.console.checks.renew(t.Context(), d.options.Checks, d.clock())
+	strange := rules.Parse("strange.yaml", []byte("rules:\n  - id: strange\n    name: "+strconv.Quote(hostile)+"\n    description: "+strconv.Quote(hostile)+"\n    when: message.received\n    if: message.text == "+strconv.Quote(strconv.Quote(hostile))+"\n    do:\n      - log: "+strconv.Quote(strings.ReplaceAll(hostile, "{{.Version}}", ""))+"\n"))
+	if d.set, _ = rules.Compile(append(d.files, strange), rules.Options{Catalog: builtin.Catalog()}); d.set.Rule("strange") == nil {
+		t.Fatalf("%v", d.set.Broken)
+	}
+	if err := d.engine.SetRules("default", d.set); err != nil {
+		t.Fatal(err)
+	}
+	doc := must(json.Marshal(map[string]any{
+		"people": []any{map[string]any{"name": hostile}}, "sectors": []any{map[string]any{"name": hostile}}, "boards": []any{map[string]any{"name": hostile, "stages": []any{map[string]any{"name": hostile}}}},
+	}))
+	if err := d.AddState(doc); err != nil {
+		t.Fatal(err)
+	}
+	must(d.CreateCard(sandbox.NewCard{Board: hostile, Title: hostile, Contact: bento}))
+	must(d.TeamTransfer(sandbox.TeamTransfer{Conversation: bento, To: hostile, Sector: hostile}))
+	must(d.TeamMessage(sandbox.TeamMessage{Conversation: bento, Person: hostile, Text: hostile}))
+	d.rest()
+	d.ask("POST", "/pause", url.Values{"workspace": {"default"}, "rule": {"watch"}, "reason": {hostile}})
+	d.ask("POST", "/simulator/jump", url.Values{"length": {"1m"}})
+	if w := d.ask("POST", "/simulator/answer", url.Values{"with": {"nobody " + hostile}, "text": {hostile}}); w.Code != http.StatusConflict || strings.Contains(w.Body.String(), "<img") || strings.Contains(w.Body.String(), "\u202e") {
+		t.Errorf("an error shows what was written: %d %s", w.Code, w.Body)
+	}
+	return d
+}
+
 // TestEveryPage shows that every page is there in both languages, all of it in words, and that nothing that a customer wrote is more than a text.
 func TestEveryPage(t *testing.T) {
-	d := newDesk(t)
-	d.story()
-	d.ask("POST", "/pause", url.Values{"workspace": {"default"}, "rule": {"watch"}, "reason": {hostile}})
+	d := newHostileDesk(t)
 	for _, path := range d.everyPage() {
 		for _, l := range languages {
 			text := d.page(path, func(r *http.Request) { r.Header.Set("Accept-Language", l.Tag) })
@@ -44,7 +90,8 @@ func TestEveryPage(t *testing.T) {
 				t.Errorf("%s is not in %s", path, l.Name)
 			}
 			for what, forbidden := range map[string]string{
-				"a message is missing": "⟦", "markup of a customer": "<img", "a script of a customer": "<script>", "a letter that turns around": "\u202e", "a control character": "\x1b", "a secret": "swordfish",
+				"a message is missing": "⟦", "markup of a customer": "<img", "a script of a customer": "<script>", "a letter that turns around": "\u202e", "a letter that isolates": "\u2066", "a control character": "\x1b",
+				"a character that is none": "\x00", "a secret": "swordfish", "a template of a customer": "v1.2.3}}", "an end of a line that is none": "\u2028",
 				"an error of a template": "ZgotmplZ", "a format that is wrong": "%!",
 			} {
 				if at := strings.Index(text, forbidden); at >= 0 {
@@ -177,7 +224,7 @@ func TestEventPage(t *testing.T) {
 		}
 	}
 	asked := ""
-	d.options.Explain = func(_ context.Context, e *engine.Event) ([]Explanation, error) {
+	d.options.Explain = func(_ context.Context, e *engine.Event, _ rules.Language) ([]Explanation, error) {
 		asked = e.ID
 		return []Explanation{{Rule: "never", Outcome: engine.False, Clauses: []Clause{{Text: "x == 1", Result: "false", Values: map[string]any{"x": 2.0}, Words: "x was 2, not 1"}}}}, nil
 	}

@@ -29,12 +29,15 @@ var routes = []route{
 	{"GET /calendars", Viewer, (*Console).calendars},
 	{"GET /health", Viewer, (*Console).health},
 	{"GET /audit", Viewer, (*Console).audit},
+	{"GET /simulator", Viewer, (*Console).simulator},
 	{"GET /live", Viewer, (*Console).stream},
 	{"GET /metrics", Viewer, (*Console).metrics},
 
 	{"POST /pause", Operator, (*Console).pause},
 	{"POST /resume", Operator, (*Console).resume},
+	{"POST /mend", Operator, (*Console).mend},
 	{"POST /runs/{run}/{what}", Operator, (*Console).ask},
+	{"POST /simulator/{what}", Editor, (*Console).play},
 	{"POST /logout", Viewer, (*Console).logout},
 
 	{"GET /login", Nobody, (*Console).login},

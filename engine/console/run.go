@@ -107,7 +107,7 @@ func (c *Console) run(q *request) error {
 func (c *Console) clausesOf(q *request, r *engine.Run, e *engine.Event) (*explained, error) {
 	x := &explained{}
 	if c.options.Explain != nil {
-		list, err := c.options.Explain(q.ctx(), e)
+		list, err := c.options.Explain(q.ctx(), e, q.words().language())
 		if err != nil {
 			return nil, err
 		}
@@ -153,7 +153,7 @@ func asksOf(s engine.State) []engine.AskKind {
 
 func (c *Console) stepView(q *request, r *engine.Run, s *engine.Step) stepView {
 	v := stepView{
-		Path: engine.Harmless(s.Path), Verb: s.Verb, Words: q.words().or("verb.", s.Verb), Key: engine.Harmless(s.Key), State: s.State, Attempts: s.Attempts, Error: engine.Harmless(s.Error),
+		Path: engine.Harmless(s.Path), Verb: s.Verb, Words: q.words().or("verb.", s.Verb), Key: engine.Harmless(s.Key), State: s.State, Attempts: s.Attempts, Error: q.words().told(s.Error),
 		Waits: s.Verb == "wait" || s.Verb == "wait_for",
 	}
 	d, err := s.Detail()
@@ -169,7 +169,7 @@ func (c *Console) stepView(q *request, r *engine.Run, s *engine.Step) stepView {
 		s := showValue(value, names, shownDepth)
 		return &s
 	}
-	v.At, v.Ended, v.Until, v.For, v.Reason = c.at(r.Workspace, d.At), c.at(r.Workspace, d.Ended), c.at(r.Workspace, d.Until), d.For, engine.Harmless(d.Reason)
+	v.At, v.Ended, v.Until, v.For, v.Reason = c.at(r.Workspace, d.At), c.at(r.Workspace, d.Ended), c.at(r.Workspace, d.Until), d.For, q.words().told(d.Reason)
 	if !d.At.IsZero() && !d.Ended.IsZero() {
 		v.Took = d.Ended.Sub(d.At)
 	}

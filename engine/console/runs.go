@@ -165,7 +165,7 @@ func (c *Console) standing(q *request, r *engine.Run) string {
 	w := q.words()
 	switch r.State {
 	case engine.Queued:
-		return cmp.Or(engine.Harmless(r.Reason), w.t("standing.queued"))
+		return cmp.Or(w.told(r.Reason), w.t("standing.queued"))
 	case engine.Waiting:
 		if r.WakeAt.IsZero() {
 			return w.t("standing.event")
@@ -173,7 +173,7 @@ func (c *Console) standing(q *request, r *engine.Run) string {
 		return w.t("standing.until", w.moment(c.at(r.Workspace, r.WakeAt)))
 	case engine.Running:
 		if r.WakeAt.After(q.now) {
-			return strings.TrimSuffix(w.t("standing.again", w.moment(c.at(r.Workspace, r.WakeAt)), engine.Harmless(troubleOf(r, engine.StepOpen))), ": ")
+			return strings.TrimSuffix(w.t("standing.again", w.moment(c.at(r.Workspace, r.WakeAt)), w.told(troubleOf(r, engine.StepOpen))), ": ")
 		}
 		return w.t("standing.running")
 	case engine.Done:
@@ -186,9 +186,12 @@ func (c *Console) standing(q *request, r *engine.Run) string {
 		}
 		return w.t("standing.nothing")
 	case engine.Uncertain, engine.FailedRun:
-		return cmp.Or(engine.Harmless(troubleOf(r, engine.StepFailed, engine.StepUncertain)), engine.Harmless(r.Reason))
+		return cmp.Or(w.told(troubleOf(r, engine.StepFailed, engine.StepUncertain)), w.told(r.Reason))
 	}
-	return engine.Harmless(r.Reason)
+	if typ, cancelled := strings.CutPrefix(r.Reason, "cancel_on: "); cancelled && r.State == engine.Cancelled {
+		return w.t("standing.cancelled", w.or("event.", typ))
+	}
+	return w.told(r.Reason)
 }
 
 // troubleOf returns the error of the newest step in one of the states.

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"context"
 	"fmt"
 	"html/template"
 	"path/filepath"
@@ -123,7 +122,7 @@ func (c *Console) heldNeed(q *request, h engine.Hold) (need, bool) {
 	w := q.words()
 	n := need{Urgent: true, Detail: w.t("need.since", w.moment(c.at(h.Workspace, h.Since))), Link: "/health"}
 	if h.Reason != "" {
-		n.Detail += ": " + engine.Harmless(h.Reason)
+		n.Detail += ": " + w.told(h.Reason)
 	}
 	resume := button{Label: w.t("button.resume"), Action: "/resume", Fields: map[string]string{"workspace": h.Workspace, "rule": h.Rule}}
 	switch {
@@ -201,10 +200,14 @@ func firstOf(a, b string) string {
 
 // checkNeeds is about what the engine depends on.
 func (c *Console) checkNeeds(q *request) (list []need) {
-	found, _ := c.checks.look(context.WithoutCancel(q.ctx()), c.options.Checks, q.now)
+	found, _ := c.look(q)
 	for _, one := range found {
 		if !one.OK {
-			list = append(list, need{Title: q.words().t("need.check."+string(one.Kind), one.Workspace), Detail: engine.Harmless(one.Detail), Link: "/health", Urgent: true})
+			n := need{Title: q.words().t("need.check."+string(one.Kind), one.Workspace), Detail: engine.Harmless(one.Detail), Link: "/health", Urgent: true}
+			if b, ok := c.mender(q.words(), one); ok {
+				n.Buttons = []button{b}
+			}
+			list = append(list, n)
 		}
 	}
 	return list

@@ -19,7 +19,7 @@ type words struct {
 	Code string // en, pt
 	Tag  string // as browsers name it
 	Name string // in itself
-	at   int    // its place in a message
+	at   int    // its place in a message: a rules.Language
 	time string // how a moment is written
 	day  string // how a day is written
 }
@@ -61,7 +61,7 @@ func languageOf(r *http.Request) string {
 // messages are all texts of the pages, by their keys, in each language.
 var messages = func() map[string][2]string {
 	all := map[string][2]string{}
-	for _, part := range []map[string][2]string{commonMessages, pageMessages, ruleMessages} {
+	for _, part := range []map[string][2]string{commonMessages, pageMessages, ruleMessages, simulatorMessages, healthMessages} {
 		maps.Copy(all, part)
 	}
 	return all
@@ -98,6 +98,11 @@ func (w words) or(prefix, name string) string {
 	return engine.Harmless(name)
 }
 
+// told returns a text that was recorded for people, in this language where the engine wrote it.
+func (w words) told(text string) string { return engine.Harmless(engine.Told(w.language(), text)) }
+
+func (w words) language() rules.Language { return rules.Language(w.at) }
+
 // functions are what templates can ask for, in this language.
 func (w words) functions() template.FuncMap {
 	return template.FuncMap{
@@ -112,13 +117,13 @@ func (w words) functions() template.FuncMap {
 		"safe":    engine.Harmless,
 		"lines":   func(s string) []string { return harmlessLines(s) },
 		"moment":  w.moment,
-		"english": func() bool { return w.Code == "en" },
+		"told":    w.told,
 		"length":  w.length,
 		"bytes":   w.bytes,
 		"percent": func(f float64) string { return strings.Replace(fmt.Sprintf("%.1f %%", f*100), ".", w.point(), 1) },
+		"decimal": func(f float64) string { return strings.Replace(strconv.FormatFloat(f, 'f', -1, 64), ".", w.point(), 1) },
 		"iso":     func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"day":     func(t time.Time) string { return w.t("day."+t.Weekday().String()) + t.Format(w.day) },
-		"menu":    func() []string { return menu },
 		"menuLink": func(name string) string {
 			if name == "today" {
 				return "/"
@@ -128,7 +133,7 @@ func (w words) functions() template.FuncMap {
 	}
 }
 
-// menu are the pages that are always at hand.
+// menu are the pages that every console has.
 var menu = []string{"today", "rules", "runs", "events", "conversations", "calendars", "health", "audit"}
 
 // harmlessLines splits a text into lines that can be shown.

@@ -63,7 +63,7 @@ func keysInSources(t *testing.T) (map[string]bool, []string) {
 				made = append(made, m[1])
 			}
 			// Keys that are chosen before they are said.
-			for _, m := range regexp.MustCompile(`"((?:standing|button|error|unasked|need)\.[a-z_.]*[a-z_])"`).FindAllStringSubmatch(text, -1) {
+			for _, m := range regexp.MustCompile(`"((?:standing|button|error|unasked|need|said)\.[a-z_.]*[a-z_])"`).FindAllStringSubmatch(text, -1) {
 				used[m[1]] = true
 			}
 		}
@@ -101,7 +101,7 @@ func TestFamilies(t *testing.T) {
 	for _, k := range []engine.HoldKind{engine.HoldPerson, engine.HoldSafety, engine.HoldRate, engine.HoldKey} {
 		keys = append(keys, "hold.kind."+string(k), "rules.held."+string(k))
 	}
-	for _, k := range []CheckKind{CheckService, CheckKey, CheckClock, CheckWebhook} {
+	for _, k := range []CheckKind{CheckService, CheckKey, CheckClock, CheckWebhook, CheckScopes} {
 		keys = append(keys, "check."+string(k), "need.check."+string(k))
 	}
 	for _, m := range []rules.Mode{rules.Single, rules.Restart, rules.Parallel} {

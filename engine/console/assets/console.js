@@ -2,7 +2,7 @@
 document.addEventListener("htmx:beforeRequest", (event) => {
   const region = event.target;
   if (region.id !== "live") return;
-  const busy = region.querySelector("details.confirm[open], input:focus, select:focus, button:focus");
+  const busy = region.querySelector("details.confirm[open], input:focus, select:focus, button:focus, textarea:focus");
   if (busy) event.preventDefault();
 });
 
