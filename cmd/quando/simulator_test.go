@@ -12,7 +12,7 @@ import (
 // TestRunSimulator shows that one can play in a workspace whose service is a sandbox, but not with its time.
 func TestRunSimulator(t *testing.T) {
 	o := newOffice(t)
-	o.write("rules/r.yaml", "rules:\n  - id: greet\n    when: message.received\n    do: [{ send_message: \"Hello, {{ contact.name }}\" }]\n")
+	o.write("rules/r.yaml", "rules:\n  - id: greet\n    when: message.received\n    do: [{ send_message: \"Hello, {{ contact.name }}\" }]\n  - { id: magic, when: message.received, if: message.text == \"xyzzy\", do: [{ log: magic }] }\n")
 	with := strings.TrimSuffix(o.service(), " }") + ", sandbox: \"" + o.address.ControlURL + "\" }"
 	o.start(with)
 	play := func(what string, form url.Values) (int, string) {
@@ -25,6 +25,11 @@ func TestRunSimulator(t *testing.T) {
 		_, text := o.asks("GET", o.console+"/simulator", nil, "")
 		return strings.Contains(text, "Hello, Rosa") && strings.Contains(text, "The time cannot be moved here"), text
 	})
+	_, text := o.asks("GET", o.console+"/events?type=message.received", nil, "")
+	event := regexp.MustCompile(`/events/\d+`).FindString(text)
+	if _, text := o.asks("GET", o.console+event, map[string]string{"Accept-Language": "pt-BR"}, ""); !strings.Contains(text, "message.text era Oi, e a regra pede xyzzy") {
+		t.Errorf("it is not told in Portuguese why a rule did not fire:\n%s", text)
+	}
 	conversation := o.sandbox.Overview(1, sandbox.ID{}).Conversations[0].ID.String()
 	if code, text := play("write", url.Values{"with": {conversation}, "text": {"again"}}); code >= 400 {
 		t.Errorf("%d %s", code, text)
