@@ -12,7 +12,7 @@ import (
 // TestRunSimulator shows that one can play in a workspace whose service is a sandbox, but not with its time.
 func TestRunSimulator(t *testing.T) {
 	o := newOffice(t)
-	o.write("rules/r.yaml", "rules:\n  - id: greet\n    when: message.received\n    do: [{ send_message: \"Hello, {{ contact.name }}\" }]\n")
+	o.write("rules/r.yaml", "rules:\n  - id: greet\n    when: message.received\n    do: [{ send_message: \"Hello, {{ contact.name }}\" }]\n  - { id: magic, when: message.received, if: message.text == \"xyzzy\", do: [{ log: magic }] }\n")
 	with := strings.TrimSuffix(o.service(), " }") + ", sandbox: \"" + o.address.ControlURL + "\" }"
 	o.start(with)
 	play := func(what string, form url.Values) (int, string) {
@@ -25,17 +25,22 @@ func TestRunSimulator(t *testing.T) {
 		_, text := o.asks("GET", o.console+"/simulator", nil, "")
 		return strings.Contains(text, "Hello, Rosa") && strings.Contains(text, "The time cannot be moved here"), text
 	})
+	_, text := o.asks("GET", o.console+"/events?type=message.received", nil, "")
+	event := regexp.MustCompile(`/events/\d+`).FindString(text)
+	if _, text := o.asks("GET", o.console+event, map[string]string{"Accept-Language": "pt-BR"}, ""); !strings.Contains(text, "message.text era Oi, e a regra pede xyzzy") {
+		t.Errorf("it is not told in Portuguese why a rule did not fire:\n%s", text)
+	}
 	conversation := o.sandbox.Overview(1, sandbox.ID{}).Conversations[0].ID.String()
 	if code, text := play("write", url.Values{"with": {conversation}, "text": {"again"}}); code >= 400 {
 		t.Errorf("%d %s", code, text)
 	}
-	if code, text := play("fail", url.Values{"kind": {"429"}, "verb": {"send_message"}, "times": {"2"}}); code >= 400 {
+	if code, text := play("fail", url.Values{"kind": {"429"}, "verb": {"move_card"}, "times": {"2"}}); code >= 400 {
 		t.Errorf("%d %s", code, text)
 	}
 	if f := o.sandbox.Overview(1, sandbox.ID{}).Faults; len(f) != 1 || f[0].Status != 429 || f[0].RetryAfter != 30 || f[0].Count != 2 {
 		t.Errorf("%+v", f)
 	}
-	if _, text := o.asks("GET", o.console+"/simulator", nil, ""); !strings.Contains(text, "429: too many requests · send a message · 2 times") {
+	if _, text := o.asks("GET", o.console+"/simulator", nil, ""); !strings.Contains(text, "429: too many requests · move the card · 2 times") {
 		t.Error("the page does not say what fails")
 	}
 	play("mend", url.Values{})
@@ -84,14 +89,15 @@ func TestDemoSimulator(t *testing.T) {
 	}
 	with := regexp.MustCompile(`name="with" value="([^"]+)"`).FindStringSubmatch(text)[1]
 	here := url.Values{"with": {with}, "back": {"/simulator?with=" + with}}
-	here.Set("length", "16h")
+	here.Set("length", "30m")
+	evening := regexp.MustCompile(`Fri 2026-11-13 (18|19|2\d):`)
 	play("jump", here)
 	eventually(t, func() (bool, string) {
 		_, text := o.asks("GET", console+"/simulator?with="+with, nil, "")
-		return strings.Contains(text, "Sat 2026-11-14") && !strings.Contains(text, "on the way to"), text
+		return evening.MatchString(text) && !strings.Contains(text, "on the way to"), text
 	})
 	// Everything on the way has happened at its own time.
-	has(t, s.out.String(), `17:55  sla-escalation        → João: .*`, `18:01  away-reply            → Marina: .*`, `09:25  sla-escalation        → João: .*`)
+	has(t, s.out.String(), `17:55  sla-escalation        → João: .*`, `18:01  away-reply            → Marina: .*`)
 	s.end()
 	s.over()
 }

@@ -215,6 +215,12 @@ func TestSimulatorRefuses(t *testing.T) {
 	if text := d.page("/simulator", viewer); strings.Contains(text, `action="/simulator`) {
 		t.Error("a viewer is offered what he may not do")
 	}
+	editor, _ := d.enters("edu", "correct horse")
+	written := url.Values{"text": {"Oi"}, "name": {"Rosa"}, "phone": {"+5511955554444"}}
+	if w := d.ask("POST", "/simulator/write", written, viewer); w.Code != 403 || len(d.Overview(1, sandbox.ID{}).Conversations) > 0 {
+		t.Errorf("a viewer played: %d", w.Code)
+	}
+	d.plays("write", written, editor)
 	real := newDesk(t)
 	if w := real.ask("GET", "/simulator", nil); w.Code != 404 || strings.Contains(real.page("/"), "/simulator") {
 		t.Error("a real service can be played")
