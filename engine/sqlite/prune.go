@@ -150,10 +150,10 @@ func (j *Journal) pruneKnown(ctx context.Context, day int64) (more bool, err err
 	}
 	n, last := 0, int64(0)
 	var old []outdated
-	err = j.each(ctx, `SELECT id, workspace, lane, mentions FROM known WHERE id > ? ORDER BY id LIMIT ?`, []any{p.id, pruneSize}, func(rows *sql.Rows) error {
+	err = j.each(ctx, `SELECT id, mentions FROM known WHERE id > ? ORDER BY id LIMIT ?`, []any{p.id, pruneSize}, func(rows *sql.Rows) error {
 		var o outdated
 		var mentions sql.NullString
-		err := rows.Scan(&o.id, &o.workspace, &o.lane, &mentions)
+		err := rows.Scan(&o.id, &mentions)
 		if err == nil {
 			err = decode(mentions, &o.known)
 		}
@@ -164,7 +164,7 @@ func (j *Journal) pruneKnown(ctx context.Context, day int64) (more bool, err err
 		return err
 	})
 	if err == nil && len(old) > 0 {
-		err = j.forget(ctx, old)
+		err = j.writer.write(ctx, &operation{weight: len(old), do: func(t *tx) error { return t.forget(old) }})
 	}
 	if err != nil {
 		return false, err
@@ -177,25 +177,18 @@ func (j *Journal) pruneKnown(ctx context.Context, day int64) (more bool, err err
 
 // outdated is a lane of which not all is to be known any longer.
 type outdated struct {
-	laneKey
 	id          int64
 	known, left engine.Known
 }
 
-// forget leaves of lanes what is left. Who has the turn calls it.
-func (j *Journal) forget(ctx context.Context, lanes []outdated) error {
-	return j.writer.write(ctx, &operation{weight: len(lanes), do: func(t *tx) error {
-		for _, o := range lanes {
-			if err := t.knowInstead(o.id, o.known, o.left); err != nil {
-				return err
-			}
+// forget leaves of lanes what is left.
+func (t *tx) forget(lanes []outdated) error {
+	for _, o := range lanes {
+		if err := t.knowInstead(o.id, o.known, o.left); err != nil {
+			return err
 		}
-		return nil
-	}, kept: func() {
-		for _, o := range lanes {
-			delete(j.following.lanes, o.laneKey)
-		}
-	}})
+	}
+	return nil
 }
 
 // pruneVersions forgets the sources of rules that no run follows. Those of which a run has begun since the journal was opened stay,
