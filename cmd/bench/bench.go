@@ -154,12 +154,7 @@ func (b *bench) anchorRound(ctx context.Context, into *series, connections int) 
 func (d *desk) round(ctx context.Context, into *series, connections int, profile string) error {
 	pid := d.cmd.Process.Pid
 	before, synced, began := processorTime(pid), syncs(d.counter()), time.Now()
-	watched := make(chan error, 1)
-	if profile != "" && d.bench.profile != "" {
-		go func() { watched <- d.bench.takeProfile(ctx, profile, d.bench.scale.duration) }()
-	} else {
-		watched <- nil
-	}
+	watched := d.bench.watch(ctx, profile)
 	out, err := load{to: d.to, connections: connections, duration: d.bench.scale.duration, next: &d.next}.run(ctx)
 	if err != nil {
 		return fmt.Errorf("%w\n%s", err, d.log())

@@ -107,10 +107,14 @@ func (b *bench) backlog(ctx context.Context) error {
 		return err
 	}
 	pid := d.cmd.Process.Pid
+	watched := b.watch(ctx, "backlog")
 	if err := d.drained(ctx); err != nil {
 		return err
 	}
 	took, busy := time.Since(began), processorTime(pid)
+	if err := <-watched; err != nil {
+		return err
+	}
 	_, most := memory(pid)
 	name := fmt.Sprintf("%d events, one call each", b.scale.backlog)
 	b.add(name+": finished", "runs/s", []float64{float64(b.scale.backlog) / took.Seconds()}, anchor.acknowledged, "")

@@ -59,7 +59,18 @@ func (b *bench) build(ctx context.Context) error {
 	return nil
 }
 
-// takeProfile watches where the process spends its time, for so long, and keeps that under a name.
+// watch begins to watch where the process spends its time during one load, where that was asked for. The channel tells when it is over.
+func (b *bench) watch(ctx context.Context, name string) <-chan error {
+	over := make(chan error, 1)
+	if b.profile == "" || name == "" {
+		over <- nil
+		return over
+	}
+	go func() { over <- b.takeProfile(ctx, name, b.scale.duration) }()
+	return over
+}
+
+// takeProfile watches for so long, and keeps what it saw under a name.
 func (b *bench) takeProfile(ctx context.Context, name string, length time.Duration) error {
 	address := fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", b.profileAddress, max(1, int(length.Seconds())))
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
