@@ -16,7 +16,8 @@ import (
 //
 //	NAME.sh install                      to put it outside of the repository
 //	NAME.sh version                      to print what was installed
-//	NAME.sh run FOLDER PORT SERVICE      to become it: to serve POST /webhook on the port, with its data in the folder
+//	NAME.sh path                         to print where it takes events
+//	NAME.sh run FOLDER PORT SERVICE MORE to become it: to take events on the port, with its data in the folder; more ports are free for its own use
 //
 // and sends the message "a EVENT" to SERVICE/conversations/CONVERSATION/messages.
 type peer struct {
@@ -25,19 +26,17 @@ type peer struct {
 	script string
 	folder string
 	to     target
+	ports  []string // free ones, of which the first is where events go
 	next   atomic.Uint64
 
 	cmd  *exec.Cmd
 	done chan error
 }
 
-// comparePeers measures every peer that can be installed, and quando in the same run.
+// comparePeers measures every peer that can be installed. One of the scripts is that of quando itself.
 func (b *bench) comparePeers(ctx context.Context) error {
 	if len(b.peers) == 0 {
 		return fmt.Errorf("there is no peer: -peers names the folder with their scripts")
-	}
-	if err := b.finishRunsOf(ctx, "quando", ruleFiles{"rules.yaml": oneCall}, "a"); err != nil {
-		return err
 	}
 	for _, script := range b.peers {
 		p := &peer{bench: b, script: script, name: strings.TrimSuffix(filepath.Base(script), ".sh")}
@@ -58,19 +57,27 @@ func (p *peer) compare(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("install: %w\n%s", err, out[max(0, len(out)-1000):])
 	}
-	version, err := exec.CommandContext(ctx, "sh", p.script, "version").Output()
+	version, err := p.says(ctx, "version")
 	if err != nil {
-		return fmt.Errorf("version: %w", err)
+		return err
 	}
-	p.name += " " + strings.TrimSpace(string(version))
+	p.name += " " + version
+	path, err := p.says(ctx, "path")
+	if err != nil {
+		return err
+	}
 	if p.folder, err = os.MkdirTemp(b.folder, "peer"); err != nil {
 		return err
 	}
-	ports, err := freePorts(1)
+	addresses, err := freePorts(4)
 	if err != nil {
 		return err
 	}
-	p.to = target{ports[0], "/webhook"}
+	for _, a := range addresses {
+		_, port, _ := net.SplitHostPort(a)
+		p.ports = append(p.ports, port)
+	}
+	p.to = target{addresses[0], path}
 	b.service.forget()
 	if err := p.start(ctx); err != nil {
 		return err
@@ -86,13 +93,27 @@ func (p *peer) compare(ctx context.Context) (err error) {
 		}
 		b.tell("%s: round %d of %d", p.name, i+1, b.scale.rounds)
 	}
-	now, most := memory(p.cmd.Process.Pid)
+	now, most := memoryOfAll(p.cmd.Process.Pid)
 	b.add(p.name+": finished", "runs/s", ours.finished, anchor.acknowledged, "")
 	b.add(p.name+": processor time", "µs/run", ours.processor, anchor.processor, "")
 	b.add(p.name+": memory after load", "MB", []float64{megabytes(now)}, nil, "")
 	b.add(p.name+": memory under load, at most", "MB", []float64{megabytes(most)}, nil, "")
 	return p.crash(ctx)
 }
+
+// says asks the script.
+func (p *peer) says(ctx context.Context, question string) (string, error) {
+	cmd := exec.CommandContext(ctx, "sh", p.script, question)
+	cmd.Env = p.environment()
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", question, err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// environment is what scripts are called with.
+func (p *peer) environment() []string { return append(os.Environ(), "QUANDO="+p.bench.quando) }
 
 // start starts the peer and waits until it takes an event.
 func (p *peer) start(ctx context.Context) error {
@@ -101,8 +122,8 @@ func (p *peer) start(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = log.Close() }() // the process has its own
-	_, port, _ := net.SplitHostPort(p.to.address)
-	p.cmd = exec.CommandContext(ctx, "sh", p.script, "run", p.folder, port, p.bench.service.url())
+	p.cmd = exec.CommandContext(ctx, "sh", append([]string{p.script, "run", p.folder, p.ports[0], p.bench.service.url()}, p.ports[1:]...)...)
+	p.cmd.Env = p.environment()
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	if err := p.cmd.Start(); err != nil {
 		return err
@@ -145,7 +166,7 @@ func (p *peer) kill() {
 // round loads the peer, and waits until every event has had its effect, or none has had one for a while.
 func (p *peer) round(ctx context.Context, into *series) error {
 	b, pid := p.bench, p.cmd.Process.Pid
-	before, began := processorTime(pid), time.Now()
+	before, began := processorTimeOfAll(pid), time.Now()
 	out, err := load{to: p.to, connections: b.scale.busy(), duration: b.scale.duration, next: &p.next}.run(ctx)
 	if err != nil {
 		return fmt.Errorf("%w\n%s", err, p.log())
@@ -154,7 +175,7 @@ func (p *peer) round(ctx context.Context, into *series) error {
 	if missing > 0 {
 		return fmt.Errorf("%d of %d events that it acknowledged had no effect", missing, out.events())
 	}
-	into.note(out, last.Sub(began), processorTime(pid)-before, 0)
+	into.note(out, last.Sub(began), processorTimeOfAll(pid)-before, 0)
 	return nil
 }
 
@@ -191,7 +212,7 @@ func (p *peer) crash(ctx context.Context) error {
 		return err
 	}
 	began, missing := time.Now(), 0
-	for time.Since(began) < b.scale.duration+10*time.Second {
+	for time.Since(began) < 30*time.Second {
 		missing = 0
 		for _, n := range list {
 			if !b.service.has(effect{n, 'a'}) {

@@ -49,6 +49,48 @@ func memory(pid int) (now, most int64) {
 	return now, most
 }
 
+// family returns a process with all that it has started, and they.
+func family(pid int) []int {
+	children := map[int][]int{}
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		id, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", id))
+		if err != nil {
+			continue
+		}
+		if f := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:])); len(f) > 1 {
+			parent, _ := strconv.Atoi(f[1])
+			children[parent] = append(children[parent], id)
+		}
+	}
+	list := []int{pid}
+	for i := 0; i < len(list); i++ {
+		list = append(list, children[list[i]]...)
+	}
+	return list
+}
+
+// processorTimeOfAll is that of a process and all that it has started.
+func processorTimeOfAll(pid int) (sum time.Duration) {
+	for _, id := range family(pid) {
+		sum += processorTime(id)
+	}
+	return sum
+}
+
+// memoryOfAll is that of a process and all that it has started.
+func memoryOfAll(pid int) (now, most int64) {
+	for _, id := range family(pid) {
+		n, m := memory(id)
+		now, most = now+n, most+m
+	}
+	return now, most
+}
+
 // processor names the machine's processor.
 func processor() string {
 	text, _ := os.ReadFile("/proc/cpuinfo")
