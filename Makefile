@@ -35,12 +35,8 @@ generate: ## rewrite what is generated: golden files, the tables of docs/languag
 
 SCALE ?= full
 .PHONY: bench
-bench: ## measure quando against a bare server, and write docs/bench.json, bench.svg and the table of benchmarks.md; SCALE=short takes minutes
-	go run ./cmd/bench -scale $(SCALE) -write docs
-
-.PHONY: peers
-peers: ## do the same job with others, and kill them; installs them outside of the repository
-	go run ./cmd/bench -scale $(SCALE) -run peers
+bench: ## measure quando against a bare server, and write docs/bench.json, bench.svg and the table of benchmarks.md; SCALE=short takes minutes, PEERS=yes measures others too
+	go run ./cmd/bench -scale $(SCALE) -write docs $(if $(PEERS),-run '.*')
 
 .PHONY: microbench
 microbench: ## print what matching, compiling, calendars and the journal cost

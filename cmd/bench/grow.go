@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 )
@@ -33,11 +35,7 @@ func (g *growth) grow(ctx context.Context) (rows int, err error) {
 		return 0, err
 	}
 	g.db.SetMaxOpenConns(1) // the templates belong to the connection
-	defer func() {
-		if closed := g.db.Close(); err == nil {
-			err = closed
-		}
-	}()
+	defer func() { err = errors.Join(err, g.db.Close(), settleOnDisk(g.file)) }()
 	if err := g.survey(ctx); err != nil {
 		return 0, err
 	}
@@ -66,6 +64,15 @@ func (g *growth) grow(ctx context.Context) (rows int, err error) {
 		rows += count
 	}
 	return rows, nil
+}
+
+// settleOnDisk waits until a file is on disk: the first sync of whoever opens it next would have to.
+func settleOnDisk(file string) error {
+	f, err := os.OpenFile(file, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
 }
 
 func (g *growth) exec(ctx context.Context, query string, args ...any) error {

@@ -17,7 +17,7 @@ version) echo "$version" ;;
 path) echo /desk/received/send ;;
 run)
 	folder=$2 port=$3 admin=$5 handler=$6 fabric=$7
-	export SERVICE="$4" ADMIN="127.0.0.1:$admin" HANDLER="$handler" NODE_ENV=production
+	export SERVICE="$4" ADMIN="127.0.0.1:$admin" HANDLER="$handler" PARENT="$$" NODE_ENV=production
 	# The handler ends with the server, whose process this one becomes.
 	cp "$here/restate/handler.mjs" "$folder/"
 	[ -e "$folder/node_modules" ] || ln -s "$cache/node_modules" "$folder/node_modules"

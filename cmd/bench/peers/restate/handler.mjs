@@ -28,8 +28,7 @@ const desk = restate.service({
 	},
 });
 
-const parent = process.ppid;
-setInterval(() => process.ppid !== parent && process.exit(), 100);
+setInterval(() => process.ppid !== Number(process.env.PARENT) && process.exit(), 100); // the server has gone away
 restate.serve({ services: [desk], port: Number(process.env.HANDLER) });
 
 // The server is told of the handler until it has heard.
