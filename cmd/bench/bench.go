@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -32,6 +33,7 @@ type bench struct {
 	scenario string // the one that runs
 	figures  []figure
 	problems []string
+	missing  []string // what could not be measured
 	noShim   error
 }
 
@@ -80,6 +82,13 @@ func (b *bench) problem(format string, args ...any) {
 	p := b.scenario + ": " + fmt.Sprintf(format, args...)
 	b.problems = append(b.problems, p)
 	b.tell("WRONG: %s", p)
+}
+
+// leaveOut notes what could not be measured here. The first line of why is enough for the report.
+func (b *bench) leaveOut(what string, why error) {
+	b.tell("%s: left out: %v", what, why)
+	first, _, _ := strings.Cut(why.Error(), "\n")
+	b.missing = append(b.missing, fmt.Sprintf("%s, %s: %s", b.scenario, what, first))
 }
 
 // A figure is one thing that was measured.

@@ -9,8 +9,8 @@ import (
 
 // The chart's measures in pixels.
 const (
-	chartWidth = 860
-	chartLabel = 430 // where bars begin
+	chartWidth = 960
+	chartLabel = 540 // where bars begin
 	chartLine  = 22
 	chartTop   = 64
 	chartBar   = chartWidth - chartLabel - 70

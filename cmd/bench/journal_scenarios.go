@@ -220,7 +220,7 @@ func (b *bench) rows(ctx context.Context) error {
 func (b *bench) memory(ctx context.Context) error {
 	now, most := memory(b.anchor.cmd.Process.Pid)
 	if now == 0 {
-		b.tell("left out: the system does not tell what a process has in memory")
+		b.leaveOut("memory", errors.New("the system does not tell what a process has"))
 		return nil
 	}
 	for _, c := range []struct {

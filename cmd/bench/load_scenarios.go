@@ -94,7 +94,7 @@ func (b *bench) acknowledgeOn(ctx context.Context, name string, n int, on disk) 
 // disks measures acknowledgements on disks that are not this machine's.
 func (b *bench) disks(ctx context.Context) error {
 	if b.noShim != nil {
-		b.tell("left out: %v", b.noShim)
+		b.leaveOut("disks other than this one", b.noShim)
 		return nil
 	}
 	for _, c := range []struct {
@@ -167,6 +167,7 @@ func (b *bench) latency(ctx context.Context) error {
 		if err := d.drained(ctx); err != nil {
 			return err
 		}
+		b.service.watch.Store(nil)
 		close(effects)
 		var delays []time.Duration
 		for e := range effects {

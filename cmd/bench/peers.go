@@ -44,7 +44,7 @@ func (b *bench) comparePeers(ctx context.Context) error {
 			if ctx.Err() != nil {
 				return err
 			}
-			b.tell("%s is left out: %v", p.name, err)
+			b.leaveOut(p.name, err)
 		}
 	}
 	return nil

@@ -34,11 +34,12 @@ type report struct {
 	Rounds   int      `json:"rounds"`
 	Duration string   `json:"duration"`
 	Figures  []figure `json:"figures"`
+	Missing  []string `json:"left_out"`
 	Problems []string `json:"problems"`
 }
 
 func (b *bench) report(ctx context.Context, scale string) (*report, error) {
-	r := &report{At: time.Now().UTC().Format("2006-01-02"), Scale: scale, Rounds: b.scale.rounds, Duration: b.scale.duration.String(), Figures: b.figures, Problems: b.problems}
+	r := &report{At: time.Now().UTC().Format("2006-01-02"), Scale: scale, Rounds: b.scale.rounds, Duration: b.scale.duration.String(), Figures: b.figures, Missing: b.missing, Problems: b.problems}
 	r.Machine.Processor, r.Machine.Cores, r.Machine.System, r.Machine.Go = processor(), runtime.NumCPU(), runtime.GOOS+"/"+runtime.GOARCH, runtime.Version()
 	r.Machine.Load = loadAverage()
 	took, err := syncTime(b.folder)
@@ -66,6 +67,9 @@ func (r *report) table(w io.Writer) {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.Scenario, f.Case, number(f.Value), f.Unit, optional(f.Anchor, number), optional(f.Ratio, ratio), f.against())
 	}
 	_ = t.Flush() // a terminal that has gone away is nobody's loss
+	for _, m := range r.Missing {
+		fmt.Fprintln(w, "left out:", m)
+	}
 }
 
 // against says what a figure is compared with.
@@ -82,6 +86,9 @@ func (r *report) markdown() string {
 	fmt.Fprintf(&b, "%s\n\n| scenario | case | figure | compared | ratio | with |\n|---|---|---:|---:|---:|---|\n", r.machine())
 	for _, f := range r.Figures {
 		fmt.Fprintf(&b, "| %s | %s | %s %s | %s | %s | %s |\n", f.Scenario, f.Case, number(f.Value), f.Unit, optional(f.Anchor, number), optional(f.Ratio, ratio), f.against())
+	}
+	for _, m := range r.Missing {
+		fmt.Fprintf(&b, "\nLeft out: %s\n", m)
 	}
 	if len(r.Problems) == 0 {
 		b.WriteString("\nEvery account closes.\n")
