@@ -16,6 +16,8 @@ import (
 type journal interface {
 	engine.Journal
 	engine.Reader
+	engine.Statistics
+	engine.Auditor
 	Close() error
 }
 

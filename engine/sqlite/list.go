@@ -93,7 +93,7 @@ func (j *Journal) ListEvents(ctx context.Context, f engine.EventFilter) ([]*engi
 	if f.Before != 0 {
 		q.where(`e.seq < ?`, f.Before)
 	}
-	if f.Forward {
+	if f.After != 0 {
 		q.where(`e.seq > ?`, f.After)
 	}
 	text, args := q.query(eventColumns, `events e`, `e.seq`, f.Limit)
@@ -111,6 +111,9 @@ func (j *Journal) FindEvent(ctx context.Context, workspace, id string) (*engine.
 	}
 	return found[0], nil
 }
+
+// statesApart is what the indexes of runs by state hold, in the words of the indexes.
+const statesApart = `r.state <> 'running' AND r.state <> 'done'`
 
 // ListRuns returns runs with their steps, the newest first.
 func (j *Journal) ListRuns(ctx context.Context, f engine.RunFilter) ([]*engine.Run, error) {
@@ -131,13 +134,23 @@ func (j *Journal) ListRuns(ctx context.Context, f engine.RunFilter) ([]*engine.R
 		q.by(`runs_home`)
 		q.where(`r.home = ?`, f.Lane)
 	}
+	apart := f.State != "" && f.State != engine.Running && f.State != engine.Done
+	if apart {
+		q.where(statesApart)
+	}
 	if f.Rule != "" {
+		if apart {
+			q.by(`runs_rule_apart`)
+		}
 		q.by(`runs_rule`)
 		q.where(`r.rule = ?`, f.Rule)
 	}
 	if f.State != "" {
 		// Most runs are done: going back from the newest finds them sooner.
-		if f.State != engine.Done {
+		switch {
+		case apart:
+			q.by(`runs_apart`)
+		case f.State != engine.Done:
 			q.by(`runs_state`)
 		}
 		q.where(`r.state = ?`, string(f.State))

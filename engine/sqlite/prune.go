@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"time"
+
+	"github.com/quandohq/quando/engine"
 )
 
 const (
@@ -38,6 +40,16 @@ func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) 
 		func(ctx context.Context) (bool, error) {
 			return j.pruneRows(ctx, `DELETE FROM slots WHERE (workspace, key, n) IN (SELECT workspace, key, n FROM slots INDEXED BY slots_over WHERE over < ? LIMIT ?)`, micros(now.Add(-slotsKept)))
 		},
+		func(ctx context.Context) (bool, error) {
+			return j.pruneRows(ctx, `DELETE FROM counts WHERE (hour, workspace, what, detail) IN (SELECT hour, workspace, what, detail FROM counts WHERE hour < ? LIMIT ?)`, old/anHour)
+		},
+		func(ctx context.Context) (bool, error) {
+			return j.pruneRows(ctx, `DELETE FROM rule_counts WHERE (hour, workspace, rule, what, detail) IN (SELECT hour, workspace, rule, what, detail FROM rule_counts WHERE hour < ? LIMIT ?)`, old/anHour)
+		},
+		func(ctx context.Context) (bool, error) {
+			return j.pruneRows(ctx, `DELETE FROM reasons WHERE (workspace, rule, day, outcome, clause) IN (SELECT workspace, rule, day, outcome, clause FROM reasons INDEXED BY reasons_day WHERE day < ? LIMIT ?)`, old/aDay)
+		},
+		func(ctx context.Context) (bool, error) { return j.pruneKnown(ctx, old/aDay) },
 		j.pruneVersions,
 	} {
 		more, err := part(ctx)
@@ -119,6 +131,71 @@ func (j *Journal) pruneContents(ctx context.Context, old int64) (more bool, err 
 		}
 	}})
 	return more, err
+}
+
+// pruneKnown forgets what lanes are known by that was last mentioned before a day. Days are long, so that one walk through all lanes is enough for each,
+// and nothing has to be kept by the day.
+func (j *Journal) pruneKnown(ctx context.Context, day int64) (more bool, err error) {
+	back, err := j.following.take(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer back()
+	p := &j.following.pruned
+	if p.day != day {
+		p.day, p.id = day, 0
+	}
+	if p.id < 0 {
+		return false, nil
+	}
+	n, last := 0, int64(0)
+	var old []outdated
+	err = j.each(ctx, `SELECT id, workspace, lane, mentions FROM known WHERE id > ? ORDER BY id LIMIT ?`, []any{p.id, pruneSize}, func(rows *sql.Rows) error {
+		var o outdated
+		var mentions sql.NullString
+		err := rows.Scan(&o.id, &o.workspace, &o.lane, &mentions)
+		if err == nil {
+			err = decode(mentions, &o.known)
+		}
+		n, last = n+1, o.id
+		if o.left = o.known.Since(day); !o.left.Equal(o.known) {
+			old = append(old, o)
+		}
+		return err
+	})
+	if err == nil && len(old) > 0 {
+		err = j.forget(ctx, old)
+	}
+	if err != nil {
+		return false, err
+	}
+	if p.id = last; n < pruneSize {
+		p.id = -1
+	}
+	return n == pruneSize, nil
+}
+
+// outdated is a lane of which not all is to be known any longer.
+type outdated struct {
+	laneKey
+	id          int64
+	known, left engine.Known
+}
+
+// forget leaves of lanes what is left. Who has the turn calls it.
+func (j *Journal) forget(ctx context.Context, lanes []outdated) error {
+	return j.writer.write(ctx, &operation{weight: len(lanes), do: func(t *tx) error {
+		for _, o := range lanes {
+			if err := t.knowInstead(o.id, o.known, o.left); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, kept: func() {
+		for _, o := range lanes {
+			delete(j.following.lanes, o.laneKey)
+		}
+	}})
 }
 
 // pruneVersions forgets the sources of rules that no run follows. Those of which a run has begun since the journal was opened stay,

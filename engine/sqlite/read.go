@@ -134,7 +134,7 @@ func (j *Journal) Version(ctx context.Context, hash string) (string, error) {
 	var source string
 	err := j.reads.QueryRowContext(ctx, `SELECT source FROM rule_versions WHERE hash = ?`, hash).Scan(&source)
 	if errors.Is(err, sql.ErrNoRows) {
-		err = errors.New("the journal has no rule of this version")
+		err = engine.ErrNoVersion
 	}
 	if err != nil {
 		return "", fmt.Errorf("version %s: %w", hash, err)

@@ -40,6 +40,9 @@ func (t *tx) insertRun(r *engine.Run, texts runText, at int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	if r.State.Finished() {
+		t.tally.ended(at, engine.RuleName{Workspace: r.Workspace, Rule: r.Rule}, r.Stage, r.State)
+	}
 	return result.LastInsertId()
 }
 
@@ -93,14 +96,26 @@ func (s *saving) changeRun(t *tx, c *engine.RunChange, texts runText) error {
 		wake, finished = 0, endOf(r, s.at)
 	}
 	// What was asked after the holder looked is not answered.
-	n, err := t.changed(`UPDATE runs SET state = ?, finished = ?, lane = ?, wake_at = ?, finished_at = ?, reason = ?, about = ?,
-			asked = CASE WHEN ? AND coalesce(?, asked) = asked THEN NULL ELSE asked END WHERE id = ?`,
-		string(r.State), r.State.Finished(), r.Lane, wake, finished, r.Reason, texts.about, c.Answered, texts.asked, r.ID)
+	const update = `UPDATE runs SET state = ?, finished = ?, lane = ?, wake_at = ?, finished_at = ?, reason = ?, about = ?,
+		asked = CASE WHEN ? AND coalesce(?, asked) = asked THEN NULL ELSE asked END WHERE id = ?`
+	args := []any{string(r.State), r.State.Finished(), r.Lane, wake, finished, r.Reason, texts.about, c.Answered, texts.asked, r.ID}
+	n, err := t.changed(update+` AND finished = 0`, args...)
+	ended := n > 0 && r.State.Finished()
+	if err == nil && n == 0 { // it has ended before, and changes all the same
+		n, err = t.changed(update, args...)
+	}
 	if err != nil {
 		return err
 	}
 	if n == 0 {
 		return fmt.Errorf("run %d: %w", r.ID, engine.ErrNoRun)
+	}
+	rule := engine.RuleName{Workspace: r.Workspace, Rule: r.Rule}
+	if ended {
+		t.tally.ended(s.at, rule, r.Stage, r.State)
+	}
+	if c.Effects > 0 {
+		t.tally.count(s.at, rule, engine.CountEffects, "", c.Effects)
 	}
 	if err := t.steps(r.ID, c.Steps); err != nil {
 		return err

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -149,29 +150,56 @@ func (s *saving) kept() {
 	}
 }
 
-// decide records verdicts, those of starts as they came out.
+// decide records verdicts, those of starts as they came out, and counts them.
 func (s *saving) decide(t *tx) error {
 	for i, e := range s.change.Decided {
-		parts := slices.Clone(s.verdicts[i])
+		parts, given := slices.Clone(s.verdicts[i]), slices.Clone(e.Verdicts)
 		for k := range parts {
 			if parts[k] != nil {
 				continue
 			}
-			v, err := verdictText(s.verdict(&e.Verdicts[k]))
-			if err != nil {
+			given[k] = s.verdict(&e.Verdicts[k])
+			var err error
+			if parts[k], err = verdictText(given[k]); err != nil {
 				return err
 			}
-			parts[k] = v
 		}
 		verdicts, err := list(parts)
 		if err != nil {
 			return err
 		}
-		if _, err := t.exec(`UPDATE events SET decided = 1, verdicts = ?, answers = ? WHERE seq = ?`, verdicts, s.answers[i], e.Seq); err != nil {
+		n, err := t.changed(`UPDATE events SET decided = 1, verdicts = ?, answers = ? WHERE seq = ? AND decided = 0`, verdicts, s.answers[i], e.Seq)
+		if err == nil && n == 0 {
+			given, err = t.decideAgain(e.Seq, given, verdicts, s.answers[i])
+		}
+		if err != nil {
 			return err
+		}
+		for _, v := range given {
+			t.tally.verdict(s.at, e, v)
 		}
 	}
 	return nil
+}
+
+// decideAgain records the verdicts of an event that has some, as when a rule decides on the last of those that it has gathered. It returns those
+// that are not what they were.
+func (t *tx) decideAgain(seq int64, given []engine.Verdict, verdicts, answers any) (changed []engine.Verdict, err error) {
+	var recorded sql.NullString
+	var before []engine.Verdict
+	if _, err := t.get(`SELECT verdicts FROM events WHERE seq = ?`, []any{seq}, &recorded); err != nil {
+		return nil, err
+	}
+	if err := decode(recorded, &before); err != nil {
+		return nil, err
+	}
+	for _, v := range given {
+		if !slices.ContainsFunc(before, func(b engine.Verdict) bool { return b.Rule == v.Rule && b.Outcome == v.Outcome && b.Clause == v.Clause }) {
+			changed = append(changed, v)
+		}
+	}
+	_, err = t.exec(`UPDATE events SET verdicts = ?, answers = ? WHERE seq = ?`, verdicts, answers, seq)
+	return changed, err
 }
 
 // verdict returns a start's verdict as it came out.

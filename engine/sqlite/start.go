@@ -67,7 +67,7 @@ func (s *saving) startOne(t *tx, st *engine.Start, texts runText, r *started) er
 		}
 	}
 	if st.Mode == rules.Restart {
-		if others, err = s.replace(t, others); err != nil {
+		if others, err = s.replace(t, st.Run, others); err != nil {
 			return err
 		}
 	}
@@ -122,9 +122,9 @@ func (t *tx) unfinished(st *engine.Start) (ids []int64, err error) {
 	return ids, err
 }
 
-// replace asks runs to make way, and returns those that it asked. One that has not begun is ended at once: else those that come together
+// replace asks runs to make way for another of their rule, and returns those that it asked. One that has not begun is ended at once: else those that come together
 // would all be asked by each other.
-func (s *saving) replace(t *tx, runs []int64) (asked []int64, err error) {
+func (s *saving) replace(t *tx, by *engine.Run, runs []int64) (asked []int64, err error) {
 	if len(runs) == 0 {
 		return nil, nil
 	}
@@ -139,6 +139,7 @@ func (s *saving) replace(t *tx, runs []int64) (asked []int64, err error) {
 			return nil, err
 		}
 		if n > 0 {
+			t.tally.ended(s.at, engine.RuleName{Workspace: by.Workspace, Rule: by.Rule}, by.Stage, engine.Cancelled)
 			continue
 		}
 		if _, err := t.ask(s.at, id, ask); err != nil {

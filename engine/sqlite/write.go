@@ -24,6 +24,7 @@ type writer struct {
 	mu     sync.Mutex
 	queue  []*operation
 	closed bool
+	lately time.Time // when the last transaction ended
 
 	news chan struct{} // that the queue is longer, or closed
 	done chan struct{}
@@ -121,6 +122,9 @@ func (w *writer) run() {
 				break
 			}
 			w.commit(batch)
+			w.mu.Lock()
+			w.lately = time.Now()
+			w.mu.Unlock()
 		}
 		w.mu.Lock()
 		end := w.closed && len(w.queue) == 0
@@ -155,6 +159,29 @@ func (w *writer) waiting() int {
 		return fullWeight
 	}
 	return len(w.queue)
+}
+
+// aMoment without a transaction is quiet.
+const aMoment = 10 * time.Millisecond
+
+// quiet waits until nobody has written anything for a moment, or until its patience is over.
+func (w *writer) quiet(ctx context.Context, patience time.Duration) {
+	for began := time.Now(); time.Since(began) < patience; {
+		w.mu.Lock()
+		wait := aMoment - time.Since(w.lately)
+		if len(w.queue) > 0 {
+			wait = aMoment
+		}
+		w.mu.Unlock()
+		if wait <= 0 {
+			return
+		}
+		select {
+		case <-time.After(min(wait, patience)):
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // take returns the operations of the next transaction.
@@ -220,6 +247,9 @@ func (w *writer) attempt(batch []*operation) (results []error, broken bool) {
 		}
 		results[i] = err
 	}
+	if err := t.tallied(); err != nil {
+		return all(err), false
+	}
 	if err := w.fail(BeforeCommit); err != nil {
 		return all(err), false
 	}
@@ -247,6 +277,7 @@ type tx struct {
 	touched  bool // an operation has written something, or a statement has failed
 	released map[*claim]bool
 	versions map[string]bool // of rules whose runs begin in it
+	tally    tally
 }
 
 // exec carries out a statement that writes.
