@@ -35,8 +35,13 @@ $(LINT):
 generate: ## rewrite what is generated: golden files, the tables of docs/language.md
 	go test ./rules ./cmd/quando -update
 
+SCALE ?= full
 .PHONY: bench
-bench: ## print what matching, compiling, calendars and the journal cost
+bench: ## measure quando against a bare server, and write docs/bench.json, bench.svg and the table of benchmarks.md; SCALE=short takes minutes, PEERS=yes measures others too
+	go run ./cmd/bench -scale $(SCALE) -write docs $(if $(PEERS),-run '.*')
+
+.PHONY: microbench
+microbench: ## print what matching, compiling, calendars and the journal cost
 	go test -run '^$$' -bench . -benchtime $(BENCHTIME) -count 3 ./rules/... ./engine/sqlite
 
 PAGES ?= 1000000
