@@ -2,13 +2,439 @@ package form
 
 import (
 	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
 
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/source"
 )
+
+// ErrNotFound is what Read, Write and Remove return for a rule that the file does not hold.
+var ErrNotFound = errors.New("the file holds no such rule")
 
 // Read returns the rule with an id as a form. The text is that of a rule file, which may hold other rules, tests, calendars and constants
 // besides. A file that cannot be read as YAML, or does not hold the rule, is an error; a rule that the language would refuse is not,
 // as long as it is a mapping.
 func Read(c *rules.Catalog, text []byte, rule string) (Form, error) {
-	return Form{}, errors.New("not there")
+	_, n, err := find(text, rule)
+	if err != nil {
+		return Form{}, err
+	}
+	return reader{c, (*source.Node).Text}.rule(n), nil
+}
+
+// find returns a rule of a file.
+func find(text []byte, rule string) (*source.File, *source.Node, error) {
+	file, problems := source.Read("rules", text)
+	if file.Root == nil && problems.HasErrors() {
+		return nil, nil, unreadable(problems[0])
+	}
+	var found *source.Node
+	items := ruleItems(file)
+	for i, item := range items {
+		id := item.Get("id")
+		if id == nil || id.Kind != source.Scalar || id.Value != rule {
+			continue
+		}
+		if found != nil {
+			return nil, nil, fmt.Errorf("the file holds two rules with the id %q: give one of them another id first", rule)
+		}
+		found = item
+		first, last := item.Line, endOfRule(file, items, i)
+		for _, p := range problems {
+			if p.Severity == source.Error && p.Line >= first && p.Line < last {
+				return nil, nil, unreadable(p)
+			}
+		}
+	}
+	if found == nil {
+		return nil, nil, fmt.Errorf("%q: %w", rule, ErrNotFound)
+	}
+	return file, found, nil
+}
+
+func unreadable(p source.Problem) error {
+	if p.Hint != "" {
+		p.Message += " (" + p.Hint + ")"
+	}
+	return fmt.Errorf("the file cannot be read as a form: line %d: %s", p.Line, p.Message)
+}
+
+func ruleItems(f *source.File) []*source.Node {
+	if n := f.Root.Get("rules"); n != nil {
+		return n.Items
+	}
+	return nil
+}
+
+// endOfRule returns the first line behind a rule.
+func endOfRule(f *source.File, items []*source.Node, i int) int {
+	end := math.MaxInt
+	for _, item := range items[i+1:] {
+		if item.Line > items[i].Line {
+			end = min(end, item.Line)
+		}
+	}
+	for _, p := range f.Root.Pairs {
+		if p.Key.Line > items[i].Line {
+			end = min(end, p.Key.Line)
+		}
+	}
+	return end
+}
+
+// A reader turns nodes into fields.
+type reader struct {
+	catalog *rules.Catalog
+	yaml    func(*source.Node) string // writes what has no field
+}
+
+func (r reader) rule(n *source.Node) Form {
+	f := Form{Do: []Step{}}
+	for _, p := range n.Pairs {
+		if r.key(&f, p.Key.Value, p.Value) {
+			continue
+		}
+		if f.YAML == nil {
+			f.YAML = make(map[string]string)
+		}
+		f.YAML[p.Key.Value] = r.yaml(p.Value)
+	}
+	return f
+}
+
+// key reads one key of a rule, and reports whether its field can hold it.
+func (r reader) key(f *Form, key string, n *source.Node) (ok bool) {
+	if text := f.text(key); text != nil {
+		if n.Kind == source.Null {
+			return true
+		}
+		*text, ok = scalar(n)
+		return ok
+	}
+	if list := f.list(key); list != nil {
+		*list, ok = texts(n)
+		return ok
+	}
+	if names, values := f.record(key, true); names != nil {
+		if n.Kind == source.Null || !record(n, names, values) {
+			f.clear(key)
+			return n.Kind == source.Null
+		}
+		return true
+	}
+	switch key {
+	case "when":
+		f.When, ok = r.when(n)
+	case "cancel_on":
+		f.CancelOn, ok = matches(n)
+	case "do":
+		f.Do, ok = r.steps(n)
+	case "on_error":
+		f.OnError, ok = r.steps(n)
+	}
+	return ok
+}
+
+func scalar(n *source.Node) (string, bool) { return n.Value, n.Kind == source.Scalar }
+
+// texts reads one text, or a list of them.
+func texts(n *source.Node) ([]string, bool) {
+	switch n.Kind {
+	case source.Null:
+		return nil, true
+	case source.Scalar:
+		return []string{n.Value}, true
+	case source.Mapping:
+		return nil, false
+	}
+	var out []string
+	for _, item := range n.Items {
+		text, ok := scalar(item)
+		if !ok {
+			return nil, false
+		}
+		out = append(out, text)
+	}
+	return out, true
+}
+
+// record reads a mapping of a few names to texts.
+func record(n *source.Node, names []string, values []*string) bool {
+	if n.Kind != source.Mapping || n.Broken {
+		return false
+	}
+	for _, p := range n.Pairs {
+		i := slices.Index(names, p.Key.Value)
+		text, ok := scalar(p.Value)
+		if i < 0 || !ok || text == "" {
+			return false
+		}
+		*values[i] = text
+	}
+	return true
+}
+
+func (r reader) when(n *source.Node) (When, bool) {
+	if n.Kind != source.Mapping {
+		events, ok := texts(n)
+		return When{Events: events}, ok
+	}
+	s := &Schedule{}
+	for _, p := range n.Pairs {
+		ok := false
+		if text := s.text(p.Key.Value); text != nil {
+			*text, ok = scalar(p.Value)
+			ok = ok && *text != ""
+		} else if list := s.list(p.Key.Value); list != nil {
+			*list, ok = texts(p.Value)
+		} else if p.Key.Value == "where" && p.Value.Kind == source.Mapping {
+			ok = true // below: what it means depends on each
+		}
+		if !ok {
+			return When{}, false
+		}
+	}
+	if where := n.Get("where"); where != nil {
+		s.Where = r.pairs(where, filters(s.Each))
+	}
+	return When{Schedule: s}, !n.Broken
+}
+
+// filters returns the arguments of a schedule's where.
+func filters(each string) []rules.Arg {
+	for _, e := range rules.EachItems() {
+		if e.Name == each {
+			return e.Filters
+		}
+	}
+	return nil
+}
+
+// matches reads what cancels a run: events, or mappings of events and a condition, one or several.
+func matches(n *source.Node) ([]Match, bool) {
+	items := []*source.Node{n}
+	switch n.Kind {
+	case source.Null:
+		return nil, true
+	case source.List:
+		items = n.Items
+	}
+	var out []Match
+	for _, item := range items {
+		var m Match
+		if item.Kind == source.Scalar {
+			m.Events = []string{item.Value}
+			out = append(out, m)
+			continue
+		}
+		if item.Kind != source.Mapping || item.Broken {
+			return nil, false
+		}
+		for _, p := range item.Pairs {
+			ok := false
+			switch p.Key.Value {
+			case "event":
+				m.Events, ok = texts(p.Value)
+				ok = ok && len(m.Events) > 0
+			case "if":
+				m.If, ok = scalar(p.Value)
+				ok = ok && m.If != ""
+			}
+			if !ok {
+				return nil, false
+			}
+		}
+		out = append(out, m)
+	}
+	return out, true
+}
+
+func (r reader) steps(n *source.Node) ([]Step, bool) {
+	if n.Kind != source.List {
+		return []Step{}, n.Kind == source.Null
+	}
+	steps := []Step{}
+	for _, item := range n.Items {
+		s, ok := r.step(item)
+		if !ok {
+			s = Step{YAML: r.yaml(item)}
+		}
+		steps = append(steps, s)
+	}
+	return steps, true
+}
+
+// step reads a step, and reports whether it has fields.
+func (r reader) step(n *source.Node) (s Step, ok bool) {
+	if n.Kind == source.Scalar {
+		return Step{Verb: n.Value}, r.catalog.Verb(n.Value) != nil
+	}
+	if n.Kind != source.Mapping || n.Broken {
+		return s, false
+	}
+	for _, p := range n.Pairs {
+		switch text := s.text(p.Key.Value); {
+		case text != nil:
+			*text, ok = scalar(p.Value)
+			ok = ok && *text != ""
+		case p.Key.Value == "retry":
+			s.Retry = &Retry{}
+			ok = record(p.Value, []string{"times", "for"}, []*string{&s.Retry.Times, &s.Retry.For})
+		default:
+			schema := r.catalog.Verb(p.Key.Value)
+			if ok = schema != nil && s.Verb == ""; ok {
+				s.Verb = p.Key.Value
+				s.Args, ok = r.args(p.Value, schema)
+			}
+		}
+		if !ok {
+			return s, false
+		}
+	}
+	return s, s.Verb != ""
+}
+
+// args reads what stands behind a verb: its main argument, or a mapping of arguments.
+func (r reader) args(n *source.Node, schema *rules.Schema) ([]Arg, bool) {
+	main := argNamed(schema.Args, schema.Main)
+	switch {
+	case n.Kind == source.Null && (main == nil || !main.Null):
+		return nil, true
+	case main != nil && (n.Kind != source.Mapping || takesMapping(main)):
+		return []Arg{r.arg(n, main.Name, main)}, true
+	case n.Kind != source.Mapping || n.Broken:
+		return nil, false
+	}
+	return r.pairs(n, schema.Args), true
+}
+
+// takesMapping reports whether a main argument may be a mapping without being named.
+func takesMapping(a *rules.Arg) bool {
+	return a.Kind == rules.KindSettings || a.Kind == rules.KindBranches
+}
+
+func argNamed(args []rules.Arg, name string) *rules.Arg {
+	for i := range args {
+		if args[i].Name == name {
+			return &args[i]
+		}
+	}
+	return nil
+}
+
+func (r reader) pairs(n *source.Node, args []rules.Arg) []Arg {
+	var out []Arg
+	for _, p := range n.Pairs {
+		out = append(out, r.arg(p.Value, p.Key.Value, argNamed(args, p.Key.Value)))
+	}
+	return out
+}
+
+// part describes a value of names and values, or of names and texts.
+func part(a *rules.Arg) *rules.Arg {
+	if a.Kind == rules.KindHeaders {
+		return &rules.Arg{Kind: rules.KindText}
+	}
+	return &rules.Arg{Kind: rules.KindData}
+}
+
+// arg reads an argument. One that the language does not know has no fields.
+func (r reader) arg(n *source.Node, name string, a *rules.Arg) Arg {
+	out := Arg{Name: name}
+	if n.Kind == source.Null {
+		out.As = AsNull
+		return out
+	}
+	if a == nil || !r.value(&out, n, a) {
+		return Arg{Name: name, As: AsYAML, YAML: r.yaml(n)}
+	}
+	return out
+}
+
+// value reads the value of an argument by its kind, and reports whether it has fields.
+func (r reader) value(out *Arg, n *source.Node, a *rules.Arg) (ok bool) {
+	_, isText := n.Any().(string)
+	switch a.Kind {
+	case rules.KindNames, rules.KindEvent:
+		if n.Kind == source.Scalar && strings.Contains(n.Value, "{{") {
+			break // an expression may give the whole list
+		}
+		out.As = AsList
+		out.List, ok = texts(n)
+		return ok
+	case rules.KindFlag:
+		if _, isFlag := flag(n.Value); isFlag && n.Quoted {
+			return false // a text, which is no flag
+		}
+	case rules.KindData:
+		if n.Kind == source.Scalar && !isText {
+			return false
+		}
+	case rules.KindFields, rules.KindTarget:
+		if n.Kind == source.Mapping {
+			out.As, out.Fields = AsFields, r.pairs(n, a.Fields)
+			return !n.Broken
+		}
+	case rules.KindSettings, rules.KindHeaders:
+		if n.Kind == source.Mapping {
+			out.As = AsFields
+			for _, p := range n.Pairs {
+				out.Fields = append(out.Fields, r.arg(p.Value, p.Key.Value, part(a)))
+			}
+			return !n.Broken
+		}
+		return false
+	case rules.KindSteps:
+		out.As = AsSteps
+		out.Steps, ok = r.steps(n)
+		return ok
+	case rules.KindBranches:
+		out.As = AsBranches
+		out.Branches, ok = r.branches(n)
+		return ok
+	}
+	out.Text, ok = scalar(n)
+	return ok
+}
+
+// flag returns what a text says that is true or false.
+func flag(s string) (value, ok bool) {
+	s = strings.ToLower(s)
+	return s == "true", s == "true" || s == "false"
+}
+
+func (r reader) branches(n *source.Node) ([]Branch, bool) {
+	if n.Kind != source.List {
+		return nil, false
+	}
+	var out []Branch
+	for _, item := range n.Items {
+		var b Branch
+		keys := 0
+		for _, p := range item.Pairs {
+			ok := false
+			switch p.Key.Value {
+			case "if":
+				b.If, ok = scalar(p.Value)
+				ok = ok && b.If != ""
+			case "else":
+				b.Else = true
+				fallthrough
+			case "do":
+				b.Do, ok = r.steps(p.Value)
+				keys++
+			}
+			if !ok {
+				return nil, false
+			}
+		}
+		if keys != 1 || item.Broken || b.Else == (b.If != "") {
+			return nil, false
+		}
+		out = append(out, b)
+	}
+	return out, true
 }

@@ -254,7 +254,12 @@ func (e *editor) mapping(w *Wanted, at context) {
 			old = p.Old
 		}
 		entries[i] = entryWanted{old: slices.IndexFunc(w.Old.Pairs, func(o Pair) bool { return o.Key.Value == old }), value: p.Value, pair: p}
-		survives = survives || entries[i].old >= 0
+		if at := entries[i].old; at >= 0 {
+			survives = true
+			if p.Value.Old != w.Old.Pairs[at].Value {
+				entries[i].value = p.Value.In(w.Old.Pairs[at].Value)
+			}
+		}
 	}
 	flow := y.Style&yaml.FlowStyle != 0
 	braces := e.text[e.file.skipProperties(e.start(y))] == '{'
@@ -262,7 +267,7 @@ func (e *editor) mapping(w *Wanted, at context) {
 		e.replace(w, at)
 		return
 	}
-	e.entries(y, entries, flow)
+	e.entries(y, entries, flow, w.Apart)
 }
 
 // list changes the items of a list.
@@ -282,5 +287,5 @@ func (e *editor) list(w *Wanted, at context) {
 		e.replace(w, at)
 		return
 	}
-	e.entries(y, entries, flow)
+	e.entries(y, entries, flow, w.Apart)
 }

@@ -26,7 +26,7 @@ type stretch struct {
 }
 
 // entries changes the entries of a collection: some stay, some go, some are put between.
-func (e *editor) entries(y *yaml.Node, wanted []entryWanted, flow bool) {
+func (e *editor) entries(y *yaml.Node, wanted []entryWanted, flow, apart bool) {
 	old := e.stretches(y, flow)
 	stays := increasing(wanted)
 	anchored := make([]bool, len(old))
@@ -45,7 +45,7 @@ func (e *editor) entries(y *yaml.Node, wanted []entryWanted, flow bool) {
 		if flow {
 			e.insertFlow(old, before, e.flowText(w, old))
 		} else {
-			e.insertBlock(old, before, e.blockText(w, old))
+			e.insertBlock(old, before, e.blockText(w, old), apart)
 		}
 	}
 	for i := 0; i < len(old); i++ {
@@ -211,15 +211,21 @@ func (e *editor) moved(w entryWanted, s stretch, from, to int, flow bool) string
 }
 
 // insertBlock puts lines behind an entry, or before the first.
-func (e *editor) insertBlock(old []stretch, before int, text string) {
+func (e *editor) insertBlock(old []stretch, before int, text string, apart bool) {
 	switch {
 	case before >= 0:
+		if apart {
+			text = e.eol + text
+		}
 		e.splice(old[before].to, old[before].to, text)
 	case old[0].mid:
 		// The first stands behind a dash: the text takes its place, and it goes to a line of its own.
 		indent := pad(e.column(old[0].start))
 		e.splice(old[0].start, old[0].start, strings.TrimLeft(text, " ")+indent)
 	default:
+		if apart {
+			text += e.eol
+		}
 		e.splice(old[0].from, old[0].from, text)
 	}
 }

@@ -17,6 +17,7 @@ type Wanted struct {
 	Items []*Wanted    // of a List
 	Pairs []WantedPair // of a Mapping: the old ones in their order, with the others where they belong
 	Short bool         // of a List or Mapping: on one line, where it is written anew and fits
+	Apart bool         // of a List or Mapping: what is added stands apart by an empty line
 
 	YAML string // the value as text, in place of all of the above
 }
@@ -30,6 +31,16 @@ type WantedPair struct {
 
 // Kept wants a node to stay as it is.
 func Kept(n *Node) *Wanted { return &Wanted{Old: n, Keep: true} }
+
+// In wants the same in the place of another node.
+func (w *Wanted) In(n *Node) *Wanted {
+	moved := *w
+	moved.Old, moved.Keep = n, false
+	if w.Keep {
+		moved.YAML = w.Old.Text()
+	}
+	return &moved
+}
 
 // node returns what the YAML of a wanted value says.
 func (w *Wanted) node() (*Node, error) {
@@ -117,4 +128,19 @@ func (n *Node) Text() string {
 		return text
 	}
 	return n.Flow()
+}
+
+// Render writes a value that is a file of its own.
+func Render(w *Wanted) ([]byte, error) {
+	e := &editor{eol: "\n"}
+	r := e.render(w, context{}, 0)
+	if e.err != nil {
+		return nil, e.err
+	}
+	out := strings.Join(append([]string{strings.TrimPrefix(r.first, " ")}, r.rest...), "\n") + "\n"
+	out = strings.TrimPrefix(out, "\n")
+	if f, problems := Read("", []byte(out)); len(problems) > 0 || !w.fulfilled(f.Root) {
+		return nil, ErrEntangled
+	}
+	return []byte(out), nil
 }
