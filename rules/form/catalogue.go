@@ -82,7 +82,80 @@ type Function struct {
 	Summary   string `json:"summary"`
 }
 
+// kinds name the kinds of arguments for a program.
+var kinds = map[rules.Kind]string{
+	rules.KindText: "text", rules.KindName: "name", rules.KindNames: "names", rules.KindFlag: "flag", rules.KindNumber: "number", rules.KindChoice: "choice",
+	rules.KindDuration: "duration", rules.KindWhen: "time", rules.KindFields: "fields", rules.KindTarget: "target", rules.KindData: "data",
+	rules.KindExpression: "expression", rules.KindEvent: "events", rules.KindSpan: "span", rules.KindSteps: "steps", rules.KindBranches: "branches",
+	rules.KindSettings: "settings", rules.KindHeaders: "headers", rules.KindZone: "zone",
+}
+
+// usual says how an argument of a kind is given, where it is not as one text.
+var usual = map[rules.Kind]As{
+	rules.KindNames: AsList, rules.KindEvent: AsList, rules.KindFields: AsFields, rules.KindTarget: AsFields, rules.KindSettings: AsFields,
+	rules.KindHeaders: AsFields, rules.KindSteps: AsSteps, rules.KindBranches: AsBranches, rules.KindData: AsYAML,
+}
+
 // NewCatalogue describes the language with its verbs.
 func NewCatalogue(c *rules.Catalog) Catalogue {
-	return Catalogue{}
+	var out Catalogue
+	for _, k := range rules.RuleKeys {
+		key := Key{Name: k.Name, Default: k.Default, Required: k.Default == "required", Summary: k.Doc, Values: k.Values()}
+		if key.Required {
+			key.Default = ""
+		}
+		out.Keys = append(out.Keys, key)
+	}
+	for _, e := range rules.EventKinds() {
+		out.Events = append(out.Events, Event{e.Name, e.Doc, e.Facts})
+	}
+	for _, e := range rules.EachItems() {
+		out.Each = append(out.Each, Each{e.Name, arguments(e.Filters), e.Facts})
+	}
+	own, err := rules.NewCatalog()
+	if err != nil {
+		panic(err) // without actions there are no two of one name
+	}
+	for _, s := range c.Schemas() {
+		out.Verbs = append(out.Verbs, Verb{
+			Name: s.Verb, Summary: s.Summary, Main: s.Main, Args: arguments(s.Args),
+			OneOf: s.OneOf, Together: s.Together, Not: s.Not, Result: s.Result != nil, Control: own.Verb(s.Verb) != nil, Example: s.Example,
+		})
+	}
+	out.Facts = factsOf(rules.FactTypes())
+	for _, f := range rules.Functions() {
+		out.Functions = append(out.Functions, Function{f.Name, f.Signature, f.Doc})
+	}
+	return out
+}
+
+func arguments(args []rules.Arg) []Argument {
+	out := []Argument{}
+	for _, a := range args {
+		refers := a.Refers
+		if a.Kind == rules.KindSpan {
+			refers = "calendar" // behind "of"
+		}
+		argument := Argument{
+			Name: a.Name, Summary: a.Summary, Kind: kinds[a.Kind], As: usual[a.Kind], Required: a.Required,
+			Values: a.Values, Refers: refers, Min: a.Min, Max: a.Max, Longest: a.Longest, Null: a.Null,
+		}
+		if len(a.Fields) > 0 {
+			argument.Fields = arguments(a.Fields)
+		}
+		out = append(out, argument)
+	}
+	return out
+}
+
+func factsOf(fields []rules.Field) []Fact {
+	var out []Fact
+	for _, f := range fields {
+		fact := Fact{Name: f.Name, Type: f.Type.String(), Summary: f.Doc, Values: f.Values, Fields: factsOf(f.Type.Fields())}
+		if item := f.Type.Elem(); item != nil {
+			fact.Fields = factsOf(item.Fields())
+		}
+		out = append(out, fact)
+	}
+	return out
 }

@@ -58,6 +58,15 @@ func checkStep(c *rules.Catalog, s Step) error {
 	case c.Verb(s.Verb) == nil:
 		return fmt.Errorf("there is no verb %q", s.Verb)
 	}
+	// A mapping behind such a verb is its main argument: it has no place for another.
+	schema := c.Verb(s.Verb)
+	if main := argNamed(schema.Args, schema.Main); main != nil && takesMapping(main) {
+		for _, a := range s.Args {
+			if a.Name != main.Name {
+				return fmt.Errorf("%s has no argument %q", s.Verb, a.Name)
+			}
+		}
+	}
 	return checkArgs(c, s.Args)
 }
 
@@ -96,12 +105,6 @@ func checkArgs(c *rules.Catalog, args []Arg) error {
 
 // checkYAML refuses a text that is not one value.
 func checkYAML(text string) error {
-	f, problems := source.Read("", []byte(text))
-	switch {
-	case len(problems) > 0:
-		return fmt.Errorf("line %d: %s", problems[0].Line, problems[0].Message)
-	case f.Root == nil:
-		return errors.New("there is no YAML: write null for nothing")
-	}
-	return nil
+	_, err := source.ParseValue(text)
+	return err
 }

@@ -22,7 +22,7 @@ func Read(c *rules.Catalog, text []byte, rule string) (Form, error) {
 	if err != nil {
 		return Form{}, err
 	}
-	return reader{c, (*source.Node).Text}.rule(n), nil
+	return newReader(c).rule(n), nil
 }
 
 // find returns a rule of a file.
@@ -89,6 +89,11 @@ func endOfRule(f *source.File, items []*source.Node, i int) int {
 type reader struct {
 	catalog *rules.Catalog
 	yaml    func(*source.Node) string // writes what has no field
+	sorted  bool                      // arguments come by their names, not in the order of the file
+}
+
+func newReader(c *rules.Catalog) reader {
+	return reader{catalog: c, yaml: (*source.Node).Text}
 }
 
 func (r reader) rule(n *source.Node) Form {
@@ -329,6 +334,9 @@ func (r reader) pairs(n *source.Node, args []rules.Arg) []Arg {
 	var out []Arg
 	for _, p := range n.Pairs {
 		out = append(out, r.arg(p.Value, p.Key.Value, argNamed(args, p.Key.Value)))
+	}
+	if r.sorted {
+		slices.SortFunc(out, func(a, b Arg) int { return strings.Compare(a.Name, b.Name) })
 	}
 	return out
 }

@@ -1,6 +1,8 @@
 package form
 
 import (
+	"slices"
+
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/source"
 )
@@ -84,7 +86,7 @@ func (w writer) args(n *source.Node, old, args []Arg, schema *rules.Schema) *sou
 	case n != nil && same(old, args):
 		return source.Kept(n)
 	case len(args) == 0 && standsAlone(schema):
-		return &source.Wanted{Old: n, Kind: source.Null}
+		return &source.Wanted{Old: n, Kind: source.Null, Loose: true}
 	case len(args) == 1 && main != nil && args[0].Name == main.Name && !mapped && canStandAlone(args[0], main):
 		if len(old) == 1 && n.Kind != source.Null {
 			return w.arg(n, &old[0], args[0], main)
@@ -105,31 +107,32 @@ func (w writer) args(n *source.Node, old, args []Arg, schema *rules.Schema) *sou
 
 // canStandAlone reports whether a value can stand behind its verb without its name.
 func canStandAlone(a Arg, main *rules.Arg) bool {
+	if takesMapping(main) {
+		return true // and cannot be named
+	}
 	switch a.As {
 	case AsNull:
 		return main.Null
 	case AsFields:
-		return takesMapping(main)
+		return false
 	case AsYAML:
 		kind := kindOf(a.YAML)
-		return kind != source.Null && (kind != source.Mapping || takesMapping(main))
+		return kind != source.Null && kind != source.Mapping
 	}
 	return true
 }
 
 // kindOf returns what kind of value a YAML text is.
 func kindOf(text string) source.Kind {
-	if f, _ := source.Read("", []byte(text)); f.Root != nil {
-		return f.Root.Kind
+	if n, err := source.ParseValue(text); err == nil {
+		return n.Kind
 	}
 	return source.Null
 }
 
 func named(args []Arg, name string) *Arg {
-	for i := range args {
-		if args[i].Name == name {
-			return &args[i]
-		}
+	if i := place(args, name); i >= 0 {
+		return &args[i]
 	}
 	return nil
 }
@@ -218,7 +221,16 @@ func (w writer) settings(n *source.Node, old, args []Arg, schema *rules.Arg) *so
 			fields = append(fields, field)
 		}
 	}
-	return w.fields(n, old, args, fields)
+	out := w.fields(n, old, args, fields)
+	if schema.Kind == rules.KindSettings {
+		// Their order counts: each can use those before it.
+		slices.SortFunc(out.Pairs, func(a, b source.WantedPair) int { return place(args, a.Key) - place(args, b.Key) })
+	}
+	return out
+}
+
+func place(args []Arg, name string) int {
+	return slices.IndexFunc(args, func(a Arg) bool { return a.Name == name })
 }
 
 func (w writer) branches(n *source.Node, old, list []Branch) *source.Wanted {

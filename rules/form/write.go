@@ -17,7 +17,7 @@ func Write(c *rules.Catalog, text []byte, rule string, f Form) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := writer{reader: reader{c, (*source.Node).Text}}
+	w := writer{newReader(c)}
 	old := w.rule(n)
 	if same(old, f) {
 		return slices.Clone(text), nil
@@ -52,7 +52,7 @@ func Add(c *rules.Catalog, text []byte, f Form) ([]byte, error) {
 	if holds(file, f.ID) {
 		return nil, fmt.Errorf("the file holds another rule with the id %q: choose another id", f.ID)
 	}
-	w := writer{reader: reader{c, (*source.Node).Text}}
+	w := writer{newReader(c)}
 	added := w.form(nil, Form{}, f)
 	var out []byte
 	var err error
@@ -142,7 +142,7 @@ func (w writer) verify(text []byte, f Form) error {
 	if err != nil {
 		return refused(err)
 	}
-	r := reader{w.catalog, (*source.Node).Flow}
+	r := reader{catalog: w.catalog, yaml: (*source.Node).Flow, sorted: true}
 	_, want, err := find(plain, f.ID)
 	if err != nil {
 		return err

@@ -33,6 +33,9 @@ func (e *editor) entries(y *yaml.Node, wanted []entryWanted, flow, apart bool) {
 	for i, w := range wanted {
 		if stays[i] {
 			anchored[w.old] = true
+		} else if flow && w.old >= 0 {
+			e.exchange(old, wanted)
+			return
 		}
 	}
 	before := -1 // the last that stays
@@ -60,6 +63,23 @@ func (e *editor) entries(y *yaml.Node, wanted []entryWanted, flow, apart bool) {
 				e.deleteBlock(old, first, i)
 			}
 		}
+	}
+}
+
+// exchange writes the entries between brackets in another order. The comments among them stay where they are.
+func (e *editor) exchange(old []stretch, wanted []entryWanted) {
+	for i, w := range wanted {
+		switch {
+		case i >= len(old):
+			e.insertFlow(old, len(old)-1, e.flowText(w, old))
+		case w.old == i:
+			e.entry(w, old[i], true)
+		default:
+			e.splice(old[i].start, old[i].end, e.flowText(w, old))
+		}
+	}
+	if len(wanted) < len(old) {
+		e.deleteFlow(old, len(wanted), len(old))
 	}
 }
 

@@ -1,6 +1,10 @@
 package source
 
-import "strings"
+import (
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
 
 // scalar writes another text in the place of one, in the style of the old where that is possible.
 func (e *editor) scalar(w *Wanted, at context) {
@@ -52,7 +56,12 @@ func (e *editor) replace(w *Wanted, at context) {
 		start, end = at.after, at.after
 	}
 	if !at.flow {
-		e.put(start, end, at, e.render(w, at, e.column(at.after)))
+		r := e.render(w, at, e.column(at.after))
+		if y.Kind == yaml.ScalarNode && isBlockScalar(y) {
+			e.putOverBlock(y, end, at, r)
+		} else {
+			e.put(start, end, at, r)
+		}
 		return
 	}
 	text := e.flow(w)
@@ -63,6 +72,18 @@ func (e *editor) replace(w *Wanted, at context) {
 		text = ": " + text // of a key alone, {a}
 	}
 	e.splice(start, end, text)
+}
+
+// putOverBlock writes a value in the place of a text over several lines, whose first line may have a comment.
+func (e *editor) putOverBlock(y *yaml.Node, end int, at context, r rendered) {
+	header := e.file.skipProperties(e.start(y))
+	stop := e.lineEnd(header)
+	e.splice(at.after, header+len(e.header(y)), r.first)
+	text := ""
+	if len(r.rest) > 0 {
+		text = e.joined("", r.rest)
+	}
+	e.splice(stop, max(stop, end), text)
 }
 
 // put writes a value behind a key's colon or an item's dash, in the place of the one that is there. A comment beside it stays in its line.
@@ -79,11 +100,9 @@ func (e *editor) put(start, end int, at context, r rendered) {
 		return
 	}
 	e.splice(at.after, at.after, r.first)
-	s := stretch{start: start, end: end}
-	e.lines(&s)
 	text := ""
 	if len(r.rest) > 0 {
 		text = e.joined(r.rest[0], r.rest[1:]) + e.eol
 	}
-	e.splice(s.from, e.nextLine(end), text)
+	e.splice(e.lineStart(start), e.nextLine(end), text)
 }

@@ -32,6 +32,8 @@ func (e *editor) render(w *Wanted, at context, used int) rendered {
 			return rendered{" " + mark, padded(lines, at.indent)}
 		}
 		return rendered{first: " " + scalarText(w, false, 0)}
+	case w.Kind == Null && w.Loose:
+		return rendered{}
 	case w.Kind == Null:
 		return rendered{first: " null"}
 	case len(w.Items)+len(w.Pairs) == 0 || w.Short && !hasLines(w) && used+1+runeLen(e.flow(w)) <= width:
@@ -99,14 +101,14 @@ func (e *editor) flow(w *Wanted) string {
 	var parts []string
 	switch {
 	case w.Keep:
-		return flowNode(w.Old)
+		return strings.ReplaceAll(flowNode(w.Old), "\n", e.eol)
 	case w.YAML != "":
 		n, err := w.node()
 		if err != nil {
 			e.fail(err)
 			return ""
 		}
-		return flowNode(n)
+		return strings.ReplaceAll(flowNode(n), "\n", e.eol)
 	case w.Kind == Scalar:
 		return scalarText(w, true, 0)
 	case w.Kind == List:
@@ -125,7 +127,7 @@ func (e *editor) flow(w *Wanted) string {
 	return "null"
 }
 
-// flowNode writes a node on one line, as it was where that can stand between brackets.
+// flowNode writes a node as it was where that can stand between brackets, and else on one line.
 func flowNode(n *Node) string {
 	if n.Kind == Scalar && !n.Quoted {
 		if _, isText := n.Any().(string); isText {
@@ -134,10 +136,8 @@ func flowNode(n *Node) string {
 		return n.Value
 	}
 	if n.Kind == Scalar && !isBlockScalar(n.yaml) || n.Kind != Null && n.yaml.Style&yaml.FlowStyle != 0 {
-		if text := n.Text(); !strings.ContainsAny(text, "\n#") {
-			if n.Kind == Scalar || text[0] == '{' || text[0] == '[' {
-				return text
-			}
+		if text := n.Text(); n.Kind == Scalar || text[0] == '{' || text[0] == '[' {
+			return text
 		}
 	}
 	return n.Flow()

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -12,7 +13,7 @@ type Wanted struct {
 
 	Kind  Kind
 	Value string       // of a Scalar
-	Loose bool         // of a Scalar: how it is written does not matter to the reader, so it needs no quotes where it looks like a number
+	Loose bool         // of a Scalar: how it is written does not matter to the reader, so it needs no quotes where it looks like a number; of Null: nothing need be written
 	Bare  bool         // of a Scalar: it must not be in quotes
 	Items []*Wanted    // of a List
 	Pairs []WantedPair // of a Mapping: the old ones in their order, with the others where they belong
@@ -44,13 +45,17 @@ func (w *Wanted) In(n *Node) *Wanted {
 
 // node returns what the YAML of a wanted value says.
 func (w *Wanted) node() (*Node, error) {
-	text := strings.ReplaceAll(w.YAML, "\r\n", "\n")
-	f, problems := Read("", []byte(text))
+	return ParseValue(w.YAML)
+}
+
+// ParseValue reads a value that is given as text. Its last line need not be ended.
+func ParseValue(text string) (*Node, error) {
+	f, problems := Read("", []byte(strings.ReplaceAll(text, "\r\n", "\n")+"\n"))
 	switch {
 	case len(problems) > 0:
 		return nil, fmt.Errorf("line %d: %s", problems[0].Line, problems[0].Message)
 	case f.Root == nil:
-		return nil, fmt.Errorf("there is nothing in it")
+		return nil, errors.New("there is no YAML: write null for nothing")
 	}
 	return f.Root, nil
 }
@@ -124,7 +129,7 @@ func (n *Node) Text() string {
 		return n.Flow()
 	}
 	text := n.file.cut(n.yaml)
-	if f, problems := Read("", []byte(text)); len(problems) == 0 && f.Root != nil && Same(n, f.Root) {
+	if alone, err := ParseValue(text); err == nil && Same(n, alone) {
 		return text
 	}
 	return n.Flow()
