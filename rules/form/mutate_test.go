@@ -144,7 +144,7 @@ func (m *mutator) matches(at *[]form.Match) {
 func (m *mutator) steps(at *[]form.Step, canBeEmpty bool) {
 	list(m, at, canBeEmpty, func() form.Step {
 		if !often(m.Rand, 4) {
-			return form.Step{YAML: one(m.Rand, "log: x # why\nif: true\n", "unknown_verb: {a: [1, 2]}", "[not, a, step]", "- odd\n- step", "send_message:\n  text: |\n    one\n    two")}
+			return form.Step{YAML: one(m.Rand, "log: x # why\nif: true\n", "unknown_verb: { a: [1, 2] }", "[not, a, step]", "- odd\n- step", "send_message:\n  text: |\n    one\n    two")}
 		}
 		return m.step(1)
 	})

@@ -13,12 +13,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/form"
 	"github.com/quandohq/quando/rules/source"
 )
 
 var (
-	cases = flag.Int("cases", 3000, "how many random rules are changed")
+	cases = flag.Int("cases", 500, "how many random rules are changed")
 	why   = flag.Bool("why", false, "say what is wrong with rules that do not work")
 	seed  = flag.Uint64("seed", 1, "of what is made up")
 )
@@ -65,6 +66,32 @@ func TestRandomForms(t *testing.T) {
 	}
 }
 
+// TestFormattedStaysFormatted changes forms of files that are in their canonical form: what comes out is too.
+func TestFormattedStaysFormatted(t *testing.T) {
+	for n := range *cases {
+		r := rand.New(rand.NewPCG(*seed+1, uint64(n)))
+		m, shape := &maker{Rand: r}, shaper{r}
+		s := &stylist{Rand: r, quiet: true}
+		text, problems := rules.Format("rules.yaml", []byte(s.file(shape.rule(m.form("before")), shape.rule(m.form("this-one")))))
+		if len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		f, err := form.Read(catalog, text, "this-one")
+		if err != nil {
+			t.Fatal(err)
+		}
+		mutate(r, &f)
+		out, err := form.Write(catalog, text, "this-one", f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, problems := rules.Format("rules.yaml", out)
+		if diff := lineDiff(string(out), string(again)); len(problems) > 0 || diff != "" {
+			t.Fatalf("case %d: %v\n%s\nquando fmt would change it:\n%s", n, problems, lineDiff(string(text), string(out)), diff)
+		}
+	}
+}
+
 // compare returns what is wrong with a changed file.
 func compare(text, out string, f form.Form, change mutation) string {
 	again, err := form.Read(catalog, []byte(out), f.ID)
@@ -80,6 +107,14 @@ func compare(text, out string, f form.Form, change mutation) string {
 	for _, id := range []string{"before", "behind"} {
 		if a, b := ruleText(text, id), ruleText(out, id); a == "" || a != b {
 			return fmt.Sprintf("the rule %s has changed:\n%s\n%s", id, a, b)
+		}
+	}
+	if !strings.HasPrefix(ruleText(text, "this-one"), "{") {
+		about := lines(keyLines(text, change.key))
+		for _, line := range lines(lineDiff(text, out)) {
+			if gone, ok := strings.CutPrefix(line, "-"); ok && gone != "" && !slices.Contains(about, gone) {
+				return fmt.Sprintf("a change of %s takes the line %q", change.key, gone)
+			}
 		}
 	}
 	for _, c := range comments.FindAllString(text, -1) {

@@ -30,7 +30,7 @@ var (
 	counts    = []string{"1", "3", "100", "{{ vars.n }}"}
 	events    = append(rules.EventNames(), "kanban.card.*")
 	snippets  = []string{
-		"[1, two]", "{a: 1}", "12", "true", "null", "\"quoted # no\"", "a: 1\nb: [x, y] # why\n", "- x\n# between\n- y: |\n    text\n    more\n- z", "|\n  one\n  two\n", "'it''s'",
+		"[1, two]", "{ a: 1 }", "12", "true", "null", "\"quoted # no\"", "a: 1\nb: [x, y] # why\n", "- x\n# between\n- y: |\n    text\n    more\n- z", "|\n  one\n  two\n", "\"it's\"",
 	}
 )
 

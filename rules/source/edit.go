@@ -267,7 +267,7 @@ func (e *editor) mapping(w *Wanted, at context) {
 		e.replace(w, at)
 		return
 	}
-	e.entries(y, entries, flow, w.Apart)
+	e.collection(w, at, entries)
 }
 
 // list changes the items of a list.
@@ -287,5 +287,28 @@ func (e *editor) list(w *Wanted, at context) {
 		e.replace(w, at)
 		return
 	}
+	e.collection(w, at, entries)
+}
+
+// collection changes the entries of a list or mapping. One in brackets that becomes too long for its line is written as a block.
+func (e *editor) collection(w *Wanted, at context, entries []entryWanted) {
+	y := w.Old.yaml
+	flow := y.Style&yaml.FlowStyle != 0
+	if !flow || at.flow {
+		e.entries(y, entries, flow, w.Apart)
+		return
+	}
+	outer := e.edits
+	e.edits = nil
 	e.entries(y, entries, flow, w.Apart)
+	inner := e.edits
+	e.edits = outer
+	start, end := e.start(y), e.end(y)
+	used := e.column(at.after) + 1
+	text := e.apply(start, end, inner)
+	if !strings.Contains(text, "\n") && used+runeLen(text) > width && used+runeLen(e.text[start:end]) <= width && !hasAnchors(y) {
+		e.replace(w, at)
+		return
+	}
+	e.edits = append(e.edits, inner...)
 }

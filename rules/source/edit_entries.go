@@ -273,8 +273,12 @@ func (e *editor) deleteBlock(old []stretch, first, end int) {
 		e.splice(old[first].start, next, "")
 		return
 	}
-	for _, s := range old[first:end] {
+	for i, s := range old[first:end] {
 		from := s.from
+		// No empty line stands before the first.
+		for first == 0 && i == end-1 && end < len(old) && s.to < old[end].from && trim(e.text[s.to:e.lineEnd(s.to)]) == "" {
+			s.to = e.nextLine(s.to)
+		}
 		// One empty line is enough between what was above and what is below.
 		if s.to == len(e.text) || trim(e.text[s.to:e.lineEnd(s.to)]) == "" {
 			for from > 0 && trim(e.text[e.lineStart(from-1):from]) == "" {

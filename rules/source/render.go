@@ -59,13 +59,20 @@ func (e *editor) render(w *Wanted, at context, used int) rendered {
 // verbatim writes YAML that is there as text.
 func verbatim(text string, n *Node, at context) rendered {
 	text = strings.TrimRight(strings.ReplaceAll(text, "\r\n", "\n"), " \t\n")
-	if isBlockScalar(n.yaml) && strings.HasSuffix(n.Value, "\n\n") {
-		text = n.Flow() // empty lines at its end would count
-	}
 	lines := strings.Split(text, "\n")
+	// Empty lines at the end of a block would count, and so would a number that says how far it is indented.
+	if isBlockScalar(n.yaml) && (strings.HasSuffix(n.Value, "\n\n") || strings.ContainsAny(lines[0], "123456789")) {
+		return rendered{first: " " + n.Flow()}
+	}
 	block := (n.Kind == List || n.Kind == Mapping) && n.yaml.Style&yaml.FlowStyle == 0
 	if !at.item && (block || strings.HasPrefix(text, "#")) {
 		return rendered{"", padded(lines, at.indent)}
+	}
+	if !block {
+		least := leastIndent(lines[1:])
+		for i, line := range lines[1:] {
+			lines[i+1] = line[min(least, len(line)):]
+		}
 	}
 	return rendered{" " + lines[0], padded(lines[1:], at.indent)}
 }
@@ -140,6 +147,19 @@ func flowNode(n *Node) string {
 			return text
 		}
 	}
+	var parts []string
+	for _, item := range n.Items {
+		parts = append(parts, flowNode(item))
+	}
+	for _, p := range n.Pairs {
+		parts = append(parts, keyText(p.Key.Value, true)+": "+flowNode(p.Value))
+	}
+	switch {
+	case n.Kind == List:
+		return "[" + strings.Join(parts, ", ") + "]"
+	case n.Kind == Mapping && len(parts) > 0:
+		return "{ " + strings.Join(parts, ", ") + " }"
+	}
 	return n.Flow()
 }
 
@@ -156,7 +176,7 @@ func scalarText(w *Wanted, flow bool, style yaml.Style) string {
 		return w.Value
 	case style&yaml.DoubleQuotedStyle != 0:
 		return quote(w.Value)
-	case style&yaml.SingleQuotedStyle != 0 && quotable:
+	case style&yaml.SingleQuotedStyle != 0 && quotable && !strings.ContainsAny(w.Old.Value, `"\`):
 		return singleQuoted(w.Value)
 	case isPlain(w.Value, w.Loose, flow):
 		return w.Value
