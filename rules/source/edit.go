@@ -274,16 +274,17 @@ func (e *editor) mapping(w *Wanted, at context) {
 func (e *editor) list(w *Wanted, at context) {
 	y := w.Old.yaml
 	entries := make([]entryWanted, len(w.Items))
-	survives := false
+	survives, inOrder := false, len(w.Items) == len(w.Old.Items)
 	for i, item := range w.Items {
 		entries[i] = entryWanted{old: -1, value: item}
 		if item.Old != nil {
 			entries[i].old = slices.Index(w.Old.Items, item.Old)
 		}
-		survives = survives || entries[i].old >= 0
+		survives, inOrder = survives || entries[i].old >= 0, inOrder && entries[i].old == i
 	}
 	flow := y.Style&yaml.FlowStyle != 0
-	if !survives || !flow && !e.ownLine(e.file.skipProperties(e.start(y))) {
+	// A list that begins behind something else has no lines of its own.
+	if !survives || !flow && !inOrder && !e.ownLine(e.file.skipProperties(e.start(y))) {
 		e.replace(w, at)
 		return
 	}
