@@ -17,7 +17,7 @@ func check(c *rules.Catalog, f Form) error {
 		return errors.New("a rule is started by events or by a schedule, not by both")
 	}
 	for key, text := range f.YAML {
-		if key == "id" || f.field(key) != nil && !same(f.field(key), (&Form{}).field(key)) {
+		if key == "id" || f.isSet(key) {
 			return fmt.Errorf("%s is given as a field and as YAML", key)
 		}
 		if err := checkYAML(text); err != nil {

@@ -127,16 +127,17 @@ func compare(text, out string, f form.Form, change mutation) string {
 
 var comments = regexp.MustCompile(`# c\d+\.`)
 
-// ruleText returns the lines of a rule, to the next rule or key.
-func ruleText(text, id string) string {
+// ruleText returns a rule as it is written.
+func ruleText(text, id string) string { return ruleNode(text, id).Text() }
+
+func ruleNode(text, id string) *source.Node {
 	f, _ := source.Read("", []byte(text))
-	for i, item := range f.Root.Get("rules").Items {
-		if item.Get("id").Value != id {
-			continue
+	for _, item := range f.Root.Get("rules").Items {
+		if n := item.Get("id"); n != nil && n.Value == id {
+			return item
 		}
-		return f.Root.Get("rules").Items[i].Text()
 	}
-	return ""
+	return nil
 }
 
 // keyLines returns the lines about a key of the rule that is changed, from the key above to the one below.

@@ -110,25 +110,22 @@ func (r reader) rule(n *source.Node) Form {
 	return f
 }
 
-// key reads one key of a rule, and reports whether its field can hold it.
+// key reads one key of a rule, and reports whether its field can hold it. A key with nothing in it is not the same as none.
 func (r reader) key(f *Form, key string, n *source.Node) (ok bool) {
+	forPeople := key == "name" || key == "description" || key == "tags" // where nothing is as good as none
 	if text := f.text(key); text != nil {
-		if n.Kind == source.Null {
-			return true
-		}
 		*text, ok = scalar(n)
-		return ok
+		return ok && (*text != "" || forPeople)
 	}
 	if list := f.list(key); list != nil {
 		*list, ok = texts(n)
-		return ok
+		return ok && (len(*list) > 0 || forPeople)
 	}
 	if names, values := f.record(key, true); names != nil {
-		if n.Kind == source.Null || !record(n, names, values) {
+		if ok = record(n, names, values); !ok {
 			f.clear(key)
-			return n.Kind == source.Null
 		}
-		return true
+		return ok
 	}
 	switch key {
 	case "when":
@@ -139,6 +136,7 @@ func (r reader) key(f *Form, key string, n *source.Node) (ok bool) {
 		f.Do, ok = r.steps(n)
 	case "on_error":
 		f.OnError, ok = r.steps(n)
+		ok = ok && len(f.OnError) > 0
 	}
 	return ok
 }
@@ -148,11 +146,9 @@ func scalar(n *source.Node) (string, bool) { return n.Value, n.Kind == source.Sc
 // texts reads one text, or a list of them.
 func texts(n *source.Node) ([]string, bool) {
 	switch n.Kind {
-	case source.Null:
-		return nil, true
 	case source.Scalar:
 		return []string{n.Value}, true
-	case source.Mapping:
+	case source.Null, source.Mapping:
 		return nil, false
 	}
 	var out []string
@@ -185,7 +181,7 @@ func record(n *source.Node, names []string, values []*string) bool {
 func (r reader) when(n *source.Node) (When, bool) {
 	if n.Kind != source.Mapping {
 		events, ok := texts(n)
-		return When{Events: events}, ok
+		return When{Events: events}, ok && len(events) > 0
 	}
 	s := &Schedule{}
 	for _, p := range n.Pairs {
@@ -195,6 +191,7 @@ func (r reader) when(n *source.Node) (When, bool) {
 			ok = ok && *text != ""
 		} else if list := s.list(p.Key.Value); list != nil {
 			*list, ok = texts(p.Value)
+			ok = ok && len(*list) > 0
 		} else if p.Key.Value == "where" && p.Value.Kind == source.Mapping {
 			ok = true // below: what it means depends on each
 		}
@@ -221,10 +218,7 @@ func filters(each string) []rules.Arg {
 // matches reads what cancels a run: events, or mappings of events and a condition, one or several.
 func matches(n *source.Node) ([]Match, bool) {
 	items := []*source.Node{n}
-	switch n.Kind {
-	case source.Null:
-		return nil, true
-	case source.List:
+	if n.Kind == source.List {
 		items = n.Items
 	}
 	var out []Match
@@ -254,12 +248,12 @@ func matches(n *source.Node) ([]Match, bool) {
 		}
 		out = append(out, m)
 	}
-	return out, true
+	return out, len(out) > 0
 }
 
 func (r reader) steps(n *source.Node) ([]Step, bool) {
 	if n.Kind != source.List {
-		return []Step{}, n.Kind == source.Null
+		return []Step{}, false
 	}
 	steps := []Step{}
 	for _, item := range n.Items {
@@ -310,7 +304,7 @@ func (r reader) args(n *source.Node, schema *rules.Schema) ([]Arg, bool) {
 		return nil, true
 	case main != nil && (n.Kind != source.Mapping || takesMapping(main)):
 		return []Arg{r.arg(n, main.Name, main)}, true
-	case n.Kind != source.Mapping || n.Broken:
+	case n.Kind != source.Mapping || n.Broken || len(schema.Args) == 0:
 		return nil, false
 	}
 	return r.pairs(n, schema.Args), true

@@ -114,12 +114,16 @@ func (s shaper) rule(f form.Form) tree {
 		}
 		t.put("cancel_on", v)
 	}
-	t.put("do", s.steps(f.Do))
+	if _, other := f.YAML["do"]; len(f.Do) > 0 || !other {
+		t.put("do", s.steps(f.Do))
+	}
 	if len(f.OnError) > 0 {
 		t.put("on_error", s.steps(f.OnError))
 	}
 	for key, yaml := range f.YAML {
-		t.put(key, tree{raw: yaml})
+		if !slices.Contains(t.keys, key) {
+			t.put(key, tree{raw: yaml})
+		}
 	}
 	if s.chance != nil && s.chance.IntN(3) == 0 {
 		s.chance.Shuffle(len(t.keys), func(i, j int) {

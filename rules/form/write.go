@@ -3,6 +3,7 @@ package form
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/quandohq/quando/rules"
@@ -22,6 +23,7 @@ func Write(c *rules.Catalog, text []byte, rule string, f Form) ([]byte, error) {
 	if same(old, f) {
 		return slices.Clone(text), nil
 	}
+	f = f.filled()
 	if err := check(c, f); err != nil {
 		return nil, err
 	}
@@ -42,6 +44,7 @@ func Write(c *rules.Catalog, text []byte, rule string, f Form) ([]byte, error) {
 
 // Add returns the text of a rule file with one more rule, behind the others. The text may be empty.
 func Add(c *rules.Catalog, text []byte, f Form) ([]byte, error) {
+	f = f.filled()
 	if err := check(c, f); err != nil {
 		return nil, err
 	}
@@ -155,6 +158,22 @@ func (w writer) verify(text []byte, f Form) error {
 		return refused(source.ErrEntangled)
 	}
 	return nil
+}
+
+// filled returns the form without the YAML of keys that said nothing, and have a field that says something.
+func (f Form) filled() Form {
+	f.YAML = maps.Clone(f.YAML)
+	maps.DeleteFunc(f.YAML, func(key, text string) bool {
+		n, err := source.ParseValue(text)
+		isEmpty := err == nil && n.Value == "" && len(n.Items) == 0 && len(n.Pairs) == 0 || err == nil && n.Kind == source.Null
+		return isEmpty && f.isSet(key)
+	})
+	return f
+}
+
+// isSet reports whether a field says something.
+func (f *Form) isSet(key string) bool {
+	return f.field(key) != nil && !same(f.field(key), new(Form).field(key))
 }
 
 // A writer turns fields into what the nodes should become.
