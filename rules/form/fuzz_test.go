@@ -51,7 +51,6 @@ func FuzzWrite(f *testing.F) {
 			}
 			head := surroundings(string(out))
 			seen := meaning(head+"rules: ["+ruleNode(string(out), changed.ID).Flow()+"]\n", changed.ID)
-			seen = strings.ReplaceAll(seen, `a rule needs "do"`, "there are no steps") // to a form that is the same
 			if diff := cmp.Diff(meaning(head+"rules: ["+shaper{}.rule(changed).flowOfAny()+"]\n", changed.ID), seen); diff != "" {
 				t.Fatalf("the rules parser sees another rule (-wanted +seen):\n%s\n%s", diff, out)
 			}

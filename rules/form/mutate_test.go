@@ -169,12 +169,12 @@ func (m *mutator) args(at *[]form.Arg, schema []rules.Arg, depth int) {
 	for _, a := range schema {
 		i := slices.IndexFunc(*at, func(b form.Arg) bool { return b.Name == a.Name })
 		if i < 0 {
-			m.add(false, func() { *at = append(slices.Clone(*at), m.maker.arg(a, depth)) })
+			m.add(false, func() { *at = append(slices.Clone(*at), m.arg(a, depth)) })
 			continue
 		}
 		arg := &(*at)[i]
 		m.add(true, func() { *at = slices.Delete(slices.Clone(*at), i, i+1) })
-		m.add(true, func() { *arg = m.maker.arg(a, depth) })
+		m.add(true, func() { *arg = m.arg(a, depth) })
 		m.add(true, func() { *arg = form.Arg{Name: a.Name, As: form.AsYAML, YAML: one(m.Rand, snippets...)} })
 		switch arg.As {
 		case form.AsText:

@@ -42,87 +42,12 @@ func wordList(n *source.Node, list []string, loose bool) *source.Wanted {
 	for _, item := range old {
 		was = append(was, item.Value)
 	}
-	any := func(a, b string) bool { return true }
-	for i, at := range pairUp(was, list, any) {
+	for i, at := range pairUp(was, list, func(s string) string { return "" }) {
 		var item *source.Node
 		if at >= 0 {
 			item = old[at]
 		}
 		out.Items = append(out.Items, word(item, list[i], loose))
-	}
-	return out
-}
-
-// pairUp finds for each of some values the one that it was before, or -1: first those that are equal, in order and then elsewhere, and of the others
-// those between the same neighbours, alike ones first.
-func pairUp[T any](old, list []T, alike func(a, b T) bool) []int {
-	at := make([]int, len(list))
-	for i := range at {
-		at[i] = -1
-	}
-	taken := make([]bool, len(old))
-	take := func(i, j int) { at[i], taken[j] = j, true }
-	for _, p := range common(old, list) {
-		take(p[1], p[0])
-	}
-	for i := range list {
-		for j := range old {
-			if at[i] < 0 && !taken[j] && same(old[j], list[i]) {
-				take(i, j)
-			}
-		}
-	}
-	for _, likeness := range []func(a, b T) bool{alike, func(a, b T) bool { return true }} {
-		for i := range list {
-			if at[i] >= 0 {
-				continue
-			}
-			low, high := -1, len(old)
-			for k := range i {
-				low = max(low, at[k])
-			}
-			for k := i + 1; k < len(list); k++ {
-				if at[k] > low && at[k] < high {
-					high = at[k]
-				}
-			}
-			for j := low + 1; j < high; j++ {
-				if !taken[j] && likeness(old[j], list[i]) {
-					take(i, j)
-					break
-				}
-			}
-		}
-	}
-	return at
-}
-
-// common returns the longest run of values that two lists have in the same order, as pairs of places.
-func common[T any](a, b []T) [][2]int {
-	length := make([][]int, len(a)+1)
-	for i := range length {
-		length[i] = make([]int, len(b)+1)
-	}
-	for i := len(a) - 1; i >= 0; i-- {
-		for j := len(b) - 1; j >= 0; j-- {
-			if same(a[i], b[j]) {
-				length[i][j] = length[i+1][j+1] + 1
-			} else {
-				length[i][j] = max(length[i+1][j], length[i][j+1])
-			}
-		}
-	}
-	var out [][2]int
-	for i, j := 0, 0; i < len(a) && j < len(b); {
-		switch {
-		case same(a[i], b[j]):
-			out = append(out, [2]int{i, j})
-			i, j = i+1, j+1
-		case length[i+1][j] >= length[i][j+1]:
-			i++
-		default:
-			j++
-		}
 	}
 	return out
 }
@@ -190,7 +115,7 @@ func cancelOn(n *source.Node, old, list []Match) *source.Wanted {
 		}
 	}
 	out := &source.Wanted{Old: n, Kind: source.List, Short: true}
-	for i, at := range pairUp(old, list, func(a, b Match) bool { return same(a.Events, b.Events) }) {
+	for i, at := range pairUp(old, list, func(m Match) string { return strings.Join(m.Events, " ") }) {
 		switch {
 		case at < 0 || at >= len(items):
 			out.Items = append(out.Items, matchOf(nil, list[i]))

@@ -1,6 +1,7 @@
 package form
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/quandohq/quando/rules"
@@ -16,7 +17,7 @@ func (w writer) steps(n *source.Node, old, list []Step) *source.Wanted {
 	} else {
 		old = nil
 	}
-	for i, at := range pairUp(old, list, func(a, b Step) bool { return a.Verb == b.Verb && a.Verb != "" }) {
+	for i, at := range pairUp(old, list, func(s Step) string { return s.Verb }) {
 		if at < 0 {
 			out.Items = append(out.Items, w.step(nil, Step{}, list[i]))
 		} else {
@@ -241,8 +242,7 @@ func (w writer) branches(n *source.Node, old, list []Branch) *source.Wanted {
 	} else {
 		old = nil
 	}
-	alike := func(a, b Branch) bool { return a.If == b.If && a.Else == b.Else || same(a.Do, b.Do) }
-	for i, at := range pairUp(old, list, alike) {
+	for i, at := range pairUp(old, list, func(b Branch) string { return fmt.Sprint(b.Else, b.If) }) {
 		switch {
 		case at < 0:
 			out.Items = append(out.Items, w.branch(nil, Branch{}, list[i]))

@@ -36,9 +36,8 @@ func (f *File) Edit(root *Wanted) (text []byte, err error) {
 		out = strings.TrimSuffix(out, e.eol)
 	}
 	out = f.mark + out
-	_, before := Read(f.Name, []byte(f.mark+f.Text))
 	again, after := Read(f.Name, []byte(out))
-	if !slices.EqualFunc(before, after, func(a, b Problem) bool { return a.Message == b.Message }) || !root.fulfilled(again.Root) {
+	if !slices.EqualFunc(f.problems, after, func(a, b Problem) bool { return a.Message == b.Message }) || !root.fulfilled(again.Root) {
 		return nil, ErrEntangled
 	}
 	return []byte(out), nil

@@ -136,7 +136,8 @@ type File struct {
 	Text string
 	Root *Node // nil when the file holds nothing
 
-	mark     string        // a byte order mark in front of the text
+	mark     string // a byte order mark in front of the text
+	problems Problems
 	lines    []int         // the offset at which each line starts
 	wide     map[int][]int // see wideLine
 	document *yaml.Node
@@ -164,6 +165,7 @@ func Read(name string, text []byte) (*File, Problems) {
 	if r.tooLarge {
 		f.Root = nil
 	}
+	f.problems = r.problems
 	return f, r.problems
 }
 
