@@ -19,14 +19,14 @@ type Template struct {
 var templates = []Template{
 	{"blank", "A rule that does nothing yet", `rules:
   - id: ID
-    stage: draft # checked, never evaluated: make it live when it is ready
+    stage: draft
     when: message.received
     do:
       - log: Nothing yet
 `},
 	{"reply", "Answer a customer who writes certain words", `rules:
   - id: ID
-    stage: draft # checked, never evaluated: make it live when it is ready
+    stage: draft
     when: message.received
     if:
       - conversation.kind == "direct"
@@ -37,7 +37,7 @@ var templates = []Template{
 `},
 	{"wait", "Act when nobody has answered after a while", `rules:
   - id: ID
-    stage: draft # checked, never evaluated: make it live when it is ready
+    stage: draft
     when: attendance.opened
     mode: single
     cancel_on:
@@ -50,7 +50,7 @@ var templates = []Template{
 `},
 	{"schedule", "Go through what is open, every few minutes", `rules:
   - id: ID
-    stage: draft # checked, never evaluated: make it live when it is ready
+    stage: draft
     when: { every: 5m, each: attendances, where: { status: open, assignee: none } }
     if: now() - attendance.opened_at > duration("30m")
     do:
@@ -58,7 +58,7 @@ var templates = []Template{
 `},
 	{"question", "Ask a question and act on the answer", `rules:
   - id: ID
-    stage: draft # checked, never evaluated: make it live when it is ready
+    stage: draft
     when: attendance.closed
     do:
       - send_message: "How did we do, 1 to 5?"
@@ -73,7 +73,7 @@ var templates = []Template{
 `},
 	{"card", "Do something when a card is moved", `rules:
   - id: ID
-    stage: draft # checked, never evaluated: make it live when it is ready
+    stage: draft
     when: kanban.card.moved
     if: card.priority != "urgent"
     do:
