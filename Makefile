@@ -32,8 +32,9 @@ $(LINT):
 	@mv $(GOBIN_DIR)/golangci-lint $@
 
 .PHONY: generate
-generate: ## rewrite what is generated: golden files, the tables of docs/language.md
+generate: ## rewrite what is generated: golden files, the tables of docs/language.md, the editor of the console (which needs Node)
 	go test ./rules ./cmd/quando -update
+	cd engine/console/editor && npm ci --ignore-scripts && npm run build
 
 .PHONY: bench
 bench: ## print what matching, compiling, calendars and the journal cost
@@ -46,7 +47,7 @@ pages: ## fill a journal with PAGES events and runs, and print how long each pag
 
 .PHONY: screenshots
 screenshots: tools ## write pictures of every page of the console, in both languages and themes, to docs/screenshots
-	go test -run '^TestPagesInABrowser$$' -timeout 5m ./engine/console -screenshots $(CURDIR)/docs/screenshots
+	go test -run 'InABrowser$$' -timeout 5m ./engine/console -screenshots $(CURDIR)/docs/screenshots
 
 KILLS ?= 1000
 .PHONY: kill
