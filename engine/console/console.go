@@ -21,6 +21,7 @@ type Journal interface {
 
 	Events(ctx context.Context, seqs ...int64) ([]*engine.Event, error)
 	Caused(ctx context.Context, workspace, typ string, objects []string) ([]engine.Caused, error)
+	Version(ctx context.Context, hash string) (source string, err error)
 	Ask(ctx context.Context, now time.Time, run int64, ask engine.Ask) error
 	Hold(ctx context.Context, h engine.Hold) error
 	Lift(ctx context.Context, now time.Time, workspace, rule string, kind engine.HoldKind) (bool, error)
@@ -59,6 +60,8 @@ type Workspace struct {
 	Rules func() Book
 	// Source returns a rule's text as it stands in its file; nil, or an empty text, shows the engine's own copy.
 	Source func(r *rules.Rule) string
+
+	Editing *Editing // nil is that rules are not written here
 }
 
 // A Book is the rules of a workspace as they stand.
@@ -115,6 +118,7 @@ type Console struct {
 	templates map[string]*templates // by language
 	live      *live
 	checks    checks
+	trying    chan struct{} // holds one for each trial that goes on
 	handler   http.Handler
 }
 
@@ -123,7 +127,7 @@ func New(o Options) (*Console, error) {
 	if o.Journal == nil || len(o.Workspaces) == 0 {
 		return nil, errors.New("console: a journal and a workspace are required")
 	}
-	c := &Console{options: o, workspaces: map[string]*Workspace{}, log: o.Logger, now: o.Now, live: newLive()}
+	c := &Console{options: o, workspaces: map[string]*Workspace{}, log: o.Logger, now: o.Now, live: newLive(), trying: make(chan struct{}, tryMost)}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}

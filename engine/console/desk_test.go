@@ -125,6 +125,7 @@ type desk struct {
 	console *Console
 	options Options
 	set     *rules.Set
+	folder  string // of rules that can be written; empty is none
 
 	mu  sync.Mutex
 	now time.Time
@@ -159,7 +160,7 @@ func newDesk(t testing.TB, change ...func(*Options)) *desk {
 	d.options = Options{
 		Journal: d.journal, Version: "v1.2.3", Now: d.clock, Access: Access{Listen: "127.0.0.1:8081"},
 		Workspaces: []Workspace{{
-			Name: "default", Location: saoPaulo, Rules: func() Book { return Book{Set: d.set} },
+			Name: "default", Location: saoPaulo, Rules: d.book,
 			Safety: engine.Safety{PerConversation: engine.Bound{Times: 5, Per: 10 * time.Minute}, Messages: engine.Bound{Times: 2000, Per: time.Hour}},
 			Source: func(r *rules.Rule) string { return "- id: " + r.ID + "\n" },
 		}},
@@ -347,4 +348,11 @@ func (d *desk) laneOf(name string) string {
 		d.t.Fatalf("there is no %s", name)
 	}
 	return found[0].Lane
+}
+
+// book returns the rules as they stand.
+func (d *desk) book() Book {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return Book{Set: d.set}
 }
