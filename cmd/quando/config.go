@@ -21,9 +21,10 @@ type config struct {
 	Journal string // a file, or postgres://…
 	Keep    time.Duration
 	Console struct {
-		Listen string
-		Token  service.Secret
-		Users  map[string]console.User
+		Listen   string
+		Token    service.Secret
+		Users    map[string]console.User
+		ReadOnly bool // rules cannot be written through it
 	}
 	Log struct {
 		Level  string
@@ -129,6 +130,7 @@ func (c *config) settings() settings {
 		{"console.listen", address(&c.Console.Listen)},
 		{"console.token", secret(&c.Console.Token)},
 		{"console.users", users(&c.Console.Users)},
+		{"console.read_only", yesOrNo(&c.Console.ReadOnly)},
 		{"log.level", choice(&c.Log.Level, "debug", "info", "warn", "error")},
 		{"log.format", choice(&c.Log.Format, "text", "json")},
 		{"workspaces", c.readWorkspaces},

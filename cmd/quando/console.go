@@ -31,7 +31,7 @@ func (p *process) newConsole(c *config) (*console.Console, error) {
 	for i, u := range p.units {
 		b := p.books[i]
 		o.Workspaces = append(o.Workspaces, console.Workspace{
-			Name: u.name, Location: u.Timezone, Safety: u.engineWorkspace().Safety, Rules: b.shown, Source: ruleText,
+			Name: u.name, Location: u.Timezone, Safety: u.engineWorkspace().Safety, Rules: b.shown, Source: ruleText, Editing: p.editing(c, u, b),
 		})
 	}
 	return console.New(o)

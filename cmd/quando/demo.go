@@ -118,6 +118,9 @@ func runDemo(ctx context.Context, o demoOptions, out io.Writer) (err error) {
 	if err := d.open(c, j, out); err != nil {
 		return err
 	}
+	if err := d.units[0].keepNamesOnce(ctx, j); err != nil { // which people choose from who write a rule in the console
+		return err
+	}
 	d.tell.opening(console.Addr().String(), d.people.office, o)
 	err = d.serve(ctx, public, console, func(ctx context.Context, start func(func() error)) {
 		start(func() error {
@@ -154,7 +157,7 @@ func (d *demo) config(ctx context.Context, folder string, public net.Listener) (
 		return nil, err
 	}
 	c := defaultConfig()
-	c.Journal = filepath.Join(folder, "quando.db")
+	c.Journal, c.Rules = filepath.Join(folder, "quando.db"), filepath.Join(folder, "rules")
 	c.Service.BaseURL, c.Service.APIKey = address.BaseURL, service.Secret(address.APIKey)
 	client, err := c.client()
 	if err != nil {
@@ -190,11 +193,10 @@ func (d *demo) open(c *config, j journal, out io.Writer) error {
 		}
 		return fresh, err
 	}
-	set, err := compileExamples(d.books[0].options)
+	set, err := d.loadExamples()
 	if err != nil {
 		return err
 	}
-	d.books[0].use(set)
 	d.people = &people{service: d.service, tell: d.tell, office: set.Rule("away-reply").Calendar("office"), random: rand.New(rand.NewPCG(d.seed, 0))}
 	if err := d.people.begin(demoStart()); err != nil {
 		return err
@@ -207,20 +209,26 @@ func (d *demo) open(c *config, j journal, out io.Writer) error {
 	return nil
 }
 
-// compileExamples compiles all examples as the rules of one desk.
-func compileExamples(o rules.Options) (*rules.Set, error) {
-	var files []*rules.File
+// loadExamples puts all examples to use as the rules of one desk, from files that can be changed in the console.
+func (d *demo) loadExamples() (*rules.Set, error) {
+	b := d.books[0]
+	if err := os.MkdirAll(b.path, 0o777); err != nil {
+		return nil, plainError(err)
+	}
 	for _, name := range examples.Names() {
-		file := path.Join(name, examples.RulesFile)
-		text, err := fs.ReadFile(examples.FS(), file)
+		text, err := fs.ReadFile(examples.FS(), path.Join(name, examples.RulesFile))
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, rules.Parse(file, text))
+		if err := os.WriteFile(filepath.Join(b.path, name+".yaml"), text, 0o666); err != nil {
+			return nil, plainError(err)
+		}
 	}
-	set, problems := rules.Compile(files, o)
-	if err := problems.Err(); err != nil {
+	if _, err := b.load(false, false); err != nil {
+		return nil, err
+	}
+	if err := b.problems.Err(); err != nil {
 		return nil, fmt.Errorf("compile the examples: %w", err)
 	}
-	return set, nil
+	return b.set, nil
 }
