@@ -32,8 +32,9 @@ $(LINT):
 	@mv $(GOBIN_DIR)/golangci-lint $@
 
 .PHONY: generate
-generate: ## rewrite what is generated: golden files, the tables of docs/language.md
+generate: ## rewrite what is generated: golden files, the tables of docs/language.md, the editor of the console (which needs Node)
 	go test ./rules ./cmd/quando -update
+	cd engine/console/editor && npm ci --ignore-scripts && npm run build
 
 SCALE ?= full
 .PHONY: bench
@@ -52,7 +53,7 @@ pages: ## fill a journal with PAGES events and runs, and print how long each pag
 .PHONY: screenshots
 screenshots: tools ## write pictures of every page of the console, in both languages and themes, to docs/screenshots
 	rm -f $(CURDIR)/docs/screenshots/*.png
-	go test -run '^Test(Pages|Login)InABrowser$$' -count 1 -timeout 20m ./engine/console -screenshots $(CURDIR)/docs/screenshots
+	go test -run 'InABrowser$$' -count 1 -timeout 20m ./engine/console -screenshots $(CURDIR)/docs/screenshots
 
 KILLS ?= 1000
 .PHONY: kill
@@ -76,7 +77,7 @@ mutants: ## plant bugs into the engine, one after another, and see quando test f
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME
 	@for target in \
-		rules/source:FuzzFormat rules:FuzzRules rules:FuzzFormat rules:FuzzTemplate \
+		rules/source:FuzzFormat rules/form:FuzzWrite rules:FuzzRules rules:FuzzFormat rules:FuzzTemplate \
 		rules/calendar:FuzzParseShift rules/calendar:FuzzParseICS rules/calendar:FuzzCalendar triggers/webhook:FuzzDecode actions/builtin:FuzzCarried service:FuzzDecode service/sandbox:FuzzState; do \
 		echo "== $$target"; \
 		go test -run '^$$' -fuzz "^$${target#*:}$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 50x ./$${target%%:*} || exit 1; \

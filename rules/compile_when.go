@@ -305,13 +305,14 @@ func (c *compiler) where(n *source.Node) {
 type Each struct {
 	Name    string
 	Filters []Arg
+	Facts   []string // that come with an item
 }
 
 // EachItems returns what a schedule can go through.
 func EachItems() []Each {
 	out := make([]Each, len(eachItems))
 	for i, name := range eachItems {
-		out[i] = Each{name, eachFilters[name]}
+		out[i] = Each{name, eachFilters[name], factsOf(name)}
 	}
 	return out
 }

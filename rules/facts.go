@@ -2,14 +2,44 @@ package rules
 
 import "slices"
 
-// The events of the service, in the order of its reference.
-var eventNames = []string{
-	"message.received", "message.sent", "conversation.updated", "attendance.opened", "attendance.closed",
-	"kanban.card.created", "kanban.card.moved", "kanban.card.completed",
+// An EventKind is something that can start a rule, for editors.
+type EventKind struct {
+	Name  string
+	Doc   string
+	Facts []string // that come with it
 }
+
+// The events of the service, in the order of its reference.
+var (
+	eventKinds = []EventKind{
+		{Name: "message.received", Doc: "a customer wrote"},
+		{Name: "message.sent", Doc: "a message left: from the app, the phone or the API"},
+		{Name: "conversation.updated", Doc: "the conversation changed: its responsible person, its sector, its labels"},
+		{Name: "attendance.opened", Doc: "an attendance was opened"},
+		{Name: "attendance.closed", Doc: "an attendance was closed"},
+		{Name: "kanban.card.created", Doc: "a card was created"},
+		{Name: "kanban.card.moved", Doc: "a card was moved to another stage"},
+		{Name: "kanban.card.completed", Doc: "a card came to a winning stage"},
+	}
+	eventNames = func() (names []string) {
+		for _, e := range eventKinds {
+			names = append(names, e.Name)
+		}
+		return names
+	}()
+)
 
 // EventNames returns the names of the service's events.
 func EventNames() []string { return slices.Clone(eventNames) }
+
+// EventKinds returns what can start a rule, beside a schedule: the service's events, and a person.
+func EventKinds() []EventKind {
+	kinds := append(slices.Clone(eventKinds), EventKind{Name: "manual", Doc: "a person starts it with `quando fire`"})
+	for i := range kinds {
+		kinds[i].Facts = factsOf(kinds[i].Name)
+	}
+	return kinds
+}
 
 // Fact types. The names are the service's; what the service calls by an id has a name beside it where people know it by one.
 var (

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/quandohq/quando/engine/console"
@@ -30,6 +31,7 @@ type book struct {
 	log       *slog.Logger
 	use       func(*rules.Set) // is given the rules whenever they may be others
 
+	mu       sync.Mutex     // of what follows: whoever saves a rule has it loaded at once
 	set      *rules.Set     // what is in use; nil before the first reading
 	problems rules.Problems // of the last reading
 	files    int            // that were read
@@ -56,6 +58,8 @@ type reading struct {
 // load reads the files anew and puts their rules to use, and reports whether there was anything new in them. A patient load does not believe at
 // once that a file has gone, and changes nothing; whoever called it tries again a moment later.
 func (b *book) load(patient, forced bool) (changed bool, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	stamp := b.stampNow()
 	r, err := b.read()
 	if err != nil {
@@ -250,7 +254,11 @@ func compareSets(before, after *rules.Set) (added, changed, removed []string) {
 }
 
 // stale reports whether something has another time or size than when it was read.
-func (b *book) stale() bool { return b.stampNow() != b.stamp }
+func (b *book) stale() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.stampNow() != b.stamp
+}
 
 // stampNow sums up the names, times and sizes of everything that the rules are made of.
 func (b *book) stampNow() sum {

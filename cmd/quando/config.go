@@ -21,10 +21,11 @@ type config struct {
 	Journal string // a file, or postgres://…
 	Keep    time.Duration
 	Console struct {
-		Listen string
-		Token  service.Secret
-		Users  map[string]console.User
-		Hosts  []string
+		Listen   string
+		Token    service.Secret
+		Users    map[string]console.User
+		Hosts    []string
+		ReadOnly bool // rules cannot be written through it
 	}
 	Log struct {
 		Level  string
@@ -134,6 +135,7 @@ func (c *config) settings() settings {
 		{"console.token", secret(&c.Console.Token)},
 		{"console.users", users(&c.Console.Users)},
 		{"console.hosts", texts(&c.Console.Hosts)},
+		{"console.read_only", yesOrNo(&c.Console.ReadOnly)},
 		{"log.level", choice(&c.Log.Level, "debug", "info", "warn", "error")},
 		{"log.format", choice(&c.Log.Format, "text", "json")},
 		{"workspaces", c.readWorkspaces},

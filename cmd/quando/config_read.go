@@ -182,6 +182,14 @@ func choice(to *string, values ...string) func(*configReader, *source.Node) {
 	}
 }
 
+func yesOrNo(to *bool) func(*configReader, *source.Node) {
+	return func(d *configReader, n *source.Node) {
+		var s string
+		choice(&s, "true", "false")(d, n)
+		*to = s == "true"
+	}
+}
+
 func duration(to *time.Duration) func(*configReader, *source.Node) {
 	return func(d *configReader, n *source.Node) {
 		s, ok := d.scalar(n)

@@ -30,7 +30,7 @@ func (p *process) newConsole(c *config) (*console.Console, error) {
 			return nil, err
 		}
 		o.Workspaces = append(o.Workspaces, console.Workspace{
-			Name: u.name, Location: u.Timezone, Safety: u.engineWorkspace().Safety, Rules: b.shown, Source: ruleText, Profile: u.client.Profile(), Simulator: simulator,
+			Name: u.name, Location: u.Timezone, Safety: u.engineWorkspace().Safety, Rules: b.shown, Source: ruleText, Profile: u.client.Profile(), Simulator: simulator, Editing: p.editing(c, u, b),
 		})
 	}
 	return console.New(o)

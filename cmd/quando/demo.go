@@ -164,7 +164,7 @@ func (d *demo) config(ctx context.Context, folder string, public net.Listener) (
 	}
 	c := defaultConfig()
 	c.now = d.service.Now
-	c.Journal = filepath.Join(folder, "quando.db")
+	c.Journal, c.Rules = filepath.Join(folder, "quando.db"), filepath.Join(folder, "rules")
 	c.Service.BaseURL, c.Service.APIKey = address.BaseURL, service.Secret(address.APIKey)
 	client, err := c.client()
 	if err != nil {
@@ -200,11 +200,10 @@ func (d *demo) open(c *config, j journal, out io.Writer) error {
 		}
 		return fresh, err
 	}
-	set, err := compileExamples(d.books[0].options)
+	set, err := d.loadExamples()
 	if err != nil {
 		return err
 	}
-	d.books[0].use(set)
 	d.people = &people{service: d.service, tell: d.tell, office: set.Rule("away-reply").Calendar("office"), random: rand.New(rand.NewPCG(d.seed, 0))}
 	if err := d.people.begin(demoStart()); err != nil {
 		return err
@@ -217,20 +216,26 @@ func (d *demo) open(c *config, j journal, out io.Writer) error {
 	return nil
 }
 
-// compileExamples compiles all examples as the rules of one desk.
-func compileExamples(o rules.Options) (*rules.Set, error) {
-	var files []*rules.File
+// loadExamples puts all examples to use as the rules of one desk, from files that can be changed in the console.
+func (d *demo) loadExamples() (*rules.Set, error) {
+	b := d.books[0]
+	if err := os.MkdirAll(b.path, 0o777); err != nil {
+		return nil, plainError(err)
+	}
 	for _, name := range examples.Names() {
-		file := path.Join(name, examples.RulesFile)
-		text, err := fs.ReadFile(examples.FS(), file)
+		text, err := fs.ReadFile(examples.FS(), path.Join(name, examples.RulesFile))
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, rules.Parse(file, text))
+		if err := os.WriteFile(filepath.Join(b.path, name+".yaml"), text, 0o666); err != nil {
+			return nil, plainError(err)
+		}
 	}
-	set, problems := rules.Compile(files, o)
-	if err := problems.Err(); err != nil {
+	if _, err := b.load(false, false); err != nil {
+		return nil, err
+	}
+	if err := b.problems.Err(); err != nil {
 		return nil, fmt.Errorf("compile the examples: %w", err)
 	}
-	return set, nil
+	return b.set, nil
 }

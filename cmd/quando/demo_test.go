@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -270,7 +272,8 @@ func TestDemoTeller(t *testing.T) {
 
 func mustCompileExamples(t *testing.T) *rules.Set {
 	t.Helper()
-	set, err := compileExamples(rules.Options{Catalog: builtin.Catalog()})
+	b := &book{path: filepath.Join(t.TempDir(), "rules"), options: rules.Options{Catalog: builtin.Catalog()}, log: slog.New(slog.DiscardHandler), use: func(*rules.Set) {}}
+	set, err := (&demo{process: &process{books: []*book{b}}}).loadExamples()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,12 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/source"
+	"github.com/quandohq/quando/rules/store"
 )
 
 // ruleFiles returns the rule files that the paths name: files, and folders with all that is below them.
@@ -82,7 +82,7 @@ func filesBelow(folder string, except ...string) ([]string, error) {
 		}
 		name := d.Name()
 		if d.IsDir() {
-			if path != root && (noRules(name) || slices.Contains(except, path)) {
+			if path != root && (store.IsAside(name) || slices.Contains(except, path)) {
 				return filepath.SkipDir
 			}
 			return nil
@@ -90,17 +90,12 @@ func filesBelow(folder string, except ...string) ([]string, error) {
 		if slices.Contains(except, path) {
 			return nil
 		}
-		if ext := filepath.Ext(name); (ext == ".yaml" || ext == ".yml") && !strings.HasPrefix(name, ".") && name != "quando.yaml" && name != "profile.yaml" {
+		if store.IsRuleFile(name) {
 			files = append(files, path)
 		}
 		return nil
 	})
 	return files, err
-}
-
-// noRules reports whether a folder of this name holds no rules, whatever is in it.
-func noRules(name string) bool {
-	return strings.HasPrefix(name, ".") || name == "media" || name == "node_modules"
 }
 
 // readRules parses the files that the paths name.

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/quandohq/quando/rules/store"
 )
 
 const (
@@ -133,7 +135,7 @@ func (w *watch) follow() {
 			switch {
 			case err != nil || !d.IsDir():
 				return nil
-			case path != root && noRules(d.Name()):
+			case path != root && store.IsAside(d.Name()):
 				return filepath.SkipDir
 			}
 			w.add(path)
@@ -203,7 +205,7 @@ func (w *watch) concerns(name string) bool {
 			if inside || filepath.Dir(name) == filepath.Dir(b.path) {
 				return true
 			}
-		case inside && !noRules(base) && (ext == "" || ext == ".yaml" || ext == ".yml" || ext == ".ics" || isFolder(name)):
+		case inside && !store.IsAside(base) && (ext == "" || ext == ".yaml" || ext == ".yml" || ext == ".ics" || isFolder(name)):
 			return true
 		}
 	}

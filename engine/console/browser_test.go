@@ -184,7 +184,7 @@ func TestPagesInABrowser(t *testing.T) {
 	if err := d.AddFault(sandbox.Fault{Operation: "POST /conversations/{id}/messages", Kind: "status_before", Status: 429, Count: 1}); err != nil {
 		t.Fatal(err)
 	}
-	d.ask("POST", "/pause", map[string][]string{"workspace": {"default"}, "rule": {"watch"}, "reason": {storyText("the survey is not ready")}})
+	d.ask("POST", "/pause", map[string][]string{"workspace": {"default"}, "rule": {"watch"}, "reason": {hostileOr("the survey is not ready")}})
 	d.console.checks.renew(t.Context(), d.options.Checks, d.clock())
 	b := newBrowser(t, d.serve())
 	run, lane := d.runOf("greet"), d.laneOf("Marina")

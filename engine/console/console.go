@@ -22,6 +22,7 @@ type Journal interface {
 
 	Events(ctx context.Context, seqs ...int64) ([]*engine.Event, error)
 	Caused(ctx context.Context, workspace, typ string, objects []string) ([]engine.Caused, error)
+	Version(ctx context.Context, hash string) (source string, err error)
 	Ask(ctx context.Context, now time.Time, run int64, ask engine.Ask) error
 	Hold(ctx context.Context, h engine.Hold) error
 	Lift(ctx context.Context, now time.Time, workspace, rule string, kind engine.HoldKind) (bool, error)
@@ -70,6 +71,8 @@ type Workspace struct {
 	Source func(r *rules.Rule) string
 	// Profile tells where events have their messages; nil is the default one.
 	Profile *service.Profile
+
+	Editing *Editing // nil is that rules are not written here
 }
 
 // A Book is the rules of a workspace as they stand.
@@ -143,6 +146,7 @@ type Console struct {
 	templates map[string]*templates // by language
 	live      *live
 	checks    checks
+	trying    chan struct{} // holds one for each trial that goes on
 	handler   http.Handler
 }
 
@@ -151,7 +155,7 @@ func New(o Options) (*Console, error) {
 	if o.Journal == nil || len(o.Workspaces) == 0 {
 		return nil, errors.New("console: a journal and a workspace are required")
 	}
-	c := &Console{options: o, workspaces: map[string]*Workspace{}, log: o.Logger, now: o.Now, live: newLive()}
+	c := &Console{options: o, workspaces: map[string]*Workspace{}, log: o.Logger, now: o.Now, live: newLive(), trying: make(chan struct{}, tryMost)}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}

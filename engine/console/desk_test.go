@@ -126,6 +126,7 @@ type desk struct {
 	options Options
 	files   []*rules.File
 	set     *rules.Set
+	folder  string // of rules that can be written; empty is none
 
 	mu  sync.Mutex
 	now time.Time
@@ -160,7 +161,7 @@ func newDesk(t testing.TB, change ...func(*Options)) *desk {
 	d.options = Options{
 		Journal: d.journal, Version: "v1.2.3", Now: d.clock, Access: Access{Listen: "127.0.0.1:8081"},
 		Workspaces: []Workspace{{
-			Name: "default", Location: saoPaulo, Rules: func() Book { return Book{Set: d.set} },
+			Name: "default", Location: saoPaulo, Rules: d.book,
 			Safety: engine.Safety{PerConversation: engine.Bound{Times: 5, Per: 10 * time.Minute}, Messages: engine.Bound{Times: 2000, Per: time.Hour}},
 			Source: func(r *rules.Rule) string { return "- id: " + r.ID + "\n" },
 		}},
@@ -285,8 +286,8 @@ func (d *desk) says(phone, name, text string) {
 	d.rest()
 }
 
-// storyText is a hostile text, and where pictures are taken, which are for people, another one.
-func storyText(text string) string {
+// hostileOr is a hostile text, and where pictures are taken, which are for people, another one.
+func hostileOr(text string) string {
 	if *screenshots != "" {
 		return text
 	}
@@ -296,7 +297,7 @@ func storyText(text string) string {
 // story lets a day happen with something of everything.
 func (d *desk) story() {
 	d.t.Helper()
-	name, text := storyText("Bento Alves"), storyText("and nothing else")
+	name, text := hostileOr("Bento Alves"), hostileOr("and nothing else")
 	d.says(marina, "Marina Souza", "Oi, tudo bem?\nPreciso de ajuda.")
 	d.pass(time.Minute)
 	d.says(bento, name, "boom "+text)
@@ -363,4 +364,11 @@ func (d *desk) laneOf(name string) string {
 		d.t.Fatalf("there is no %s", name)
 	}
 	return found[0].Lane
+}
+
+// book returns the rules as they stand.
+func (d *desk) book() Book {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return Book{Set: d.set}
 }

@@ -1,10 +1,8 @@
 package console
 
 import (
-	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/quandohq/quando/engine"
@@ -20,6 +18,7 @@ type eventPage struct {
 	Unasked      []unasked
 	Runs         []runView
 	Here         string
+	ToTest       bool // it can be made a test
 }
 
 // An explained is what an event meant to a rule.
@@ -37,23 +36,15 @@ type unasked struct {
 
 // event shows an event, and for every rule why or why not.
 func (c *Console) event(q *request) error {
-	seq, err := strconv.ParseInt(q.r.PathValue("event"), 10, 64)
-	if err != nil {
-		return errNotFound
-	}
-	found, err := c.options.Journal.Events(q.ctx(), seq)
-	if err != nil && !errors.Is(err, engine.ErrNoEvent) {
-		return err
-	}
-	if len(found) == 0 {
-		return errNotFound
-	}
-	e := found[0]
-	views, err := c.eventViews(q, found)
+	e, err := c.findEvent(q)
 	if err != nil {
 		return err
 	}
-	p := eventPage{eventView: views[0], Workspace: e.Workspace, Data: showValue(e.Data, c.namesIn(e.Workspace), shownDepth), Here: fmt.Sprintf("/events/%d", e.Seq)}
+	views, err := c.eventViews(q, []*engine.Event{e})
+	if err != nil {
+		return err
+	}
+	p := eventPage{eventView: views[0], Workspace: e.Workspace, Data: showValue(e.Data, c.namesIn(e.Workspace), shownDepth), Here: fmt.Sprintf("/events/%d", e.Seq), ToTest: q.editable(e.Workspace)}
 	explanations := c.recorded(e)
 	if c.options.Explain != nil {
 		if explanations, err = c.options.Explain(q.ctx(), e, q.words().language()); err != nil {

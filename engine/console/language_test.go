@@ -20,7 +20,7 @@ var (
 	// othersText is what is not the console's to translate: what people, rules and the service wrote, and the names of rules.
 	othersText = regexp.MustCompile(`(?s)<(code|pre|bdi|q)\b.*?</(code|pre|bdi|q)>|<a href="/rules/[^>]*>.*?</a>|<h1>.*?</h1>|<title>.*?</title>|<option.*?</option>|<svg.*?</svg>|<dd\b.*?</dd>|<li class="urgent">.*?</li>|<p>Everybody gets.*?</p>`)
 	anyTag     = regexp.MustCompile(`(?s)<[^>]*>`)
-	quoted     = regexp.MustCompile(`"[^"]*"`)
+	inQuotes   = regexp.MustCompile(`"[^"]*"`)
 	english    = regexp.MustCompile(`(?i)(?:^|[^\pL_])(?:the|was|were|is|are|and|of|it|its|not|would|have|which|with|at|there)(?:[^\pL_]|$)`)
 )
 
@@ -57,7 +57,7 @@ func TestPortuguese(t *testing.T) {
 	d.ask("POST", "/pause", url.Values{"workspace": {"default"}, "rule": {"watch"}, "reason": {"x"}})
 	for _, path := range append(d.everyPage(), "/simulator", "/nothing", "/runs?state=x") {
 		w := d.ask("GET", path, nil, func(r *http.Request) { r.Header.Set("Accept-Language", "pt-BR") })
-		text := quoted.ReplaceAllString(html.UnescapeString(anyTag.ReplaceAllString(othersText.ReplaceAllString(w.Body.String(), " "), " ")), " ")
+		text := inQuotes.ReplaceAllString(html.UnescapeString(anyTag.ReplaceAllString(othersText.ReplaceAllString(w.Body.String(), " "), " ")), " ")
 		if at := english.FindStringIndex(text); at != nil {
 			t.Errorf("%s: …%s", path, strings.Join(strings.Fields(text[max(0, at[0]-120):min(len(text), at[1]+120)]), " "))
 		}

@@ -27,6 +27,7 @@ type templates struct {
 // pages are the templates, one for each page.
 var pages = []string{
 	"today", "rules", "rule", "runs", "run", "events", "event", "conversations", "conversation", "calendars", "health", "audit", "simulator", "login", "error",
+	"begin", "write", "history", "totest",
 }
 
 func loadTemplates() (map[string]*templates, error) {
@@ -53,6 +54,7 @@ type request struct {
 	user    *identity
 	lang    string
 	now     time.Time
+	nonce   string // that styles which a script adds must carry; empty is a page without such
 }
 
 func (q *request) ctx() context.Context { return q.r.Context() }
@@ -76,6 +78,7 @@ type page struct {
 	Stopped bool // everything is stopped
 	Said    string
 	Now     time.Time
+	Nonce   string
 	Body    any
 }
 
@@ -86,7 +89,7 @@ func (q *request) show(name, nav, title string, body any) error {
 
 func (q *request) showAs(status int, name, nav, title string, body any) error {
 	p := page{
-		Title: title, Nav: nav, Menu: q.console.menu(), Lang: q.lang, Langs: languages, Here: q.r.URL.RequestURI(), Version: q.console.options.Version, Now: q.now, Body: body, Asks: q.console.gate.asks(),
+		Title: title, Nav: nav, Menu: q.console.menu(), Lang: q.lang, Langs: languages, Here: q.r.URL.RequestURI(), Version: q.console.options.Version, Now: q.now, Nonce: q.nonce, Body: body, Asks: q.console.gate.asks(),
 	}
 	if q.user != nil {
 		p.User, p.Role, p.Acts = q.user.name, q.user.role.String(), q.user.role >= Operator

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -16,7 +17,9 @@ type route struct {
 }
 
 // routes are all addresses. Those that change something are a POST, and come back to a page.
-var routes = []route{
+var routes = slices.Concat(pageRoutes, editorRoutes)
+
+var pageRoutes = []route{
 	{"GET /{$}", Viewer, (*Console).today},
 	{"GET /rules", Viewer, (*Console).rules},
 	{"GET /rules/{workspace}/{rule}", Viewer, (*Console).rule},
@@ -45,8 +48,18 @@ var routes = []route{
 	{"POST /language", Nobody, (*Console).language},
 }
 
-// maxBody bounds what a request may carry.
-const maxBody = 64 << 10
+// Bounds of what a request may carry. Whoever writes rules sends a whole file, with its characters escaped.
+const (
+	maxBody     = 64 << 10
+	maxFileBody = 1 << 20
+)
+
+func bodyBound(path string) int64 {
+	if strings.HasPrefix(path, "/write/") || path == "/tests" {
+		return maxFileBody
+	}
+	return maxBody
+}
 
 //go:embed assets
 var assets embed.FS
@@ -74,7 +87,7 @@ func (c *Console) serve() http.Handler {
 			http.Error(w, "the console is not served under this name: ask for it as localhost or 127.0.0.1 on this machine, or list the name in console.hosts", http.StatusForbidden)
 			return
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		r.Body = http.MaxBytesReader(w, r.Body, bodyBound(r.URL.Path))
 		inner.ServeHTTP(w, r)
 	})
 }

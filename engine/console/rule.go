@@ -27,6 +27,9 @@ type rulePage struct {
 	Acts     bool
 	Here     string
 	More     string // all of its runs
+	Edit     string // where it is written; empty is not here, or not by this person
+	History  string // of its file; empty is none
+	Stages   []rules.Stage
 }
 
 // A reasonView is why a rule did not fire.
@@ -66,6 +69,9 @@ func (c *Console) rule(q *request) error {
 	}
 	if r != nil {
 		p.Sentence, p.Picture, p.YAML, p.File = q.words().sentence(r), q.words().flow(r), sourceOf(space, r), filepath.Base(r.File)
+	}
+	if r != nil || broken != nil {
+		c.showEditing(q, &p, space, id)
 	}
 	if p.Runs, err = c.runViews(q, runs); err != nil {
 		return err

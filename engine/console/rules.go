@@ -14,8 +14,16 @@ import (
 // rulesPage lists the rules.
 type rulesPage struct {
 	Rules []ruleRow
-	Files []rules.Broken // what could not be read and has no id
+	Files []brokenFile // what could not be read and has no id
 	Many  bool
+	Edits bool // somebody who may write rules looks
+}
+
+// A brokenFile is a part of a file that could not be read.
+type brokenFile struct {
+	rules.Broken
+	Name string
+	Edit string // where it is mended; empty is not here
 }
 
 // A ruleRow is a rule as a list shows it.
@@ -55,6 +63,7 @@ func (c *Console) rules(q *request) error {
 	sums := sumRules(counts, since)
 	for _, w := range c.options.Workspaces {
 		set := w.book().Set
+		p.Edits = p.Edits || q.editable(w.Name)
 		for _, r := range set.Rules {
 			row := ruleRow{ruleView: c.ruleView(w.Name, r.ID), Stage: r.Stage, Broken: brokenOf(set, r.ID) != nil}
 			p.Rules = append(p.Rules, row)
@@ -62,8 +71,7 @@ func (c *Console) rules(q *request) error {
 		for _, b := range set.Broken {
 			switch {
 			case b.ID == "":
-				b.File = filepath.Base(b.File)
-				p.Files = append(p.Files, b)
+				p.Files = append(p.Files, brokenFile{b, filepath.Base(b.File), q.editLink(w.Name, b.File)})
 			case set.Rule(b.ID) == nil:
 				p.Rules = append(p.Rules, ruleRow{ruleView: c.ruleView(w.Name, b.ID), Broken: true})
 			}

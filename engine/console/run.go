@@ -29,6 +29,7 @@ type runPage struct {
 	Acts          bool
 	Here          string
 	NextUncertain bool
+	ToTest        bool // its event can be made a test
 }
 
 // A stepView is a step as its run's page shows it.
@@ -88,7 +89,7 @@ func (c *Console) run(q *request) error {
 		if err != nil {
 			return err
 		}
-		p.Event = &v[0]
+		p.Event, p.ToTest = &v[0], q.editable(r.Workspace)
 		if p.Clauses, err = c.clausesOf(q, r, events[0]); err != nil {
 			return err
 		}

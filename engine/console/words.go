@@ -61,7 +61,7 @@ func languageOf(r *http.Request) string {
 // messages are all texts of the pages, by their keys, in each language.
 var messages = func() map[string][2]string {
 	all := map[string][2]string{}
-	for _, part := range []map[string][2]string{commonMessages, pageMessages, ruleMessages, simulatorMessages, healthMessages} {
+	for _, part := range []map[string][2]string{commonMessages, pageMessages, ruleMessages, simulatorMessages, healthMessages, editorMessages, fieldMessages} {
 		maps.Copy(all, part)
 	}
 	return all

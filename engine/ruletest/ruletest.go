@@ -140,6 +140,7 @@ type story struct {
 	folder  string
 	empty   []byte // a journal in which nothing stands
 	told    int
+	end     func(context.Context, *telling) // is shown a telling that held, while everything is still there; nil is nobody
 
 	crashed bool // by the last telling
 }

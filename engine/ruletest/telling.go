@@ -49,6 +49,9 @@ func (s *story) tell(ctx context.Context, p plan) (t *telling, err error) {
 		if err == nil && s.options.Look != nil {
 			err = s.options.Look(Told{Fault: p.fault, Journal: t.file, Workspace: workspace, Now: t.now(), Names: readCompany(t.service).snapshot()})
 		}
+		if err == nil && s.end != nil {
+			s.end(ctx, t)
+		}
 		if closing := t.close(); closing != nil && err == nil {
 			err = closing
 		}

@@ -2,6 +2,7 @@ package source
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 )
 
@@ -23,7 +24,7 @@ func (n *Node) flow(b *strings.Builder) {
 			b.WriteString(n.Value)
 		default:
 			quoted, _ := json.Marshal(n.Value) // a string always has a JSON form
-			b.Write(quoted)
+			b.WriteString(escaped(string(quoted)))
 		}
 	case List:
 		b.WriteByte('[')
@@ -46,4 +47,20 @@ func (n *Node) flow(b *strings.Builder) {
 		}
 		b.WriteByte('}')
 	}
+}
+
+// escaped writes what JSON takes as it is, and YAML does not, as escapes.
+func escaped(s string) string {
+	if isPrintable(s) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if isPrintable(string(r)) {
+			b.WriteRune(r)
+		} else {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
 }

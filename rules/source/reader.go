@@ -67,6 +67,7 @@ func (r *reader) alias(y *yaml.Node, depth int) *Node {
 	r.aliases = append(r.aliases, y.Alias)
 	n := r.node(y.Alias, depth+1)
 	r.aliases = r.aliases[:len(r.aliases)-1]
+	n.alias = y
 	return n
 }
 

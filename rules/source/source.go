@@ -50,8 +50,9 @@ type Node struct {
 	Line   int     // from 1
 	Column int     // from 1, in characters
 
-	file *File
-	yaml *yaml.Node
+	file  *File
+	yaml  *yaml.Node
+	alias *yaml.Node // the alias that stands there in its place
 }
 
 // A Pair is one key of a mapping with its value.
@@ -135,6 +136,8 @@ type File struct {
 	Text string
 	Root *Node // nil when the file holds nothing
 
+	mark     string // a byte order mark in front of the text
+	problems Problems
 	lines    []int         // the offset at which each line starts
 	wide     map[int][]int // see wideLine
 	document *yaml.Node
@@ -144,6 +147,7 @@ type File struct {
 // its Root is nil when the text could not be read as YAML at all.
 func Read(name string, text []byte) (*File, Problems) {
 	f := &File{Name: name, Text: strings.TrimPrefix(string(text), "\ufeff")}
+	f.mark = string(text[:len(text)-len(f.Text)])
 	f.lines = lineStarts(f.Text)
 	if p := f.bounds(); p != nil {
 		return f, Problems{*p}
@@ -161,6 +165,7 @@ func Read(name string, text []byte) (*File, Problems) {
 	if r.tooLarge {
 		f.Root = nil
 	}
+	f.problems = r.problems
 	return f, r.problems
 }
 

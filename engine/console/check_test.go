@@ -1,0 +1,166 @@
+package console
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestCheck shows that problems are told where they stand, by the checker that loads the rules, beside the other files.
+func TestCheck(t *testing.T) {
+	d := newEditorDesk(t)
+	for _, tt := range []struct {
+		name, text   string
+		line, column int
+		message      string
+	}{
+		{"a name that is wrong", "rules:\n  - id: x\n    when: message.received\n    if: mesage.text == \"é\"\n    do: [{ log: x }]\n", 4, 9, "mesage"},
+		{"behind letters of several bytes", "rules:\n  - id: x\n    when: message.received\n    if: \"'éé' == mesage.text\"\n    do: [{ log: x }]\n", 4, 18, "mesage"},
+		{"no YAML", "rules: [", 1, 0, ""},
+		{"a calendar that is nowhere", "rules:\n  - id: x\n    when: message.received\n    if: closed(\"ofice\")\n    do: [{ log: x }]\n", 4, 0, "ofice"},
+		{"an id of another file", "rules:\n  - id: hello\n    when: manual\n    do: [{ log: x }]\n", 2, 0, "another file"},
+	} {
+		got := jsonOf[checked](d, "/write/check", "text", tt.text, "rule", "x")
+		i := slices.IndexFunc(got.Problems, func(p problemView) bool {
+			return p.Line == tt.line && (tt.column == 0 || p.Column == tt.column) && strings.Contains(p.Message, tt.message)
+		})
+		if i < 0 || got.Errors == 0 {
+			t.Errorf("%s: %+v", tt.name, got.Problems)
+		}
+	}
+	got := jsonOf[checked](d, "/write/check", "text", awayTemplate, "rule", "nobody")
+	if got.Errors > 0 || got.Rule != "away-reply" || !strings.Contains(got.Form, `name="/if/0"`) || !strings.Contains(got.Form, "a customer writes") {
+		t.Errorf("a rule that uses the calendar of another file: %+v", got)
+	}
+	if got := jsonOf[checked](d, "/write/check", "text", "rules: [", "rule", "x"); !strings.Contains(got.Form, "cannot be read as a rule just now") {
+		t.Errorf("what cannot be read has a form:\n%s", got.Form)
+	}
+}
+
+// TestFormFollows shows that what one does in the form is done to the text, and nothing else.
+func TestFormFollows(t *testing.T) {
+	d := newEditorDesk(t)
+	text, rule := greetRules, "hello"
+	change := func(want string, fields ...string) {
+		t.Helper()
+		got := jsonOf[checked](d, "/write/form", append([]string{"text", text, "rule", rule, "file", "hello.yaml"}, fields...)...)
+		text, rule = got.Text, got.Rule
+		if !strings.Contains(text, want) {
+			t.Fatalf("%q is missing:\n%s", want, text)
+		}
+		for _, comment := range []string{"# A first word.", "# groups are left alone"} {
+			if !strings.Contains(text, comment) {
+				t.Fatalf("%q is lost:\n%s", comment, text)
+			}
+		}
+	}
+	change("name: Welcome everybody", "/name", "Welcome everybody")
+	change("times: 2", "/limit/times", "2", "/limit/per", "12h")
+	change(`closed("office")`, "op", "add /if", "with", `closed("office")`)
+	change("id: welcome", "/id", "welcome")
+	change("add_labels", "op", "add /do", "with", "add_labels")
+	change("vip", "/do/1/args/0/name", "labels", "/do/1/args/0/as", "list", "/do/1/args/0/list", "", "/do/1/args/0/list", "vip", "/do/1/args/0/list", "after-hours")
+	change("Olá, {{ contact.name }}", "/do/0/args/0/name", "text", "/do/0/args/0/text", "Olá, {{ contact.name }}")
+	change("attendance.opened", "op", "add /when/events", "with", "attendance.opened")
+	change("- add_labels", "op", "up /do/1")
+	if strings.Index(text, "add_labels") > strings.Index(text, "send_message") {
+		t.Errorf("the step was not moved:\n%s", text)
+	}
+	change("send_message", "op", "remove /do/0")
+	change("welcome", "/limit/times", "", "/limit/per", "")
+	if strings.Contains(text, "add_labels") || strings.Contains(text, "limit") {
+		t.Errorf("what was taken away is still there:\n%s", text)
+	}
+	change("transfer", "op", "add /do", "with", "transfer")
+	change("Supervisors", "/do/1/args/0/name", "sector", "/do/1/args/0/text", "Supervisors", "/do/1/args/1/name", "person", "/do/1/args/1/text", "")
+	got := jsonOf[checked](d, "/write/check", "text", text, "rule", rule, "file", "hello.yaml")
+	if got.Errors > 0 || strings.Contains(text, "person") {
+		t.Errorf("%+v\n%s", got.Problems, text)
+	}
+	change("every", "op", "when schedule")
+	for _, wrong := range [][]string{{"/do/7/verb", "log"}, {"/do/x", "1"}, {"op", "remove /do/9"}, {"op", "remove /nothing/0"}, {"/when", "x"}, {"/do/0/args/-1/text", "x"}} {
+		if status, _, _ := d.post("/write/form", append([]string{"text", text, "rule", rule}, wrong...)...); status != 400 {
+			t.Errorf("%v: %d", wrong, status)
+		}
+	}
+}
+
+// TestEveryVerbHasAField shows that every verb has its fields, and that a form that is sent back as it is changes nothing.
+func TestEveryVerbHasAField(t *testing.T) {
+	d := newEditorDesk(t)
+	for _, s := range d.options.Workspaces[0].Editing.Rules.Catalog.Schemas() {
+		text := "rules:\n  - id: x\n    when: message.received\n    do:\n      - " + s.Verb + ": " + strings.ReplaceAll(s.Example, "\n", "\n        ") + "\n"
+		got := jsonOf[checked](d, "/write/check", "text", text, "rule", "x")
+		if !strings.Contains(got.Form, "/do/0/") || strings.Contains(got.Form, "⟦") || strings.Contains(got.Form, "%!") {
+			t.Errorf("%s:\n%s", s.Verb, text)
+		}
+		if fields := fieldsOf(got.Form); len(fields) > 0 {
+			again := jsonOf[checked](d, "/write/form", append([]string{"text", text, "rule", "x"}, fields...)...)
+			if again.Text != text {
+				t.Errorf("%s: what is sent back as it was changes the text to\n%s\nfrom\n%s", s.Verb, again.Text, text)
+			}
+		}
+	}
+}
+
+// TestComplete shows what is offered at places of a text that is being written: what is before the bar is there already.
+func TestComplete(t *testing.T) {
+	d := newEditorDesk(t)
+	const head = "rules:\n  - id: x\n    when: message.received\n"
+	for _, tt := range []struct {
+		name, text string
+		want       []string
+		not        string
+		length     int
+	}{
+		{"the file", "|", []string{"rules", "calendars"}, "when", 0},
+		{"a rule", "rules:\n  - id: x\n    |", []string{"when", "if", "do", "limit"}, "send_message", 0},
+		{"a rule's key that was begun", "rules:\n  - id: x\n    wh|", []string{"when"}, "do", 2},
+		{"an event", "rules:\n  - id: x\n    when: mess|", []string{"message.received", "message.sent"}, "attendance.opened", 4},
+		{"an event of several", "rules:\n  - id: x\n    when: [message.received, att|", []string{"attendance.opened"}, "", 3},
+		{"a stage", head + "    stage: |", []string{"draft", "shadow", "live"}, "", 0},
+		{"a verb", head + "    do:\n      - se|", []string{"send_message", "set_sector"}, "wait", 2},
+		{"a verb without indentation", head + "    do:\n    - |", []string{"send_message", "wait"}, "", 0},
+		{"the verb of a way", head + "    do:\n      - choose:\n          - if: true\n            do:\n              - tr|", []string{"transfer"}, "", 2},
+		{"an argument", head + "    do:\n      - transfer: { |", []string{"sector", "person", "reason"}, "", 0},
+		{"an argument in a line of its own", head + "    do:\n      - transfer:\n          se|", []string{"sector"}, "person", 2},
+		{"a sector", head + "    do:\n      - transfer: { sector: |", []string{"Support", "Supervisors"}, "vip", 0},
+		{"a label", head + "    do:\n      - add_labels: [|", []string{"vip", "after-hours"}, "Support", 0},
+		{"a label as an item", head + "    do:\n      - add_labels:\n          - v|", []string{"vip"}, "", 1},
+		{"a file", head + "    do:\n      - send_message: { text: x, media: |", []string{"price-list.pdf"}, "", 0},
+		{"a choice", head + "    do:\n      - http_request: { method: |", []string{"GET", "POST"}, "", 0},
+		{"a wait", head + "    do:\n      - wait: |", []string{"15m of office"}, "", 0},
+		{"a fact", head + "    if: conv|", []string{"conversation"}, "contact", 4},
+		{"a function", head + "    if:\n      - hum|", []string{"human_active"}, "", 3},
+		{"a part of a fact", head + "    if: conversation.sec|", []string{"sector", "sector_name"}, "kind", 3},
+		{"a value of a fact", head + "    if: conversation.kind == \"|", []string{"direct", "group"}, "", 0},
+		{"a name in a condition", head + "    if: conversation.sector_name == \"Su|", []string{"Support", "Supervisors"}, "Sales", 2},
+		{"a calendar", head + "    if: closed(\"|", []string{"office"}, "", 0},
+		{"a label in a condition", head + "    if: has_label('|", []string{"vip"}, "", 0},
+		{"within a text", head + "    do:\n      - send_message: \"Olá, {{ contact.na|", []string{"name"}, "", 2},
+		{"behind letters of several bytes", head + "    do:\n      - send_message: \"Olá, é {{ cont|", []string{"contact"}, "", 4},
+	} {
+		text, behind, _ := strings.Cut(tt.text, "|")
+		lines := strings.Split(text, "\n")
+		last := []rune(lines[len(lines)-1])
+		got := jsonOf[completions](d, "/write/complete", "text", text+behind, "line", itoa(int64(len(lines))), "column", itoa(int64(len(last)+1)))
+		var labels []string
+		for _, o := range got.Options {
+			labels = append(labels, o.Label)
+		}
+		for _, want := range tt.want {
+			if !slices.Contains(labels, want) {
+				t.Errorf("%s: %s is missing in %v", tt.name, want, labels)
+			}
+		}
+		if tt.not != "" && slices.Contains(labels, tt.not) || got.Length != tt.length {
+			t.Errorf("%s: %d characters, %v", tt.name, got.Length, labels)
+		}
+	}
+	for _, place := range [][2]string{{"0", "0"}, {"999999", "999999"}, {"-5", "3"}} {
+		jsonOf[completions](d, "/write/complete", "text", "x", "line", place[0], "column", place[1])
+	}
+	if status, _, _ := d.post("/write/complete", "text", "x", "line", "one", "column", "1"); status != 400 {
+		t.Errorf("%d", status)
+	}
+}

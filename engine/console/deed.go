@@ -1,0 +1,84 @@
+package console
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+)
+
+// A deed is something that a rule would do, or would have done.
+type deed struct {
+	At   time.Time
+	Verb string
+	Who  string // the customer, the card, or the other system
+	Args map[string]any
+	Link string // the event that it would have come of
+}
+
+// A deedView is a deed in words.
+type deedView struct {
+	At          time.Time
+	Words, Text string // what, and what would be written
+	Link        string
+}
+
+// deed puts a deed into words.
+func (w words) deed(d deed) deedView {
+	arg := func(name string) string { return argWords(d.Args[name]) }
+	who := cmp.Or(d.Who, w.t("deed.somebody"))
+	v := deedView{At: d.At, Link: d.Link}
+	switch d.Verb {
+	case "send_message":
+		v.Words, v.Text = w.t("deed.send_message", cmp.Or(arg("to"), who)), cmp.Or(arg("text"), arg("media"))
+	case "transfer":
+		v.Words = w.t("deed.transfer", who, cmp.Or(arg("person"), arg("sector")))
+	case "set_sector":
+		v.Words = w.t("deed.set_sector", who, cmp.Or(arg("sector"), "–"))
+	case "add_labels", "remove_labels", "set_labels":
+		v.Words = w.t("deed."+d.Verb, arg("labels"), who)
+	case "move_card":
+		v.Words = w.t("deed.move_card", who, arg("to"))
+	case "create_card":
+		v.Words = w.t("deed.create_card", arg("title"), who)
+	case "http_request":
+		v.Words = w.t("deed.http_request", cmp.Or(arg("method"), "GET"), arg("url"))
+	default:
+		v.Words = w.t("deed.other", w.or("verb.", d.Verb), who)
+		v.Text = argWords(d.Args)
+	}
+	v.Words, v.Text = engine.Harmless(v.Words), engine.Harmless(v.Text)
+	return v
+}
+
+// argWords shows an argument: lists and mappings without their brackets.
+func argWords(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case []any:
+		parts := make([]string, len(v))
+		for i := range v {
+			parts[i] = argWords(v[i])
+		}
+		return strings.Join(parts, ", ")
+	case map[string]any:
+		var parts []string
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			parts = append(parts, name+" "+argWords(v[name]))
+		}
+		return strings.Join(parts, ", ")
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return string(text)
+}

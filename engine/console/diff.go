@@ -1,0 +1,98 @@
+package console
+
+import "strings"
+
+// A diffLine is one line of a comparison.
+type diffLine struct {
+	Mark string // "+", "-", " ", or "…" for lines that are left out
+	Text string
+}
+
+const (
+	diffContext = 3
+	diffMost    = 4 << 20 // pairs of lines that are compared
+)
+
+// diffOf compares two texts by their lines.
+func diffOf(before, after string) []diffLine {
+	a, b := strings.Split(before, "\n"), strings.Split(after, "\n")
+	same := 0
+	for same < min(len(a), len(b)) && a[same] == b[same] {
+		same++
+	}
+	tail := 0
+	for tail < min(len(a), len(b))-same && a[len(a)-1-tail] == b[len(b)-1-tail] {
+		tail++
+	}
+	var lines []diffLine
+	for _, l := range a[:same] {
+		lines = append(lines, diffLine{" ", l})
+	}
+	lines = append(lines, diffMiddle(a[same:len(a)-tail], b[same:len(b)-tail])...)
+	for _, l := range a[len(a)-tail:] {
+		lines = append(lines, diffLine{" ", l})
+	}
+	return fold(lines)
+}
+
+// diffMiddle compares lines by the longest sequence that both have.
+func diffMiddle(a, b []string) (lines []diffLine) {
+	if len(a)*len(b) > diffMost {
+		for _, l := range a {
+			lines = append(lines, diffLine{"-", l})
+		}
+		for _, l := range b {
+			lines = append(lines, diffLine{"+", l})
+		}
+		return lines
+	}
+	common := make([][]int32, len(a)+1) // of what is left of both
+	for i := range common {
+		common[i] = make([]int32, len(b)+1)
+	}
+	for i := len(a) - 1; i >= 0; i-- {
+		for j := len(b) - 1; j >= 0; j-- {
+			if a[i] == b[j] {
+				common[i][j] = common[i+1][j+1] + 1
+			} else {
+				common[i][j] = max(common[i+1][j], common[i][j+1])
+			}
+		}
+	}
+	i, j := 0, 0
+	for i < len(a) || j < len(b) {
+		switch {
+		case i < len(a) && j < len(b) && a[i] == b[j]:
+			lines = append(lines, diffLine{" ", a[i]})
+			i, j = i+1, j+1
+		case j == len(b) || i < len(a) && common[i+1][j] >= common[i][j+1]:
+			lines = append(lines, diffLine{"-", a[i]})
+			i++
+		default:
+			lines = append(lines, diffLine{"+", b[j]})
+			j++
+		}
+	}
+	return lines
+}
+
+// fold leaves out lines that are far from any change.
+func fold(lines []diffLine) (out []diffLine) {
+	near := func(i int) bool {
+		for k := max(0, i-diffContext); k <= min(len(lines)-1, i+diffContext); k++ {
+			if lines[k].Mark != " " {
+				return true
+			}
+		}
+		return false
+	}
+	skipped := false
+	for i, l := range lines {
+		if near(i) {
+			out, skipped = append(out, l), false
+		} else if !skipped {
+			out, skipped = append(out, diffLine{Mark: "…"}), true
+		}
+	}
+	return out
+}

@@ -1,0 +1,309 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/quandohq/quando/engine/backtest"
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/form"
+	"github.com/quandohq/quando/rules/source"
+	"github.com/quandohq/quando/rules/store"
+)
+
+// Editing is what writing the rules of a workspace needs. Store, Files and Rules are required; every other zero value does without.
+type Editing struct {
+	Store *store.Store
+
+	// Files reads the rule files as they stand, and Rules says what they are compiled with: as whoever loads them does.
+	Files func() ([]*rules.File, error)
+	Rules rules.Options
+
+	// Reload puts the files to use as they stand, and returns when they are. Nil leaves that to whoever watches them.
+	Reload func() error
+
+	// Choices returns what the service has, for people to choose from. Nil knows of nothing.
+	Choices func() []Choice
+
+	// Desk reads recorded events without asking anybody, and Schemas are the verbs: for trying rules on what was recorded. Nil cannot.
+	Desk    func(ctx context.Context) (backtest.Desk, error)
+	Schemas []rules.Schema
+
+	Media fs.FS // files that rules send; nil is none
+
+	Templates []Template
+}
+
+// A Choice is something of the service that has a name.
+type Choice struct {
+	Kind  string // label, sector, person, channel, board, stage
+	Name  string
+	Board string // of a stage
+}
+
+// A Template is a rule file to begin with.
+type Template struct {
+	Name, Summary, Text string
+}
+
+// A draftFile is a rule file while somebody writes it: what a page and its requests are about.
+type draftFile struct {
+	space *Workspace
+	file  string // in the store; empty while nobody knows
+	rule  string // the one that the form shows
+	text  string
+	was   string // the sum of what it began with; empty is a file that is not there
+}
+
+// errReadOnly is told to whoever wants to change rules that are kept as they are.
+var errReadOnly = problem(http.StatusConflict, "error.readonly")
+
+// editable returns a workspace whose rules can be written.
+func (c *Console) editable(name string) (*Workspace, error) {
+	if name == "" {
+		name = c.options.Workspaces[0].Name
+	}
+	w := c.workspaces[name]
+	if w == nil || w.Editing == nil {
+		return nil, errNotFound
+	}
+	return w, nil
+}
+
+// editable reports whether somebody may change the rules of a workspace here.
+func (q *request) editable(workspace string) bool {
+	w := q.console.workspaces[workspace]
+	return w != nil && w.Editing != nil && !w.Editing.Store.ReadOnly() && q.user.role >= Editor
+}
+
+// editLink is where a file is written, or nothing where that cannot be done.
+func (q *request) editLink(workspace, path string) string {
+	if !q.editable(workspace) {
+		return ""
+	}
+	name, err := q.console.workspaces[workspace].Editing.Store.Name(path)
+	if err != nil {
+		return ""
+	}
+	return writeLink(workspace, "file", name)
+}
+
+// showEditing says on the page of a rule what can be done to it.
+func (c *Console) showEditing(q *request, p *rulePage, w *Workspace, id string) {
+	if w.Editing == nil {
+		return
+	}
+	path := ""
+	if p.Rule != nil {
+		path = p.Rule.File
+	} else if b := brokenOf(w.book().Set, id); b != nil {
+		path = b.File
+	}
+	name, err := w.Editing.Store.Name(path)
+	if err != nil {
+		return
+	}
+	p.History = historyLink(w.Name, name)
+	if q.editable(w.Name) {
+		p.Edit = writeLink(w.Name, "rule", id)
+		if p.Rule != nil {
+			p.Stages = []rules.Stage{rules.Draft, rules.Shadow, rules.Live}
+		}
+	}
+}
+
+// draftSent reads what a page has sent of the file that is written on it.
+func (c *Console) draftSent(q *request) (*draftFile, error) {
+	w, err := c.editable(q.r.PostFormValue("workspace"))
+	if err != nil {
+		return nil, err
+	}
+	f := &draftFile{space: w, file: q.r.PostFormValue("file"), rule: q.r.PostFormValue("rule"), was: q.r.PostFormValue("was")}
+	f.text = strings.ReplaceAll(q.r.PostFormValue("text"), "\r\n", "\n")
+	if len(f.text) > source.MaxBytes {
+		return nil, problem(http.StatusRequestEntityTooLarge, "error.large")
+	}
+	if f.file != "" {
+		if _, err := w.Editing.Store.Name(w.Editing.Store.Path(f.file)); err != nil {
+			return nil, problem(http.StatusBadRequest, "error.form")
+		}
+	}
+	return f, nil
+}
+
+// path is where the file is, or would be, as whoever loads the rules has it.
+func (f *draftFile) path() string {
+	name := f.file
+	if name == "" {
+		name = "new.yaml"
+	}
+	return f.space.Editing.Store.Path(name)
+}
+
+// check says what is wrong with the text, by itself and beside the other files.
+func (f *draftFile) check() (*rules.Set, rules.Problems, error) {
+	others, err := f.others()
+	if err != nil {
+		return nil, nil, err
+	}
+	parsed := rules.Parse(f.path(), []byte(f.text))
+	set, problems := rules.Compile(parsed.Beside(others), f.space.Editing.Rules)
+	problems = slices.DeleteFunc(problems, func(p rules.Problem) bool { return p.File != parsed.Name })
+	return set, append(problems, f.twins(set)...).Sort(), nil
+}
+
+// others returns the files beside this one.
+func (f *draftFile) others() ([]*rules.File, error) {
+	all, err := f.space.Editing.Files()
+	if err != nil {
+		return nil, err
+	}
+	own := f.path()
+	return slices.DeleteFunc(all, func(o *rules.File) bool { return o.Name == own }), nil
+}
+
+// twins reports rules whose ids other files have.
+func (f *draftFile) twins(set *rules.Set) (problems rules.Problems) {
+	standing := f.space.book().Set
+	for _, r := range set.Rules {
+		if other := standing.Rule(r.ID); other != nil && other.File != f.path() {
+			problems = append(problems, r.Problem(source.Error, fmt.Sprintf("the rule %q stands in another file too", r.ID), "choose another id"))
+		}
+	}
+	return problems
+}
+
+// spoils says what would be wrong with all files together if this one were saved, and is not now: errors of its own, and those that it brings upon others.
+func (f *draftFile) spoils() (rules.Problems, error) {
+	all, err := f.space.Editing.Files()
+	if err != nil {
+		return nil, err
+	}
+	others, err := f.others()
+	if err != nil {
+		return nil, err
+	}
+	_, now := rules.Compile(all, f.space.Editing.Rules)
+	_, then := rules.Compile(append(others, rules.Parse(f.path(), []byte(f.text))), f.space.Editing.Rules)
+	return slices.DeleteFunc(then, func(p rules.Problem) bool {
+		return p.Severity != source.Error || p.File != f.path() && slices.Contains(now, p)
+	}), nil
+}
+
+// ids lists the rules of the text, also those that are wrong, in its order.
+func (f *draftFile) ids(set *rules.Set) []string {
+	type place struct {
+		id   string
+		line int
+	}
+	var list []place
+	for _, r := range set.Rules {
+		if r.File == f.path() {
+			list = append(list, place{r.ID, r.Line})
+		}
+	}
+	for _, b := range set.Broken {
+		if b.ID != "" && b.File == f.path() {
+			list = append(list, place{b.ID, b.Line})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b place) int { return a.line - b.line })
+	var ids []string
+	for _, p := range list {
+		if !slices.Contains(ids, p.id) {
+			ids = append(ids, p.id)
+		}
+	}
+	return ids
+}
+
+// choose makes sure that the form shows a rule that is there.
+func (f *draftFile) choose(ids []string) {
+	if len(ids) > 0 && !slices.Contains(ids, f.rule) {
+		f.rule = ids[0]
+	}
+}
+
+// withStage returns the text with its rule at a stage.
+func (f *draftFile) withStage(stage rules.Stage) (string, error) {
+	fields, err := form.Read(f.space.Editing.Rules.Catalog, []byte(f.text), f.rule)
+	if err != nil {
+		return "", err
+	}
+	now := fields.Stage
+	if now == "" {
+		now = string(rules.Live)
+	}
+	if now == string(stage) {
+		return f.text, nil
+	}
+	fields.Stage = string(stage)
+	text, err := form.Write(f.space.Editing.Rules.Catalog, []byte(f.text), f.rule, fields)
+	return string(text), err
+}
+
+// open reads the file of a rule, as it stands.
+func (w *Workspace) open(rule string) (*draftFile, error) {
+	path := ""
+	set := w.book().Set
+	if r := set.Rule(rule); r != nil {
+		path = r.File
+	} else if b := brokenOf(set, rule); b != nil {
+		path = b.File
+	}
+	name, err := w.Editing.Store.Name(path)
+	if path == "" || err != nil {
+		return nil, errNotFound
+	}
+	f, err := w.openFile(name)
+	if err != nil {
+		return nil, err
+	}
+	f.rule = rule
+	return f, nil
+}
+
+// openFile reads a file, as it stands.
+func (w *Workspace) openFile(name string) (*draftFile, error) {
+	file, err := w.Editing.Store.Read(name)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, store.ErrName) {
+		return nil, errNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &draftFile{space: w, file: name, text: file.Text, was: file.Sum}, nil
+}
+
+// freeName returns a name for the file of a new rule.
+func (w *Workspace) freeName(id string) string {
+	for i := 1; ; i++ {
+		name := id + ".yaml"
+		if i > 1 {
+			name = id + "-" + strconv.Itoa(i) + ".yaml"
+		}
+		if _, err := w.Editing.Store.Read(name); err != nil {
+			return name
+		}
+	}
+}
+
+// freeID returns an id that no rule has.
+func (w *Workspace) freeID(id string) string {
+	set := w.book().Set
+	for i := 1; ; i++ {
+		free := id
+		if i > 1 {
+			free = id + "-" + strconv.Itoa(i)
+		}
+		if set.Rule(free) == nil && brokenOf(set, free) == nil {
+			return free
+		}
+	}
+}

@@ -1,0 +1,206 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/store"
+)
+
+// writeSave saves a file with its rule at a stage. What is wrong is never put in the place of what is right: a draft with problems is kept beside the rules until
+// somebody goes on with it, and anything else is refused.
+func (c *Console) writeSave(q *request) error {
+	f, err := c.draftSent(q)
+	if err != nil {
+		return err
+	}
+	stage := rules.Stage(q.r.PostFormValue("stage"))
+	if !slices.Contains([]rules.Stage{rules.Draft, rules.Shadow, rules.Live}, stage) || !ruleID.MatchString(f.rule) {
+		return problem(http.StatusBadRequest, "error.form")
+	}
+	if f.file == "" {
+		if f.space.Editing.Store.Single() {
+			return problem(http.StatusConflict, "error.single")
+		}
+		f.file = f.space.freeName(f.rule)
+	}
+	reason := cutText(q.r.PostFormValue("reason"), 200)
+	staged := *f
+	text, err := f.withStage(stage)
+	var wrong rules.Problems
+	if err == nil {
+		staged.text = text
+		wrong, err = staged.spoils()
+		if err != nil {
+			return err
+		}
+	}
+	switch {
+	case (err != nil || len(wrong) > 0) && stage == rules.Draft:
+		return c.keep(q, f)
+	case err != nil || len(wrong) > 0:
+		return c.refuse(q, f, wrong, err, reason)
+	}
+	err = c.save(q, &staged, store.Change{Who: q.user.name, What: string(stage), Why: reason})
+	if errors.Is(err, store.ErrChanged) {
+		return c.conflict(q, f, reason)
+	}
+	if err != nil {
+		return err
+	}
+	return q.redirect(c.ruleView(f.space.Name, f.rule).Link + "?said=saved." + string(stage))
+}
+
+// refuse says why a text is not saved, and leaves it on the page.
+func (c *Console) refuse(q *request, f *draftFile, wrong rules.Problems, unreadable error, reason string) error {
+	if unreadable != nil {
+		var err error
+		if _, wrong, err = f.check(); err != nil {
+			return err
+		}
+	}
+	refused := viewProblems(wrong)
+	if len(refused) == 0 {
+		refused = []problemView{{Line: 1, Column: 1, Severity: "error", Message: engine.Harmless(unreadable.Error())}}
+	}
+	return c.showWrite(q, http.StatusUnprocessableEntity, f, writePage{Refused: refused, Reason: reason}, false)
+}
+
+// save writes a file that was checked, and puts it to use.
+func (c *Console) save(q *request, f *draftFile, by store.Change) error {
+	e := f.space.Editing
+	what, number, _ := strings.Cut(by.What, " ")
+	err := q.change("save."+what, f.space.Name+"/"+f.file, strings.TrimSpace(number+" "+by.Why), func() error {
+		_, err := e.Store.Save(f.file, f.text, f.was, by)
+		if err == nil {
+			err = e.Store.Drop(f.file)
+		}
+		return err
+	})
+	switch {
+	case errors.Is(err, store.ErrReadOnly):
+		return errReadOnly
+	case errors.Is(err, store.ErrLarge):
+		return problem(http.StatusRequestEntityTooLarge, "error.large")
+	case errors.Is(err, store.ErrName):
+		return problem(http.StatusBadRequest, "error.filename")
+	case err != nil:
+		return err
+	}
+	if e.Reload != nil {
+		if err := e.Reload(); err != nil {
+			c.log.Error("rules that were saved could not be loaded at once", "workspace", f.space.Name, "error", err) // whoever watches the files tries again
+		}
+	}
+	return nil
+}
+
+// keep keeps a draft with problems beside the rules.
+func (c *Console) keep(q *request, f *draftFile) error {
+	err := q.change("unfinished", f.space.Name+"/"+f.file, "", func() error {
+		return f.space.Editing.Store.Keep(f.file, f.text, f.was, q.user.name)
+	})
+	if errors.Is(err, store.ErrReadOnly) {
+		return errReadOnly
+	}
+	if err != nil {
+		return err
+	}
+	return q.redirect(writeLink(f.space.Name, "file", f.file) + "&unfinished=1&said=unfinished")
+}
+
+// conflict shows what somebody else has made of the file meanwhile, beside what was to be saved. Whoever saves again does so knowingly.
+func (c *Console) conflict(q *request, f *draftFile, reason string) error {
+	view := &conflictView{}
+	now, err := f.space.Editing.Store.Read(f.file)
+	if err == nil {
+		if versions, err := f.space.Editing.Store.Versions(f.file, 1); err == nil && len(versions) > 0 && versions[0].Sum == now.Sum {
+			view.Who, view.At = engine.Harmless(versions[0].Who), c.at(f.space.Name, versions[0].At)
+		}
+	}
+	view.Diff, f.was = diffOf(now.Text, f.text), now.Sum
+	return c.showWrite(q, http.StatusConflict, f, writePage{Conflict: view, Reason: reason}, false)
+}
+
+// writeDiscard throws away what is unfinished of a file.
+func (c *Console) writeDiscard(q *request) error {
+	f, err := c.draftSent(q)
+	if err != nil {
+		return err
+	}
+	err = q.change("discard", f.space.Name+"/"+f.file, "", func() error { return f.space.Editing.Store.Drop(f.file) })
+	if errors.Is(err, store.ErrReadOnly) {
+		return errReadOnly
+	}
+	if err != nil {
+		return err
+	}
+	return q.redirect("/rules?said=discarded")
+}
+
+// stage puts a rule at another stage.
+func (c *Console) stage(q *request) error {
+	w, err := c.editable(q.r.PathValue("workspace"))
+	if err != nil {
+		return err
+	}
+	stage := rules.Stage(q.r.PostFormValue("stage"))
+	if !ruleID.MatchString(q.r.PathValue("rule")) || !slices.Contains([]rules.Stage{rules.Draft, rules.Shadow, rules.Live}, stage) {
+		return problem(http.StatusBadRequest, "error.form")
+	}
+	f, err := w.open(q.r.PathValue("rule"))
+	if err != nil {
+		return err
+	}
+	text, err := f.withStage(stage)
+	if err != nil {
+		return problem(http.StatusConflict, "error.form_write", engine.Harmless(err.Error()))
+	}
+	return c.settle(q, f, text, store.Change{Who: q.user.name, What: string(stage), Why: cutText(q.r.PostFormValue("reason"), 200)}, "saved."+string(stage))
+}
+
+// restore goes back to an earlier version of a file.
+func (c *Console) restore(q *request) error {
+	f, err := c.draftSent(q)
+	if err != nil {
+		return err
+	}
+	n, err := strconv.Atoi(q.r.PostFormValue("version"))
+	if err != nil || f.file == "" {
+		return problem(http.StatusBadRequest, "error.form")
+	}
+	version, err := f.space.Editing.Store.Version(f.file, n)
+	if err != nil {
+		return errNotFound
+	}
+	reason := cutText(q.r.PostFormValue("reason"), 200)
+	return c.settle(q, f, version.Text, store.Change{Who: q.user.name, What: "restore " + strconv.Itoa(n), Why: reason}, "restored")
+}
+
+// settle saves another text of a file on which nobody is writing, and goes back to where that was asked for.
+func (c *Console) settle(q *request, f *draftFile, text string, by store.Change, said string) error {
+	if f.space.Editing.Store.ReadOnly() {
+		return errReadOnly
+	}
+	f.text = text
+	wrong, err := f.spoils()
+	if err != nil {
+		return err
+	}
+	if len(wrong) > 0 {
+		return problem(http.StatusUnprocessableEntity, "error.wrong", engine.Harmless(wrong[0].Error()))
+	}
+	err = c.save(q, f, by)
+	if errors.Is(err, store.ErrChanged) {
+		return problem(http.StatusConflict, "error.changed")
+	}
+	if err != nil {
+		return err
+	}
+	return q.back(said)
+}

@@ -1,0 +1,299 @@
+package console
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/ruletest"
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/store"
+)
+
+// testPage shows a test that was made of an event, before it is saved.
+type testPage struct {
+	Workspace string
+	Rule      ruleView
+	Rules     []optionView // that it can be a test of
+	File      string
+	Was       string
+	Text      string
+	Wrong     []problemView
+	Bare      bool // the event is raised as it is, with nothing of what it carried
+	Here      string
+	Back      string
+}
+
+// eventTest shows an event as a test of a rule.
+func (c *Console) eventTest(q *request) error {
+	e, err := c.findEvent(q)
+	if err != nil {
+		return err
+	}
+	return c.showTest(q, e, q.r.URL.Query().Get("rule"), fmt.Sprintf("/events/%d", e.Seq))
+}
+
+// runTest shows the event of a run as a test of its rule.
+func (c *Console) runTest(q *request) error {
+	r, err := c.findRun(q)
+	if err != nil {
+		return err
+	}
+	events, err := c.options.Journal.Events(q.ctx(), r.Event)
+	if err != nil && !errors.Is(err, engine.ErrNoEvent) {
+		return err
+	}
+	if len(events) == 0 {
+		return errNotFound
+	}
+	return c.showTest(q, events[0], r.Rule, fmt.Sprintf("/runs/%d", r.ID))
+}
+
+// showTest makes a test of an event, and shows it.
+func (c *Console) showTest(q *request, e *engine.Event, rule, back string) error {
+	w, err := c.editable(e.Workspace)
+	if err != nil {
+		return err
+	}
+	if w.Editing.Store.ReadOnly() {
+		return errReadOnly
+	}
+	set := w.book().Set
+	ids := candidates(set, e)
+	if rule == "" && len(ids) > 0 {
+		rule = ids[0]
+	}
+	r := set.Rule(rule)
+	if r == nil {
+		return problem(http.StatusConflict, "error.norule")
+	}
+	p := testPage{Workspace: w.Name, Rule: c.ruleView(w.Name, rule), Here: q.r.URL.Path, Back: back}
+	for _, id := range ids {
+		p.Rules = append(p.Rules, optionView{id, c.ruleView(w.Name, id).Name, id == rule})
+	}
+	if p.File, p.Was, err = testFile(w, r); err != nil {
+		return err
+	}
+	s := c.storyOfEvent(e, w.Location)
+	p.Bare = !slices.Contains(storyKinds, s.Kind) || s.Kind == "conversation.updated"
+	alone := (&rules.Set{Calendars: set.Calendars}).With(r)
+	trial, err := ruletest.Try(q.ctx(), ruletest.Options{Set: alone, Media: w.Editing.Media, Location: w.Location}, s.test(alone))
+	if wrong, ok := errors.AsType[*ruletest.StoryError](err); ok {
+		return problem(http.StatusConflict, "try.story", engine.Harmless(wrong.Message))
+	}
+	if err != nil {
+		return err
+	}
+	p.Text = testText(q.words().t("totest.name", p.Rule.Name, e.Seq), rule, s.test(alone), trial)
+	return q.show("totest", "rules", q.words().t("totest.title"), p)
+}
+
+// candidates are the rules that an event can be a test of: those that fired first.
+func candidates(set *rules.Set, e *engine.Event) (ids []string) {
+	add := func(id string) {
+		if set.Rule(id) != nil && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	for _, v := range e.Verdicts {
+		if v.Outcome == engine.Fired {
+			add(v.Rule)
+		}
+	}
+	for _, v := range e.Verdicts {
+		add(v.Rule)
+	}
+	for _, r := range set.Rules {
+		if wants(r, e.Type) {
+			add(r.ID)
+		}
+	}
+	return ids
+}
+
+// testFile is the file in which the tests of a rule stand: beside its own.
+func testFile(w *Workspace, r *rules.Rule) (name, was string, err error) {
+	own, err := w.Editing.Store.Name(r.File)
+	if err != nil {
+		return "", "", errNotFound
+	}
+	if w.Editing.Store.Single() {
+		name = own
+	} else {
+		dot := strings.LastIndex(own, ".")
+		name = strings.TrimSuffix(own[:dot], "_test") + "_test" + own[dot:]
+	}
+	if f, err := w.Editing.Store.Read(name); err == nil {
+		was = f.Sum
+	}
+	return name, was, nil
+}
+
+// storyOfEvent makes a story of what happened. Who wrote is made up: a test is kept for long and read by many.
+func (c *Console) storyOfEvent(e *engine.Event, zone *time.Location) *story {
+	s := &story{Kind: e.Type, Customer: "Marina", At: e.CreatedAt.In(zone).Truncate(time.Second), Pass: 24 * time.Hour}
+	if m, ok := c.messageOf(e.Event); ok {
+		s.Text = m.Text
+	}
+	return s
+}
+
+// testText writes a story as a test that expects what the rule does in it.
+func testText(name, rule string, t *rules.Test, trial *ruletest.Trial) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "- name: %s\n  rules: [%s]\n  start: %s\n  given: %s\n  steps:\n", flow(name), rule, t.Start.Format(time.RFC3339), flow(t.Given))
+	for _, step := range t.Steps[:len(t.Steps)-1] {
+		fmt.Fprintf(&b, "    - %s\n", flow(step.Fields))
+	}
+	until := t.Start.Add(10 * time.Minute)
+	if last := len(t.Steps) - 2; last >= 0 {
+		if at, ok := t.Steps[last].Fields["at"].(string); ok {
+			if moment, err := time.Parse(time.RFC3339, at); err == nil {
+				until = moment.Add(10 * time.Minute)
+			}
+		}
+	}
+	for _, e := range trial.Effects {
+		if later := e.At.Add(10 * time.Minute); later.After(until) {
+			until = later
+		}
+	}
+	fmt.Fprintf(&b, "    - at: %s\n      expect:", until.In(t.Start.Location()).Format(time.RFC3339))
+	if len(trial.Effects) == 0 {
+		b.WriteString(" []")
+	}
+	b.WriteString("\n")
+	for _, e := range trial.Effects {
+		fmt.Fprintf(&b, "        - %s: %s\n", e.Verb, flow(e.Args))
+	}
+	return b.String()
+}
+
+// flow writes a value in one line of YAML.
+func flow(v any) string {
+	switch v := v.(type) {
+	case map[string]any:
+		if len(v) == 0 {
+			return "{}"
+		}
+		names := make([]string, 0, len(v))
+		for name := range v {
+			names = append(names, name)
+		}
+		slices.SortFunc(names, compareStepKeys)
+		for i, name := range names {
+			names[i] = name + ": " + flow(v[name])
+		}
+		return "{ " + strings.Join(names, ", ") + " }"
+	case []any:
+		parts := make([]string, len(v))
+		for i := range v {
+			parts[i] = flow(v[i])
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	}
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return "null"
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// compareStepKeys puts the keys of a step into the order of a sentence.
+func compareStepKeys(a, b string) int {
+	order := []string{"at", "customer", "team", "event", "moves", "closes", "to", "contact", "says", "name"}
+	rank := func(name string) int {
+		if i := slices.Index(order, name); i >= 0 {
+			return i
+		}
+		return len(order)
+	}
+	if rank(a) != rank(b) {
+		return rank(a) - rank(b)
+	}
+	return strings.Compare(a, b)
+}
+
+// testSave adds a test to the tests of a rule.
+func (c *Console) testSave(q *request) error {
+	f, err := c.draftSent(q)
+	if err != nil {
+		return err
+	}
+	e := f.space.Editing
+	if !ruleID.MatchString(f.rule) || f.file == "" || e.Store.ReadOnly() {
+		if e.Store.ReadOnly() {
+			return errReadOnly
+		}
+		return problem(http.StatusBadRequest, "error.form")
+	}
+	item, standing := f.text, ""
+	if file, err := e.Store.Read(f.file); err == nil {
+		standing = file.Text
+	}
+	f.text = addTest(standing, item)
+	wrong, err := f.spoils()
+	if err != nil {
+		return err
+	}
+	if len(wrong) > 0 {
+		p := testPage{Workspace: f.space.Name, Rule: c.ruleView(f.space.Name, f.rule), File: f.file, Was: f.was, Text: item, Wrong: viewProblems(wrong), Back: localPath(q.r.PostFormValue("back"))}
+		return q.showAs(http.StatusUnprocessableEntity, "totest", "rules", q.words().t("totest.title"), p)
+	}
+	err = c.save(q, f, store.Change{Who: q.user.name, What: "test"})
+	if errors.Is(err, store.ErrChanged) {
+		return problem(http.StatusConflict, "error.changed")
+	}
+	if err != nil {
+		return err
+	}
+	return q.back("test")
+}
+
+var testsKey = regexp.MustCompile(`(?m)^tests:[ \t]*(?:#.*)?$`)
+
+// addTest adds a test behind those of a file. The list of tests must be the last of the file; where it is not, what comes of it is refused by the checker.
+func addTest(file, item string) string {
+	item = "  " + strings.ReplaceAll(strings.TrimRight(strings.Trim(item, "\n"), " "), "\n", "\n  ") + "\n"
+	item = strings.ReplaceAll(item, "\n  \n", "\n\n")
+	file = strings.TrimRight(file, "\n")
+	at := testsKey.FindStringIndex(file)
+	switch {
+	case file == "":
+		return "tests:\n" + item
+	case at == nil:
+		return file + "\n\ntests:\n" + item
+	}
+	// The items that are there say how far they are indented.
+	first := regexp.MustCompile(`(?m)^( *)- `).FindStringSubmatch(file[at[1]:])
+	if first != nil && first[1] != "  " {
+		item = first[1] + strings.ReplaceAll(strings.TrimPrefix(strings.TrimRight(item, "\n"), "  "), "\n  ", "\n"+first[1]) + "\n"
+	}
+	return file + "\n\n" + item
+}
+
+// findEvent returns the event that an address names.
+func (c *Console) findEvent(q *request) (*engine.Event, error) {
+	seq, err := strconv.ParseInt(q.r.PathValue("event"), 10, 64)
+	if err != nil {
+		return nil, errNotFound
+	}
+	found, err := c.options.Journal.Events(q.ctx(), seq)
+	if err != nil && !errors.Is(err, engine.ErrNoEvent) {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, errNotFound
+	}
+	return found[0], nil
+}

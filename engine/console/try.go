@@ -1,0 +1,191 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/backtest"
+	"github.com/quandohq/quando/engine/ruletest"
+	"github.com/quandohq/quando/rules"
+)
+
+// Bounds of a trial: somebody waits for it, and the engine works beside it.
+const (
+	tryDays   = 7
+	tryEvents = 2000
+	tryTime   = 20 * time.Second
+	tryShown  = 100
+	tryMost   = 2 // that go on at a time
+)
+
+// tryView is what a trial found.
+type tryView struct {
+	Past     bool // it was on recorded events
+	Since    time.Time
+	Until    time.Time
+	Events   int
+	Deeds    []deedView
+	More     int // deeds that are not shown
+	People   int // whom it would have reached
+	Messages int
+	Unknown  int    // events on which nothing can be said, because nobody asked then what the rule asks
+	Example  string // what was not asked
+	Waiting  int
+	Reasons  []whyView
+	Wrong    string // why it could not be tried
+}
+
+// A whyView is what a rule made of an event of a story.
+type whyView struct {
+	Type    string
+	Outcome engine.Outcome
+	Clause  string
+	Error   string
+	Values  shown
+}
+
+// tried returns the rule that is to be tried, alone.
+func (f *draftFile) tried() (*rules.Set, error) {
+	set, problems, err := f.check()
+	if err != nil {
+		return nil, err
+	}
+	r := set.Rule(f.rule)
+	if r == nil {
+		reason := ""
+		for _, p := range problems {
+			if p.Severity == "error" {
+				reason = engine.Harmless(p.Message)
+				break
+			}
+		}
+		return nil, problem(http.StatusConflict, "try.wrong", reason)
+	}
+	return (&rules.Set{Calendars: set.Calendars}).With(r), nil
+}
+
+// try lets a rule be tried, if not too many are at it, and shows what came of it.
+func (c *Console) try(q *request, do func(ctx context.Context, f *draftFile, set *rules.Set) (*tryView, error)) error {
+	f, err := c.draftSent(q)
+	if err != nil {
+		return err
+	}
+	select {
+	case c.trying <- struct{}{}:
+		defer func() { <-c.trying }()
+	default:
+		return problem(http.StatusServiceUnavailable, "try.busy")
+	}
+	ctx, cancel := context.WithTimeout(q.ctx(), tryTime)
+	defer cancel()
+	set, err := f.tried()
+	view := &tryView{}
+	if err == nil {
+		view, err = do(ctx, f, set)
+	}
+	if told, ok := errors.AsType[*pageError](err); ok && told.status == http.StatusConflict {
+		view, err = &tryView{Wrong: q.words().t(told.key, told.args...)}, nil
+	}
+	if errors.Is(err, context.DeadlineExceeded) && q.ctx().Err() == nil {
+		view, err = &tryView{Wrong: q.words().t("try.long")}, nil
+	}
+	if err != nil {
+		return err
+	}
+	text, err := q.part("write", "tried", view)
+	if err != nil {
+		return err
+	}
+	return q.json(map[string]string{"html": text})
+}
+
+// writePast tries a rule on the last events that were recorded.
+func (c *Console) writePast(q *request) error {
+	return c.try(q, func(ctx context.Context, f *draftFile, set *rules.Set) (*tryView, error) {
+		e := f.space.Editing
+		if e.Desk == nil {
+			return nil, problem(http.StatusConflict, "try.nopast")
+		}
+		desk, err := e.Desk(ctx)
+		if err != nil {
+			return nil, err
+		}
+		since, err := c.lastEvents(ctx, f.space.Name, q.now)
+		if err != nil {
+			return nil, err
+		}
+		r, err := backtest.Run(ctx, backtest.Options{
+			Journal: c.options.Journal, Desk: desk, Schemas: e.Schemas, Workspace: f.space.Name, Location: f.space.Location, Since: since, Until: q.now, Only: true,
+		}, set)
+		if err != nil {
+			return nil, err
+		}
+		return c.pastView(q, f, r), nil
+	})
+}
+
+// lastEvents returns from when on recorded events are looked at: the last days, or where that is more than can be waited for, less.
+func (c *Console) lastEvents(ctx context.Context, workspace string, now time.Time) (time.Time, error) {
+	since := now.Add(-tryDays * 24 * time.Hour)
+	list, err := c.options.Journal.ListEvents(ctx, engine.EventFilter{Workspace: workspace, Since: since, Limit: tryEvents})
+	if err != nil || len(list) < tryEvents {
+		return since, err
+	}
+	return list[len(list)-1].ReceivedAt, nil
+}
+
+// pastView tells what a rule would have done.
+func (c *Console) pastView(q *request, f *draftFile, r *backtest.Result) *tryView {
+	v := &tryView{Past: true, Since: c.at(f.space.Name, r.Since), Until: c.at(f.space.Name, r.Until), Events: r.Events}
+	people := map[string]bool{}
+	for _, e := range r.Effects {
+		people[e.Who+"\x00"+e.About.Conversation] = true
+		if e.Verb == "send_message" {
+			v.Messages++
+		}
+		if len(v.Deeds) == tryShown {
+			v.More++
+			continue
+		}
+		v.Deeds = append(v.Deeds, q.words().deed(deed{At: c.at(f.space.Name, e.At), Verb: e.Verb, Who: e.Who, Args: e.Arguments}))
+	}
+	v.People = len(people)
+	for _, g := range r.NotRecorded {
+		v.Unknown++
+		v.Example = engine.Harmless(g.Question)
+	}
+	for _, note := range r.Rules {
+		v.Waiting += note.Waiting
+	}
+	return v
+}
+
+// writeStory tries a rule on something that is made up, in an imitation of the service that is there for nothing else.
+func (c *Console) writeStory(q *request) error {
+	return c.try(q, func(ctx context.Context, f *draftFile, set *rules.Set) (*tryView, error) {
+		story, err := readStory(q, f.space.Location)
+		if err != nil {
+			return nil, err
+		}
+		trial, err := ruletest.Try(ctx, ruletest.Options{Set: set, Media: f.space.Editing.Media, Location: f.space.Location}, story.test(set))
+		if wrong, ok := errors.AsType[*ruletest.StoryError](err); ok {
+			return nil, problem(http.StatusConflict, "try.story", engine.Harmless(wrong.Message))
+		}
+		if err != nil {
+			return nil, err
+		}
+		v := &tryView{Since: story.At, Until: trial.Until}
+		for _, e := range trial.Effects {
+			v.Deeds = append(v.Deeds, q.words().deed(deed{At: e.At, Verb: e.Verb, Who: e.On, Args: e.Args}))
+		}
+		for _, e := range trial.Trace.Events {
+			for _, verdict := range e.Verdicts {
+				v.Reasons = append(v.Reasons, whyView{Type: e.Type, Outcome: verdict.Outcome, Clause: engine.Harmless(verdict.Clause), Error: engine.Harmless(verdict.Error), Values: showValue(verdict.Values, nil, shownDepth)})
+			}
+		}
+		return v, nil
+	})
+}

@@ -1,0 +1,210 @@
+package console
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/form"
+)
+
+// writePage is the page on which a rule is written.
+type writePage struct {
+	Workspace, File, Rule, Text, Was string
+	Check                            *checked
+	Unfinished                       *unfinishedView
+	Refused                          []problemView // why it was not saved
+	Conflict                         *conflictView
+	Reason                           string
+	Story                            storyView
+	Phrases                          string // of the editor, as JSON
+	History                          string
+}
+
+// An unfinishedView is a text that somebody left.
+type unfinishedView struct {
+	Who  string
+	At   time.Time
+	Link string
+}
+
+// A conflictView says that the file is another than it was.
+type conflictView struct {
+	Who  string // empty where it was changed by other means
+	At   time.Time
+	Diff []diffLine
+}
+
+// beginPage lists what a rule can begin with.
+type beginPage struct {
+	Workspace  string
+	Workspaces []string
+	Templates  []Template
+	Unfinished []unfinishedFile
+	Single     bool
+}
+
+// An unfinishedFile is a text that somebody left, of a file.
+type unfinishedFile struct {
+	File string
+	unfinishedView
+}
+
+// write shows the page on which a rule is written: one that there is, one from a template, or a choice of those.
+func (c *Console) write(q *request) error {
+	query := q.r.URL.Query()
+	w, err := c.editable(query.Get("workspace"))
+	if err != nil {
+		return err
+	}
+	if w.Editing.Store.ReadOnly() {
+		return errReadOnly
+	}
+	var f *draftFile
+	switch {
+	case query.Get("rule") != "":
+		f, err = w.open(query.Get("rule"))
+	case query.Get("file") != "":
+		f, err = w.openDraft(query.Get("file"))
+	case query.Has("template"):
+		f, err = c.begin(w, query.Get("template"))
+	default:
+		return c.beginWith(q, w)
+	}
+	if err != nil {
+		return err
+	}
+	return c.showWrite(q, http.StatusOK, f, writePage{}, query.Has("unfinished"))
+}
+
+// openDraft reads a file, or what is unfinished of one that is not there yet.
+func (w *Workspace) openDraft(name string) (*draftFile, error) {
+	f, err := w.openFile(name)
+	if err == nil {
+		return f, nil
+	}
+	kept, keptErr := w.Editing.Store.Kept(name)
+	if keptErr != nil || kept == nil {
+		return nil, err
+	}
+	return &draftFile{space: w, file: name}, nil
+}
+
+// begin returns a file that is made of a template; the empty one has the least in it.
+func (c *Console) begin(w *Workspace, name string) (*draftFile, error) {
+	f := &draftFile{space: w}
+	i := slices.IndexFunc(w.Editing.Templates, func(t Template) bool { return t.Name == name })
+	if i < 0 && name != "" {
+		return nil, errNotFound
+	}
+	if name == "" {
+		f.rule = w.freeID("new-rule")
+		text, err := form.New(f.rule, "")
+		f.text = string(text)
+		return f, err
+	}
+	f.text = w.Editing.Templates[i].Text
+	set, _, err := f.check()
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range f.ids(set) {
+		if err := f.rename(id, w.freeID(id)); err != nil {
+			return nil, err
+		}
+	}
+	f.rule = w.freeID(name)
+	return f, nil
+}
+
+// rename gives a rule of the text another id, and makes it a draft.
+func (f *draftFile) rename(from, to string) error {
+	fields, err := form.Read(f.space.Editing.Rules.Catalog, []byte(f.text), from)
+	if err != nil {
+		return err
+	}
+	fields.ID, fields.Stage = to, string(rules.Draft)
+	text, err := form.Write(f.space.Editing.Rules.Catalog, []byte(f.text), from, fields)
+	f.text = string(text)
+	return err
+}
+
+// beginWith lists what a rule can begin with.
+func (c *Console) beginWith(q *request, w *Workspace) error {
+	p := beginPage{Workspace: w.Name, Templates: w.Editing.Templates, Single: w.Editing.Store.Single()}
+	for _, one := range c.options.Workspaces {
+		if one.Editing != nil {
+			p.Workspaces = append(p.Workspaces, one.Name)
+		}
+	}
+	names, err := w.Editing.Store.AllKept()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if view, err := c.unfinished(w, name); err == nil && view != nil {
+			p.Unfinished = append(p.Unfinished, unfinishedFile{name, *view})
+		}
+	}
+	return q.show("begin", "rules", q.words().t("write.begin"), p)
+}
+
+// unfinished returns what somebody left of a file, or nil.
+func (c *Console) unfinished(w *Workspace, name string) (*unfinishedView, error) {
+	kept, err := w.Editing.Store.Kept(name)
+	if kept == nil || err != nil {
+		return nil, err
+	}
+	return &unfinishedView{engine.Harmless(kept.Who), c.at(w.Name, kept.At), writeLink(w.Name, "file", name) + "&unfinished=1"}, nil
+}
+
+func writeLink(workspace, what, name string) string {
+	return "/write?workspace=" + escapeQuery(workspace) + "&" + what + "=" + escapeQuery(name)
+}
+
+// showWrite shows the page for a file.
+func (c *Console) showWrite(q *request, status int, f *draftFile, p writePage, unfinished bool) error {
+	if f.file != "" {
+		kept, err := f.space.Editing.Store.Kept(f.file)
+		if err != nil {
+			return err
+		}
+		if kept != nil && (unfinished || f.text == "") {
+			f.text = kept.Text
+		} else if kept != nil && kept.Text != f.text {
+			if p.Unfinished, err = c.unfinished(f.space, f.file); err != nil {
+				return err
+			}
+		}
+		p.History = historyLink(f.space.Name, f.file)
+	}
+	var err error
+	if p.Check, err = c.check(q, f); err != nil {
+		return err
+	}
+	p.Workspace, p.File, p.Rule, p.Text, p.Was = f.space.Name, f.file, f.rule, f.text, f.was
+	p.Story = c.storyOf(q, f)
+	phrases, err := json.Marshal(map[string]string{"Completions": q.words().t("write.completions")})
+	if err != nil {
+		return err
+	}
+	p.Phrases = string(phrases)
+	title := q.words().t("write.title")
+	if f.file != "" {
+		title = q.words().t("write.edit", engine.Harmless(f.rule))
+	}
+	return q.showStyled(status, "write", "rules", title, p)
+}
+
+// showStyled shows a page whose script may add styles: those that carry a word that nobody can know before.
+func (q *request) showStyled(status int, name, nav, title string, body any) error {
+	q.nonce = rand.Text()
+	h := q.w.Header()
+	h.Set("Content-Security-Policy", strings.Replace(h.Get("Content-Security-Policy"), "style-src 'self'", "style-src 'self' 'nonce-"+q.nonce+"'", 1))
+	return q.showAs(status, name, nav, title, body)
+}

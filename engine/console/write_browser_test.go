@@ -1,0 +1,270 @@
+package console
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	cdp "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+)
+
+// fill puts a value into a field of the form, as somebody does who then leaves it.
+func (b *browser) fill(name, value string) {
+	b.t.Helper()
+	selector := fmt.Sprintf(`#form [name=%q]:not([type="hidden"])`, name)
+	b.until(fmt.Sprintf("document.querySelector(%q)", selector))
+	script := fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.focus(); e.value = %q; e.dispatchEvent(new Event("change", { bubbles: true })); return true })()`, selector, value)
+	if _, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](script)); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// add chooses something that is to be added, and adds it.
+func (b *browser) add(where, value string) {
+	b.t.Helper()
+	button := fmt.Sprintf(`button[data-op="add %s"]`, where)
+	b.until(fmt.Sprintf("document.querySelector(%q)", button))
+	script := fmt.Sprintf(`(() => { const b = document.querySelector(%q); b.parentElement.querySelector("select").value = %q; b.click(); return b.parentElement.querySelector("select").value === %q })()`, button, value, value)
+	if ok, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](script)); err != nil || !ok {
+		b.t.Fatalf("%s cannot be added to %s: %v", value, where, err)
+	}
+}
+
+// written waits for a text in the YAML.
+func (b *browser) written(text string) {
+	b.t.Helper()
+	b.until(fmt.Sprintf(`document.getElementById("text").value.includes(%q)`, text))
+}
+
+// watchPolicy notes what the policy of the pages refuses.
+func (b *browser) watchPolicy() {
+	b.t.Helper()
+	source := `document.addEventListener("securitypolicyviolation", e => { (window.refused ||= []).push(e.violatedDirective + " " + e.blockedURI + " " + e.sourceFile + ":" + e.lineNumber) })`
+	if _, err := chromedp.Call(b.ctx, cdp.AddScriptToEvaluateOnNewDocument, cdp.AddScriptToEvaluateOnNewDocumentParams{Source: source}); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// refused returns what the policy has refused on this page.
+func (b *browser) refused() []string {
+	b.t.Helper()
+	list, err := chromedp.Run(b.ctx, chromedp.Evaluate[[]string](`window.refused || []`))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return list
+}
+
+// TestAPersonWrites does what a person does: writes a rule with the form, sees it as YAML, tries it, lets it watch, makes it live, sees it act, finds out why
+// it did not, stops everything, and goes back to the version before.
+func TestAPersonWrites(t *testing.T) {
+	d := newEditorDesk(t)
+	d.pass(70 * time.Minute) // to seven, when the office is closed
+	d.says(bento, "Bento Alves", "Alguém aí?")
+	b := newBrowser(t, d.serve())
+	b.do(chromedp.Navigate("about:blank"))
+	b.watchPolicy()
+
+	b.open("/rules")
+	b.click(`a[href="/write"]`)
+	b.click(`a[href$="template="]`)
+	b.until(`document.querySelector(".cm-content") && document.querySelector("#form fieldset")`)
+	b.fill("/id", "away")
+	b.written("id: away")
+	b.fill("/name", "Answer while we are away")
+	b.written("name: Answer while we are away")
+	b.add("/if", `closed("office")`)
+	b.written(`closed("office")`)
+	b.add("/if", `conversation.kind == "direct"`)
+	b.written(`conversation.kind == "direct"`)
+	b.add("/do", "send_message")
+	b.fill("/do/1/args/0/text", "We are away, {{ contact.name }}.")
+	b.written("We are away, {{ contact.name }}.")
+	b.click(`button[data-op="remove /do/0"]`)
+	b.until(`!document.getElementById("text").value.includes("log:")`)
+	b.fill("/limit/times", "1")
+	b.fill("/limit/per", "12h")
+	b.written("per: 12h")
+	b.sees("No problems.")
+
+	b.click(`button[data-try="/write/past"]`)
+	b.sees("It would have reached 1 people, with 1 messages")
+	b.sees("We are away, Bento Alves.")
+	b.click(`button[data-try="/write/story"]`)
+	b.sees("We are away, Marina.")
+	if list := b.refused(); len(list) > 0 {
+		t.Errorf("the policy refused %v", list)
+	}
+	effects := len(d.Effects())
+	b.fill("/description", "Filled in and saved at once")
+	b.click(`button[name="stage"][value="shadow"]`)
+	b.sees("It watches, and notes what it would have done.")
+
+	if !strings.Contains(d.read("away.yaml"), "Filled in and saved at once") {
+		t.Errorf("what was filled in last is lost:\n%s", d.read("away.yaml"))
+	}
+	d.says(bento, "Bento Alves", "Oi?")
+	if got := len(d.Effects()); got != effects {
+		t.Errorf("a rule in shadow had %d effects", got-effects)
+	}
+	b.open("/runs?rule=away")
+	b.sees("would have done: send a message")
+	b.open("/rules/default/away")
+	b.click(".confirm > summary")
+	b.click(`input[name="stage"][value="live"]`)
+	b.click(`form[action$="/stage"] button`)
+	b.sees("It acts from the next event on.")
+
+	b.open("/runs?rule=away&state=done")
+	b.until("window.htmx")
+	before := len(must(d.journal.ListRuns(t.Context(), engine.RunFilter{Rule: "away"})))
+	d.says(marina, "Marina Souza", "Boa noite")
+	if runs := must(d.journal.ListRuns(t.Context(), engine.RunFilter{Rule: "away"})); len(runs) != before+1 || runs[0].Stage != rules.Live {
+		t.Fatalf("%d runs", len(runs)-before)
+	}
+	b.click(fmt.Sprintf(`a[href="/runs/%d"]`, d.runOf("away")))
+	b.sees("Steps over time")
+	b.click(".steps details summary")
+	b.sees("We are away, Marina Souza.")
+
+	d.says(marina, "Marina Souza", "Ainda aí?")
+	events := must(d.journal.ListEvents(t.Context(), engine.EventFilter{Type: "message.received", Limit: 1}))
+	b.open("/events/" + itoa(events[0].Seq))
+	b.sees("its limit was used up")
+
+	d.stopsAndGoesBack(b)
+}
+
+// stopsAndGoesBack stops everything, changes the rule by hand in the YAML, and goes back to the version before.
+func (d *desk) stopsAndGoesBack(b *browser) {
+	t := d.t
+	t.Helper()
+	b.click("details.stop > summary")
+	b.click("details.stop button.danger")
+	b.sees("Everything is stopped.")
+	effects := len(d.Effects())
+	d.says("+5511966665555", "Clara", "Olá")
+	if got := len(d.Effects()); got != effects {
+		t.Errorf("%d effects while everything is stopped", got-effects)
+	}
+	b.click("header button.go")
+	b.sees("It goes on.")
+
+	b.open("/write?workspace=default&rule=away")
+	b.until(`document.querySelector(".cm-content") && document.querySelector("#form fieldset")`)
+	b.types("closed", "shut")
+	b.sees("1 problem")
+	b.until(`document.querySelector(".cm-lintRange-error") && document.querySelector('#form [name="/if/0"]')?.value.startsWith("shut")`)
+	b.click(`details.confirm summary`)
+	b.click(`button[name="stage"][value="live"]`)
+	b.sees("Nothing was saved")
+	b.until(`document.querySelector(".cm-content")`)
+	b.types("shut", "closed")
+	b.types("away,", "gone")
+	b.until(`document.querySelector('#form [name="/do/0/args/0/text"]')?.value.startsWith("We are gone")`)
+	b.click(`details.confirm summary`)
+	b.click(`button[name="stage"][value="live"]`)
+	b.sees("It acts from the next event on.")
+	if !strings.Contains(d.read("away.yaml"), "We are gone") {
+		t.Errorf("it was not saved:\n%s", d.read("away.yaml"))
+	}
+
+	b.open("/history?workspace=default&file=away.yaml")
+	b.sees("We are gone")
+	b.click(".versions > li:nth-child(2) .confirm > summary")
+	b.click(".versions > li:nth-child(2) form button")
+	b.sees("The earlier version is in use again.")
+	if !strings.Contains(d.read("away.yaml"), "We are away") || d.book().Set.Rule("away").Stage != rules.Live {
+		t.Errorf("it did not go back:\n%s", d.read("away.yaml"))
+	}
+}
+
+// types double-clicks on a word of the YAML, and types another in its place.
+func (b *browser) types(word, other string) {
+	b.t.Helper()
+	at, err := chromedp.Run(b.ctx, chromedp.Evaluate[[]float64](fmt.Sprintf(`(() => {
+		const walk = document.createTreeWalker(document.querySelector(".cm-content"), NodeFilter.SHOW_TEXT);
+		for (let n = walk.nextNode(); n; n = walk.nextNode()) {
+			const at = n.data.indexOf(%q);
+			if (at < 0) continue;
+			n.parentElement.scrollIntoView({ block: "center" });
+			const range = document.createRange();
+			range.setStart(n, at);
+			range.setEnd(n, at + %d);
+			const box = range.getBoundingClientRect();
+			return [box.x + box.width / 2, box.y + box.height / 2];
+		}
+		return [];
+	})()`, word, len(word))))
+	if err != nil || len(at) != 2 {
+		b.t.Fatalf("there is no %s: %v", word, err)
+	}
+	b.do(chromedp.MouseClickXY(at[0], at[1], chromedp.ClickCount(2)), chromedp.KeyEvent(other))
+	b.written(other)
+}
+
+// TestWritingInABrowser shows that nothing on these pages is in the way of people who use a keyboard, a screen reader, a dark screen or a phone, and that the policy
+// refuses nothing of their own.
+func TestWritingInABrowser(t *testing.T) {
+	d := newEditorDesk(t)
+	d.pass(70 * time.Minute)
+	d.says(marina, "Marina", "Oi")
+	d.write("wrong.yaml", "rules:\n  - id: wrong\n    when: nonsense\n    do: [{ log: x }]\n")
+	if err := d.reload(); err != nil {
+		t.Fatal(err)
+	}
+	if status, body, _ := d.post("/rules/default/hello/stage", "stage", "shadow", "reason", "let us watch"); status != 303 {
+		t.Fatal(body)
+	}
+	b := newBrowser(t, d.serve())
+	b.do(chromedp.Navigate("about:blank"))
+	b.watchPolicy()
+	pages := []struct{ name, path string }{
+		{"begin", "/write"}, {"write", "/write?workspace=default&template=away-reply"}, {"write-wrong", "/write?workspace=default&rule=wrong"}, {"history", "/history?workspace=default&file=hello.yaml"}, {"totest", "/runs/" + itoa(d.runOf("hello")) + "/test"},
+	}
+	for _, lang := range languages {
+		b.theme("light")
+		d.languageCookie(b, lang.Code)
+		for _, p := range pages {
+			b.open(p.path)
+			b.until(`window.htmx && document.readyState === "complete"`)
+			if strings.HasPrefix(p.name, "write") {
+				b.until(`document.querySelector("#form fieldset") && document.querySelector(".cm-content") && document.querySelector("#problems p")`)
+				b.click(`button[data-try="/write/story"]`)
+				b.until(`document.querySelector("#tried ol, #tried .error")`)
+			}
+			if _, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](axe+"; true")); err != nil {
+				t.Fatal(err)
+			}
+			for _, theme := range []string{"light", "dark"} {
+				b.theme(theme)
+				if found := b.complaints(theme); len(found) > 0 {
+					t.Errorf("%s, %s, %s:\n%s", p.name, lang.Code, theme, strings.Join(found, "\n"))
+				}
+				b.picture(p.name, lang.Code, theme)
+			}
+			if list := b.refused(); len(list) > 0 {
+				t.Errorf("%s: the policy refused %v", p.name, list)
+			}
+		}
+	}
+	b.do(chromedp.EmulateViewport(390, 800))
+	b.theme("light")
+	for _, p := range pages {
+		b.open(p.path)
+		b.until(`window.htmx && document.readyState === "complete"`)
+		if strings.HasPrefix(p.name, "write") {
+			b.until(`document.querySelector("#form fieldset") && document.querySelector("#problems p")`)
+		}
+		wide, err := chromedp.Run(b.ctx, chromedp.Evaluate[int](`document.documentElement.scrollWidth - window.innerWidth`))
+		if err != nil || wide > 0 {
+			t.Errorf("%s is %d pixels wider than a phone: %v", p.path, wide, err)
+		}
+		b.picture("phone-"+p.name, languages[len(languages)-1].Code, "light")
+	}
+}

@@ -1,0 +1,271 @@
+package form_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/form"
+)
+
+// hard are texts that YAML would take for something else, or apart.
+var hard = []string{
+	"yes", "No", "on", "08:00", "1e3", "~", "null", "true", "0123", "1.10", "12", "-5", "+5511988887777", "2026-01-01", "<<", "=", ".5", "0x1f", "1_000",
+	" leading", "trailing ", "a: b", "a:", ":", "a #b", "#c", "a#b", "- x", "-", "?", "a?", "[a]", "{a}", "a, b", "a]", "*a", "&a", "!t", "%x", "@y", "`z`", "|", ">", "|-",
+	"'", `"`, `it's "so"`, `\`, `a\nb`, "one\ntwo", "one\ntwo\n", "one\n\ntwo\n\n", "\nfirst", " indented\nmore", "a \nb", "x\n", "\n", "---", "...", "--- a", "tab\there", "\ttab",
+	"ünïcode", "日本語", "emoji 😀", "\u2028", "a\u00a0b", "\u00a0", "\ufeffmark", "\u0085", "a\r\nb", "\x00", "\x7f", "Hello {{ contact.name }}!", "{{ contact.name }}", "a {{ 'x: # y' }}",
+	"{{ \"a\" }}\n{{ 'b' }}", "https://example.com/?a=b&c=d#e", "a:b", "a :b", "key: [", "\u3000wide", strings.Repeat("long words ", 14) + "end", "done", "Hello there", "Supervisors",
+}
+
+var (
+	plain       = []string{"done", "Hello there", "Support", "vip", "after-hours", "Sales", "Ana"}
+	expressions = []string{
+		`closed("office")`, `conversation.kind == "direct"`, `not human_active("15m")`, `contact.name matches "^[1-5]$"`, `contact.name in ["a", "b"]`, `true`, `1 < 2`,
+		`event.data["x: y"] == "#"`, `(contact.city ?? "") == ""`, "any(conversation.label_ids, # == 'x')", `{"a": 1}.a == 1`, "contact.name != nil\nand true",
+	}
+	spans     = []string{"15m", "1h30m", "15m of office", "2d", "{{ vars.n }}m"}
+	durations = []string{"20s", "15m", "2d", "{{ vars.n }}h"}
+	counts    = []string{"1", "3", "100", "{{ vars.n }}"}
+	events    = append(rules.EventNames(), "kanban.card.*")
+	snippets  = []string{
+		"[1, two]", "{ a: 1 }", "12", "true", "null", "\"quoted # no\"", "a: 1\nb: [x, y] # why\n", "- x\n# between\n- y: |\n    text\n    more\n- z", "|\n  one\n  two\n", "\"it's\"",
+	}
+)
+
+func one[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }
+
+func often(r *rand.Rand, n int) bool { return r.IntN(n) > 0 }
+
+// A maker makes up forms.
+type maker struct {
+	*rand.Rand
+	ids   int
+	plain bool // texts are easy
+}
+
+func (m *maker) text() string {
+	if m.plain || often(m.Rand, 3) {
+		return one(m.Rand, plain...)
+	}
+	return one(m.Rand, hard...)
+}
+
+func (m *maker) texts() []string {
+	var out []string
+	for range 1 + m.IntN(3) {
+		out = append(out, m.text())
+	}
+	return out
+}
+
+func (m *maker) some(list []string) []string {
+	out := slices.Clone(list)
+	m.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	return out[:1+m.IntN(2)]
+}
+
+// maybe returns one of the texts, or nothing.
+func (m *maker) maybe(list ...string) string {
+	if often(m.Rand, 2) {
+		return ""
+	}
+	return one(m.Rand, list...)
+}
+
+func (m *maker) form(id string) form.Form {
+	f := form.Form{
+		ID: id, Name: m.maybe(m.text()), Description: m.maybe(m.text()), Stage: m.maybe("draft", "shadow", "live"), Sample: m.maybe("10%", "{{ vars.n }}%"),
+		From: m.maybe("others", "any"), By: m.maybe(`contact.phone`, `conversation.id + "#"`), Mode: m.maybe("queued", "single"), Max: m.maybe(counts...),
+	}
+	m.newID("") // so that ids differ from those of mutations
+	if !often(m.Rand, 3) {
+		f.Tags = m.texts()
+	}
+	if often(m.Rand, 3) {
+		f.If = m.some(expressions)
+	}
+	f.When = m.when()
+	if f.When.Schedule == nil && !often(m.Rand, 3) {
+		f.Gather = &form.Gather{Quiet: one(m.Rand, durations...), AtMost: m.maybe(durations...)}
+	}
+	if !often(m.Rand, 2) {
+		f.Limit = &form.Limit{Times: one(m.Rand, counts...), Per: one(m.Rand, durations...), By: m.maybe("contact.id")}
+	}
+	if !often(m.Rand, 3) {
+		f.Late = &form.Late{SkipAfter: one(m.Rand, "30m", "none")}
+		if f.When.Schedule != nil {
+			f.Late = &form.Late{Run: one(m.Rand, "last", "all", "none")}
+		}
+	}
+	for range max(0, m.IntN(5)-2) {
+		f.CancelOn = append(f.CancelOn, m.match())
+	}
+	f.Do = m.steps(1+m.IntN(4), 2)
+	if !often(m.Rand, 3) {
+		f.OnError = m.steps(1, 0)
+	}
+	return f
+}
+
+func (m *maker) when() form.When {
+	if often(m.Rand, 3) {
+		return form.When{Events: m.some([]string{"message.received", "message.sent", "attendance.opened", "kanban.card.*", "manual"})}
+	}
+	s := &form.Schedule{}
+	switch m.IntN(3) {
+	case 0:
+		s.Every = one(m.Rand, "5m", "1h")
+	case 1:
+		s.Cron, s.Timezone = one(m.Rand, "0 9 * * mon-fri", "* * * * *"), m.maybe("America/Sao_Paulo")
+	case 2:
+		s.At, s.On, s.Timezone = m.some([]string{"09:00", "17:30"}), m.some([]string{"mon-fri", "sat"}), m.maybe("UTC")
+	}
+	if often(m.Rand, 4) {
+		each := one(m.Rand, rules.EachItems()[:2]...)
+		s.Each = each.Name
+		s.Where = m.args(each.Filters, 0)
+	}
+	return form.When{Schedule: s}
+}
+
+func (m *maker) match() form.Match {
+	out := form.Match{Events: []string{one(m.Rand, events...)}}
+	if m.IntN(2) == 0 {
+		out.Events, out.If = m.some(events), one(m.Rand, expressions...)
+	}
+	return out
+}
+
+func (m *maker) steps(n, depth int) []form.Step {
+	var out []form.Step
+	for range n {
+		out = append(out, m.step(depth))
+	}
+	return out
+}
+
+func (m *maker) newID(prefix string) string {
+	m.ids++
+	return fmt.Sprintf("%s%d", prefix, m.ids)
+}
+
+func (m *maker) step(depth int) form.Step {
+	var schema *rules.Schema
+	for schema == nil || depth == 0 && (schema.Verb == "choose" || schema.Verb == "for_each") {
+		schema = one(m.Rand, catalog.Schemas()...)
+	}
+	s := form.Step{Verb: schema.Verb, Args: m.args(schema.Args, depth), If: m.maybe(expressions...), OnError: m.maybe("stop", "continue")}
+	if one := schema.OneOf; len(one) > 0 && !slices.ContainsFunc(s.Args, func(a form.Arg) bool { return slices.Contains(one, a.Name) }) {
+		for _, a := range schema.Args {
+			if a.Name == one[0] {
+				s.Args = append(s.Args, m.arg(a, depth))
+			}
+		}
+	}
+	for _, pair := range schema.Not {
+		s.Args = slices.DeleteFunc(s.Args, func(a form.Arg) bool {
+			return a.Name == pair[1] && slices.ContainsFunc(s.Args, func(b form.Arg) bool { return b.Name == pair[0] })
+		})
+	}
+	if !often(m.Rand, 3) && schema.Result != nil {
+		s.ID = m.newID("s")
+	}
+	if !often(m.Rand, 4) {
+		s.Retry = &form.Retry{Times: one(m.Rand, counts...), For: m.maybe(durations...)}
+	}
+	return s
+}
+
+func (m *maker) args(list []rules.Arg, depth int) []form.Arg {
+	var out []form.Arg
+	for _, a := range list {
+		if a.Required || !often(m.Rand, 3) {
+			out = append(out, m.arg(a, depth))
+		}
+	}
+	return out
+}
+
+// arg makes up an argument in the way in which Read gives it.
+func (m *maker) arg(a rules.Arg, depth int) form.Arg {
+	out := form.Arg{Name: a.Name}
+	if a.Null && !often(m.Rand, 4) {
+		out.As = form.AsNull
+		return out
+	}
+	switch a.Name {
+	case "in":
+		out.Text = "conversation.label_ids"
+		return out
+	case "until":
+		out.Text = one(m.Rand, "{{ now() }}", "now()")
+		return out
+	case "url":
+		out.Text = "https://example.com/?a=b&c=d#e"
+		return out
+	case "as":
+		out.Text = m.newID("item")
+		return out
+	}
+	switch a.Kind {
+	case rules.KindNames:
+		out.As, out.List = form.AsList, m.texts()
+		if !often(m.Rand, 5) {
+			out.As, out.List, out.Text = form.AsText, nil, "{{ event.data.names }}"
+		}
+	case rules.KindEvent:
+		out.As, out.List = form.AsList, m.some(events)
+	case rules.KindFlag:
+		out.Text = one(m.Rand, "true", "false", "{{ contact.blocked }}")
+	case rules.KindNumber:
+		out.Text = one(m.Rand, counts...)
+	case rules.KindChoice:
+		out.Text = one(m.Rand, a.Values...)
+	case rules.KindDuration:
+		out.Text = one(m.Rand, durations...)
+	case rules.KindSpan:
+		out.Text = one(m.Rand, spans...)
+	case rules.KindExpression:
+		out.Text = one(m.Rand, expressions...)
+	case rules.KindWhen:
+		out.Text = one(m.Rand, "2026-12-24", "{{ day(now(), 1) }}")
+	case rules.KindZone:
+		out.Text = "America/Sao_Paulo"
+	case rules.KindTarget:
+		out.As, out.Fields = form.AsFields, []form.Arg{{Name: one(m.Rand, "phone", "contact"), Text: m.text()}, {Name: "channel", Text: m.text()}}
+	case rules.KindFields:
+		out.As, out.Fields = form.AsFields, m.args(a.Fields, depth)
+	case rules.KindSettings, rules.KindHeaders:
+		out.As = form.AsFields
+		for i := range 1 + m.IntN(2) {
+			value := form.Arg{Name: fmt.Sprintf("%s%d", one(m.Rand, "a", "on", "X-Y ", "1"), i), Text: m.text()}
+			if a.Kind == rules.KindSettings {
+				value.Name = m.newID("value")
+			}
+			if a.Kind == rules.KindSettings && !often(m.Rand, 3) {
+				value.Text, value.As, value.YAML = "", form.AsYAML, one(m.Rand, "5", "[1, two]", "{ a: 1 }", "true")
+			}
+			out.Fields = append(out.Fields, value)
+		}
+	case rules.KindSteps:
+		out.As, out.Steps = form.AsSteps, m.steps(1+m.IntN(2), depth-1)
+	case rules.KindBranches:
+		out.As = form.AsBranches
+		for range 1 + m.IntN(2) {
+			out.Branches = append(out.Branches, form.Branch{If: one(m.Rand, expressions...), Do: m.steps(1, depth-1)})
+		}
+		if m.IntN(2) == 0 {
+			out.Branches = append(out.Branches, form.Branch{Else: true, Do: m.steps(1, depth-1)})
+		}
+	case rules.KindData:
+		out.Text = m.text()
+		if m.IntN(2) == 0 {
+			out.Text, out.As, out.YAML = "", form.AsYAML, one(m.Rand, "5", "[1, two]", "{ a: { b: 1 } }", "true")
+		}
+	default:
+		out.Text = m.text()
+	}
+	return out
+}

@@ -1,0 +1,296 @@
+package form
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/source"
+)
+
+// Write returns the text of a rule file with a rule changed to what the form says. Only what differs from what Read gives of the same
+// text is touched; comments stay with what they are about. The form may give the rule another id. What is written is read again and compared:
+// a change that cannot be made without changing something else is an error.
+func Write(c *rules.Catalog, text []byte, rule string, f Form) ([]byte, error) {
+	file, n, err := find(text, rule)
+	if err != nil {
+		return nil, err
+	}
+	w := writer{newReader(c)}
+	old := w.rule(n)
+	if same(old, f) {
+		return slices.Clone(text), nil
+	}
+	f = f.filled()
+	if err := check(c, f); err != nil {
+		return nil, err
+	}
+	if f.ID != rule && holds(file, f.ID) {
+		return nil, fmt.Errorf("the file holds another rule with the id %q: choose another id", f.ID)
+	}
+	out, err := editRules(file, func(item *source.Node) *source.Wanted {
+		if item == n {
+			return w.form(n, old, f)
+		}
+		return source.Kept(item)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, w.verify(out, f)
+}
+
+// Add returns the text of a rule file with one more rule, behind the others. The text may be empty.
+func Add(c *rules.Catalog, text []byte, f Form) ([]byte, error) {
+	f = f.filled()
+	if err := check(c, f); err != nil {
+		return nil, err
+	}
+	file, problems := source.Read("rules", text)
+	if problems.HasErrors() {
+		return nil, unreadable(problems[0])
+	}
+	if holds(file, f.ID) {
+		return nil, fmt.Errorf("the file holds another rule with the id %q: choose another id", f.ID)
+	}
+	w := writer{newReader(c)}
+	added := w.form(nil, Form{}, f)
+	var out []byte
+	var err error
+	if file.Root == nil || file.Root.Kind == source.Null {
+		out, err = source.Render(ruleFile(added))
+		out = slices.Concat(text, out)
+	} else {
+		out, err = file.Edit(withRule(file.Root, added))
+	}
+	if err != nil {
+		return nil, refused(err)
+	}
+	return out, w.verify(out, f)
+}
+
+// Remove returns the text of a rule file without a rule.
+func Remove(text []byte, rule string) ([]byte, error) {
+	file, n, err := find(text, rule)
+	if err != nil {
+		return nil, err
+	}
+	return editRules(file, func(item *source.Node) *source.Wanted {
+		if item == n {
+			return nil
+		}
+		return source.Kept(item)
+	})
+}
+
+func holds(f *source.File, rule string) bool {
+	return slices.ContainsFunc(ruleItems(f), func(item *source.Node) bool {
+		id := item.Get("id")
+		return id != nil && id.Value == rule
+	})
+}
+
+// editRules changes the rules of a file, and nothing else. A rule for which nothing is wanted goes.
+func editRules(f *source.File, want func(*source.Node) *source.Wanted) ([]byte, error) {
+	root := &source.Wanted{Old: f.Root, Kind: source.Mapping}
+	for _, p := range f.Root.Pairs {
+		value := source.Kept(p.Value)
+		if p.Key.Value == "rules" {
+			value = &source.Wanted{Old: p.Value, Kind: source.List}
+			for _, item := range p.Value.Items {
+				if w := want(item); w != nil {
+					value.Items = append(value.Items, w)
+				}
+			}
+		}
+		root.Pairs = append(root.Pairs, source.WantedPair{Key: p.Key.Value, Value: value})
+	}
+	out, err := f.Edit(root)
+	return out, refused(err)
+}
+
+// ruleFile wants a file that holds one rule.
+func ruleFile(rule *source.Wanted) *source.Wanted {
+	list := &source.Wanted{Kind: source.List, Items: []*source.Wanted{rule}}
+	return &source.Wanted{Kind: source.Mapping, Pairs: []source.WantedPair{{Key: "rules", Value: list}}}
+}
+
+// withRule wants a file to hold one more rule.
+func withRule(root *source.Node, rule *source.Wanted) *source.Wanted {
+	list := &source.Wanted{Kind: source.List, Apart: true}
+	if n := root.Get("rules"); n != nil {
+		list.Old = n
+		for _, item := range n.Items {
+			list.Items = append(list.Items, source.Kept(item))
+		}
+	}
+	list.Items = append(list.Items, rule)
+	pairs := merge(root, map[string]*source.Wanted{"rules": list}, []string{"vars", "calendars", "rules", "tests"}, true)
+	return &source.Wanted{Old: root, Kind: source.Mapping, Pairs: pairs, Apart: true}
+}
+
+// refused says what can be done about a change that cannot be made.
+func refused(err error) error {
+	if errors.Is(err, source.ErrEntangled) {
+		return fmt.Errorf("the form cannot make this change: %w (change the YAML itself)", err)
+	}
+	return err
+}
+
+// verify compares what was written with what was wanted.
+func (w writer) verify(text []byte, f Form) error {
+	plain, err := source.Render(ruleFile(w.form(nil, Form{}, f)))
+	if err != nil {
+		return refused(err)
+	}
+	r := reader{catalog: w.catalog, yaml: (*source.Node).Flow, sorted: true}
+	_, want, err := find(plain, f.ID)
+	if err != nil {
+		return err
+	}
+	_, got, err := find(text, f.ID)
+	if err != nil {
+		return err
+	}
+	if !same(r.rule(want), r.rule(got)) {
+		return refused(source.ErrEntangled)
+	}
+	return nil
+}
+
+// filled returns the form without the YAML of keys that said nothing, and have a field that says something.
+func (f Form) filled() Form {
+	f.YAML = maps.Clone(f.YAML)
+	maps.DeleteFunc(f.YAML, func(key, text string) bool {
+		n, err := source.ParseValue(text)
+		isEmpty := err == nil && n.Value == "" && len(n.Items) == 0 && len(n.Pairs) == 0 || err == nil && n.Kind == source.Null
+		return isEmpty && f.isSet(key)
+	})
+	return f
+}
+
+// isSet reports whether a field says something.
+func (f *Form) isSet(key string) bool {
+	return f.field(key) != nil && !same(f.field(key), new(Form).field(key))
+}
+
+// A writer turns fields into what the nodes should become.
+type writer struct{ reader }
+
+// form wants a rule to be what a form says. The node is nil for a rule that is not there yet; old is what it was read as.
+func (w writer) form(n *source.Node, old, f Form) *source.Wanted {
+	want := make(map[string]*source.Wanted)
+	order := make([]string, len(rules.RuleKeys))
+	for i, k := range rules.RuleKeys {
+		order[i] = k.Name
+		was := n.Get(k.Name)
+		_, asYAML := old.YAML[k.Name]
+		if _, isYAML := f.YAML[k.Name]; isYAML {
+			continue
+		}
+		if !asYAML && same(old.field(k.Name), f.field(k.Name)) {
+			if was != nil {
+				want[k.Name] = source.Kept(was)
+			}
+			continue
+		}
+		if asYAML {
+			was = nil // of another shape than its fields
+		}
+		if v := w.key(k.Name, was, old, f); v != nil {
+			want[k.Name] = v
+		}
+	}
+	for key, text := range f.YAML {
+		if was := n.Get(key); was != nil && old.YAML[key] == text {
+			want[key] = source.Kept(was)
+		} else {
+			want[key] = &source.Wanted{YAML: text}
+		}
+	}
+	return &source.Wanted{Old: n, Kind: source.Mapping, Pairs: merge(n, want, order, false)}
+}
+
+// merge orders the pairs of a mapping: those that are there keep their order, and each of the others goes behind the last that should
+// stand before it. With rest, pairs about which nothing is said stay.
+func merge(n *source.Node, want map[string]*source.Wanted, order []string, rest bool) []source.WantedPair {
+	var pairs []source.WantedPair
+	if n != nil {
+		for _, p := range n.Pairs {
+			if v := want[p.Key.Value]; v != nil {
+				pairs = append(pairs, source.WantedPair{Key: p.Key.Value, Value: v})
+			} else if rest {
+				pairs = append(pairs, source.WantedPair{Key: p.Key.Value, Value: source.Kept(p.Value)})
+			}
+		}
+	}
+	rank := func(key string) int {
+		if i := slices.Index(order, key); i >= 0 {
+			return i
+		}
+		return len(order)
+	}
+	missing := []string{}
+	for key := range want {
+		if !slices.ContainsFunc(pairs, func(p source.WantedPair) bool { return p.Key == key }) {
+			missing = append(missing, key)
+		}
+	}
+	slices.SortFunc(missing, func(a, b string) int {
+		if d := rank(a) - rank(b); d != 0 {
+			return d
+		}
+		if a < b {
+			return -1
+		}
+		return 1
+	})
+	for _, key := range missing {
+		at, best := 0, -1
+		for i, p := range pairs {
+			if r := rank(p.Key); r <= rank(key) && r >= best {
+				at, best = i+1, r
+			}
+		}
+		pairs = slices.Insert(pairs, at, source.WantedPair{Key: key, Value: want[key]})
+	}
+	return pairs
+}
+
+// key wants one key of a rule to be what its fields say, or nothing.
+func (w writer) key(key string, n *source.Node, old, f Form) *source.Wanted {
+	if text := f.text(key); text != nil {
+		if *text == "" {
+			return nil
+		}
+		// Texts for people keep their quotes where they look like a number.
+		return word(n, *text, key != "id" && key != "name" && key != "description")
+	}
+	switch key {
+	case "tags":
+		return words(n, f.Tags, false, false)
+	case "if":
+		if list := words(n, f.If, true, true); list != nil {
+			list.Short = false
+			return list
+		}
+		return nil
+	case "when":
+		return w.when(n, old.When, f.When)
+	case "cancel_on":
+		return cancelOn(n, old.CancelOn, f.CancelOn)
+	case "do":
+		return w.steps(n, old.Do, f.Do)
+	case "on_error":
+		if len(f.OnError) > 0 {
+			return w.steps(n, old.OnError, f.OnError)
+		}
+		return nil
+	}
+	if names, values := f.record(key, false); names != nil {
+		return recordOf(n, names, values)
+	}
+	return nil
+}

@@ -1,0 +1,108 @@
+package source
+
+import (
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// scalar writes another text in the place of one, in the style of the old where that is possible.
+func (e *editor) scalar(w *Wanted, at context) {
+	y := w.Old.yaml
+	start, end := e.file.skipProperties(e.start(y)), e.end(y)
+	if isBlockScalar(y) {
+		e.blockScalar(w, at, start, end)
+		return
+	}
+	if lines, mark := blockLines(w.Value); !at.flow && !w.Bare && lines != nil && len(lines) > 1 {
+		e.put(start, end, at, rendered{" " + mark, padded(lines, at.indent)})
+		return
+	}
+	e.splice(start, end, scalarText(w, at.flow, y.Style))
+}
+
+// blockScalar writes another text in the place of one that is written over lines of its own.
+func (e *editor) blockScalar(w *Wanted, at context, start, end int) {
+	y := w.Old.yaml
+	header := e.header(y)
+	indent := at.indent
+	if !strings.ContainsAny(header, "123456789") {
+		if old := leastIndent(strings.Split(e.text[e.lineEnd(start):max(e.lineEnd(start), end)], "\n")); old > 0 {
+			indent = old
+		}
+	}
+	stop := e.lineEnd(start)
+	lines, mark := blockLines(w.Value)
+	if header[0] == '>' && len(lines) == 1 {
+		mark = ">" + mark[1:] // a single line folds to itself
+	}
+	if lines == nil || w.Bare || len(lines) == 1 && mark[len(mark)-1] == '-' && header[0] == '|' {
+		e.splice(start, start+len(header), scalarText(w, false, 0))
+		e.splice(stop, max(stop, end), "")
+		return
+	}
+	if mark != header {
+		e.splice(start, start+len(header), mark)
+	}
+	e.splice(stop, max(stop, end), e.joined("", padded(lines, indent)))
+}
+
+// replace writes a value of another kind in the place of one.
+func (e *editor) replace(w *Wanted, at context) {
+	y := place(w.Old)
+	start, end := e.start(y), e.end(y)
+	empty := w.Old.alias == nil && isEmpty(y)
+	if empty {
+		start, end = at.after, at.after
+	}
+	if !at.flow {
+		r := e.render(w, at, e.column(at.after))
+		if y.Kind == yaml.ScalarNode && isBlockScalar(y) {
+			e.putOverBlock(y, end, at, r)
+		} else {
+			e.put(start, end, at, r)
+		}
+		return
+	}
+	text := e.flow(w)
+	switch {
+	case empty && e.text[at.after-1] == ':':
+		text = " " + text
+	case empty:
+		text = ": " + text // of a key alone, {a}
+	}
+	e.splice(start, end, text)
+}
+
+// putOverBlock writes a value in the place of a text over several lines, whose first line may have a comment.
+func (e *editor) putOverBlock(y *yaml.Node, end int, at context, r rendered) {
+	header := e.file.skipProperties(e.start(y))
+	stop := e.lineEnd(header)
+	e.splice(at.after, header+len(e.header(y)), r.first)
+	text := ""
+	if len(r.rest) > 0 {
+		text = e.joined("", r.rest)
+	}
+	e.splice(stop, max(stop, end), text)
+}
+
+// put writes a value behind a key's colon or an item's dash, in the place of the one that is there. A comment beside it stays in its line.
+func (e *editor) put(start, end int, at context, r rendered) {
+	if e.lineStart(start) == e.lineStart(at.after) {
+		for start > at.after && (e.text[start-1] == ' ' || e.text[start-1] == '\t') {
+			start--
+		}
+		e.splice(start, end, r.first)
+		if len(r.rest) > 0 {
+			stop := e.lineEnd(end)
+			e.splice(stop, stop, e.joined("", r.rest))
+		}
+		return
+	}
+	e.splice(at.after, at.after, r.first)
+	text := ""
+	if len(r.rest) > 0 {
+		text = e.joined(r.rest[0], r.rest[1:]) + e.eol
+	}
+	e.splice(e.lineStart(start), e.nextLine(end), text)
+}

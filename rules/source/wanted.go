@@ -1,0 +1,151 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// A Wanted is what a value of a file should become. What it says nothing new about is kept as it is written.
+type Wanted struct {
+	Old  *Node // what stands there; nil where nothing does
+	Keep bool  // Old stays as it is, perhaps at another place
+
+	Kind  Kind
+	Value string       // of a Scalar
+	Loose bool         // of a Scalar: how it is written does not matter to the reader, so it needs no quotes where it looks like a number; of Null: nothing need be written
+	Bare  bool         // of a Scalar: it must not be in quotes
+	Items []*Wanted    // of a List
+	Pairs []WantedPair // of a Mapping: the old ones in their order, with the others where they belong
+	Short bool         // of a List or Mapping: on one line, where it is written anew and fits
+	Apart bool         // of a List or Mapping: what is added stands apart by an empty line
+
+	YAML string // the value as text, in place of all of the above
+}
+
+// A WantedPair is a key of a mapping with what its value should become.
+type WantedPair struct {
+	Key   string
+	Old   string // the key that stands there, where it is another one
+	Value *Wanted
+}
+
+// Kept wants a node to stay as it is.
+func Kept(n *Node) *Wanted { return &Wanted{Old: n, Keep: true} }
+
+// In wants the same in the place of another node.
+func (w *Wanted) In(n *Node) *Wanted {
+	moved := *w
+	moved.Old, moved.Keep = n, false
+	if w.Keep {
+		moved.YAML = w.Old.Text()
+	}
+	return &moved
+}
+
+// node returns what the YAML of a wanted value says.
+func (w *Wanted) node() (*Node, error) {
+	return ParseValue(w.YAML)
+}
+
+// ParseValue reads a value that is given as text. Its last line need not be ended.
+func ParseValue(text string) (*Node, error) {
+	f, problems := Read("", []byte(strings.ReplaceAll(text, "\r\n", "\n")+"\n"))
+	switch {
+	case len(problems) > 0:
+		return nil, fmt.Errorf("line %d: %s", problems[0].Line, problems[0].Message)
+	case f.Root == nil:
+		return nil, errors.New("there is no YAML: write null for nothing")
+	}
+	return f.Root, nil
+}
+
+// fulfilled reports whether a node is what was wanted.
+func (w *Wanted) fulfilled(n *Node) bool {
+	switch {
+	case n == nil:
+		return false
+	case w.Keep:
+		return Same(w.Old, n)
+	case w.YAML != "":
+		want, err := w.node()
+		return err == nil && Same(want, n)
+	case w.Kind != n.Kind:
+		return false
+	}
+	switch w.Kind {
+	case Scalar:
+		_, isText := n.Any().(string)
+		return n.Value == w.Value && (isText || w.Loose || w.Bare) && (!w.Bare || !n.Quoted)
+	case List:
+		if len(w.Items) != len(n.Items) {
+			return false
+		}
+		for i, item := range w.Items {
+			if !item.fulfilled(n.Items[i]) {
+				return false
+			}
+		}
+	case Mapping:
+		if len(w.Pairs) != len(n.Pairs) || n.Broken {
+			return false
+		}
+		for i, p := range w.Pairs {
+			if p.Key != n.Pairs[i].Key.Value || !p.Value.fulfilled(n.Pairs[i].Value) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Same reports whether two nodes say the same, however they are written.
+func Same(a, b *Node) bool {
+	if a.Kind != b.Kind || a.Broken != b.Broken || len(a.Items) != len(b.Items) || len(a.Pairs) != len(b.Pairs) {
+		return false
+	}
+	switch a.Kind {
+	case Scalar:
+		return a.Value == b.Value && a.Any() == b.Any()
+	case List:
+		for i := range a.Items {
+			if !Same(a.Items[i], b.Items[i]) {
+				return false
+			}
+		}
+	case Mapping:
+		for i := range a.Pairs {
+			if a.Pairs[i].Key.Value != b.Pairs[i].Key.Value || !Same(a.Pairs[i].Value, b.Pairs[i].Value) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Text returns the node as it is written, with its comments, or on one line where its text does not stand alone.
+func (n *Node) Text() string {
+	if n.Kind == Null || n.alias != nil || hasAnchors(n.yaml) {
+		return n.Flow()
+	}
+	text := n.file.cut(n.yaml)
+	if alone, err := ParseValue(text); err == nil && Same(n, alone) {
+		return text
+	}
+	return n.Flow()
+}
+
+// Render writes a value that is a file of its own.
+func Render(w *Wanted) ([]byte, error) {
+	e := &editor{eol: "\n"}
+	r := e.render(w, context{}, 0)
+	if e.err != nil {
+		return nil, e.err
+	}
+	out := strings.Join(append([]string{strings.TrimPrefix(r.first, " ")}, r.rest...), "\n") + "\n"
+	out = strings.TrimPrefix(out, "\n")
+	if f, problems := Read("", []byte(out)); len(problems) > 0 || !w.fulfilled(f.Root) {
+		return nil, ErrEntangled
+	}
+	return []byte(out), nil
+}
