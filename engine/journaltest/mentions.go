@@ -2,6 +2,7 @@ package journaltest
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/quandohq/quando/engine"
@@ -105,6 +106,9 @@ func mentionsRare(c *check) {
 	for _, text := range []string{"joao silveira", "silveira joao"} {
 		c.equal(text, c.found(text), []string{fmt.Sprintf("%04d", many/30)})
 	}
+	c.mentioning(0, "whole", "Custom", "", "")
+	c.equal("a whole word among beginnings", slices.Contains(c.found("custom"), "whole"), true)
+	c.equal("the newest of a word", slices.Contains(c.found("silveira"), fmt.Sprintf("%04d", many-1)), true)
 }
 
 func mentionsWho(c *check) {
@@ -195,7 +199,7 @@ func mentionsCrash(c *check) {
 }
 
 func mentionsPrune(c *check) {
-	const many = 1200
+	const many = 700
 	var events []rules.Event
 	for i := range many {
 		e := mentioningEvent(fmt.Sprint(i), fmt.Sprintf("Customer%d", i), "", "")

@@ -10,8 +10,10 @@ import (
 	"github.com/quandohq/quando/engine"
 )
 
-// mostCandidates bounds how many lanes are looked at that are found by a part of what is looked for.
-const mostCandidates = 2000
+const (
+	mostCandidates = 1000   // lanes that are looked at which are found by a part of what is looked for
+	mostCounted    = 20_000 // keys that are counted to find out which part is the rarest
+)
 
 // FindLanes returns the lanes whose events mention what a text may mean.
 func (j *Journal) FindLanes(ctx context.Context, text string, limit int) ([]engine.Who, error) {
@@ -35,16 +37,18 @@ func (j *Journal) FindLanes(ctx context.Context, text string, limit int) ([]engi
 	return list[:min(len(list), limit)], nil
 }
 
-// findLanes adds the lanes that fit what is looked for.
+// findLanes adds the lanes that fit what is looked for. Those come first that have it as a whole word, the newest first.
 func (j *Journal) findLanes(ctx context.Context, s engine.LaneSearch, found map[laneKey]engine.Who) error {
 	prefix, err := j.rarest(ctx, s)
 	if err != nil {
 		return err
 	}
-	return j.each(ctx, `SELECT k.workspace, k.lane, k.mentions FROM (SELECT known FROM mentions WHERE kind = ? AND key >= ? AND key < ? ORDER BY key DESC, known DESC LIMIT ?) AS found
+	return j.each(ctx, `SELECT k.workspace, k.lane, k.mentions FROM (
+			SELECT * FROM (SELECT known FROM mentions WHERE kind = ?1 AND key = ?2 ORDER BY known DESC LIMIT ?4)
+			UNION ALL SELECT * FROM (SELECT known FROM mentions WHERE kind = ?1 AND key > ?2 AND key < ?3 LIMIT ?4) LIMIT ?4) AS found
 		CROSS JOIN known k ON k.id = found.known`, append(span(s.Kind, prefix), mostCandidates), func(rows *sql.Rows) error {
 		w, known, err := scanKnown(rows)
-		if err == nil && s.Fits(known) {
+		if err == nil && (len(s.Prefixes) == 1 || s.Fits(known)) {
 			found[laneKey{w.Workspace, w.Lane}] = w
 		}
 		return err
@@ -53,7 +57,7 @@ func (j *Journal) findLanes(ctx context.Context, s engine.LaneSearch, found map[
 
 // rarest returns the beginning that the fewest keys have.
 func (j *Journal) rarest(ctx context.Context, s engine.LaneSearch) (string, error) {
-	best, fewest := s.Prefixes[0], mostCandidates
+	best, fewest := s.Prefixes[0], mostCounted
 	if len(s.Prefixes) == 1 {
 		return best, nil
 	}
