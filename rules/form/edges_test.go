@@ -40,7 +40,7 @@ func TestWriteEdges(t *testing.T) {
 		{"an anchor that nobody uses", "rules:\n- id: r\n  when: manual\n  do:\n  - log: &x a\n", text("b"), "rules:\n- id: r\n  when: manual\n  do:\n  - log: &x b\n"},
 		{"an anchor that another rule uses", "rules:\n- id: r\n  when: manual\n  do:\n  - log: &x a\n- id: s\n  when: manual\n  do: [log: *x ]\n", text("b"), ""},
 		{"an alias", "vars: { x: &x a }\nrules:\n- id: r\n  when: manual\n  do:\n  - log: *x # c\n", text("b"), "vars: { x: &x a }\nrules:\n- id: r\n  when: manual\n  do:\n  - log: b # c\n"},
-		{"steps by an alias", "rules:\n- id: s\n  when: manual\n  do: &x\n  - log: a # c\n- id: r\n  when: manual\n  do: *x\n", step, "rules:\n- id: s\n  when: manual\n  do: &x\n  - log: a # c\n- id: r\n  when: manual\n  do:\n    - log: a\n    - mark_read\n"},
+		{"steps by an alias", "rules:\n- id: s\n  when: manual\n  do: &x\n  - log: a # c\n- id: r\n  when: manual\n  do: *x\n", step, "rules:\n- id: s\n  when: manual\n  do: &x\n  - log: a # c\n- id: r\n  when: manual\n  do:\n    - log: a # c\n    - mark_read\n"},
 		{"a key of an anchor's rule", "rules:\n- &x\n  id: r\n  when: manual\n  do: [log: a]\n", mode, "rules:\n- &x\n  id: r\n  when: manual\n  mode: single\n  do: [log: a]\n"},
 		{"a tag", "rules:\n- id: r\n  when: manual\n  do:\n  - log: !!str 12\n", text("13"), "rules:\n- id: r\n  when: manual\n  do:\n  - log: !!str \"13\"\n"},
 		{"keys in quotes", "\"rules\":\n- \"id\": r\n  'when' : manual\n  \"do\":\n  - \"log\" : a\n", mode, "\"rules\":\n- \"id\": r\n  'when' : manual\n  mode: single\n  \"do\":\n  - \"log\" : a\n"},

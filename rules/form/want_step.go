@@ -213,20 +213,18 @@ func (w writer) names(n *source.Node, list []string, schema *rules.Arg) *source.
 
 // settings wants a mapping whose values are of the kinds that the argument says.
 func (w writer) settings(n *source.Node, old, args []Arg, schema *rules.Arg) *source.Wanted {
-	fields := schema.Fields
-	if schema.Kind == rules.KindSettings || schema.Kind == rules.KindHeaders {
-		fields = nil
-		for _, a := range args {
-			field := *part(schema)
-			field.Name = a.Name
-			fields = append(fields, field)
-		}
+	if schema.Kind != rules.KindSettings && schema.Kind != rules.KindHeaders {
+		return w.fields(n, old, args, schema.Fields)
+	}
+	var fields []rules.Arg
+	for _, a := range args {
+		field := *part(schema)
+		field.Name = a.Name
+		fields = append(fields, field)
 	}
 	out := w.fields(n, old, args, fields)
-	if schema.Kind == rules.KindSettings {
-		// Their order counts: each can use those before it.
-		slices.SortFunc(out.Pairs, func(a, b source.WantedPair) int { return place(args, a.Key) - place(args, b.Key) })
-	}
+	// Their order counts: each value can use those before it.
+	slices.SortFunc(out.Pairs, func(a, b source.WantedPair) int { return place(args, a.Key) - place(args, b.Key) })
 	return out
 }
 

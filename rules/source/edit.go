@@ -66,6 +66,7 @@ type context struct {
 	indent int  // of the lines that a block there begins with
 	after  int  // the offset behind the key's colon or the item's dash
 	item   bool // behind a dash
+	wider  int  // how much longer its key becomes
 }
 
 func newEditor(f *File) *editor {
@@ -304,9 +305,9 @@ func (e *editor) collection(w *Wanted, at context, entries []entryWanted) {
 	inner := e.edits
 	e.edits = outer
 	start, end := e.start(y), e.end(y)
-	used := e.column(at.after) + 1
+	used := e.column(at.after) + at.wider + 1
 	text := e.apply(start, end, inner)
-	if !strings.Contains(text, "\n") && used+runeLen(text) > width && used+runeLen(e.text[start:end]) <= width && !hasAnchors(y) {
+	if !strings.Contains(text, "\n") && used+runeLen(text) > width && used-at.wider+runeLen(e.text[start:end]) <= width && !hasAnchors(y) {
 		e.replace(w, at)
 		return
 	}

@@ -180,10 +180,12 @@ func (e *editor) lines(s *stretch) {
 
 // entry changes one that stays.
 func (e *editor) entry(w entryWanted, s stretch, flow bool) {
-	if w.pair != nil && w.pair.Key != s.key.Value {
-		e.splice(s.start, e.ends[s.key], keyText(w.pair.Key, flow))
-	}
 	at := context{flow: flow, after: s.after, item: s.key == nil}
+	if w.pair != nil && w.pair.Key != s.key.Value {
+		text := keyText(w.pair.Key, flow)
+		at.wider = runeLen(text) - runeLen(e.text[s.start:e.ends[s.key]])
+		e.splice(s.start, e.ends[s.key], text)
+	}
 	if !flow {
 		at.indent = e.column(s.start) + 2
 	}
@@ -273,20 +275,28 @@ func (e *editor) deleteBlock(old []stretch, first, end int) {
 		e.splice(old[first].start, next, "")
 		return
 	}
-	for i, s := range old[first:end] {
-		from := s.from
-		// No empty line stands before the first.
-		for first == 0 && i == end-1 && end < len(old) && s.to < old[end].from && trim(e.text[s.to:e.lineEnd(s.to)]) == "" {
-			s.to = e.nextLine(s.to)
+	for i := first; i < end; i++ {
+		from := old[i].from
+		// What stands between two that go, goes, unless it is a comment of its own.
+		for i+1 < end && trim(e.text[old[i].to:old[i+1].from]) == "" {
+			i++
 		}
-		// One empty line is enough between what was above and what is below.
-		if s.to == len(e.text) || trim(e.text[s.to:e.lineEnd(s.to)]) == "" {
-			for from > 0 && trim(e.text[e.lineStart(from-1):from]) == "" {
-				from = e.lineStart(from - 1)
-			}
-		}
-		e.splice(from, s.to, "")
+		e.deleteLines(from, old[i].to, first == 0 && i+1 == end && end < len(old))
 	}
+}
+
+// deleteLines takes away whole lines, and empty ones around them where they are not needed any more: before what becomes the first
+// of a block, and where one empty line is enough between what was above and what is below.
+func (e *editor) deleteLines(from, to int, atFirst bool) {
+	for atFirst && to < len(e.text) && trim(e.text[to:e.lineEnd(to)]) == "" {
+		to = e.nextLine(to)
+	}
+	if to == len(e.text) || trim(e.text[to:e.lineEnd(to)]) == "" {
+		for from > 0 && trim(e.text[e.lineStart(from-1):from]) == "" {
+			from = e.lineStart(from - 1)
+		}
+	}
+	e.splice(from, to, "")
 }
 
 // deleteFlow takes away entries between brackets, with their commas and the comments behind them.

@@ -14,7 +14,7 @@ func (e *editor) scalar(w *Wanted, at context) {
 		e.blockScalar(w, at, start, end)
 		return
 	}
-	if lines, mark := blockLines(w.Value); !at.flow && !w.Bare && lines != nil && len(lines) > 1 {
+	if lines, mark := blockLines(w.Value); !at.flow && !w.Bare && len(lines) > 1 && !e.commentBelow(end, at.indent) {
 		e.put(start, end, at, rendered{" " + mark, padded(lines, at.indent)})
 		return
 	}
@@ -56,7 +56,15 @@ func (e *editor) replace(w *Wanted, at context) {
 		start, end = at.after, at.after
 	}
 	if !at.flow {
-		r := e.render(w, at, e.column(at.after))
+		r := e.render(w, at, e.column(at.after)+at.wider)
+		if isBlock(y) {
+			end = e.lineEnd(end) // a comment there is about its last entry
+		}
+		above := e.nextLine(at.after)
+		// A text over several lines would take in comments above and below it.
+		if len(r.rest) > 0 && (e.commentBelow(end, at.indent) || r.first != "" && start > above && e.commentBetween(above, start)) {
+			r = rendered{first: " " + e.flow(w)}
+		}
 		if y.Kind == yaml.ScalarNode && isBlockScalar(y) {
 			e.putOverBlock(y, end, at, r)
 		} else {
@@ -72,6 +80,16 @@ func (e *editor) replace(w *Wanted, at context) {
 		text = ": " + text // of a key alone, {a}
 	}
 	e.splice(start, end, text)
+}
+
+// commentBelow reports whether a comment stands below an offset that a text over several lines would take in.
+func (e *editor) commentBelow(at, indent int) bool {
+	for at = e.nextLine(at); at < len(e.text); at = e.nextLine(at) {
+		if trim(e.text[at:e.lineEnd(at)]) != "" {
+			return e.commentLine(at) >= indent
+		}
+	}
+	return false
 }
 
 // putOverBlock writes a value in the place of a text over several lines, whose first line may have a comment.
@@ -104,5 +122,9 @@ func (e *editor) put(start, end int, at context, r rendered) {
 	if len(r.rest) > 0 {
 		text = e.joined(r.rest[0], r.rest[1:]) + e.eol
 	}
-	e.splice(e.lineStart(start), e.nextLine(end), text)
+	from := e.nextLine(at.after)
+	if e.commentBetween(from, start) {
+		from = e.lineStart(start)
+	}
+	e.splice(from, e.nextLine(end), text)
 }

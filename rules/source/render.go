@@ -64,7 +64,7 @@ func verbatim(text string, n *Node, at context) rendered {
 	if isBlockScalar(n.yaml) && (strings.HasSuffix(n.Value, "\n\n") || strings.ContainsAny(lines[0], "123456789")) {
 		return rendered{first: " " + n.Flow()}
 	}
-	block := (n.Kind == List || n.Kind == Mapping) && n.yaml.Style&yaml.FlowStyle == 0
+	block := isBlock(n.yaml)
 	if !at.item && (block || strings.HasPrefix(text, "#")) {
 		return rendered{"", padded(lines, at.indent)}
 	}
@@ -232,6 +232,15 @@ func blockLines(s string) (lines []string, mark string) {
 func (f *File) cut(y *yaml.Node) string {
 	p := printer{file: f, ends: make(map[*yaml.Node]int)}
 	start, end := f.offset(y.Line, y.Column), p.end(y)
+	if isBlock(y) {
+		// A comment in its last line is about its last entry.
+		if i := strings.IndexByte(f.Text[end:], '\n'); i >= 0 {
+			end += i
+		} else {
+			end = len(f.Text)
+		}
+		end = start + len(strings.TrimRight(f.Text[start:end], " \t\r"))
+	}
 	lines := strings.Split(strings.ReplaceAll(f.Text[start:max(start, end)], "\r\n", "\n"), "\n")
 	indent := y.Column - 1
 	if y.Kind == yaml.ScalarNode || y.Style&yaml.FlowStyle != 0 {
@@ -245,6 +254,11 @@ func (f *File) cut(y *yaml.Node) string {
 		}
 	}
 	return strings.Join(lines, "\n")
+}
+
+// isBlock reports whether a value is a list or mapping without brackets.
+func isBlock(y *yaml.Node) bool {
+	return (y.Kind == yaml.MappingNode || y.Kind == yaml.SequenceNode) && y.Style&yaml.FlowStyle == 0
 }
 
 func leastIndent(lines []string) int {
