@@ -80,10 +80,11 @@ func TestFormattedStaysFormatted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		mutate(r, &f)
-		out, err := form.Write(catalog, text, "this-one", f)
+		changed := fromJSON(t, f)
+		mutate(r, &changed)
+		out, err := form.Write(catalog, text, "this-one", changed)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("case %d: %v\n%s\n%s", n, err, cmp.Diff(f, changed), text)
 		}
 		again, problems := rules.Format("rules.yaml", out)
 		if diff := lineDiff(string(out), string(again)); len(problems) > 0 || diff != "" {

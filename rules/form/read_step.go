@@ -119,7 +119,7 @@ func (r reader) value(out *Arg, n *source.Node, a *rules.Arg) (ok bool) {
 	_, isText := n.Any().(string)
 	switch a.Kind {
 	case rules.KindNames, rules.KindEvent:
-		if n.Kind == source.Scalar && strings.Contains(n.Value, "{{") {
+		if n.Kind == source.Scalar && a.Kind == rules.KindNames && isTemplate(n.Value) {
 			break // an expression may give the whole list
 		}
 		out.As = AsList
