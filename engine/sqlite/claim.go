@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/form"
 )
 
 // claims are the lanes that somebody works on. They are kept in memory: the file has one engine, and when that ends, however it does, the
@@ -100,7 +101,7 @@ func (j *Journal) Claim(ctx context.Context, now time.Time, max int, except []st
 	held := c.snapshot()
 	var lanes []*engine.Lane
 	err := c.read(func(r *reading) error {
-		due, err := r.due(held, except, max, micros(now))
+		due, err := r.due(held, except, max, form.Micros(now))
 		if err != nil {
 			return err
 		}
@@ -140,7 +141,7 @@ func (j *Journal) Due(ctx context.Context, except []string) (time.Time, error) {
 	err := c.read(func(r *reading) error {
 		due, err := r.due(held, except, 1, 0)
 		if err == nil && len(due) > 0 {
-			next = moment(due[0].at)
+			next = form.Moment(due[0].at)
 		}
 		return err
 	})

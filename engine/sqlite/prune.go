@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"time"
+
+	"github.com/quandohq/quando/engine/form"
 )
 
 const (
@@ -25,7 +27,7 @@ func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) 
 	if keep <= 0 {
 		return false, nil
 	}
-	old, older := micros(now.Add(-keep)), micros(now.Add(-keep-idsKept))
+	old, older := form.Micros(now.Add(-keep)), form.Micros(now.Add(-keep-idsKept))
 	for _, part := range []func(context.Context) (bool, error){
 		func(ctx context.Context) (bool, error) { return j.pruneRuns(ctx, old) },
 		func(ctx context.Context) (bool, error) { return j.pruneContents(ctx, old) },
@@ -36,7 +38,7 @@ func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) 
 			return j.pruneRows(ctx, `DELETE FROM caused WHERE at < ? AND id IN (SELECT id FROM caused ORDER BY id LIMIT ?)`, older)
 		},
 		func(ctx context.Context) (bool, error) {
-			return j.pruneRows(ctx, `DELETE FROM slots WHERE (workspace, key, n) IN (SELECT workspace, key, n FROM slots INDEXED BY slots_over WHERE over < ? LIMIT ?)`, micros(now.Add(-slotsKept)))
+			return j.pruneRows(ctx, `DELETE FROM slots WHERE (workspace, key, n) IN (SELECT workspace, key, n FROM slots INDEXED BY slots_over WHERE over < ? LIMIT ?)`, form.Micros(now.Add(-slotsKept)))
 		},
 		j.pruneVersions,
 	} {
@@ -75,7 +77,7 @@ func (j *Journal) pruneRuns(ctx context.Context, old int64) (more bool, err erro
 		if more = len(ids) == pruneSize; err != nil || len(ids) == 0 {
 			return err
 		}
-		keys, err := text(ids)
+		keys, err := form.Text(ids)
 		if err != nil {
 			return err
 		}
@@ -104,7 +106,7 @@ func (j *Journal) pruneContents(ctx context.Context, old int64) (more bool, err 
 		if more = len(seqs) == pruneSize; err != nil || len(seqs) == 0 {
 			return err
 		}
-		keys, err := text(seqs)
+		keys, err := form.Text(seqs)
 		if err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/form"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -24,7 +25,7 @@ func (s *saving) start(t *tx) error {
 		if st.Verdict != nil {
 			r.verdict = *st.Verdict
 		}
-		if err := s.startOne(t, st, s.starts[i], &r); err != nil {
+		if err := s.startOne(t, st, s.form.Starts[i], &r); err != nil {
 			return err
 		}
 		s.started = append(s.started, r)
@@ -32,7 +33,7 @@ func (s *saving) start(t *tx) error {
 	return nil
 }
 
-func (s *saving) startOne(t *tx, st *engine.Start, texts runText, r *started) error {
+func (s *saving) startOne(t *tx, st *engine.Start, texts form.Run, r *started) error {
 	known, err := t.get(`SELECT id, state FROM runs WHERE key = ?`, []any{st.Run.Key}, &r.id, &r.state)
 	if err != nil {
 		return err
@@ -78,7 +79,7 @@ func (s *saving) startOne(t *tx, st *engine.Start, texts runText, r *started) er
 }
 
 // insert records a run, and its steps unless it is queued.
-func (s *saving) insert(t *tx, st *engine.Start, texts runText, r *started) error {
+func (s *saving) insert(t *tx, st *engine.Start, texts form.Run, r *started) error {
 	var err error
 	if r.sourced, err = t.version(st); err != nil {
 		return err
@@ -128,7 +129,7 @@ func (s *saving) replace(t *tx, runs []int64) (asked []int64, err error) {
 	if len(runs) == 0 {
 		return nil, nil
 	}
-	ask, err := askText(engine.Ask{What: engine.AskCancel, Reason: engine.Replaced, At: s.change.At})
+	ask, err := form.Ask(engine.Ask{What: engine.AskCancel, Reason: engine.Replaced, At: s.change.At})
 	if err != nil {
 		return nil, err
 	}
