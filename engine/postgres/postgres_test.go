@@ -35,20 +35,29 @@ func die(t testing.TB, j *Journal) {
 // TestJournal holds the journal to what every journal promises.
 func TestJournal(t *testing.T) {
 	server := postgrestest.Shared(t)
-	addresses := map[journaltest.Journal]string{}
-	opened := func(t *testing.T, address string, o Options) journaltest.Journal {
-		j := open(t, address, o)
-		addresses[j] = address
-		return j
-	}
+	suite(t, server.Database(t))
+}
+
+// suite runs the tests of every journal in one database, which is emptied before each.
+func suite(t *testing.T, address string) {
 	journaltest.Run(t, journaltest.Setup{
-		Open: func(t *testing.T) journaltest.Journal { return opened(t, server.Database(t), Options{}) },
+		Open: func(t *testing.T) journaltest.Journal {
+			j := open(t, address, Options{})
+			_, err := j.pool.Exec(t.Context(), `TRUNCATE quando.events, quando.runs, quando.steps, quando.lanes, quando.leases, quando.slots, quando.gathers, quando.caused,
+				quando.rule_versions, quando.holds, quando.cursors`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return j
+		},
 		Crash: func(t *testing.T, j journaltest.Journal) journaltest.Journal {
 			die(t, j.(*Journal))
-			return opened(t, addresses[j], Options{})
+			return open(t, address, Options{})
 		},
-		Beside: func(t *testing.T, j journaltest.Journal) journaltest.Journal {
-			return opened(t, addresses[j], Options{Beside: true})
+		Second: func(t *testing.T, _ journaltest.Journal) journaltest.Journal { return open(t, address, Options{}) },
+		Expire: func(t *testing.T, j journaltest.Journal) { die(t, j.(*Journal)) },
+		Beside: func(t *testing.T, _ journaltest.Journal) journaltest.Journal {
+			return open(t, address, Options{Beside: true})
 		},
 	})
 }
