@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -37,6 +38,11 @@ func parse(where string) (*address, error) {
 	}
 	if !query.Has("pool_max_conns") {
 		a.pool.MaxConns = connections
+	}
+	// Without prepared statements the driver must be told what a type of ours is to the database.
+	a.pool.AfterConnect = func(_ context.Context, c *pgx.Conn) error {
+		c.TypeMap().RegisterDefaultPgType(texts{}, "_text")
+		return nil
 	}
 	settle(a.pool.ConnConfig)
 	a.listen = a.pool.ConnConfig.Copy()

@@ -40,11 +40,11 @@ func (n *notices) send(ctx context.Context) {
 	for {
 		select {
 		case <-n.out:
-			n.notify(ctx)
+			n.notify()
 		case <-ctx.Done():
 			select {
 			case <-n.out:
-				n.notify(context.WithoutCancel(ctx))
+				n.notify()
 			default:
 			}
 			return
@@ -56,8 +56,9 @@ func (n *notices) send(ctx context.Context) {
 	}
 }
 
-func (n *notices) notify(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+// notify sends a notice, to the end: whoever closes the journal has been told that something is recorded.
+func (n *notices) notify() {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	_, _ = n.pool.Exec(ctx, `SELECT pg_notify($1, $2)`, channel, n.from)
 }

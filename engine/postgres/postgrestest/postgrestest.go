@@ -69,6 +69,9 @@ func (s *Server) start() (err error) {
 	if s.Folder, err = os.MkdirTemp("", "quando-postgres-"); err != nil {
 		return err
 	}
+	if err := os.Chmod(s.Folder, 0o711); err != nil { // so that others find the socket
+		return err
+	}
 	if err := s.give(s.Folder); err != nil {
 		return err
 	}
