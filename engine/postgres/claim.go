@@ -68,7 +68,7 @@ const claimLock = migrationLock + 1
 
 const (
 	// claimSettings let a claim be lost with the database's machine: then the lease is gone, and its holder's changes are refused.
-	claimSettings = `SELECT set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '10s', true)`
+	claimSettings = `SELECT set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '10s', true), ` + byIndex
 
 	// deleteExpired takes the leases of engines that were not heard of in time, by the database's clock, but for those by which a change is being recorded.
 	deleteExpired = `DELETE FROM quando.leases WHERE (workspace, lane) IN (SELECT d.workspace, d.lane FROM quando.leases d LEFT JOIN quando.engines e ON e.id = d.engine

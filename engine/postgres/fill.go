@@ -35,6 +35,7 @@ func (j *Journal) fill(ctx context.Context, lanes []*engine.Lane) error {
 	}
 	b := &pgx.Batch{}
 	b.Queue(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`)
+	b.Queue(`SELECT ` + byIndex)
 	each(b.Queue(fillEvents, places, workspaces, names), func(rows pgx.Rows) error {
 		var i int
 		e, err := scanEvent(rows, &i)

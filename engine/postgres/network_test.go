@@ -60,6 +60,7 @@ func count(t testing.TB, j *Journal, query string) (n int) {
 
 // TestUntoldCommit breaks the connection between a commit and its answer, and before a commit: what the caller is told is what happened.
 func TestUntoldCommit(t *testing.T) {
+	t.Parallel()
 	server := postgrestest.Shared(t)
 	p, address := through(t, server, server.Database(t))
 	var when atomic.Pointer[func()]
@@ -116,6 +117,7 @@ func TestUntoldCommit(t *testing.T) {
 
 // TestUntoldClaim loses the answer to a claim: its lanes come back while the engine lives.
 func TestUntoldClaim(t *testing.T) {
+	t.Parallel()
 	server := postgrestest.Shared(t)
 	p, address := through(t, server, server.Database(t))
 	j := open(t, address, Options{Lease: 500 * time.Millisecond})
@@ -141,6 +143,7 @@ func TestUntoldClaim(t *testing.T) {
 
 // TestCutOff keeps an engine from its database until another has taken its lanes.
 func TestCutOff(t *testing.T) {
+	t.Parallel()
 	server := postgrestest.Shared(t)
 	database := server.Database(t)
 	p, address := through(t, server, database)
@@ -188,6 +191,7 @@ func TestCutOff(t *testing.T) {
 
 // TestLeaseIsKept works on a lane for longer than a lease, on a slow connection.
 func TestLeaseIsKept(t *testing.T) {
+	t.Parallel()
 	server := postgrestest.Shared(t)
 	database := server.Database(t)
 	p, address := through(t, server, database)
@@ -209,6 +213,7 @@ func TestLeaseIsKept(t *testing.T) {
 
 // TestCuts cuts connections while two engines record and decide: everything is decided once, and what was said to be recorded is.
 func TestCuts(t *testing.T) {
+	t.Parallel()
 	server := postgrestest.Shared(t)
 	database := server.Database(t)
 	p, address := through(t, server, database)
@@ -220,6 +225,7 @@ func TestCuts(t *testing.T) {
 
 // TestRestarts lets the database crash and come back while two engines record and decide.
 func TestRestarts(t *testing.T) {
+	t.Parallel()
 	server, err := postgrestest.Start(true)
 	if err != nil {
 		t.Fatal(err)

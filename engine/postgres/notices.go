@@ -80,7 +80,7 @@ func (n *notices) hear(ctx context.Context, c *pgx.ConnConfig) {
 	if err != nil {
 		return
 	}
-	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing hangs on it
+	defer conn.Close(context.WithoutCancel(ctx))
 	if _, err := conn.Exec(ctx, `LISTEN `+channel); err != nil {
 		return
 	}

@@ -35,6 +35,7 @@ func refusedWith(t *testing.T, address string, o Options, says ...string) {
 
 // TestManyStart opens a journal that is not there yet by many engines at once.
 func TestManyStart(t *testing.T) {
+	t.Parallel()
 	address := postgrestest.Shared(t).Database(t)
 	var group sync.WaitGroup
 	for i := range 8 {
@@ -60,6 +61,7 @@ func TestManyStart(t *testing.T) {
 }
 
 func TestNotAJournal(t *testing.T) {
+	t.Parallel()
 	server := postgrestest.Shared(t)
 	refusedWith(t, "postgres://user:se%cret@host/db", Options{}, "cannot be read", "postgres://")
 	refusedWith(t, server.Address("nowhere"), Options{}, "no such database", "createdb")
@@ -82,6 +84,7 @@ func name(address string) string {
 
 // TestVersionsMeet opens a journal that engines of other versions have written.
 func TestVersionsMeet(t *testing.T) {
+	t.Parallel()
 	server := postgrestest.Shared(t)
 	address := server.Database(t)
 	j := open(t, address, Options{})
@@ -98,6 +101,7 @@ func TestVersionsMeet(t *testing.T) {
 
 // TestNotices looks at who is woken by what others put into the journal.
 func TestNotices(t *testing.T) {
+	t.Parallel()
 	address := postgrestest.Shared(t).Database(t)
 	j, other := open(t, address, Options{}), open(t, address, Options{})
 	hears(t, other, func() { accept(t, j, event(fmt.Sprint(time.Now().UnixNano()), "a")) })
@@ -149,6 +153,7 @@ func drain(j *Journal) {
 
 // TestPooler puts a pooler in between that gives every transaction another connection.
 func TestPooler(t *testing.T) {
+	t.Parallel()
 	program, err := exec.LookPath("pgbouncer")
 	if err != nil {
 		t.Skip("pgbouncer is not installed: make tools installs it")

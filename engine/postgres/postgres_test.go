@@ -34,6 +34,7 @@ func die(t testing.TB, j *Journal) {
 
 // TestJournal holds the journal to what every journal promises.
 func TestJournal(t *testing.T) {
+	t.Parallel()
 	server := postgrestest.Shared(t)
 	suite(t, server.Database(t))
 }

@@ -182,5 +182,10 @@ const (
 	selectCommit = `INSERT INTO quando.commits AS c (writer, n, at) VALUES ($1, 0, clock_timestamp()) ON CONFLICT (writer) DO UPDATE SET at = excluded.at RETURNING c.n`
 
 	// limits bounds how long the database lets a transaction wait, for a lock or for a client that is gone.
-	limits = `SELECT set_config('idle_in_transaction_session_timeout', '10s', true), set_config('lock_timeout', '10s', true)`
+	limits = `SELECT set_config('idle_in_transaction_session_timeout', '10s', true), set_config('lock_timeout', '10s', true), ` + byIndex
+
+	// byIndex lets every statement of a transaction find its few rows by an index, by a plan that is made once: the database knows tables that grow fast
+	// only as they were a while ago, and planning anew would cost more than the work.
+	byIndex = `set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+		set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true)`
 )

@@ -196,7 +196,9 @@ func inTurn(due []dueLane, held map[laneKey]*claim, n int) []dueLane {
 		turn[d.laneKey] = turns[d.workspace]
 		turns[d.workspace]++
 	}
-	slices.SortStableFunc(due, func(a, b dueLane) int { return cmp.Or(cmp.Compare(turn[a.laneKey], turn[b.laneKey]), cmp.Compare(a.at, b.at)) })
+	slices.SortStableFunc(due, func(a, b dueLane) int {
+		return cmp.Or(cmp.Compare(turn[a.laneKey], turn[b.laneKey]), cmp.Compare(a.at, b.at))
+	})
 	return due[:min(n, len(due))]
 }
 
