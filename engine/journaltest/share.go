@@ -114,115 +114,92 @@ func shareAccept(c *check) {
 	c.equal("events", len(c.lane(noon, "a").Events), n)
 }
 
-// atOnce lets the holders of lanes, half of them of another engine, do something at once. The lanes are claimed before, and not given back.
-func (c *check) atOnce(other *check, n int, do func(of *check, l *engine.Lane) error) {
-	c.Helper()
-	for i := range n {
-		c.accept(event(fmt.Sprint(serial()), fmt.Sprintf("lane %03d", i)))
-	}
+// rounds is how often two engines do something at once: often enough to be in each other's way.
+const rounds = 30
+
+// pair is two engines with a lane of each.
+type pair struct {
+	*check
+	other       *check
+	here, there *engine.Lane
+}
+
+func (c *check) pair() *pair {
+	p := &pair{check: c, other: c.second()}
+	p.here, p.there = c.fresh("first"), p.other.fresh("second")
+	return p
+}
+
+// atOnce lets both engines record a change at once, and returns what came of it.
+func (p *pair) atOnce(here, there *engine.Change) (errs [2]error) {
+	here.At, there.At = noon, noon
 	var group sync.WaitGroup
-	for _, of := range []*check{c, other} {
-		lanes, err := of.Claim(c.Context(), noon, (n+1)/2, nil)
-		c.ok(err)
-		for _, l := range lanes {
-			group.Go(func() {
-				if err := do(of, l); err != nil {
-					c.Errorf("%s: %v", l.Name, err)
-				}
-			})
-		}
-	}
+	group.Go(func() { errs[0] = p.Save(p.Context(), p.here, here) })
+	group.Go(func() { errs[1] = p.other.Save(p.Context(), p.there, there) })
 	group.Wait()
+	return errs
 }
 
 func shareSingle(c *check) {
-	var begun, skipped atomic.Int32
-	c.atOnce(c.second(), 60, func(of *check, l *engine.Lane) error {
-		s := start(rules.Single, run(l.Name, "r", "same", l.Name))
-		err := of.Save(c.Context(), l, &engine.Change{At: noon, Starts: []*engine.Start{s}})
-		if s.Begun {
-			begun.Add(1)
-		} else if s.Verdict.Outcome == engine.Skipped {
-			skipped.Add(1)
-		}
-		return err
-	})
-	c.equal("begun, skipped", []int32{begun.Load(), skipped.Load()}, []int32{1, 59})
-}
-
-// shareQueued lets every lane queue a run of the same kind, and finishes whichever runs, until none is left.
-func shareQueued(c *check) {
-	other := c.second()
-	const n = 40
-	c.atOnce(other, n, func(of *check, l *engine.Lane) error {
-		s := start(rules.Queued, run(l.Name, "r", "same", l.Name))
-		change := &engine.Change{At: noon, Decided: l.Events, Starts: []*engine.Start{s}}
-		if err := of.Save(c.Context(), l, change); err != nil {
-			return err
-		}
-		last := &engine.Change{At: noon, Release: true}
-		if s.Begun { // while others queue behind it
-			s.Run.State = engine.Done
-			last.Runs = []*engine.RunChange{{Run: s.Run}}
-		}
-		return of.Save(c.Context(), l, last)
-	})
-	for range 2 * n {
-		counts, err := c.CountRuns(c.Context(), time.Time{})
-		c.ok(err)
-		if counts[engine.Done] == n {
-			return
-		}
-		c.equal("runs that are under way", counts[engine.Running], 1)
-		for _, of := range []*check{c, other} {
-			for _, l := range of.claimAll() {
-				change := engine.Change{Release: true}
-				for _, r := range l.Runs {
-					if r.State == engine.Running {
-						r.State = engine.Done
-						change.Runs = append(change.Runs, &engine.RunChange{Run: r})
-					}
-				}
-				of.save(l, change)
-			}
+	p := c.pair()
+	for i := range rounds {
+		one, two := start(rules.Single, run("first", "r", fmt.Sprint(i), fmt.Sprint("one ", i))), start(rules.Single, run("second", "r", fmt.Sprint(i), fmt.Sprint("two ", i)))
+		errs := p.atOnce(&engine.Change{Starts: []*engine.Start{one}}, &engine.Change{Starts: []*engine.Start{two}})
+		c.ok(errors.Join(errs[:]...))
+		if one.Begun == two.Begun {
+			c.Fatalf("round %d: begun %v and %v", i, one.Begun, two.Begun)
 		}
 	}
-	c.Error("some runs never began")
+}
+
+// shareQueued lets one engine finish a run while the other queues one behind it.
+func shareQueued(c *check) {
+	p := c.pair()
+	for i := range rounds {
+		ahead, queued := start(rules.Queued, run("first", "r", fmt.Sprint(i), fmt.Sprint("ahead ", i))), start(rules.Queued, run("second", "r", fmt.Sprint(i), fmt.Sprint("queued ", i)))
+		c.begin(p.here, ahead)
+		over := *ahead.Run
+		over.State = engine.Done
+		errs := p.atOnce(&engine.Change{Runs: []*engine.RunChange{{Run: &over}}}, &engine.Change{Starts: []*engine.Start{queued}})
+		c.ok(errors.Join(errs[:]...))
+		c.equal("the run that was queued", c.find(queued.Run.ID).State, engine.Running)
+	}
 }
 
 func shareSlots(c *check) {
-	var taken atomic.Int32
-	slot := engine.Slot{Key: "k", Times: 25, Per: time.Hour}
-	c.atOnce(c.second(), 40, func(of *check, l *engine.Lane) error {
-		for k := range 3 {
-			err := of.Save(c.Context(), l, &engine.Change{At: at(time.Duration(k) * time.Second), Take: []engine.Slot{slot}})
-			if _, full := errors.AsType[*engine.BoundError](err); full {
-				continue
+	p := c.pair()
+	for i := range rounds {
+		take := []engine.Slot{{Key: fmt.Sprint(i), Times: 1, Per: time.Hour}}
+		full := 0
+		for _, err := range p.atOnce(&engine.Change{Take: take}, &engine.Change{Take: take}) {
+			if _, ok := errors.AsType[*engine.BoundError](err); ok {
+				full++
+			} else {
+				c.ok(err)
 			}
-			if err != nil {
-				return err
-			}
-			taken.Add(1)
 		}
-		return nil
-	})
-	c.equal("taken", taken.Load(), int32(25))
+		c.equal("refused", full, 1)
+	}
 }
 
 func shareGathers(c *check) {
-	other := c.second()
-	const n = 40
-	c.atOnce(other, n, func(of *check, l *engine.Lane) error {
-		g := engine.Gather{Workspace: ws, Rule: "g", By: "same", Events: []int64{l.Events[0].Seq}, Quiet: time.Minute}
-		return of.Save(c.Context(), l, &engine.Change{At: noon, Decided: l.Events, Gather: []engine.Gather{g}, Release: true})
-	})
+	p := c.pair()
+	for i := range rounds {
+		one := engine.Gather{Workspace: ws, Rule: "g", By: fmt.Sprint(i), Events: []int64{p.here.Events[0].Seq}, Quiet: time.Minute}
+		two := one
+		two.Events = []int64{p.there.Events[0].Seq}
+		errs := p.atOnce(&engine.Change{Gather: []engine.Gather{one}}, &engine.Change{Gather: []engine.Gather{two}})
+		c.ok(errors.Join(errs[:]...))
+	}
+	c.done(p.here)
+	p.other.done(p.there)
 	gathered := 0
 	for _, l := range c.claimAfter(time.Minute) {
 		for _, g := range l.Gathers {
 			gathered += len(g.Events)
 		}
 	}
-	c.equal("gathered", gathered, n)
+	c.equal("gathered", gathered, 2*rounds)
 }
 
 func shareHolds(c *check) {
@@ -242,21 +219,22 @@ func shareHolds(c *check) {
 
 func shareLifted(c *check) {
 	other := c.second()
-	const n = 40
-	hold := engine.Hold{Workspace: ws, Rule: "r", Kind: engine.HoldPerson, Since: noon}
-	c.ok(c.Hold(c.Context(), hold))
-	var recorded atomic.Int32
-	c.atOnce(other, n, func(of *check, l *engine.Lane) error {
-		r := run(l.Name, "r", l.Name, l.Name)
+	for i := range rounds {
+		rule := fmt.Sprint("r", i)
+		c.ok(c.Hold(c.Context(), engine.Hold{Workspace: ws, Rule: rule, Kind: engine.HoldPerson, Since: noon}))
+		l := c.fresh("a")
+		r := run("a", rule, "", rule)
 		r.State, r.WakeAt = engine.Held, time.Time{}
-		if recorded.Add(1) == n/2 {
-			if lifted, err := other.Lift(c.Context(), noon, ws, "r", engine.HoldPerson); err != nil || !lifted {
-				return fmt.Errorf("lifted %v: %w", lifted, err)
+		var group sync.WaitGroup
+		group.Go(func() {
+			if lifted, err := other.Lift(c.Context(), noon, ws, rule, engine.HoldPerson); err != nil || !lifted {
+				c.Errorf("lifted %v, %v", lifted, err)
 			}
-		}
-		return of.Save(c.Context(), l, &engine.Change{At: noon, Decided: l.Events, Starts: []*engine.Start{start(rules.Parallel, r)}, Release: true})
-	})
-	c.equal("lanes that are looked at again", len(c.claimAll()), n)
+		})
+		c.save(l, engine.Change{Decided: l.Events, Starts: []*engine.Start{start(rules.Parallel, r)}, Release: true})
+		group.Wait()
+		c.done(c.lane(noon, "a")) // it is looked at again
+	}
 }
 
 func shareVersions(c *check) {

@@ -3,6 +3,7 @@ package postgres
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -230,32 +231,30 @@ func (l *ledger) writeCaused(b *pgx.Batch) {
 	}
 }
 
-// writeLanes makes lanes due and gives claimed ones back. Every row is locked in one order before several statements touch it.
+// writeLanes makes lanes due and gives claimed ones back. The first statement touches every row, in one order, so that no two transactions wait for each other.
 func (l *ledger) writeLanes(b *pgx.Batch) {
-	if len(l.releases) > 0 {
-		touched := map[laneKey]bool{}
-		for k := range l.dues {
-			touched[k] = true
+	touched := maps.Clone(l.dues)
+	for k := range l.releases {
+		if touched[k] == nil {
+			touched[k] = &due{at: math.MaxInt64}
 		}
-		for k := range l.releases {
-			touched[k] = true
-		}
-		workspaces, lanes := laneColumns(touched)
-		b.Queue(`SELECT 1 FROM unnest($1::text[], $2::text[]) k (w, l) JOIN quando.lanes d ON d.workspace = k.w AND d.lane = k.l ORDER BY d.workspace, d.lane FOR UPDATE OF d`, workspaces, lanes)
 	}
-	if len(l.dues) > 0 {
-		workspaces, lanes := laneColumns(l.dues)
+	workspaces, lanes := laneColumns(touched)
+	switch {
+	case len(l.dues) > 0:
 		var ats, news []int64
-		for _, k := range sortedLanes(l.dues) {
-			ats, news = append(ats, l.dues[k].at), append(news, l.dues[k].news)
+		for _, k := range sortedLanes(touched) {
+			ats, news = append(ats, touched[k].at), append(news, touched[k].news)
 		}
 		b.Queue(`INSERT INTO quando.lanes AS d (workspace, lane, due_at, news) SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[])
 			ON CONFLICT (workspace, lane) DO UPDATE SET due_at = least(d.due_at, excluded.due_at), news = d.news + excluded.news`, workspaces, lanes, ats, news)
+	case len(l.releases) > 0:
+		b.Queue(`SELECT 1 FROM unnest($1::text[], $2::text[]) k (w, l) JOIN quando.lanes d ON d.workspace = k.w AND d.lane = k.l ORDER BY d.workspace, d.lane FOR UPDATE OF d`, workspaces, lanes)
 	}
 	if len(l.releases) == 0 {
 		return
 	}
-	workspaces, lanes := laneColumns(l.releases)
+	workspaces, lanes = laneColumns(l.releases)
 	var news, nexts, soons []int64
 	for _, k := range sortedLanes(l.releases) {
 		r := l.releases[k]
