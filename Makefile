@@ -17,6 +17,8 @@ test: tools lint ## install what the tests need, then run them all
 .PHONY: tools
 tools: ## install the programs that tests use, where they are missing
 	@command -v openssl > /dev/null || { echo "installing openssl"; apt-get update -qq && apt-get install -y -qq openssl; }
+	@command -v initdb > /dev/null || ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || { echo "installing postgresql"; apt-get update -qq && apt-get install -y -qq postgresql; }
+	@command -v pgbouncer > /dev/null || { echo "installing pgbouncer"; apt-get update -qq && apt-get install -y -qq pgbouncer; }
 
 .PHONY: lint
 lint: $(LINT) ## check the code: the import law, vet, style
@@ -35,7 +37,7 @@ generate: ## rewrite what is generated: golden files, the tables of docs/languag
 
 .PHONY: bench
 bench: ## print what matching, compiling, calendars and the journal cost
-	go test -run '^$$' -bench . -benchtime $(BENCHTIME) -count 3 ./rules/... ./engine/sqlite
+	go test -run '^$$' -bench . -benchtime $(BENCHTIME) -count 3 ./rules/... ./engine/sqlite ./engine/postgres
 
 KILLS ?= 1000
 .PHONY: kill

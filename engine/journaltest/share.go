@@ -237,24 +237,29 @@ func shareLifted(c *check) {
 	}
 }
 
+// shareVersions lets one engine begin a run with a version of a rule whose last run the other forgets.
 func shareVersions(c *check) {
 	other := c.second()
 	l := c.fresh("a")
-	for i := range 30 {
+	for i := range rounds {
+		version := fmt.Sprint("v", i)
+		last, next := run("a", "r", "", fmt.Sprint("last ", i)), run("a", "r", "", fmt.Sprint("next ", i))
+		last.Version, last.State, next.Version = version, engine.Done, version
+		c.begin(l, start(rules.Parallel, last))
+		var begun atomic.Bool
 		var group sync.WaitGroup
 		group.Go(func() {
-			if _, err := other.Prune(c.Context(), at(time.Minute), time.Second); err != nil {
-				c.Error(err)
+			for !begun.Load() {
+				if _, err := other.Prune(c.Context(), at(time.Minute), time.Second); err != nil {
+					c.Error(err)
+					return
+				}
 			}
 		})
-		r := run("a", "r", "", fmt.Sprint(i))
-		r.Version, r.State = "v", engine.Done
-		c.begin(l, start(rules.Parallel, r))
+		c.begin(l, start(rules.Parallel, next))
+		begun.Store(true)
 		group.Wait()
-		if _, err := c.FindRun(c.Context(), r.ID); errors.Is(err, engine.ErrNoRun) {
-			continue // it was forgotten with its version
-		}
-		if _, err := c.Version(c.Context(), "v"); err != nil {
+		if _, err := c.Version(c.Context(), version); err != nil {
 			c.Fatal(err)
 		}
 	}

@@ -121,7 +121,7 @@ func TestUntoldClaim(t *testing.T) {
 	t.Parallel()
 	server := postgrestest.Shared(t)
 	p, address := through(t, server, server.Database(t))
-	j := open(t, address, Options{Lease: 500 * time.Millisecond})
+	j := open(t, address+"&default_query_exec_mode=exec", Options{Lease: 500 * time.Millisecond})
 	accept(t, j, event("1", "a"))
 	p.deaf.Store(true)
 	if lanes, err := j.Claim(t.Context(), time.Now(), 10, nil); err == nil {
