@@ -311,11 +311,27 @@ type Start struct {
 	Begun   bool     // set by the journal: it exists and is not queued
 }
 
+// Refused says why a run does not begin beside these unfinished ones of the same workspace, rule and by, the oldest first. An empty outcome is that it may.
+func (s *Start) Refused(others []int64) (outcome Outcome, why string) {
+	switch {
+	case s.Mode == rules.Single && len(others) > 0:
+		return Skipped, fmt.Sprintf("mode: single, and run %d is not finished", others[0])
+	case (s.Mode == rules.Queued || s.Mode == rules.Parallel) && s.Max > 0 && len(others) >= s.Max:
+		return Limited, fmt.Sprintf("max: %d, and as many runs are not finished", s.Max)
+	}
+	return "", ""
+}
+
 // A Slot is one of so many in any window of a length.
 type Slot struct {
 	Key   string // with the workspace
 	Times int
 	Per   time.Duration
+}
+
+// String says what a limit is.
+func (s Slot) String() string {
+	return fmt.Sprintf("limit: %d per %s", s.Times, rules.FormatDuration(s.Per))
 }
 
 // A Gather collects events of a rule into one run.

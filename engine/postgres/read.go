@@ -102,8 +102,7 @@ func (j *Journal) Caused(ctx context.Context, workspace, typ string, objects []s
 		if err := rows.Scan(&c.ID, text{&c.Workspace}, text{&c.Lane}, text{&c.Event}, text{&c.Object}, text{&c.Stage}, &fields, &c.Run, text{&c.Rule}, &ancestry, &from, &to, &c.Used); err != nil {
 			return err
 		}
-		c.From, c.To = form.Moment(from), form.Moment(to)
-		err := errors.Join(form.Decode(fields, &c.Set), form.Decode(ancestry, &c.Ancestry))
+		err := form.ReadCaused(&c, from, to, fields, ancestry)
 		caused = append(caused, c)
 		return err
 	})

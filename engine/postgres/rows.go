@@ -20,14 +20,7 @@ func scanEvent(rows pgx.Rows, before ...any) (*engine.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.CreatedAt, e.ReceivedAt = form.Moment(created), form.Moment(received)
-	if err := form.Decode(data, &e.Data); err != nil {
-		return nil, err
-	}
-	if err := form.Decode(verdicts, &e.Verdicts); err != nil {
-		return nil, err
-	}
-	return e, form.Decode(answers, &e.Answers)
+	return e, form.ReadEvent(e, created, received, data, verdicts, answers)
 }
 
 const runColumns = `r.id, r.key, r.workspace, r.rule, r.version, r.event, r.gathered, r.home, r.lane, r.by, r.state, r.stage, r.ancestry, r.about,
@@ -43,17 +36,7 @@ func scanRun(rows pgx.Rows, before ...any) (*engine.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.StartedAt, r.WakeAt, r.FinishedAt = form.Moment(started), form.Moment(wake), form.Moment(finished)
-	if err := form.Decode(gathered, &r.Gathered); err != nil {
-		return nil, err
-	}
-	if err := form.Decode(ancestry, &r.Ancestry); err != nil {
-		return nil, err
-	}
-	if err := form.Decode(about, &r.About); err != nil {
-		return nil, err
-	}
-	return r, form.Decode(asked, &r.Asked)
+	return r, form.ReadRun(r, started, wake, finished, gathered, ancestry, about, asked)
 }
 
 const (
@@ -82,8 +65,7 @@ func scanGather(rows pgx.Rows, before ...any) (*engine.Gather, error) {
 	if err := rows.Scan(append(before, text{&g.Workspace}, text{&g.Rule}, text{&g.By}, text{&g.Lane}, &events, &since, &until, &g.Quiet, &g.AtMost)...); err != nil {
 		return nil, err
 	}
-	g.Since, g.Until = form.Moment(since), form.Moment(until)
-	return g, form.Decode(events, &g.Events)
+	return g, form.ReadGather(g, since, until, events)
 }
 
 // each reads the rows of a queued statement, one call of scan each.

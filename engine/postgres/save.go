@@ -19,7 +19,7 @@ func (j *Journal) Save(ctx context.Context, lane *engine.Lane, change *engine.Ch
 	if err == nil {
 		s := &saving{journal: j, lane: lane, change: change, form: formed, at: form.Micros(change.At)}
 		weight := len(change.Decided) + len(change.Starts) + len(change.Runs) + len(change.Caused)
-		if err = j.changes.write(ctx, &operation{weight: weight, want: s.want, decide: s.decide, kept: s.kept}); s.over() || err == nil && change.Release {
+		if err = j.changes.write(ctx, &operation{weight: weight, want: s.want, decide: s.decide, kept: s.kept}); s.lost || err == nil && change.Release {
 			j.claims.release(lane)
 		}
 	}
@@ -38,13 +38,10 @@ type saving struct {
 	at      int64
 
 	// What the transaction came to.
-	lost    bool
+	lost    bool // the lane is somebody else's
 	started []started
 	made    []int64 // the ids of what was caused
 }
-
-// over reports whether the lane is somebody else's.
-func (s *saving) over() bool { return s.lost }
 
 // want says what the change has to do with.
 func (s *saving) want(r *reading) {

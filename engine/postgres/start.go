@@ -1,8 +1,6 @@
 package postgres
 
 import (
-	"fmt"
-
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/form"
 	"github.com/quandohq/quando/rules"
@@ -37,18 +35,14 @@ func (s *saving) startOne(l *ledger, st *engine.Start, texts form.Run, r *starte
 		return nil
 	}
 	others := l.open[kind{st.Run.Workspace, st.Run.Rule, st.Run.By}]
-	switch {
-	case st.Mode == rules.Single && len(others) > 0:
-		r.verdict.Outcome, r.verdict.Error = engine.Skipped, fmt.Sprintf("mode: single, and run %d is not finished", others[0])
-		return nil
-	case (st.Mode == rules.Queued || st.Mode == rules.Parallel) && st.Max > 0 && len(others) >= st.Max:
-		r.verdict.Outcome, r.verdict.Error = engine.Limited, fmt.Sprintf("max: %d, and as many runs are not finished", st.Max)
+	if outcome, why := st.Refused(others); outcome != "" {
+		r.verdict.Outcome, r.verdict.Error = outcome, why
 		return nil
 	}
 	if st.Limit != nil {
 		slots := l.slotsOf(slotKey{s.lane.Workspace, st.Limit.Key})
 		if !slots.free(*st.Limit, s.at, 0) {
-			r.verdict.Outcome, r.verdict.Error = engine.Limited, fmt.Sprintf("limit: %d per %s", st.Limit.Times, rules.FormatDuration(st.Limit.Per))
+			r.verdict.Outcome, r.verdict.Error = engine.Limited, st.Limit.String()
 			return nil
 		}
 		slots.take(*st.Limit, s.at)

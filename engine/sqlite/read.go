@@ -119,8 +119,7 @@ func (j *Journal) Caused(ctx context.Context, workspace, typ string, objects []s
 		if err := rows.Scan(&c.ID, &c.Workspace, &c.Lane, &c.Event, &c.Object, &c.Stage, &fields, &c.Run, &c.Rule, &ancestry, &from, &to, &c.Used); err != nil {
 			return err
 		}
-		c.From, c.To = form.Moment(from), form.Moment(to)
-		err := errors.Join(form.Decode(fields, &c.Set), form.Decode(ancestry, &c.Ancestry))
+		err := form.ReadCaused(&c, from, to, fields, ancestry)
 		caused = append(caused, c)
 		return err
 	})

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"database/sql"
-	"fmt"
 
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/form"
@@ -46,12 +45,8 @@ func (s *saving) startOne(t *tx, st *engine.Start, texts form.Run, r *started) e
 	if err != nil {
 		return err
 	}
-	switch {
-	case st.Mode == rules.Single && len(others) > 0:
-		r.verdict.Outcome, r.verdict.Error = engine.Skipped, fmt.Sprintf("mode: single, and run %d is not finished", others[0])
-		return nil
-	case (st.Mode == rules.Queued || st.Mode == rules.Parallel) && st.Max > 0 && len(others) >= st.Max:
-		r.verdict.Outcome, r.verdict.Error = engine.Limited, fmt.Sprintf("max: %d, and as many runs are not finished", st.Max)
+	if outcome, why := st.Refused(others); outcome != "" {
+		r.verdict.Outcome, r.verdict.Error = outcome, why
 		return nil
 	}
 	if st.Limit != nil {
@@ -60,7 +55,7 @@ func (s *saving) startOne(t *tx, st *engine.Start, texts form.Run, r *started) e
 			return err
 		}
 		if !free {
-			r.verdict.Outcome, r.verdict.Error = engine.Limited, fmt.Sprintf("limit: %d per %s", st.Limit.Times, rules.FormatDuration(st.Limit.Per))
+			r.verdict.Outcome, r.verdict.Error = engine.Limited, st.Limit.String()
 			return nil
 		}
 		if err := t.take(s.lane.Workspace, taking, s.at); err != nil {
