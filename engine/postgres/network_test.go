@@ -197,11 +197,11 @@ func TestLeaseIsKept(t *testing.T) {
 	database := server.Database(t)
 	p, address := through(t, server, database)
 	p.delay.Store(int64(20 * time.Millisecond))
-	const lease = time.Second
+	const lease = 2 * time.Second
 	j, other := open(t, address, Options{Lease: lease}), open(t, database, Options{Lease: lease})
 	accept(t, j, event("1", "a"))
 	l := claimOne(t, j)
-	for end := time.Now().Add(3 * lease); time.Now().Before(end); {
+	for end := time.Now().Add(3 * lease); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		lanes, err := other.Claim(t.Context(), time.Now().Add(time.Hour), 10, nil)
 		if err != nil || len(lanes) != 0 {
 			t.Fatalf("%d lanes, %v", len(lanes), err)
@@ -218,10 +218,7 @@ func TestCuts(t *testing.T) {
 	server := postgrestest.Shared(t)
 	database := server.Database(t)
 	p, address := through(t, server, database)
-	disturbed(t, []*Journal{open(t, address, Options{Lease: time.Second}), open(t, address, Options{Lease: time.Second})}, func(i int) {
-		time.Sleep(40 * time.Millisecond)
-		p.cut()
-	}, 12)
+	disturbed(t, []*Journal{open(t, address, Options{Lease: time.Second}), open(t, address, Options{Lease: time.Second})}, p.cut, 12)
 }
 
 // TestRestarts lets the database crash and come back while two engines record and decide.
@@ -233,8 +230,7 @@ func TestRestarts(t *testing.T) {
 	}
 	t.Cleanup(func() { server.Stop() })
 	address := server.Database(t)
-	disturbed(t, []*Journal{open(t, address, Options{Lease: time.Second}), open(t, address, Options{Lease: time.Second})}, func(int) {
-		time.Sleep(200 * time.Millisecond)
+	disturbed(t, []*Journal{open(t, address, Options{Lease: time.Second}), open(t, address, Options{Lease: time.Second})}, func() {
 		if err := server.Down(); err != nil {
 			t.Error(err)
 		}
@@ -244,8 +240,8 @@ func TestRestarts(t *testing.T) {
 	}, 3)
 }
 
-// disturbed lets engines record events and decide them while somebody disturbs them so many times.
-func disturbed(t *testing.T, engines []*Journal, disturb func(int), times int) {
+// disturbed lets engines record events and decide them while somebody disturbs them so many times, whenever a few more events are recorded.
+func disturbed(t *testing.T, engines []*Journal, disturb func(), times int) {
 	var over atomic.Bool
 	var producers, workers sync.WaitGroup
 	var mu sync.Mutex
@@ -294,7 +290,15 @@ func disturbed(t *testing.T, engines []*Journal, disturb func(int), times int) {
 		})
 	}
 	for i := range times {
-		disturb(i)
+		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+			mu.Lock()
+			n := len(told)
+			mu.Unlock()
+			if n >= 5*(i+1) {
+				break
+			}
+		}
+		disturb()
 	}
 	over.Store(true)
 	producers.Wait()
