@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/quandohq/quando/engine/form"
+	"github.com/quandohq/quando/engine/stored"
 )
 
 const (
@@ -61,13 +61,13 @@ func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) 
 	}
 	j.prune.mu.Lock()
 	defer j.prune.mu.Unlock()
-	old, older := form.Micros(now.Add(-keep)), form.Micros(now.Add(-keep-idsKept))
+	old, older := stored.Micros(now.Add(-keep)), stored.Micros(now.Add(-keep-idsKept))
 	for _, part := range []func(pgx.Tx) (bool, error){
 		rows(ctx, deleteRuns, old),
 		func(t pgx.Tx) (bool, error) { return j.pruneContents(ctx, t, old) },
 		rows(ctx, deleteEvents, older),
 		rows(ctx, deleteCaused, older),
-		rows(ctx, deleteSlots, form.Micros(now.Add(-slotsKept))),
+		rows(ctx, deleteSlots, stored.Micros(now.Add(-slotsKept))),
 		func(t pgx.Tx) (bool, error) { return false, pruneVersions(ctx, t) },
 	} {
 		err := pgx.BeginFunc(ctx, j.pool, func(t pgx.Tx) error {

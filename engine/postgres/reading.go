@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/quandohq/quando/engine"
-	"github.com/quandohq/quando/engine/form"
+	"github.com/quandohq/quando/engine/stored"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -110,8 +110,8 @@ func (r *eventRows) add(e rules.Event, data string) {
 	r.rule.add(e.Rule)
 	r.tenant.add(e.Tenant)
 	r.lane.add(e.Lane)
-	r.created = append(r.created, form.Micros(e.CreatedAt))
-	r.received = append(r.received, form.Micros(e.ReceivedAt))
+	r.created = append(r.created, stored.Micros(e.CreatedAt))
+	r.received = append(r.received, stored.Micros(e.ReceivedAt))
 	r.data = append(r.data, data)
 }
 

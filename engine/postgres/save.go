@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/quandohq/quando/engine"
-	"github.com/quandohq/quando/engine/form"
+	"github.com/quandohq/quando/engine/stored"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -15,9 +15,9 @@ func (j *Journal) Save(ctx context.Context, lane *engine.Lane, change *engine.Ch
 	if j.beside {
 		return errBeside
 	}
-	formed, err := form.ChangeOf(change)
+	formed, err := stored.ChangeOf(change)
 	if err == nil {
-		s := &saving{journal: j, lane: lane, change: change, form: formed, at: form.Micros(change.At)}
+		s := &saving{journal: j, lane: lane, change: change, form: formed, at: stored.Micros(change.At)}
 		weight := len(change.Decided) + len(change.Starts) + len(change.Runs) + len(change.Caused)
 		if err = j.changes.write(ctx, &operation{weight: weight, want: s.want, decide: s.decide, kept: s.kept}); s.lost || err == nil && change.Release {
 			j.claims.release(lane)
@@ -34,7 +34,7 @@ type saving struct {
 	journal *Journal
 	lane    *engine.Lane
 	change  *engine.Change
-	form    *form.Change
+	form    *stored.Change
 	at      int64
 
 	// What the transaction came to.
@@ -179,7 +179,7 @@ func (s *saving) kept() {
 // judge records verdicts, those of starts as they came out.
 func (s *saving) judge(l *ledger) error {
 	for i, e := range s.change.Decided {
-		verdicts, err := s.form.Verdicts(i, s.verdict)
+		verdicts, _, err := s.form.Verdicts(i, s.verdict)
 		if err != nil {
 			return err
 		}
@@ -234,13 +234,13 @@ func (s *saving) cause(l *ledger) {
 // release gives the lane back. Whatever asked for its attention since it was claimed, the change itself included, makes it due at once.
 func (s *saving) release(l *ledger, mine *lease) {
 	mine.released = true
-	next := form.Micros(s.change.Next)
+	next := stored.Micros(s.change.Next)
 	after := int64(0)
 	if next != 0 {
 		after = s.at // what is over already could not be decided, and Next says when it will be tried again
 	}
 	for _, g := range l.gathers {
-		if until := form.Micros(g.Until); g.Workspace == s.lane.Workspace && g.Lane == s.lane.Name && until > after && (next == 0 || until < next) {
+		if until := stored.Micros(g.Until); g.Workspace == s.lane.Workspace && g.Lane == s.lane.Name && until > after && (next == 0 || until < next) {
 			next = until
 		}
 	}

@@ -2,7 +2,7 @@ package postgres
 
 import (
 	"github.com/quandohq/quando/engine"
-	"github.com/quandohq/quando/engine/form"
+	"github.com/quandohq/quando/engine/stored"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -29,7 +29,7 @@ func (s *saving) start(l *ledger) error {
 	return nil
 }
 
-func (s *saving) startOne(l *ledger, st *engine.Start, texts form.Run, r *started) error {
+func (s *saving) startOne(l *ledger, st *engine.Start, texts stored.Run, r *started) error {
 	if known := l.known[st.Run.Key]; known != nil {
 		r.id, r.state, r.verdict.Run = known.id, known.state, st.Run.Key
 		return nil
@@ -61,7 +61,7 @@ func (s *saving) startOne(l *ledger, st *engine.Start, texts form.Run, r *starte
 }
 
 // insert records a run, and its steps unless it is queued.
-func (s *saving) insert(l *ledger, st *engine.Start, texts form.Run, r *started) {
+func (s *saving) insert(l *ledger, st *engine.Start, texts stored.Run, r *started) {
 	run := st.Run
 	if st.Source != "" && !l.versions[run.Version] {
 		l.versions[run.Version] = true
@@ -69,13 +69,13 @@ func (s *saving) insert(l *ledger, st *engine.Start, texts form.Run, r *started)
 	}
 	row := &runRow{
 		id: l.runID(), key: run.Key, workspace: run.Workspace, rule: run.Rule, version: run.Version, event: run.Event, gathered: texts.Gathered, home: run.Home, lane: run.Lane, by: run.By,
-		state: r.state, stage: string(run.Stage), ancestry: texts.Ancestry, about: texts.About, started: form.Micros(run.StartedAt), wake: form.Micros(run.WakeAt), reason: run.Reason, fresh: true,
+		state: r.state, stage: string(run.Stage), ancestry: texts.Ancestry, about: texts.About, started: stored.Micros(run.StartedAt), wake: stored.Micros(run.WakeAt), reason: run.Reason, fresh: true,
 	}
 	if row.started == 0 {
 		row.started = s.at
 	}
 	if row.state.Finished() {
-		row.finished, row.wake = form.EndOf(run, s.at), 0
+		row.finished, row.wake = stored.EndOf(run, s.at), 0
 	}
 	l.addRun(row)
 	l.known[row.key] = row
@@ -92,7 +92,7 @@ func (s *saving) replace(l *ledger, runs []int64) (asked []int64, err error) {
 	if len(runs) == 0 {
 		return nil, nil
 	}
-	ask, err := form.Ask(engine.Ask{What: engine.AskCancel, Reason: engine.Replaced, At: s.change.At})
+	ask, err := stored.Ask(engine.Ask{What: engine.AskCancel, Reason: engine.Replaced, At: s.change.At})
 	if err != nil {
 		return nil, err
 	}

@@ -92,6 +92,9 @@ func (w *writer) attempt(ops []*operation) (results []error, broken bool) {
 		}
 		results[i] = err
 	}
+	if err := t.tallied(); err != nil {
+		return all(err), false
+	}
 	if err := w.fail(BeforeCommit); err != nil {
 		return all(err), false
 	}
@@ -119,6 +122,7 @@ type tx struct {
 	touched  bool // an operation has written something, or a statement has failed
 	released map[*claim]bool
 	versions map[string]bool // of rules whose runs begin in it
+	tally    tally
 }
 
 // exec carries out a statement that writes.
