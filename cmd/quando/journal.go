@@ -30,7 +30,7 @@ func openJournal(ctx context.Context, where string, beside bool) (journal, error
 		if err != nil {
 			return nil, err // not a nil *postgres.Journal, which would not be nil as a journal
 		}
-		return unwatched{Journal: j}, nil
+		return j, nil
 	}
 	if beside {
 		switch info, err := os.Stat(where); {
@@ -48,16 +48,6 @@ func openJournal(ctx context.Context, where string, beside bool) (journal, error
 	}
 	return j, nil
 }
-
-// unwatched is a journal that sums nothing up: pages of the console have no numbers and no names.
-type unwatched struct {
-	*postgres.Journal
-	engine.Statistics
-	engine.Auditor
-}
-
-func (unwatched) Follow(context.Context) (bool, error)                               { return false, nil }
-func (unwatched) Counts(context.Context, engine.CountFilter) ([]engine.Count, error) { return nil, nil }
 
 // journalPath returns where the journal is.
 func (c *config) journalPath() string {

@@ -21,6 +21,7 @@ func (l *ledger) write(b *pgx.Batch) {
 	l.writeSlots(b)
 	l.writeGathers(b)
 	l.writeCaused(b)
+	l.writeTally(b)
 	l.writeLanes(b)
 }
 

@@ -26,6 +26,13 @@ func (s *saving) changeRuns(l *ledger) {
 
 func (s *saving) changeRun(l *ledger, c *engine.RunChange, texts stored.Run) {
 	r := l.runs[c.Run.ID]
+	rule := engine.RuleName{Workspace: c.Run.Workspace, Rule: c.Run.Rule}
+	if c.Run.State.Finished() && !r.state.Finished() {
+		l.tally.Ended(s.at, rule, c.Run.Stage, c.Run.State)
+	}
+	if c.Effects > 0 {
+		l.tally.Count(s.at, rule, engine.CountEffects, "", c.Effects)
+	}
 	r.state, r.lane, r.reason, r.about = c.Run.State, c.Run.Lane, c.Run.Reason, texts.About
 	r.wake, r.finished = stored.Micros(c.Run.WakeAt), 0
 	if r.state.Finished() {

@@ -71,6 +71,9 @@ func (s *saving) want(r *reading) {
 	for _, a := range c.Asks {
 		r.runs[a.Run] = true
 	}
+	for _, e := range c.Decided {
+		r.decided[e.Seq] = true
+	}
 	r.caused += len(c.Caused)
 	if c.Release {
 		r.lanes[here] = true
@@ -176,10 +179,10 @@ func (s *saving) kept() {
 	}
 }
 
-// judge records verdicts, those of starts as they came out.
+// judge records verdicts, those of starts as they came out, and counts those that an event did not have.
 func (s *saving) judge(l *ledger) error {
 	for i, e := range s.change.Decided {
-		verdicts, _, err := s.form.Verdicts(i, s.verdict)
+		verdicts, given, err := s.form.Verdicts(i, s.verdict)
 		if err != nil {
 			return err
 		}
@@ -188,6 +191,10 @@ func (s *saving) judge(l *ledger) error {
 			d.judges = append(d.judges, v.Rule)
 		}
 		l.decided[e.Seq] = d
+		for _, v := range stored.Changed(l.judged[e.Seq], given) {
+			l.tally.Verdict(s.at, e, v)
+		}
+		l.judged[e.Seq] = given
 	}
 	return nil
 }

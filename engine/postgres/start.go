@@ -49,7 +49,7 @@ func (s *saving) startOne(l *ledger, st *engine.Start, texts stored.Run, r *star
 	}
 	if st.Mode == rules.Restart {
 		var err error
-		if others, err = s.replace(l, others); err != nil {
+		if others, err = s.replace(l, st.Run, others); err != nil {
 			return err
 		}
 	}
@@ -76,6 +76,7 @@ func (s *saving) insert(l *ledger, st *engine.Start, texts stored.Run, r *starte
 	}
 	if row.state.Finished() {
 		row.finished, row.wake = stored.EndOf(run, s.at), 0
+		l.tally.Ended(s.at, engine.RuleName{Workspace: row.workspace, Rule: row.rule}, run.Stage, row.state)
 	}
 	l.addRun(row)
 	l.known[row.key] = row
@@ -86,9 +87,9 @@ func (s *saving) insert(l *ledger, st *engine.Start, texts stored.Run, r *starte
 	}
 }
 
-// replace asks runs to make way, and returns those that it asked. One that has not begun is ended at once: else those that come together
+// replace asks runs to make way for another of their rule, and returns those that it asked. One that has not begun is ended at once: else those that come together
 // would all be asked by each other.
-func (s *saving) replace(l *ledger, runs []int64) (asked []int64, err error) {
+func (s *saving) replace(l *ledger, by *engine.Run, runs []int64) (asked []int64, err error) {
 	if len(runs) == 0 {
 		return nil, nil
 	}
@@ -100,6 +101,7 @@ func (s *saving) replace(l *ledger, runs []int64) (asked []int64, err error) {
 		if r := l.runs[id]; r.state == engine.Queued {
 			r.state, r.wake, r.finished, r.reason = engine.Cancelled, 0, max(s.at, 1), engine.Replaced
 			l.change(r)
+			l.tally.Ended(s.at, engine.RuleName{Workspace: by.Workspace, Rule: by.Rule}, by.Stage, engine.Cancelled)
 			continue
 		}
 		l.ask(s.at, id, ask)

@@ -160,7 +160,7 @@ func (j *Journal) mentionings(ctx context.Context) (last int64, n int, news []me
 		if m.list = engine.Mentions(content); len(m.list) == 0 {
 			return nil
 		}
-		m.day = received / aDay
+		m.day = received / stored.ADay
 		known, ok := ahead[m.laneKey]
 		if !ok {
 			known = f.lanes[m.laneKey]

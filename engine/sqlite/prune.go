@@ -42,15 +42,15 @@ func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) 
 			return j.pruneRows(ctx, `DELETE FROM slots WHERE (workspace, key, n) IN (SELECT workspace, key, n FROM slots INDEXED BY slots_over WHERE over < ? LIMIT ?)`, stored.Micros(now.Add(-slotsKept)))
 		},
 		func(ctx context.Context) (bool, error) {
-			return j.pruneRows(ctx, `DELETE FROM counts WHERE (hour, workspace, what, detail) IN (SELECT hour, workspace, what, detail FROM counts WHERE hour < ? LIMIT ?)`, old/anHour)
+			return j.pruneRows(ctx, `DELETE FROM counts WHERE (hour, workspace, what, detail) IN (SELECT hour, workspace, what, detail FROM counts WHERE hour < ? LIMIT ?)`, old/stored.AnHour)
 		},
 		func(ctx context.Context) (bool, error) {
-			return j.pruneRows(ctx, `DELETE FROM rule_counts WHERE (hour, workspace, rule, what, detail) IN (SELECT hour, workspace, rule, what, detail FROM rule_counts WHERE hour < ? LIMIT ?)`, old/anHour)
+			return j.pruneRows(ctx, `DELETE FROM rule_counts WHERE (hour, workspace, rule, what, detail) IN (SELECT hour, workspace, rule, what, detail FROM rule_counts WHERE hour < ? LIMIT ?)`, old/stored.AnHour)
 		},
 		func(ctx context.Context) (bool, error) {
-			return j.pruneRows(ctx, `DELETE FROM reasons WHERE (workspace, rule, day, outcome, clause) IN (SELECT workspace, rule, day, outcome, clause FROM reasons INDEXED BY reasons_day WHERE day < ? LIMIT ?)`, old/aDay)
+			return j.pruneRows(ctx, `DELETE FROM reasons WHERE (workspace, rule, day, outcome, clause) IN (SELECT workspace, rule, day, outcome, clause FROM reasons INDEXED BY reasons_day WHERE day < ? LIMIT ?)`, old/stored.ADay)
 		},
-		func(ctx context.Context) (bool, error) { return j.pruneKnown(ctx, old/aDay) },
+		func(ctx context.Context) (bool, error) { return j.pruneKnown(ctx, old/stored.ADay) },
 		j.pruneVersions,
 	} {
 		more, err := part(ctx)

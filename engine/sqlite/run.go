@@ -24,7 +24,7 @@ func (t *tx) insertRun(r *engine.Run, texts stored.Run, at int64) (int64, error)
 		return 0, err
 	}
 	if r.State.Finished() {
-		t.tally.ended(at, engine.RuleName{Workspace: r.Workspace, Rule: r.Rule}, r.Stage, r.State)
+		t.tally.Ended(at, engine.RuleName{Workspace: r.Workspace, Rule: r.Rule}, r.Stage, r.State)
 	}
 	return result.LastInsertId()
 }
@@ -87,10 +87,10 @@ func (s *saving) changeRun(t *tx, c *engine.RunChange, texts stored.Run) error {
 	}
 	rule := engine.RuleName{Workspace: r.Workspace, Rule: r.Rule}
 	if ended {
-		t.tally.ended(s.at, rule, r.Stage, r.State)
+		t.tally.Ended(s.at, rule, r.Stage, r.State)
 	}
 	if c.Effects > 0 {
-		t.tally.count(s.at, rule, engine.CountEffects, "", c.Effects)
+		t.tally.Count(s.at, rule, engine.CountEffects, "", c.Effects)
 	}
 	if err := t.steps(r.ID, c.Steps); err != nil {
 		return err

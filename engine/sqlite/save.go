@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/stored"
@@ -104,7 +103,7 @@ func (s *saving) decide(t *tx) error {
 			return err
 		}
 		for _, v := range given {
-			t.tally.verdict(s.at, e, v)
+			t.tally.Verdict(s.at, e, v)
 		}
 	}
 	return nil
@@ -121,13 +120,8 @@ func (t *tx) decideAgain(seq int64, given []engine.Verdict, verdicts, answers an
 	if err := stored.Decode(recorded, &before); err != nil {
 		return nil, err
 	}
-	for _, v := range given {
-		if !slices.ContainsFunc(before, func(b engine.Verdict) bool { return b.Rule == v.Rule && b.Outcome == v.Outcome && b.Clause == v.Clause }) {
-			changed = append(changed, v)
-		}
-	}
 	_, err = t.exec(`UPDATE events SET verdicts = ?, answers = ? WHERE seq = ?`, verdicts, answers, seq)
-	return changed, err
+	return stored.Changed(before, given), err
 }
 
 // verdict returns a start's verdict as it came out.

@@ -135,7 +135,7 @@ func (s *saving) replace(t *tx, by *engine.Run, runs []int64) (asked []int64, er
 			return nil, err
 		}
 		if n > 0 {
-			t.tally.ended(s.at, engine.RuleName{Workspace: by.Workspace, Rule: by.Rule}, by.Stage, engine.Cancelled)
+			t.tally.Ended(s.at, engine.RuleName{Workspace: by.Workspace, Rule: by.Rule}, by.Stage, engine.Cancelled)
 			continue
 		}
 		if _, err := t.ask(s.at, id, ask); err != nil {
