@@ -17,6 +17,8 @@ test: tools lint ## install what the tests need, then run them all
 .PHONY: tools
 tools: ## install the programs that tests use, where they are missing
 	@command -v openssl > /dev/null || { echo "installing openssl"; apt-get update -qq && apt-get install -y -qq openssl; }
+	@command -v initdb > /dev/null || ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || { echo "installing postgresql"; apt-get update -qq && apt-get install -y -qq postgresql; }
+	@command -v pgbouncer > /dev/null || { echo "installing pgbouncer"; apt-get update -qq && apt-get install -y -qq pgbouncer; }
 	@command -v chromium > /dev/null || command -v chromium-browser > /dev/null || command -v google-chrome > /dev/null || \
 		{ echo "installing chromium"; apt-get update -qq && apt-get install -y -qq chromium fonts-noto-core; }
 
@@ -43,7 +45,7 @@ bench: ## measure quando against a bare server, and write docs/bench.json, bench
 
 .PHONY: microbench
 microbench: ## print what matching, compiling, calendars and the journal cost
-	go test -run '^$$' -bench . -benchtime $(BENCHTIME) -count 3 ./rules/... ./engine/sqlite
+	go test -run '^$$' -bench . -benchtime $(BENCHTIME) -count 3 ./rules/... ./engine/sqlite ./engine/postgres
 
 PAGES ?= 1000000
 .PHONY: pages

@@ -49,6 +49,8 @@ type Engine struct {
 	news     chan struct{} // that there may be something to do
 	unsaved  sync.Map      // messages that were sent by visits which have not recorded it yet, by messageKey
 
+	strangers sync.Map // workspaces that were met in the journal and are not configured here
+
 	refreshed time.Time // when Run last learnt what is stopped
 }
 

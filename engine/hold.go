@@ -26,9 +26,20 @@ func (e *Engine) holdOn(workspace, rule string) *Hold {
 	return nil
 }
 
+// leaveAlone notes a workspace that is not configured here: its lanes are another engine's, or wait until it is configured again.
+func (e *Engine) leaveAlone(workspace string) {
+	if e.workspaces[workspace] == nil {
+		e.strangers.Store(workspace, true)
+	}
+}
+
 // pausedWorkspaces lists the workspaces in which nothing is to be done.
 func (e *Engine) pausedWorkspaces() []string {
 	var names []string
+	e.strangers.Range(func(name, _ any) bool {
+		names = append(names, name.(string))
+		return true
+	})
 	for name, w := range e.workspaces {
 		if w.rules.Load() == nil || e.holdOn(name, "") != nil {
 			names = append(names, name)

@@ -22,8 +22,8 @@ type Journal interface {
 	// Accept records events and makes their lanes due as of their ReceivedAt. An event whose workspace and id are known records nothing.
 	Accept(ctx context.Context, events []rules.Event) (fresh []bool, err error)
 
-	// Claim takes up to max lanes that are due, the longest due first, with everything that waits in them. Lanes of the workspaces
-	// in except stay where they are.
+	// Claim takes up to max lanes that are due, with everything that waits in them. Workspaces take turns, each with its longest due lane first, and a lane that
+	// somebody works on counts as a turn: much that is due in one workspace does not keep the others waiting. Lanes of the workspaces in except stay where they are.
 	Claim(ctx context.Context, now time.Time, max int, except []string) ([]*Lane, error)
 
 	// Save records a change of a claimed lane, all of it or nothing. It fails with ErrLost when the lane is not the caller's any
@@ -69,6 +69,9 @@ type Journal interface {
 	// content by 15 days, so that a late duplicate is still known. What unfinished runs need stays.
 	Prune(ctx context.Context, now time.Time, keep time.Duration) (more bool, err error)
 }
+
+// A Notifier is a journal that hears of it when another process has put something into it. News has something then. Who does not wait for it looks by itself.
+type Notifier interface{ News() <-chan struct{} }
 
 // Errors of a journal.
 var (
@@ -310,11 +313,27 @@ type Start struct {
 	Begun   bool     // set by the journal: it exists and is not queued
 }
 
+// Refused says why a run does not begin beside these unfinished ones of the same workspace, rule and by, the oldest first. An empty outcome is that it may.
+func (s *Start) Refused(others []int64) (outcome Outcome, why string) {
+	switch {
+	case s.Mode == rules.Single && len(others) > 0:
+		return Skipped, fmt.Sprintf("mode: single, and run %d is not finished", others[0])
+	case (s.Mode == rules.Queued || s.Mode == rules.Parallel) && s.Max > 0 && len(others) >= s.Max:
+		return Limited, fmt.Sprintf("max: %d, and as many runs are not finished", s.Max)
+	}
+	return "", ""
+}
+
 // A Slot is one of so many in any window of a length.
 type Slot struct {
 	Key   string // with the workspace
 	Times int
 	Per   time.Duration
+}
+
+// String says what a limit is.
+func (s Slot) String() string {
+	return fmt.Sprintf("limit: %d per %s", s.Times, rules.FormatDuration(s.Per))
 }
 
 // A Gather collects events of a rule into one run.

@@ -24,6 +24,8 @@ import (
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/postgres"
+	"github.com/quandohq/quando/engine/postgres/postgrestest"
 	"github.com/quandohq/quando/engine/sqlite"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
@@ -61,7 +63,7 @@ type process struct {
 func (p process) run() {
 	began := time.Now()
 	ctx := context.Background()
-	journal := must(sqlite.Open(ctx, p.Journal, sqlite.Options{}))
+	journal := must(p.open(ctx, false))
 	client := must(service.New(service.Options{BaseURL: p.BaseURL, APIKey: service.Secret(p.APIKey), MaxWait: -1, Timeout: p.Timeout}))
 	var e *engine.Engine
 	o := builtin.Options{Client: client, Directory: service.NewDirectory(client)}
@@ -95,6 +97,21 @@ func (p process) run() {
 		}
 	}
 	_ = journal.Close()
+}
+
+// A journal is one that can be worked with and looked at.
+type journal interface {
+	engine.Journal
+	engine.Reader
+	Close() error
+}
+
+// open opens the journal, in a file or in a database. A lease is short, so that the lanes of a process that was killed are soon another's.
+func (p process) open(ctx context.Context, beside bool) (journal, error) {
+	if strings.HasPrefix(p.Journal, "postgres://") {
+		return postgres.Open(ctx, p.Journal, postgres.Options{Beside: beside, Lease: time.Second})
+	}
+	return sqlite.Open(ctx, p.Journal, sqlite.Options{Beside: beside})
 }
 
 // resident returns how many KiB of memory the process has.
@@ -193,6 +210,12 @@ func (r *relay) lead(c *child) {
 
 // Killed again and again while customers write: in the end each has exactly one answer, one label and one card.
 func TestKill(t *testing.T) {
+	t.Run("in a file", func(t *testing.T) { killed(t, filepath.Join(t.TempDir(), "journal.db"), 1) })
+	t.Run("in a database", func(t *testing.T) { killed(t, postgrestest.Shared(t).Database(t), 2) })
+}
+
+// killed kills engines, of which so many are at work at once.
+func killed(t *testing.T, journal string, engines int) {
 	s := must(sandbox.New(sandbox.Options{AllowLoopback: true, KanbanEvents: true, Seed: 3}))
 	t.Cleanup(func() { _ = s.Close() })
 	address := must(s.Start(t.Context(), "127.0.0.1:0"))
@@ -200,7 +223,7 @@ func TestKill(t *testing.T) {
 	relay := newRelay(t)
 	hook := must(client.RegisterWebhook(t.Context(), service.NewWebhook{Name: "engine", URL: relay.URL, Events: rules.EventNames()}))
 	p := process{
-		Journal: filepath.Join(t.TempDir(), "journal.db"), BaseURL: address.BaseURL, APIKey: address.APIKey, Secret: string(hook.Secret), Timeout: 300 * time.Millisecond,
+		Journal: journal, BaseURL: address.BaseURL, APIKey: address.APIKey, Secret: string(hook.Secret), Timeout: 300 * time.Millisecond,
 		Rules: `
 rules:
   - id: it
@@ -217,8 +240,10 @@ rules:
 	random := rand.New(rand.NewPCG(1, uint64(*kills)))
 	var customers sync.WaitGroup
 	written := 0
+	var alive []*child
 	for range *kills {
 		c := p.start(t)
+		alive = append(alive, c)
 		relay.lead(c)
 		customers.Go(func() {
 			for range 5 {
@@ -228,12 +253,16 @@ rules:
 			}
 		})
 		time.Sleep(time.Duration(random.IntN(700)) * time.Millisecond)
-		c.kill()
+		if len(alive) == engines {
+			victim := random.IntN(engines)
+			alive[victim].kill()
+			alive = slices.Delete(alive, victim, victim+1)
+		}
 		customers.Wait()
 	}
 	c := p.start(t)
 	relay.lead(c)
-	look := must(sqlite.Open(t.Context(), p.Journal, sqlite.Options{Beside: true}))
+	look := must(p.open(t.Context(), true))
 	defer look.Close()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		if n := must(look.CountRuns(t.Context(), time.Unix(0, 0)))[engine.Done]; n == written {

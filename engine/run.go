@@ -101,6 +101,9 @@ func (e *Engine) Run(ctx context.Context) error {
 	for range e.options.Workers {
 		free <- struct{}{}
 	}
+	if j, ok := e.journal.(Notifier); ok {
+		workers.Go(func() { e.hearNews(ctx, j.News()) })
+	}
 	workers.Go(func() { e.regularly(ctx, time.Second, e.probe) })
 	workers.Go(func() { e.regularly(ctx, time.Minute, e.prune) })
 	stopping := func() bool { return ctx.Err() != nil }
@@ -138,6 +141,18 @@ func (e *Engine) Run(ctx context.Context) error {
 		end()
 		<-drained
 		return fmt.Errorf("stopped after %s with calls under way; they will be settled at the next start", e.options.Drain)
+	}
+}
+
+// hearNews lets Run look for work when another process has put something into the journal.
+func (e *Engine) hearNews(ctx context.Context, news <-chan struct{}) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-news:
+			e.wake()
+		}
 	}
 }
 

@@ -54,8 +54,8 @@ func (v *visit) now() time.Time { return v.clock().Truncate(time.Microsecond) }
 // work does what there is to do in the lane and gives it back.
 func (v *visit) work(ctx context.Context) error {
 	if v.workspace == nil || v.workspace.rules.Load() == nil {
-		// It belongs to a workspace that is not configured any more.
-		v.wake(v.now().Add(time.Hour))
+		v.engine.leaveAlone(v.lane.Workspace)
+		v.wake(v.now())
 		return v.save(ctx, true)
 	}
 	for _, do := range []func(context.Context) error{v.answer, v.decideAll, v.endGathers, v.walkDue} {

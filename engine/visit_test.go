@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service/sandbox"
 )
 
@@ -30,6 +31,22 @@ rules:
 	d.rest()
 	d.expect(send + "after two")
 	d.wantStates("it", engine.Cancelled, engine.Done)
+}
+
+// What is in the journal for a workspace of another engine stays due for that one.
+func TestWorkspaceOfAnother(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - { id: it, when: message.received, do: [{ log: x }] }
+`)
+	now := d.clock.Now()
+	must(d.journal.Accept(t.Context(), []rules.Event{{Workspace: "other", ID: "1", Type: "message.received", Lane: "conversation:1", CreatedAt: now, ReceivedAt: now}}))
+	if next := must(d.engine.Tick(t.Context(), now)); !next.IsZero() {
+		t.Errorf("there is something to do at %v", next)
+	}
+	if lanes := must(d.journal.Claim(t.Context(), now, 10, nil)); len(lanes) != 1 || len(lanes[0].Events) != 1 {
+		t.Errorf("%d lanes are due for the other engine", len(lanes))
+	}
 }
 
 // A wait that begins between two microseconds ends when the journal says that it is due, and not a moment later for ever.

@@ -1,20 +1,27 @@
 package main
 
 import (
+	"fmt"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/quandohq/quando/engine/postgres/postgrestest"
 	"github.com/quandohq/quando/service"
 )
 
-// TestRunConsole shows that run serves the console: the rules as they stand, the service as it is, who wrote, and that nobody who watches holds up a stop.
+// TestRunConsole shows that run serves the console, wherever its journal is.
 func TestRunConsole(t *testing.T) {
+	t.Run("SQLite", func(t *testing.T) { runConsole(t, "quando.db") })
+	t.Run("PostgreSQL", func(t *testing.T) { runConsole(t, postgrestest.Shared(t).Database(t)) })
+}
+
+// runConsole looks at the console: the rules as they stand, the service as it is, who wrote, what people did; nobody who watches holds up a stop.
+func runConsole(t *testing.T, journal string) {
 	o := newOffice(t)
 	o.write("rules/r.yaml", "# ours\nrules:\n  - id: first\n    when: manual\n    do:\n      - log: one # kept\n  - id: second\n    when: manual\n    do: [{ log: two }]\n")
-	o.start(o.service())
+	o.start(o.service() + fmt.Sprintf("\njournal: %q", journal))
 	page := func(path string) string {
 		_, text := o.asks("GET", o.console+path, nil, "")
 		return text
@@ -32,7 +39,7 @@ func TestRunConsole(t *testing.T) {
 		return strings.Contains(text, o.address.BaseURL) && !strings.Contains(text, o.address.APIKey), text
 	})
 	o.writes("+5511988887777", "hello")
-	beside, err := openJournal(t.Context(), filepath.Join(o.folder, "quando.db"), true)
+	beside, err := openJournal(t.Context(), (&config{folder: o.folder, Journal: journal}).journalPath(), true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,6 +48,13 @@ func TestRunConsole(t *testing.T) {
 		found, err := beside.FindLanes(t.Context(), "ana", 1)
 		return err == nil && len(found) == 1, "Ana is not found"
 	})
+	if text := page("/conversations?q=ana"); !strings.Contains(text, "5511988887777</bdi>") {
+		t.Errorf("Ana is not found:\n%s", text)
+	}
+	o.asks("POST", o.console+"/pause", map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, "workspace=default&rule=second&reason=tea&back=/audit")
+	if text := page("/audit"); !strings.Contains(text, "tea") {
+		t.Errorf("it is not told who stopped what:\n%s", text)
+	}
 	resp, err := http.Get(o.console + "/live")
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/postgres"
 	"github.com/quandohq/quando/engine/sqlite"
 )
 
@@ -25,7 +26,11 @@ type journal interface {
 // the engine opens it: while an engine may be at work, and never to make one.
 func openJournal(ctx context.Context, where string, beside bool) (journal, error) {
 	if strings.HasPrefix(where, "postgres://") || strings.HasPrefix(where, "postgresql://") {
-		return nil, errors.New("a journal in PostgreSQL is not supported by this build yet; name a file")
+		j, err := postgres.Open(ctx, where, postgres.Options{Beside: beside})
+		if err != nil {
+			return nil, err // not a nil *postgres.Journal, which would not be nil as a journal
+		}
+		return j, nil
 	}
 	if beside {
 		switch info, err := os.Stat(where); {

@@ -21,7 +21,7 @@ type view struct {
 
 // journalFlag adds --journal to a command and those below it.
 func journalFlag(cmd *cobra.Command) {
-	cmd.PersistentFlags().String("journal", "", "the journal's `file`, instead of the configuration's")
+	cmd.PersistentFlags().String("journal", "", "the journal's `file` or address, instead of the configuration's")
 }
 
 // look opens the journal beside an engine that may be at work, and hands it to f. Workspace is the one that times are shown for; empty

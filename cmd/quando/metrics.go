@@ -37,7 +37,7 @@ var outcomes = []webhook.Outcome{
 	webhook.NotAnEvent, webhook.Mismatch, webhook.Interrupted, webhook.Unavailable,
 }
 
-// newMetrics returns the metrics of a journal in a file.
+// newMetrics returns the metrics of a journal, in a file where there is one.
 func newMetrics(journal engine.Reader, file string) *metrics {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
@@ -197,5 +197,7 @@ func (s *standing) Collect(ch chan<- prometheus.Metric) {
 			size += info.Size()
 		}
 	}
-	ch <- prometheus.MustNewConstMetric(journalBytes, prometheus.GaugeValue, float64(size))
+	if size > 0 { // it is no file where it is a database
+		ch <- prometheus.MustNewConstMetric(journalBytes, prometheus.GaugeValue, float64(size))
+	}
 }

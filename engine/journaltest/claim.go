@@ -21,6 +21,7 @@ var claimTests = []test{
 	{"undecided events stay in their lane", claimUndecided},
 	{"a change of a lane that is not the caller's is refused", claimLost},
 	{"many lanes are claimed with what is theirs", claimMany},
+	{"a workspace in which much is due does not keep the others waiting", claimFair},
 }
 
 func claimOrder(c *check) {
@@ -50,8 +51,10 @@ func claimOrder(c *check) {
 	c.due(time.Time{})
 }
 
-// claimExclusive lets many workers take lanes that are made due again and again.
-func claimExclusive(c *check) {
+func claimExclusive(c *check) { c.exclusive(c.Journal) }
+
+// exclusive lets many workers of engines take lanes that are made due again and again.
+func (c *check) exclusive(engines ...Journal) {
 	const lanes, workers, rounds = 40, 8, 25
 	inside := map[string]*atomic.Int32{}
 	for i := range lanes {
@@ -61,10 +64,11 @@ func claimExclusive(c *check) {
 	}
 	var turns atomic.Int32
 	var group sync.WaitGroup
-	for range workers {
+	for w := range workers {
+		j := engines[w%len(engines)]
 		group.Go(func() {
 			for turns.Load() < lanes*rounds && !c.Failed() {
-				claimed, err := c.Claim(c.Context(), noon, 3, nil)
+				claimed, err := j.Claim(c.Context(), noon, 3, nil)
 				if err != nil {
 					c.Error(err)
 					return
@@ -77,7 +81,7 @@ func claimExclusive(c *check) {
 				for _, l := range claimed {
 					turns.Add(1)
 					inside[l.Name].Add(-1)
-					if err := c.Save(c.Context(), l, &engine.Change{At: noon, Release: true, Next: noon}); err != nil {
+					if err := j.Save(c.Context(), l, &engine.Change{At: noon, Release: true, Next: noon}); err != nil {
 						c.Error(err)
 						return
 					}
@@ -147,14 +151,17 @@ func claimNews(c *check) {
 	}
 }
 
-// claimNewsStress lets events come while workers decide and release: whatever was accepted is decided once, with nobody looking again on suspicion.
-func claimNewsStress(c *check) {
+func claimNewsStress(c *check) { c.newsStress(c.Journal) }
+
+// newsStress lets events come while workers of engines decide and release: whatever was accepted is decided once, with nobody looking again on suspicion.
+func (c *check) newsStress(engines ...Journal) {
 	const lanes, producers, each = 5, 4, 150
 	var produced sync.WaitGroup
 	for p := range producers {
+		j := engines[p%len(engines)]
 		produced.Go(func() {
 			for i := range each {
-				if _, err := c.Accept(c.Context(), []rules.Event{event(fmt.Sprint(p, "-", i), fmt.Sprint("lane ", i%lanes))}); err != nil {
+				if _, err := j.Accept(c.Context(), []rules.Event{event(fmt.Sprint(p, "-", i), fmt.Sprint("lane ", i%lanes))}); err != nil {
 					c.Error(err)
 				}
 			}
@@ -165,7 +172,8 @@ func claimNewsStress(c *check) {
 	all := make(chan struct{})
 	go func() { produced.Wait(); close(all) }()
 	var workers sync.WaitGroup
-	for range 4 {
+	for w := range 4 {
+		j := engines[w/2%len(engines)]
 		workers.Go(func() {
 			for !c.Failed() {
 				var over bool
@@ -174,7 +182,7 @@ func claimNewsStress(c *check) {
 					over = true
 				default:
 				}
-				claimed, err := c.Claim(c.Context(), noon, 2, nil)
+				claimed, err := j.Claim(c.Context(), noon, 2, nil)
 				if err != nil {
 					c.Error(err)
 					return
@@ -183,7 +191,7 @@ func claimNewsStress(c *check) {
 					return
 				}
 				for _, l := range claimed {
-					if err := c.Save(c.Context(), l, &engine.Change{At: noon, Decided: l.Events, Release: true}); err != nil {
+					if err := j.Save(c.Context(), l, &engine.Change{At: noon, Decided: l.Events, Release: true}); err != nil {
 						c.Error(err)
 						return
 					}
@@ -270,4 +278,51 @@ func claimMany(c *check) {
 			c.Fatalf("%s: steps %+v", l.Name, s)
 		}
 	}
+}
+
+// claimFair lets one of 200 workspaces have much that has been due for long.
+func claimFair(c *check) {
+	const workspaces = 200
+	in := func(workspace int, lane string, due time.Duration) rules.Event {
+		e := event(lane, lane)
+		e.Workspace, e.ReceivedAt = fmt.Sprintf("w%03d", workspace), at(due)
+		return e
+	}
+	var events []rules.Event
+	for i := range 1000 {
+		events = append(events, in(77, fmt.Sprint("flood ", i), -time.Hour))
+	}
+	for w := range workspaces {
+		if w != 77 {
+			events = append(events, in(w, fmt.Sprint("first ", w), 0))
+		}
+	}
+	c.accept(events...)
+	of := func(lanes []*engine.Lane) map[string]int {
+		n := map[string]int{}
+		for _, l := range lanes {
+			n[l.Workspace]++
+		}
+		return n
+	}
+	first, err := c.Claim(c.Context(), noon, workspaces, nil)
+	c.ok(err)
+	c.equal("workspaces that have a turn", len(of(first)), workspaces)
+	c.equal("the first", first[0].Workspace, "w077")
+	for _, l := range first {
+		c.done(l)
+	}
+
+	// When nobody else wants them, all turns are the flood's; but as soon as somebody does, the next one that is free is his.
+	flood, err := c.Claim(c.Context(), noon, 64, nil)
+	c.ok(err)
+	c.equal("lanes of the flood", of(flood), map[string]int{"w077": 64})
+	c.accept(in(3, "second", time.Minute), in(5, "second", time.Minute+time.Second))
+	c.done(flood[0])
+	one, err := c.Claim(c.Context(), at(time.Hour), 1, nil)
+	c.ok(err)
+	c.equal("the next turn", of(one), map[string]int{"w003": 1})
+	two, err := c.Claim(c.Context(), at(time.Hour), 2, nil)
+	c.ok(err)
+	c.equal("the turns after it", of(two), map[string]int{"w005": 1, "w077": 1})
 }

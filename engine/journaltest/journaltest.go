@@ -38,6 +38,12 @@ type Setup struct {
 	// has run out. It is called when no method of j is under way.
 	Crash func(t *testing.T, j Journal) Journal
 
+	// Second returns the journal of j as another engine has it at the same time. Nil where there can be one engine only.
+	Second func(t *testing.T, j Journal) Journal
+
+	// Expire lets the leases of j run out, as if it had been cut off for a while. J can go on to be used. Nil where there can be one engine only.
+	Expire func(t *testing.T, j Journal)
+
 	// Beside returns the journal of j as another process has it beside the engine, to look, accept, ask, hold and lift. Nil where
 	// there is no such thing.
 	Beside func(t *testing.T, j Journal) Journal
@@ -52,7 +58,7 @@ func Run(t *testing.T, s Setup) {
 	}
 }
 
-var tests = slices.Concat(acceptTests, claimTests, saveTests, runTests, modeTests, slotTests, gatherTests, askTests, causedTests, readTests, statisticsTests, mentionTests, pruneTests, crashTests)
+var tests = slices.Concat(acceptTests, claimTests, saveTests, runTests, modeTests, slotTests, gatherTests, askTests, causedTests, readTests, statisticsTests, mentionTests, pruneTests, crashTests, shareTests)
 
 type test struct {
 	name string

@@ -97,13 +97,14 @@ func (j *Journal) enqueue(l *lane) {
 	heap.Push(q, entry{l, l.due})
 }
 
-// next returns the lane that is due first in a workspace that is not among some; nil is none.
-func (j *Journal) next(except []string) (next *lane) {
+// next returns the first lane in the workspaces that are not among some; nil is none. Each workspace has the one that is due first, and before says whose
+// comes before the other's.
+func (j *Journal) next(except []string, before func(a, b *lane) bool) (next *lane) {
 	for workspace, q := range j.due {
 		if slices.Contains(except, workspace) {
 			continue
 		}
-		if l := q.first(); l != nil && (next == nil || l.due.Before(next.due)) {
+		if l := q.first(); l != nil && (next == nil || before(l, next)) {
 			next = l
 		}
 	}
@@ -116,7 +117,7 @@ func (j *Journal) Due(ctx context.Context, except []string) (time.Time, error) {
 		return time.Time{}, err
 	}
 	defer j.mu.Unlock()
-	if l := j.next(except); l != nil {
+	if l := j.next(except, func(a, b *lane) bool { return a.due.Before(b.due) }); l != nil {
 		return l.due, nil
 	}
 	return time.Time{}, nil
@@ -128,12 +129,20 @@ func (j *Journal) Claim(ctx context.Context, now time.Time, max int, except []st
 		return nil, err
 	}
 	defer j.mu.Unlock()
+	// Workspaces take turns, and those have had turns whose lanes are claimed.
+	inTurn := func(a, b *lane) bool {
+		if late := a.due.After(now); late != b.due.After(now) {
+			return !late
+		}
+		return cmp.Or(cmp.Compare(j.claims[a.workspace], j.claims[b.workspace]), a.due.Compare(b.due)) < 0
+	}
 	var out []*engine.Lane
 	for len(out) < max {
-		l := j.next(except)
+		l := j.next(except, inTurn)
 		if l == nil || l.due.After(now) {
 			break
 		}
+		j.claims[l.workspace]++
 		j.epoch++
 		l.claim, l.claimed = j.epoch, l.news
 		out = append(out, j.fill(l))
@@ -189,6 +198,7 @@ func (j *Journal) release(l *lane, at, next time.Time) {
 		next = soon
 	}
 	l.claim = 0
+	j.claims[l.workspace]--
 	if l.due = moment(next); !l.due.IsZero() {
 		j.enqueue(l)
 	}

@@ -30,6 +30,7 @@ type Journal struct {
 	lanes   map[place]*lane
 	due     map[string]*queue // by workspace
 	epoch   int64
+	claims  map[string]int // lanes that are claimed, by workspace
 	slots   map[place]*slots
 	gathers map[sort]*engine.Gather
 
@@ -63,7 +64,7 @@ type version struct {
 func New() *Journal {
 	return &Journal{
 		events: []*engine.Event{nil}, empty: make(map[int64]bool), byID: make(map[place]int64), runs: []*engine.Run{nil}, byKey: make(map[string]int64), open: make(map[sort][]int64),
-		lanes: make(map[place]*lane), due: make(map[string]*queue), slots: make(map[place]*slots), gathers: make(map[sort]*engine.Gather),
+		lanes: make(map[place]*lane), due: make(map[string]*queue), claims: make(map[string]int), slots: make(map[place]*slots), gathers: make(map[sort]*engine.Gather),
 		caused: []*engine.Caused{nil}, causedAt: []time.Time{{}}, byObject: make(map[place][]int64),
 		versions: make(map[string]version), holds: make(map[sort]engine.Hold), cursors: make(map[string]string),
 	}

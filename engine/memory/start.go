@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -20,18 +19,14 @@ func (j *Journal) start(l *lane, s *engine.Start, at time.Time) {
 		return
 	}
 	others := j.open[sort{s.Run.Workspace, s.Run.Rule, s.Run.By}]
-	switch {
-	case s.Mode == rules.Single && len(others) > 0:
-		verdict.Outcome, verdict.Error = engine.Skipped, fmt.Sprintf("mode: single, and run %d is not finished", others[0])
-		return
-	case (s.Mode == rules.Queued || s.Mode == rules.Parallel) && s.Max > 0 && len(others) >= s.Max:
-		verdict.Outcome, verdict.Error = engine.Limited, fmt.Sprintf("max: %d, and as many runs are not finished", s.Max)
+	if outcome, why := s.Refused(others); outcome != "" {
+		verdict.Outcome, verdict.Error = outcome, why
 		return
 	}
 	if s.Limit != nil {
 		slots := j.slotsOf(l.workspace, *s.Limit)
 		if !slots.free(*s.Limit, at, 0) {
-			verdict.Outcome, verdict.Error = engine.Limited, fmt.Sprintf("limit: %d per %s", s.Limit.Times, rules.FormatDuration(s.Limit.Per))
+			verdict.Outcome, verdict.Error = engine.Limited, s.Limit.String()
 			return
 		}
 		slots.take(*s.Limit, at)

@@ -84,7 +84,7 @@ var mutants = []mutant{
 	if st.Mode == rules.Restart {`},
 	}},
 	{name: "mode single lets a second run begin", edits: []edit{
-		{"engine/sqlite/start.go", `st.Mode == rules.Single && len(others) > 0:`, `st.Mode == rules.Single && len(others) > 1:`},
+		{"engine/journal.go", `s.Mode == rules.Single && len(others) > 0:`, `s.Mode == rules.Single && len(others) > 1:`},
 	}},
 	{name: "cancel_on knows nothing of what came before the run", edits: []edit{
 		{"engine/hear.go", `	if len(rule.CancelOn) == 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/quandohq/quando/engine/stored"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -12,29 +13,23 @@ func (j *Journal) Accept(ctx context.Context, events []rules.Event) ([]bool, err
 	if len(events) == 0 {
 		return nil, nil
 	}
-	data := make([]string, len(events))
-	for i, e := range events {
-		err := shallow(e.Data, 0)
-		if err == nil {
-			data[i], err = text(e.Data)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("accept event %s: its data: %w", e.ID, err)
-		}
+	data, err := stored.Data(events)
+	if err != nil {
+		return nil, err
 	}
 	fresh := make([]bool, len(events))
-	err := j.writer.write(ctx, &operation{weight: len(events), do: func(t *tx) error {
+	err = j.writer.write(ctx, &operation{weight: len(events), do: func(t *tx) error {
 		for i, e := range events {
 			n, err := t.changed(`INSERT INTO events (workspace, id, type, rule, tenant, lane, created_at, received_at, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 				ON CONFLICT (workspace, id) DO NOTHING`,
-				e.Workspace, e.ID, e.Type, e.Rule, e.Tenant, e.Lane, micros(e.CreatedAt), micros(e.ReceivedAt), data[i])
+				e.Workspace, e.ID, e.Type, e.Rule, e.Tenant, e.Lane, stored.Micros(e.CreatedAt), stored.Micros(e.ReceivedAt), data[i])
 			if err != nil {
 				return err
 			}
 			if fresh[i] = n > 0; !fresh[i] {
 				continue
 			}
-			if err := t.due(e.Workspace, e.Lane, micros(e.ReceivedAt)); err != nil {
+			if err := t.due(e.Workspace, e.Lane, stored.Micros(e.ReceivedAt)); err != nil {
 				return err
 			}
 		}

@@ -6,14 +6,15 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/stored"
 )
 
 // Ask asks something of a run.
 func (j *Journal) Ask(ctx context.Context, now time.Time, run int64, ask engine.Ask) error {
-	what, err := askText(ask)
+	what, err := stored.Ask(ask)
 	if err == nil {
 		err = j.writer.write(ctx, &operation{do: func(t *tx) error {
-			found, err := t.ask(micros(now), run, what)
+			found, err := t.ask(stored.Micros(now), run, what)
 			if err == nil && !found {
 				return engine.ErrNoRun
 			}
@@ -37,10 +38,4 @@ func (t *tx) ask(now, run int64, what string) (bool, error) {
 		return false, err
 	}
 	return true, t.due(workspace, lane, now)
-}
-
-// askText is how what is asked is kept.
-func askText(a engine.Ask) (string, error) {
-	a.At = moment(micros(a.At))
-	return text(a)
 }

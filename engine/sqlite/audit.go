@@ -7,12 +7,13 @@ import (
 	"math"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/stored"
 )
 
 // Audit keeps what a person changed.
 func (j *Journal) Audit(ctx context.Context, e engine.AuditEntry) error {
 	err := j.writer.write(ctx, &operation{do: func(t *tx) error {
-		_, err := t.exec(`INSERT INTO audit (at, who, origin, what, subject, detail) VALUES (?, ?, ?, ?, ?, ?)`, micros(e.At), e.Who, e.From, e.What, e.Subject, e.Detail)
+		_, err := t.exec(`INSERT INTO audit (at, who, origin, what, subject, detail) VALUES (?, ?, ?, ?, ?, ?)`, stored.Micros(e.At), e.Who, e.From, e.What, e.Subject, e.Detail)
 		return err
 	}})
 	if err != nil {
@@ -31,7 +32,7 @@ func (j *Journal) Audits(ctx context.Context, before int64, limit int) ([]engine
 		var e engine.AuditEntry
 		var at int64
 		err := rows.Scan(&e.ID, &at, &e.Who, &e.From, &e.What, &e.Subject, &e.Detail)
-		e.At = moment(at)
+		e.At = stored.Moment(at)
 		list = append(list, e)
 		return err
 	})

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/stored"
 )
 
 // claims are the lanes that somebody works on. They are kept in memory: the file has one engine, and when that ends, however it does, the
@@ -100,11 +101,11 @@ func (j *Journal) Claim(ctx context.Context, now time.Time, max int, except []st
 	held := c.snapshot()
 	var lanes []*engine.Lane
 	err := c.read(func(r *reading) error {
-		due, err := r.due(held, except, max, micros(now))
+		due, err := r.due(held, except, max, stored.Micros(now))
 		if err != nil {
 			return err
 		}
-		for _, d := range due {
+		for _, d := range inTurn(due, held, max) {
 			lanes = append(lanes, &engine.Lane{Workspace: d.workspace, Name: d.lane})
 		}
 		for chunk := range slices.Chunk(lanes, chunkSize) {
@@ -140,7 +141,7 @@ func (j *Journal) Due(ctx context.Context, except []string) (time.Time, error) {
 	err := c.read(func(r *reading) error {
 		due, err := r.due(held, except, 1, 0)
 		if err == nil && len(due) > 0 {
-			next = moment(due[0].at)
+			next = stored.Moment(slices.MinFunc(due, func(a, b dueLane) int { return cmp.Compare(a.at, b.at) }).at)
 		}
 		return err
 	})
@@ -184,6 +185,23 @@ type dueLane struct {
 	at int64
 }
 
+// inTurn returns the first n lanes when workspaces take turns, and those have had turns whose lanes are held. The lanes of a workspace are in their order.
+func inTurn(due []dueLane, held map[laneKey]*claim, n int) []dueLane {
+	turns := map[string]int{}
+	for k := range held {
+		turns[k.workspace]++
+	}
+	turn := make(map[laneKey]int, len(due))
+	for _, d := range due {
+		turn[d.laneKey] = turns[d.workspace]
+		turns[d.workspace]++
+	}
+	slices.SortStableFunc(due, func(a, b dueLane) int {
+		return cmp.Or(cmp.Compare(turn[a.laneKey], turn[b.laneKey]), cmp.Compare(a.at, b.at))
+	})
+	return due[:min(n, len(due))]
+}
+
 const (
 	selectWorkspace = `SELECT workspace FROM lanes WHERE workspace > ? ORDER BY workspace LIMIT 1`
 	selectFirst     = `SELECT workspace FROM lanes ORDER BY workspace LIMIT 1`
@@ -191,7 +209,7 @@ const (
 	selectDueUntil  = `SELECT lane, due_at FROM lanes WHERE workspace = ? AND due_at <= ? ORDER BY due_at`
 )
 
-// due returns the lanes that are due until a time, or with 0 at any time, the longest due first. It goes from workspace to workspace in the index, so that those
+// due returns of each workspace up to n lanes that are due until a time, or with 0 at any time, the longest due first. It goes from workspace to workspace in the index, so that those
 // in except cost nothing however much waits in them.
 func (r *reading) due(held map[laneKey]*claim, except []string, n int, until int64) ([]dueLane, error) {
 	var found []dueLane
@@ -216,8 +234,7 @@ func (r *reading) due(held map[laneKey]*claim, except []string, n int, until int
 			return nil, err
 		}
 	}
-	slices.SortStableFunc(found, func(a, b dueLane) int { return cmp.Compare(a.at, b.at) })
-	return found[:min(n, len(found))], nil
+	return found, nil
 }
 
 // dueIn adds up to n lanes of one workspace.

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/stored"
 )
 
 var (
@@ -80,7 +81,7 @@ func (r *reading) fillRuns(lanes []*engine.Lane, args []any) error {
 	for id := range runs {
 		ids = append(ids, id)
 	}
-	keys, err := text(ids)
+	keys, err := stored.Text(ids)
 	if err != nil {
 		return err
 	}

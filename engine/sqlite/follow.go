@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/stored"
 )
 
 const (
@@ -59,7 +60,7 @@ func newFollowing() *following {
 
 // Follow takes up whom events mention. While others have something to record it waits for long enough to take a small part of the time only.
 func (j *Journal) Follow(ctx context.Context) (more bool, err error) {
-	j.writer.quiet(ctx, min(followShare*time.Duration(j.following.cost.Load()), followPatience))
+	j.writer.Quiet(ctx, min(followShare*time.Duration(j.following.cost.Load()), followPatience))
 	if more, err = j.follow(ctx); err != nil {
 		return false, fmt.Errorf("follow: %w", err)
 	}
@@ -147,19 +148,19 @@ func (j *Journal) mentionings(ctx context.Context) (last int64, n int, news []me
 	err = j.each(ctx, `SELECT seq, workspace, lane, received_at, data FROM events WHERE seq > ? ORDER BY seq LIMIT ?`, []any{f.cursor, followSize}, func(rows *sql.Rows) error {
 		var m mentioning
 		var received int64
-		var data sql.NullString
+		var data *string
 		if err := rows.Scan(&last, &m.workspace, &m.lane, &received, &data); err != nil {
 			return err
 		}
 		n++
 		var content map[string]any
-		if err := decode(data, &content); err != nil {
+		if err := stored.Decode(data, &content); err != nil {
 			return nil // one that nobody can read must not keep those after it from being found
 		}
 		if m.list = engine.Mentions(content); len(m.list) == 0 {
 			return nil
 		}
-		m.day = received / aDay
+		m.day = received / stored.ADay
 		known, ok := ahead[m.laneKey]
 		if !ok {
 			known = f.lanes[m.laneKey]
@@ -224,11 +225,11 @@ func (t *tx) follow(news []mentioning, last int64) error {
 // know adds to what is known of a lane.
 func (t *tx) know(m mentioning) error {
 	var id int64
-	var before sql.NullString
+	var before *string
 	var known engine.Known
 	found, err := t.get(`SELECT id, mentions FROM known WHERE workspace = ? AND lane = ?`, []any{m.workspace, m.lane}, &id, &before)
 	if err == nil {
-		err = decode(before, &known)
+		err = stored.Decode(before, &known)
 	}
 	if err != nil {
 		return err
@@ -237,7 +238,7 @@ func (t *tx) know(m mentioning) error {
 	if found {
 		return t.knowInstead(id, known, next)
 	}
-	after, err := text(next)
+	after, err := stored.Text(next)
 	if err != nil {
 		return err
 	}
@@ -261,7 +262,7 @@ func (t *tx) knowInstead(id int64, before, after engine.Known) error {
 		_, err = t.exec(`DELETE FROM known WHERE id = ?`, id)
 	} else {
 		var mentions string
-		if mentions, err = text(after); err == nil {
+		if mentions, err = stored.Text(after); err == nil {
 			_, err = t.exec(`UPDATE known SET mentions = ? WHERE id = ?`, mentions, id)
 		}
 	}

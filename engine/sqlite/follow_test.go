@@ -3,13 +3,10 @@
 package sqlite
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/quandohq/quando/rules"
 )
@@ -50,41 +47,4 @@ func TestFollowFaults(t *testing.T) {
 	if err := j.reads.QueryRow(`SELECT (SELECT count(*) FROM known), (SELECT count(*) FROM mentions)`).Scan(&names, &keys); err != nil || names != 1 || keys != 3 {
 		t.Errorf("%d lanes are known by %d keys, %v", names, keys, err)
 	}
-}
-
-// TestFollowYields shows how long following waits for others.
-func TestFollowYields(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := &writer{lately: time.Now()}
-		waits := func(want, patience time.Duration) {
-			t.Helper()
-			began := time.Now()
-			w.quiet(t.Context(), patience)
-			if got := time.Since(began); got != want {
-				t.Errorf("it waited for %s, not %s", got, want)
-			}
-		}
-		waits(aMoment, time.Second) // after a transaction
-		waits(0, time.Second)       // when nobody has recorded anything for a moment
-		w.queue = []*operation{{}}
-		waits(time.Second, time.Second) // while somebody has something to record
-		w.queue = nil
-		go func() {
-			time.Sleep(5 * time.Millisecond)
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			w.lately = time.Now()
-		}()
-		w.lately = time.Now()
-		waits(5*time.Millisecond+aMoment, time.Second) // when another transaction comes meanwhile
-		w.lately = time.Now()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-		defer cancel()
-		began := time.Now()
-		w.quiet(ctx, time.Second)
-		if got := time.Since(began); got != time.Millisecond {
-			t.Errorf("it waited for %s after it was called off", got)
-		}
-	})
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/stored"
 )
 
 const (
@@ -82,7 +83,7 @@ func span(kind engine.MentionKind, prefix string) []any {
 // Who returns who lanes are about.
 func (j *Journal) Who(ctx context.Context, workspace string, lanes []string) (map[string]engine.Who, error) {
 	out := make(map[string]engine.Who, len(lanes))
-	keys, err := text(lanes)
+	keys, err := stored.Text(lanes)
 	if err != nil || len(lanes) == 0 {
 		return out, err
 	}
@@ -101,11 +102,11 @@ func (j *Journal) Who(ctx context.Context, workspace string, lanes []string) (ma
 // scanKnown reads a lane that is known.
 func scanKnown(rows *sql.Rows) (engine.Who, engine.Known, error) {
 	var workspace, lane string
-	var mentions sql.NullString
+	var mentions *string
 	if err := rows.Scan(&workspace, &lane, &mentions); err != nil {
 		return engine.Who{}, nil, err
 	}
 	var known engine.Known
-	err := decode(mentions, &known)
+	err := stored.Decode(mentions, &known)
 	return known.Who(workspace, lane), known, err
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/stored"
 )
 
 const (
@@ -27,7 +28,7 @@ func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) 
 	if keep <= 0 {
 		return false, nil
 	}
-	old, older := micros(now.Add(-keep)), micros(now.Add(-keep-idsKept))
+	old, older := stored.Micros(now.Add(-keep)), stored.Micros(now.Add(-keep-idsKept))
 	for _, part := range []func(context.Context) (bool, error){
 		func(ctx context.Context) (bool, error) { return j.pruneRuns(ctx, old) },
 		func(ctx context.Context) (bool, error) { return j.pruneContents(ctx, old) },
@@ -38,18 +39,18 @@ func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) 
 			return j.pruneRows(ctx, `DELETE FROM caused WHERE at < ? AND id IN (SELECT id FROM caused ORDER BY id LIMIT ?)`, older)
 		},
 		func(ctx context.Context) (bool, error) {
-			return j.pruneRows(ctx, `DELETE FROM slots WHERE (workspace, key, n) IN (SELECT workspace, key, n FROM slots INDEXED BY slots_over WHERE over < ? LIMIT ?)`, micros(now.Add(-slotsKept)))
+			return j.pruneRows(ctx, `DELETE FROM slots WHERE (workspace, key, n) IN (SELECT workspace, key, n FROM slots INDEXED BY slots_over WHERE over < ? LIMIT ?)`, stored.Micros(now.Add(-slotsKept)))
 		},
 		func(ctx context.Context) (bool, error) {
-			return j.pruneRows(ctx, `DELETE FROM counts WHERE (hour, workspace, what, detail) IN (SELECT hour, workspace, what, detail FROM counts WHERE hour < ? LIMIT ?)`, old/anHour)
+			return j.pruneRows(ctx, `DELETE FROM counts WHERE (hour, workspace, what, detail) IN (SELECT hour, workspace, what, detail FROM counts WHERE hour < ? LIMIT ?)`, old/stored.AnHour)
 		},
 		func(ctx context.Context) (bool, error) {
-			return j.pruneRows(ctx, `DELETE FROM rule_counts WHERE (hour, workspace, rule, what, detail) IN (SELECT hour, workspace, rule, what, detail FROM rule_counts WHERE hour < ? LIMIT ?)`, old/anHour)
+			return j.pruneRows(ctx, `DELETE FROM rule_counts WHERE (hour, workspace, rule, what, detail) IN (SELECT hour, workspace, rule, what, detail FROM rule_counts WHERE hour < ? LIMIT ?)`, old/stored.AnHour)
 		},
 		func(ctx context.Context) (bool, error) {
-			return j.pruneRows(ctx, `DELETE FROM reasons WHERE (workspace, rule, day, outcome, clause) IN (SELECT workspace, rule, day, outcome, clause FROM reasons INDEXED BY reasons_day WHERE day < ? LIMIT ?)`, old/aDay)
+			return j.pruneRows(ctx, `DELETE FROM reasons WHERE (workspace, rule, day, outcome, clause) IN (SELECT workspace, rule, day, outcome, clause FROM reasons INDEXED BY reasons_day WHERE day < ? LIMIT ?)`, old/stored.ADay)
 		},
-		func(ctx context.Context) (bool, error) { return j.pruneKnown(ctx, old/aDay) },
+		func(ctx context.Context) (bool, error) { return j.pruneKnown(ctx, old/stored.ADay) },
 		j.pruneVersions,
 	} {
 		more, err := part(ctx)
@@ -87,7 +88,7 @@ func (j *Journal) pruneRuns(ctx context.Context, old int64) (more bool, err erro
 		if more = len(ids) == pruneSize; err != nil || len(ids) == 0 {
 			return err
 		}
-		keys, err := text(ids)
+		keys, err := stored.Text(ids)
 		if err != nil {
 			return err
 		}
@@ -116,7 +117,7 @@ func (j *Journal) pruneContents(ctx context.Context, old int64) (more bool, err 
 		if more = len(seqs) == pruneSize; err != nil || len(seqs) == 0 {
 			return err
 		}
-		keys, err := text(seqs)
+		keys, err := stored.Text(seqs)
 		if err != nil {
 			return err
 		}
@@ -152,10 +153,10 @@ func (j *Journal) pruneKnown(ctx context.Context, day int64) (more bool, err err
 	var old []outdated
 	err = j.each(ctx, `SELECT id, mentions FROM known WHERE id > ? ORDER BY id LIMIT ?`, []any{p.id, pruneSize}, func(rows *sql.Rows) error {
 		var o outdated
-		var mentions sql.NullString
+		var mentions *string
 		err := rows.Scan(&o.id, &mentions)
 		if err == nil {
-			err = decode(mentions, &o.known)
+			err = stored.Decode(mentions, &o.known)
 		}
 		n, last = n+1, o.id
 		if o.left = o.known.Since(day); !o.left.Equal(o.known) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/stored"
 )
 
 // each reads rows for somebody who looks.
@@ -61,7 +62,7 @@ func (j *Journal) Events(ctx context.Context, seqs ...int64) ([]*engine.Event, e
 	if len(seqs) == 0 {
 		return nil, nil
 	}
-	keys, err := text(seqs)
+	keys, err := stored.Text(seqs)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +74,7 @@ func (j *Journal) Happened(ctx context.Context, workspace, lane string, types []
 	if len(types) == 0 {
 		return nil, nil
 	}
-	args := []any{lane, workspace, micros(since)}
+	args := []any{lane, workspace, stored.Micros(since)}
 	for _, t := range types {
 		args = append(args, t)
 	}
@@ -89,7 +90,7 @@ func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), "
 func (j *Journal) Count(ctx context.Context, workspace, lane, typ string, since time.Time) (int, error) {
 	var n int
 	err := j.reads.QueryRowContext(ctx, `SELECT count(*) FROM events INDEXED BY events_lane WHERE lane = ? AND workspace = ? AND created_at >= ? AND type = ?`,
-		lane, workspace, micros(since), typ).Scan(&n)
+		lane, workspace, stored.Micros(since), typ).Scan(&n)
 	if err != nil {
 		return 0, fmt.Errorf("count events: %w", err)
 	}
@@ -114,12 +115,11 @@ func (j *Journal) Caused(ctx context.Context, workspace, typ string, objects []s
 	err := j.each(ctx, query+` ORDER BY id`, args, func(rows *sql.Rows) error {
 		var c engine.Caused
 		var from, to int64
-		var fields, ancestry sql.NullString
+		var fields, ancestry *string
 		if err := rows.Scan(&c.ID, &c.Workspace, &c.Lane, &c.Event, &c.Object, &c.Stage, &fields, &c.Run, &c.Rule, &ancestry, &from, &to, &c.Used); err != nil {
 			return err
 		}
-		c.From, c.To = moment(from), moment(to)
-		err := errors.Join(decode(fields, &c.Set), decode(ancestry, &c.Ancestry))
+		err := stored.ReadCaused(&c, from, to, fields, ancestry)
 		caused = append(caused, c)
 		return err
 	})

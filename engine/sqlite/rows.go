@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/stored"
 )
 
 const eventColumns = `e.seq, e.workspace, e.id, e.type, e.rule, e.tenant, e.lane, e.created_at, e.received_at, e.data, e.decided, e.verdicts, e.answers`
@@ -13,19 +14,12 @@ const eventColumns = `e.seq, e.workspace, e.id, e.type, e.rule, e.tenant, e.lane
 func scanEvent(rows *sql.Rows, before ...any) (*engine.Event, error) {
 	e := &engine.Event{}
 	var created, received int64
-	var data, verdicts, answers sql.NullString
+	var data, verdicts, answers *string
 	err := rows.Scan(append(before, &e.Seq, &e.Workspace, &e.ID, &e.Type, &e.Rule, &e.Tenant, &e.Lane, &created, &received, &data, &e.Decided, &verdicts, &answers)...)
 	if err != nil {
 		return nil, err
 	}
-	e.CreatedAt, e.ReceivedAt = moment(created), moment(received)
-	if err := decode(data, &e.Data); err != nil {
-		return nil, err
-	}
-	if err := decode(verdicts, &e.Verdicts); err != nil {
-		return nil, err
-	}
-	return e, decode(answers, &e.Answers)
+	return e, stored.ReadEvent(e, created, received, data, verdicts, answers)
 }
 
 const runColumns = `r.id, r.key, r.workspace, r.rule, r.version, r.event, r.gathered, r.home, r.lane, r.by, r.state, r.stage, r.ancestry, r.about,
@@ -35,23 +29,13 @@ const runColumns = `r.id, r.key, r.workspace, r.rule, r.version, r.event, r.gath
 func scanRun(rows *sql.Rows, before ...any) (*engine.Run, error) {
 	r := &engine.Run{}
 	var started, wake, finished int64
-	var gathered, ancestry, about, asked sql.NullString
+	var gathered, ancestry, about, asked *string
 	err := rows.Scan(append(before, &r.ID, &r.Key, &r.Workspace, &r.Rule, &r.Version, &r.Event, &gathered, &r.Home, &r.Lane, &r.By, &r.State, &r.Stage,
 		&ancestry, &about, &started, &wake, &finished, &r.Reason, &asked)...)
 	if err != nil {
 		return nil, err
 	}
-	r.StartedAt, r.WakeAt, r.FinishedAt = moment(started), moment(wake), moment(finished)
-	if err := decode(gathered, &r.Gathered); err != nil {
-		return nil, err
-	}
-	if err := decode(ancestry, &r.Ancestry); err != nil {
-		return nil, err
-	}
-	if err := decode(about, &r.About); err != nil {
-		return nil, err
-	}
-	return r, decode(asked, &r.Asked)
+	return r, stored.ReadRun(r, started, wake, finished, gathered, ancestry, about, asked)
 }
 
 const (
@@ -62,10 +46,10 @@ const (
 // scanStep reads the columns of a step.
 func scanStep(rows *sql.Rows) (run int64, s *engine.Step, err error) {
 	s = &engine.Step{}
-	var record sql.NullString
+	var record *string
 	err = rows.Scan(&run, &s.N, &s.Path, &s.Verb, &s.Key, &s.State, &s.Attempts, &s.Error, &record)
-	if record.Valid {
-		s.Record = json.RawMessage(record.String)
+	if record != nil {
+		s.Record = json.RawMessage(*record)
 	}
 	return run, s, err
 }
@@ -76,10 +60,9 @@ const gatherColumns = `g.workspace, g.rule, g.by, g.lane, g.events, g.since, g.u
 func scanGather(scan func(...any) error, before ...any) (*engine.Gather, error) {
 	g := &engine.Gather{}
 	var since, until int64
-	var events sql.NullString
+	var events *string
 	if err := scan(append(before, &g.Workspace, &g.Rule, &g.By, &g.Lane, &events, &since, &until, &g.Quiet, &g.AtMost)...); err != nil {
 		return nil, err
 	}
-	g.Since, g.Until = moment(since), moment(until)
-	return g, decode(events, &g.Events)
+	return g, stored.ReadGather(g, since, until, events)
 }

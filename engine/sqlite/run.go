@@ -1,57 +1,32 @@
 package sqlite
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/stored"
 )
 
-// runText is what of a run is kept as JSON.
-type runText struct {
-	gathered, ancestry, asked any
-	about                     string
-}
-
-func runTexts(r *engine.Run) (t runText, err error) {
-	var problems [4]error
-	t.gathered, problems[0] = list(r.Gathered)
-	t.ancestry, problems[1] = list(r.Ancestry)
-	t.about, problems[2] = text(r.About)
-	if r.Asked != nil {
-		t.asked, problems[3] = askText(*r.Asked)
-	}
-	return t, errors.Join(problems[:]...)
-}
-
 // insertRun records a run and returns its id.
-func (t *tx) insertRun(r *engine.Run, texts runText, at int64) (int64, error) {
-	started, finished, wake := micros(r.StartedAt), int64(0), micros(r.WakeAt)
+func (t *tx) insertRun(r *engine.Run, texts stored.Run, at int64) (int64, error) {
+	started, finished, wake := stored.Micros(r.StartedAt), int64(0), stored.Micros(r.WakeAt)
 	if started == 0 {
 		started = at
 	}
 	if r.State.Finished() {
-		finished, wake = endOf(r, at), 0
+		finished, wake = stored.EndOf(r, at), 0
 	}
 	result, err := t.exec(`INSERT INTO runs (key, workspace, rule, version, event, gathered, home, lane, by, state, finished, stage, ancestry, about,
 			started_at, wake_at, finished_at, reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		r.Key, r.Workspace, r.Rule, r.Version, r.Event, texts.gathered, r.Home, r.Lane, r.By, string(r.State), r.State.Finished(), string(r.Stage), texts.ancestry, texts.about,
+		r.Key, r.Workspace, r.Rule, r.Version, r.Event, texts.Gathered, r.Home, r.Lane, r.By, string(r.State), r.State.Finished(), string(r.Stage), texts.Ancestry, texts.About,
 		started, wake, finished, r.Reason)
 	if err != nil {
 		return 0, err
 	}
 	if r.State.Finished() {
-		t.tally.ended(at, engine.RuleName{Workspace: r.Workspace, Rule: r.Rule}, r.Stage, r.State)
+		t.tally.Ended(at, engine.RuleName{Workspace: r.Workspace, Rule: r.Rule}, r.Stage, r.State)
 	}
 	return result.LastInsertId()
-}
-
-// endOf is when a finished run ended: by it the run is forgotten some day, so that it must have one.
-func endOf(r *engine.Run, at int64) int64 {
-	if r.FinishedAt.IsZero() {
-		return at
-	}
-	return micros(r.FinishedAt)
 }
 
 // steps records the steps of a run that changed.
@@ -75,7 +50,7 @@ func (t *tx) steps(run int64, steps []*engine.Step) error {
 // changeRuns records runs that went on. When all of them are recorded, those that waited for finished ones begin.
 func (s *saving) changeRuns(t *tx) error {
 	for i, c := range s.change.Runs {
-		if err := s.changeRun(t, c, s.runs[i]); err != nil {
+		if err := s.changeRun(t, c, s.form.Runs[i]); err != nil {
 			return err
 		}
 	}
@@ -89,16 +64,16 @@ func (s *saving) changeRuns(t *tx) error {
 	return nil
 }
 
-func (s *saving) changeRun(t *tx, c *engine.RunChange, texts runText) error {
+func (s *saving) changeRun(t *tx, c *engine.RunChange, texts stored.Run) error {
 	r := c.Run
-	wake, finished := micros(r.WakeAt), int64(0)
+	wake, finished := stored.Micros(r.WakeAt), int64(0)
 	if r.State.Finished() {
-		wake, finished = 0, endOf(r, s.at)
+		wake, finished = 0, stored.EndOf(r, s.at)
 	}
 	// What was asked after the holder looked is not answered.
 	const update = `UPDATE runs SET state = ?, finished = ?, lane = ?, wake_at = ?, finished_at = ?, reason = ?, about = ?,
 		asked = CASE WHEN ? AND coalesce(?, asked) = asked THEN NULL ELSE asked END WHERE id = ?`
-	args := []any{string(r.State), r.State.Finished(), r.Lane, wake, finished, r.Reason, texts.about, c.Answered, texts.asked, r.ID}
+	args := []any{string(r.State), r.State.Finished(), r.Lane, wake, finished, r.Reason, texts.About, c.Answered, texts.Asked, r.ID}
 	n, err := t.changed(update+` AND finished = 0`, args...)
 	ended := n > 0 && r.State.Finished()
 	if err == nil && n == 0 { // it has ended before, and changes all the same
@@ -112,10 +87,10 @@ func (s *saving) changeRun(t *tx, c *engine.RunChange, texts runText) error {
 	}
 	rule := engine.RuleName{Workspace: r.Workspace, Rule: r.Rule}
 	if ended {
-		t.tally.ended(s.at, rule, r.Stage, r.State)
+		t.tally.Ended(s.at, rule, r.Stage, r.State)
 	}
 	if c.Effects > 0 {
-		t.tally.count(s.at, rule, engine.CountEffects, "", c.Effects)
+		t.tally.Count(s.at, rule, engine.CountEffects, "", c.Effects)
 	}
 	if err := t.steps(r.ID, c.Steps); err != nil {
 		return err
@@ -157,25 +132,12 @@ func (s *saving) promote(t *tx, done *engine.Run) error {
 	return t.due(done.Workspace, lane, s.at)
 }
 
-// causedText is what of a Caused is kept as JSON.
-type causedText struct{ fields, ancestry any }
-
-func causedTexts(c engine.Caused) (t causedText, err error) {
-	if c.Set != nil {
-		if t.fields, err = text(c.Set); err != nil {
-			return t, err
-		}
-	}
-	t.ancestry, err = list(c.Ancestry)
-	return t, err
-}
-
 // cause records what own calls cause, and which of it has come.
 func (s *saving) cause(t *tx) error {
 	for i, c := range s.change.Caused {
 		result, err := t.exec(`INSERT INTO caused (workspace, lane, event, object, stage, fields, run, rule, ancestry, from_at, to_at, used, at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			c.Workspace, c.Lane, c.Event, c.Object, c.Stage, s.caused[i].fields, c.Run, c.Rule, s.caused[i].ancestry, micros(c.From), micros(c.To), c.Used, s.at)
+			c.Workspace, c.Lane, c.Event, c.Object, c.Stage, s.form.Caused[i].Fields, c.Run, c.Rule, s.form.Caused[i].Ancestry, stored.Micros(c.From), stored.Micros(c.To), c.Used, s.at)
 		if err != nil {
 			return err
 		}

@@ -2,12 +2,10 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
-	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/stored"
 )
 
 // Save records a change of a claimed lane. What the journal decides is set in the change when it is recorded, not before.
@@ -15,9 +13,9 @@ func (j *Journal) Save(ctx context.Context, lane *engine.Lane, change *engine.Ch
 	if j.beside {
 		return errBeside
 	}
-	s := &saving{journal: j, lane: lane, change: change, at: micros(change.At)}
-	err := s.prepare()
+	formed, err := stored.ChangeOf(change)
 	if err == nil {
+		s := &saving{journal: j, lane: lane, change: change, form: formed, at: stored.Micros(change.At)}
 		weight := len(change.Decided) + len(change.Starts) + len(change.Runs) + len(change.Caused)
 		err = j.writer.write(ctx, &operation{weight: weight, do: s.do, kept: s.kept})
 	}
@@ -32,73 +30,13 @@ type saving struct {
 	journal *Journal
 	lane    *engine.Lane
 	change  *engine.Change
+	form    *stored.Change
 	at      int64
-
-	// What could be put into its form before the transaction.
-	verdicts [][]json.RawMessage // of the decided events; nil where a start decides
-	answers  []any               // of the decided events
-	starts   []runText
-	runs     []runText
-	caused   []causedText
-	asks     []string
 
 	// What the transaction came to.
 	claim   *claim
 	started []started
 	made    []int64 // the ids of what was caused
-}
-
-// prepare puts everything into the form in which it is kept, as far as the journal has nothing to decide.
-func (s *saving) prepare() (err error) {
-	open := map[*engine.Verdict]bool{}
-	for _, st := range s.change.Starts {
-		open[st.Verdict] = true
-		r, err := runTexts(st.Run)
-		if err != nil {
-			return err
-		}
-		s.starts = append(s.starts, r)
-	}
-	for _, e := range s.change.Decided {
-		parts := make([]json.RawMessage, len(e.Verdicts))
-		for i := range e.Verdicts {
-			if !open[&e.Verdicts[i]] {
-				if parts[i], err = verdictText(e.Verdicts[i]); err != nil {
-					return err
-				}
-			}
-		}
-		s.verdicts = append(s.verdicts, parts)
-		var answers any
-		if len(e.Answers) > 0 {
-			if answers, err = text(e.Answers); err != nil {
-				return err
-			}
-		}
-		s.answers = append(s.answers, answers)
-	}
-	for _, c := range s.change.Runs {
-		r, err := runTexts(c.Run)
-		if err != nil {
-			return err
-		}
-		s.runs = append(s.runs, r)
-	}
-	for _, c := range s.change.Caused {
-		t, err := causedTexts(c)
-		if err != nil {
-			return err
-		}
-		s.caused = append(s.caused, t)
-	}
-	for _, a := range s.change.Asks {
-		t, err := askText(a.Ask)
-		if err != nil {
-			return err
-		}
-		s.asks = append(s.asks, t)
-	}
-	return nil
 }
 
 // do records the change: first everything that may refuse it, then everything that writes.
@@ -153,30 +91,19 @@ func (s *saving) kept() {
 // decide records verdicts, those of starts as they came out, and counts them.
 func (s *saving) decide(t *tx) error {
 	for i, e := range s.change.Decided {
-		parts, given := slices.Clone(s.verdicts[i]), slices.Clone(e.Verdicts)
-		for k := range parts {
-			if parts[k] != nil {
-				continue
-			}
-			given[k] = s.verdict(&e.Verdicts[k])
-			var err error
-			if parts[k], err = verdictText(given[k]); err != nil {
-				return err
-			}
-		}
-		verdicts, err := list(parts)
+		verdicts, given, err := s.form.Verdicts(i, s.verdict)
 		if err != nil {
 			return err
 		}
-		n, err := t.changed(`UPDATE events SET decided = 1, verdicts = ?, answers = ? WHERE seq = ? AND decided = 0`, verdicts, s.answers[i], e.Seq)
+		n, err := t.changed(`UPDATE events SET decided = 1, verdicts = ?, answers = ? WHERE seq = ? AND decided = 0`, verdicts, s.form.Answers[i], e.Seq)
 		if err == nil && n == 0 {
-			given, err = t.decideAgain(e.Seq, given, verdicts, s.answers[i])
+			given, err = t.decideAgain(e.Seq, given, verdicts, s.form.Answers[i])
 		}
 		if err != nil {
 			return err
 		}
 		for _, v := range given {
-			t.tally.verdict(s.at, e, v)
+			t.tally.Verdict(s.at, e, v)
 		}
 	}
 	return nil
@@ -185,21 +112,16 @@ func (s *saving) decide(t *tx) error {
 // decideAgain records the verdicts of an event that has some, as when a rule decides on the last of those that it has gathered. It returns those
 // that are not what they were.
 func (t *tx) decideAgain(seq int64, given []engine.Verdict, verdicts, answers any) (changed []engine.Verdict, err error) {
-	var recorded sql.NullString
+	var recorded *string
 	var before []engine.Verdict
 	if _, err := t.get(`SELECT verdicts FROM events WHERE seq = ?`, []any{seq}, &recorded); err != nil {
 		return nil, err
 	}
-	if err := decode(recorded, &before); err != nil {
+	if err := stored.Decode(recorded, &before); err != nil {
 		return nil, err
 	}
-	for _, v := range given {
-		if !slices.ContainsFunc(before, func(b engine.Verdict) bool { return b.Rule == v.Rule && b.Outcome == v.Outcome && b.Clause == v.Clause }) {
-			changed = append(changed, v)
-		}
-	}
 	_, err = t.exec(`UPDATE events SET verdicts = ?, answers = ? WHERE seq = ?`, verdicts, answers, seq)
-	return changed, err
+	return stored.Changed(before, given), err
 }
 
 // verdict returns a start's verdict as it came out.
@@ -212,27 +134,10 @@ func (s *saving) verdict(v *engine.Verdict) engine.Verdict {
 	return *v
 }
 
-// verdictText is how a verdict is kept. A value that JSON does not know, such as what is not a number, is kept as a text.
-func verdictText(v engine.Verdict) (json.RawMessage, error) {
-	b, err := json.Marshal(v)
-	if err == nil {
-		return b, nil
-	}
-	values := make(map[string]any, len(v.Values))
-	for name, value := range v.Values {
-		if _, err := json.Marshal(value); err != nil {
-			value = fmt.Sprint(value)
-		}
-		values[name] = value
-	}
-	v.Values = values
-	return json.Marshal(v)
-}
-
 // ask asks of runs what the change asks. A run that is gone has nothing to be asked.
 func (s *saving) ask(t *tx) error {
 	for i, a := range s.change.Asks {
-		if _, err := t.ask(s.at, a.Run, s.asks[i]); err != nil {
+		if _, err := t.ask(s.at, a.Run, s.form.Asks[i]); err != nil {
 			return err
 		}
 	}
@@ -245,7 +150,7 @@ func (s *saving) release(t *tx) error {
 		return nil
 	}
 	t.released[s.claim] = true
-	next := micros(s.change.Next)
+	next := stored.Micros(s.change.Next)
 	if s.claim.gathers || len(s.change.Gather) > 0 {
 		var until, after int64
 		if next != 0 {

@@ -2,9 +2,9 @@ package sqlite
 
 import (
 	"database/sql"
-	"fmt"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/stored"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -24,7 +24,7 @@ func (s *saving) start(t *tx) error {
 		if st.Verdict != nil {
 			r.verdict = *st.Verdict
 		}
-		if err := s.startOne(t, st, s.starts[i], &r); err != nil {
+		if err := s.startOne(t, st, s.form.Starts[i], &r); err != nil {
 			return err
 		}
 		s.started = append(s.started, r)
@@ -32,7 +32,7 @@ func (s *saving) start(t *tx) error {
 	return nil
 }
 
-func (s *saving) startOne(t *tx, st *engine.Start, texts runText, r *started) error {
+func (s *saving) startOne(t *tx, st *engine.Start, texts stored.Run, r *started) error {
 	known, err := t.get(`SELECT id, state FROM runs WHERE key = ?`, []any{st.Run.Key}, &r.id, &r.state)
 	if err != nil {
 		return err
@@ -45,12 +45,8 @@ func (s *saving) startOne(t *tx, st *engine.Start, texts runText, r *started) er
 	if err != nil {
 		return err
 	}
-	switch {
-	case st.Mode == rules.Single && len(others) > 0:
-		r.verdict.Outcome, r.verdict.Error = engine.Skipped, fmt.Sprintf("mode: single, and run %d is not finished", others[0])
-		return nil
-	case (st.Mode == rules.Queued || st.Mode == rules.Parallel) && st.Max > 0 && len(others) >= st.Max:
-		r.verdict.Outcome, r.verdict.Error = engine.Limited, fmt.Sprintf("max: %d, and as many runs are not finished", st.Max)
+	if outcome, why := st.Refused(others); outcome != "" {
+		r.verdict.Outcome, r.verdict.Error = outcome, why
 		return nil
 	}
 	if st.Limit != nil {
@@ -59,7 +55,7 @@ func (s *saving) startOne(t *tx, st *engine.Start, texts runText, r *started) er
 			return err
 		}
 		if !free {
-			r.verdict.Outcome, r.verdict.Error = engine.Limited, fmt.Sprintf("limit: %d per %s", st.Limit.Times, rules.FormatDuration(st.Limit.Per))
+			r.verdict.Outcome, r.verdict.Error = engine.Limited, st.Limit.String()
 			return nil
 		}
 		if err := t.take(s.lane.Workspace, taking, s.at); err != nil {
@@ -78,7 +74,7 @@ func (s *saving) startOne(t *tx, st *engine.Start, texts runText, r *started) er
 }
 
 // insert records a run, and its steps unless it is queued.
-func (s *saving) insert(t *tx, st *engine.Start, texts runText, r *started) error {
+func (s *saving) insert(t *tx, st *engine.Start, texts stored.Run, r *started) error {
 	var err error
 	if r.sourced, err = t.version(st); err != nil {
 		return err
@@ -128,7 +124,7 @@ func (s *saving) replace(t *tx, by *engine.Run, runs []int64) (asked []int64, er
 	if len(runs) == 0 {
 		return nil, nil
 	}
-	ask, err := askText(engine.Ask{What: engine.AskCancel, Reason: engine.Replaced, At: s.change.At})
+	ask, err := stored.Ask(engine.Ask{What: engine.AskCancel, Reason: engine.Replaced, At: s.change.At})
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +135,7 @@ func (s *saving) replace(t *tx, by *engine.Run, runs []int64) (asked []int64, er
 			return nil, err
 		}
 		if n > 0 {
-			t.tally.ended(s.at, engine.RuleName{Workspace: by.Workspace, Rule: by.Rule}, by.Stage, engine.Cancelled)
+			t.tally.Ended(s.at, engine.RuleName{Workspace: by.Workspace, Rule: by.Rule}, by.Stage, engine.Cancelled)
 			continue
 		}
 		if _, err := t.ask(s.at, id, ask); err != nil {

@@ -8,22 +8,23 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/stored"
 )
 
 // Counts returns what was counted.
 func (j *Journal) Counts(ctx context.Context, f engine.CountFilter) ([]engine.Count, error) {
-	first, every := micros(f.Since)/anHour, max(int64(f.Every/time.Hour), 1)
+	first, every := stored.Micros(f.Since)/stored.AnHour, max(int64(f.Every/time.Hour), 1)
 	rule, table := `''`, `counts`
 	if f.Rules {
 		rule, table = `rule`, `rule_counts`
-		first, every = first/ruleHours*ruleHours, max(every/ruleHours, 1)*ruleHours
+		first, every = first/stored.RuleHours*stored.RuleHours, max(every/stored.RuleHours, 1)*stored.RuleHours
 	}
 	var counts []engine.Count
 	err := j.each(ctx, `SELECT (hour - ?1) / ?2, workspace, `+rule+`, what, detail, sum(n) FROM `+table+` WHERE hour >= ?1 GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5`, []any{first, every}, func(rows *sql.Rows) error {
 		var c engine.Count
 		var stretch int64
 		err := rows.Scan(&stretch, &c.Workspace, &c.Rule, &c.What, &c.Detail, &c.N)
-		c.From = time.UnixMicro((first + stretch*every) * anHour).UTC()
+		c.From = time.UnixMicro((first + stretch*every) * stored.AnHour).UTC()
 		counts = append(counts, c)
 		return err
 	})
@@ -40,7 +41,7 @@ func (j *Journal) LastFired(ctx context.Context) (map[engine.RuleName]time.Time,
 		var r engine.RuleName
 		var at int64
 		err := rows.Scan(&r.Workspace, &r.Rule, &at)
-		fired[r] = moment(at)
+		fired[r] = stored.Moment(at)
 		return err
 	})
 	if err != nil {
@@ -53,11 +54,11 @@ func (j *Journal) LastFired(ctx context.Context) (map[engine.RuleName]time.Time,
 func (j *Journal) Reasons(ctx context.Context, workspace, rule string, since time.Time) ([]engine.Reason, error) {
 	var reasons []engine.Reason
 	err := j.each(ctx, `SELECT outcome, clause, sum(n), max(event), at FROM reasons WHERE workspace = ? AND rule = ? AND day >= ? GROUP BY outcome, clause ORDER BY 3 DESC, 1, 2`,
-		[]any{workspace, rule, micros(since) / aDay}, func(rows *sql.Rows) error {
+		[]any{workspace, rule, stored.Micros(since) / stored.ADay}, func(rows *sql.Rows) error {
 			var r engine.Reason
 			var at int64
 			err := rows.Scan(&r.Outcome, &r.Clause, &r.N, &r.Event, &at)
-			r.At = moment(at)
+			r.At = stored.Moment(at)
 			reasons = append(reasons, r)
 			return err
 		})
@@ -76,7 +77,7 @@ func (j *Journal) Extent(ctx context.Context) (e engine.Extent, err error) {
 	if err != nil {
 		return e, fmt.Errorf("extent: %w", err)
 	}
-	e.Oldest = moment(oldest)
+	e.Oldest = stored.Moment(oldest)
 	for _, part := range []string{"", "-wal"} {
 		if info, err := os.Stat(j.file + part); err == nil {
 			e.Bytes += info.Size()

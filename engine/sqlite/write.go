@@ -5,30 +5,18 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
-	"time"
-)
 
-// A transaction holds operations up to this weight; a single one may weigh more.
-const fullWeight = 1024
+	"github.com/quandohq/quando/engine/batch"
+	"github.com/quandohq/quando/engine/stored"
+)
 
 // A writer carries out operations, as many in one transaction as are waiting.
 type writer struct {
-	db     *sql.DB
-	conn   *sql.Conn
-	stmts  map[string]*sql.Stmt
-	linger time.Duration
-	fail   func(Point) error
-
-	mu     sync.Mutex
-	queue  []*operation
-	closed bool
-	lately time.Time // when the last transaction ended
-
-	news chan struct{} // that the queue is longer, or closed
-	done chan struct{}
-	last int // operations of the last transaction
+	*batch.Queue[*operation]
+	db    *sql.DB
+	conn  *sql.Conn
+	stmts map[string]*sql.Stmt
+	fail  func(Point) error
 
 	versions map[string]bool // of rules whose runs have begun since the journal was opened; only the goroutine looks
 }
@@ -40,17 +28,7 @@ type operation struct {
 	do     func(*tx) error
 	kept   func() // after the commit; may be nil
 	weight int
-
-	state  atomic.Int32
-	answer chan error
 }
-
-// The states of an operation: in the queue, in the writer's hands, taken back.
-const (
-	queued int32 = iota
-	taken
-	withdrawn
-)
 
 func newWriter(ctx context.Context, db *sql.DB, o Options) (*writer, error) {
 	conn, err := db.Conn(ctx)
@@ -61,171 +39,39 @@ func newWriter(ctx context.Context, db *sql.DB, o Options) (*writer, error) {
 	if _, err := conn.ExecContext(ctx, `PRAGMA wal_autocheckpoint = 8000; PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY`); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	w := &writer{db: db, conn: conn, stmts: map[string]*sql.Stmt{}, versions: map[string]bool{}, linger: o.Linger, fail: o.Fail, news: make(chan struct{}, 1), done: make(chan struct{})}
+	w := &writer{db: db, conn: conn, stmts: map[string]*sql.Stmt{}, versions: map[string]bool{}, fail: o.Fail}
 	if w.fail == nil {
 		w.fail = func(Point) error { return nil }
 	}
-	go w.run()
+	w.Queue = batch.New(o.Linger, w.commit)
 	return w, nil
 }
 
 // write hands an operation to the writer and waits for its answer.
-func (w *writer) write(ctx context.Context, op *operation) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	op.answer = make(chan error, 1)
-	op.weight = max(op.weight, 1)
-	w.mu.Lock()
-	if w.closed {
-		w.mu.Unlock()
-		return errClosed
-	}
-	w.queue = append(w.queue, op)
-	w.mu.Unlock()
-	w.tell()
-	select {
-	case err := <-op.answer:
-		return err
-	case <-ctx.Done():
-		if op.state.CompareAndSwap(queued, withdrawn) {
-			return ctx.Err()
-		}
-		return <-op.answer
-	}
-}
-
-func (w *writer) tell() {
-	select {
-	case w.news <- struct{}{}:
-	default:
-	}
-}
+func (w *writer) write(ctx context.Context, op *operation) error { return w.Do(ctx, op, op.weight) }
 
 // close lets what is queued come to an end.
 func (w *writer) close() error {
-	w.mu.Lock()
-	w.closed = true
-	w.mu.Unlock()
-	w.tell()
-	<-w.done
+	w.Close()
 	return errors.Join(closeAll(w.stmts), w.conn.Close())
 }
 
-func (w *writer) run() {
-	defer close(w.done)
-	for range w.news {
-		for {
-			w.assemble()
-			batch := w.take()
-			if len(batch) == 0 {
-				break
-			}
-			w.commit(batch)
-			w.mu.Lock()
-			w.lately = time.Now()
-			w.mu.Unlock()
-		}
-		w.mu.Lock()
-		end := w.closed && len(w.queue) == 0
-		w.mu.Unlock()
-		if end {
-			return
+// commit carries out operations and returns their errors. An operation that breaks their transaction is found by giving each one of its own.
+func (w *writer) commit(ops []*operation) []error {
+	results, broken := w.attempt(ops)
+	if broken && len(ops) > 1 {
+		for i := range ops {
+			alone, _ := w.attempt(ops[i : i+1])
+			results[i] = alone[0]
 		}
 	}
-}
-
-// assemble waits a moment for those who shared the last transaction and are likely to come back.
-func (w *writer) assemble() {
-	if w.last < 2 || w.linger <= 0 || w.waiting() == 0 {
-		return
-	}
-	timer := time.NewTimer(w.linger)
-	defer timer.Stop()
-	for w.waiting() < w.last {
-		select {
-		case <-w.news:
-		case <-timer.C:
-			return
-		}
-	}
-}
-
-// waiting returns the length of the queue; a closed one is as long as can be, because nothing is added to it.
-func (w *writer) waiting() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.closed {
-		return fullWeight
-	}
-	return len(w.queue)
-}
-
-// aMoment without a transaction is quiet.
-const aMoment = 10 * time.Millisecond
-
-// quiet waits until nobody has written anything for a moment, or until its patience is over.
-func (w *writer) quiet(ctx context.Context, patience time.Duration) {
-	for began := time.Now(); time.Since(began) < patience; {
-		w.mu.Lock()
-		wait := aMoment - time.Since(w.lately)
-		if len(w.queue) > 0 {
-			wait = aMoment
-		}
-		w.mu.Unlock()
-		if wait <= 0 {
-			return
-		}
-		select {
-		case <-time.After(min(wait, patience)):
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// take returns the operations of the next transaction.
-func (w *writer) take() []*operation {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	var batch []*operation
-	weight, n := 0, 0
-	for _, op := range w.queue {
-		if weight > 0 && weight+op.weight > fullWeight {
-			break
-		}
-		n++
-		if op.state.CompareAndSwap(queued, taken) {
-			batch = append(batch, op)
-			weight += op.weight
-		}
-	}
-	rest := copy(w.queue, w.queue[n:])
-	clear(w.queue[rest:])
-	w.queue = w.queue[:rest]
-	return batch
-}
-
-// commit carries out operations and answers them. An operation that breaks their transaction is found by giving each one of its own.
-func (w *writer) commit(batch []*operation) {
-	w.last = len(batch)
-	results, broken := w.attempt(batch)
-	if broken && len(batch) > 1 {
-		for _, op := range batch {
-			alone, _ := w.attempt([]*operation{op})
-			op.answer <- alone[0]
-		}
-		return
-	}
-	for i, op := range batch {
-		op.answer <- results[i]
-	}
+	return results
 }
 
 // attempt carries out operations in one transaction and returns their errors. It is broken by an operation that fails halfway; then
 // nothing is recorded.
-func (w *writer) attempt(batch []*operation) (results []error, broken bool) {
-	results = make([]error, len(batch))
+func (w *writer) attempt(ops []*operation) (results []error, broken bool) {
+	results = make([]error, len(ops))
 	t := &tx{w: w, released: map[*claim]bool{}, versions: map[string]bool{}}
 	all := func(err error) []error {
 		t.rollback()
@@ -239,7 +85,7 @@ func (w *writer) attempt(batch []*operation) (results []error, broken bool) {
 	if _, err := t.exec(`BEGIN IMMEDIATE`); err != nil {
 		return all(fmt.Errorf("begin: %w", err)), false
 	}
-	for i, op := range batch {
+	for i, op := range ops {
 		t.touched = false
 		err := op.do(t)
 		if err != nil && t.touched {
@@ -256,7 +102,7 @@ func (w *writer) attempt(batch []*operation) (results []error, broken bool) {
 	if _, err := t.exec(`COMMIT`); err != nil {
 		return all(fmt.Errorf("commit: %w", err)), false
 	}
-	for i, op := range batch {
+	for i, op := range ops {
 		if results[i] == nil && op.kept != nil {
 			op.kept()
 		}
@@ -277,7 +123,7 @@ type tx struct {
 	touched  bool // an operation has written something, or a statement has failed
 	released map[*claim]bool
 	versions map[string]bool // of rules whose runs begin in it
-	tally    tally
+	tally    stored.Tally
 }
 
 // exec carries out a statement that writes.

@@ -176,7 +176,7 @@ func held(t *testing.T, first ...rules.Event) (j *Journal, release func()) {
 // queue waits until so many operations are waiting.
 func queue(t *testing.T, j *Journal, n int) {
 	t.Helper()
-	for j.writer.waiting() < n {
+	for j.writer.Len() < n {
 		time.Sleep(time.Millisecond)
 		if t.Context().Err() != nil {
 			t.Fatal("nobody is waiting")

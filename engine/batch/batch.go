@@ -1,0 +1,200 @@
+// Package batch lets many callers share one turn: what waits while a turn is under way is done in the next one, all of it together.
+package batch
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// ErrClosed says that a queue takes nothing any more.
+var ErrClosed = errors.New("the journal is closed")
+
+// Full is the weight of the items that one turn takes; a single item may weigh more.
+const Full = 1024
+
+// A Queue collects items and hands them to one goroutine, as many at a time as are waiting.
+type Queue[T any] struct {
+	turn   func([]T) []error
+	linger time.Duration
+
+	mu      sync.Mutex
+	waiting []*item[T]
+	closed  bool
+	lately  time.Time // when the last turn ended
+
+	news chan struct{} // that the queue is longer, or closed
+	done chan struct{}
+	last int // items of the last turn
+}
+
+// An item is what one caller waits for.
+type item[T any] struct {
+	value  T
+	weight int
+	state  atomic.Int32
+	answer chan error
+}
+
+// The states of an item: in the queue, in a turn, taken back.
+const (
+	queued int32 = iota
+	taken
+	withdrawn
+)
+
+// New returns a queue with its goroutine. Turn returns an answer for each of its items. Linger is how long a turn that has company waits for more of it;
+// the zero value is 300 microseconds, a negative one no time.
+func New[T any](linger time.Duration, turn func([]T) []error) *Queue[T] {
+	if linger == 0 {
+		linger = 300 * time.Microsecond
+	}
+	q := &Queue[T]{turn: turn, linger: linger, news: make(chan struct{}, 1), done: make(chan struct{})}
+	go q.run()
+	return q
+}
+
+// Do hands an item in and waits for its answer. A context that ends while the item waits takes it back, and its error is returned. Once its turn
+// has begun it is waited for, so that the caller always knows.
+func (q *Queue[T]) Do(ctx context.Context, value T, weight int) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	it := &item[T]{value: value, weight: max(weight, 1), answer: make(chan error, 1)}
+	q.mu.Lock()
+	if q.closed {
+		q.mu.Unlock()
+		return ErrClosed
+	}
+	q.waiting = append(q.waiting, it)
+	q.mu.Unlock()
+	q.tell()
+	select {
+	case err := <-it.answer:
+		return err
+	case <-ctx.Done():
+		if it.state.CompareAndSwap(queued, withdrawn) {
+			return ctx.Err()
+		}
+		return <-it.answer
+	}
+}
+
+func (q *Queue[T]) tell() {
+	select {
+	case q.news <- struct{}{}:
+	default:
+	}
+}
+
+// Close lets what is queued come to an end.
+func (q *Queue[T]) Close() {
+	q.mu.Lock()
+	q.closed = true
+	q.mu.Unlock()
+	q.tell()
+	<-q.done
+}
+
+func (q *Queue[T]) run() {
+	defer close(q.done)
+	for range q.news {
+		for {
+			q.assemble()
+			items := q.take()
+			if len(items) == 0 {
+				break
+			}
+			q.last = len(items)
+			values := make([]T, len(items))
+			for i, it := range items {
+				values[i] = it.value
+			}
+			for i, err := range q.turn(values) {
+				items[i].answer <- err
+			}
+			q.mu.Lock()
+			q.lately = time.Now()
+			q.mu.Unlock()
+		}
+		q.mu.Lock()
+		end := q.closed && len(q.waiting) == 0
+		q.mu.Unlock()
+		if end {
+			return
+		}
+	}
+}
+
+// assemble waits a moment for those who shared the last turn and are likely to come back.
+func (q *Queue[T]) assemble() {
+	if q.last < 2 || q.linger <= 0 || q.Len() == 0 {
+		return
+	}
+	timer := time.NewTimer(q.linger)
+	defer timer.Stop()
+	for q.Len() < q.last {
+		select {
+		case <-q.news:
+		case <-timer.C:
+			return
+		}
+	}
+}
+
+// Len returns how many are waiting; a closed queue is as long as can be, because nothing is added to it.
+func (q *Queue[T]) Len() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return Full
+	}
+	return len(q.waiting)
+}
+
+// aMoment without a turn is quiet.
+const aMoment = 10 * time.Millisecond
+
+// Quiet waits until nobody has had a turn for a moment, or until its patience is over.
+func (q *Queue[T]) Quiet(ctx context.Context, patience time.Duration) {
+	for began := time.Now(); time.Since(began) < patience; {
+		q.mu.Lock()
+		wait := aMoment - time.Since(q.lately)
+		if len(q.waiting) > 0 {
+			wait = aMoment
+		}
+		q.mu.Unlock()
+		if wait <= 0 {
+			return
+		}
+		select {
+		case <-time.After(min(wait, patience)):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// take returns the items of the next turn.
+func (q *Queue[T]) take() []*item[T] {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var items []*item[T]
+	weight, n := 0, 0
+	for _, it := range q.waiting {
+		if weight > 0 && weight+it.weight > Full {
+			break
+		}
+		n++
+		if it.state.CompareAndSwap(queued, taken) {
+			items = append(items, it)
+			weight += it.weight
+		}
+	}
+	rest := copy(q.waiting, q.waiting[n:])
+	clear(q.waiting[rest:])
+	q.waiting = q.waiting[:rest]
+	return items
+}

@@ -1,0 +1,76 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/quandohq/quando/engine"
+)
+
+const (
+	// claimed is a table k of the lanes of a claim: a number, a workspace and a name.
+	claimed = `unnest($1::bigint[], $2::text[], $3::text[]) k (i, w, l)`
+
+	fillEvents  = `SELECT k.i, ` + eventColumns + ` FROM ` + claimed + ` JOIN quando.events e ON e.workspace = k.w AND e.lane = k.l AND NOT e.decided ORDER BY e.seq`
+	fillGathers = `SELECT k.i, ` + gatherColumns + ` FROM ` + claimed + ` JOIN quando.gathers g ON g.workspace = k.w AND g.lane = k.l ORDER BY g.until, g.rule, g.by`
+
+	// found are the runs of the lanes: those that are there, those that belong there, and those of which something is asked.
+	found = `WITH found (i, id) AS (
+		SELECT k.i, r.id FROM ` + claimed + ` JOIN quando.runs r ON r.workspace = k.w AND r.lane = k.l AND NOT r.finished
+		UNION SELECT k.i, r.id FROM ` + claimed + ` JOIN quando.runs r ON r.workspace = k.w AND r.home = k.l AND NOT r.finished AND r.home <> r.lane
+		UNION SELECT k.i, r.id FROM ` + claimed + ` JOIN quando.runs r ON r.workspace = k.w AND r.lane = k.l AND r.asked IS NOT NULL) `
+	fillRuns  = found + `SELECT found.i, ` + runColumns + ` FROM found JOIN quando.runs r ON r.id = found.id ORDER BY r.id`
+	fillSteps = found + `SELECT ` + stepColumns + ` FROM (SELECT DISTINCT id FROM found) f JOIN quando.steps s ON s.run = f.id ORDER BY s.run, s.n`
+)
+
+// fill loads what waits in claimed lanes. Their news was read when they were taken, so that what comes in between is only looked at twice.
+func (j *Journal) fill(ctx context.Context, lanes []*engine.Lane) error {
+	var places []int64
+	var workspaces, names texts
+	for i, l := range lanes {
+		places = append(places, int64(i))
+		workspaces.add(l.Workspace)
+		names.add(l.Name)
+	}
+	b := &pgx.Batch{}
+	b.Queue(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`)
+	b.Queue(`SELECT ` + byIndex)
+	each(b.Queue(fillEvents, places, workspaces, names), func(rows pgx.Rows) error {
+		var i int
+		e, err := scanEvent(rows, &i)
+		if err == nil {
+			lanes[i].Events = append(lanes[i].Events, e)
+		}
+		return err
+	})
+	each(b.Queue(fillGathers, places, workspaces, names), func(rows pgx.Rows) error {
+		var i int
+		g, err := scanGather(rows, &i)
+		if err == nil {
+			lanes[i].Gathers = append(lanes[i].Gathers, g)
+		}
+		return err
+	})
+	// A run whose lane is not its home may be loaded into two lanes, each with a copy of its own.
+	runs := map[int64][]*engine.Run{}
+	each(b.Queue(fillRuns, places, workspaces, names), func(rows pgx.Rows) error {
+		var i int
+		r, err := scanRun(rows, &i)
+		if err == nil {
+			lanes[i].Runs = append(lanes[i].Runs, r)
+			runs[r.ID] = append(runs[r.ID], r)
+		}
+		return err
+	})
+	each(b.Queue(fillSteps, places, workspaces, names), func(rows pgx.Rows) error {
+		id, s, err := scanStep(rows)
+		for _, r := range runs[id] {
+			step := *s
+			r.Steps = append(r.Steps, &step)
+		}
+		return err
+	})
+	b.Queue(`COMMIT`)
+	return j.send(ctx, b)
+}

@@ -1,0 +1,156 @@
+// Package postgres keeps the engine's journal in a PostgreSQL database, which many engines may share.
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/quandohq/quando/engine"
+)
+
+// A Journal is an engine.Journal and an engine.Reader in a database.
+//
+// Events have a writer of their own beside the one of everything else; each puts what is waiting into one transaction. A context that ends while a
+// call waits for its turn takes the call back: nothing is recorded, and its error is returned. Once its transaction has begun the call is waited for, so
+// that the caller knows: a commit that was not answered is looked for in the database.
+type Journal struct {
+	where  string // the address as it may be shown
+	beside bool
+	lease  time.Duration
+	engine int64 // its number among the engines; 0 beside one
+
+	pool    *pgxpool.Pool
+	accepts *writer
+	changes *writer
+	claims  claims
+	prune   pruning
+	notices *notices
+
+	following *following
+
+	fail func(Point) error
+
+	stop    context.CancelFunc
+	working sync.WaitGroup
+	closing sync.Once
+}
+
+var (
+	_ engine.Journal    = (*Journal)(nil)
+	_ engine.Reader     = (*Journal)(nil)
+	_ engine.Notifier   = (*Journal)(nil)
+	_ engine.Statistics = (*Journal)(nil)
+	_ engine.Auditor    = (*Journal)(nil)
+)
+
+// Options configure a Journal. Every zero value works.
+type Options struct {
+	// Beside opens a journal that engines may be using: to look, and to accept, ask, hold and lift. There must be one.
+	// Claim, Save, Follow and Prune are refused.
+	Beside bool
+
+	// Linger is how long a transaction that has company waits for more of it. The zero value is 300 microseconds; a negative one, no time.
+	Linger time.Duration
+
+	// Lease is how long an engine that is not heard of keeps its lanes. The zero value is 10 seconds.
+	Lease time.Duration
+
+	// Fail lets tests make a transaction fail: before the commit, so that nothing is recorded, or after it, so that everything is and
+	// nobody is told.
+	Fail func(Point) error
+}
+
+// A Point is where a transaction can be made to fail.
+type Point int
+
+// The points of a transaction.
+const (
+	BeforeCommit Point = iota
+	AfterCommit
+)
+
+var errBeside = errors.New("the journal was opened beside an engine: only the engine itself claims, saves, follows and prunes")
+
+// Open opens the journal at an address, postgres://user:password@host/database, and makes it where there is none: its tables are in the
+// schema quando of that database.
+func Open(ctx context.Context, address string, o Options) (*Journal, error) {
+	a, err := parse(address)
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	if o.Lease == 0 {
+		o.Lease = 10 * time.Second
+	}
+	if o.Fail == nil {
+		o.Fail = func(Point) error { return nil }
+	}
+	j := &Journal{where: a.shown, beside: o.Beside, lease: o.Lease, fail: o.Fail, following: newFollowing()}
+	if err := j.open(ctx, a, o); err != nil {
+		j.Close()
+		return nil, fmt.Errorf("journal %s: %w", a.shown, explain(err))
+	}
+	return j, nil
+}
+
+func (j *Journal) open(ctx context.Context, a *address, o Options) (err error) {
+	if j.pool, err = pgxpool.NewWithConfig(ctx, a.pool); err != nil {
+		return err
+	}
+	if err := migrate(ctx, j.pool, o.Beside); err != nil {
+		return err
+	}
+	if !o.Beside {
+		if err := j.register(ctx); err != nil {
+			return err
+		}
+		j.claims.epoch = j.engine << 32
+	}
+	name := writerName(j.engine)
+	j.notices = newNotices(j.pool, name)
+	j.accepts, j.changes = newWriter(j, name+" accepts", o.Linger), newWriter(j, name+" changes", o.Linger)
+	background, stop := context.WithCancel(context.WithoutCancel(ctx))
+	j.stop = stop
+	j.working.Go(func() { j.notices.send(background) })
+	if !o.Beside {
+		j.working.Go(func() { j.notices.listen(background, a.listen) })
+		j.working.Go(func() { j.live(background) })
+	}
+	return nil
+}
+
+// writerName is what a journal's writers are called: no two that are open at once have the same.
+func writerName(engine int64) string {
+	host, _ := os.Hostname()
+	return fmt.Sprintf("%s %d %d %d", host, os.Getpid(), engine, time.Now().UnixNano())
+}
+
+// News has something when another process has put something into the journal. What is due later, and what came while the connection was
+// broken, is not told of.
+func (j *Journal) News() <-chan struct{} { return j.notices.news }
+
+// Close lets what is waiting come to an end, and gives back what was claimed. It may be called twice.
+func (j *Journal) Close() error {
+	j.closing.Do(func() {
+		if j.accepts != nil {
+			j.accepts.Close()
+			j.changes.Close()
+		}
+		if j.stop != nil {
+			j.stop()
+		}
+		j.working.Wait()
+		if j.notices != nil {
+			j.leave()
+		}
+		if j.pool != nil {
+			j.pool.Close()
+		}
+	})
+	return nil
+}

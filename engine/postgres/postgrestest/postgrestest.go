@@ -1,0 +1,188 @@
+// Package postgrestest runs a PostgreSQL server of its own for tests.
+package postgrestest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// A Server is a PostgreSQL server in a temporary folder, which listens on a socket in that folder only. It ends with the process that started it,
+// however that comes.
+type Server struct {
+	Folder string
+
+	programs string
+	settings []string
+	watchdog *exec.Cmd
+	alive    io.Closer // the watchdog's standard input: when it ends, so has this process
+	count    atomic.Int64
+}
+
+// Start starts a server. What it acknowledges need not survive a power cut, which is much faster; with durable, it does.
+func Start(durable bool) (*Server, error) {
+	programs, err := programs()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{programs: programs, settings: []string{"max_connections=200", "shared_buffers=64MB", "autovacuum_naptime=5s", "listen_addresses=''", "log_checkpoints=off"}}
+	if !durable {
+		s.settings = append(s.settings, "fsync=off", "full_page_writes=off", "synchronous_commit=off")
+	}
+	if err := s.start(); err != nil {
+		return nil, errors.Join(fmt.Errorf("start a PostgreSQL server: %w", err), s.Stop())
+	}
+	return s, nil
+}
+
+// programs finds where PostgreSQL is installed: the newest one of Debian's, else the one in the PATH.
+func programs() (string, error) {
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	if len(found) > 0 {
+		return filepath.Dir(slices.MaxFunc(found, func(a, b string) int { return len(a) - len(b) + strings.Compare(a, b) })), nil
+	}
+	initdb, err := exec.LookPath("initdb")
+	if err != nil {
+		return "", errors.New("PostgreSQL is not installed: make tools installs it")
+	}
+	if initdb, err = filepath.EvalSymlinks(initdb); err != nil {
+		return "", err
+	}
+	return filepath.Dir(initdb), nil
+}
+
+func (s *Server) start() (err error) {
+	if s.Folder, err = os.MkdirTemp("", "quando-postgres-"); err != nil {
+		return err
+	}
+	if err := os.Chmod(s.Folder, 0o711); err != nil { // so that others find the socket
+		return err
+	}
+	if err := s.give(s.Folder); err != nil {
+		return err
+	}
+	// The watchdog outlives this process by the moment that it takes to stop the server and to remove its folder.
+	s.watchdog = s.command("/bin/sh", "-c", `read line; "$0" -D "$1/data" -m immediate stop > /dev/null 2>&1; rm -rf "$1"`, filepath.Join(s.programs, "pg_ctl"), s.Folder)
+	if s.alive, err = s.watchdog.StdinPipe(); err != nil {
+		return err
+	}
+	if err := s.watchdog.Start(); err != nil {
+		return err
+	}
+	if err := s.do("initdb", "--pgdata", s.data(), "--username", "postgres", "--auth", "trust", "--encoding", "UTF8", "--locale", "C", "--no-sync"); err != nil {
+		return err
+	}
+	config := strings.Join(append(s.settings, "unix_socket_directories='"+s.Folder+"'"), "\n") + "\n"
+	f, err := os.OpenFile(filepath.Join(s.data(), "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	if _, err := f.WriteString(config); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return s.Up()
+}
+
+func (s *Server) data() string { return filepath.Join(s.Folder, "data") }
+
+// do runs one of PostgreSQL's programs.
+func (s *Server) do(program string, args ...string) error {
+	out, err := s.command(filepath.Join(s.programs, program), args...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s: %w: %s", program, err, out)
+	}
+	return nil
+}
+
+// Up starts the server after Down.
+func (s *Server) Up() error {
+	log := filepath.Join(s.Folder, "log")
+	err := s.do("pg_ctl", "-D", s.data(), "-l", log, "-w", "-t", "60", "start")
+	if err != nil {
+		said, _ := os.ReadFile(log)
+		return fmt.Errorf("%w\n%s", err, said)
+	}
+	return nil
+}
+
+// Down ends the server at once, as a crash does: what was not committed is lost.
+func (s *Server) Down() error { return s.do("pg_ctl", "-D", s.data(), "-m", "immediate", "-w", "stop") }
+
+// Stop ends the server and removes what it kept.
+func (s *Server) Stop() error {
+	if s.alive == nil {
+		return nil
+	}
+	return errors.Join(s.alive.Close(), s.watchdog.Wait())
+}
+
+// Socket is the address of the socket that the server listens on.
+func (s *Server) Socket() string { return filepath.Join(s.Folder, ".s.PGSQL.5432") }
+
+// Address returns the address of a database of the server.
+func (s *Server) Address(database string) string {
+	u := url.URL{Scheme: "postgres", User: url.User("postgres"), Path: "/" + database, RawQuery: url.Values{"host": {s.Folder}, "sslmode": {"disable"}}.Encode()}
+	return u.String()
+}
+
+// Database makes an empty database for a test and returns its address.
+func (s *Server) Database(t testing.TB) string {
+	t.Helper()
+	name := fmt.Sprintf("test_%d", s.count.Add(1))
+	s.Exec(t, "postgres", `CREATE DATABASE `+name)
+	return s.Address(name)
+}
+
+// Exec carries out a statement in a database, behind everybody's back.
+func (s *Server) Exec(t testing.TB, database, statement string, args ...any) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 30*time.Second)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, s.Address(database))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(ctx)
+	if _, err := conn.Exec(ctx, statement, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var shared = sync.OnceValues(func() (*Server, error) { return Start(false) })
+
+// Shared returns a server that all tests of the process share. Nobody needs to stop it.
+func Shared(t testing.TB) *Server {
+	t.Helper()
+	s, err := shared()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// servant is who runs the server where root must not.
+func servant() (*user.User, error) {
+	for _, name := range []string{"postgres", "nobody"} {
+		if u, err := user.Lookup(name); err == nil {
+			return u, nil
+		}
+	}
+	return nil, errors.New("PostgreSQL does not run as root, and there is neither a user postgres nor nobody")
+}

@@ -1,0 +1,11 @@
+package postgrestest
+
+import "os/exec"
+
+func (s *Server) command(program string, args ...string) *exec.Cmd {
+	cmd := exec.Command(program, args...)
+	cmd.Dir = s.Folder
+	return cmd
+}
+
+func (s *Server) give(string) error { return nil }

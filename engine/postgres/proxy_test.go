@@ -1,0 +1,95 @@
+package postgres
+
+import (
+	"net"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/quandohq/quando/engine/postgres/postgrestest"
+)
+
+// A proxy stands between a journal and its server, and does to its connections what networks do.
+type proxy struct {
+	listener net.Listener
+	socket   string
+	delay    atomic.Int64 // of everything that passes, each way
+	deaf     atomic.Bool  // what the server answers is lost, and the connection with it
+	closed   atomic.Bool  // nobody comes through
+
+	mu    sync.Mutex
+	conns map[net.Conn]bool
+}
+
+// through returns the address of a database as it is reached through a proxy.
+func through(t testing.TB, server *postgrestest.Server, address string) (*proxy, string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{listener: l, socket: server.Socket(), conns: map[net.Conn]bool{}}
+	go p.serve()
+	t.Cleanup(func() { l.Close(); p.cut() })
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, "postgres://postgres@" + l.Addr().String() + u.Path + "?sslmode=disable"
+}
+
+func (p *proxy) serve() {
+	for {
+		client, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		server, err := net.Dial("unix", p.socket)
+		if err != nil || p.closed.Load() {
+			client.Close()
+			if err == nil {
+				server.Close()
+			}
+			continue
+		}
+		p.mu.Lock()
+		p.conns[client], p.conns[server] = true, true
+		p.mu.Unlock()
+		go p.pass(server, client, false)
+		go p.pass(client, server, true)
+	}
+}
+
+// pass hands on what comes from one side to the other.
+func (p *proxy) pass(to, from net.Conn, answers bool) {
+	defer to.Close()
+	defer from.Close()
+	buffer := make([]byte, 1<<16)
+	for {
+		n, err := from.Read(buffer)
+		if n > 0 {
+			if answers && p.deaf.Load() {
+				return
+			}
+			time.Sleep(time.Duration(p.delay.Load()))
+			if _, err := to.Write(buffer[:n]); err != nil {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// cut breaks all connections.
+func (p *proxy) cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c := range p.conns {
+		c.Close()
+	}
+	clear(p.conns)
+}

@@ -1,0 +1,31 @@
+package stored
+
+import (
+	"errors"
+
+	"github.com/quandohq/quando/engine"
+)
+
+// ReadEvent completes an event with what of it is kept in another form.
+func ReadEvent(e *engine.Event, created, received int64, data, verdicts, answers *string) error {
+	e.CreatedAt, e.ReceivedAt = Moment(created), Moment(received)
+	return errors.Join(Decode(data, &e.Data), Decode(verdicts, &e.Verdicts), Decode(answers, &e.Answers))
+}
+
+// ReadRun completes a run with what of it is kept in another form.
+func ReadRun(r *engine.Run, started, wake, finished int64, gathered, ancestry, about, asked *string) error {
+	r.StartedAt, r.WakeAt, r.FinishedAt = Moment(started), Moment(wake), Moment(finished)
+	return errors.Join(Decode(gathered, &r.Gathered), Decode(ancestry, &r.Ancestry), Decode(about, &r.About), Decode(asked, &r.Asked))
+}
+
+// ReadGather completes a gather with what of it is kept in another form.
+func ReadGather(g *engine.Gather, since, until int64, events *string) error {
+	g.Since, g.Until = Moment(since), Moment(until)
+	return Decode(events, &g.Events)
+}
+
+// ReadCaused completes a Caused with what of it is kept in another form.
+func ReadCaused(c *engine.Caused, from, to int64, fields, ancestry *string) error {
+	c.From, c.To = Moment(from), Moment(to)
+	return errors.Join(Decode(fields, &c.Set), Decode(ancestry, &c.Ancestry))
+}

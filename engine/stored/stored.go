@@ -1,0 +1,142 @@
+// Package stored says how a journal that is a database keeps what the engine knows.
+package stored
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+)
+
+// Micros is how a time is kept; the zero time is 0.
+func Micros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}
+
+// Moment is a time that was kept.
+func Moment(micros int64) time.Time {
+	if micros == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(micros).UTC()
+}
+
+// Text is how a value is kept.
+func Text(v any) (string, error) {
+	b, err := json.Marshal(v)
+	return string(b), err
+}
+
+// List is how a list is kept; an empty one is nil, which is NULL.
+func List[T any](items []T) (*string, error) {
+	if len(items) == 0 {
+		return nil, nil
+	}
+	s, err := Text(items)
+	return &s, err
+}
+
+// Decode reads a value that was kept; NULL leaves it as it is.
+func Decode(s *string, into any) error {
+	if s == nil {
+		return nil
+	}
+	return json.Unmarshal([]byte(*s), into)
+}
+
+// deepest is how far an event's lists and objects may stand inside of each other: less than what the decoder refuses, so that what is
+// recorded can be read.
+const deepest = 1000
+
+// Data is how the data of events is kept.
+func Data(events []rules.Event) ([]string, error) {
+	data := make([]string, len(events))
+	for i, e := range events {
+		err := shallow(e.Data, 0)
+		if err == nil {
+			data[i], err = Text(e.Data)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("accept event %s: its data: %w", e.ID, err)
+		}
+	}
+	return data, nil
+}
+
+// shallow returns an error when a value is nested too deeply.
+func shallow(v any, depth int) error {
+	if depth > deepest {
+		return fmt.Errorf("more than %d lists and objects inside of each other", deepest)
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		for _, x := range v {
+			if err := shallow(x, depth+1); err != nil {
+				return err
+			}
+		}
+	case []any:
+		for _, x := range v {
+			if err := shallow(x, depth+1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Ask is how what is asked of a run is kept.
+func Ask(a engine.Ask) (string, error) {
+	a.At = Moment(Micros(a.At))
+	return Text(a)
+}
+
+// EndOf is when a finished run ended, at the time of its last change at the latest: by it the run is forgotten some day, so that it must have one.
+func EndOf(r *engine.Run, at int64) int64 {
+	if r.FinishedAt.IsZero() {
+		return at
+	}
+	return Micros(r.FinishedAt)
+}
+
+// A Run is what of a run is kept as JSON.
+type Run struct {
+	Gathered, Ancestry, Asked *string
+	About                     string
+}
+
+// RunOf is what of a run is kept as JSON.
+func RunOf(r *engine.Run) (t Run, err error) {
+	var problems [4]error
+	t.Gathered, problems[0] = List(r.Gathered)
+	t.Ancestry, problems[1] = List(r.Ancestry)
+	t.About, problems[2] = Text(r.About)
+	if r.Asked != nil {
+		var asked string
+		asked, problems[3] = Ask(*r.Asked)
+		t.Asked = &asked
+	}
+	return t, errors.Join(problems[:]...)
+}
+
+// A Caused is what of an engine.Caused is kept as JSON.
+type Caused struct{ Fields, Ancestry *string }
+
+// CausedOf is what of an engine.Caused is kept as JSON.
+func CausedOf(c engine.Caused) (t Caused, err error) {
+	if c.Set != nil {
+		fields, err := Text(c.Set)
+		if err != nil {
+			return t, err
+		}
+		t.Fields = &fields
+	}
+	t.Ancestry, err = List(c.Ancestry)
+	return t, err
+}
