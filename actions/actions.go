@@ -48,6 +48,10 @@ type Step struct {
 	Receipts   []Receipt // of the calls that this step has made, in order
 	Generation int       // how often a call of this step was planned anew: after Replan, and after an error that IsStale
 
+	// Until is when the call that Do makes must be over: after it somebody else may look into what became of it, and a call that leaves later would
+	// have its effect behind his back. The zero time is whenever.
+	Until time.Time
+
 	// Failed is the error of the last try of the call, for Settle, and for Plan after one that IsStale. It is nil where nobody
 	// remembers, as after a crash.
 	Failed error

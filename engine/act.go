@@ -99,7 +99,8 @@ func (k *walk) intend(ctx context.Context, action actions.Action, step *actions.
 	if k.stopped() {
 		return parked, true, nil
 	}
-	rec.Intent, rec.Tried, rec.Answered = next.Intent, k.now(), false
+	rec.Intent = next.Intent
+	k.try(rec)
 	taken.State, taken.Error = StepOpen, ""
 	taken.Attempts++
 	k.touch(k.run, taken)
@@ -219,7 +220,7 @@ func (k *walk) settle(ctx context.Context, action actions.Action, step *actions.
 			flow, err := k.fail(ctx, s, taken, rec, fmt.Errorf("given up after %d attempts: %s", taken.Attempts, taken.Error))
 			return flow, true, err
 		}
-		rec.Tried, rec.Answered = k.now(), false
+		k.try(rec)
 		taken.Attempts++
 		k.touch(k.run, taken)
 		if err := k.save(ctx, false); err != nil {
@@ -253,9 +254,17 @@ func (k *walk) ask(taken *Step, reason string) flow {
 	return parked
 }
 
+// try notes when a call is tried. Whoever finds it without a receipt looks into it when the timeout is over, and so it must not leave later: recording it may
+// take long, and a process may be stopped in between for so long that its lane is another's.
+func (k *walk) try(rec *record) {
+	rec.Tried, rec.Answered = k.now(), false
+	k.latest = time.Now().Add(k.workspace.Timeout)
+}
+
 // call makes the call of the recorded intent.
 func (k *walk) call(ctx context.Context, action actions.Action, step *actions.Step, s *rules.Step, taken *Step, rec *record) (flow, bool, error) {
 	began := time.Now() // for the statistics alone
+	step.Until = k.latest
 	receipt, err := action.Do(ctx, step, *rec.Intent)
 	k.engine.options.Observer.Called(k.run.Workspace, s.Verb, time.Since(began), err)
 	k.failed = err

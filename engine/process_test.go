@@ -4,20 +4,17 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,18 +22,14 @@ import (
 	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/postgres"
-	"github.com/quandohq/quando/engine/postgres/postgrestest"
 	"github.com/quandohq/quando/engine/sqlite"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
-	"github.com/quandohq/quando/service/sandbox"
+	"github.com/quandohq/quando/triggers/schedule"
 	"github.com/quandohq/quando/triggers/webhook"
 )
 
-var (
-	kills   = flag.Int("kills", 10, "how often TestKill kills the engine")
-	waiting = flag.Int("waiting", 5_000, "how many runs wait in TestManyWaitingRuns")
-)
+var waiting = flag.Int("waiting", 5_000, "how many runs wait in TestManyWaitingRuns")
 
 // The test's own program is the engine's process too.
 func TestMain(m *testing.M) {
@@ -57,19 +50,25 @@ type process struct {
 	BaseURL, APIKey string
 	Secret          string
 	Timeout         time.Duration
+	Stop            string // as "before transfer": at the first such call the process stops itself, as SIGSTOP does
+	Schedules       bool   // they tick
 }
 
 // run is the whole life of the process. It writes its address when it listens, and what it is asked for.
 func (p process) run() {
 	began := time.Now()
 	ctx := context.Background()
-	journal := must(p.open(ctx, false))
+	journal := &watched{journal: must(p.open(ctx, false))}
 	client := must(service.New(service.Options{BaseURL: p.BaseURL, APIKey: service.Secret(p.APIKey), MaxWait: -1, Timeout: p.Timeout}))
 	var e *engine.Engine
 	o := builtin.Options{Client: client, Directory: service.NewDirectory(client)}
 	o.Own = func(ctx context.Context, m service.Message) (bool, error) { return e.Owns(ctx, "default", m.ID) }
+	verbs := must(builtin.New(o))
+	for i := range verbs {
+		verbs[i] = stopping{Action: verbs[i], at: p.Stop}
+	}
 	w := engine.Workspace{
-		Name: "default", Actions: must(actions.NewRegistry(must(builtin.New(o))...)), Desk: must(builtin.NewDesk(o)), Timeout: p.Timeout,
+		Name: "default", Actions: must(actions.NewRegistry(verbs...)), Desk: must(builtin.NewDesk(o)), Timeout: p.Timeout,
 	}
 	e = must(engine.New(engine.Options{Journal: journal}, w))
 	set, problems := rules.Compile([]*rules.File{rules.Parse("rules.yaml", []byte(p.Rules))}, rules.Options{Catalog: builtin.Catalog()})
@@ -85,6 +84,11 @@ func (p process) run() {
 	listener := must(net.Listen("tcp", "127.0.0.1:0"))
 	go func() { _ = http.Serve(listener, receiver) }()
 	go func() { _ = e.Run(ctx) }()
+	if p.Schedules {
+		ticks := must(schedule.New(schedule.Options{Workspace: "default", Cursors: journal}))
+		ticks.SetRules(set)
+		go func() { _ = ticks.Run(ctx, e.Accept) }()
+	}
 	fmt.Println(listener.Addr())
 	// Questions come in lines; the end of the input is the end of the process.
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
@@ -94,6 +98,10 @@ func (p process) run() {
 		case "resident":
 			debug.FreeOSMemory()
 			fmt.Println(resident())
+		case "refused":
+			fmt.Println(journal.refused.Load())
+		case "busy":
+			fmt.Println(journal.busy.Load())
 		}
 	}
 	_ = journal.Close()
@@ -106,12 +114,59 @@ type journal interface {
 	Close() error
 }
 
-// open opens the journal, in a file or in a database. A lease is short, so that the lanes of a process that was killed are soon another's.
+// lease is how long a process that was killed or stopped keeps its lanes: short, so that they are soon another's.
+const lease = time.Second
+
+// open opens the journal, in a file or in a database.
 func (p process) open(ctx context.Context, beside bool) (journal, error) {
 	if strings.HasPrefix(p.Journal, "postgres://") {
-		return postgres.Open(ctx, p.Journal, postgres.Options{Beside: beside, Lease: time.Second})
+		return postgres.Open(ctx, p.Journal, postgres.Options{Beside: beside, Lease: lease})
 	}
 	return sqlite.Open(ctx, p.Journal, sqlite.Options{Beside: beside})
+}
+
+// A watched journal counts the lanes that the engine is busy with, and the changes that were refused because the lane is another engine's.
+type watched struct {
+	journal
+	busy, refused atomic.Int64
+}
+
+func (j *watched) Claim(ctx context.Context, now time.Time, most int, except []string) ([]*engine.Lane, error) {
+	lanes, err := j.journal.Claim(ctx, now, most, except)
+	j.busy.Add(int64(len(lanes)))
+	return lanes, err
+}
+
+func (j *watched) Save(ctx context.Context, l *engine.Lane, c *engine.Change) error {
+	err := j.journal.Save(ctx, l, c)
+	lost := errors.Is(err, engine.ErrLost)
+	if lost {
+		j.refused.Add(1)
+	}
+	if lost || err == nil && c.Release {
+		j.busy.Add(-1)
+	}
+	return err
+}
+
+// stopping is an action at whose calls the process stops itself.
+type stopping struct {
+	actions.Action
+	at string
+}
+
+// stopMyself stops the process until somebody continues it.
+var stopMyself func()
+
+func (a stopping) Do(ctx context.Context, s *actions.Step, i actions.Intent) (actions.Receipt, error) {
+	if a.at == "before "+i.Call {
+		stopMyself()
+	}
+	r, err := a.Action.Do(ctx, s, i)
+	if a.at == "after "+i.Call {
+		stopMyself()
+	}
+	return r, err
 }
 
 // resident returns how many KiB of memory the process has.
@@ -171,120 +226,6 @@ func (c *child) kill() {
 func (c *child) stop() {
 	_ = c.in.Close()
 	_ = c.Wait()
-}
-
-// A relay hands deliveries to the process that lives, and waits while none does.
-type relay struct {
-	*httptest.Server
-	mu sync.Mutex
-	to string
-}
-
-func newRelay(t *testing.T) *relay {
-	r := &relay{}
-	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		body := must(io.ReadAll(req.Body))
-		for req.Context().Err() == nil {
-			r.mu.Lock()
-			to := r.to
-			r.mu.Unlock()
-			again := must(http.NewRequestWithContext(req.Context(), http.MethodPost, "http://"+to+"/", strings.NewReader(string(body))))
-			again.Header = req.Header.Clone()
-			if answer, err := http.DefaultClient.Do(again); err == nil {
-				_ = answer.Body.Close()
-				w.WriteHeader(answer.StatusCode)
-				return
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
-	}))
-	t.Cleanup(r.Close)
-	return r
-}
-
-func (r *relay) lead(c *child) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.to = c.address
-}
-
-// Killed again and again while customers write: in the end each has exactly one answer, one label and one card.
-func TestKill(t *testing.T) {
-	t.Run("in a file", func(t *testing.T) { killed(t, filepath.Join(t.TempDir(), "journal.db"), 1) })
-	t.Run("in a database", func(t *testing.T) { killed(t, postgrestest.Shared(t).Database(t), 2) })
-}
-
-// killed kills engines, of which so many are at work at once.
-func killed(t *testing.T, journal string, engines int) {
-	s := must(sandbox.New(sandbox.Options{AllowLoopback: true, KanbanEvents: true, Seed: 3}))
-	t.Cleanup(func() { _ = s.Close() })
-	address := must(s.Start(t.Context(), "127.0.0.1:0"))
-	client := must(service.New(service.Options{BaseURL: address.BaseURL, APIKey: service.Secret(address.APIKey)}))
-	relay := newRelay(t)
-	hook := must(client.RegisterWebhook(t.Context(), service.NewWebhook{Name: "engine", URL: relay.URL, Events: rules.EventNames()}))
-	p := process{
-		Journal: journal, BaseURL: address.BaseURL, APIKey: address.APIKey, Secret: string(hook.Secret), Timeout: 300 * time.Millisecond,
-		Rules: `
-rules:
-  - id: it
-    when: message.received
-    do:
-      - send_message: "hello {{ message.text }}"
-      - add_labels: [vip]
-      - wait: 200ms
-      - create_card: { board: Sales, title: "{{ message.text }}" }
-      - move_card: Proposal
-      - transfer: { sector: Sales, reason: "{{ message.text }}" }
-`,
-	}
-	random := rand.New(rand.NewPCG(1, uint64(*kills)))
-	var customers sync.WaitGroup
-	written := 0
-	var alive []*child
-	for range *kills {
-		c := p.start(t)
-		alive = append(alive, c)
-		relay.lead(c)
-		customers.Go(func() {
-			for range 5 {
-				written++
-				must(s.CustomerMessage(sandbox.CustomerMessage{Phone: fmt.Sprintf("+55119%08d", written), Name: "Somebody", Text: fmt.Sprint(written)}))
-				time.Sleep(5 * time.Millisecond)
-			}
-		})
-		time.Sleep(time.Duration(random.IntN(700)) * time.Millisecond)
-		if len(alive) == engines {
-			victim := random.IntN(engines)
-			alive[victim].kill()
-			alive = slices.Delete(alive, victim, victim+1)
-		}
-		customers.Wait()
-	}
-	c := p.start(t)
-	relay.lead(c)
-	look := must(p.open(t.Context(), true))
-	defer look.Close()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		if n := must(look.CountRuns(t.Context(), time.Unix(0, 0)))[engine.Done]; n == written {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("not every run is done: %v", must(look.CountRuns(t.Context(), time.Unix(0, 0))))
-		}
-	}
-	var got []string
-	for _, e := range s.Effects()[1:] {
-		got = append(got, fmt.Sprint(e.Operation, " ", e.Object))
-		if strings.HasPrefix(e.Operation, "POST /kanban") {
-			got[len(got)-1] = e.Operation + " " + string(e.Key)
-		}
-	}
-	all := len(got)
-	slices.Sort(got)
-	if n := len(slices.Compact(got)); all != 5*written || n != all {
-		t.Errorf("%d effects, %d of them different, after %d messages that ask for five each", all, n, written)
-	}
-	t.Logf("%d kills, %d messages, %d effects", *kills, written, all)
 }
 
 // Runs that wait cost disk, not memory; one that is due starts at once; a start does not read them all.

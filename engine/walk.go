@@ -28,6 +28,7 @@ type walk struct {
 	indexes []int            // of the for_each loops that the walk is in
 	ended   time.Time        // when the last step came to its end
 	failed  error            // of the step's last call, while it is remembered
+	latest  time.Time        // when the call that is about to be made must be over, by this machine's clock
 }
 
 // A flow says how a walk goes on after a step.

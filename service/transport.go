@@ -116,9 +116,19 @@ func encode(r request) ([]byte, error) {
 	return bytes.Clone(body), nil
 }
 
-// admit waits for the limiter. A call that gives up here has not left.
+// Over reports whether a time has come, by either clock: the one that a person sets, or the one that only goes on, but not while a machine sleeps.
+func Over(at time.Time) bool {
+	now := time.Now()
+	return !now.Before(at) || !now.Round(0).Before(at.Round(0))
+}
+
+// admit waits for the limiter. A call that gives up here has not left. A process that was stopped for a while looks at the clock by itself:
+// the context may not have heard yet that its time is over.
 func (c *Client) admit(ctx context.Context, o Operation) error {
 	err := c.limiter.wait(ctx, c.maxWait)
+	if end, ok := ctx.Deadline(); err == nil && ok && Over(end) {
+		err = context.DeadlineExceeded
+	}
 	if err == nil {
 		return nil
 	}

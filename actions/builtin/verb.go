@@ -51,6 +51,17 @@ func (v *verb) Do(ctx context.Context, s *actions.Step, i actions.Intent) (actio
 	if err != nil {
 		return actions.Receipt{}, err
 	}
+	if !s.Until.IsZero() {
+		if service.Over(s.Until) {
+			return actions.Receipt{}, fmt.Errorf("%s: not made, because its time was over before it could leave", v.schema.Verb)
+		}
+		// An upload is harmless whenever it comes, and whoever calls another service has said how long that may take.
+		if i.Call != callUpload && i.Call != callHTTP {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithDeadline(ctx, s.Until)
+			defer cancel()
+		}
+	}
 	r, err := c.do(ctx, s, i)
 	if err != nil {
 		return actions.Receipt{}, v.failed(err)

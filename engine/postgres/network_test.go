@@ -62,7 +62,7 @@ func count(t testing.TB, j *Journal, query string) (n int) {
 func TestUntoldCommit(t *testing.T) {
 	t.Parallel()
 	server := postgrestest.Shared(t)
-	p, address := through(t, server, server.Database(t))
+	p, address := server.Through(t, server.Database(t))
 	address += "&default_query_exec_mode=exec" // so that a transaction's end is one trip, without the preparation of statements
 	var when atomic.Pointer[func()]
 	j := open(t, address, Options{Fail: func(at Point) error {
@@ -76,10 +76,10 @@ func TestUntoldCommit(t *testing.T) {
 	// The first is committed and the answer is lost. The second never comes to the server.
 	for what, arm := range map[string]func(){
 		"after the commit": func() {
-			p.deaf.Store(true)
-			time.AfterFunc(300*time.Millisecond, func() { p.deaf.Store(false) })
+			p.Deaf.Store(true)
+			time.AfterFunc(300*time.Millisecond, func() { p.Deaf.Store(false) })
 		},
-		"before the commit": p.cut,
+		"before the commit": p.Cut,
 	} {
 		when.Store(&arm)
 		accept(t, j, event(what, what), event(what+", too", what))
@@ -120,14 +120,14 @@ func TestUntoldCommit(t *testing.T) {
 func TestUntoldClaim(t *testing.T) {
 	t.Parallel()
 	server := postgrestest.Shared(t)
-	p, address := through(t, server, server.Database(t))
+	p, address := server.Through(t, server.Database(t))
 	j := open(t, address+"&default_query_exec_mode=exec", Options{Lease: 500 * time.Millisecond})
 	accept(t, j, event("1", "a"))
-	p.deaf.Store(true)
+	p.Deaf.Store(true)
 	if lanes, err := j.Claim(t.Context(), time.Now(), 10, nil); err == nil {
 		t.Fatalf("claimed %v", lanes)
 	}
-	p.deaf.Store(false)
+	p.Deaf.Store(false)
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		lanes, err := j.Claim(t.Context(), time.Now(), 10, nil)
 		if err == nil && len(lanes) == 1 {
@@ -147,12 +147,12 @@ func TestCutOff(t *testing.T) {
 	t.Parallel()
 	server := postgrestest.Shared(t)
 	database := server.Database(t)
-	p, address := through(t, server, database)
+	p, address := server.Through(t, database)
 	j, other := open(t, address, Options{Lease: time.Second}), open(t, database, Options{Lease: time.Second})
 	accept(t, j, event("1", "a"))
 	first := claimOne(t, j)
-	p.closed.Store(true)
-	p.cut()
+	p.Closed.Store(true)
+	p.Cut()
 	var second []*engine.Lane
 	for end := time.Now().Add(30 * time.Second); len(second) == 0 && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		var err error
@@ -169,7 +169,7 @@ func TestCutOff(t *testing.T) {
 	if _, err := j.Accept(t.Context(), []rules.Event{event("2", "b")}); err == nil {
 		t.Error("accepted without a database")
 	}
-	p.closed.Store(false)
+	p.Closed.Store(false)
 	if err := j.Save(t.Context(), first, &engine.Change{At: time.Now(), Decided: first.Events, Release: true}); !errors.Is(err, engine.ErrLost) {
 		t.Errorf("saved what is another's: %v", err)
 	}
@@ -195,8 +195,8 @@ func TestLeaseIsKept(t *testing.T) {
 	t.Parallel()
 	server := postgrestest.Shared(t)
 	database := server.Database(t)
-	p, address := through(t, server, database)
-	p.delay.Store(int64(20 * time.Millisecond))
+	p, address := server.Through(t, database)
+	p.Delay.Store(int64(20 * time.Millisecond))
 	const lease = 2 * time.Second
 	j, other := open(t, address, Options{Lease: lease}), open(t, database, Options{Lease: lease})
 	accept(t, j, event("1", "a"))
@@ -217,8 +217,8 @@ func TestCuts(t *testing.T) {
 	t.Parallel()
 	server := postgrestest.Shared(t)
 	database := server.Database(t)
-	p, address := through(t, server, database)
-	disturbed(t, []*Journal{open(t, address, Options{Lease: time.Second}), open(t, address, Options{Lease: time.Second})}, p.cut, 12)
+	p, address := server.Through(t, database)
+	disturbed(t, []*Journal{open(t, address, Options{Lease: time.Second}), open(t, address, Options{Lease: time.Second})}, p.Cut, 12)
 }
 
 // TestRestarts lets the database crash and come back while two engines record and decide.

@@ -165,6 +165,22 @@ func (s *Server) Exec(t testing.TB, database, statement string, args ...any) {
 	}
 }
 
+// Count returns the number that a query finds in a database.
+func Count(t testing.TB, address, query string, args ...any) (n int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 30*time.Second)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(ctx)
+	if err := conn.QueryRow(ctx, query, args...).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
 var shared = sync.OnceValues(func() (*Server, error) { return Start(false) })
 
 // Shared returns a server that all tests of the process share. Nobody needs to stop it.

@@ -1,4 +1,4 @@
-package postgres
+package postgrestest
 
 import (
 	"net"
@@ -7,32 +7,30 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/quandohq/quando/engine/postgres/postgrestest"
 )
 
-// A proxy stands between a journal and its server, and does to its connections what networks do.
-type proxy struct {
+// A Proxy stands between a journal and its server, and does to its connections what networks do.
+type Proxy struct {
+	Delay  atomic.Int64 // of everything that passes, each way
+	Deaf   atomic.Bool  // what the server answers is lost, and the connection with it
+	Closed atomic.Bool  // nobody comes through
+
 	listener net.Listener
 	socket   string
-	delay    atomic.Int64 // of everything that passes, each way
-	deaf     atomic.Bool  // what the server answers is lost, and the connection with it
-	closed   atomic.Bool  // nobody comes through
-
-	mu    sync.Mutex
-	conns map[net.Conn]bool
+	mu       sync.Mutex
+	conns    map[net.Conn]bool
 }
 
-// through returns the address of a database as it is reached through a proxy.
-func through(t testing.TB, server *postgrestest.Server, address string) (*proxy, string) {
+// Through returns the address of a database as it is reached through a proxy.
+func (s *Server) Through(t testing.TB, address string) (*Proxy, string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &proxy{listener: l, socket: server.Socket(), conns: map[net.Conn]bool{}}
+	p := &Proxy{listener: l, socket: s.Socket(), conns: map[net.Conn]bool{}}
 	go p.serve()
-	t.Cleanup(func() { l.Close(); p.cut() })
+	t.Cleanup(func() { l.Close(); p.Cut() })
 	u, err := url.Parse(address)
 	if err != nil {
 		t.Fatal(err)
@@ -40,14 +38,14 @@ func through(t testing.TB, server *postgrestest.Server, address string) (*proxy,
 	return p, "postgres://postgres@" + l.Addr().String() + u.Path + "?sslmode=disable"
 }
 
-func (p *proxy) serve() {
+func (p *Proxy) serve() {
 	for {
 		client, err := p.listener.Accept()
 		if err != nil {
 			return
 		}
 		server, err := net.Dial("unix", p.socket)
-		if err != nil || p.closed.Load() {
+		if err != nil || p.Closed.Load() {
 			client.Close()
 			if err == nil {
 				server.Close()
@@ -63,17 +61,17 @@ func (p *proxy) serve() {
 }
 
 // pass hands on what comes from one side to the other.
-func (p *proxy) pass(to, from net.Conn, answers bool) {
+func (p *Proxy) pass(to, from net.Conn, answers bool) {
 	defer to.Close()
 	defer from.Close()
 	buffer := make([]byte, 1<<16)
 	for {
 		n, err := from.Read(buffer)
 		if n > 0 {
-			if answers && p.deaf.Load() {
+			if answers && p.Deaf.Load() {
 				return
 			}
-			time.Sleep(time.Duration(p.delay.Load()))
+			time.Sleep(time.Duration(p.Delay.Load()))
 			if _, err := to.Write(buffer[:n]); err != nil {
 				return
 			}
@@ -84,8 +82,8 @@ func (p *proxy) pass(to, from net.Conn, answers bool) {
 	}
 }
 
-// cut breaks all connections.
-func (p *proxy) cut() {
+// Cut breaks all connections.
+func (p *Proxy) Cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for c := range p.conns {

@@ -1,0 +1,200 @@
+package engine_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/postgres/postgrestest"
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/service"
+	"github.com/quandohq/quando/service/sandbox"
+)
+
+var kills = flag.Int("kills", 10, "how often TestKill kills the engine")
+
+// A relay hands deliveries to the processes that live, in turns, and waits while none takes them: a load balancer with much patience.
+type relay struct {
+	*httptest.Server
+	mu    sync.Mutex
+	to    []*child
+	turns int
+}
+
+func newRelay(t *testing.T) *relay {
+	r := &relay{}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		body := string(must(io.ReadAll(req.Body)))
+		for req.Context().Err() == nil {
+			if status := r.pass(req, body); status != 0 && status < 500 {
+				w.WriteHeader(status)
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}))
+	t.Cleanup(r.Close)
+	return r
+}
+
+// pass hands a delivery to the next process, and returns what it answers; 0 is nothing.
+func (r *relay) pass(req *http.Request, body string) int {
+	r.mu.Lock()
+	if len(r.to) == 0 {
+		r.mu.Unlock()
+		return 0
+	}
+	r.turns++
+	to := r.to[r.turns%len(r.to)].address
+	r.mu.Unlock()
+	ctx, cancel := context.WithTimeout(req.Context(), time.Second)
+	defer cancel()
+	again := must(http.NewRequestWithContext(ctx, http.MethodPost, "http://"+to+"/", strings.NewReader(body)))
+	again.Header = req.Header.Clone()
+	answer, err := http.DefaultClient.Do(again)
+	if err != nil {
+		return 0
+	}
+	_ = answer.Body.Close()
+	return answer.StatusCode
+}
+
+func (r *relay) lead(to ...*child) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.to = slices.Clone(to)
+}
+
+// A crowd of customers writes to a desk that engines serve, each in a process of its own. In the end each customer has exactly one answer, one label, one card
+// that was moved once, and one transfer.
+type crowd struct {
+	*sandbox.Sandbox
+	process
+	t       *testing.T
+	relay   *relay
+	look    journal
+	written int
+	writing sync.WaitGroup
+}
+
+// newCrowd opens a desk whose journal is at an address; to look into it there may be another.
+func newCrowd(t *testing.T, address, look string) *crowd {
+	t.Helper()
+	c := &crowd{t: t, relay: newRelay(t)}
+	// What the relay cannot hand on yet is not given up: another attempt of the service would come after half a minute.
+	c.Sandbox = must(sandbox.New(sandbox.Options{AllowLoopback: true, KanbanEvents: true, Seed: 3, DeliveryTimeout: 2 * time.Minute}))
+	t.Cleanup(func() { _ = c.Close() })
+	at := must(c.Start(t.Context(), "127.0.0.1:0"))
+	client := must(service.New(service.Options{BaseURL: at.BaseURL, APIKey: service.Secret(at.APIKey)}))
+	hook := must(client.RegisterWebhook(t.Context(), service.NewWebhook{Name: "engine", URL: c.relay.URL, Events: rules.EventNames()}))
+	c.process = process{
+		Journal: address, BaseURL: at.BaseURL, APIKey: at.APIKey, Secret: string(hook.Secret), Timeout: 300 * time.Millisecond,
+		Rules: `
+rules:
+  - id: it
+    when: message.received
+    do:
+      - send_message: "hello {{ message.text }}"
+      - add_labels: [vip]
+      - wait: 200ms
+      - create_card: { board: Sales, title: "{{ message.text }}" }
+      - move_card: Proposal
+      - transfer: { sector: Sales, reason: "{{ message.text }}" }
+`,
+	}
+	// Somebody who looks needs a journal that is there.
+	_ = must(process{Journal: look}.open(t.Context(), false)).Close()
+	c.look = must(process{Journal: look}.open(t.Context(), true))
+	t.Cleanup(func() { _ = c.look.Close() })
+	return c
+}
+
+// writes lets so many customers write, one soon after another; served waits for the last.
+func (c *crowd) writes(n int) {
+	c.writing.Go(func() {
+		for range n {
+			c.written++
+			must(c.CustomerMessage(sandbox.CustomerMessage{Phone: fmt.Sprintf("+55119%08d", c.written), Name: "Somebody", Text: fmt.Sprint(c.written)}))
+			time.Sleep(5 * time.Millisecond)
+		}
+	})
+}
+
+// served waits until everything is done for everybody who has written.
+func (c *crowd) served() {
+	c.t.Helper()
+	c.writing.Wait()
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		counts := must(c.look.CountRuns(c.t.Context(), time.Unix(0, 0)))
+		if counts[engine.Done] == c.written {
+			return
+		}
+		if time.Now().After(deadline) {
+			c.t.Fatalf("not every run of %d is done: %v", c.written, counts)
+		}
+	}
+}
+
+// effects lists what was done to the desk: each is something that must not happen twice.
+func (c *crowd) effects() (list []string) {
+	for _, e := range c.Effects()[1:] { // the first is the webhook
+		if strings.HasPrefix(e.Operation, "POST /kanban") {
+			list = append(list, e.Operation+" "+string(e.Key))
+		} else {
+			list = append(list, fmt.Sprint(e.Operation, " ", e.Object))
+		}
+	}
+	return list
+}
+
+// check compares what was done with what should have been done.
+func (c *crowd) check() {
+	c.t.Helper()
+	got := c.effects()
+	all := len(got)
+	slices.Sort(got)
+	if n := len(slices.Compact(got)); all != 5*c.written || n != all {
+		c.t.Errorf("%d effects, %d of them different, after %d messages that ask for five each", all, n, c.written)
+	}
+}
+
+// Killed again and again while customers write: in the end each has exactly one answer, one label and one card.
+func TestKill(t *testing.T) {
+	t.Run("in a file", func(t *testing.T) { killed(t, filepath.Join(t.TempDir(), "journal.db"), 1) })
+	t.Run("in a database", func(t *testing.T) { killed(t, postgrestest.Shared(t).Database(t), 2) })
+}
+
+// killed kills engines, of which so many are at work at once.
+func killed(t *testing.T, journal string, engines int) {
+	c := newCrowd(t, journal, journal)
+	random := rand.New(rand.NewPCG(1, uint64(*kills)))
+	var alive []*child
+	for range *kills {
+		alive = append(alive, c.start(t))
+		c.relay.lead(alive...)
+		c.writes(5)
+		time.Sleep(time.Duration(random.IntN(700)) * time.Millisecond)
+		if len(alive) == engines {
+			victim := random.IntN(engines)
+			alive[victim].kill()
+			alive = slices.Delete(alive, victim, victim+1)
+		}
+		c.relay.lead(alive...)
+		c.writing.Wait()
+	}
+	c.relay.lead(append(alive, c.start(t))...)
+	c.served()
+	c.check()
+	t.Logf("%d kills, %d messages, %d effects", *kills, c.written, len(c.effects()))
+}
