@@ -129,7 +129,7 @@ func (t *teller) opening(console string, office *calendar.Calendar, o demoOption
 	t.print(c.bold("Quando demo") + ": an invented support desk in São Paulo, worked by the rules of examples/.")
 	t.print(c.dim("Indented is what people do, an arrow is what a rule does. " + paceWords(o.speed)))
 	t.print("")
-	t.print("  Console   http://" + console + c.dim("   open it in a browser: the rules at work, and a simulator in which you are the customer"))
+	t.print("  Console   http://" + console + c.dim("   see the rules at work, or be a customer yourself"))
 	stop := "Ctrl-C"
 	if o.last > 0 {
 		stop += ", or by itself after " + o.last.String()
