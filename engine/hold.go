@@ -139,6 +139,9 @@ func (e *Engine) Resume(ctx context.Context, now time.Time, workspace, rule stri
 	return any, e.readHolds(ctx, now)
 }
 
+// Heed learns at once what others have stopped in the journal, or let go on, instead of at the next look.
+func (e *Engine) Heed(ctx context.Context, now time.Time) error { return e.readHolds(ctx, now) }
+
 // probe asks the service whether it takes the keys again that it refused.
 func (e *Engine) probe(ctx context.Context, now time.Time) error {
 	h := e.holds.Load()

@@ -2,10 +2,12 @@ package engine_test
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine"
 )
 
@@ -41,6 +43,51 @@ rules:
 	}
 	d.pass(time.Hour)
 	d.expect(send + "hello")
+}
+
+// stopping stops something while the first call is under way.
+type stopping struct {
+	actions.Action
+	once *sync.Once
+	stop func()
+}
+
+func (a stopping) Do(ctx context.Context, s *actions.Step, i actions.Intent) (actions.Receipt, error) {
+	a.once.Do(a.stop)
+	return a.Action.Do(ctx, s, i)
+}
+
+// What is stopped in the middle of a run's steps begins no other call, and goes on behind the last one when it is resumed.
+func TestStoppedBetweenSteps(t *testing.T) {
+	for name, rule := range map[string]string{"everything": "", "the rule": "it"} {
+		t.Run(name, func(t *testing.T) {
+			var d *desk
+			workspace := ""
+			if rule != "" {
+				workspace = "default"
+			}
+			d = newDesk(t, `
+rules:
+  - { id: it, when: message.received, do: [{ send_message: one }, { send_message: two }, { send_message: three }] }
+`, func(o *deskOptions) {
+				var once sync.Once
+				stop := func() {
+					if err := d.engine.Pause(t.Context(), d.clock.Now(), workspace, rule, "too loud"); err != nil {
+						t.Error(err)
+					}
+				}
+				o.action = func(a actions.Action) actions.Action { return stopping{a, &once, stop} }
+			})
+			d.customer(ana, "hello")
+			d.expect(send + "one")
+			if _, err := d.engine.Resume(t.Context(), d.clock.Now(), workspace, rule); err != nil {
+				t.Fatal(err)
+			}
+			d.rest()
+			d.expect(send+"two", send+"three")
+			d.wantStates("it", engine.Done)
+		})
+	}
 }
 
 // counting counts how often the journal is asked for lanes.

@@ -147,6 +147,18 @@ func (v *visit) hold(r *Run) {
 	v.touch(r)
 }
 
+// stopped reports whether the run may begin nothing more for now. Its rule alone can be stopped too, also between two of its calls.
+func (k *walk) stopped() bool {
+	if k.visit.stopped() {
+		return true
+	}
+	if k.engine.holdOn(k.run.Workspace, k.run.Rule) == nil {
+		return false
+	}
+	k.hold(k.run)
+	return true
+}
+
 // take takes a list of steps in order.
 func (k *walk) take(ctx context.Context, list []*rules.Step) (flow, error) {
 	for _, s := range list {

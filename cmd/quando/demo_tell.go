@@ -129,7 +129,7 @@ func (t *teller) opening(console string, office *calendar.Calendar, o demoOption
 	t.print(c.bold("Quando demo") + ": an invented support desk in São Paulo, worked by the rules of examples/.")
 	t.print(c.dim("Indented is what people do, an arrow is what a rule does. " + paceWords(o.speed)))
 	t.print("")
-	t.print("  Console   http://" + console + c.dim("   metrics and health: /metrics, /healthz, /readyz"))
+	t.print("  Console   http://" + console + c.dim("   see the rules at work, or be a customer yourself"))
 	stop := "Ctrl-C"
 	if o.last > 0 {
 		stop += ", or by itself after " + o.last.String()

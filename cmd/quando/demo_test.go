@@ -91,7 +91,7 @@ func TestDemo(t *testing.T) {
 	s.end()
 	text := s.over()
 	has(t, text,
-		`  Console   http://127\.0\.0\.1:\d+   metrics and health: .*`,
+		`  Console   http://127\.0\.0\.1:\d+   see the rules at work, .*`,
 		`17:40      João writes: “Oi, o meu pedido chegou com defeito. Podem me ajudar\?”`,
 		`17:40  sla-escalation        João: waits 15m of office, until 17:55`,
 		`17:43  sla-escalation        Beatriz needs it no more: the team has answered`,

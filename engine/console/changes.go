@@ -36,6 +36,7 @@ func (c *Console) pause(q *request) error {
 	if err != nil {
 		return err
 	}
+	c.heed(q)
 	return q.back("paused")
 }
 
@@ -60,7 +61,18 @@ func (c *Console) resume(q *request) error {
 	if err != nil {
 		return err
 	}
+	c.heed(q)
 	return q.back("resumed")
+}
+
+// heed lets the engine learn what is stopped before a page says so.
+func (c *Console) heed(q *request) {
+	if c.options.Heed == nil {
+		return
+	}
+	if err := c.options.Heed(q.ctx(), q.now); err != nil {
+		c.log.Error("the engine could not be told at once what is stopped", "error", err) // it looks again by itself
+	}
 }
 
 // ask asks something of a run.

@@ -49,6 +49,9 @@ type Options struct {
 	// Mend mends what a look found wrong, where Check.Mends says that it can. Nil mends nothing.
 	Mend func(ctx context.Context, workspace string, kind CheckKind) error
 
+	// Heed makes the engine learn what is stopped. When it has returned, no call begins that is stopped. Nil leaves that to the engine's next look.
+	Heed func(ctx context.Context, now time.Time) error
+
 	// Limits tells how calls to the service are held back. Nil tells nothing.
 	Limits func() []Limit
 

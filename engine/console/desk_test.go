@@ -127,6 +127,7 @@ type desk struct {
 	files   []*rules.File
 	set     *rules.Set
 	folder  string // of rules that can be written; empty is none
+	called  func() // what happens when a call has come back; nil is nothing
 
 	mu  sync.Mutex
 	now time.Time
@@ -173,6 +174,7 @@ func newDesk(t testing.TB, change ...func(*Options)) *desk {
 			}
 		},
 	}
+	d.options.Heed = func(ctx context.Context, now time.Time) error { return d.engine.Heed(ctx, now) }
 	d.options.Mend = func(context.Context, string, CheckKind) error { return nil }
 	d.options.Limits = func() []Limit {
 		return []Limit{{Workspace: "default", PerSecond: 20, Until: friday, Asked: friday.Add(-30 * time.Second), Length: 30 * time.Second, Times: 1}}
@@ -204,12 +206,16 @@ func (d *desk) build(erp string, _ sandbox.Address) {
 }
 
 // A desk passes on to its console what the engine tells.
-func (d *desk) Decided(e *engine.Event)                     { d.console.Decided(e) }
-func (d *desk) Began(r *engine.Run, e *engine.Event)        { d.console.Began(r, e) }
-func (d *desk) Changed(r *engine.Run)                       { d.console.Changed(r) }
-func (d *desk) Called(string, string, time.Duration, error) {}
-func (d *desk) Held(h engine.Hold)                          { d.console.Held(h) }
-func (d *desk) Lifted(h engine.Hold)                        { d.console.Lifted(h) }
+func (d *desk) Decided(e *engine.Event)              { d.console.Decided(e) }
+func (d *desk) Began(r *engine.Run, e *engine.Event) { d.console.Began(r, e) }
+func (d *desk) Changed(r *engine.Run)                { d.console.Changed(r) }
+func (d *desk) Called(string, string, time.Duration, error) {
+	if d.called != nil {
+		d.called()
+	}
+}
+func (d *desk) Held(h engine.Hold)   { d.console.Held(h) }
+func (d *desk) Lifted(h engine.Hold) { d.console.Lifted(h) }
 
 // brokenServer takes requests and breaks the connection: nobody knows whether they arrived.
 func brokenServer(t testing.TB) string {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -179,6 +180,36 @@ func TestStopEverything(t *testing.T) {
 	if got := len(d.Effects()) - before; got == 0 {
 		t.Error("nothing goes on")
 	}
+}
+
+// TestStopAtOnce shows that the button stops a run in the middle of its steps, and that nothing is lost or done twice when it goes on.
+func TestStopAtOnce(t *testing.T) {
+	for _, about := range []url.Values{{}, {"workspace": {"default"}}, {"workspace": {"default"}, "rule": {"greet"}}} {
+		d := newDesk(t)
+		d.called = func() {
+			d.called = nil
+			d.ask("POST", "/pause", about)
+		}
+		d.says(marina, "Marina Souza", "Oi")
+		if got := operations(d); !slices.Equal(got, []string{"POST /conversations/{id}/messages"}) {
+			t.Errorf("%v: after the stop there was %v", about, got)
+		}
+		d.ask("POST", "/resume", about)
+		d.rest()
+		if got := operations(d); !slices.Equal(got, []string{"POST /conversations/{id}/messages", "PATCH /conversations/{id}"}) {
+			t.Errorf("%v: when it went on there was %v", about, got)
+		}
+	}
+}
+
+// operations lists what was done to conversations.
+func operations(d *desk) (list []string) {
+	for _, e := range d.Effects() {
+		if strings.Contains(e.Operation, "/conversations/") {
+			list = append(list, e.Operation)
+		}
+	}
+	return list
 }
 
 // TestRulePage shows a rule in words, why it did not fire, and how it is stopped.
