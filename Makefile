@@ -19,6 +19,8 @@ tools: ## install the programs that tests use, where they are missing
 	@command -v openssl > /dev/null || { echo "installing openssl"; apt-get update -qq && apt-get install -y -qq openssl; }
 	@command -v initdb > /dev/null || ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || { echo "installing postgresql"; apt-get update -qq && apt-get install -y -qq postgresql; }
 	@command -v pgbouncer > /dev/null || { echo "installing pgbouncer"; apt-get update -qq && apt-get install -y -qq pgbouncer; }
+	@command -v chromium > /dev/null || command -v chromium-browser > /dev/null || command -v google-chrome > /dev/null || \
+		{ echo "installing chromium"; apt-get update -qq && apt-get install -y -qq chromium fonts-noto-core; }
 
 .PHONY: lint
 lint: $(LINT) ## check the code: the import law, vet, style
@@ -35,9 +37,24 @@ $(LINT):
 generate: ## rewrite what is generated: golden files, the tables of docs/language.md
 	go test ./rules ./cmd/quando -update
 
+SCALE ?= full
 .PHONY: bench
-bench: ## print what matching, compiling, calendars and the journal cost
+bench: ## measure quando against a bare server, and write docs/bench.json, bench.svg and the table of benchmarks.md; SCALE=short takes minutes, PEERS=yes measures others too
+	go run ./cmd/bench -scale $(SCALE) -write docs $(if $(PEERS),-run '.*')
+
+.PHONY: microbench
+microbench: ## print what matching, compiling, calendars and the journal cost
 	go test -run '^$$' -bench . -benchtime $(BENCHTIME) -count 3 ./rules/... ./engine/sqlite ./engine/postgres
+
+PAGES ?= 1000000
+.PHONY: pages
+pages: ## fill a journal with PAGES events and runs, and print how long each page of the console takes
+	go test -run '^$$' -bench Pages -benchtime 20x -timeout 2h ./engine/console -pages $(PAGES)
+
+.PHONY: screenshots
+screenshots: tools ## write pictures of every page of the console, in both languages and themes, to docs/screenshots
+	rm -f $(CURDIR)/docs/screenshots/*.png
+	go test -run '^Test(Pages|Login)InABrowser$$' -count 1 -timeout 20m ./engine/console -screenshots $(CURDIR)/docs/screenshots
 
 KILLS ?= 1000
 .PHONY: kill
@@ -60,6 +77,11 @@ WAITING ?= 1000000
 .PHONY: waiting
 waiting: ## let WAITING runs wait: what they cost in memory, how fast a start and a wake-up are
 	go test -run '^TestManyWaitingRuns$$' -v -timeout 6h ./engine -waiting $(WAITING)
+
+EVENTS ?= 100000
+.PHONY: backtest
+backtest: ## try rules on EVENTS recorded events, as they were and with one changed, and print how long that takes
+	go test -run '^$$' -bench '^BenchmarkBacktest$$' -benchtime $$(($(EVENTS) / 1000))x -timeout 6h ./engine/backtest
 
 .PHONY: mutants
 mutants: ## plant bugs into the engine, one after another, and see quando test find each with the tests of the examples

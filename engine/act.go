@@ -305,7 +305,7 @@ func (k *walk) receive(ctx context.Context, rec *record, taken *Step, r actions.
 	rec.Sent = append(rec.Sent, sent{rec.Intent.Call, rec.Intent.Request})
 	rec.Intent, rec.Failures, rec.Since = nil, 0, time.Time{}
 	taken.Error = ""
-	k.touch(k.run, taken)
+	k.touch(k.run, taken).Effects++
 	return nil
 }
 

@@ -103,11 +103,13 @@ func (v *visit) resolve(r *Run, what AskKind) error {
 		rec.Failures, rec.Since, rec.Last = 0, time.Time{}, false
 		if what == AskDone {
 			rec.Receipts = append(rec.Receipts, actions.Receipt{Call: rec.Intent.Call})
+			rec.Sent = append(rec.Sent, sent{rec.Intent.Call, rec.Intent.Request})
 			rec.Intent = nil
+			v.touch(r, s).Effects++
 		} else {
 			rec.Confirmed = true
+			v.touch(r, s)
 		}
-		v.touch(r, s)
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ type Journal interface {
 	// typ is the event's type; empty is any.
 	Caused(ctx context.Context, workspace, typ string, objects []string) ([]Caused, error)
 
-	// Version returns the source of a rule by the hash of its version.
+	// Version returns the source of a rule by the hash of its version, or ErrNoVersion.
 	Version(ctx context.Context, hash string) (source string, err error)
 
 	// Prune forgets what is older than keep, a bounded part at a time, and reports whether there is more. The ids of events outlive their
@@ -75,10 +75,11 @@ type Notifier interface{ News() <-chan struct{} }
 
 // Errors of a journal.
 var (
-	ErrLost    = errors.New("the lane is not ours any more")
-	ErrChanged = errors.New("what the change was made for has changed meanwhile")
-	ErrNoRun   = errors.New("there is no such run")
-	ErrNoEvent = errors.New("there is no such event")
+	ErrLost      = errors.New("the lane is not ours any more")
+	ErrChanged   = errors.New("what the change was made for has changed meanwhile")
+	ErrNoRun     = errors.New("there is no such run")
+	ErrNoEvent   = errors.New("there is no such event")
+	ErrNoVersion = errors.New("the journal has no rule of this version")
 )
 
 // A BoundError says that a slot was not free.
@@ -297,6 +298,7 @@ type RunChange struct {
 	Run      *Run
 	Steps    []*Step
 	Answered bool // what was asked of it is done
+	Effects  int  // calls that had their effect
 }
 
 // A Start asks for a run to begin. The journal decides, by the unfinished runs of the same workspace, rule and by, and by
@@ -370,6 +372,19 @@ const (
 	AskDone   AskKind = "done"   // of an uncertain one: the call had its effect
 	AskRepeat AskKind = "repeat" // of an uncertain one: the call had none, make it again
 )
+
+// Allows reports whether something can be asked of a run in its state.
+func (s State) Allows(what AskKind) bool {
+	switch what {
+	case AskCancel:
+		return !s.Finished()
+	case AskRetry:
+		return s == FailedRun
+	case AskDone, AskRepeat:
+		return s == Uncertain
+	}
+	return false
+}
 
 // A HoldKind says who stopped something.
 type HoldKind string

@@ -30,7 +30,7 @@ type EventFilter struct {
 	Since     time.Time // received at or after
 	Before    int64     // older than this sequence number, for the next page
 	Forward   bool      // the oldest first
-	After     int64     // newer than this sequence number, for the next page of those
+	After     int64     // newer than this sequence number: for the next page of those, and to bound how much is looked through
 	Limit     int       // 0 is 100
 }
 

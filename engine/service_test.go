@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -309,6 +310,14 @@ rules:
 			d.expect(send + "ordered")
 			if other.calls != c.calls || len(other.keys) != 1 {
 				t.Errorf("%d calls with %d keys", other.calls, len(other.keys))
+			}
+			told := must(d.runs("it")[0].Steps[0].Detail())
+			if len(told.Calls) != 1 || !told.Calls[0].Made || told.Calls[0].Request == nil {
+				t.Errorf("what was sent is not told: %+v", told.Calls)
+			}
+			counts := must(d.journal.Counts(t.Context(), engine.CountFilter{}))
+			if i := slices.IndexFunc(counts, func(c engine.Count) bool { return c.What == engine.CountEffects }); i < 0 || counts[i].N != 2 {
+				t.Errorf("both calls had their effects, and counted is %+v", counts)
 			}
 		})
 	}

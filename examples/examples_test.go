@@ -10,12 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
 	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/examples"
 	"github.com/quandohq/quando/rules"
-	"github.com/quandohq/quando/rules/source"
 )
 
 // compile checks an example as the rule set that its folder is.
@@ -105,36 +102,6 @@ func TestExamplesAreCanonical(t *testing.T) {
 			formatted, problems := rules.Format(path.Join(name, file), text)
 			if len(problems) > 0 || !bytes.Equal(text, formatted) {
 				t.Errorf("%s/%s is not in canonical form: run quando fmt examples %v", name, file, problems)
-			}
-		}
-	}
-}
-
-func TestExamplesFitTheSchema(t *testing.T) {
-	text, err := rules.JSONSchema(builtin.Catalog())
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("quando.schema.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	schema, err := c.Compile("quando.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range examples.Names() {
-		for _, file := range []string{examples.RulesFile, examples.TestsFile} {
-			f, problems := source.Read(path.Join(name, file), read(t, name, file))
-			if len(problems) > 0 {
-				t.Fatal(problems)
-			}
-			if err := schema.Validate(f.Root.Any()); err != nil {
-				t.Errorf("%s/%s: %v", name, file, err)
 			}
 		}
 	}

@@ -43,6 +43,7 @@ type Evaluation struct {
 	gathered   bool           // the expression that is being evaluated sees what was gathered
 	answers    map[string]any // of functions that ask the service or the journal: each is asked once
 	explaining bool           // nothing more is asked
+	language   Language       // of what people are told
 }
 
 // NewEvaluation returns an evaluation of a rule's expressions.
@@ -60,6 +61,9 @@ func (e *Evaluation) Reset(ctx context.Context, rule *Rule, facts Facts) {
 	e.env[scopeName] = e
 	e.env["vars"] = rule.vars
 }
+
+// In has people told what was so in a language.
+func (e *Evaluation) In(l Language) { e.language = l }
 
 // Set gives a name to a value: a step's result, or what `set` and `for_each` name.
 func (e *Evaluation) Set(name string, value any) { e.env[name] = value }

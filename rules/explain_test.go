@@ -53,6 +53,35 @@ func TestWords(t *testing.T) {
 	}
 }
 
+// TestWordsInPortuguese holds the same in the other language.
+func TestWordsInPortuguese(t *testing.T) {
+	for condition, want := range map[string]string{
+		`closed("office")`:                           "o calendário office estava aberto",
+		`conversation.kind == "group"`:               "conversation.kind era direct, e a regra pede group",
+		`conversation.kind != "direct"`:              "conversation.kind era direct, e a regra pede qualquer outra coisa",
+		`conversation.assignee == "p1"`:              "conversation.assignee era não definido, e a regra pede p1",
+		`contact.name in ["Bia", "Caio"]`:            "contact.name era Ana, e a regra pede um de Bia, Caio",
+		`event.data.priority > 5`:                    "event.data.priority era 3, e a regra pede mais de 5",
+		`contact.name contains "x"`:                  `contact.name não continha "x"`,
+		`contact.name matches "^A"`:                  `contact.name combinava com "^A"`,
+		`conversation.archived`:                      "conversation.archived era falso",
+		`now() < date("2020-01-01")`:                 "a hora era 13/11/2026 17:50, e a regra pede antes de 01/01/2020 00:00",
+		`human_active("15m")`:                        "ninguém da equipe tinha escrito nos últimos 15m",
+		`has_label("vip")`:                           "a conversa tinha a etiqueta vip",
+		`says("human", "price list")`:                `a mensagem não dizia "human" ou "price list"`,
+		`customer_waiting() > duration("1h")`:        "o tempo que o cliente tinha esperado era 20m, e a regra pede mais de 1h",
+		`count_events("message.received", "1h") > 9`: "o número de message.received em 1h era 3, e a regra pede mais de 9",
+	} {
+		w := newWorld()
+		w.labels, w.waiting, w.events = []string{"vip"}, 20*time.Minute, 3
+		e := rules.NewEvaluation(t.Context(), ruleIf(t, condition), w)
+		e.In(rules.Portuguese)
+		if got := e.Explain(); len(got) != 1 || got[0].Words != want {
+			t.Errorf("%s\n  says %q\n  want %q", condition, got[0].Words, want)
+		}
+	}
+}
+
 // TestExplain tells what became of each clause: those behind the first that is not true are not reached.
 func TestExplain(t *testing.T) {
 	rule := oneRule(t, `

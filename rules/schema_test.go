@@ -2,7 +2,9 @@ package rules_test
 
 import (
 	"bytes"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,6 +12,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/quandohq/quando/actions/builtin"
+	"github.com/quandohq/quando/examples"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/source"
 )
@@ -60,6 +63,22 @@ func TestSchemaAcceptsGoodRules(t *testing.T) {
 		}
 		if _, problems := compile(file, string(text)); problems.HasErrors() {
 			t.Errorf("%s: %v", file, problems)
+		}
+	}
+}
+
+// TestExamplesFitTheSchema holds the rules and the tests of every example to the schema.
+func TestExamplesFitTheSchema(t *testing.T) {
+	schema := ruleSchema(t)
+	for _, name := range examples.Names() {
+		for _, file := range []string{path.Join(name, examples.RulesFile), path.Join(name, examples.TestsFile)} {
+			text, err := fs.ReadFile(examples.FS(), file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := validates(schema, file, string(text)); err != nil {
+				t.Errorf("%s: %v", file, err)
+			}
 		}
 	}
 }

@@ -29,6 +29,36 @@ type Setting struct {
 	Value *Value
 }
 
+// String writes the value as it stands in a rule, for people.
+func (v *Value) String() string {
+	switch {
+	case v.whole != nil:
+		return "{{ " + v.whole.Text + " }}"
+	case v.pieces != nil:
+		var b strings.Builder
+		for _, p := range v.pieces {
+			b.WriteString(p.text)
+			if p.expression != nil {
+				b.WriteString("{{ " + p.expression.Text + " }}")
+			}
+		}
+		return b.String()
+	case v.list != nil:
+		parts := make([]string, len(v.list))
+		for i, item := range v.list {
+			parts[i] = item.String()
+		}
+		return strings.Join(parts, ", ")
+	case v.fields != nil:
+		parts := make([]string, len(v.fields))
+		for i, f := range v.fields {
+			parts[i] = f.Name + ": " + f.Value.String()
+		}
+		return strings.Join(parts, ", ")
+	}
+	return fmt.Sprint(v.constant)
+}
+
 // Constant returns the value where it is written out, without any expression.
 func (v *Value) Constant() (any, bool) {
 	if v.whole != nil || v.pieces != nil || v.list != nil || v.fields != nil {

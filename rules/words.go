@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -29,6 +30,17 @@ type wording struct {
 	env *environment
 }
 
+// t returns one of the phrases.
+func (w *wording) t(key string, args ...any) string { return phrases.Say(w.language, key, args...) }
+
+// either returns a phrase, or the one for its contrary.
+func (w *wording) either(truth bool, key string, args ...any) string {
+	if !truth {
+		key = "not_" + key
+	}
+	return w.t(key, args...)
+}
+
 // say words a part that was true or false.
 func (w *wording) say(node ast.Node, truth bool) string {
 	switch n := node.(type) {
@@ -46,7 +58,7 @@ func (w *wording) say(node ast.Node, truth bool) string {
 	default:
 		return ""
 	}
-	return fmt.Sprintf("%s was %t", node, truth)
+	return w.t("was", node.String(), w.wordsOf(truth))
 }
 
 func (w *wording) binary(n *ast.BinaryNode, truth bool) string {
@@ -94,16 +106,16 @@ func (w *wording) equality(n *ast.BinaryNode, equal bool) string {
 	case !ok || !known:
 		return ""
 	case n.Operator == "!=" && equal:
-		return fmt.Sprintf("%s was %s, and the rule wants anything else", subject(name), was)
+		return w.t("wants_else", w.subject(name), was)
 	case n.Operator == "==" && !equal:
-		return fmt.Sprintf("%s was %s, and the rule wants %s", subject(name), was, wanted)
+		return w.t("wants", w.subject(name), was, wanted)
 	}
-	return fmt.Sprintf("%s was %s", subject(name), was)
+	return w.t("was", w.subject(name), was)
 }
 
-// orders words the comparisons: of times, and of everything else.
+// orders are the phrases of the comparisons: of times, and of everything else.
 var orders = map[string][2]string{
-	"<": {"before", "less than"}, "<=": {"at the latest", "at most"}, ">": {"after", "more than"}, ">=": {"at the earliest", "at least"},
+	"<": {"before", "less"}, "<=": {"latest", "most"}, ">": {"after", "more"}, ">=": {"earliest", "least"},
 }
 
 // turned are the comparisons as they read from the right to the left.
@@ -120,23 +132,20 @@ func (w *wording) order(n *ast.BinaryNode, truth bool) string {
 		return ""
 	}
 	if truth {
-		return fmt.Sprintf("%s was %s", subject(name), was)
+		return w.t("was", w.subject(name), was)
 	}
 	words := orders[operator][1]
 	if v, _ := w.value(other); typeOfValue(v) == Time {
 		words = orders[operator][0]
 	}
-	return fmt.Sprintf("%s was %s, and the rule wants %s %s", subject(name), was, words, wanted)
+	return w.t("wants_order", w.subject(name), was, w.t(words), wanted)
 }
 
 func (w *wording) membership(n *ast.BinaryNode, truth bool) string {
 	list, ok := n.Right.(*ast.ArrayNode)
 	was, known := w.valueWords(n.Left)
 	if !ok || !known {
-		if truth {
-			return fmt.Sprintf("%s was in %s", subject(n.Left), n.Right)
-		}
-		return fmt.Sprintf("%s was not in %s", subject(n.Left), n.Right)
+		return w.either(truth, "in", w.subject(n.Left), n.Right.String())
 	}
 	var items []string
 	for _, item := range list.Nodes {
@@ -146,24 +155,12 @@ func (w *wording) membership(n *ast.BinaryNode, truth bool) string {
 		}
 		items = append(items, words)
 	}
-	if truth {
-		return fmt.Sprintf("%s was %s, which is one of %s", subject(n.Left), was, strings.Join(items, ", "))
-	}
-	return fmt.Sprintf("%s was %s, and the rule wants one of %s", subject(n.Left), was, strings.Join(items, ", "))
+	return w.either(truth, "one_of", w.subject(n.Left), was, strings.Join(items, ", "))
 }
 
-// textVerbs word the operators on texts: when they hold, and when they do not.
-var textVerbs = map[string][2]string{
-	"contains": {"contained", "did not contain"}, "startsWith": {"began with", "did not begin with"},
-	"endsWith": {"ended with", "did not end with"}, "matches": {"matched", "did not match"},
-}
-
+// textual words the operators on texts: each has a phrase of its name.
 func (w *wording) textual(n *ast.BinaryNode, truth bool) string {
-	verb := textVerbs[n.Operator][1]
-	if truth {
-		verb = textVerbs[n.Operator][0]
-	}
-	return fmt.Sprintf("%s %s %s", subject(n.Left), verb, n.Right)
+	return w.either(truth, n.Operator, w.subject(n.Left), n.Right.String())
 }
 
 // call words the functions that answer yes or no.
@@ -183,43 +180,36 @@ func (w *wording) call(n *ast.CallNode, truth bool) string {
 		}
 		arguments = append(arguments, words)
 	}
-	either := func(yes, no string) string {
-		if truth {
-			return yes
-		}
-		return no
-	}
 	switch {
 	case callee.Value == "says" && len(arguments) > 0:
-		return either("the message said ", "the message did not say ") + strings.Join(arguments, " or ")
+		return w.either(truth, "says", strings.Join(arguments, w.t("or")))
 	case len(arguments) != 1:
 		return ""
 	}
 	switch callee.Value {
-	case "open":
-		return "the " + arguments[0] + either(" was open", " was closed")
-	case "closed":
-		return "the " + arguments[0] + either(" was closed", " was open")
-	case "human_active":
-		return either("somebody", "nobody") + " of the team had written within " + arguments[0]
-	case "has_label":
-		return "the conversation " + either("had", "did not have") + " the label " + arguments[0]
+	case "open", "closed":
+		if (callee.Value == "open") == truth {
+			return w.t("open", arguments[0])
+		}
+		return w.t("closed", arguments[0])
+	case "human_active", "has_label":
+		return w.either(truth, callee.Value, arguments[0])
 	}
 	return ""
 }
 
 // subject names what a comparison looks at.
-func subject(node ast.Node) string {
+func (w *wording) subject(node ast.Node) string {
 	if n, ok := node.(*ast.CallNode); ok {
 		callee, _ := n.Callee.(*ast.IdentifierNode)
 		switch {
 		case callee == nil:
 		case callee.Value == "now" && len(n.Arguments) == 0:
-			return "the time"
+			return w.t("time")
 		case callee.Value == "customer_waiting" && len(n.Arguments) == 0:
-			return "the time that the customer had waited"
+			return w.t("waiting")
 		case callee.Value == "count_events" && len(n.Arguments) == 2 && isLiteral(n.Arguments[0]) && isLiteral(n.Arguments[1]):
-			return fmt.Sprintf("the number of %s within %s", plainLiteral(n.Arguments[0]), plainLiteral(n.Arguments[1]))
+			return w.t("number", plainLiteral(n.Arguments[0]), plainLiteral(n.Arguments[1]))
 		}
 	}
 	return node.String()
@@ -266,10 +256,10 @@ func (w *wording) valueWords(node ast.Node) (string, bool) {
 	}
 	if m, isMember := node.(*ast.MemberNode); isMember && v != nil {
 		if name, ok := w.nameOf(m); ok {
-			return wordsOf(name), true
+			return w.wordsOf(name), true
 		}
 	}
-	return wordsOf(v), true
+	return w.wordsOf(v), true
 }
 
 // named are the fields that hold an id, with those beside them that hold its name.
@@ -297,10 +287,12 @@ func (w *wording) nameOf(m *ast.MemberNode) (any, bool) {
 var plainWord = regexp.MustCompile(`^[\pL\pN][\pL\pN_.:+-]*$`)
 
 // wordsOf writes a value for a sentence.
-func wordsOf(v any) string {
+func (w *wording) wordsOf(v any) string {
 	switch v := v.(type) {
 	case nil:
-		return "not set"
+		return w.t("not_set")
+	case bool:
+		return w.t(strconv.FormatBool(v))
 	case string:
 		if plainWord.MatchString(v) && len(v) <= 40 {
 			return v
@@ -310,7 +302,7 @@ func wordsOf(v any) string {
 		text, _ := json.Marshal(brief(v))
 		return string(text)
 	case time.Time:
-		return v.Format("Mon 2006-01-02 15:04")
+		return v.Format(w.t("moment"))
 	}
 	return textOf(v)
 }

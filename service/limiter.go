@@ -19,6 +19,28 @@ type Limiter struct {
 
 	mu    sync.Mutex
 	until time.Time
+	asked LimiterState // what the service asked for
+}
+
+// LimiterState is how a limiter stands, for people who watch.
+type LimiterState struct {
+	PerSecond   float64       // our own ceiling; 0 is none
+	PausedUntil time.Time     // in the past, or zero, when there is no pause
+	Asked       time.Time     // when the service last asked for a pause; zero is never
+	Length      time.Duration // of that pause
+	Times       int           // how often it asked
+}
+
+// State returns how the limiter stands.
+func (l *Limiter) State() LimiterState {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.asked
+	s.PausedUntil = l.until
+	if l.ceiling != nil {
+		s.PerSecond = float64(l.ceiling.Limit())
+	}
+	return s
 }
 
 // NewLimiter makes a limiter that lets at most perSecond calls leave per second (0: no ceiling of our own).
@@ -43,6 +65,9 @@ func newLimiter(perSecond float64, now func() time.Time, sleep func(context.Cont
 func (l *Limiter) Pause(until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	now := l.now()
+	l.asked.Asked, l.asked.Length = now, until.Sub(now)
+	l.asked.Times++
 	if until.After(l.until) {
 		l.until = until
 	}

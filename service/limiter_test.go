@@ -231,3 +231,22 @@ func TestPauseDuringTheCeiling(t *testing.T) {
 		}
 	})
 }
+
+// TestLimiterState shows what people are told of a limiter.
+func TestLimiterState(t *testing.T) {
+	now := time.Date(2026, 11, 13, 17, 50, 0, 0, time.UTC)
+	l := newLimiter(20, func() time.Time { return now }, nil)
+	if got := l.State(); got != (LimiterState{PerSecond: 20}) {
+		t.Errorf("at first: %+v", got)
+	}
+	l.Pause(now.Add(time.Minute))
+	asked := now
+	now = now.Add(10 * time.Second)
+	l.Pause(now.Add(5 * time.Second))
+	if got, want := l.State(), (LimiterState{PerSecond: 20, PausedUntil: asked.Add(time.Minute), Asked: now, Length: 5 * time.Second, Times: 2}); got != want {
+		t.Errorf("after two pauses: %+v, want %+v", got, want)
+	}
+	if got := NewLimiter(0).State(); got != (LimiterState{}) {
+		t.Errorf("without a ceiling: %+v", got)
+	}
+}

@@ -13,7 +13,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 
+	"github.com/quandohq/quando/engine/console"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/source"
 )
@@ -35,6 +37,8 @@ type book struct {
 	beside   map[string]sum // what other files held that the rules name, such as an .ics of holidays
 	stamp    sum            // the times and sizes of all of them
 	missing  bool           // there was no folder
+
+	public atomic.Pointer[console.Book] // what people are shown
 }
 
 // errVanished says that a file with rules in use was not there. Editors and deployments take files away for a moment.
@@ -76,6 +80,14 @@ func (b *book) load(patient, forced bool) (changed bool, err error) {
 	b.use(b.set)
 	b.tell(before)
 	return true, nil
+}
+
+// shown returns the rules as people are shown them. Others may ask than the one who loads.
+func (b *book) shown() console.Book {
+	if now := b.public.Load(); now != nil {
+		return *now
+	}
+	return console.Book{}
 }
 
 // read reads the files. One that cannot be read is a problem of its own.

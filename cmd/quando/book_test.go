@@ -255,7 +255,7 @@ func TestBookThroughALink(t *testing.T) {
 	s := newShelf(t, "rules")
 	s.write("releases/1/a.yaml", "rules:\n"+rule("a", "a1"))
 	if err := os.Symlink(filepath.Join("releases", "1"), s.path); err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	s.loads("a=a1")
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/quandohq/quando/engine/console"
 	"github.com/quandohq/quando/rules/source"
 	"github.com/quandohq/quando/service"
 )
@@ -22,13 +23,17 @@ type config struct {
 	Console struct {
 		Listen string
 		Token  service.Secret
+		Users  map[string]console.User
+		Hosts  []string
 	}
 	Log struct {
 		Level  string
 		Format string
 	}
 
-	folder string // of the file: relative paths start from it
+	folder    string            // of the file: relative paths start from it
+	now       func() time.Time  // that everything lives in; nil is this machine's
+	simulator console.Simulator // of the default workspace; nil is that of service.sandbox
 }
 
 // workspace is one company: its service, its rules and its bounds.
@@ -37,6 +42,7 @@ type workspace struct {
 		BaseURL string
 		APIKey  service.Secret
 		Profile string
+		Sandbox string  // the control interface, where the service is a sandbox
 		Rate    float64 // requests per second
 		Timeout time.Duration
 		Webhook struct {
@@ -126,6 +132,8 @@ func (c *config) settings() settings {
 		{"keep", duration(&c.Keep)},
 		{"console.listen", address(&c.Console.Listen)},
 		{"console.token", secret(&c.Console.Token)},
+		{"console.users", users(&c.Console.Users)},
+		{"console.hosts", texts(&c.Console.Hosts)},
 		{"log.level", choice(&c.Log.Level, "debug", "info", "warn", "error")},
 		{"log.format", choice(&c.Log.Format, "text", "json")},
 		{"workspaces", c.readWorkspaces},
@@ -137,6 +145,7 @@ func (w *workspace) settings() settings {
 		{"service.base_url", text(&w.Service.BaseURL)},
 		{"service.api_key", secret(&w.Service.APIKey)},
 		{"service.profile", text(&w.Service.Profile)},
+		{"service.sandbox", text(&w.Service.Sandbox)},
 		{"service.rate", perSecond(&w.Service.Rate)},
 		{"service.timeout", duration(&w.Service.Timeout)},
 		{"service.webhook.secrets", secrets(&w.Service.Webhook.Secrets)},
@@ -185,7 +194,7 @@ func (c *config) serviceOptions(w *workspace) (service.Options, error) {
 	}
 	return service.Options{
 		BaseURL: w.Service.BaseURL, APIKey: w.Service.APIKey, Profile: &profile, Rate: w.Service.Rate, Timeout: w.Service.Timeout,
-		UserAgent: "quando/" + version(),
+		UserAgent: "quando/" + version(), Now: c.now,
 	}, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quandohq/quando/engine/console"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/source"
 	"github.com/quandohq/quando/service"
@@ -92,7 +93,7 @@ func (d *configReader) environment(prefix string, all settings) {
 	for _, s := range all {
 		name := prefix + "_" + strings.ToUpper(strings.ReplaceAll(s.path, ".", "_"))
 		value, set := os.LookupEnv(name)
-		if !set || s.path == "workspaces" {
+		if !set || s.path == "workspaces" || s.path == "console.users" {
 			continue
 		}
 		// The value is read like one of a file that holds nothing else, so that it is checked in the same way.
@@ -248,6 +249,33 @@ func bound(to *rate) func(*configReader, *source.Node) {
 			return
 		}
 		*to = rate{times, per}
+	}
+}
+
+// users reads people by their names: { ana: { role: operator, password: "$argon2id$…" } }.
+func users(to *map[string]console.User) func(*configReader, *source.Node) {
+	return func(d *configReader, n *source.Node) {
+		if n.Kind != source.Mapping {
+			d.report(n, "as in users: { ana: { role: viewer, password: … } }", "console.users must be a mapping of names, not %s", n.Kind)
+			return
+		}
+		*to = make(map[string]console.User)
+		for _, p := range n.Pairs {
+			var role, password string
+			before := len(d.problems)
+			d.mapping(p.Value, "", settings{{"role", choice(&role, "viewer", "editor", "operator")}, {"password", text(&password)}})
+			if len(d.problems) > before {
+				continue
+			}
+			known, err := console.ParseRole(role)
+			if err == nil {
+				err = console.CheckHash(password)
+			}
+			if err != nil {
+				d.report(p.Value, "quando password prints a hash", "the user %s: %v", p.Key.Value, err)
+			}
+			(*to)[p.Key.Value] = console.User{Role: known, Password: password}
+		}
 	}
 }
 

@@ -3,12 +3,14 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/quandohq/quando/engine/console"
 	"github.com/quandohq/quando/service"
 )
 
@@ -142,6 +144,34 @@ workspaces: { Default Corp: {} }
 	}
 	if strings.Contains(err.Error(), "hunter2") {
 		t.Error("a secret is in the message")
+	}
+}
+
+// TestConsoleUsers shows that people of the console are read, and that a password that is no hash is refused and not told.
+func TestConsoleUsers(t *testing.T) {
+	var out, errOut strings.Builder
+	if code := run(t.Context(), []string{"password"}, strings.NewReader("correct horse\n"), &out, &errOut); code != 0 {
+		t.Fatal(errOut.String())
+	}
+	hash := strings.TrimSpace(out.String())
+	quoted := strconv.Quote(hash)
+	c, err := loadConfig(writeConfig(t, "console:\n  users:\n    ana: { role: operator, password: "+quoted+" }\n"), false)
+	if err != nil || c.Console.Users["ana"] != (console.User{Role: console.Operator, Password: hash}) {
+		t.Errorf("%+v, %v", c, err)
+	}
+	for text, want := range map[string]string{
+		"{ ana: { role: operator, password: hunter2 } }":      "the user ana: the password must be a hash",
+		"{ ana: { role: boss, password: " + quoted + " } }":   `"boss" is none of the values allowed here`,
+		"{ ana: { password: " + quoted + " } }":               "is no role",
+		"{ ana: { role: viewer, passwort: " + quoted + " } }": "has no key",
+		"[ana]": "console.users must be a mapping of names",
+	} {
+		if _, err := loadConfig(writeConfig(t, "console:\n  users: "+text+"\n"), false); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if code := run(t.Context(), []string{"password"}, strings.NewReader("short\n"), &out, &errOut); code != exitError {
+		t.Error("a short password was taken")
 	}
 }
 

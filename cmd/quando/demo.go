@@ -71,6 +71,12 @@ type demo struct {
 
 	heard            atomic.Int64 // how often events were recorded, which deliveries do beside everything else
 	engineDue, ticks time.Time    // when the engine and the schedules have something to do; the zero time is never
+
+	wishes  chan wish                 // of a person at the console
+	over    chan struct{}             // closed when time stands still
+	until   atomic.Pointer[time.Time] // where a jump ahead leads; nil is none
+	jumpers []chan error              // who wait for it
+	played  time.Time                 // when somebody last played along, in real time
 }
 
 // runDemo shows the demo until ctx ends.
@@ -91,7 +97,7 @@ func runDemo(ctx context.Context, o demoOptions, out io.Writer) (err error) {
 			err = errors.Join(err, tidy[i]())
 		}
 	}()
-	d := &demo{demoOptions: o}
+	d := &demo{demoOptions: o, wishes: make(chan wish), over: make(chan struct{})}
 	if d.service, err = sandbox.New(sandbox.Options{
 		Frozen: demoStart(), Seed: max(o.seed, 1), AllowLoopback: true, KanbanEvents: true,
 	}); err != nil {
@@ -118,8 +124,11 @@ func runDemo(ctx context.Context, o demoOptions, out io.Writer) (err error) {
 	if err := d.open(c, j, out); err != nil {
 		return err
 	}
+	if err := d.units[0].keepNamesOnce(ctx, j); err != nil {
+		return fmt.Errorf("write down the names that the service knows: %w", err)
+	}
 	d.tell.opening(console.Addr().String(), d.people.office, o)
-	err = d.serve(ctx, public, console, &guard{loopback: true}, func(ctx context.Context, start func(func() error)) {
+	err = d.serve(ctx, public, console, func(ctx context.Context, start func(func() error)) {
 		start(func() error {
 			err := d.play(ctx)
 			if err == nil {
@@ -154,6 +163,7 @@ func (d *demo) config(ctx context.Context, folder string, public net.Listener) (
 		return nil, err
 	}
 	c := defaultConfig()
+	c.now = d.service.Now
 	c.Journal = filepath.Join(folder, "quando.db")
 	c.Service.BaseURL, c.Service.APIKey = address.BaseURL, service.Secret(address.APIKey)
 	client, err := c.client()
@@ -164,7 +174,8 @@ func (d *demo) config(ctx context.Context, folder string, public net.Listener) (
 	if err != nil {
 		return nil, fmt.Errorf("register the webhook: %w", err)
 	}
-	c.Service.Webhook.Secrets = []service.Secret{hook.Secret}
+	c.Service.Webhook.Secrets, c.Service.Webhook.PublicURL = []service.Secret{hook.Secret}, hook.URL
+	c.simulator = &demoSimulator{newSandboxControl(address.ControlURL), d}
 	return c, nil
 }
 

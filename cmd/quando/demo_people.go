@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -21,6 +22,8 @@ type people struct {
 	plans   []plan   // by time
 	came    int      // customers of the stream
 	names   []string // of those who will come next
+
+	disturbed bool // a person has played along, so that a plan may have come to nothing
 }
 
 // A plan is what somebody will do at a time.
@@ -64,41 +67,51 @@ func (p *people) act(now time.Time) error {
 // writes plans that a customer writes.
 func (p *people) writes(at time.Time, c *customer, text string) {
 	p.plan(at, func(at time.Time) error {
-		p.tell.act(at, "%s writes: “%s”", c.name, text)
-		if c.conversation == "" {
-			p.tell.totals.customers++
-		}
 		w, err := p.service.CustomerMessage(sandbox.CustomerMessage{Phone: c.phone, Name: c.name, Text: text})
-		c.conversation = w.Conversation.String()
-		return wentWrong(err, c)
+		return p.told(err, at, c, func() {
+			p.tell.act(at, "%s writes: “%s”", c.name, text)
+			if c.conversation == "" {
+				p.tell.totals.customers++
+			}
+			c.conversation = w.Conversation.String()
+		})
 	})
 }
 
 // answers plans that somebody of the team answers.
 func (p *people) answers(at time.Time, who string, c *customer, text string) {
 	p.plan(at, func(at time.Time) error {
-		p.tell.act(at, "%s answers %s: “%s”", who, c.name, text)
 		_, err := p.service.TeamMessage(sandbox.TeamMessage{Conversation: c.conversation, Person: who, Text: text})
-		return wentWrong(err, c)
+		return p.told(err, at, c, func() { p.tell.act(at, "%s answers %s: “%s”", who, c.name, text) })
 	})
 }
 
 // closes plans that somebody of the team closes the attendance.
 func (p *people) closes(at time.Time, who string, c *customer) {
 	p.plan(at, func(at time.Time) error {
-		p.tell.act(at, "%s closes the attendance of %s", who, c.name)
 		_, err := p.service.TeamClose(sandbox.TeamClose{Conversation: c.conversation, Person: who, Reason: "solved"})
-		return wentWrong(err, c)
+		return p.told(err, at, c, func() { p.tell.act(at, "%s closes the attendance of %s", who, c.name) })
 	})
 }
 
 // moves plans that somebody of the team moves the customer's card, which has the customer's name.
 func (p *people) moves(at time.Time, who string, c *customer, stage string) {
 	p.plan(at, func(at time.Time) error {
-		p.tell.act(at, "%s moves the card “%s” to %s", who, c.name, stage)
 		_, err := p.service.MoveCard(sandbox.MoveCard{Card: c.name, Stage: stage, Person: who})
-		return wentWrong(err, c)
+		return p.told(err, at, c, func() { p.tell.act(at, "%s moves the card “%s” to %s", who, c.name, stage) })
 	})
+}
+
+// told tells what somebody did. What the service refuses is an error of the story, unless a person has played along: then it may just be done already.
+func (p *people) told(err error, at time.Time, c *customer, tell func()) error {
+	if refused := (*sandbox.Error)(nil); p.disturbed && errors.As(err, &refused) {
+		p.tell.act(at, "What was planned for %s has come to nothing.", c.name)
+		return nil
+	}
+	if err == nil {
+		tell()
+	}
+	return wentWrong(err, c)
 }
 
 // turns tells that the office opens or closes, and plans to tell when it does the next time.

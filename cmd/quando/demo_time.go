@@ -11,6 +11,7 @@ func demoStart() time.Time { return time.Date(2026, 11, 13, 17, 40, 0, 0, defaul
 const (
 	stillness     = 10 * time.Minute // without anything to see is left out
 	longStillness = 2 * time.Hour    // is an occasion for the totals
+	afterPlay     = time.Minute      // of real time nothing is left out: who plays along must not find himself on another day
 )
 
 // A fastClock turns real time into simulated time.
@@ -43,17 +44,36 @@ func (d *demo) play(ctx context.Context) error {
 	defer frame.Stop()
 	// What has begun is brought to its end: it takes a moment, and a call that is cut off would be told as a failure.
 	work := context.WithoutCancel(ctx)
+	defer close(d.over)
 	for clock := (fastClock{demoStart(), time.Now(), d.speed}); ctx.Err() == nil && !d.tell.gone; {
+		select {
+		case one := <-d.wishes:
+			if err := d.carryOut(work, &clock, one); err != nil {
+				return err
+			}
+		default:
+		}
+		until := d.until.Load()
 		// Schedules tick all night, mostly for nothing: they are no reason to wait.
 		next := earlier(d.people.due(), d.engineDue)
-		if gap := next.Sub(d.service.Now()); gap > stillness {
+		if gap := next.Sub(d.service.Now()); gap > stillness && until == nil && time.Since(d.played) > afterPlay {
 			clock.leap(next)
 			if gap > longStillness {
 				d.tell.rest()
 			}
 		}
-		if at := d.due(); !at.After(clock.now()) {
+		limit := clock.now()
+		if until != nil {
+			limit = *until
+		}
+		if at := d.due(); !at.After(limit) {
 			if err := d.moment(work, at); err != nil {
+				return err
+			}
+			continue
+		}
+		if until != nil {
+			if err := d.arrived(work, &clock); err != nil {
 				return err
 			}
 			continue
@@ -61,6 +81,10 @@ func (d *demo) play(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 		case <-frame.C:
+		case one := <-d.wishes:
+			if err := d.carryOut(work, &clock, one); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

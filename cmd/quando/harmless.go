@@ -1,44 +1,14 @@
 package main
 
 import (
-	"fmt"
-	"strconv"
-	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/quandohq/quando/engine"
 )
 
-// harmless returns a text as it may be shown on a terminal. Customers write what the journal holds: characters that would steer the terminal,
-// or turn around what stands beside them, are written as escapes.
-func harmless(s string) string {
-	if strings.IndexFunc(s, steers) < 0 && utf8.ValidString(s) {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); {
-		r, size := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case r == utf8.RuneError && size == 1:
-			fmt.Fprintf(&b, `\x%02x`, s[i])
-		case steers(r):
-			quoted := strconv.QuoteRuneToASCII(r)
-			b.WriteString(quoted[1 : len(quoted)-1])
-		default:
-			b.WriteRune(r)
-		}
-		i += size
-	}
-	return b.String()
-}
-
-// steers reports whether a character does something else than to stand in its place. The joiners do not: emoji and some scripts
-// are written with them.
-func steers(r rune) bool {
-	if r == '\u200c' || r == '\u200d' {
-		return false
-	}
-	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
-}
+// harmless returns a text as it may be shown on a terminal.
+func harmless(s string) string { return engine.Harmless(s) }
 
 // wide are the characters that take two columns of a terminal.
 var wide = &unicode.RangeTable{

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/actions/builtin"
+	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/service"
 )
 
@@ -59,19 +60,28 @@ func (v *view) offlineDesk(ctx context.Context, workspaceName string) (*builtin.
 	if err != nil {
 		return nil, err
 	}
-	kept, err := v.Cursor(ctx, directoryCursor(workspaceName))
-	if err != nil {
-		return nil, fmt.Errorf("read the names that were known: %w", err)
-	}
-	snapshot, err := service.ParseSnapshot(kept)
+	return newOfflineDesk(ctx, v, workspaceName, &profile)
+}
+
+func newOfflineDesk(ctx context.Context, j engine.Journal, workspaceName string, profile *service.Profile) (*builtin.Offline, error) {
+	snapshot, err := keptNames(ctx, j, workspaceName)
 	if err != nil {
 		return nil, err
 	}
 	return builtin.NewOffline(builtin.OfflineOptions{
-		Profile: &profile, Snapshot: snapshot,
+		Profile: profile, Snapshot: snapshot,
 		Own: func(ctx context.Context, m service.Message) (bool, error) {
-			own, err := v.Caused(ctx, workspaceName, "message.sent", []string{m.ID})
+			own, err := j.Caused(ctx, workspaceName, "message.sent", []string{m.ID})
 			return len(own) > 0, err
 		},
 	}), nil
+}
+
+// keptNames returns the names that the journal has kept.
+func keptNames(ctx context.Context, j engine.Journal, workspaceName string) (service.Snapshot, error) {
+	kept, err := j.Cursor(ctx, directoryCursor(workspaceName))
+	if err != nil {
+		return service.Snapshot{}, fmt.Errorf("read the names that were known: %w", err)
+	}
+	return service.ParseSnapshot(kept)
 }

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+
+	"github.com/quandohq/quando/engine"
 )
 
 // outputFlag adds --output to a command.
@@ -42,7 +44,7 @@ func harmlessJSON(text []byte) []byte {
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRune(text[i:])
 		switch {
-		case r < 0x7f || !steers(r) && (r != utf8.RuneError || size > 1):
+		case r < 0x7f || !engine.Steers(r) && (r != utf8.RuneError || size > 1):
 			out = append(out, text[i:i+size]...)
 		case r > 0xffff:
 			high, low := utf16.EncodeRune(r)

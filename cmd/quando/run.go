@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/console"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/triggers/schedule"
@@ -50,10 +51,6 @@ before the change; the others are not affected. SIGINT or SIGTERM stop it: what 
 // runConfig runs what a configuration describes, until the command's context ends.
 func runConfig(cmd *cobra.Command, c *config, strict bool) (err error) {
 	ctx, log := cmd.Context(), c.newLogger(cmd.ErrOrStderr())
-	guard, err := newGuard(c.Console.Listen, c.Console.Token)
-	if err != nil {
-		return err
-	}
 	list, err := c.active()
 	if err != nil {
 		return err
@@ -82,7 +79,7 @@ func runConfig(cmd *cobra.Command, c *config, strict bool) (err error) {
 	if err := p.loadRules(); err != nil {
 		return err
 	}
-	return p.run(ctx, c, guard)
+	return p.run(ctx, c)
 }
 
 // A process is everything that runs, put together.
@@ -90,6 +87,8 @@ type process struct {
 	log      *slog.Logger
 	journal  journal
 	metrics  *metrics
+	console  *console.Console
+	now      func() time.Time // that people are shown; nil is this machine's
 	recorder *recorder
 	engine   *engine.Engine
 	units    []*unit
@@ -100,7 +99,7 @@ type process struct {
 
 // newProcess puts everything together. It starts nothing. Those who watch are told what the engine does.
 func newProcess(c *config, list []namedWorkspace, j journal, log *slog.Logger, watch ...engine.Observer) (*process, error) {
-	p := &process{log: log, journal: j, metrics: newMetrics(j, c.journalPath()), hooks: make(map[string]http.Handler)}
+	p := &process{log: log, journal: j, now: c.now, metrics: newMetrics(j, c.journalPath()), hooks: make(map[string]http.Handler)}
 	p.recorder = &recorder{
 		accept: func(ctx context.Context, events ...rules.Event) ([]bool, error) {
 			return p.engine.Accept(ctx, events...)
@@ -108,12 +107,18 @@ func newProcess(c *config, list []namedWorkspace, j journal, log *slog.Logger, w
 		write: func(ctx context.Context) error {
 			return j.SetCursor(ctx, "ready", time.Now().UTC().Format(time.RFC3339))
 		},
-		fresh: p.metrics.recorded,
+		fresh: func(e rules.Event) {
+			p.metrics.recorded(e)
+			p.console.Recorded()
+		},
 	}
 	owns := func(ctx context.Context, workspace, message string) (bool, error) {
 		return p.engine.Owns(ctx, workspace, message)
 	}
 	shared := limiters(list)
+	if c.now != nil {
+		shared = nil // a limiter of its own is in the client's time
+	}
 	var workspaces []engine.Workspace
 	for _, w := range list {
 		u, err := newUnit(c, w, shared[w.name], owns, log)
@@ -126,7 +131,10 @@ func newProcess(c *config, list []namedWorkspace, j journal, log *slog.Logger, w
 		workspaces = append(workspaces, u.engineWorkspace())
 	}
 	var err error
-	p.engine, err = engine.New(engine.Options{Journal: j, Keep: c.Keep, Logger: log, Observer: append(observers{p.metrics, runLog{log}}, watch...)}, workspaces...)
+	if p.console, err = p.newConsole(c); err != nil {
+		return nil, err
+	}
+	p.engine, err = engine.New(engine.Options{Journal: j, Keep: c.Keep, Logger: log, Observer: append(observers{p.metrics, runLog{log}, p.console}, watch...)}, workspaces...)
 	return p, err
 }
 
@@ -146,15 +154,14 @@ func (p *process) addUnit(u *unit) error {
 	if err != nil {
 		return err
 	}
-	b := &book{
-		workspace: u.name, path: u.rules, except: u.except, options: rules.Options{Catalog: u.catalog, ReadFile: besideRules}, log: p.log,
-		use: func(set *rules.Set) {
-			if err := p.engine.SetRules(u.name, set); err != nil {
-				p.log.Error("the rules cannot be used", "workspace", u.name, "error", err)
-			}
-			ticks.SetRules(set)
-			p.metrics.rulesOf(u.name, set)
-		},
+	b := &book{workspace: u.name, path: u.rules, except: u.except, options: rules.Options{Catalog: u.catalog, ReadFile: besideRules}, log: p.log}
+	b.use = func(set *rules.Set) {
+		if err := p.engine.SetRules(u.name, set); err != nil {
+			p.log.Error("the rules cannot be used", "workspace", u.name, "error", err)
+		}
+		ticks.SetRules(set)
+		p.metrics.rulesOf(u.name, set)
+		b.public.Store(&console.Book{Set: set, Problems: b.problems})
 	}
 	p.units, p.books, p.sources, p.hooks[u.name] = append(p.units, u), append(p.books, b), append(p.sources, ticks), hook
 	return nil
@@ -194,27 +201,28 @@ func (p *process) loadRules() error {
 const stopServing = 5 * time.Second
 
 // run listens and works until ctx ends.
-func (p *process) run(ctx context.Context, c *config, g *guard) error {
+func (p *process) run(ctx context.Context, c *config) error {
 	public, err := listen(ctx, "listen", c.Listen)
 	if err != nil {
 		return err
 	}
-	console, err := listen(ctx, "console.listen", c.Console.Listen)
+	private, err := listen(ctx, "console.listen", c.Console.Listen)
 	if err != nil {
 		return errors.Join(err, public.Close())
 	}
-	return p.serve(ctx, public, console, g, p.work)
+	return p.serve(ctx, public, private, p.work)
 }
 
 // serve serves both addresses and does the work until ctx ends. Then deliveries are refused at once, the work comes to its end, and only
 // after that the addresses are given up.
-func (p *process) serve(ctx context.Context, public, console net.Listener, g *guard, work func(ctx context.Context, start func(func() error))) error {
+func (p *process) serve(ctx context.Context, public, private net.Listener, work func(ctx context.Context, start func(func() error))) error {
 	h := &health{ready: p.recorder.ready}
 	count := func(workspace string, o webhook.Outcome) {
 		p.metrics.deliveries.WithLabelValues(workspace, string(o)).Inc()
 	}
-	p.log.Info("listening", "webhooks", "http://"+public.Addr().String(), "console", "http://"+console.Addr().String())
-	servers := []*http.Server{newServer(publicHandler(h, p.hooks, count), p.log), newServer(consoleHandler(h, g, p.metrics.handler()), p.log)}
+	p.log.Info("listening", "webhooks", "http://"+public.Addr().String(), "console", "http://"+private.Addr().String())
+	servers := []*http.Server{newServer(publicHandler(h, p.hooks, count), p.log), newServer(consoleHandler(h, p.console), p.log)}
+	servers[1].RegisterOnShutdown(p.console.Close)
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	var serving, working sync.WaitGroup
@@ -225,9 +233,10 @@ func (p *process) serve(ctx context.Context, public, console net.Listener, g *gu
 			}
 		})
 	}
-	for i, l := range []net.Listener{public, console} {
+	for i, l := range []net.Listener{public, private} {
 		start(&serving, func() error { return serve(servers[i], l) })
 	}
+	start(&working, func() error { p.console.Run(ctx); return nil })
 	work(ctx, func(f func() error) { start(&working, f) })
 
 	<-ctx.Done()

@@ -3,11 +3,11 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"net"
 	"os"
 
 	"github.com/spf13/cobra"
 
+	"github.com/quandohq/quando/engine/console"
 	"github.com/quandohq/quando/service/sandbox"
 )
 
@@ -26,7 +26,7 @@ or as the team, moves the clock and asks for faults. docs/reference.md lists wha
   curl http://127.0.0.1:9090/control/effects`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !isLoopback(listen) {
+			if !console.IsLoopback(listen) {
 				return fmt.Errorf("--listen %s: the control interface asks for no password, so the sandbox listens on this machine only: use 127.0.0.1:9090", listen)
 			}
 			if state != "" {
@@ -61,14 +61,4 @@ or as the team, moves the clock and asks for faults. docs/reference.md lists wha
 	flags.Uint64Var(&options.Seed, "seed", 0, "make the same ids, keys and secrets every time")
 	flags.IntVar(&options.RateLimit, "rate", 0, "requests that a key may make in a second; 0 is any")
 	return cmd
-}
-
-// isLoopback reports whether only this machine can reach an address to listen on.
-func isLoopback(address string) bool {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return false
-	}
-	ip := net.ParseIP(host)
-	return host == "localhost" || (ip != nil && ip.IsLoopback())
 }

@@ -2,19 +2,15 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
-	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/triggers/webhook"
 )
 
@@ -78,60 +74,11 @@ func publicHandler(h *health, receivers map[string]http.Handler, count func(work
 }
 
 // consoleHandler serves what is for the people who run the engine. Health is for everybody.
-func consoleHandler(h *health, g *guard, metrics http.Handler) http.Handler {
-	inner := http.NewServeMux()
-	inner.Handle("GET /metrics", metrics)
+func consoleHandler(h *health, console http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	h.routes(mux)
-	mux.Handle("/", g.protect(inner))
+	mux.Handle("/", console)
 	return mux
-}
-
-// A guard lets in whoever may look at the console.
-type guard struct {
-	loopback bool // only this machine can connect
-	token    service.Secret
-}
-
-// newGuard refuses an address that others can reach without a token.
-func newGuard(address string, token service.Secret) (*guard, error) {
-	g := &guard{loopback: isLoopback(address), token: token}
-	if !g.loopback && token == "" {
-		return nil, fmt.Errorf("console.listen %s can be reached from other machines: set console.token, or listen on 127.0.0.1:8081", address)
-	}
-	return g, nil
-}
-
-func (g *guard) protect(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case g.loopback && !namesLoopback(r.Host):
-			// A page of another site can make its own name lead here, and would then read what it likes.
-			answerText(w, http.StatusForbidden, "this address is for this machine: ask for it as localhost or 127.0.0.1")
-		case g.token != "" && !g.has(r):
-			w.Header().Set("WWW-Authenticate", `Bearer realm="quando"`)
-			answerText(w, http.StatusUnauthorized, "Authorization: Bearer with the token of console.token is needed")
-		default:
-			next.ServeHTTP(w, r)
-		}
-	})
-}
-
-// has compares the token in a time that tells nothing, not even its length.
-func (g *guard) has(r *http.Request) bool {
-	scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	got, want := sha256.Sum256([]byte(strings.TrimSpace(given))), sha256.Sum256([]byte(g.token))
-	return subtle.ConstantTimeCompare(got[:], want[:]) == 1 && strings.EqualFold(scheme, "Bearer")
-}
-
-// namesLoopback reports whether a Host header names this machine.
-func namesLoopback(host string) bool {
-	name, _, err := net.SplitHostPort(host)
-	if err != nil {
-		name = strings.Trim(host, "[]")
-	}
-	ip := net.ParseIP(name)
-	return strings.EqualFold(name, "localhost") || (ip != nil && ip.IsLoopback())
 }
 
 // listen opens an address, and says which setting to change where it cannot be had.

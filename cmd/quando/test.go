@@ -2,8 +2,10 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"regexp"
 	"runtime"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -76,6 +78,9 @@ func (o testOptions) test(cmd *cobra.Command, args []string) error {
 
 // try runs the tests and tells what comes of them.
 func (o testOptions) try(cmd *cobra.Command, trials []*trial, writer testWriter) error {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400) // stories make much garbage and keep little
+	}
 	began := time.Now()
 	bar := newProgress(cmd.ErrOrStderr(), len(trials))
 	defer bar.end()

@@ -39,7 +39,7 @@ func (a *action) Plan(ctx context.Context, s *actions.Step) (actions.Next, error
 	}
 	p, err := a.past(ctx, q.Trigger.ID)
 	if err != nil {
-		return actions.Next{}, actions.Permanent(err)
+		return actions.Next{}, a.broken(err)
 	}
 	args := encodeArgs(&a.schema, s.Args)
 	if twin := p.twin(q, a.schema.Verb, a.twins, func(recorded string) bool { return recorded == args }); twin != nil {

@@ -23,7 +23,8 @@ type Journal interface {
 	Version(ctx context.Context, hash string) (source string, err error)
 }
 
-// A Desk reads what recorded events carry. It must not ask anybody.
+// A Desk reads what recorded events carry. It must not ask anybody. What cannot be told of an event by anybody is an error that is marked as permanent;
+// any other means that the record could not be read, and ends the backtest.
 type Desk interface {
 	Carried(ctx context.Context, e rules.Event) (facts map[string]any, about actions.Subject, err error)
 	// HasLabel fails where the label is not known.
@@ -190,11 +191,11 @@ type bench struct {
 	pairs   map[pair]*recorded
 	events  int // in the window
 	total   int // that are looked at
+	memory  recollection
+	names   map[string]string // of customers, by their lanes
 
-	looking  sync.Mutex // guards what replays share
-	memory   map[string]*past
-	names    map[string]string // of customers, by their lanes
-	versions map[string]*rules.Rule
+	compiling sync.Mutex // guards what follows
+	versions  map[string]*rules.Rule
 
 	unreadable map[string]bool // rules of which a recorded version cannot be used any more
 }
@@ -220,7 +221,7 @@ func newBench(o Options) (*bench, error) {
 		return nil, fmt.Errorf("backtest: %w", err)
 	}
 	return &bench{
-		Options: o, catalog: catalog, seen: make(map[string]*seenRule), pairs: make(map[pair]*recorded), memory: make(map[string]*past), names: make(map[string]string),
+		Options: o, catalog: catalog, seen: make(map[string]*seenRule), pairs: make(map[pair]*recorded), names: make(map[string]string),
 		versions: make(map[string]*rules.Rule), unreadable: make(map[string]bool),
 	}, nil
 }

@@ -2,6 +2,7 @@ package backtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -121,14 +122,14 @@ func (b *bench) recordedRules(ctx context.Context, only map[string]bool) (timeli
 
 // version returns a rule as it was. It is nil where that is not recorded, as of one that never fired, or cannot be read any more.
 func (b *bench) version(ctx context.Context, id, hash string) (*rules.Rule, error) {
-	b.looking.Lock()
-	defer b.looking.Unlock()
+	b.compiling.Lock()
+	defer b.compiling.Unlock()
 	if rule, ok := b.versions[hash]; ok {
 		return rule, nil
 	}
 	source, err := b.Journal.Version(ctx, hash)
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
+	if err != nil && !errors.Is(err, engine.ErrNoVersion) {
+		return nil, err
 	}
 	var rule *rules.Rule
 	if err == nil {

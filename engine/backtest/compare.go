@@ -77,7 +77,8 @@ func (b *bench) compareReplays(ctx context.Context, changed map[string]bool, aft
 	return r.sorted(), nil
 }
 
-// pairsOf lists what is to be compared.
+// pairsOf lists what is to be compared. What nothing came of, then or in a replay, is not: most of what rules are asked is of this kind, and each would
+// have to be looked up in the journal.
 func (b *bench) pairsOf(changed map[string]bool, replays ...*outcomes) []pair {
 	all := make(map[pair]bool)
 	for p := range b.pairs {
@@ -86,8 +87,10 @@ func (b *bench) pairsOf(changed map[string]bool, replays ...*outcomes) []pair {
 		}
 	}
 	for _, o := range replays {
-		for p := range o.treated {
-			all[p] = true
+		for p, t := range o.treated {
+			if !t.nothing() {
+				all[p] = true
+			}
 		}
 	}
 	list := make([]pair, 0, len(all))
@@ -141,9 +144,9 @@ func (b *bench) recordedPair(ctx context.Context, p pair) (*recorded, error) {
 			r.treat.Outcome, r.treat.Reason = v.Outcome, reasonOf(v)
 		}
 	}
-	facts, _, err := b.Desk.Carried(ctx, e.Event)
+	facts, _, err := b.carried(ctx, e)
 	if err != nil {
-		facts = nil
+		return nil, err
 	}
 	r.who, err = b.customer(ctx, e, facts)
 	return r, err

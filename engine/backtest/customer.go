@@ -34,8 +34,12 @@ func (b *bench) customer(ctx context.Context, e *engine.Event, facts map[string]
 		return "", fmt.Errorf("look for a name: %w", err)
 	}
 	for _, other := range others {
-		if facts, _, err := b.Desk.Carried(ctx, other.Event); err == nil && name == "" {
-			name = nameIn(facts)
+		facts, _, err := b.carried(ctx, other)
+		if err != nil {
+			return "", fmt.Errorf("look for a name: %w", err)
+		}
+		if name = nameIn(facts); name != "" {
+			break
 		}
 	}
 	b.names[e.Lane] = name

@@ -54,8 +54,11 @@ func (d desk) recorded(ctx context.Context, q engine.Inquiry, question string) (
 // have kept a rule from being asked is not recorded, and a rule that looks at it cannot be told.
 func (d desk) Carried(ctx context.Context, e rules.Event) (map[string]any, actions.Subject, error) {
 	facts, about, err := d.Desk.Carried(ctx, e)
-	if err != nil {
-		return nil, about, actions.Permanent(err)
+	switch {
+	case actions.IsPermanent(err):
+		return nil, about, err
+	case err != nil:
+		return nil, about, d.broken(err)
 	}
 	for name, fact := range facts {
 		for field, question := range unnamed(fact) {
@@ -99,7 +102,7 @@ func (d desk) Fact(ctx context.Context, name string, about *actions.Subject) (an
 	q, _ := engine.InquiryOf(ctx)
 	raw, ok, err := d.recorded(ctx, q, name)
 	if err != nil {
-		return nil, actions.Permanent(err)
+		return nil, d.broken(err)
 	}
 	if ok {
 		v, err := engine.DecodeValue(raw)
@@ -111,7 +114,11 @@ func (d desk) Fact(ctx context.Context, name string, about *actions.Subject) (an
 	}
 	if len(q.Passed) == 0 {
 		// It may be one that lacks a name.
-		if facts, _, err := d.Desk.Carried(ctx, q.Event.Event); err == nil && facts[name] != nil {
+		facts, _, err := d.carried(ctx, q.Event)
+		if err != nil {
+			return nil, d.broken(err)
+		}
+		if facts[name] != nil {
 			return facts[name], nil
 		}
 	}
@@ -142,7 +149,7 @@ func (d desk) HumanActive(ctx context.Context, conversation string, since time.T
 	question := "human_active(" + rules.FormatDuration(q.Now.Sub(since)) + ")"
 	raw, ok, err := d.recorded(ctx, q, question)
 	if err != nil {
-		return false, actions.Permanent(err)
+		return false, d.broken(err)
 	}
 	var active bool
 	if ok && json.Unmarshal(raw, &active) == nil {
@@ -150,7 +157,7 @@ func (d desk) HumanActive(ctx context.Context, conversation string, since time.T
 	}
 	p, err := d.past(ctx, q.Trigger.ID)
 	if err != nil {
-		return false, actions.Permanent(err)
+		return false, d.broken(err)
 	}
 	if active, known := activeWithin(p.answers(q), q.Now.Sub(since)); known {
 		return active, nil
@@ -166,7 +173,7 @@ func (d desk) WaitingSince(ctx context.Context, _ string) (time.Time, error) {
 	q, _ := engine.InquiryOf(ctx)
 	raw, ok, err := d.recorded(ctx, q, "customer_waiting()")
 	if err != nil {
-		return time.Time{}, actions.Permanent(err)
+		return time.Time{}, d.broken(err)
 	}
 	if ok {
 		v, err := engine.DecodeValue(raw)
@@ -183,14 +190,17 @@ func (d desk) WaitingSince(ctx context.Context, _ string) (time.Time, error) {
 // HasLabel looks at the labels of the fact. Of a label that nobody knows any more, it tells what was told then.
 func (d desk) HasLabel(ctx context.Context, fact map[string]any, label string) (bool, error) {
 	has, err := d.Desk.HasLabel(ctx, fact, label)
-	if err == nil {
+	switch {
+	case err == nil:
 		return has, nil
+	case !actions.IsPermanent(err):
+		return false, d.broken(err)
 	}
 	q, _ := engine.InquiryOf(ctx)
 	question := "has_label(" + label + ")"
 	raw, ok, err := d.recorded(ctx, q, question)
 	if err != nil {
-		return false, actions.Permanent(err)
+		return false, d.broken(err)
 	}
 	if ok && json.Unmarshal(raw, &has) == nil {
 		return has, nil

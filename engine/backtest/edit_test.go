@@ -307,3 +307,27 @@ rules:
 			"after-close, Bia: "+bia+" -> create_card Once more Order of Bia, send_message Card, add_labels [vip]")
 	})
 }
+
+// What cannot be told takes no slot of a limit: whether it would have is not known, and somebody who would have been written to is rather told of once
+// too often than passed over.
+func TestEditsOfALimit(t *testing.T) {
+	tell(t, `
+rules:
+  - id: reply
+    when: message.received
+    limit: { times: 1, per: 12h }
+    do:
+      - send_message: Hello
+`, `
+      - { customer: Ana, says: one }
+      - { at: "+10m", customer: Ana, says: two }
+      - { at: "+10m", customer: Ana, says: three }
+      - { at: "+1m" }
+`, func(s *scene) {
+		s.expect(s.edit())
+		s.expect(s.edit("    limit:", "    if: 'message.text != \"one\" or customer_waiting() > duration(\"1m\")'\n    limit:"),
+			"reply, Ana: nothing (limited) -> send_message Hello", "reply: not recorded: customer_waiting()")
+		// A run that has begun has its slot, however it goes on.
+		s.expect(s.edit("      - send", "      - stop_if: 'customer_waiting() > duration(\"1m\")'\n      - send"), "reply: not recorded: customer_waiting()")
+	})
+}

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/quandohq/quando/engine"
@@ -14,8 +16,22 @@ import (
 
 // A past is an event as it was recorded, with what came of it.
 type past struct {
-	event *engine.Event // nil where it was never recorded, as a tick that is only computed
-	runs  []*pastRun
+	event    *engine.Event // nil where it was never recorded, as a tick that is only computed
+	recorded []*engine.Run
+
+	reading sync.Once
+	read    []*pastRun
+}
+
+// runs returns the recorded runs. They are read when somebody asks: most are never looked at.
+func (p *past) runs() []*pastRun {
+	p.reading.Do(func() {
+		for _, r := range p.recorded {
+			p.read = append(p.read, newPastRun(r))
+		}
+		p.recorded = nil
+	})
+	return p.read
 }
 
 // A pastRun is a recorded run with its steps.
@@ -32,40 +48,91 @@ type pastStep struct {
 	passed []*engine.Passed // the waits that the run had behind it
 }
 
-// mostPasts bounds how many events are kept in memory: they come back from the journal.
+// A recollection holds the events that were looked at last. It is for many goroutines.
+type recollection struct {
+	mu          sync.Mutex
+	young, aged map[string]*past
+}
+
+// mostPasts bounds how many events each half of it has: those that are forgotten come back from the journal.
 const mostPasts = 5000
+
+func (m *recollection) find(id string) *past {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if p := m.young[id]; p != nil {
+		return p
+	}
+	return m.aged[id]
+}
+
+func (m *recollection) keep(id string, p *past) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.young == nil || len(m.young) >= mostPasts {
+		m.young, m.aged = make(map[string]*past, mostPasts), m.young
+	}
+	m.young[id] = p
+}
 
 // past looks an event up.
 func (b *bench) past(ctx context.Context, id string) (*past, error) {
-	b.looking.Lock()
-	p, ok := b.memory[id]
-	b.looking.Unlock()
-	if ok {
+	if p := b.memory.find(id); p != nil {
 		return p, nil
 	}
-	p = &past{}
 	e, err := b.Journal.FindEvent(ctx, b.Workspace, id)
-	switch {
-	case errors.Is(err, engine.ErrNoEvent):
-	case err != nil:
+	if errors.Is(err, engine.ErrNoEvent) {
+		p := &past{}
+		b.memory.keep(id, p)
+		return p, nil
+	}
+	if err != nil {
 		return nil, err
-	default:
-		p.event = e
-		runs, err := b.runsOf(ctx, e.Seq)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range runs {
-			p.runs = append(p.runs, newPastRun(r))
+	}
+	list, err := b.read(ctx, []*engine.Event{e})
+	if err != nil {
+		return nil, err
+	}
+	b.memory.keep(id, list[0])
+	return list[0], nil
+}
+
+// recall keeps events in mind, with what came of them.
+func (b *bench) recall(ctx context.Context, events []*engine.Event) error {
+	list, err := b.read(ctx, slices.DeleteFunc(slices.Clone(events), func(e *engine.Event) bool { return b.memory.find(e.ID) != nil }))
+	if err != nil {
+		return err
+	}
+	for _, p := range list {
+		b.memory.keep(p.event.ID, p)
+	}
+	return nil
+}
+
+// read returns events with what came of them.
+func (b *bench) read(ctx context.Context, events []*engine.Event) ([]*past, error) {
+	list := make([]*past, len(events))
+	bySeq := make(map[int64]*past)
+	for i, e := range events {
+		list[i] = &past{event: e}
+		if fired(e) {
+			bySeq[e.Seq] = list[i]
 		}
 	}
-	b.looking.Lock()
-	defer b.looking.Unlock()
-	if len(b.memory) >= mostPasts {
-		clear(b.memory)
+	runs, err := b.runsOf(ctx, slices.Collect(maps.Keys(bySeq))...)
+	if err != nil {
+		return nil, err
 	}
-	b.memory[id] = p
-	return p, nil
+	for _, r := range runs {
+		p := bySeq[r.Event]
+		p.recorded = append(p.recorded, r)
+	}
+	return list, nil
+}
+
+// fired reports whether a run came of an event, or was to come.
+func fired(e *engine.Event) bool {
+	return slices.ContainsFunc(e.Verdicts, func(v engine.Verdict) bool { return v.Run != "" })
 }
 
 // aWhile is what goes by between two moments of one decision at most.
@@ -134,7 +201,7 @@ func (p *past) ofDecision(q engine.Inquiry) []engine.Answers {
 // ofRuns are the answers that runs had at the same point, the same run first: what another rule asked in the same moment was answered the same.
 func (p *past) ofRuns(q engine.Inquiry, queued bool) (lists []engine.Answers) {
 	var others []engine.Answers
-	for _, r := range p.runs {
+	for _, r := range p.runs() {
 		if r.queued != queued {
 			continue
 		}
@@ -163,7 +230,7 @@ func (p *past) answer(q engine.Inquiry, question string) (json.RawMessage, bool)
 
 // twin finds the recorded step of the same run that did the same at the same point: used are those that others are the twins of.
 func (p *past) twin(q engine.Inquiry, verb string, used map[string]bool, fits func(args string) bool) *pastStep {
-	for _, r := range p.runs {
+	for _, r := range p.runs() {
 		if r.Key != q.Run.Key {
 			continue
 		}

@@ -1,6 +1,7 @@
 package backtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,7 +49,7 @@ type outcomes struct {
 	gaps    []Gap
 	blind   map[string]bool // rules of which nothing can be told
 	given   *rules.Set      // the rules, where they are the same throughout
-	failed  error
+	failed  error           // why the replay cannot go on
 }
 
 func newOutcomes(t timeline) *outcomes {
@@ -89,10 +90,14 @@ func (r *replay) run(ctx context.Context, progress func(what string, done, of in
 	if err := r.use(r.set); err != nil {
 		return err
 	}
-	if err := r.feed(ctx, progress); err != nil {
-		return err
-	}
-	return r.failed
+	return r.feed(ctx, progress)
+}
+
+// broken ends the replay because the record could not be read. The engine has no use for such an error: it would take it for one of the service, and
+// go on without what it asked for.
+func (r *replay) broken(err error) error {
+	r.failed = cmp.Or(r.failed, err)
+	return actions.Permanent(err)
 }
 
 // use gives the engine its rules.
@@ -118,7 +123,7 @@ func (r *replay) use(set *rules.Set) error {
 
 // feed gives the engine every event at its time, and lets happen in between what is due.
 func (r *replay) feed(ctx context.Context, progress func(what string, done, of int)) error {
-	next, stop := iter.Pull2(r.recordedEvents(ctx))
+	next, stop := iter.Pull2(r.recordedEvents(ctx, r.recall))
 	defer stop()
 	e, err, more := next()
 	if more && err == nil {
@@ -190,6 +195,9 @@ func (r *replay) work(ctx context.Context, batch []rules.Event) error {
 		return nil
 	}
 	due, err := r.engine.Tick(ctx, r.clock)
+	if r.failed != nil {
+		err = r.failed
+	}
 	if err != nil {
 		return fmt.Errorf("at %s: %w", r.clock.Format(time.RFC3339), err)
 	}
@@ -220,9 +228,9 @@ func (r *replay) give(ctx context.Context, e *engine.Event) (bool, error) {
 	if !wanted && e.Type != "message.sent" || !r.watches && !r.mayBeOwn(e) {
 		return wanted, nil
 	}
-	facts, about, err := r.Desk.Carried(ctx, e.Event)
+	facts, about, err := r.carried(ctx, e)
 	if err != nil {
-		return wanted, nil // the rules will be told
+		return false, err
 	}
 	if r.watches {
 		r.presence.hear(e, facts, about.Conversation)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/rules"
 )
@@ -33,11 +34,16 @@ type recorded struct {
 }
 
 // recordedEvents goes through the events of the workspace in the order of their recording, those of the warm-up included.
-func (b *bench) recordedEvents(ctx context.Context) iter.Seq2[*engine.Event, error] {
+//
+// Look, where it is given, sees each page of them before they come.
+func (b *bench) recordedEvents(ctx context.Context, look func(context.Context, []*engine.Event) error) iter.Seq2[*engine.Event, error] {
 	return func(yield func(*engine.Event, error) bool) {
 		f := engine.EventFilter{Workspace: b.Workspace, Since: b.from, Forward: true, Limit: pageSize}
 		for {
 			page, err := b.Journal.ListEvents(ctx, f)
+			if err == nil && look != nil {
+				err = look(ctx, page)
+			}
 			if err != nil {
 				yield(nil, err)
 				return
@@ -65,7 +71,7 @@ func (b *bench) survey(ctx context.Context, set *rules.Set) error {
 	}
 	var page []*surveyed
 	var candidates []*rules.Rule
-	for e, err := range b.recordedEvents(ctx) {
+	for e, err := range b.recordedEvents(ctx, nil) {
 		if err != nil {
 			return err
 		}
@@ -74,10 +80,9 @@ func (b *bench) survey(ctx context.Context, set *rules.Set) error {
 			b.events++
 		}
 		one := &surveyed{Event: e}
-		fired := slices.ContainsFunc(e.Verdicts, func(v engine.Verdict) bool { return v.Run != "" })
-		if heard[e.Type] || fired {
-			if one.facts, _, err = b.Desk.Carried(ctx, e.Event); err != nil {
-				one.facts = nil // what it carries cannot be read, and rules will be told so
+		if heard[e.Type] || fired(e) {
+			if one.facts, _, err = b.carried(ctx, e); err != nil {
+				return err
 			}
 		}
 		candidates = candidates[:0]
@@ -86,7 +91,7 @@ func (b *bench) survey(ctx context.Context, set *rules.Set) error {
 			b.doubt(set, e, one.facts)
 		}
 		b.see(e, candidates)
-		if fired {
+		if fired(e) {
 			page = append(page, one)
 		}
 		if b.total%pageSize == 0 {
@@ -98,6 +103,15 @@ func (b *bench) survey(ctx context.Context, set *rules.Set) error {
 		}
 	}
 	return b.remember(ctx, page)
+}
+
+// carried reads what an event carries: nothing where nobody can read it, and rules will be told so.
+func (b *bench) carried(ctx context.Context, e *engine.Event) (map[string]any, actions.Subject, error) {
+	facts, about, err := b.Desk.Carried(ctx, e.Event)
+	if err != nil && actions.IsPermanent(err) {
+		return nil, actions.Subject{}, nil
+	}
+	return facts, about, err
 }
 
 // A surveyed is an event with what it carries.

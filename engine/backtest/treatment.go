@@ -69,6 +69,9 @@ func shown(v any) any {
 // pending reports whether something is still to come.
 func (t *Treatment) pending() bool { return t.State != "" && !t.State.Finished() }
 
+// nothing reports whether nothing came of it, or will, as far as is known.
+func (t *Treatment) nothing() bool { return len(t.Effects) == 0 && !t.pending() && t.NotRecorded == "" }
+
 // same reports whether two treatments come to the same for whoever is treated: the same effects in the same order and, but for some slack, at
 // the same time, really or in shadow, and something or nothing to come.
 func (t *Treatment) same(other *Treatment, slack time.Duration) bool {

@@ -23,6 +23,7 @@ type Queue[T any] struct {
 	mu      sync.Mutex
 	waiting []*item[T]
 	closed  bool
+	lately  time.Time // when the last turn ended
 
 	news chan struct{} // that the queue is longer, or closed
 	done chan struct{}
@@ -114,6 +115,9 @@ func (q *Queue[T]) run() {
 			for i, err := range q.turn(values) {
 				items[i].answer <- err
 			}
+			q.mu.Lock()
+			q.lately = time.Now()
+			q.mu.Unlock()
 		}
 		q.mu.Lock()
 		end := q.closed && len(q.waiting) == 0
@@ -148,6 +152,29 @@ func (q *Queue[T]) Len() int {
 		return Full
 	}
 	return len(q.waiting)
+}
+
+// aMoment without a turn is quiet.
+const aMoment = 10 * time.Millisecond
+
+// Quiet waits until nobody has had a turn for a moment, or until its patience is over.
+func (q *Queue[T]) Quiet(ctx context.Context, patience time.Duration) {
+	for began := time.Now(); time.Since(began) < patience; {
+		q.mu.Lock()
+		wait := aMoment - time.Since(q.lately)
+		if len(q.waiting) > 0 {
+			wait = aMoment
+		}
+		q.mu.Unlock()
+		if wait <= 0 {
+			return
+		}
+		select {
+		case <-time.After(min(wait, patience)):
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // take returns the items of the next turn.

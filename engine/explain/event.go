@@ -25,7 +25,7 @@ func (x *Explainer) Event(ctx context.Context, e *engine.Event) (*Event, error) 
 		out.Contact, _ = contact["name"].(string)
 	}
 	if f.err != nil {
-		out.Words = "what the event carries cannot be read: " + f.err.Error()
+		out.Words = x.t("carries", f.err)
 	}
 	if !e.Decided {
 		words, err := x.undecided(ctx, e)
@@ -67,10 +67,10 @@ func (x *Explainer) undecided(ctx context.Context, e *engine.Event) (string, err
 	}
 	for _, h := range holds {
 		if h.Rule == "" && (h.Workspace == "" || h.Workspace == e.Workspace) {
-			return fmt.Sprintf("not decided yet: everything is stopped since %s%s", x.o.Stamp(h.Since), behind(": ", h.Reason)), nil
+			return x.t("stopped", x.o.Stamp(h.Since), behind(": ", engine.Told(x.o.Language, h.Reason))), nil
 		}
 	}
-	return "not decided yet: no engine has come to it", nil
+	return x.t("undecided"), nil
 }
 
 // others explains the rules that were not asked.
@@ -101,7 +101,7 @@ func (x *Explainer) others(ctx context.Context, f *facts) []Rule {
 		if len(b.Problems) > 0 {
 			r.Error = b.Problems[0].Message
 		}
-		r.Words = "is not loaded" + behind(": ", r.Error)
+		r.Words = x.t("not_loaded") + behind(": ", r.Error)
 		list = append(list, r)
 	}
 	return append(list, elsewhere...)
@@ -122,17 +122,17 @@ func (x *Explainer) unasked(ctx context.Context, f *facts, rule *rules.Rule, can
 	switch {
 	case x.o.Only != nil || !f.event.Decided:
 	case rule.Stage == rules.Draft:
-		why = "was not asked, because it is a draft; it "
+		why = x.t("draft")
 	case ruledOut:
-		why = "was not asked, because it "
+		why = x.t("ruled_out")
 	default:
-		why = "was not asked: it was not there, or was another rule then; it "
+		why = x.t("another_then")
 	}
-	r.Words = why + wouldWords(j)
+	r.Words = why + x.wouldWords(j)
 	if age := f.now.Sub(f.event.CreatedAt); !ruledOut && f.event.Rule == "" && rule.Late.SkipAfter > 0 && age > rule.Late.SkipAfter {
-		late := fmt.Sprintf("it was %s old, and late: skip_after is %s", rules.FormatDuration(age.Round(time.Second)), rules.FormatDuration(rule.Late.SkipAfter))
+		late := x.t("age", rules.FormatDuration(age.Round(time.Second)), rules.FormatDuration(rule.Late.SkipAfter))
 		r.Outcome, r.Clause, r.Values, r.Error = engine.Late, "", map[string]any{}, late
-		r.Words = fmt.Sprintf("%swould have left it, because it came late: %s; otherwise it %s", why, late, wouldWords(j))
+		r.Words = x.t("left", why, late, x.wouldWords(j))
 	}
 	return r
 }
@@ -143,15 +143,15 @@ func (x *Explainer) notForIt(e *engine.Event, rule *rules.Rule) string {
 	case e.Rule == rule.ID:
 		return ""
 	case e.Rule != "":
-		return fmt.Sprintf("was not asked: the event is for the rule %s alone", e.Rule)
+		return x.t("for_another", e.Rule)
 	case slices.Contains(rule.When.Events, e.Type):
 		return ""
 	case len(rule.When.Events) > 0:
-		return "was not asked: it is for " + oneOf(rule.When.Events)
+		return x.t("for_events", x.oneOf(rule.When.Events))
 	case rule.When.Schedule != nil:
-		return "was not asked: the clock starts it"
+		return x.t("for_clock")
 	}
-	return "was not asked: a person starts it"
+	return x.t("for_person")
 }
 
 func newRule(rule *rules.Rule) Rule {

@@ -34,8 +34,9 @@ type Options struct {
 	Only    []*rules.Rule  // to be explained instead, as if they had been there: they are in no set
 	Catalog *rules.Catalog // of the verbs, for rules as they were; without it they cannot be read
 
+	Language rules.Language           // of what is told in words; what was recorded by others stays as it is
 	Location *time.Location           // of the workspace; nil is UTC
-	Stamp    stampFunc                // how times are written; nil is as 2006-01-02 15:04:05
+	Stamp    stampFunc                // how times are written; nil is to the second
 	Standing func(*engine.Run) string // says where a run stands and why; nil is its reason
 }
 
@@ -54,11 +55,12 @@ func New(o Options) *Explainer {
 		o.Location = time.UTC
 	}
 	if o.Stamp == nil {
-		location := o.Location
-		o.Stamp = func(t time.Time) string { return t.In(location).Format("2006-01-02 15:04:05") }
+		location, layout := o.Location, phrases.Say(o.Language, "stamp")
+		o.Stamp = func(t time.Time) string { return t.In(location).Format(layout) }
 	}
 	if o.Standing == nil {
-		o.Standing = func(r *engine.Run) string { return r.Reason }
+		language := o.Language
+		o.Standing = func(r *engine.Run) string { return engine.Told(language, r.Reason) }
 	}
 	return &Explainer{o: o, versions: make(map[string]*rules.Rule), runs: make(map[int64]map[string]*engine.Run)}
 }

@@ -3,7 +3,6 @@ package explain
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -13,14 +12,23 @@ import (
 )
 
 // A NotRecordedError says that something was not asked when an event was decided, so that nobody knows it now.
-type NotRecordedError struct{ What string }
+type NotRecordedError struct {
+	What     string
+	language rules.Language
+}
 
 // Error says what is missing.
-func (e *NotRecordedError) Error() string { return "it was never asked " + e.What }
+func (e *NotRecordedError) Error() string { return phrases.Say(e.language, "never_asked", e.What) }
+
+// missing returns the error for something that was not asked.
+func (f *facts) missing(key string, args ...any) error {
+	return &NotRecordedError{phrases.Say(f.language, key, args...), f.language}
+}
 
 // facts are what is known of an event: what it carries, and what was answered when it was decided.
 type facts struct {
 	desk     Desk
+	language rules.Language
 	location *time.Location
 	event    *engine.Event
 	gathered []*engine.Event // all of them, where several were gathered
@@ -33,7 +41,7 @@ type facts struct {
 }
 
 func (x *Explainer) factsOf(ctx context.Context, e *engine.Event) *facts {
-	f := &facts{desk: x.o.Desk, location: x.o.Location, event: e, now: e.ReceivedAt}
+	f := &facts{desk: x.o.Desk, language: x.o.Language, location: x.o.Location, event: e, now: e.ReceivedAt}
 	if at, ok := decidedAt(e); ok {
 		f.now = at
 	}
@@ -88,7 +96,7 @@ func (f *facts) Fact(ctx context.Context, name string) (any, error) {
 	if v, ok := f.answer(name); ok {
 		return v, nil
 	}
-	return nil, &NotRecordedError{"for the " + name}
+	return nil, f.missing("ask_fact", name)
 }
 
 func (f *facts) describe(e *engine.Event, carried map[string]any) map[string]any {
@@ -130,7 +138,7 @@ func (f *facts) HumanActive(_ context.Context, within time.Duration) (bool, erro
 	length := rules.FormatDuration(within)
 	v, ok := f.answer("human_active(" + length + ")")
 	if !ok && !f.conversationless() {
-		return false, &NotRecordedError{"whether somebody of the team had written within " + length}
+		return false, f.missing("ask_human", length)
 	}
 	active, _ := v.(bool)
 	return active, nil
@@ -140,7 +148,7 @@ func (f *facts) HumanActive(_ context.Context, within time.Duration) (bool, erro
 func (f *facts) CustomerWaiting(context.Context) (time.Duration, error) {
 	v, ok := f.answer("customer_waiting()")
 	if !ok && !f.conversationless() {
-		return 0, &NotRecordedError{"how long the customer had waited"}
+		return 0, f.missing("ask_waiting")
 	}
 	length, _ := v.(time.Duration)
 	return length, nil
@@ -165,7 +173,7 @@ func (f *facts) HasLabel(ctx context.Context, name string) (bool, error) {
 	}
 	has, err := f.desk.HasLabel(ctx, fact, name)
 	if err != nil {
-		return false, &NotRecordedError{fmt.Sprintf("whether the conversation had the label %s", name)}
+		return false, f.missing("ask_label", name)
 	}
 	return has, nil
 }
@@ -176,7 +184,7 @@ func (f *facts) CountEvents(_ context.Context, typ string, within time.Duration)
 	v, ok := f.answer("count_events(" + typ + ", " + length + ")")
 	n, isNumber := v.(int)
 	if !ok || !isNumber {
-		return 0, &NotRecordedError{fmt.Sprintf("how many %s there had been within %s", typ, length)}
+		return 0, f.missing("ask_count", typ, length)
 	}
 	return n, nil
 }
@@ -198,7 +206,7 @@ func (f *facts) nameless(x *rules.Expression) error {
 		}
 		for _, path := range []string{n.fact + "." + n.name, "event." + n.fact + "." + n.name} {
 			if x.Mentions(path) {
-				return &NotRecordedError{fmt.Sprintf("what the name of %s was (its id is %v)", n.fact+"."+n.id, fact[n.id])}
+				return f.missing("ask_name", n.fact+"."+n.id, fact[n.id])
 			}
 		}
 	}
@@ -218,6 +226,7 @@ type judgement struct {
 func (f *facts) judge(ctx context.Context, rule *rules.Rule, ruledOut bool) judgement {
 	j := judgement{outcome: engine.Fired, decisive: -1}
 	eval := rules.NewEvaluation(ctx, rule, f)
+	eval.In(f.language)
 	for i, x := range rule.If {
 		c := Clause{Clause: x.Text, Basis: Would, Result: rules.ClauseNotReached, Values: map[string]any{}}
 		if j.outcome != engine.False && (j.outcome != engine.Failed || ruledOut) {

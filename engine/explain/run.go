@@ -49,9 +49,9 @@ const cancelledBy = "cancel_on: "
 func (x *Explainer) Standing(ctx context.Context, r *engine.Run) (string, error) {
 	words := x.o.Standing(r)
 	if !r.State.Finished() {
-		return cmp.Or(words, string(r.State)), nil
+		return cmp.Or(words, x.t("state."+string(r.State))), nil
 	}
-	ended := fmt.Sprintf("%s at %s", r.State, x.o.Stamp(r.FinishedAt))
+	ended := x.t("ended", x.t("state."+string(r.State)), x.o.Stamp(r.FinishedAt))
 	if r.State != engine.Cancelled {
 		return ended + behind(": ", words), nil
 	}
@@ -60,13 +60,13 @@ func (x *Explainer) Standing(ctx context.Context, r *engine.Run) (string, error)
 		if err != nil || e == nil {
 			return ended + ": " + words, err
 		}
-		return fmt.Sprintf("%s, because %s came (%s, which cancel_on names)", ended, typ, e.ID), nil
+		return x.t("because_of", ended, typ, e.ID), nil
 	}
 	if newer, err := x.replacement(ctx, r); err != nil || newer != nil {
 		if err != nil {
 			return "", err
 		}
-		return fmt.Sprintf("replaced at %s by run %d, which %s started later (mode: restart)", x.o.Stamp(r.FinishedAt), newer.ID, r.Rule), nil
+		return x.t("replaced", x.o.Stamp(r.FinishedAt), newer.ID, r.Rule), nil
 	}
 	return ended + behind(": ", words), nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/quandohq/quando/engine"
@@ -14,64 +15,65 @@ import (
 
 // verdictWords says in a sentence what a verdict means. The judgement is what the conditions come to with what was recorded.
 func (x *Explainer) verdictWords(ctx context.Context, f *facts, v engine.Verdict, rule *rules.Rule, r *Rule, j judgement) (string, error) {
-	at := ""
+	at, reason := "", engine.Told(x.o.Language, v.Error)
 	if v.Outcome != engine.Fired {
 		at = x.o.Stamp(f.now)
 	}
 	switch v.Outcome {
 	case engine.Fired:
-		return firedWords(r, v, x.o.Stamp), nil
+		return x.firedWords(r, v), nil
 	case engine.False:
-		return "did not fire: " + clauseWords(clauseOf(r.Clauses, v.Clause), v.Clause, r.Values), nil
+		return x.t("did_not", x.clauseWords(clauseOf(r.Clauses, v.Clause), v.Clause, r.Values)), nil
 	case engine.Failed:
 		if v.Clause == "" {
-			return "did not fire, because of an error: " + v.Error, nil
+			return x.t("error", reason), nil
 		}
-		return fmt.Sprintf("did not fire, because of an error in %s: %s", v.Clause, v.Error) + inBrackets(r.Values, v.Clause), nil
+		return x.t("clause_error", v.Clause, reason) + x.inBrackets(r.Values, v.Clause), nil
 	case engine.Gathered:
 		return x.gatheredWords(ctx, f, v)
 	case engine.Limited:
 		used, err := x.usedBy(ctx, f, rule)
-		return fmt.Sprintf("was limited at %s (%s)%s", at, v.Error, used), err
+		return x.t("limited", at, reason, used), err
 	case engine.Skipped:
-		return fmt.Sprintf("was skipped at %s (%s)", at, v.Error), nil
+		return x.t("skipped", at, reason), nil
 	}
-	words := map[engine.Outcome]string{
-		engine.Late: "was not asked, because the event came late", engine.Paused: "was not asked, because the rule was paused at " + at,
-		engine.Own: "was not asked, because Quando itself caused the event", engine.Looped: "was not asked, because the rule itself had a part in causing the event",
-	}[v.Outcome]
-	if words == "" {
-		words = string(v.Outcome)
+	words := string(v.Outcome)
+	switch v.Outcome {
+	case engine.Late, engine.Own, engine.Looped:
+		words = x.t(string(v.Outcome))
+	case engine.Paused:
+		words = x.t("paused", at)
 	}
-	words += behind(": ", v.Error)
+	words += behind(": ", reason)
 	if rule != nil {
-		words += "; otherwise it " + wouldWords(j)
+		words += x.t("otherwise", x.wouldWords(j))
 	}
 	return words, nil
 }
 
 // firedWords says what came of a rule that fired.
-func firedWords(r *Rule, v engine.Verdict, stamp stampFunc) string {
+func (x *Explainer) firedWords(r *Rule, v engine.Verdict) string {
 	if n, ok := v.Values["items"]; ok && r.Run == nil {
-		return fmt.Sprintf("fired: it found %v items, and each of them is an event of its own", n)
+		return x.t("items", n)
 	}
 	if r.Run == nil {
-		return "fired; its run is not in the journal any more"
+		return x.t("forgotten")
 	}
-	words := "fired"
+	words := x.t("fired")
 	if r.Run.Stage == rules.Shadow {
-		words = "would have acted: it is in shadow"
+		words = x.t("shadow")
 		if r.Sample > 0 && r.Sample < 1 {
-			words = fmt.Sprintf("would have acted: this one is outside of its sample of %s", percent(r.Sample))
+			words = x.t("outside", x.percent(r.Sample))
 		}
 	} else if r.Sample > 0 && r.Sample < 1 {
-		words = fmt.Sprintf("fired: this one is in its sample of %s", percent(r.Sample))
+		words = x.t("inside", x.percent(r.Sample))
 	}
-	return fmt.Sprintf("%s; run %d of %s, %s", words, r.Run.ID, stamp(r.Run.StartedAt), r.Run.Words)
+	return x.t("with_run", words, r.Run.ID, x.o.Stamp(r.Run.StartedAt), r.Run.Words)
 }
 
-func percent(share float64) string {
-	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", 100*share), "0"), ".") + "%"
+func (x *Explainer) percent(share float64) string {
+	text := strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", 100*share), "0"), ".")
+	return strings.Replace(text, ".", x.t("decimal_point"), 1) + "%"
 }
 
 // gatheredWords says what became of an event that waited with others.
@@ -84,7 +86,7 @@ func (x *Explainer) gatheredWords(ctx context.Context, f *facts, v engine.Verdic
 	for _, r := range runs {
 		if slices.Contains(r.Gathered, e.Seq) {
 			standing, err := x.Standing(ctx, r)
-			return fmt.Sprintf("gathered it with others (%d in all) into run %d of %s, %s", len(r.Gathered), r.ID, x.o.Stamp(r.StartedAt), standing), err
+			return x.t("gathered", len(r.Gathered), r.ID, x.o.Stamp(r.StartedAt), standing), err
 		}
 	}
 	later, err := x.o.Journal.ListEvents(ctx, engine.EventFilter{Workspace: e.Workspace, Lane: e.Lane, Rule: v.Rule, Since: e.ReceivedAt, Limit: 1000})
@@ -93,10 +95,10 @@ func (x *Explainer) gatheredWords(ctx context.Context, f *facts, v engine.Verdic
 	}
 	for _, other := range slices.Backward(later) {
 		if o := verdictOf(other, v.Rule).Outcome; other.Seq > e.Seq && o != engine.Gathered {
-			return fmt.Sprintf("gathered it with others; they were decided on together with the event %s: %s", other.ID, o), nil
+			return x.t("together", other.ID, x.t("outcome."+string(o))), nil
 		}
 	}
-	return "gathers it with others; it has not been quiet for long enough", nil
+	return x.t("gathers"), nil
 }
 
 // usedBy names the runs that used up a rule's limit; empty where that cannot be told.
@@ -120,48 +122,48 @@ func (x *Explainer) usedBy(ctx context.Context, f *facts, rule *rules.Rule) (str
 	var used []string
 	for _, r := range slices.Backward(runs) {
 		if r.By == by && r.Event != f.event.Seq && !r.StartedAt.After(f.now) {
-			used = append(used, fmt.Sprintf("run %d of %s", r.ID, x.o.Stamp(r.StartedAt)))
+			used = append(used, x.t("run_of", r.ID, x.o.Stamp(r.StartedAt)))
 		}
 	}
 	const most = 3
 	if len(used) > most {
-		used = append(used[:most], fmt.Sprintf("%d more", len(used)-most))
+		used = append(used[:most], x.t("more", len(used)-most))
 	}
-	return behind(", used up by ", strings.Join(used, ", ")), nil
+	return behind(x.t("used_by"), strings.Join(used, ", ")), nil
 }
 
 // wouldWords says what a rule would have made of an event.
-func wouldWords(j judgement) string {
+func (x *Explainer) wouldWords(j judgement) string {
 	switch j.outcome {
 	case engine.Fired:
-		return "would have fired"
+		return x.t("would_fire")
 	case engine.False:
 		c := j.clauses[j.decisive]
-		return "would not have fired: " + clauseWords(&c, c.Clause, c.Values)
+		return x.t("would_not", x.clauseWords(&c, c.Clause, c.Values))
 	case engine.Failed:
 		c := j.clauses[j.decisive]
-		return fmt.Sprintf("would have failed: %s: %s", c.Clause, c.Error) + inBrackets(c.Values, c.Clause)
+		return x.t("would_fail", c.Clause, c.Error) + x.inBrackets(c.Values, c.Clause)
 	}
 	if j.missing == nil {
-		return "cannot be judged: what it was then is not recorded"
+		return x.t("unjudged")
 	}
-	return "cannot be judged: " + j.missing.Error()
+	return x.t("unjudged_asked", j.missing)
 }
 
 // clauseWords says why a clause was not true, with the values that the words do not tell.
-func clauseWords(c *Clause, clause string, values map[string]any) string {
+func (x *Explainer) clauseWords(c *Clause, clause string, values map[string]any) string {
 	if c == nil || c.Words == "" {
-		return clause + " was not true" + inBrackets(values, "")
+		return x.t("untrue", clause) + x.inBrackets(values, "")
 	}
-	return c.Words + inBrackets(values, c.Words)
+	return c.Words + x.inBrackets(values, c.Words)
 }
 
 // inBrackets lists values, but for those that words tell already.
-func inBrackets(values map[string]any, told string) string {
+func (x *Explainer) inBrackets(values map[string]any, told string) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if !strings.Contains(told, name+" was ") {
-			parts = append(parts, name+" was "+ValueWords(values[name]))
+		if !strings.Contains(told, x.t("was", name, "")) {
+			parts = append(parts, x.t("was", name, valueWords(x.o.Language, values[name])))
 		}
 	}
 	if len(parts) == 0 {
@@ -171,9 +173,14 @@ func inBrackets(values map[string]any, told string) string {
 }
 
 // ValueWords writes a value of a verdict for people.
-func ValueWords(v any) string {
-	if v == nil {
-		return "not set"
+func ValueWords(v any) string { return valueWords(rules.English, v) }
+
+func valueWords(l rules.Language, v any) string {
+	switch v := v.(type) {
+	case nil:
+		return phrases.Say(l, "not_set")
+	case bool:
+		return phrases.Say(l, strconv.FormatBool(v))
 	}
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -202,9 +209,9 @@ func behind(before, text string) string {
 	return before + text
 }
 
-func oneOf(list []string) string {
+func (x *Explainer) oneOf(list []string) string {
 	if len(list) == 1 {
 		return list[0]
 	}
-	return strings.Join(list[:len(list)-1], ", ") + " and " + list[len(list)-1]
+	return strings.Join(list[:len(list)-1], ", ") + x.t("and") + list[len(list)-1]
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// message is an event of the usual size.
-func message(i int64, lanes int64) rules.Event {
+// Message is an event of the usual size.
+func Message(i int64, lanes int64) rules.Event {
 	now := time.Now()
 	return rules.Event{Workspace: "default", ID: fmt.Sprintf("event-%016x", uint64(i)*0x9e3779b97f4a7c15), Type: "message.received", Lane: fmt.Sprint("conversation:", i%lanes), CreatedAt: now, ReceivedAt: now,
 		Data: map[string]any{
@@ -35,7 +35,7 @@ func BenchmarkAccept(b *testing.B, engines []Journal, callers int) {
 				if n > int64(b.N) {
 					return
 				}
-				if _, err := j.Accept(b.Context(), []rules.Event{message(n, 100000)}); err != nil {
+				if _, err := j.Accept(b.Context(), []rules.Event{Message(n, 100000)}); err != nil {
 					b.Error(err)
 					return
 				}
@@ -46,8 +46,9 @@ func BenchmarkAccept(b *testing.B, engines []Journal, callers int) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
 }
 
-// BenchmarkCycle takes events from their arrival to a finished run of one step: accept, claim, start, finish and release. Each engine has so many workers.
-func BenchmarkCycle(b *testing.B, engines []Journal, workers int) {
+// BenchmarkCycle takes events from their arrival to a finished run of one step: accept, claim, start, finish and release. Each engine has so many workers, and so many
+// rules are asked that do not fire.
+func BenchmarkCycle(b *testing.B, engines []Journal, workers, verdicts int) {
 	const backlog = 2000 // events that come before there is a free worker
 	var done atomic.Int64
 	var group sync.WaitGroup
@@ -57,7 +58,7 @@ func BenchmarkCycle(b *testing.B, engines []Journal, workers int) {
 			for n := int64(k); n < int64(b.N); {
 				var batch []rules.Event
 				for len(batch) < 50 && n < int64(b.N) {
-					batch = append(batch, message(n, backlog))
+					batch = append(batch, Message(n, backlog))
 					n += int64(len(engines))
 				}
 				if _, err := j.Accept(b.Context(), batch); err != nil {
@@ -65,20 +66,20 @@ func BenchmarkCycle(b *testing.B, engines []Journal, workers int) {
 				}
 			}
 		})
-		group.Go(func() { claimAndWork(b, j, workers, &done) })
+		group.Go(func() { claimAndWork(b, j, workers, verdicts, &done) })
 	}
 	group.Wait()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
 }
 
 // claimAndWork lets the workers of one engine work until everything is done.
-func claimAndWork(b *testing.B, j Journal, workers int, done *atomic.Int64) {
+func claimAndWork(b *testing.B, j Journal, workers, verdicts int, done *atomic.Int64) {
 	lanes := make(chan *engine.Lane, workers)
 	var group sync.WaitGroup
 	for range workers {
 		group.Go(func() {
 			for l := range lanes {
-				work(b, j, l)
+				work(b, j, l, verdicts)
 			}
 		})
 	}
@@ -100,11 +101,14 @@ func claimAndWork(b *testing.B, j Journal, workers int, done *atomic.Int64) {
 }
 
 // work does with a lane what an engine does.
-func work(b *testing.B, j Journal, l *engine.Lane) {
+func work(b *testing.B, j Journal, l *engine.Lane, verdicts int) {
 	now := time.Now()
 	change := &engine.Change{At: now, Decided: l.Events}
 	for _, e := range l.Events {
-		e.Verdicts = []engine.Verdict{{Rule: "away-reply", Outcome: engine.Fired, Version: "v"}, {Rule: "vip", Outcome: engine.False, Clause: "'vip' in labels", Values: map[string]any{"labels": []any{"a"}}}}
+		e.Verdicts = []engine.Verdict{{Rule: "away-reply", Outcome: engine.Fired, Version: "v"}}
+		for i := range verdicts {
+			e.Verdicts = append(e.Verdicts, engine.Verdict{Rule: fmt.Sprint("vip-", i), Outcome: engine.False, Clause: "'vip' in labels", Values: map[string]any{"labels": []any{"a"}}})
+		}
 		change.Starts = append(change.Starts, &engine.Start{Mode: rules.Queued, Max: 100, Source: "source", Verdict: &e.Verdicts[0], Run: &engine.Run{
 			Key: "default/away-reply/" + e.ID, Workspace: "default", Rule: "away-reply", Version: "v", Event: e.Seq, Home: l.Name, Lane: l.Name, By: e.ID, State: engine.Running, Stage: rules.Live, StartedAt: now, WakeAt: now,
 			Steps: []*engine.Step{{Path: "1", Verb: "send_message", Key: "k", State: engine.StepOpen, Record: []byte(`{"intent":{"call":"send","request":{"text":"we are closed, and open again at nine"}}}`)}}}})

@@ -23,6 +23,12 @@ type Journal interface {
 	engine.Reader
 }
 
+// summing is what a journal that people watch has besides.
+type summing interface {
+	engine.Statistics
+	engine.Auditor
+}
+
 // A Setup says how to come by a journal.
 type Setup struct {
 	// Open returns an empty journal for a test, which is closed when the test ends.
@@ -52,7 +58,7 @@ func Run(t *testing.T, s Setup) {
 	}
 }
 
-var tests = slices.Concat(acceptTests, claimTests, saveTests, runTests, modeTests, slotTests, gatherTests, askTests, causedTests, readTests, pruneTests, crashTests, shareTests)
+var tests = slices.Concat(acceptTests, claimTests, saveTests, runTests, modeTests, slotTests, gatherTests, askTests, causedTests, readTests, statisticsTests, mentionTests, pruneTests, crashTests, shareTests)
 
 type test struct {
 	name string

@@ -101,7 +101,7 @@ func readListEvents(c *check) {
 	for _, f := range []engine.EventFilter{
 		{Workspace: ws}, {Type: "type 3"}, {Lane: "lane 1"}, {Since: at(200 * time.Second)}, {Rule: "rule 2"}, {Rule: "every"}, {Rule: "none"},
 		{Workspace: "other", Type: "type 1", Lane: "lane 0", Since: at(30 * time.Second), Rule: "every", Limit: 2}, {Lane: "lane 0", Since: at(249 * time.Second)},
-		{Since: at(249 * time.Second)}, {Since: at(250 * time.Second)},
+		{Since: at(249 * time.Second)}, {Since: at(250 * time.Second)}, {After: everything[9].Seq}, {After: everything[99].Seq, Type: "type 2"},
 	} {
 		var want []string
 		for _, e := range everything {
@@ -109,7 +109,7 @@ func readListEvents(c *check) {
 			for _, v := range e.Verdicts {
 				rule = rule || v.Rule == f.Rule
 			}
-			if rule && (f.Workspace == "" || f.Workspace == e.Workspace) && (f.Type == "" || f.Type == e.Type) && (f.Lane == "" || f.Lane == e.Lane) && !e.ReceivedAt.Before(f.Since) {
+			if rule && (f.Workspace == "" || f.Workspace == e.Workspace) && (f.Type == "" || f.Type == e.Type) && (f.Lane == "" || f.Lane == e.Lane) && !e.ReceivedAt.Before(f.Since) && e.Seq > f.After {
 				want = append(want, e.ID)
 			}
 		}

@@ -104,7 +104,7 @@ func (j *Journal) Version(ctx context.Context, hash string) (string, error) {
 	if v, ok := j.versions[hash]; ok {
 		return v.source, nil
 	}
-	return "", fmt.Errorf("version %s: the journal has no rule of this version", hash)
+	return "", fmt.Errorf("version %s: %w", hash, engine.ErrNoVersion)
 }
 
 // ListEvents returns events.
@@ -128,7 +128,7 @@ func (j *Journal) ListEvents(ctx context.Context, f engine.EventFilter) ([]*engi
 
 func chosen(e *engine.Event, f engine.EventFilter) bool {
 	return (f.Workspace == "" || e.Workspace == f.Workspace) && (f.Type == "" || e.Type == f.Type) && (f.Lane == "" || e.Lane == f.Lane) &&
-		!e.ReceivedAt.Before(moment(f.Since)) && (f.Before == 0 || e.Seq < f.Before) && (!f.Forward || e.Seq > f.After) &&
+		!e.ReceivedAt.Before(moment(f.Since)) && (f.Before == 0 || e.Seq < f.Before) && e.Seq > f.After &&
 		(f.Rule == "" || slices.ContainsFunc(e.Verdicts, func(v engine.Verdict) bool { return v.Rule == f.Rule }))
 }
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/quandohq/quando/engine/form"
+	"github.com/quandohq/quando/engine/stored"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -13,7 +13,7 @@ func (j *Journal) Accept(ctx context.Context, events []rules.Event) ([]bool, err
 	if len(events) == 0 {
 		return nil, nil
 	}
-	data, err := form.Data(events)
+	data, err := stored.Data(events)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func (j *Journal) Accept(ctx context.Context, events []rules.Event) ([]bool, err
 					continue
 				}
 				l.fresh[k] = false // for whoever has told of it too
-				l.due(e.Workspace, e.Lane, form.Micros(e.ReceivedAt))
+				l.due(e.Workspace, e.Lane, stored.Micros(e.ReceivedAt))
 			}
 			return nil
 		},

@@ -6,17 +6,17 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
-	"github.com/quandohq/quando/engine/form"
+	"github.com/quandohq/quando/engine/stored"
 )
 
 // Ask asks something of a run.
 func (j *Journal) Ask(ctx context.Context, now time.Time, run int64, ask engine.Ask) error {
-	what, err := form.Ask(ask)
+	what, err := stored.Ask(ask)
 	if err == nil {
 		err = j.changes.write(ctx, &operation{
 			want: func(r *reading) { r.runs[run] = true },
 			decide: func(l *ledger) error {
-				if !l.ask(form.Micros(now), run, what) {
+				if !l.ask(stored.Micros(now), run, what) {
 					return engine.ErrNoRun
 				}
 				return nil

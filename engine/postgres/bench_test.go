@@ -34,6 +34,6 @@ func BenchmarkAccept(b *testing.B) {
 // BenchmarkCycle takes events from their arrival to a finished run, with one engine and with two.
 func BenchmarkCycle(b *testing.B) {
 	for _, n := range []int{1, 2} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) { journaltest.BenchmarkCycle(b, engines(b, n), 64) })
+		b.Run(fmt.Sprint(n), func(b *testing.B) { journaltest.BenchmarkCycle(b, engines(b, n), 64, 1) })
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/quandohq/quando/engine"
-	"github.com/quandohq/quando/engine/form"
+	"github.com/quandohq/quando/engine/stored"
 )
 
 // claims are the lanes that this engine works on, as far as it knows.
@@ -131,7 +131,7 @@ func (j *Journal) take(ctx context.Context, epoch int64, now time.Time, max int,
 	b.Queue(claimSettings)
 	b.Queue(`SELECT pg_advisory_xact_lock($1)`, int64(claimLock))
 	b.Queue(deleteExpired)
-	each(b.Queue(insertLeases, j.engine, epoch, form.Micros(now), max, keepAll(except)), func(rows pgx.Rows) error {
+	each(b.Queue(insertLeases, j.engine, epoch, stored.Micros(now), max, keepAll(except)), func(rows pgx.Rows) error {
 		l := &engine.Lane{Epoch: epoch}
 		lanes = append(lanes, l)
 		return rows.Scan(text{&l.Workspace}, text{&l.Name}, &l.News)
@@ -156,5 +156,5 @@ func (j *Journal) Due(ctx context.Context, except []string) (time.Time, error) {
 	if err := j.pool.QueryRow(ctx, selectDue, keepAll(except)).Scan(&at); err != nil {
 		return time.Time{}, fmt.Errorf("due: %w", explain(err))
 	}
-	return form.Moment(at), nil
+	return stored.Moment(at), nil
 }

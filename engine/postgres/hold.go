@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/quandohq/quando/engine"
-	"github.com/quandohq/quando/engine/form"
+	"github.com/quandohq/quando/engine/stored"
 )
 
 // nothing is what an operation decides that only reads and writes what it wants.
@@ -20,7 +20,7 @@ func (j *Journal) Hold(ctx context.Context, h engine.Hold) error {
 		r.also = append(r.also, func(b *pgx.Batch, _ *ledger) {
 			b.Queue(`INSERT INTO quando.holds (workspace, rule, kind, reason, since, until) VALUES ($1, $2, $3, $4, $5, $6)
 				ON CONFLICT (workspace, rule, kind) DO UPDATE SET reason = excluded.reason, since = excluded.since, until = excluded.until`,
-				keep(h.Workspace), keep(h.Rule), string(h.Kind), keep(h.Reason), form.Micros(h.Since), form.Micros(h.Until))
+				keep(h.Workspace), keep(h.Rule), string(h.Kind), keep(h.Reason), stored.Micros(h.Since), stored.Micros(h.Until))
 		})
 	}})
 	if err != nil {
@@ -51,7 +51,7 @@ func (j *Journal) Lift(ctx context.Context, now time.Time, workspace, rule strin
 		decide: func(l *ledger) error {
 			if lifted {
 				for _, k := range held {
-					l.due(k.workspace, k.lane, form.Micros(now))
+					l.due(k.workspace, k.lane, stored.Micros(now))
 				}
 			}
 			return nil
@@ -70,7 +70,7 @@ func (j *Journal) Holds(ctx context.Context) ([]engine.Hold, error) {
 		var h engine.Hold
 		var since, until int64
 		err := rows.Scan(text{&h.Workspace}, text{&h.Rule}, &h.Kind, text{&h.Reason}, &since, &until)
-		h.Since, h.Until = form.Moment(since), form.Moment(until)
+		h.Since, h.Until = stored.Moment(since), stored.Moment(until)
 		holds = append(holds, h)
 		return err
 	})

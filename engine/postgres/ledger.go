@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/stored"
 )
 
 // A ledger is what a transaction knows of the journal: what it has read, and what it is about to write.
@@ -18,7 +19,8 @@ type ledger struct {
 	gathers  map[kind]*engine.Gather
 	holds    []kind // what is stopped; without a by
 	versions map[string]bool
-	fresh    map[eventKey]bool // events that were recorded by this transaction
+	fresh    map[eventKey]bool          // events that were recorded by this transaction
+	judged   map[int64][]engine.Verdict // on events that are decided
 
 	runIDs, causedIDs []int64 // that are to be given
 
@@ -31,6 +33,7 @@ type ledger struct {
 	used     []int64
 	gone     []int64
 	sources  map[string]versionRow
+	tally    stored.Tally
 }
 
 // A lease is a claim of a lane.
@@ -81,7 +84,7 @@ func (r *runRow) kind() kind { return kind{r.workspace, r.rule, r.by} }
 func newLedger(id int64) *ledger {
 	return &ledger{
 		engine: id, leases: map[laneKey]*lease{}, runs: map[int64]*runRow{}, open: map[kind][]int64{}, known: map[string]*runRow{}, slots: map[slotKey]*slotRows{},
-		gathers: map[kind]*engine.Gather{}, versions: map[string]bool{}, fresh: map[eventKey]bool{}, dues: map[laneKey]*due{}, releases: map[laneKey]*release{},
+		gathers: map[kind]*engine.Gather{}, versions: map[string]bool{}, fresh: map[eventKey]bool{}, judged: map[int64][]engine.Verdict{}, dues: map[laneKey]*due{}, releases: map[laneKey]*release{},
 		steps: map[stepKey]*engine.Step{}, decided: map[int64]*decision{}, changed: map[kind]bool{}, sources: map[string]versionRow{},
 	}
 }

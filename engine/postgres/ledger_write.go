@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/quandohq/quando/engine"
-	"github.com/quandohq/quando/engine/form"
+	"github.com/quandohq/quando/engine/stored"
 )
 
 // write queues everything that has changed: one statement for each table and kind of change, whatever the number of rows.
@@ -21,6 +21,7 @@ func (l *ledger) write(b *pgx.Batch) {
 	l.writeSlots(b)
 	l.writeGathers(b)
 	l.writeCaused(b)
+	l.writeTally(b)
 	l.writeLanes(b)
 }
 
@@ -188,7 +189,7 @@ func (l *ledger) writeGathers(b *pgx.Batch) {
 		is.by.add(k.by)
 		is.lane.add(g.Lane)
 		is.events = append(is.events, numbers(g.Events))
-		is.since, is.until = append(is.since, form.Micros(g.Since)), append(is.until, form.Micros(g.Until))
+		is.since, is.until = append(is.since, stored.Micros(g.Since)), append(is.until, stored.Micros(g.Until))
 		is.quiet, is.atMost = append(is.quiet, int64(g.Quiet)), append(is.atMost, int64(g.AtMost))
 	}
 	if len(gone.by) > 0 {
@@ -210,7 +211,7 @@ func (l *ledger) writeCaused(b *pgx.Batch) {
 		var used []bool
 		for _, c := range l.caused {
 			ids, runs, ats = append(ids, c.id), append(runs, c.Run), append(ats, c.at)
-			froms, tos = append(froms, form.Micros(c.From)), append(tos, form.Micros(c.To))
+			froms, tos = append(froms, stored.Micros(c.From)), append(tos, stored.Micros(c.To))
 			workspaces.add(c.Workspace)
 			lanes.add(c.Lane)
 			events.add(c.Event)

@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/quandohq/quando/engine"
-	"github.com/quandohq/quando/engine/form"
+	"github.com/quandohq/quando/engine/stored"
 )
 
 // pageSize is how much a listing has that names no limit.
@@ -52,7 +52,7 @@ func (j *Journal) ListEvents(ctx context.Context, f engine.EventFilter) ([]*engi
 		q.where(`e.lane = $`, keep(f.Lane))
 	}
 	if !f.Since.IsZero() {
-		q.where(`e.received_at >= $`, form.Micros(f.Since))
+		q.where(`e.received_at >= $`, stored.Micros(f.Since))
 	}
 	if f.Workspace != "" {
 		q.where(`e.workspace = $`, keep(f.Workspace))
@@ -66,7 +66,7 @@ func (j *Journal) ListEvents(ctx context.Context, f engine.EventFilter) ([]*engi
 	if f.Before != 0 {
 		q.where(`e.seq < $`, f.Before)
 	}
-	if f.Forward {
+	if f.After != 0 {
 		q.where(`e.seq > $`, f.After)
 	}
 	text, args := q.query(eventColumns, `quando.events e`, `e.seq`, f.Limit)
@@ -85,6 +85,9 @@ func (j *Journal) FindEvent(ctx context.Context, workspace, id string) (*engine.
 	return found[0], nil
 }
 
+// statesApart is what the indexes of runs by state hold, in the words of the indexes.
+const statesApart = `r.state <> 'running' AND r.state <> 'done'`
+
 // ListRuns returns runs with their steps, the newest first.
 func (j *Journal) ListRuns(ctx context.Context, f engine.RunFilter) ([]*engine.Run, error) {
 	var q filter
@@ -102,12 +105,15 @@ func (j *Journal) ListRuns(ctx context.Context, f engine.RunFilter) ([]*engine.R
 	}
 	if f.State != "" {
 		q.where(`r.state = $`, string(f.State))
+		if f.State != engine.Running && f.State != engine.Done {
+			q.clauses = append(q.clauses, statesApart)
+		}
 	}
 	if f.Workspace != "" {
 		q.where(`r.workspace = $`, keep(f.Workspace))
 	}
 	if !f.Since.IsZero() {
-		q.where(`r.started_at >= $`, form.Micros(f.Since))
+		q.where(`r.started_at >= $`, stored.Micros(f.Since))
 	}
 	if f.Before != 0 {
 		q.where(`r.id < $`, f.Before)
@@ -164,7 +170,7 @@ func (j *Journal) CountRuns(ctx context.Context, since time.Time) (map[engine.St
 	counts := map[engine.State]int{}
 	err := j.each(ctx, `SELECT state, count(*) FROM quando.runs
 		WHERE state IN ('queued', 'running', 'waiting', 'held', 'uncertain') OR state IN ('done', 'stopped', 'cancelled', 'failed') AND finished_at >= $1
-		GROUP BY state`, []any{form.Micros(since)}, func(rows pgx.Rows) error {
+		GROUP BY state`, []any{stored.Micros(since)}, func(rows pgx.Rows) error {
 		var state engine.State
 		var n int
 		err := rows.Scan(&state, &n)

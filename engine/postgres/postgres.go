@@ -31,7 +31,10 @@ type Journal struct {
 	claims  claims
 	prune   pruning
 	notices *notices
-	fail    func(Point) error
+
+	following *following
+
+	fail func(Point) error
 
 	stop    context.CancelFunc
 	working sync.WaitGroup
@@ -39,15 +42,17 @@ type Journal struct {
 }
 
 var (
-	_ engine.Journal  = (*Journal)(nil)
-	_ engine.Reader   = (*Journal)(nil)
-	_ engine.Notifier = (*Journal)(nil)
+	_ engine.Journal    = (*Journal)(nil)
+	_ engine.Reader     = (*Journal)(nil)
+	_ engine.Notifier   = (*Journal)(nil)
+	_ engine.Statistics = (*Journal)(nil)
+	_ engine.Auditor    = (*Journal)(nil)
 )
 
 // Options configure a Journal. Every zero value works.
 type Options struct {
 	// Beside opens a journal that engines may be using: to look, and to accept, ask, hold and lift. There must be one.
-	// Claim, Save and Prune are refused.
+	// Claim, Save, Follow and Prune are refused.
 	Beside bool
 
 	// Linger is how long a transaction that has company waits for more of it. The zero value is 300 microseconds; a negative one, no time.
@@ -70,7 +75,7 @@ const (
 	AfterCommit
 )
 
-var errBeside = errors.New("the journal was opened beside an engine: only the engine itself claims, saves and prunes")
+var errBeside = errors.New("the journal was opened beside an engine: only the engine itself claims, saves, follows and prunes")
 
 // Open opens the journal at an address, postgres://user:password@host/database, and makes it where there is none: its tables are in the
 // schema quando of that database.
@@ -85,7 +90,7 @@ func Open(ctx context.Context, address string, o Options) (*Journal, error) {
 	if o.Fail == nil {
 		o.Fail = func(Point) error { return nil }
 	}
-	j := &Journal{where: a.shown, beside: o.Beside, lease: o.Lease, fail: o.Fail}
+	j := &Journal{where: a.shown, beside: o.Beside, lease: o.Lease, fail: o.Fail, following: newFollowing()}
 	if err := j.open(ctx, a, o); err != nil {
 		j.Close()
 		return nil, fmt.Errorf("journal %s: %w", a.shown, explain(err))
@@ -100,7 +105,11 @@ func (j *Journal) open(ctx context.Context, a *address, o Options) (err error) {
 	if err := migrate(ctx, j.pool, o.Beside); err != nil {
 		return err
 	}
-	if !o.Beside {
+	if o.Beside {
+		if err := uncopied(ctx, j.pool); err != nil {
+			return err
+		}
+	} else {
 		if err := j.register(ctx); err != nil {
 			return err
 		}

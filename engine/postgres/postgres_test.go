@@ -44,10 +44,16 @@ func suite(t *testing.T, address string) {
 	journaltest.Run(t, journaltest.Setup{
 		Open: func(t *testing.T) journaltest.Journal {
 			j := open(t, address, Options{})
-			_, err := j.pool.Exec(t.Context(), `TRUNCATE quando.events, quando.runs, quando.steps, quando.lanes, quando.leases, quando.slots, quando.gathers, quando.caused,
-				quando.rule_versions, quando.holds, quando.cursors`)
-			if err != nil {
-				t.Fatal(err)
+			for _, query := range []string{
+				`ALTER TABLE quando.audit DISABLE TRIGGER USER`,
+				`TRUNCATE quando.events, quando.runs, quando.steps, quando.lanes, quando.leases, quando.slots, quando.gathers, quando.caused, quando.rule_versions, quando.holds, quando.cursors,
+					quando.counts, quando.rule_counts, quando.reasons, quando.fired, quando.known, quando.mentions, quando.audit`,
+				`ALTER TABLE quando.audit ENABLE TRIGGER USER`,
+				`SELECT setval('quando.audit_id', 1, false)`,
+			} {
+				if _, err := j.pool.Exec(t.Context(), query); err != nil {
+					t.Fatal(err)
+				}
 			}
 			return j
 		},

@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/quandohq/quando/engine/form"
+	"github.com/quandohq/quando/engine/stored"
 )
 
 const (
@@ -24,6 +24,7 @@ const pruneLock = migrationLock + 2
 type pruning struct {
 	mu            sync.Mutex
 	received, seq int64
+	folded        int64 // the hour in which what engines that are gone have counted was last put together
 }
 
 const (
@@ -36,6 +37,11 @@ const (
 	deleteCaused = `WITH gone AS (DELETE FROM quando.caused WHERE at < $1 AND id IN (SELECT id FROM quando.caused ORDER BY id LIMIT $2) RETURNING 1) SELECT count(*) FROM gone`
 	deleteSlots  = `WITH gone AS (DELETE FROM quando.slots WHERE (workspace, key, n) IN (SELECT workspace, key, n FROM quando.slots WHERE over < $1 LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING 1)
 		SELECT count(*) FROM gone`
+
+	deleteCounts     = `WITH gone AS (DELETE FROM quando.counts WHERE ctid IN (SELECT ctid FROM quando.counts WHERE hour < $1 LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING 1) SELECT count(*) FROM gone`
+	deleteRuleCounts = `WITH gone AS (DELETE FROM quando.rule_counts WHERE ctid IN (SELECT ctid FROM quando.rule_counts WHERE hour < $1 LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING 1)
+		SELECT count(*) FROM gone`
+	deleteReasons = `WITH gone AS (DELETE FROM quando.reasons WHERE ctid IN (SELECT ctid FROM quando.reasons WHERE day < $1 LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING 1) SELECT count(*) FROM gone`
 
 	selectContents = `SELECT received_at, seq FROM quando.events WHERE data IS NOT NULL AND received_at < $1 AND (received_at, seq) > ($2, $3) ORDER BY received_at, seq LIMIT $4`
 
@@ -61,13 +67,17 @@ func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) 
 	}
 	j.prune.mu.Lock()
 	defer j.prune.mu.Unlock()
-	old, older := form.Micros(now.Add(-keep)), form.Micros(now.Add(-keep-idsKept))
+	old, older := stored.Micros(now.Add(-keep)), stored.Micros(now.Add(-keep-idsKept))
 	for _, part := range []func(pgx.Tx) (bool, error){
 		rows(ctx, deleteRuns, old),
 		func(t pgx.Tx) (bool, error) { return j.pruneContents(ctx, t, old) },
 		rows(ctx, deleteEvents, older),
 		rows(ctx, deleteCaused, older),
-		rows(ctx, deleteSlots, form.Micros(now.Add(-slotsKept))),
+		rows(ctx, deleteSlots, stored.Micros(now.Add(-slotsKept))),
+		rows(ctx, deleteCounts, old/stored.AnHour),
+		rows(ctx, deleteRuleCounts, old/stored.AnHour),
+		rows(ctx, deleteReasons, old/stored.ADay),
+		func(t pgx.Tx) (bool, error) { return false, j.fold(ctx, t, now) },
 		func(t pgx.Tx) (bool, error) { return false, pruneVersions(ctx, t) },
 	} {
 		err := pgx.BeginFunc(ctx, j.pool, func(t pgx.Tx) error {
@@ -85,7 +95,10 @@ func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) 
 			return true, nil
 		}
 	}
-	return false, nil
+	if more, err = j.pruneKnown(ctx, old/stored.ADay); err != nil {
+		return false, fmt.Errorf("prune: %w", explain(err))
+	}
+	return more, nil
 }
 
 // rows carries out a statement that deletes up to so many rows that are older than a time.

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/quandohq/quando/engine"
-	"github.com/quandohq/quando/engine/form"
+	"github.com/quandohq/quando/engine/stored"
 )
 
 // each reads rows for somebody who looks.
@@ -70,14 +70,14 @@ func (j *Journal) Happened(ctx context.Context, workspace, lane string, types []
 	}
 	return j.events(ctx, `SELECT `+eventColumns+` FROM quando.events e
 		WHERE e.lane = $1 AND e.workspace = $2 AND e.created_at >= $3 AND e.type = ANY($4::text[]) AND e.data IS NOT NULL ORDER BY e.created_at, e.seq LIMIT $5`,
-		keep(lane), keep(workspace), form.Micros(since), keepAll(types), max)
+		keep(lane), keep(workspace), stored.Micros(since), keepAll(types), max)
 }
 
 // Count returns how many events of a type a lane has had since a time.
 func (j *Journal) Count(ctx context.Context, workspace, lane, typ string, since time.Time) (int, error) {
 	var n int
 	err := j.pool.QueryRow(ctx, `SELECT count(*) FROM quando.events WHERE lane = $1 AND workspace = $2 AND created_at >= $3 AND type = $4`,
-		keep(lane), keep(workspace), form.Micros(since), keep(typ)).Scan(&n)
+		keep(lane), keep(workspace), stored.Micros(since), keep(typ)).Scan(&n)
 	if err != nil {
 		return 0, fmt.Errorf("count events: %w", explain(err))
 	}
@@ -102,7 +102,7 @@ func (j *Journal) Caused(ctx context.Context, workspace, typ string, objects []s
 		if err := rows.Scan(&c.ID, text{&c.Workspace}, text{&c.Lane}, text{&c.Event}, text{&c.Object}, text{&c.Stage}, &fields, &c.Run, text{&c.Rule}, &ancestry, &from, &to, &c.Used); err != nil {
 			return err
 		}
-		err := form.ReadCaused(&c, from, to, fields, ancestry)
+		err := stored.ReadCaused(&c, from, to, fields, ancestry)
 		caused = append(caused, c)
 		return err
 	})
@@ -117,7 +117,7 @@ func (j *Journal) Version(ctx context.Context, hash string) (string, error) {
 	var source string
 	err := j.pool.QueryRow(ctx, `SELECT source FROM quando.rule_versions WHERE hash = $1`, keep(hash)).Scan(text{&source})
 	if errors.Is(err, pgx.ErrNoRows) {
-		err = errors.New("the journal has no rule of this version")
+		err = engine.ErrNoVersion
 	}
 	if err != nil {
 		return "", fmt.Errorf("version %s: %w", hash, explain(err))

@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/quandohq/quando/engine"
-	"github.com/quandohq/quando/engine/form"
+	"github.com/quandohq/quando/engine/stored"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -30,6 +30,7 @@ type reading struct {
 	gathers map[kind]bool
 	lanes   map[laneKey]bool // whose gathers matter
 	holds   bool
+	decided map[int64]bool // events that are to be decided
 
 	versions map[string]bool
 	newRuns  int // ids that are needed
@@ -52,7 +53,7 @@ type slotTimes struct {
 func newReading(engine int64) *reading {
 	return &reading{
 		engine: engine, leases: map[laneKey]bool{}, locks: map[int64]bool{}, runs: map[int64]bool{}, kinds: map[kind]int{}, keys: map[string]bool{},
-		slots: map[slotKey]int{}, times: map[slotTimes]bool{}, gathers: map[kind]bool{}, lanes: map[laneKey]bool{}, versions: map[string]bool{}, known: map[eventKey]bool{},
+		slots: map[slotKey]int{}, times: map[slotTimes]bool{}, gathers: map[kind]bool{}, lanes: map[laneKey]bool{}, versions: map[string]bool{}, decided: map[int64]bool{}, known: map[eventKey]bool{},
 	}
 }
 
@@ -110,8 +111,8 @@ func (r *eventRows) add(e rules.Event, data string) {
 	r.rule.add(e.Rule)
 	r.tenant.add(e.Tenant)
 	r.lane.add(e.Lane)
-	r.created = append(r.created, form.Micros(e.CreatedAt))
-	r.received = append(r.received, form.Micros(e.ReceivedAt))
+	r.created = append(r.created, stored.Micros(e.CreatedAt))
+	r.received = append(r.received, stored.Micros(e.ReceivedAt))
 	r.data = append(r.data, data)
 }
 
@@ -249,7 +250,7 @@ func (r *reading) readGathers(b *pgx.Batch, l *ledger) {
 	}
 }
 
-// readRest reads what holds and which sources of rules are recorded, which nobody takes away until the transaction is over, and takes ids for what is new.
+// readRest reads what holds and which sources of rules are recorded, which nobody takes away until the transaction is over, and what was decided before. It takes ids for what is new.
 func (r *reading) readRest(b *pgx.Batch, l *ledger) {
 	if r.holds {
 		each(b.Queue(`SELECT workspace, rule FROM quando.holds FOR KEY SHARE`), func(rows pgx.Rows) error {
@@ -264,6 +265,19 @@ func (r *reading) readRest(b *pgx.Batch, l *ledger) {
 			var hash string
 			err := rows.Scan(text{&hash})
 			l.versions[hash] = true
+			return err
+		})
+	}
+	if len(r.decided) > 0 {
+		each(b.Queue(`SELECT seq, verdicts FROM quando.events WHERE seq = ANY($1::bigint[]) AND decided`, slices.Sorted(maps.Keys(r.decided))), func(rows pgx.Rows) error {
+			var seq int64
+			var kept *string
+			if err := rows.Scan(&seq, &kept); err != nil {
+				return err
+			}
+			var verdicts []engine.Verdict
+			err := stored.Decode(kept, &verdicts)
+			l.judged[seq] = verdicts
 			return err
 		})
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/quandohq/quando/engine"
-	"github.com/quandohq/quando/engine/form"
+	"github.com/quandohq/quando/engine/stored"
 )
 
 const eventColumns = `e.seq, e.workspace, e.id, e.type, e.rule, e.tenant, e.lane, e.created_at, e.received_at, e.data, e.decided, e.verdicts, e.answers`
@@ -20,7 +20,7 @@ func scanEvent(rows pgx.Rows, before ...any) (*engine.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e, form.ReadEvent(e, created, received, data, verdicts, answers)
+	return e, stored.ReadEvent(e, created, received, data, verdicts, answers)
 }
 
 const runColumns = `r.id, r.key, r.workspace, r.rule, r.version, r.event, r.gathered, r.home, r.lane, r.by, r.state, r.stage, r.ancestry, r.about,
@@ -36,7 +36,7 @@ func scanRun(rows pgx.Rows, before ...any) (*engine.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r, form.ReadRun(r, started, wake, finished, gathered, ancestry, about, asked)
+	return r, stored.ReadRun(r, started, wake, finished, gathered, ancestry, about, asked)
 }
 
 const (
@@ -65,7 +65,7 @@ func scanGather(rows pgx.Rows, before ...any) (*engine.Gather, error) {
 	if err := rows.Scan(append(before, text{&g.Workspace}, text{&g.Rule}, text{&g.By}, text{&g.Lane}, &events, &since, &until, &g.Quiet, &g.AtMost)...); err != nil {
 		return nil, err
 	}
-	return g, form.ReadGather(g, since, until, events)
+	return g, stored.ReadGather(g, since, until, events)
 }
 
 // each reads the rows of a queued statement, one call of scan each.

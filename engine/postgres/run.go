@@ -2,7 +2,7 @@ package postgres
 
 import (
 	"github.com/quandohq/quando/engine"
-	"github.com/quandohq/quando/engine/form"
+	"github.com/quandohq/quando/engine/stored"
 )
 
 // addSteps notes the steps of a run that changed.
@@ -24,12 +24,19 @@ func (s *saving) changeRuns(l *ledger) {
 	}
 }
 
-func (s *saving) changeRun(l *ledger, c *engine.RunChange, texts form.Run) {
+func (s *saving) changeRun(l *ledger, c *engine.RunChange, texts stored.Run) {
 	r := l.runs[c.Run.ID]
+	rule := engine.RuleName{Workspace: c.Run.Workspace, Rule: c.Run.Rule}
+	if c.Run.State.Finished() && !r.state.Finished() {
+		l.tally.Ended(s.at, rule, c.Run.Stage, c.Run.State)
+	}
+	if c.Effects > 0 {
+		l.tally.Count(s.at, rule, engine.CountEffects, "", c.Effects)
+	}
 	r.state, r.lane, r.reason, r.about = c.Run.State, c.Run.Lane, c.Run.Reason, texts.About
-	r.wake, r.finished = form.Micros(c.Run.WakeAt), 0
+	r.wake, r.finished = stored.Micros(c.Run.WakeAt), 0
 	if r.state.Finished() {
-		r.wake, r.finished = 0, form.EndOf(c.Run, s.at)
+		r.wake, r.finished = 0, stored.EndOf(c.Run, s.at)
 	}
 	// What was asked after the holder looked is not answered.
 	if c.Answered && r.asked != nil && (texts.Asked == nil || *texts.Asked == *r.asked) {

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/quandohq/quando/engine"
-	"github.com/quandohq/quando/engine/form"
+	"github.com/quandohq/quando/engine/stored"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -15,9 +15,9 @@ func (j *Journal) Save(ctx context.Context, lane *engine.Lane, change *engine.Ch
 	if j.beside {
 		return errBeside
 	}
-	formed, err := form.ChangeOf(change)
+	formed, err := stored.ChangeOf(change)
 	if err == nil {
-		s := &saving{journal: j, lane: lane, change: change, form: formed, at: form.Micros(change.At)}
+		s := &saving{journal: j, lane: lane, change: change, form: formed, at: stored.Micros(change.At)}
 		weight := len(change.Decided) + len(change.Starts) + len(change.Runs) + len(change.Caused)
 		if err = j.changes.write(ctx, &operation{weight: weight, want: s.want, decide: s.decide, kept: s.kept}); s.lost || err == nil && change.Release {
 			j.claims.release(lane)
@@ -34,7 +34,7 @@ type saving struct {
 	journal *Journal
 	lane    *engine.Lane
 	change  *engine.Change
-	form    *form.Change
+	form    *stored.Change
 	at      int64
 
 	// What the transaction came to.
@@ -70,6 +70,9 @@ func (s *saving) want(r *reading) {
 	}
 	for _, a := range c.Asks {
 		r.runs[a.Run] = true
+	}
+	for _, e := range c.Decided {
+		r.decided[e.Seq] = true
 	}
 	r.caused += len(c.Caused)
 	if c.Release {
@@ -176,10 +179,10 @@ func (s *saving) kept() {
 	}
 }
 
-// judge records verdicts, those of starts as they came out.
+// judge records verdicts, those of starts as they came out, and counts those that an event did not have.
 func (s *saving) judge(l *ledger) error {
 	for i, e := range s.change.Decided {
-		verdicts, err := s.form.Verdicts(i, s.verdict)
+		verdicts, given, err := s.form.Verdicts(i, s.verdict)
 		if err != nil {
 			return err
 		}
@@ -188,6 +191,10 @@ func (s *saving) judge(l *ledger) error {
 			d.judges = append(d.judges, v.Rule)
 		}
 		l.decided[e.Seq] = d
+		for _, v := range stored.Changed(l.judged[e.Seq], given) {
+			l.tally.Verdict(s.at, e, v)
+		}
+		l.judged[e.Seq] = given
 	}
 	return nil
 }
@@ -234,13 +241,13 @@ func (s *saving) cause(l *ledger) {
 // release gives the lane back. Whatever asked for its attention since it was claimed, the change itself included, makes it due at once.
 func (s *saving) release(l *ledger, mine *lease) {
 	mine.released = true
-	next := form.Micros(s.change.Next)
+	next := stored.Micros(s.change.Next)
 	after := int64(0)
 	if next != 0 {
 		after = s.at // what is over already could not be decided, and Next says when it will be tried again
 	}
 	for _, g := range l.gathers {
-		if until := form.Micros(g.Until); g.Workspace == s.lane.Workspace && g.Lane == s.lane.Name && until > after && (next == 0 || until < next) {
+		if until := stored.Micros(g.Until); g.Workspace == s.lane.Workspace && g.Lane == s.lane.Name && until > after && (next == 0 || until < next) {
 			next = until
 		}
 	}

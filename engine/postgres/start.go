@@ -2,7 +2,7 @@ package postgres
 
 import (
 	"github.com/quandohq/quando/engine"
-	"github.com/quandohq/quando/engine/form"
+	"github.com/quandohq/quando/engine/stored"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -29,7 +29,7 @@ func (s *saving) start(l *ledger) error {
 	return nil
 }
 
-func (s *saving) startOne(l *ledger, st *engine.Start, texts form.Run, r *started) error {
+func (s *saving) startOne(l *ledger, st *engine.Start, texts stored.Run, r *started) error {
 	if known := l.known[st.Run.Key]; known != nil {
 		r.id, r.state, r.verdict.Run = known.id, known.state, st.Run.Key
 		return nil
@@ -49,7 +49,7 @@ func (s *saving) startOne(l *ledger, st *engine.Start, texts form.Run, r *starte
 	}
 	if st.Mode == rules.Restart {
 		var err error
-		if others, err = s.replace(l, others); err != nil {
+		if others, err = s.replace(l, st.Run, others); err != nil {
 			return err
 		}
 	}
@@ -61,7 +61,7 @@ func (s *saving) startOne(l *ledger, st *engine.Start, texts form.Run, r *starte
 }
 
 // insert records a run, and its steps unless it is queued.
-func (s *saving) insert(l *ledger, st *engine.Start, texts form.Run, r *started) {
+func (s *saving) insert(l *ledger, st *engine.Start, texts stored.Run, r *started) {
 	run := st.Run
 	if st.Source != "" && !l.versions[run.Version] {
 		l.versions[run.Version] = true
@@ -69,13 +69,14 @@ func (s *saving) insert(l *ledger, st *engine.Start, texts form.Run, r *started)
 	}
 	row := &runRow{
 		id: l.runID(), key: run.Key, workspace: run.Workspace, rule: run.Rule, version: run.Version, event: run.Event, gathered: texts.Gathered, home: run.Home, lane: run.Lane, by: run.By,
-		state: r.state, stage: string(run.Stage), ancestry: texts.Ancestry, about: texts.About, started: form.Micros(run.StartedAt), wake: form.Micros(run.WakeAt), reason: run.Reason, fresh: true,
+		state: r.state, stage: string(run.Stage), ancestry: texts.Ancestry, about: texts.About, started: stored.Micros(run.StartedAt), wake: stored.Micros(run.WakeAt), reason: run.Reason, fresh: true,
 	}
 	if row.started == 0 {
 		row.started = s.at
 	}
 	if row.state.Finished() {
-		row.finished, row.wake = form.EndOf(run, s.at), 0
+		row.finished, row.wake = stored.EndOf(run, s.at), 0
+		l.tally.Ended(s.at, engine.RuleName{Workspace: row.workspace, Rule: row.rule}, run.Stage, row.state)
 	}
 	l.addRun(row)
 	l.known[row.key] = row
@@ -86,13 +87,13 @@ func (s *saving) insert(l *ledger, st *engine.Start, texts form.Run, r *started)
 	}
 }
 
-// replace asks runs to make way, and returns those that it asked. One that has not begun is ended at once: else those that come together
+// replace asks runs to make way for another of their rule, and returns those that it asked. One that has not begun is ended at once: else those that come together
 // would all be asked by each other.
-func (s *saving) replace(l *ledger, runs []int64) (asked []int64, err error) {
+func (s *saving) replace(l *ledger, by *engine.Run, runs []int64) (asked []int64, err error) {
 	if len(runs) == 0 {
 		return nil, nil
 	}
-	ask, err := form.Ask(engine.Ask{What: engine.AskCancel, Reason: engine.Replaced, At: s.change.At})
+	ask, err := stored.Ask(engine.Ask{What: engine.AskCancel, Reason: engine.Replaced, At: s.change.At})
 	if err != nil {
 		return nil, err
 	}
@@ -100,6 +101,7 @@ func (s *saving) replace(l *ledger, runs []int64) (asked []int64, err error) {
 		if r := l.runs[id]; r.state == engine.Queued {
 			r.state, r.wake, r.finished, r.reason = engine.Cancelled, 0, max(s.at, 1), engine.Replaced
 			l.change(r)
+			l.tally.Ended(s.at, engine.RuleName{Workspace: by.Workspace, Rule: by.Rule}, by.Stage, engine.Cancelled)
 			continue
 		}
 		l.ask(s.at, id, ask)

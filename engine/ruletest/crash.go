@@ -19,7 +19,7 @@ var (
 	errRestless = errors.New("the rules do not come to rest")
 )
 
-// restless is how often work may be looked for while time stands still.
+// restless is how often work may be looked for, and how many calls may be made, while time stands still.
 const restless = 2000
 
 // A life is one run of the engine's process, from its start until it is stopped in the middle of something.
@@ -29,6 +29,7 @@ type life struct {
 	end    context.CancelFunc
 	points *points
 	claims int // at this moment
+	calls  int // at this moment
 }
 
 // points counts, in a burst of activity, where the engine could be stopped.
@@ -134,6 +135,9 @@ type mortalAction struct {
 
 // Do makes a call of a step.
 func (a mortalAction) Do(ctx context.Context, s *actions.Step, i actions.Intent) (actions.Receipt, error) {
+	if err := a.life.calling(); err != nil {
+		return actions.Receipt{}, err
+	}
 	verb := a.Schema().Verb
 	if err := a.life.here(fmt.Sprintf("before the call %s of %s", i.Call, verb)); err != nil {
 		return actions.Receipt{}, err
@@ -149,5 +153,24 @@ func (a mortalAction) Do(ctx context.Context, s *actions.Step, i actions.Intent)
 func (l *life) rested() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.claims = 0
+	l.claims, l.calls = 0, 0
+}
+
+// calling counts a call. An engine that makes one after another for ever is stopped.
+func (l *life) calling() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.calls++; l.calls <= restless {
+		return nil
+	}
+	l.dead = true
+	l.end()
+	return errRestless
+}
+
+// restless reports whether the engine had to be stopped for doing the same again and again.
+func (l *life) restless() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.calls > restless
 }

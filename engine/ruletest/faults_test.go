@@ -2,6 +2,7 @@ package ruletest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -243,4 +244,25 @@ type restlessJournal struct{ engine.Journal }
 func (j restlessJournal) Save(ctx context.Context, lane *engine.Lane, c *engine.Change) error {
 	c.Next = c.At
 	return j.Journal.Save(ctx, lane, c)
+}
+
+// TestRestlessCalls has an engine that is told again and again to make a call anew.
+func TestRestlessCalls(t *testing.T) {
+	r := tell(t, fmt.Sprintf(desk, "all"), func(o *Options) {
+		o.action = func(a actions.Action) actions.Action { return staleAction{a} }
+	})
+	r.fails(t, "the rules do not come to rest at 2026-11-13T18:05:00-03:00")
+}
+
+type staleAction struct{ actions.Action }
+
+func (staleAction) Plan(context.Context, *actions.Step) (actions.Next, error) {
+	return actions.Next{Intent: &actions.Intent{}}, nil
+}
+
+func (a staleAction) Do(ctx context.Context, s *actions.Step, i actions.Intent) (actions.Receipt, error) {
+	if _, err := a.Action.Do(ctx, s, i); errors.Is(err, errRestless) {
+		return actions.Receipt{}, err
+	}
+	return actions.Receipt{}, actions.Stale(errors.New("it has changed"))
 }

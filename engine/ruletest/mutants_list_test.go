@@ -106,6 +106,10 @@ var mutants = []mutant{
 `},
 	}},
 	{name: "own messages are taken for those of a person", edits: []edit{
+		{"engine/own.go", `	if _, ok := e.unsaved.Load(messageKey{workspace, message}); ok {
+		return true, nil
+	}
+	own, err`, `	own, err`},
 		{"engine/own.go", `	return len(own) > 0, err
 `, `	return len(own) < 0, err
 `},
@@ -190,11 +194,11 @@ var mutants = []mutant{
 		{"triggers/schedule/tick.go", `ID: rule + "/" + at.Format(time.RFC3339), Type`, `ID: rule + "/" + now.Format(time.RFC3339Nano), Type`},
 	}},
 	{name: "what a wait waits for does not wake it", edits: []edit{
-		{"engine/hear.go", `			r.WakeAt = v.now()
+		{"engine/hear.go", `		if r.State != Held {
+			r.WakeAt = v.now()
 		}
 		v.touch(r, s)
-`, `		}
-		v.touch(r, s)
+`, `		v.touch(r, s)
 `},
 	}},
 	{name: "a run on trial acts", edits: []edit{

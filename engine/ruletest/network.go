@@ -2,6 +2,7 @@ package ruletest
 
 import (
 	"context"
+	"maps"
 	"net"
 	"net/http"
 	"sync"
@@ -21,11 +22,11 @@ type network struct {
 	begun bool // the story; before it nothing goes wrong
 
 	// Of calls to the service, in to_service.go.
-	known map[string]bool   // calls of this burst that have been answered falsely
-	slow  []slowCall        // that have not come to their effect
-	spent map[string]string // the bodies of calls, by their key
-	until time.Time         // nobody may call before
-	rude  string            // the first call that came before all the same
+	known map[string]bool  // calls of this burst that have been answered falsely
+	slow  []slowCall       // that have not come to their effect
+	spent map[string]*kept // the refusals of calls, by their key
+	until time.Time        // nobody may call before
+	rude  string           // the first call that came before all the same
 
 	// Of deliveries to the engine, in to_engine.go.
 	order   map[string]int // by their id: which they were in the order of their coming
@@ -42,7 +43,7 @@ func open(ctx context.Context, p plan, service *sandbox.Sandbox, hook http.Handl
 	}
 	n := &network{
 		plan: p, service: service, base: "http://" + listener.Addr().String(),
-		known: map[string]bool{}, spent: map[string]string{}, refused: map[string]int{}, order: map[string]int{},
+		known: map[string]bool{}, spent: map[string]*kept{}, refused: map[string]int{}, order: map[string]int{},
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/v1/", http.StripPrefix("/v1", n.toService(service.Handler())))
@@ -60,6 +61,27 @@ func (n *network) burst() {
 	defer n.mu.Unlock()
 	n.begun = true
 	clear(n.known)
+}
+
+// kept is an answer that is looked at before it is given.
+type kept struct {
+	lost
+	status int
+	body   []byte
+}
+
+func (k *kept) WriteHeader(status int) { k.status = status }
+
+func (k *kept) Write(part []byte) (int, error) {
+	k.body = append(k.body, part...)
+	return len(part), nil
+}
+
+// give gives the answer.
+func (k *kept) give(w http.ResponseWriter) {
+	maps.Copy(w.Header(), k.header)
+	w.WriteHeader(k.status)
+	_, _ = w.Write(k.body) // who called may have gone
 }
 
 // lost is an answer that nobody gets.

@@ -169,13 +169,13 @@ func (t *telling) rest(ctx context.Context) error {
 		before := t.heard()
 		next, err := t.work()
 		switch {
+		case errors.Is(err, errRestless), t.process.restless():
+			return failed(t.points.line, "the rules do not come to rest at %s: the same is done again and again", t.now().Format(time.RFC3339))
 		case t.process.over():
 			if err := t.restart(ctx); err != nil {
 				return err
 			}
 			continue
-		case errors.Is(err, errRestless):
-			return failed(t.points.line, "the rules do not come to rest at %s: they start each other, or themselves, again and again", t.now().Format(time.RFC3339))
 		case err != nil && ctx.Err() == nil:
 			return failed(t.points.line, "the engine cannot go on: %v", err)
 		case err != nil:
@@ -205,6 +205,9 @@ func (t *telling) work() (next time.Time, err error) {
 	return earliest(next, tick), err
 }
 
+// downtime is how long an engine that was stopped is away.
+const downtime = 2 * time.Second
+
 // restart puts a new engine in the place of one that was stopped.
 func (t *telling) restart(ctx context.Context) error {
 	if err := t.service.Settle(ctx); err != nil {
@@ -212,6 +215,9 @@ func (t *telling) restart(ctx context.Context) error {
 	}
 	if err := t.process.close(); err != nil {
 		return fmt.Errorf("stop the engine: %w", err)
+	}
+	if _, err := t.service.SetClock(ctx, t.service.Now().Add(downtime)); err != nil {
+		return err
 	}
 	return t.launch(ctx)
 }

@@ -56,7 +56,7 @@ func (n *network) toService(service http.Handler) http.Handler {
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		if f.status == http.StatusConflict {
-			n.conflict(service, w, r, body)
+			n.conflict(service, w, r)
 			return
 		}
 		if !n.first(r.Method + " " + r.URL.String() + "\n" + string(body)) {
@@ -137,13 +137,15 @@ func (n *network) arrive() {
 	}
 }
 
-// conflict lets somebody write on a card in the moment before a call changes it, once in a burst of activity. A key that has been used for
-// another call is refused.
-func (n *network) conflict(service http.Handler, w http.ResponseWriter, r *http.Request, body []byte) {
-	if key := keyOf(r.Header); key != "" && n.reused(key, r.URL.Path+"\n"+string(body)) {
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusConflict)
-		_, _ = io.WriteString(w, `{"code":"idempotency_conflict","message":"this Idempotency-Key was used for another call"}`) // who called may have gone
+// conflict lets somebody write on a card in the moment before a call changes it, once in a burst of activity. A call that was refused is
+// refused again when it comes with the same key.
+func (n *network) conflict(service http.Handler, w http.ResponseWriter, r *http.Request) {
+	key := keyOf(r.Header)
+	n.mu.Lock()
+	refusal := n.spent[key]
+	n.mu.Unlock()
+	if refusal != nil {
+		refusal.give(w)
 		return
 	}
 	if card, ok := strings.CutPrefix(r.URL.Path, "/kanban/cards/"); ok {
@@ -152,14 +154,12 @@ func (n *network) conflict(service http.Handler, w http.ResponseWriter, r *http.
 			_, _ = n.service.EditCard(sandbox.EditCard{Card: card, Description: "Somebody has called."}) // of a card that there is not the call itself will tell
 		}
 	}
-	service.ServeHTTP(w, r)
-}
-
-// reused reports whether a key was used for another call.
-func (n *network) reused(key, call string) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	before, used := n.spent[key]
-	n.spent[key] = call
-	return used && before != call
+	answer := &kept{lost: lost{http.Header{}}, status: http.StatusOK}
+	service.ServeHTTP(answer, r)
+	if key != "" && answer.status >= http.StatusBadRequest {
+		n.mu.Lock()
+		n.spent[key] = answer
+		n.mu.Unlock()
+	}
+	answer.give(w)
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/quandohq/quando/engine/form"
+	"github.com/quandohq/quando/engine/stored"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -13,7 +13,7 @@ func (j *Journal) Accept(ctx context.Context, events []rules.Event) ([]bool, err
 	if len(events) == 0 {
 		return nil, nil
 	}
-	data, err := form.Data(events)
+	data, err := stored.Data(events)
 	if err != nil {
 		return nil, err
 	}
@@ -22,14 +22,14 @@ func (j *Journal) Accept(ctx context.Context, events []rules.Event) ([]bool, err
 		for i, e := range events {
 			n, err := t.changed(`INSERT INTO events (workspace, id, type, rule, tenant, lane, created_at, received_at, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 				ON CONFLICT (workspace, id) DO NOTHING`,
-				e.Workspace, e.ID, e.Type, e.Rule, e.Tenant, e.Lane, form.Micros(e.CreatedAt), form.Micros(e.ReceivedAt), data[i])
+				e.Workspace, e.ID, e.Type, e.Rule, e.Tenant, e.Lane, stored.Micros(e.CreatedAt), stored.Micros(e.ReceivedAt), data[i])
 			if err != nil {
 				return err
 			}
 			if fresh[i] = n > 0; !fresh[i] {
 				continue
 			}
-			if err := t.due(e.Workspace, e.Lane, form.Micros(e.ReceivedAt)); err != nil {
+			if err := t.due(e.Workspace, e.Lane, stored.Micros(e.ReceivedAt)); err != nil {
 				return err
 			}
 		}

@@ -6,15 +6,15 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
-	"github.com/quandohq/quando/engine/form"
+	"github.com/quandohq/quando/engine/stored"
 )
 
 // Ask asks something of a run.
 func (j *Journal) Ask(ctx context.Context, now time.Time, run int64, ask engine.Ask) error {
-	what, err := form.Ask(ask)
+	what, err := stored.Ask(ask)
 	if err == nil {
 		err = j.writer.write(ctx, &operation{do: func(t *tx) error {
-			found, err := t.ask(form.Micros(now), run, what)
+			found, err := t.ask(stored.Micros(now), run, what)
 			if err == nil && !found {
 				return engine.ErrNoRun
 			}

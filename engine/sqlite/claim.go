@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
-	"github.com/quandohq/quando/engine/form"
+	"github.com/quandohq/quando/engine/stored"
 )
 
 // claims are the lanes that somebody works on. They are kept in memory: the file has one engine, and when that ends, however it does, the
@@ -101,7 +101,7 @@ func (j *Journal) Claim(ctx context.Context, now time.Time, max int, except []st
 	held := c.snapshot()
 	var lanes []*engine.Lane
 	err := c.read(func(r *reading) error {
-		due, err := r.due(held, except, max, form.Micros(now))
+		due, err := r.due(held, except, max, stored.Micros(now))
 		if err != nil {
 			return err
 		}
@@ -141,7 +141,7 @@ func (j *Journal) Due(ctx context.Context, except []string) (time.Time, error) {
 	err := c.read(func(r *reading) error {
 		due, err := r.due(held, except, 1, 0)
 		if err == nil && len(due) > 0 {
-			next = form.Moment(slices.MinFunc(due, func(a, b dueLane) int { return cmp.Compare(a.at, b.at) }).at)
+			next = stored.Moment(slices.MinFunc(due, func(a, b dueLane) int { return cmp.Compare(a.at, b.at) }).at)
 		}
 		return err
 	})

@@ -5,6 +5,7 @@ package sqlite
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -15,8 +16,8 @@ import (
 // TestCloseGivesTheFilesBack looks at what the process holds open after a journal that was used is closed.
 func TestCloseGivesTheFilesBack(t *testing.T) {
 	const held = "/proc/self/fd"
-	if _, err := os.ReadDir(held); err != nil {
-		t.Skip("this system does not tell which files are open")
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells in a folder which files are open")
 	}
 	file := filepath.Join(t.TempDir(), "journal.db")
 	j, err := Open(t.Context(), file, Options{})

@@ -4,7 +4,7 @@ import (
 	"database/sql"
 
 	"github.com/quandohq/quando/engine"
-	"github.com/quandohq/quando/engine/form"
+	"github.com/quandohq/quando/engine/stored"
 )
 
 var (
@@ -81,7 +81,7 @@ func (r *reading) fillRuns(lanes []*engine.Lane, args []any) error {
 	for id := range runs {
 		ids = append(ids, id)
 	}
-	keys, err := form.Text(ids)
+	keys, err := stored.Text(ids)
 	if err != nil {
 		return err
 	}

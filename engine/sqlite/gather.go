@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/quandohq/quando/engine"
-	"github.com/quandohq/quando/engine/form"
+	"github.com/quandohq/quando/engine/stored"
 )
 
 // gatherOf reads what is being gathered for a rule and a by; nil when nothing is.
@@ -52,7 +52,7 @@ func (s *saving) gather(t *tx) error {
 		if g == nil {
 			g = &engine.Gather{Since: s.change.At}
 		}
-		events, err := form.Text(append(g.Events, add.Events...))
+		events, err := stored.Text(append(g.Events, add.Events...))
 		if err != nil {
 			return err
 		}
@@ -61,7 +61,7 @@ func (s *saving) gather(t *tx) error {
 			until = end
 		}
 		_, err = t.exec(`INSERT OR REPLACE INTO gathers (workspace, rule, by, lane, events, since, until, quiet, at_most) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			add.Workspace, add.Rule, add.By, s.lane.Name, events, form.Micros(g.Since), form.Micros(until), int64(add.Quiet), int64(add.AtMost))
+			add.Workspace, add.Rule, add.By, s.lane.Name, events, stored.Micros(g.Since), stored.Micros(until), int64(add.Quiet), int64(add.AtMost))
 		if err != nil {
 			return err
 		}

@@ -7,14 +7,14 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
-	"github.com/quandohq/quando/engine/form"
+	"github.com/quandohq/quando/engine/stored"
 )
 
 // Hold stops a rule or a workspace.
 func (j *Journal) Hold(ctx context.Context, h engine.Hold) error {
 	err := j.writer.write(ctx, &operation{do: func(t *tx) error {
 		_, err := t.exec(`INSERT OR REPLACE INTO holds (workspace, rule, kind, reason, since, until) VALUES (?, ?, ?, ?, ?, ?)`,
-			h.Workspace, h.Rule, string(h.Kind), h.Reason, form.Micros(h.Since), form.Micros(h.Until))
+			h.Workspace, h.Rule, string(h.Kind), h.Reason, stored.Micros(h.Since), stored.Micros(h.Until))
 		return err
 	}})
 	if err != nil {
@@ -33,7 +33,7 @@ func (j *Journal) Lift(ctx context.Context, now time.Time, workspace, rule strin
 		}
 		_, err = t.exec(`INSERT INTO lanes (workspace, lane, due_at, news)
 			SELECT DISTINCT workspace, lane, ?1, 1 FROM runs INDEXED BY runs_state WHERE state = 'held' AND ?2 IN ('', workspace) AND ?3 IN ('', rule)
-			ON CONFLICT (workspace, lane) DO UPDATE SET due_at = min(due_at, excluded.due_at), news = news + 1`, max(form.Micros(now), 1), workspace, rule)
+			ON CONFLICT (workspace, lane) DO UPDATE SET due_at = min(due_at, excluded.due_at), news = news + 1`, max(stored.Micros(now), 1), workspace, rule)
 		return err
 	}})
 	if err != nil {
@@ -49,7 +49,7 @@ func (j *Journal) Holds(ctx context.Context) ([]engine.Hold, error) {
 		var h engine.Hold
 		var since, until int64
 		err := rows.Scan(&h.Workspace, &h.Rule, &h.Kind, &h.Reason, &since, &until)
-		h.Since, h.Until = form.Moment(since), form.Moment(until)
+		h.Since, h.Until = stored.Moment(since), stored.Moment(until)
 		holds = append(holds, h)
 		return err
 	})

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
-	"github.com/quandohq/quando/engine/form"
+	"github.com/quandohq/quando/engine/stored"
 )
 
 // pageSize is how much a listing has that names no limit.
@@ -60,7 +60,7 @@ func (f *filter) query(columns, table, key string, limit int) (string, []any) {
 // few reports whether there is so little since a time that it is best found by that.
 func (j *Journal) few(ctx context.Context, count string, since time.Time) (bool, error) {
 	var n int
-	err := j.reads.QueryRowContext(ctx, count, form.Micros(since), fewRows).Scan(&n)
+	err := j.reads.QueryRowContext(ctx, count, stored.Micros(since), fewRows).Scan(&n)
 	return n < fewRows, err
 }
 
@@ -73,7 +73,7 @@ func (j *Journal) ListEvents(ctx context.Context, f engine.EventFilter) ([]*engi
 		q.where(`e.lane = ?`, f.Lane)
 	}
 	if !f.Since.IsZero() {
-		q.where(`e.received_at >= ?`, form.Micros(f.Since))
+		q.where(`e.received_at >= ?`, stored.Micros(f.Since))
 		few, err := j.few(ctx, `SELECT count(*) FROM (SELECT 1 FROM events INDEXED BY events_full WHERE data IS NOT NULL AND received_at >= ? LIMIT ?)`, f.Since)
 		if err != nil {
 			return nil, fmt.Errorf("events: %w", err)
@@ -94,7 +94,7 @@ func (j *Journal) ListEvents(ctx context.Context, f engine.EventFilter) ([]*engi
 	if f.Before != 0 {
 		q.where(`e.seq < ?`, f.Before)
 	}
-	if f.Forward {
+	if f.After != 0 {
 		q.where(`e.seq > ?`, f.After)
 	}
 	text, args := q.query(eventColumns, `events e`, `e.seq`, f.Limit)
@@ -113,6 +113,9 @@ func (j *Journal) FindEvent(ctx context.Context, workspace, id string) (*engine.
 	return found[0], nil
 }
 
+// statesApart is what the indexes of runs by state hold, in the words of the indexes.
+const statesApart = `r.state <> 'running' AND r.state <> 'done'`
+
 // ListRuns returns runs with their steps, the newest first.
 func (j *Journal) ListRuns(ctx context.Context, f engine.RunFilter) ([]*engine.Run, error) {
 	var q filter
@@ -121,7 +124,7 @@ func (j *Journal) ListRuns(ctx context.Context, f engine.RunFilter) ([]*engine.R
 		q.where(`r.event = ?`, f.Event)
 	}
 	if len(f.Events) > 0 {
-		seqs, err := form.Text(f.Events)
+		seqs, err := stored.Text(f.Events)
 		if err != nil {
 			return nil, fmt.Errorf("runs: %w", err)
 		}
@@ -132,13 +135,23 @@ func (j *Journal) ListRuns(ctx context.Context, f engine.RunFilter) ([]*engine.R
 		q.by(`runs_home`)
 		q.where(`r.home = ?`, f.Lane)
 	}
+	apart := f.State != "" && f.State != engine.Running && f.State != engine.Done
+	if apart {
+		q.where(statesApart)
+	}
 	if f.Rule != "" {
+		if apart {
+			q.by(`runs_rule_apart`)
+		}
 		q.by(`runs_rule`)
 		q.where(`r.rule = ?`, f.Rule)
 	}
 	if f.State != "" {
 		// Most runs are done: going back from the newest finds them sooner.
-		if f.State != engine.Done {
+		switch {
+		case apart:
+			q.by(`runs_apart`)
+		case f.State != engine.Done:
 			q.by(`runs_state`)
 		}
 		q.where(`r.state = ?`, string(f.State))
@@ -147,7 +160,7 @@ func (j *Journal) ListRuns(ctx context.Context, f engine.RunFilter) ([]*engine.R
 		q.where(`r.workspace = ?`, f.Workspace)
 	}
 	if !f.Since.IsZero() {
-		q.where(`r.started_at >= ?`, form.Micros(f.Since))
+		q.where(`r.started_at >= ?`, stored.Micros(f.Since))
 		few, err := j.few(ctx, `SELECT count(*) FROM (SELECT 1 FROM runs INDEXED BY runs_started WHERE started_at >= ? LIMIT ?)`, f.Since)
 		if err != nil {
 			return nil, fmt.Errorf("runs: %w", err)
@@ -197,7 +210,7 @@ func (j *Journal) runs(ctx context.Context, query string, args ...any) (runs []*
 	if err != nil || len(runs) == 0 {
 		return nil, err
 	}
-	keys, err := form.Text(ids)
+	keys, err := stored.Text(ids)
 	if err == nil {
 		rows, err = t.QueryContext(ctx, selectSteps, keys)
 	}
@@ -221,7 +234,7 @@ func (j *Journal) CountRuns(ctx context.Context, since time.Time) (map[engine.St
 	counts := map[engine.State]int{}
 	err := j.each(ctx, `SELECT state, count(*) FROM runs INDEXED BY runs_state
 		WHERE state IN ('queued', 'running', 'waiting', 'held', 'uncertain') OR state IN ('done', 'stopped', 'cancelled', 'failed') AND finished_at >= ?
-		GROUP BY state`, []any{form.Micros(since)}, func(rows *sql.Rows) error {
+		GROUP BY state`, []any{stored.Micros(since)}, func(rows *sql.Rows) error {
 		var state engine.State
 		var n int
 		err := rows.Scan(&state, &n)

@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/quandohq/quando/engine/form"
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/stored"
 )
 
 const (
@@ -27,7 +28,7 @@ func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) 
 	if keep <= 0 {
 		return false, nil
 	}
-	old, older := form.Micros(now.Add(-keep)), form.Micros(now.Add(-keep-idsKept))
+	old, older := stored.Micros(now.Add(-keep)), stored.Micros(now.Add(-keep-idsKept))
 	for _, part := range []func(context.Context) (bool, error){
 		func(ctx context.Context) (bool, error) { return j.pruneRuns(ctx, old) },
 		func(ctx context.Context) (bool, error) { return j.pruneContents(ctx, old) },
@@ -38,8 +39,18 @@ func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) 
 			return j.pruneRows(ctx, `DELETE FROM caused WHERE at < ? AND id IN (SELECT id FROM caused ORDER BY id LIMIT ?)`, older)
 		},
 		func(ctx context.Context) (bool, error) {
-			return j.pruneRows(ctx, `DELETE FROM slots WHERE (workspace, key, n) IN (SELECT workspace, key, n FROM slots INDEXED BY slots_over WHERE over < ? LIMIT ?)`, form.Micros(now.Add(-slotsKept)))
+			return j.pruneRows(ctx, `DELETE FROM slots WHERE (workspace, key, n) IN (SELECT workspace, key, n FROM slots INDEXED BY slots_over WHERE over < ? LIMIT ?)`, stored.Micros(now.Add(-slotsKept)))
 		},
+		func(ctx context.Context) (bool, error) {
+			return j.pruneRows(ctx, `DELETE FROM counts WHERE (hour, workspace, what, detail) IN (SELECT hour, workspace, what, detail FROM counts WHERE hour < ? LIMIT ?)`, old/stored.AnHour)
+		},
+		func(ctx context.Context) (bool, error) {
+			return j.pruneRows(ctx, `DELETE FROM rule_counts WHERE (hour, workspace, rule, what, detail) IN (SELECT hour, workspace, rule, what, detail FROM rule_counts WHERE hour < ? LIMIT ?)`, old/stored.AnHour)
+		},
+		func(ctx context.Context) (bool, error) {
+			return j.pruneRows(ctx, `DELETE FROM reasons WHERE (workspace, rule, day, outcome, clause) IN (SELECT workspace, rule, day, outcome, clause FROM reasons INDEXED BY reasons_day WHERE day < ? LIMIT ?)`, old/stored.ADay)
+		},
+		func(ctx context.Context) (bool, error) { return j.pruneKnown(ctx, old/stored.ADay) },
 		j.pruneVersions,
 	} {
 		more, err := part(ctx)
@@ -77,7 +88,7 @@ func (j *Journal) pruneRuns(ctx context.Context, old int64) (more bool, err erro
 		if more = len(ids) == pruneSize; err != nil || len(ids) == 0 {
 			return err
 		}
-		keys, err := form.Text(ids)
+		keys, err := stored.Text(ids)
 		if err != nil {
 			return err
 		}
@@ -106,7 +117,7 @@ func (j *Journal) pruneContents(ctx context.Context, old int64) (more bool, err 
 		if more = len(seqs) == pruneSize; err != nil || len(seqs) == 0 {
 			return err
 		}
-		keys, err := form.Text(seqs)
+		keys, err := stored.Text(seqs)
 		if err != nil {
 			return err
 		}
@@ -121,6 +132,64 @@ func (j *Journal) pruneContents(ctx context.Context, old int64) (more bool, err 
 		}
 	}})
 	return more, err
+}
+
+// pruneKnown forgets what lanes are known by that was last mentioned before a day. Days are long, so that one walk through all lanes is enough for each,
+// and nothing has to be kept by the day.
+func (j *Journal) pruneKnown(ctx context.Context, day int64) (more bool, err error) {
+	back, err := j.following.take(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer back()
+	p := &j.following.pruned
+	if p.day != day {
+		p.day, p.id = day, 0
+	}
+	if p.id < 0 {
+		return false, nil
+	}
+	n, last := 0, int64(0)
+	var old []outdated
+	err = j.each(ctx, `SELECT id, mentions FROM known WHERE id > ? ORDER BY id LIMIT ?`, []any{p.id, pruneSize}, func(rows *sql.Rows) error {
+		var o outdated
+		var mentions *string
+		err := rows.Scan(&o.id, &mentions)
+		if err == nil {
+			err = stored.Decode(mentions, &o.known)
+		}
+		n, last = n+1, o.id
+		if o.left = o.known.Since(day); !o.left.Equal(o.known) {
+			old = append(old, o)
+		}
+		return err
+	})
+	if err == nil && len(old) > 0 {
+		err = j.writer.write(ctx, &operation{weight: len(old), do: func(t *tx) error { return t.forget(old) }})
+	}
+	if err != nil {
+		return false, err
+	}
+	if p.id = last; n < pruneSize {
+		p.id = -1
+	}
+	return n == pruneSize, nil
+}
+
+// outdated is a lane of which not all is to be known any longer.
+type outdated struct {
+	id          int64
+	known, left engine.Known
+}
+
+// forget leaves of lanes what is left.
+func (t *tx) forget(lanes []outdated) error {
+	for _, o := range lanes {
+		if err := t.knowInstead(o.id, o.known, o.left); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // pruneVersions forgets the sources of rules that no run follows. Those of which a run has begun since the journal was opened stay,

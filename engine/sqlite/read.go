@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
-	"github.com/quandohq/quando/engine/form"
+	"github.com/quandohq/quando/engine/stored"
 )
 
 // each reads rows for somebody who looks.
@@ -62,7 +62,7 @@ func (j *Journal) Events(ctx context.Context, seqs ...int64) ([]*engine.Event, e
 	if len(seqs) == 0 {
 		return nil, nil
 	}
-	keys, err := form.Text(seqs)
+	keys, err := stored.Text(seqs)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (j *Journal) Happened(ctx context.Context, workspace, lane string, types []
 	if len(types) == 0 {
 		return nil, nil
 	}
-	args := []any{lane, workspace, form.Micros(since)}
+	args := []any{lane, workspace, stored.Micros(since)}
 	for _, t := range types {
 		args = append(args, t)
 	}
@@ -90,7 +90,7 @@ func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), "
 func (j *Journal) Count(ctx context.Context, workspace, lane, typ string, since time.Time) (int, error) {
 	var n int
 	err := j.reads.QueryRowContext(ctx, `SELECT count(*) FROM events INDEXED BY events_lane WHERE lane = ? AND workspace = ? AND created_at >= ? AND type = ?`,
-		lane, workspace, form.Micros(since), typ).Scan(&n)
+		lane, workspace, stored.Micros(since), typ).Scan(&n)
 	if err != nil {
 		return 0, fmt.Errorf("count events: %w", err)
 	}
@@ -119,7 +119,7 @@ func (j *Journal) Caused(ctx context.Context, workspace, typ string, objects []s
 		if err := rows.Scan(&c.ID, &c.Workspace, &c.Lane, &c.Event, &c.Object, &c.Stage, &fields, &c.Run, &c.Rule, &ancestry, &from, &to, &c.Used); err != nil {
 			return err
 		}
-		err := form.ReadCaused(&c, from, to, fields, ancestry)
+		err := stored.ReadCaused(&c, from, to, fields, ancestry)
 		caused = append(caused, c)
 		return err
 	})
@@ -134,7 +134,7 @@ func (j *Journal) Version(ctx context.Context, hash string) (string, error) {
 	var source string
 	err := j.reads.QueryRowContext(ctx, `SELECT source FROM rule_versions WHERE hash = ?`, hash).Scan(&source)
 	if errors.Is(err, sql.ErrNoRows) {
-		err = errors.New("the journal has no rule of this version")
+		err = engine.ErrNoVersion
 	}
 	if err != nil {
 		return "", fmt.Errorf("version %s: %w", hash, err)

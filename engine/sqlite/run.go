@@ -4,17 +4,17 @@ import (
 	"fmt"
 
 	"github.com/quandohq/quando/engine"
-	"github.com/quandohq/quando/engine/form"
+	"github.com/quandohq/quando/engine/stored"
 )
 
 // insertRun records a run and returns its id.
-func (t *tx) insertRun(r *engine.Run, texts form.Run, at int64) (int64, error) {
-	started, finished, wake := form.Micros(r.StartedAt), int64(0), form.Micros(r.WakeAt)
+func (t *tx) insertRun(r *engine.Run, texts stored.Run, at int64) (int64, error) {
+	started, finished, wake := stored.Micros(r.StartedAt), int64(0), stored.Micros(r.WakeAt)
 	if started == 0 {
 		started = at
 	}
 	if r.State.Finished() {
-		finished, wake = form.EndOf(r, at), 0
+		finished, wake = stored.EndOf(r, at), 0
 	}
 	result, err := t.exec(`INSERT INTO runs (key, workspace, rule, version, event, gathered, home, lane, by, state, finished, stage, ancestry, about,
 			started_at, wake_at, finished_at, reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -22,6 +22,9 @@ func (t *tx) insertRun(r *engine.Run, texts form.Run, at int64) (int64, error) {
 		started, wake, finished, r.Reason)
 	if err != nil {
 		return 0, err
+	}
+	if r.State.Finished() {
+		t.tally.Ended(at, engine.RuleName{Workspace: r.Workspace, Rule: r.Rule}, r.Stage, r.State)
 	}
 	return result.LastInsertId()
 }
@@ -61,21 +64,33 @@ func (s *saving) changeRuns(t *tx) error {
 	return nil
 }
 
-func (s *saving) changeRun(t *tx, c *engine.RunChange, texts form.Run) error {
+func (s *saving) changeRun(t *tx, c *engine.RunChange, texts stored.Run) error {
 	r := c.Run
-	wake, finished := form.Micros(r.WakeAt), int64(0)
+	wake, finished := stored.Micros(r.WakeAt), int64(0)
 	if r.State.Finished() {
-		wake, finished = 0, form.EndOf(r, s.at)
+		wake, finished = 0, stored.EndOf(r, s.at)
 	}
 	// What was asked after the holder looked is not answered.
-	n, err := t.changed(`UPDATE runs SET state = ?, finished = ?, lane = ?, wake_at = ?, finished_at = ?, reason = ?, about = ?,
-			asked = CASE WHEN ? AND coalesce(?, asked) = asked THEN NULL ELSE asked END WHERE id = ?`,
-		string(r.State), r.State.Finished(), r.Lane, wake, finished, r.Reason, texts.About, c.Answered, texts.Asked, r.ID)
+	const update = `UPDATE runs SET state = ?, finished = ?, lane = ?, wake_at = ?, finished_at = ?, reason = ?, about = ?,
+		asked = CASE WHEN ? AND coalesce(?, asked) = asked THEN NULL ELSE asked END WHERE id = ?`
+	args := []any{string(r.State), r.State.Finished(), r.Lane, wake, finished, r.Reason, texts.About, c.Answered, texts.Asked, r.ID}
+	n, err := t.changed(update+` AND finished = 0`, args...)
+	ended := n > 0 && r.State.Finished()
+	if err == nil && n == 0 { // it has ended before, and changes all the same
+		n, err = t.changed(update, args...)
+	}
 	if err != nil {
 		return err
 	}
 	if n == 0 {
 		return fmt.Errorf("run %d: %w", r.ID, engine.ErrNoRun)
+	}
+	rule := engine.RuleName{Workspace: r.Workspace, Rule: r.Rule}
+	if ended {
+		t.tally.Ended(s.at, rule, r.Stage, r.State)
+	}
+	if c.Effects > 0 {
+		t.tally.Count(s.at, rule, engine.CountEffects, "", c.Effects)
 	}
 	if err := t.steps(r.ID, c.Steps); err != nil {
 		return err
@@ -122,7 +137,7 @@ func (s *saving) cause(t *tx) error {
 	for i, c := range s.change.Caused {
 		result, err := t.exec(`INSERT INTO caused (workspace, lane, event, object, stage, fields, run, rule, ancestry, from_at, to_at, used, at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			c.Workspace, c.Lane, c.Event, c.Object, c.Stage, s.form.Caused[i].Fields, c.Run, c.Rule, s.form.Caused[i].Ancestry, form.Micros(c.From), form.Micros(c.To), c.Used, s.at)
+			c.Workspace, c.Lane, c.Event, c.Object, c.Stage, s.form.Caused[i].Fields, c.Run, c.Rule, s.form.Caused[i].Ancestry, stored.Micros(c.From), stored.Micros(c.To), c.Used, s.at)
 		if err != nil {
 			return err
 		}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/quandohq/quando/engine"
-	"github.com/quandohq/quando/engine/form"
+	"github.com/quandohq/quando/engine/stored"
 )
 
 // Save records a change of a claimed lane. What the journal decides is set in the change when it is recorded, not before.
@@ -13,9 +13,9 @@ func (j *Journal) Save(ctx context.Context, lane *engine.Lane, change *engine.Ch
 	if j.beside {
 		return errBeside
 	}
-	formed, err := form.ChangeOf(change)
+	formed, err := stored.ChangeOf(change)
 	if err == nil {
-		s := &saving{journal: j, lane: lane, change: change, form: formed, at: form.Micros(change.At)}
+		s := &saving{journal: j, lane: lane, change: change, form: formed, at: stored.Micros(change.At)}
 		weight := len(change.Decided) + len(change.Starts) + len(change.Runs) + len(change.Caused)
 		err = j.writer.write(ctx, &operation{weight: weight, do: s.do, kept: s.kept})
 	}
@@ -30,7 +30,7 @@ type saving struct {
 	journal *Journal
 	lane    *engine.Lane
 	change  *engine.Change
-	form    *form.Change
+	form    *stored.Change
 	at      int64
 
 	// What the transaction came to.
@@ -88,18 +88,40 @@ func (s *saving) kept() {
 	}
 }
 
-// decide records verdicts, those of starts as they came out.
+// decide records verdicts, those of starts as they came out, and counts them.
 func (s *saving) decide(t *tx) error {
 	for i, e := range s.change.Decided {
-		verdicts, err := s.form.Verdicts(i, s.verdict)
+		verdicts, given, err := s.form.Verdicts(i, s.verdict)
 		if err != nil {
 			return err
 		}
-		if _, err := t.exec(`UPDATE events SET decided = 1, verdicts = ?, answers = ? WHERE seq = ?`, verdicts, s.form.Answers[i], e.Seq); err != nil {
+		n, err := t.changed(`UPDATE events SET decided = 1, verdicts = ?, answers = ? WHERE seq = ? AND decided = 0`, verdicts, s.form.Answers[i], e.Seq)
+		if err == nil && n == 0 {
+			given, err = t.decideAgain(e.Seq, given, verdicts, s.form.Answers[i])
+		}
+		if err != nil {
 			return err
+		}
+		for _, v := range given {
+			t.tally.Verdict(s.at, e, v)
 		}
 	}
 	return nil
+}
+
+// decideAgain records the verdicts of an event that has some, as when a rule decides on the last of those that it has gathered. It returns those
+// that are not what they were.
+func (t *tx) decideAgain(seq int64, given []engine.Verdict, verdicts, answers any) (changed []engine.Verdict, err error) {
+	var recorded *string
+	var before []engine.Verdict
+	if _, err := t.get(`SELECT verdicts FROM events WHERE seq = ?`, []any{seq}, &recorded); err != nil {
+		return nil, err
+	}
+	if err := stored.Decode(recorded, &before); err != nil {
+		return nil, err
+	}
+	_, err = t.exec(`UPDATE events SET verdicts = ?, answers = ? WHERE seq = ?`, verdicts, answers, seq)
+	return stored.Changed(before, given), err
 }
 
 // verdict returns a start's verdict as it came out.
@@ -128,7 +150,7 @@ func (s *saving) release(t *tx) error {
 		return nil
 	}
 	t.released[s.claim] = true
-	next := form.Micros(s.change.Next)
+	next := stored.Micros(s.change.Next)
 	if s.claim.gathers || len(s.change.Gather) > 0 {
 		var until, after int64
 		if next != 0 {

@@ -28,22 +28,25 @@ type Journal struct {
 	writer *writer
 	reads  *sql.DB // for people and rules that look
 
-	claims claims
-	prune  pruning
+	claims    claims
+	prune     pruning
+	following *following
 
 	closing sync.Once
 	closed  error
 }
 
 var (
-	_ engine.Journal = (*Journal)(nil)
-	_ engine.Reader  = (*Journal)(nil)
+	_ engine.Journal    = (*Journal)(nil)
+	_ engine.Reader     = (*Journal)(nil)
+	_ engine.Statistics = (*Journal)(nil)
+	_ engine.Auditor    = (*Journal)(nil)
 )
 
 // Options configure a Journal. Every zero value works.
 type Options struct {
 	// Beside opens a journal that an engine may be using: to look, and to accept, ask, hold and lift. There must be a file.
-	// Claim, Save and Prune are refused.
+	// Claim, Save, Follow and Prune are refused.
 	Beside bool
 
 	// Linger is how long a transaction that has company waits for more of it. The zero value is 300 microseconds; a negative one, no time.
@@ -66,7 +69,7 @@ const (
 // readers is how many may look at once.
 const readers = 4
 
-var errBeside = errors.New("the journal was opened beside an engine: only the engine itself claims, saves and prunes")
+var errBeside = errors.New("the journal was opened beside an engine: only the engine itself claims, saves, follows and prunes")
 
 // Open opens the journal in a file, and creates it where there is none, readable by its owner only. An engine's journal is locked until
 // Close or the end of the process, however that comes.
@@ -74,7 +77,7 @@ func Open(ctx context.Context, file string, o Options) (*Journal, error) {
 	if !usable {
 		return nil, errors.New("this program was built without cgo, which its SQLite needs: build it again with CGO_ENABLED=1 and a C compiler")
 	}
-	j := &Journal{beside: o.Beside}
+	j := &Journal{beside: o.Beside, following: newFollowing()}
 	if err := j.open(ctx, file, o); err != nil {
 		return nil, errors.Join(fmt.Errorf("journal %s: %w", file, err), j.Close())
 	}
@@ -106,6 +109,9 @@ func (j *Journal) open(ctx context.Context, file string, o Options) error {
 	}
 	db.SetMaxOpenConns(1)
 	if err := migrate(ctx, db, o.Beside); err != nil {
+		return errors.Join(explain(err), db.Close())
+	}
+	if err := uncopied(ctx, db, o.Beside); err != nil {
 		return errors.Join(explain(err), db.Close())
 	}
 	if j.writer, err = newWriter(ctx, db, o); err != nil {

@@ -132,6 +132,8 @@ var scans = []string{
 	"FROM caused ORDER BY id LIMIT ?",                        // its first rows
 	" NOT INDEXED ",                                          // a page of a listing, from the newest on
 	"FROM holds ORDER BY",                                    // as many as people have made
+	"SELECT workspace, rule, at FROM fired",                  // as many as there are rules
+	"FROM audit WHERE id < ?",                                // a page of it
 	"FROM rule_versions v WHERE NOT EXISTS",                  // as many as rules were changed
 	"UPDATE events SET data = NULL",                          // what is being gathered at the moment
 }

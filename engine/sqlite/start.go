@@ -4,7 +4,7 @@ import (
 	"database/sql"
 
 	"github.com/quandohq/quando/engine"
-	"github.com/quandohq/quando/engine/form"
+	"github.com/quandohq/quando/engine/stored"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -32,7 +32,7 @@ func (s *saving) start(t *tx) error {
 	return nil
 }
 
-func (s *saving) startOne(t *tx, st *engine.Start, texts form.Run, r *started) error {
+func (s *saving) startOne(t *tx, st *engine.Start, texts stored.Run, r *started) error {
 	known, err := t.get(`SELECT id, state FROM runs WHERE key = ?`, []any{st.Run.Key}, &r.id, &r.state)
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func (s *saving) startOne(t *tx, st *engine.Start, texts form.Run, r *started) e
 		}
 	}
 	if st.Mode == rules.Restart {
-		if others, err = s.replace(t, others); err != nil {
+		if others, err = s.replace(t, st.Run, others); err != nil {
 			return err
 		}
 	}
@@ -74,7 +74,7 @@ func (s *saving) startOne(t *tx, st *engine.Start, texts form.Run, r *started) e
 }
 
 // insert records a run, and its steps unless it is queued.
-func (s *saving) insert(t *tx, st *engine.Start, texts form.Run, r *started) error {
+func (s *saving) insert(t *tx, st *engine.Start, texts stored.Run, r *started) error {
 	var err error
 	if r.sourced, err = t.version(st); err != nil {
 		return err
@@ -118,13 +118,13 @@ func (t *tx) unfinished(st *engine.Start) (ids []int64, err error) {
 	return ids, err
 }
 
-// replace asks runs to make way, and returns those that it asked. One that has not begun is ended at once: else those that come together
+// replace asks runs to make way for another of their rule, and returns those that it asked. One that has not begun is ended at once: else those that come together
 // would all be asked by each other.
-func (s *saving) replace(t *tx, runs []int64) (asked []int64, err error) {
+func (s *saving) replace(t *tx, by *engine.Run, runs []int64) (asked []int64, err error) {
 	if len(runs) == 0 {
 		return nil, nil
 	}
-	ask, err := form.Ask(engine.Ask{What: engine.AskCancel, Reason: engine.Replaced, At: s.change.At})
+	ask, err := stored.Ask(engine.Ask{What: engine.AskCancel, Reason: engine.Replaced, At: s.change.At})
 	if err != nil {
 		return nil, err
 	}
@@ -135,6 +135,7 @@ func (s *saving) replace(t *tx, runs []int64) (asked []int64, err error) {
 			return nil, err
 		}
 		if n > 0 {
+			t.tally.Ended(s.at, engine.RuleName{Workspace: by.Workspace, Rule: by.Rule}, by.Stage, engine.Cancelled)
 			continue
 		}
 		if _, err := t.ask(s.at, id, ask); err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/quandohq/quando/engine/batch"
+	"github.com/quandohq/quando/engine/stored"
 )
 
 // A writer carries out operations, as many in one transaction as are waiting.
@@ -92,6 +93,9 @@ func (w *writer) attempt(ops []*operation) (results []error, broken bool) {
 		}
 		results[i] = err
 	}
+	if err := t.tallied(); err != nil {
+		return all(err), false
+	}
 	if err := w.fail(BeforeCommit); err != nil {
 		return all(err), false
 	}
@@ -119,6 +123,7 @@ type tx struct {
 	touched  bool // an operation has written something, or a statement has failed
 	released map[*claim]bool
 	versions map[string]bool // of rules whose runs begin in it
+	tally    stored.Tally
 }
 
 // exec carries out a statement that writes.

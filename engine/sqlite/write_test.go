@@ -270,6 +270,52 @@ func TestOneBreaks(t *testing.T) {
 	}
 }
 
+// TestCountedOnce counts what is recorded by transactions that came to nothing at first.
+func TestCountedOnce(t *testing.T) {
+	t.Parallel()
+	const lanes = 5
+	var first []rules.Event
+	for i := range lanes {
+		first = append(first, events(fmt.Sprint("lane ", i), fmt.Sprint(i))...)
+	}
+	j, release := held(t, first...)
+	defer release()
+	claimed, err := j.Claim(t.Context(), time.Now(), lanes, nil)
+	if err != nil || len(claimed) != lanes {
+		t.Fatal(claimed, err)
+	}
+	var group sync.WaitGroup
+	for i, l := range claimed {
+		group.Go(func() {
+			l.Events[0].Verdicts = []engine.Verdict{{Rule: "r", Outcome: engine.False, Clause: "x"}, {Rule: "fires", Outcome: engine.Fired}}
+			if err := j.Save(t.Context(), l, &engine.Change{At: time.Now(), Decided: l.Events, Release: true}); err != nil {
+				t.Error(err)
+			}
+		})
+		queue(t, j, i+1)
+	}
+	group.Go(func() {
+		err := j.writer.write(t.Context(), &operation{do: func(x *tx) error {
+			_, err := x.exec(`INSERT INTO cursors (name, value) VALUES ('half', NULL)`)
+			return err
+		}})
+		if err == nil {
+			t.Error("it did not break")
+		}
+	})
+	queue(t, j, lanes+1)
+	release()
+	group.Wait()
+	counts, err := j.Counts(t.Context(), engine.CountFilter{})
+	if err != nil || len(counts) != 1 || counts[0].N != lanes {
+		t.Errorf("%+v, %v", counts, err)
+	}
+	reasons, err := j.Reasons(t.Context(), "default", "r", time.Time{})
+	if err != nil || len(reasons) != 1 || reasons[0].N != lanes {
+		t.Errorf("%+v, %v", reasons, err)
+	}
+}
+
 func TestCloseWaits(t *testing.T) {
 	t.Parallel()
 	j, release := held(t)

@@ -17,6 +17,10 @@ func (s *Sandbox) newControl() http.Handler {
 	mux.HandleFunc("POST /settle", answering(func(ctx context.Context, _ struct{}) (any, error) {
 		return struct{}{}, s.Settle(ctx)
 	}))
+	mux.HandleFunc("GET /overview", func(w http.ResponseWriter, r *http.Request) {
+		with, _ := ParseID(r.URL.Query().Get("with")) // what is no id is nobody's
+		write(w, answer{status: http.StatusOK, body: encode(s.Overview(overviewMost, with))})
+	})
 	mux.HandleFunc("POST /customers/message", answering(func(_ context.Context, in CustomerMessage) (any, error) {
 		return s.CustomerMessage(in)
 	}))
@@ -89,6 +93,9 @@ func (f *faultRequest) add(s *Sandbox) error {
 	}
 	return s.AddFault(f.Fault)
 }
+
+// overviewMost is how much an overview lists.
+const overviewMost = 50
 
 type bareEvent struct {
 	Type string          `json:"type"`

@@ -116,6 +116,27 @@ func TestControl(t *testing.T) {
 		}
 		d.act("POST /cards/edit", m{"card": "Offr", "description": "x"}).code(404, "not_found")
 	})
+	d.run(t, "an overview", func(t *testing.T) {
+		d.act("POST /faults", m{"operation": "*", "kind": "status_after"}).want(200)
+		var o sandbox.Overview
+		if err := json.Unmarshal(d.act("GET /overview", nil).want(200).body, &o); err != nil {
+			t.Fatal(err)
+		}
+		d.act("DELETE /faults", nil).want(200)
+		if few := d.Overview(0, o.Conversations[0].ID); len(few.Conversations) != 1 || len(few.Cards) == 0 || len(d.Overview(0, sandbox.ID{}).Cards) != 0 {
+			t.Errorf("one conversation: %+v", few)
+		}
+		conversation, card := o.Conversations[0], o.Cards[0]
+		if conversation.Name != "Ana Lima" || conversation.Phone != "+5511988887777" || conversation.Channel != "Main" || conversation.Open || conversation.Sector != "Supervisors" {
+			t.Errorf("conversation %+v", conversation)
+		}
+		if card.Title != "Offer" || card.Board != "Sales" || card.Stage != "Follow-up" || len(card.Stages) != 4 || card.Conversation != conversation.ID || card.Contact != "Ana Lima" {
+			t.Errorf("card %+v", card)
+		}
+		if len(o.People) != 3 || len(o.Faults) != 1 || o.Faults[0].Kind != "status_after" || strings.Contains(d.act("GET /overview", nil).want(200).text("faults"), "status") {
+			t.Errorf("overview %+v", o)
+		}
+	})
 	d.run(t, "near names", func(t *testing.T) {
 		r := d.act("POST /team/message", m{"conversation": "Ana Lima", "person": "Brun", "text": "hi"})
 		r.code(404, "not_found")

@@ -1,4 +1,4 @@
-package form
+package stored
 
 import (
 	"errors"

@@ -1,5 +1,5 @@
-// Package form says in which form a journal that is a database keeps times, lists and objects.
-package form
+// Package stored says how a journal that is a database keeps what the engine knows.
+package stored
 
 import (
 	"encoding/json"

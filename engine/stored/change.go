@@ -1,4 +1,4 @@
-package form
+package stored
 
 import (
 	"encoding/json"
@@ -84,20 +84,20 @@ func (f *Change) decide(open map[*engine.Verdict]bool) (err error) {
 	return nil
 }
 
-// Verdicts are how the verdicts on the decided event with this number in the change are kept, those of starts as they came out.
-func (f *Change) Verdicts(i int, cameOut func(*engine.Verdict) engine.Verdict) (*string, error) {
-	parts := slices.Clone(f.verdicts[i])
+// Verdicts are the verdicts on the decided event with this number in the change, those of starts as they came out, and how they are kept.
+func (f *Change) Verdicts(i int, cameOut func(*engine.Verdict) engine.Verdict) (kept *string, given []engine.Verdict, err error) {
+	parts, given := slices.Clone(f.verdicts[i]), slices.Clone(f.decided[i].Verdicts)
 	for k := range parts {
 		if parts[k] != nil {
 			continue
 		}
-		v, err := verdict(cameOut(&f.decided[i].Verdicts[k]))
-		if err != nil {
-			return nil, err
+		given[k] = cameOut(&f.decided[i].Verdicts[k])
+		if parts[k], err = verdict(given[k]); err != nil {
+			return nil, nil, err
 		}
-		parts[k] = v
 	}
-	return List(parts)
+	kept, err = List(parts)
+	return kept, given, err
 }
 
 // verdict is how a verdict is kept. A value that JSON does not know, such as what is not a number, is kept as a text.

@@ -1,0 +1,219 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// A contest is a desk that is measured in rounds, each beside one of the anchor.
+type contest struct {
+	name        string
+	desk        *desk
+	connections int
+	ours        series
+}
+
+// compete measures desks in rounds: first the anchor, then each of them. Everything that was delivered is done when it returns.
+func (b *bench) compete(ctx context.Context, list ...*contest) (anchor series, err error) {
+	for i := range b.scale.rounds {
+		if err := b.anchorRound(ctx, &anchor, list[0].connections); err != nil {
+			return anchor, err
+		}
+		for _, c := range list {
+			profile := ""
+			if i == 0 {
+				profile = b.scenario + " " + c.name
+			}
+			if err := c.desk.round(ctx, &c.ours, c.connections, profile); err != nil {
+				return anchor, fmt.Errorf("%s: %w", c.name, err)
+			}
+		}
+		b.tell("%s: round %d of %d", list[0].name, i+1, b.scale.rounds)
+	}
+	return anchor, nil
+}
+
+// open starts a desk with these rules and an empty account.
+func (b *bench) open(ctx context.Context, files ruleFiles, on disk) (*desk, error) {
+	b.service.forget()
+	d, err := b.newDesk(files)
+	if err != nil {
+		return nil, err
+	}
+	d.disk = on
+	if err := d.start(ctx); err != nil {
+		d.remove()
+		return nil, err
+	}
+	return d, nil
+}
+
+// acknowledge measures how fast deliveries are answered when each is on disk by then. The engine decides on them meanwhile.
+func (b *bench) acknowledge(ctx context.Context) error {
+	for _, n := range b.scale.connections {
+		if err := b.acknowledgeOn(ctx, connections(n), n, disk{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func connections(n int) string {
+	if n == 1 {
+		return "1 connection"
+	}
+	return fmt.Sprintf("%d connections", n)
+}
+
+func (b *bench) acknowledgeOn(ctx context.Context, name string, n int, on disk) error {
+	d, err := b.open(ctx, ruleFiles{"rules.yaml": nothingMatches}, on)
+	if err != nil {
+		return err
+	}
+	defer d.remove()
+	c := &contest{name: name, desk: d, connections: n}
+	anchor, err := b.compete(ctx, c)
+	if err != nil {
+		return err
+	}
+	b.add(name+": acknowledged", "events/s", c.ours.acknowledged, anchor.acknowledged, "")
+	b.add(name+": acknowledged and decided", "events/s", c.ours.finished, anchor.finished, "")
+	b.add(name+": processor time", "µs/event", c.ours.processor, anchor.processor, "")
+	b.add(name+": p99 of the answer", "ms", c.ours.p99, anchor.p99, "")
+	if b.shim != "" {
+		b.add(name+": syncs of the disk", "for each event", c.ours.syncs, nil, "")
+		if !on.forgetful && slices.Max(c.ours.syncs) == 0 {
+			b.problem("%s: nothing was synced, so nothing is durable", name)
+		}
+	}
+	return b.settle(ctx, d, int(d.next.Load()), 0, "")
+}
+
+// disks measures acknowledgements on disks that are not this machine's.
+func (b *bench) disks(ctx context.Context) error {
+	if b.noShim != nil {
+		b.leaveOut("disks other than this one", b.noShim)
+		return nil
+	}
+	for _, c := range []struct {
+		name string
+		on   disk
+	}{
+		{"a sync takes 2 ms more", disk{slower: 2 * time.Millisecond}},
+		{"the log is not synced", disk{forgetful: true}},
+		{"the log is not synced, a sync takes 2 ms more", disk{slower: 2 * time.Millisecond, forgetful: true}},
+	} {
+		if err := b.acknowledgeOn(ctx, c.name, b.scale.busy(), c.on); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finishRuns measures runs from the delivery to the end.
+func (b *bench) finishRuns(ctx context.Context) error {
+	for _, c := range []struct{ name, rules, letters string }{{"one call", oneCall, "a"}, {"two calls", twoCalls, "ab"}} {
+		if err := b.finishRunsOf(ctx, c.name, ruleFiles{"rules.yaml": c.rules}, c.letters); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *bench) finishRunsOf(ctx context.Context, name string, files ruleFiles, letters string) error {
+	d, err := b.open(ctx, files, disk{})
+	if err != nil {
+		return err
+	}
+	defer d.remove()
+	c := &contest{name: name, desk: d, connections: b.scale.busy()}
+	anchor, err := b.compete(ctx, c)
+	if err != nil {
+		return err
+	}
+	b.add(name+": finished", "runs/s", c.ours.finished, anchor.acknowledged, "")
+	b.add(name+": processor time", "µs/run", c.ours.processor, anchor.processor, "")
+	if b.shim != "" {
+		b.add(name+": syncs of the disk", "for each run", c.ours.syncs, nil, "")
+	}
+	n := int(d.next.Load())
+	return b.settle(ctx, d, n, n, letters)
+}
+
+// latency measures from when a delivery is due to when the service has its effect.
+func (b *bench) latency(ctx context.Context) error {
+	const rate = 100
+	d, err := b.open(ctx, ruleFiles{"rules.yaml": oneCall}, disk{})
+	if err != nil {
+		return err
+	}
+	defer d.remove()
+	var p50, p99, answered, anchor50, anchor99 []float64
+	for i := range b.scale.rounds {
+		_, out, err := paced{to: b.anchor.to, rate: rate, next: &b.anchorNext, duration: b.scale.latency}.run(ctx)
+		if err != nil {
+			return err
+		}
+		anchor50, anchor99 = append(anchor50, milliseconds(percentile(out.delays, 50))), append(anchor99, milliseconds(percentile(out.delays, 99)))
+		effects := make(chan effectAt, int(b.scale.latency.Seconds()*rate)+1)
+		watch := func(e effect, at time.Time) { effects <- effectAt{e, at} }
+		b.service.watch.Store(&watch)
+		due, out, err := paced{to: d.to, rate: rate, next: &d.next, duration: b.scale.latency}.run(ctx)
+		if err != nil {
+			return err
+		}
+		if err := d.drained(ctx); err != nil {
+			return err
+		}
+		b.service.watch.Store(nil)
+		close(effects)
+		var delays []time.Duration
+		for e := range effects {
+			delays = append(delays, e.at.Sub(due[e.event]))
+		}
+		slices.Sort(delays)
+		p50, p99 = append(p50, milliseconds(percentile(delays, 50))), append(p99, milliseconds(percentile(delays, 99)))
+		answered = append(answered, milliseconds(percentile(out.delays, 50)))
+		b.tell("round %d of %d", i+1, b.scale.rounds)
+	}
+	b.add("to the effect: p50", "ms", p50, anchor50, "the anchor's answer")
+	b.add("to the effect: p99", "ms", p99, anchor99, "the anchor's answer")
+	b.add("to the acknowledgement: p50", "ms", answered, anchor50, "the anchor's answer")
+	n := int(d.next.Load())
+	return b.settle(ctx, d, n, n, "a")
+}
+
+type effectAt struct {
+	effect
+	at time.Time
+}
+
+// matching measures the whole way of an event with ever more rules.
+func (b *bench) matching(ctx context.Context) error {
+	var few []float64
+	for _, n := range b.scale.rules {
+		d, err := b.open(ctx, manyRules(n), disk{})
+		if err != nil {
+			return err
+		}
+		defer d.remove()
+		c := &contest{name: fmt.Sprintf("%d rules", n), desk: d, connections: b.scale.busy()}
+		anchor, err := b.compete(ctx, c)
+		if err != nil {
+			return err
+		}
+		if few == nil {
+			few = c.ours.processor
+		}
+		b.add(c.name+": finished", "runs/s", c.ours.finished, anchor.acknowledged, "")
+		b.add(c.name+": processor time", "µs/run", c.ours.processor, few, fmt.Sprintf("%d rules", b.scale.rules[0]))
+		events := int(d.next.Load())
+		if err := b.settle(ctx, d, events, events, "a"); err != nil {
+			return err
+		}
+		d.remove()
+	}
+	return nil
+}

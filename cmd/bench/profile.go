@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// profileVariable tells a quando that was built for it where to serve its profile.
+const profileVariable = "QUANDO_BENCH_PROFILE"
+
+//go:embed profile/profile.go.txt
+var profileSource []byte
+
+// build builds quando from the tree. For a profile one file is laid over the tree: what people run has no such door.
+func (b *bench) build(ctx context.Context) error {
+	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err != nil {
+		return fmt.Errorf("find the module: run this inside of the repository: %w", err)
+	}
+	b.root = strings.TrimSpace(string(root))
+	b.quando = filepath.Join(b.folder, "quando")
+	args := []string{"build", "-o", b.quando}
+	if b.profile != "" {
+		added, overlay := filepath.Join(b.folder, "profile.go"), filepath.Join(b.folder, "overlay.json")
+		if err := os.WriteFile(added, profileSource, 0o600); err != nil {
+			return err
+		}
+		text, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(b.root, "cmd", "quando", "bench_profile.go"): added}})
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(overlay, text, 0o600); err != nil {
+			return err
+		}
+		if err := os.MkdirAll(b.profile, 0o700); err != nil {
+			return err
+		}
+		ports, err := freePorts(1)
+		if err != nil {
+			return err
+		}
+		b.profileAddress = ports[0]
+		args = append(args, "-overlay", overlay)
+	}
+	cmd := exec.CommandContext(ctx, "go", append(args, "./cmd/quando")...)
+	cmd.Dir, cmd.Stderr = b.root, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("build quando: %w", err)
+	}
+	return nil
+}
+
+// watch begins to watch where the process spends its time during one load, where that was asked for. The channel tells when it is over.
+func (b *bench) watch(ctx context.Context, name string) <-chan error {
+	over := make(chan error, 1)
+	if b.profile == "" || name == "" {
+		over <- nil
+		return over
+	}
+	go func() { over <- b.takeProfile(ctx, name, b.scale.duration) }()
+	return over
+}
+
+// takeProfile watches for so long, and keeps what it saw under a name.
+func (b *bench) takeProfile(ctx context.Context, name string, length time.Duration) error {
+	address := fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", b.profileAddress, max(1, int(length.Seconds())))
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return err
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(b.profile, strings.Map(plain, name)+".pprof"), text, 0o600)
+}
+
+// plain makes a name fit for a file.
+func plain(r rune) rune {
+	if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+		return r
+	}
+	return '-'
+}

@@ -1,0 +1,98 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/quandohq/quando/engine"
+)
+
+// scope reads what a form is about: a rule, a workspace, or everything.
+func (c *Console) scope(q *request) (workspace, rule, subject string, err error) {
+	workspace, rule = q.r.PostFormValue("workspace"), q.r.PostFormValue("rule")
+	switch {
+	case workspace != "" && c.workspaces[workspace] == nil, rule != "" && (workspace == "" || !ruleID.MatchString(rule)):
+		return "", "", "", problem(http.StatusBadRequest, "error.form")
+	case rule != "":
+		return workspace, rule, workspace + "/" + rule, nil
+	case workspace != "":
+		return workspace, "", workspace, nil
+	}
+	return "", "", "*", nil
+}
+
+// pause stops a rule, a workspace, or everything.
+func (c *Console) pause(q *request) error {
+	workspace, rule, subject, err := c.scope(q)
+	if err != nil {
+		return err
+	}
+	reason := cutText(q.r.PostFormValue("reason"), 200)
+	err = q.change("pause", subject, reason, func() error {
+		return c.options.Journal.Hold(q.ctx(), engine.Hold{Workspace: workspace, Rule: rule, Kind: engine.HoldPerson, Reason: reason, Since: q.now})
+	})
+	if err != nil {
+		return err
+	}
+	return q.back("paused")
+}
+
+// resume lets something go on. A rule goes on too that was stopped at a safety bound.
+func (c *Console) resume(q *request) error {
+	workspace, rule, subject, err := c.scope(q)
+	if err != nil {
+		return err
+	}
+	err = q.change("resume", subject, "", func() error {
+		kinds := []engine.HoldKind{engine.HoldPerson}
+		if rule != "" {
+			kinds = append(kinds, engine.HoldSafety)
+		}
+		for _, kind := range kinds {
+			if _, err := c.options.Journal.Lift(q.ctx(), q.now, workspace, rule, kind); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return q.back("resumed")
+}
+
+// ask asks something of a run.
+func (c *Console) ask(q *request) error {
+	what := engine.AskKind(q.r.PathValue("what"))
+	if !slices.Contains([]engine.AskKind{engine.AskCancel, engine.AskRetry, engine.AskDone, engine.AskRepeat}, what) {
+		return errNotFound
+	}
+	r, err := c.findRun(q)
+	if err != nil {
+		return err
+	}
+	if !r.State.Allows(what) {
+		return problem(http.StatusConflict, "error.state", q.words().or("state.", string(r.State)))
+	}
+	reason := cutText(q.r.PostFormValue("reason"), 200)
+	err = q.change(string(what), "run "+itoa(r.ID)+" ("+r.Workspace+"/"+r.Rule+")", reason, func() error {
+		return c.options.Journal.Ask(q.ctx(), q.now, r.ID, engine.Ask{What: what, Reason: reason, At: q.now})
+	})
+	if errors.Is(err, engine.ErrNoRun) {
+		return errNotFound
+	}
+	if err != nil {
+		return err
+	}
+	return q.back("asked")
+}
+
+// redirect leads to another page.
+func (q *request) redirect(to string) error {
+	http.Redirect(q.w, q.r, to, http.StatusSeeOther)
+	return nil
+}
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }

@@ -1,0 +1,225 @@
+// Package console serves the web console: people see what rules did, find out why, and stop them.
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/service"
+)
+
+// A Journal is what the console reads, and what it asks for.
+type Journal interface {
+	engine.Reader
+	engine.Statistics
+	engine.Auditor
+
+	Events(ctx context.Context, seqs ...int64) ([]*engine.Event, error)
+	Caused(ctx context.Context, workspace, typ string, objects []string) ([]engine.Caused, error)
+	Ask(ctx context.Context, now time.Time, run int64, ask engine.Ask) error
+	Hold(ctx context.Context, h engine.Hold) error
+	Lift(ctx context.Context, now time.Time, workspace, rule string, kind engine.HoldKind) (bool, error)
+}
+
+// Options configure a Console. Journal and Workspaces are required; every other zero value works.
+type Options struct {
+	Journal    Journal
+	Workspaces []Workspace
+	Access     Access
+
+	// Metrics are served beside the pages, to whoever may look at these; nil is none.
+	Metrics http.Handler
+
+	// Names returns the name of something of the service (a label, a sector, a person …) by its id; empty where it is not known. Nil knows none.
+	Names func(workspace, id string) string
+
+	// Explain says in a language why each rule did or did not fire for an event. Nil tells what was recorded when it was decided.
+	Explain func(ctx context.Context, e *engine.Event, l rules.Language) ([]Explanation, error)
+
+	// Checks looks at what the engine depends on. It may take its time: pages show what the last look found. Nil looks at nothing.
+	Checks func(ctx context.Context) []Check
+
+	// Mend mends what a look found wrong, where Check.Mends says that it can. Nil mends nothing.
+	Mend func(ctx context.Context, workspace string, kind CheckKind) error
+
+	// Limits tells how calls to the service are held back. Nil tells nothing.
+	Limits func() []Limit
+
+	Version string           // of the program
+	Now     func() time.Time // nil is time.Now
+	Logger  *slog.Logger     // nil means no log
+}
+
+// A Workspace is one company as the console sees it.
+type Workspace struct {
+	Name     string
+	Location *time.Location // nil is UTC
+	Safety   engine.Safety
+
+	// Simulator is there where the service is an imitation whose people can be played; nil is a real service.
+	Simulator Simulator
+	// Rules returns the rules as they stand.
+	Rules func() Book
+	// Source returns a rule's text as it stands in its file; nil, or an empty text, shows the engine's own copy.
+	Source func(r *rules.Rule) string
+	// Profile tells where events have their messages; nil is the default one.
+	Profile *service.Profile
+}
+
+// A Book is the rules of a workspace as they stand.
+type Book struct {
+	Set      *rules.Set // in use; Broken are not, or not as they stand
+	Problems rules.Problems
+}
+
+// An Explanation says why a rule did or did not fire for an event.
+type Explanation struct {
+	Rule    string
+	Outcome engine.Outcome // empty where the rule was not asked
+	Clauses []Clause
+	Words   string // what else there is to say
+	Error   string // what stood in the way, as it was recorded
+	Would   bool   // it was not asked: this is what it would have said
+}
+
+// A Clause is one condition of a rule, and what became of it.
+type Clause struct {
+	Text   string
+	Result string // true, false, error, not_reached or not_known
+	Values map[string]any
+	Words  string // what was so
+}
+
+// A Check is one look at something that the engine depends on.
+type Check struct {
+	Workspace string
+	Kind      CheckKind
+	OK        bool
+	Detail    string // in words, without secrets
+
+	Mends    bool      // there is a button for it
+	Version  string    // of the service's API, where it tells
+	Scopes   []string  // of a key, where the service tells
+	Delivery string    // of a webhook: what became of the latest delivery; empty is none
+	At       time.Time // when that was
+}
+
+// A Limit is how calls to the service of a workspace are held back.
+type Limit struct {
+	Workspace string
+	PerSecond float64       // our own ceiling; 0 is none
+	Until     time.Time     // of the pause that the service asked for; in the past, or zero, there is none
+	Asked     time.Time     // when it last asked for one; zero is never
+	Length    time.Duration // of that pause
+	Times     int           // how often it asked since the program started
+}
+
+// A CheckKind is what is looked at.
+type CheckKind string
+
+// What is looked at.
+const (
+	CheckService CheckKind = "service" // that it answers
+	CheckKey     CheckKind = "key"     // that it takes the key, with which scopes
+	CheckClock   CheckKind = "clock"   // that ours and the service's agree
+	CheckWebhook CheckKind = "webhook" // that it is active
+	CheckScopes  CheckKind = "scopes"  // that the key has those that rules need; the console finds it out by itself
+)
+
+// A Console serves the pages. It is an engine.Observer: what it is told of makes open pages look again.
+type Console struct {
+	options    Options
+	workspaces map[string]*Workspace
+	log        *slog.Logger
+	now        func() time.Time
+
+	gate      *gate
+	templates map[string]*templates // by language
+	live      *live
+	checks    checks
+	handler   http.Handler
+}
+
+// New returns a console. It listens to nothing.
+func New(o Options) (*Console, error) {
+	if o.Journal == nil || len(o.Workspaces) == 0 {
+		return nil, errors.New("console: a journal and a workspace are required")
+	}
+	c := &Console{options: o, workspaces: map[string]*Workspace{}, log: o.Logger, now: o.Now, live: newLive()}
+	if c.log == nil {
+		c.log = slog.New(slog.DiscardHandler)
+	}
+	if c.now == nil {
+		c.now = time.Now
+	}
+	for i := range o.Workspaces {
+		w := &o.Workspaces[i]
+		if w.Location == nil {
+			w.Location = time.UTC
+		}
+		if w.Profile == nil {
+			profile := service.DefaultProfile()
+			w.Profile = &profile
+		}
+		if w.Rules == nil {
+			w.Rules = func() Book { return Book{} }
+		}
+		c.workspaces[w.Name] = w
+	}
+	var err error
+	if c.gate, err = newGate(o.Access, c.now); err != nil {
+		return nil, err
+	}
+	if c.templates, err = loadTemplates(); err != nil {
+		return nil, fmt.Errorf("console: %w", err)
+	}
+	c.handler = c.serve()
+	return c, nil
+}
+
+// ServeHTTP answers a request.
+func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) { c.handler.ServeHTTP(w, r) }
+
+// Close ends what is live, so that a server can shut down.
+func (c *Console) Close() { c.live.close() }
+
+// book returns the rules of a workspace, never nil.
+func (w *Workspace) book() Book {
+	b := w.Rules()
+	if b.Set == nil {
+		b.Set = &rules.Set{}
+	}
+	return b
+}
+
+var _ engine.Observer = (*Console)(nil)
+
+// change makes open pages look again. It does not block.
+func (c *Console) change() { c.live.tell() }
+
+// Recorded is told that an event was recorded.
+func (c *Console) Recorded() { c.change() }
+
+// Decided implements engine.Observer.
+func (c *Console) Decided(*engine.Event) { c.change() }
+
+// Began implements engine.Observer.
+func (c *Console) Began(*engine.Run, *engine.Event) { c.change() }
+
+// Changed implements engine.Observer.
+func (c *Console) Changed(*engine.Run) { c.change() }
+
+// Called implements engine.Observer.
+func (c *Console) Called(string, string, time.Duration, error) {}
+
+// Held implements engine.Observer.
+func (c *Console) Held(engine.Hold) { c.change() }
+
+// Lifted implements engine.Observer.
+func (c *Console) Lifted(engine.Hold) { c.change() }

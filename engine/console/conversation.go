@@ -1,0 +1,209 @@
+package console
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/service"
+)
+
+// conversationsPage finds conversations.
+type conversationsPage struct {
+	Query string
+	Found []foundView
+}
+
+// A foundView is a conversation that was found.
+type foundView struct {
+	laneView
+	Phone, Protocol string
+	Workspace       string
+	Seen            time.Time
+}
+
+const foundMost = 50
+
+// conversations finds conversations by name, phone or protocol number, or by an id.
+func (c *Console) conversations(q *request) error {
+	p := conversationsPage{Query: strings.TrimSpace(cutText(q.r.URL.Query().Get("q"), 100))}
+	if p.Query != "" {
+		if to, err := c.conversationByID(q, p.Query); err != nil || to != "" {
+			if err != nil {
+				return err
+			}
+			return q.redirect(to)
+		}
+		found, err := c.options.Journal.FindLanes(q.ctx(), p.Query, foundMost)
+		if err != nil {
+			return err
+		}
+		names := &lanes{q.words(), map[string]engine.Who{}}
+		for _, who := range found {
+			names.known[who.Workspace+"\x00"+who.Lane] = who
+			p.Found = append(p.Found, foundView{names.of(who.Workspace, who.Lane), engine.Harmless(who.Phone), engine.Harmless(who.Protocol), who.Workspace, who.Seen})
+		}
+	}
+	return q.show("conversations", "conversations", q.words().t("nav.conversations"), p)
+}
+
+// conversationByID returns where a conversation is shown that somebody names by its id or lane; empty where there is none.
+func (c *Console) conversationByID(q *request, text string) (string, error) {
+	lane := text
+	if !strings.Contains(lane, ":") {
+		lane = "conversation:" + lane
+	}
+	found, err := c.options.Journal.ListEvents(q.ctx(), engine.EventFilter{Lane: lane, Limit: 1})
+	if err != nil || len(found) == 0 {
+		return "", err
+	}
+	return conversationLink(found[0].Workspace, lane), nil
+}
+
+// conversationPage is everything that the engine saw and did for a conversation.
+type conversationPage struct {
+	laneView
+	Phone, Protocol string
+	Workspace       string
+	Days            []conversationDay
+	Cut             bool // there is more
+	Here            string
+}
+
+// A conversationDay is one day of it.
+type conversationDay struct {
+	Day     time.Time
+	Entries []entryView
+}
+
+// An entryView is one thing that was seen or done.
+type entryView struct {
+	At     time.Time
+	Lines  []string // of a message
+	Side   string   // in, out or engine
+	Sender string
+	Media  bool
+	Event  *eventView
+	Marks  []ruleView // the rules that it started, or the one that sent it
+	MarkOf string     // the run that sent it
+	Run    *runView
+	Times  int // how many of its kind it stands for
+}
+
+const (
+	conversationEvents = 200
+	conversationRuns   = 100
+)
+
+// conversation shows a conversation in one line of time.
+func (c *Console) conversation(q *request) error {
+	workspace, lane := q.r.URL.Query().Get("workspace"), q.r.URL.Query().Get("lane")
+	if c.workspaces[workspace] == nil || lane == "" {
+		return errNotFound
+	}
+	j := c.options.Journal
+	events, err := j.ListEvents(q.ctx(), engine.EventFilter{Workspace: workspace, Lane: lane, Limit: conversationEvents})
+	if err != nil {
+		return err
+	}
+	runs, err := j.ListRuns(q.ctx(), engine.RunFilter{Workspace: workspace, Lane: lane, Limit: conversationRuns})
+	if err != nil {
+		return err
+	}
+	if len(events)+len(runs) == 0 {
+		return errNotFound
+	}
+	names, err := q.lanesOf(map[string][]string{workspace: {lane}})
+	if err != nil {
+		return err
+	}
+	who := names.known[workspace+"\x00"+lane]
+	p := conversationPage{
+		laneView: names.of(workspace, lane), Phone: engine.Harmless(who.Phone), Protocol: engine.Harmless(who.Protocol), Workspace: workspace,
+		Cut: len(events) == conversationEvents, Here: conversationLink(workspace, lane),
+	}
+	entries, err := c.entries(q, workspace, events, runs)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if n := len(p.Days); n == 0 || !sameDay(p.Days[n-1].Day, e.At) {
+			p.Days = append(p.Days, conversationDay{Day: e.At})
+		}
+		day := &p.Days[len(p.Days)-1]
+		day.Entries = append(day.Entries, e)
+	}
+	return q.show("conversation", "conversations", p.Label, p)
+}
+
+// entries puts what was seen and what was done into one line, the oldest first.
+func (c *Console) entries(q *request, workspace string, events []*engine.Event, runs []*engine.Run) ([]entryView, error) {
+	sent, err := c.sentByEngine(q, workspace, events)
+	if err != nil {
+		return nil, err
+	}
+	eventViews, err := c.eventViews(q, events)
+	if err != nil {
+		return nil, err
+	}
+	runViews, err := c.runViews(q, runs)
+	if err != nil {
+		return nil, err
+	}
+	var list []entryView
+	for i, e := range events {
+		v := entryView{At: eventViews[i].Created, Event: &eventViews[i], Marks: eventViews[i].Fired}
+		if m, ok := c.messageOf(e.Event); ok {
+			v.Lines, v.Media, v.Side, v.Sender = harmlessLines(m.Text), m.MediaID != "", "out", engine.Harmless(m.Sender.Name)
+			if m.Direction == service.Inbound {
+				v.Side = "in"
+			}
+			if own, ok := sent[m.ID]; ok {
+				v.Side, v.Sender, v.Marks, v.MarkOf = "engine", "", []ruleView{c.ruleView(workspace, own.Rule)}, "/runs/"+itoa(own.Run)
+			}
+		}
+		list = append(list, v)
+	}
+	slices.Reverse(list) // lists have the newest first
+	for i := range slices.Backward(runViews) {
+		list = append(list, entryView{At: runViews[i].Started, Run: &runViews[i]})
+	}
+	slices.SortStableFunc(list, func(a, b entryView) int { return a.At.Compare(b.At) })
+	return folded(list), nil
+}
+
+// folded makes one entry of several of a kind in a row that no rule had anything to do with: they tell little.
+func folded(list []entryView) (out []entryView) {
+	for _, e := range list {
+		if n := len(out); n > 0 && e.plain() && out[n-1].plain() && out[n-1].Event.Type == e.Event.Type {
+			out[n-1].Times++
+			continue
+		}
+		e.Times = 1
+		out = append(out, e)
+	}
+	return out
+}
+
+// plain reports whether an entry is an event that is no message and that no rule fired for.
+func (e entryView) plain() bool { return e.Run == nil && e.Side == "" && len(e.Marks) == 0 }
+
+// sentByEngine returns which messages the engine sent, by their ids.
+func (c *Console) sentByEngine(q *request, workspace string, events []*engine.Event) (map[string]engine.Caused, error) {
+	var ids []string
+	for _, e := range events {
+		if m, ok := c.messageOf(e.Event); ok && m.Direction != service.Inbound && m.ID != "" {
+			ids = append(ids, m.ID)
+		}
+	}
+	caused, err := c.options.Journal.Caused(q.ctx(), workspace, "message.sent", ids)
+	if err != nil {
+		return nil, err
+	}
+	sent := make(map[string]engine.Caused, len(caused))
+	for _, one := range caused {
+		sent[one.Object] = one
+	}
+	return sent, nil
+}

@@ -1,0 +1,148 @@
+package console
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+)
+
+// eventPage is everything about one event.
+type eventPage struct {
+	eventView
+	Workspace    string
+	Data         shown
+	Explanations []explained
+	Unasked      []unasked
+	Runs         []runView
+	Here         string
+}
+
+// An explained is what an event meant to a rule.
+type explained struct {
+	Explanation
+	Rule   ruleView
+	Values []shown // of the clauses, by their place
+}
+
+// An unasked is a rule that had nothing to say of an event, and why not.
+type unasked struct {
+	Rule ruleView
+	Why  string
+}
+
+// event shows an event, and for every rule why or why not.
+func (c *Console) event(q *request) error {
+	seq, err := strconv.ParseInt(q.r.PathValue("event"), 10, 64)
+	if err != nil {
+		return errNotFound
+	}
+	found, err := c.options.Journal.Events(q.ctx(), seq)
+	if err != nil && !errors.Is(err, engine.ErrNoEvent) {
+		return err
+	}
+	if len(found) == 0 {
+		return errNotFound
+	}
+	e := found[0]
+	views, err := c.eventViews(q, found)
+	if err != nil {
+		return err
+	}
+	p := eventPage{eventView: views[0], Workspace: e.Workspace, Data: showValue(e.Data, c.namesIn(e.Workspace), shownDepth), Here: fmt.Sprintf("/events/%d", e.Seq)}
+	explanations := c.recorded(e)
+	if c.options.Explain != nil {
+		if explanations, err = c.options.Explain(q.ctx(), e, q.words().language()); err != nil {
+			return err
+		}
+	}
+	asked := map[string]bool{}
+	for _, one := range explanations {
+		asked[one.Rule] = true
+		x := explained{Explanation: one, Rule: c.ruleView(e.Workspace, one.Rule)}
+		for _, clause := range one.Clauses {
+			x.Values = append(x.Values, showValue(clause.Values, c.namesIn(e.Workspace), shownDepth))
+		}
+		p.Explanations = append(p.Explanations, x)
+	}
+	p.Unasked = c.unaskedBy(q, e, asked)
+	runs, err := c.options.Journal.ListRuns(q.ctx(), engine.RunFilter{Event: e.Seq, Limit: listSize})
+	if err != nil {
+		return err
+	}
+	if p.Runs, err = c.runViews(q, runs); err != nil {
+		return err
+	}
+	return q.show("event", "events", q.words().t("event.title", q.words().or("event.", e.Type), p.Lane.Label), p)
+}
+
+// recorded tells what was recorded when an event was decided: the rule that fired comes first.
+func (c *Console) recorded(e *engine.Event) []Explanation {
+	var list []Explanation
+	for _, v := range e.Verdicts {
+		x := Explanation{Rule: v.Rule, Outcome: v.Outcome, Error: v.Error}
+		if v.Clause != "" {
+			clause := Clause{Text: engine.Harmless(v.Clause), Result: "false", Values: v.Values}
+			if v.Outcome == engine.Failed {
+				clause.Result = "error"
+			}
+			x.Clauses = append(x.Clauses, clause)
+		}
+		list = append(list, x)
+	}
+	slices.SortStableFunc(list, func(a, b Explanation) int {
+		rank := func(x Explanation) int {
+			if x.Outcome == engine.Fired {
+				return 0
+			}
+			return 1
+		}
+		return rank(a) - rank(b)
+	})
+	return list
+}
+
+// unaskedBy says of the rules that have no verdict why they have none.
+func (c *Console) unaskedBy(q *request, e *engine.Event, asked map[string]bool) (list []unasked) {
+	space := c.workspaces[e.Workspace]
+	if space == nil {
+		return nil
+	}
+	w := q.words()
+	for _, r := range space.book().Set.Rules {
+		if asked[r.ID] {
+			continue
+		}
+		why := w.t("unasked.index")
+		switch {
+		case !e.Decided:
+			why = w.t("unasked.undecided")
+		case r.Stage == rules.Draft:
+			why = w.t("unasked.draft")
+		case e.Rule != "" && e.Rule != r.ID:
+			why = w.t("unasked.other")
+		case !wants(r, e.Type):
+			why = w.t("unasked.type", w.trigger(r))
+		}
+		list = append(list, unasked{c.ruleView(e.Workspace, r.ID), why})
+	}
+	return list
+}
+
+// wants reports whether events of a type can start a rule.
+func wants(r *rules.Rule, typ string) bool {
+	if typ == "manual" {
+		return r.When.Manual
+	}
+	if typ == "schedule" {
+		return r.When.Schedule != nil
+	}
+	return slices.ContainsFunc(r.When.Events, func(name string) bool {
+		prefix, pattern := strings.CutSuffix(name, "*")
+		return name == typ || pattern && strings.HasPrefix(typ, prefix)
+	})
+}

@@ -1,0 +1,139 @@
+package console
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+)
+
+// healthPage is what the engine depends on, and what it is.
+type healthPage struct {
+	Checks  []checkView
+	Limits  []limitView
+	Scopes  []scopeView
+	Many    bool // workspaces
+	Looked  time.Time
+	Looking bool // nobody has looked yet, or the look is under way
+	Holds   []holdView
+	Extent  engine.Extent
+	Age     time.Duration
+	Version string
+	Go      string
+	Memory  int64
+	Clock   time.Time
+	Zone    string
+	Acts    bool
+	Here    string
+}
+
+// A holdView is something that is stopped.
+type holdView struct {
+	engine.Hold
+	What  string
+	Since time.Time
+	Until time.Time
+	Mend  *button
+}
+
+// health shows what the engine depends on.
+func (c *Console) health(q *request) error {
+	extent, err := c.options.Journal.Extent(q.ctx())
+	if err != nil {
+		return err
+	}
+	holds, err := c.options.Journal.Holds(q.ctx())
+	if err != nil {
+		return err
+	}
+	w := q.words()
+	p := healthPage{Extent: extent, Version: c.options.Version, Go: runtime.Version(), Clock: c.at("", q.now), Zone: c.at("", q.now).Location().String(), Acts: q.user.role >= Operator, Here: "/health"}
+	if !extent.Oldest.IsZero() {
+		p.Age = q.now.Sub(extent.Oldest)
+	}
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	p.Memory = int64(memory.Sys)
+	var found []Check
+	found, p.Looked = c.look(q)
+	for _, one := range found {
+		v := checkView{Check: one, At: c.at(one.Workspace, one.At)}
+		if one.Kind == CheckWebhook && one.Delivery != "" {
+			v.Last = w.or("delivery.", one.Delivery)
+		}
+		if b, ok := c.mender(w, one); ok {
+			v.Mend = &b
+		}
+		p.Checks = append(p.Checks, v)
+	}
+	p.Limits, p.Scopes, p.Many = c.limits(q), c.scopes(found), len(c.workspaces) > 1
+	p.Looking, p.Looked = c.options.Checks != nil && p.Looked.IsZero(), c.at("", p.Looked)
+	for _, h := range holds {
+		v := holdView{Hold: h, What: c.holdWords(w, h), Since: c.at(h.Workspace, h.Since), Until: c.at(h.Workspace, h.Until)}
+		if h.Kind == engine.HoldPerson || h.Kind == engine.HoldSafety {
+			v.Mend = &button{Label: w.t("button.resume"), Action: "/resume", Fields: map[string]string{"workspace": h.Workspace, "rule": h.Rule}}
+		}
+		p.Holds = append(p.Holds, v)
+	}
+	return q.show("health", "health", w.t("nav.health"), p)
+}
+
+// holdWords names what is stopped.
+func (c *Console) holdWords(w words, h engine.Hold) string {
+	switch {
+	case h.Rule != "":
+		return w.t("hold.rule", c.ruleView(h.Workspace, h.Rule).Name)
+	case h.Workspace != "":
+		return w.t("hold.workspace", h.Workspace)
+	}
+	return w.t("hold.everything")
+}
+
+const (
+	checksEvery = 30 * time.Second // at most so often one looks
+	checksTime  = 20 * time.Second // how long a look may take
+)
+
+// checks keeps what the last look at the engine's surroundings found: a page does not wait for the service.
+type checks struct {
+	mu      sync.Mutex
+	found   []Check
+	at      time.Time
+	looking bool
+}
+
+// look returns what was found last, and has another look taken when that is some time ago.
+func (k *checks) look(ctx context.Context, check func(context.Context) []Check, now time.Time) ([]Check, time.Time) {
+	if check == nil {
+		return nil, time.Time{}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.looking && now.Sub(k.at) >= checksEvery {
+		k.looking = true
+		go func() {
+			ctx, cancel := context.WithTimeout(ctx, checksTime)
+			defer cancel()
+			found := check(ctx)
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			k.found, k.at, k.looking = found, now, false
+		}()
+	}
+	return k.found, k.at
+}
+
+// renew looks at once, for somebody who has just changed something.
+func (k *checks) renew(ctx context.Context, check func(context.Context) []Check, now time.Time) {
+	if check == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, checksTime)
+	defer cancel()
+	found := check(ctx)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.found, k.at = found, now
+}

@@ -1,0 +1,113 @@
+package console
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+)
+
+// A checkView is a look at something, with what mends it.
+type checkView struct {
+	Check
+	Last string // what became of a webhook's latest delivery
+	At   time.Time
+	Mend *button
+}
+
+// A limitView is how calls are held back.
+type limitView struct {
+	Limit
+	Until, Asked time.Time
+	Ago          time.Duration
+	Held         bool // at present
+}
+
+// A scopeView is a scope that rules need, or that reads what events may not carry.
+type scopeView struct {
+	Workspace, Scope string
+	Has              bool
+	Needed           bool // without it a call is refused; else facts and names may be missing
+	Rules            []ruleView
+}
+
+// look returns what the last look at the surroundings found, with what follows from it for the rules.
+func (c *Console) look(q *request) ([]Check, time.Time) {
+	found, at := c.checks.look(context.WithoutCancel(q.ctx()), c.options.Checks, q.now)
+	found = slices.Clone(found)
+	missing := map[string][]string{}
+	for _, s := range c.scopes(found) {
+		if s.Needed && !s.Has {
+			missing[s.Workspace] = append(missing[s.Workspace], s.Scope)
+		}
+	}
+	for _, w := range c.options.Workspaces {
+		if list := missing[w.Name]; len(list) > 0 {
+			found = append(found, Check{Workspace: w.Name, Kind: CheckScopes, Detail: strings.Join(list, ", ")})
+		}
+	}
+	return found, at
+}
+
+// scopes returns the scopes that rules need, where it is known which ones the key has. Drafts need none.
+func (c *Console) scopes(found []Check) (list []scopeView) {
+	for _, one := range found {
+		w := c.workspaces[one.Workspace]
+		if one.Kind != CheckKey || len(one.Scopes) == 0 || w == nil {
+			continue
+		}
+		needed, users := map[string]bool{}, map[string][]ruleView{}
+		for _, r := range w.book().Set.Rules {
+			if r.Stage == rules.Draft {
+				continue
+			}
+			all := slices.Concat(r.Scopes, r.Reads)
+			slices.Sort(all)
+			for _, scope := range slices.Compact(all) {
+				users[scope] = append(users[scope], c.ruleView(w.Name, r.ID))
+				needed[scope] = needed[scope] || slices.Contains(r.Scopes, scope)
+			}
+		}
+		for _, scope := range slices.Sorted(maps.Keys(users)) {
+			list = append(list, scopeView{Workspace: w.Name, Scope: scope, Has: slices.Contains(one.Scopes, scope), Needed: needed[scope], Rules: users[scope]})
+		}
+	}
+	return list
+}
+
+// limits shows how calls are held back.
+func (c *Console) limits(q *request) (list []limitView) {
+	if c.options.Limits == nil {
+		return nil
+	}
+	for _, l := range c.options.Limits() {
+		list = append(list, limitView{Limit: l, Until: c.at(l.Workspace, l.Until), Asked: c.at(l.Workspace, l.Asked), Ago: q.now.Sub(l.Asked), Held: l.Until.After(q.now)})
+	}
+	return list
+}
+
+// mender returns the button that mends what a look found.
+func (c *Console) mender(w words, one Check) (button, bool) {
+	if one.OK || !one.Mends || c.options.Mend == nil {
+		return button{}, false
+	}
+	return button{Label: w.t("button.mend." + string(one.Kind)), Action: "/mend", Fields: map[string]string{"workspace": one.Workspace, "kind": string(one.Kind)}}, true
+}
+
+// mend mends what a look found wrong.
+func (c *Console) mend(q *request) error {
+	workspace, kind := q.r.PostFormValue("workspace"), CheckKind(q.r.PostFormValue("kind"))
+	if c.options.Mend == nil || c.workspaces[workspace] == nil || kind != CheckWebhook {
+		return problem(http.StatusBadRequest, "error.form")
+	}
+	if err := q.change("reactivate", workspace, string(kind), func() error { return c.options.Mend(q.ctx(), workspace, kind) }); err != nil {
+		return problem(http.StatusBadGateway, "error.service", engine.Harmless(err.Error()))
+	}
+	c.checks.renew(context.WithoutCancel(q.ctx()), c.options.Checks, q.now)
+	return q.back("mended_" + string(kind))
+}

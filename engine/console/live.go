@@ -1,0 +1,98 @@
+package console
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+)
+
+const (
+	liveEvery = time.Second      // at most so often pages are told to look again
+	liveBeat  = 15 * time.Second // so often they are told anyway: others may have changed the journal
+	liveWrite = 10 * time.Second // how long a browser may take to listen
+	liveMost  = 200              // pages that are told at once
+)
+
+// A live tells open pages that something has changed.
+type live struct {
+	mu      sync.Mutex
+	waiting map[chan struct{}]bool
+	closed  chan struct{}
+	once    sync.Once
+}
+
+func newLive() *live { return &live{waiting: map[chan struct{}]bool{}, closed: make(chan struct{})} }
+
+func (l *live) close() { l.once.Do(func() { close(l.closed) }) }
+
+// tell does not block: a page that has been told and has not looked yet need not be told again.
+func (l *live) tell() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for page := range l.waiting {
+		select {
+		case page <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// join returns a channel on which a page is told, or nil when there are too many.
+func (l *live) join() chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.waiting) >= liveMost {
+		return nil
+	}
+	page := make(chan struct{}, 1)
+	l.waiting[page] = true
+	return page
+}
+
+func (l *live) leave(page chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.waiting, page)
+}
+
+// stream is the address of what is live: server-sent events that say no more than that something has changed. What it is, the page asks for.
+func (c *Console) stream(q *request) error {
+	news := c.live.join()
+	if news == nil {
+		return problem(http.StatusServiceUnavailable, "error.busy")
+	}
+	defer c.live.leave(news)
+	control := http.NewResponseController(q.w)
+	q.w.Header().Set("Content-Type", "text/event-stream")
+	write := func(text string) bool {
+		// The server's own bound is for answers that end.
+		_ = control.SetWriteDeadline(time.Now().Add(liveWrite))
+		_, err := fmt.Fprint(q.w, text)
+		return err == nil && control.Flush() == nil
+	}
+	beat := time.NewTicker(liveBeat)
+	defer beat.Stop()
+	for ok := write("retry: 2000\n\n"); ok; {
+		select {
+		case <-q.r.Context().Done():
+			return nil
+		case <-c.live.closed:
+			return nil
+		case <-news:
+		case <-beat.C:
+		}
+		if !c.gate.lasts(q.user) {
+			return nil
+		}
+		ok = write("event: change\ndata: 1\n\n")
+		select {
+		case <-q.r.Context().Done():
+			return nil
+		case <-c.live.closed:
+			return nil
+		case <-time.After(liveEvery):
+		}
+	}
+	return nil
+}

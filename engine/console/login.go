@@ -1,0 +1,73 @@
+package console
+
+import (
+	"net"
+	"net/http"
+)
+
+// loginPage is what the page of the login shows.
+type loginPage struct {
+	Back  string
+	Users bool // there are users, and not only a token
+	Wrong string
+	Name  string
+}
+
+// login shows the page on which people say who they are.
+func (c *Console) login(q *request) error {
+	if q.user != nil {
+		http.Redirect(q.w, q.r, localPath(q.r.URL.Query().Get("back")), http.StatusSeeOther)
+		return nil
+	}
+	return q.show("login", "", q.words().t("login.title"), loginPage{Back: localPath(q.r.URL.Query().Get("back")), Users: len(c.gate.Users) > 0})
+}
+
+// loginSent lets somebody in whose password or token is right.
+func (c *Console) loginSent(q *request) error {
+	name, password, from := q.r.PostFormValue("name"), q.r.PostFormValue("password"), q.from()
+	again := func(status int, why string) error {
+		return q.showAs(status, "login", "", q.words().t("login.title"), loginPage{Back: localPath(q.r.PostFormValue("back")), Users: len(c.gate.Users) > 0, Wrong: why, Name: name})
+	}
+	if !c.gate.guesses.allowed(from, q.now) {
+		return again(http.StatusTooManyRequests, q.words().t("login.later"))
+	}
+	role := c.gate.check(name, password)
+	if role == Nobody {
+		c.gate.guesses.failed(from)
+		c.log.Warn("somebody could not log in to the console", "from", from)
+		return again(http.StatusUnauthorized, q.words().t("login.wrong"))
+	}
+	if name == "" {
+		name = "token"
+	}
+	c.gate.enter(q.w, q.r, name, role)
+	return q.back("")
+}
+
+// logout ends the session.
+func (c *Console) logout(q *request) error {
+	c.gate.leave(q.w, q.r)
+	http.Redirect(q.w, q.r, "/login", http.StatusSeeOther)
+	return nil
+}
+
+// language changes the language of the pages.
+func (c *Console) language(q *request) error {
+	to := q.r.PostFormValue("to")
+	if c.templates[to] == nil {
+		return problem(http.StatusBadRequest, "error.form")
+	}
+	http.SetCookie(q.w, &http.Cookie{
+		Name: languageCookie, Value: to, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: c.gate.secure(q.r), MaxAge: 365 * 24 * 3600,
+	})
+	return q.back("")
+}
+
+// from is the address that a request came from, without its port.
+func (q *request) from() string {
+	host, _, err := net.SplitHostPort(q.r.RemoteAddr)
+	if err != nil {
+		return q.r.RemoteAddr
+	}
+	return host
+}

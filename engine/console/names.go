@@ -1,0 +1,123 @@
+package console
+
+import (
+	"cmp"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+)
+
+// A laneView is whom something concerns, by a name where one is known.
+type laneView struct {
+	Label string
+	Title string // the lane itself
+	Link  string
+}
+
+type lanes struct {
+	words words
+	known map[string]engine.Who // by workspace and lane
+}
+
+// lanesOf finds the names of lanes.
+func (q *request) lanesOf(byWorkspace map[string][]string) (*lanes, error) {
+	out := &lanes{q.words(), map[string]engine.Who{}}
+	for workspace, list := range byWorkspace {
+		who, err := q.console.options.Journal.Who(q.ctx(), workspace, list)
+		if err != nil {
+			return nil, err
+		}
+		for lane, w := range who {
+			out.known[workspace+"\x00"+lane] = w
+		}
+	}
+	return out, nil
+}
+
+// of returns a lane as a page shows it.
+func (l *lanes) of(workspace, lane string) laneView {
+	w := l.known[workspace+"\x00"+lane]
+	v := laneView{Title: engine.Harmless(lane), Link: conversationLink(workspace, lane)}
+	if v.Label = engine.Harmless(cmp.Or(w.Name, w.Phone, w.Protocol)); v.Label == "" {
+		kind, id, _ := strings.Cut(lane, ":")
+		v.Label = strings.TrimSpace(l.words.or("lane.", kind) + " " + cutText(engine.Harmless(id), 13))
+	}
+	return v
+}
+
+func conversationLink(workspace, lane string) string {
+	return "/conversation?" + url.Values{"workspace": {workspace}, "lane": {lane}}.Encode()
+}
+
+// A ruleView names a rule.
+type ruleView struct {
+	Workspace, ID, Name, Link string
+	Many                      bool // there are several workspaces, so that this one is told
+}
+
+// ruleView returns a rule as pages name it: as its file does, else by its id.
+func (c *Console) ruleView(workspace, id string) ruleView {
+	v := ruleView{Workspace: workspace, ID: id, Name: engine.Harmless(id), Many: len(c.workspaces) > 1, Link: "/rules/" + url.PathEscape(workspace) + "/" + url.PathEscape(id)}
+	if w := c.workspaces[workspace]; w != nil {
+		if r := w.book().Set.Rule(id); r != nil && r.Name != "" {
+			v.Name = engine.Harmless(r.Name)
+		}
+	}
+	return v
+}
+
+// at shows a time as a workspace has it; one that is not known, as the first has it.
+func (c *Console) at(workspace string, t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	if w := c.workspaces[workspace]; w != nil {
+		return t.In(w.Location)
+	}
+	return t.In(c.options.Workspaces[0].Location)
+}
+
+// namesIn returns what gives the names of ids in a workspace.
+func (c *Console) namesIn(workspace string) func(id string) string {
+	if c.options.Names == nil {
+		return nil
+	}
+	return func(id string) string { return c.options.Names(workspace, id) }
+}
+
+// rulesNamed goes through the ids of all rules that are known, each once, for a list to choose from.
+func (c *Console) rulesNamed() []string {
+	seen := map[string]bool{}
+	var ids []string
+	for _, w := range c.options.Workspaces {
+		set := w.book().Set
+		for _, r := range set.Rules {
+			ids = appendOnce(ids, seen, r.ID)
+		}
+		for _, b := range set.Broken {
+			ids = appendOnce(ids, seen, b.ID)
+		}
+	}
+	return ids
+}
+
+func appendOnce(list []string, seen map[string]bool, id string) []string {
+	if id == "" || seen[id] {
+		return list
+	}
+	seen[id] = true
+	return append(list, id)
+}
+
+// brokenOf returns what is wrong with a rule, or nil.
+func brokenOf(set *rules.Set, id string) *rules.Broken {
+	for i := range set.Broken {
+		if set.Broken[i].ID == id {
+			return &set.Broken[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,175 @@
+package console
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+)
+
+//go:embed templates
+var templateFiles embed.FS
+
+// templates are the pages in one language.
+type templates struct {
+	words
+	all map[string]*template.Template
+}
+
+// pages are the templates, one for each page.
+var pages = []string{
+	"today", "rules", "rule", "runs", "run", "events", "event", "conversations", "conversation", "calendars", "health", "audit", "simulator", "login", "error",
+}
+
+func loadTemplates() (map[string]*templates, error) {
+	out := map[string]*templates{}
+	for _, w := range languages {
+		set := &templates{words: w, all: map[string]*template.Template{}}
+		for _, name := range pages {
+			t, err := template.New("layout.html").Funcs(w.functions()).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html", "templates/"+name+".html")
+			if err != nil {
+				return nil, err
+			}
+			set.all[name] = t
+		}
+		out[w.Code] = set
+	}
+	return out, nil
+}
+
+// A request is one that is being answered.
+type request struct {
+	w       http.ResponseWriter
+	r       *http.Request
+	console *Console
+	user    *identity
+	lang    string
+	now     time.Time
+}
+
+func (q *request) ctx() context.Context { return q.r.Context() }
+
+// words are those of the request's language.
+func (q *request) words() words { return q.console.templates[q.lang].words }
+
+// A page is what the layout shows around a page's own part.
+type page struct {
+	Title   string
+	Nav     string // which entry is the present one
+	Menu    []string
+	Lang    string
+	Langs   []words
+	Here    string // the page's own address
+	Version string
+	User    string
+	Role    string
+	Asks    bool // there is somebody to log out
+	Acts    bool // the user may stop things
+	Stopped bool // everything is stopped
+	Said    string
+	Now     time.Time
+	Body    any
+}
+
+// show writes a page.
+func (q *request) show(name, nav, title string, body any) error {
+	return q.showAs(http.StatusOK, name, nav, title, body)
+}
+
+func (q *request) showAs(status int, name, nav, title string, body any) error {
+	p := page{
+		Title: title, Nav: nav, Menu: q.console.menu(), Lang: q.lang, Langs: languages, Here: q.r.URL.RequestURI(), Version: q.console.options.Version, Now: q.now, Body: body, Asks: q.console.gate.asks(),
+	}
+	if q.user != nil {
+		p.User, p.Role, p.Acts = q.user.name, q.user.role.String(), q.user.role >= Operator
+		holds, err := q.console.options.Journal.Holds(q.ctx())
+		if err != nil {
+			return err
+		}
+		p.Stopped = isStopped(holds)
+	}
+	if said := q.r.URL.Query().Get("said"); said != "" && q.words().knows("said."+said) {
+		p.Said = q.words().t("said." + said)
+	}
+	var b bytes.Buffer
+	if err := q.console.templates[q.lang].all[name].Execute(&b, p); err != nil {
+		return fmt.Errorf("page %s: %w", name, err)
+	}
+	q.w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	q.w.Header().Set("Content-Language", q.words().Tag)
+	q.w.WriteHeader(status)
+	_, _ = q.w.Write(b.Bytes()) // who asked may have gone away
+	return nil
+}
+
+// isStopped reports whether a person has stopped everything.
+func isStopped(holds []engine.Hold) bool {
+	for _, h := range holds {
+		if h.Workspace == "" && h.Rule == "" && h.Kind == engine.HoldPerson {
+			return true
+		}
+	}
+	return false
+}
+
+// A pageError is one that is told to a person, in words of the catalogue.
+type pageError struct {
+	status int
+	key    string
+	args   []any
+}
+
+func (e *pageError) Error() string { return e.key }
+
+func problem(status int, key string, args ...any) error { return &pageError{status, key, args} }
+
+var errNotFound = problem(http.StatusNotFound, "error.none")
+
+// fail shows what went wrong. What is not meant for people is for the log.
+func (c *Console) fail(q *request, err error) {
+	p, ok := errors.AsType[*pageError](err)
+	if !ok {
+		if q.ctx().Err() != nil {
+			return // nobody is there to be told
+		}
+		c.log.Error("a page of the console failed", "path", q.r.URL.Path, "error", err)
+		p = &pageError{status: http.StatusInternalServerError, key: "error.own"}
+	}
+	if err := q.showAs(p.status, "error", "", q.words().t("error.title"), q.words().t(p.key, p.args...)); err != nil {
+		http.Error(q.w, q.words().t("error.own"), http.StatusInternalServerError)
+	}
+}
+
+// back returns to the page that a form was on, with a word on what was done.
+func (q *request) back(said string) error {
+	to, err := url.Parse(localPath(q.r.PostFormValue("back")))
+	if err != nil {
+		to = &url.URL{Path: "/"}
+	}
+	if said != "" {
+		query := to.Query()
+		query.Set("said", said)
+		to.RawQuery = query.Encode()
+	}
+	http.Redirect(q.w, q.r, to.RequestURI(), http.StatusSeeOther)
+	return nil
+}
+
+// localPath returns an address of the console itself; what is not one leads to the first page.
+func localPath(path string) string {
+	u, err := url.Parse(path)
+	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || strings.ContainsAny(path, "\\\r\n\t") {
+		return "/"
+	}
+	return u.RequestURI()
+}
+
+func escapeQuery(s string) string { return url.QueryEscape(s) }

@@ -1,0 +1,350 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/quandohq/quando/actions/builtin"
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/service/sandbox"
+)
+
+// everyPage are the addresses of a desk whose story has been told.
+func (d *desk) everyPage() []string {
+	list := []string{
+		"/", "/rules", "/rules/default/remind", "/rules/default/broken", "/rules/default/tell-erp", "/runs", "/runs?state=failed&rule=breaks&since=24h", "/events", "/events?type=message.received&rule=greet",
+		"/conversations", "/conversations?q=Marina", "/conversations?q=" + url.QueryEscape(hostile), conversationLink("default", d.laneOf("Marina")), conversationLink("default", d.laneOf("7777 6666")),
+		"/calendars", "/calendars?span=x", "/health", "/audit", "/calendars?span=" + url.QueryEscape(hostile), "/rules", "/rules/default/strange",
+	}
+	for _, c := range d.Overview(50, sandbox.ID{}).Conversations {
+		list = append(list, "/simulator?with="+c.ID.String())
+	}
+	for _, rule := range []string{"greet", "watch", "breaks", "tell-erp", "remind"} {
+		list = append(list, "/runs/"+itoa(d.runOf(rule)))
+	}
+	for _, e := range must(d.journal.ListEvents(d.t.Context(), engine.EventFilter{})) {
+		list = append(list, "/events/"+itoa(e.Seq))
+	}
+	return list
+}
+
+// newHostileDesk starts a desk on which everything that others name or write is hostile: customers, their texts, cards, people, sectors, stages, rules, reasons, errors.
+func newHostileDesk(t *testing.T) *desk {
+	t.Helper()
+	d := newPlayground(t, func(o *Options) {
+		o.Names = func(_, id string) string {
+			if len(id) == 36 {
+				return hostile
+			}
+			return ""
+		}
+		o.Checks = func(context.Context) []Check {
+			return []Check{{Workspace: "default", Kind: CheckService, Detail: hostile, Version: hostile}, {Workspace: "default", Kind: CheckKey, OK: true, Detail: hostile, Scopes: []string{hostile}}, {Workspace: "default", Kind: CheckWebhook, Detail: hostile, Delivery: hostile, At: friday, Mends: true}}
+		}
+	})
+	d.story()
+	d.explains()
+	d.console.checks.renew(t.Context(), d.options.Checks, d.clock())
+	strange := rules.Parse("strange.yaml", []byte("rules:\n  - id: strange\n    name: "+strconv.Quote(hostile)+"\n    description: "+strconv.Quote(hostile)+"\n    when: message.received\n    if: message.text == "+strconv.Quote(strconv.Quote(hostile))+"\n    do:\n      - log: "+strconv.Quote(strings.ReplaceAll(hostile, "{{.Version}}", ""))+"\n"))
+	if d.set, _ = rules.Compile(append(d.files, strange), rules.Options{Catalog: builtin.Catalog()}); d.set.Rule("strange") == nil {
+		t.Fatalf("%v", d.set.Broken)
+	}
+	if err := d.engine.SetRules("default", d.set); err != nil {
+		t.Fatal(err)
+	}
+	doc := must(json.Marshal(map[string]any{
+		"people": []any{map[string]any{"name": hostile}}, "sectors": []any{map[string]any{"name": hostile}}, "boards": []any{map[string]any{"name": hostile, "stages": []any{map[string]any{"name": hostile}}}},
+	}))
+	if err := d.AddState(doc); err != nil {
+		t.Fatal(err)
+	}
+	must(d.CreateCard(sandbox.NewCard{Board: hostile, Title: hostile, Contact: bento}))
+	must(d.TeamTransfer(sandbox.TeamTransfer{Conversation: bento, To: hostile, Sector: hostile}))
+	must(d.TeamMessage(sandbox.TeamMessage{Conversation: bento, Person: hostile, Text: hostile}))
+	d.rest()
+	d.ask("POST", "/pause", url.Values{"workspace": {"default"}, "rule": {"watch"}, "reason": {hostile}})
+	d.ask("POST", "/simulator/jump", url.Values{"length": {"1m"}})
+	if w := d.ask("POST", "/simulator/answer", url.Values{"with": {"nobody " + hostile}, "text": {hostile}}); w.Code != http.StatusConflict || strings.Contains(w.Body.String(), "<img") || strings.Contains(w.Body.String(), "\u202e") {
+		t.Errorf("an error shows what was written: %d %s", w.Code, w.Body)
+	}
+	return d
+}
+
+// TestEveryPage shows that every page is there in both languages, all of it in words, and that nothing that a customer wrote is more than a text.
+func TestEveryPage(t *testing.T) {
+	d := newHostileDesk(t)
+	for _, path := range d.everyPage() {
+		for _, l := range languages {
+			text := d.page(path, func(r *http.Request) { r.Header.Set("Accept-Language", l.Tag) })
+			if !strings.Contains(text, `<html lang="`+l.Tag+`"`) {
+				t.Errorf("%s is not in %s", path, l.Name)
+			}
+			for what, forbidden := range map[string]string{
+				"a message is missing": "⟦", "markup of a customer": "<img", "a script of a customer": "<script>", "a letter that turns around": "\u202e", "a letter that isolates": "\u2066", "a control character": "\x1b",
+				"a character that is none": "\x00", "a secret": "swordfish", "a template of a customer": "v1.2.3}}", "an end of a line that is none": "\u2028",
+				"an error of a template": "ZgotmplZ", "a format that is wrong": "%!",
+			} {
+				if at := strings.Index(text, forbidden); at >= 0 {
+					t.Errorf("%s, %s: %s: …%s", path, l.Code, what, text[max(0, at-80):min(len(text), at+80)])
+				}
+			}
+			if strings.Contains(text, `onerror="document`) || strings.Contains(text, "v1.2.3\"'>") {
+				t.Errorf("%s: what a customer wrote is taken for more than a text", path)
+			}
+		}
+	}
+}
+
+// TestToday shows what needs a person, and how it is mended.
+func TestToday(t *testing.T) {
+	d := newDesk(t)
+	d.story()
+	d.page("/") // which has the surroundings looked at
+	var text string
+	for range 100 {
+		if text = d.page("/"); strings.Contains(text, "it was deactivated") {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	uncertain, failed := itoa(d.runOf("tell-erp")), itoa(d.runOf("breaks"))
+	for _, want := range []string{
+		"nobody knows whether a call arrived", `action="/runs/` + uncertain + `/done"`, `action="/runs/` + uncertain + `/repeat"`, `action="/runs/` + failed + `/retry"`,
+		"The rule “broken” is not in use as it is written", "unknown name", "The webhook of the workspace default is not active",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s is missing", want)
+		}
+	}
+	if got, want := figures(text), (map[string]string{"runs ended": "6", "effects": "4", "failures": "1", "waiting now": "2", "held now": "0", "uncertain now": "1"}); !cmp.Equal(got, want) {
+		t.Error(cmp.Diff(want, got))
+	}
+	if w := d.ask("POST", "/runs/"+uncertain+"/done", url.Values{"back": {"/?x=1"}, "reason": {"I looked"}}); w.Code != 303 || w.Header().Get("Location") != "/?said=asked&x=1" {
+		t.Errorf("%d %s", w.Code, w.Header().Get("Location"))
+	}
+	if text := d.page("/runs/" + uncertain); !strings.Contains(text, "the call is to be taken as done") {
+		t.Error("the run does not say what is asked of it")
+	}
+	d.rest()
+	if r := must(d.journal.FindRun(t.Context(), d.runOf("tell-erp"))); r.State != engine.Done {
+		t.Errorf("the run is %s", r.State)
+	}
+	if w := d.ask("POST", "/runs/"+uncertain+"/done", url.Values{}); w.Code != http.StatusConflict {
+		t.Errorf("what cannot be asked: %d", w.Code)
+	}
+	entries := must(d.journal.Audits(t.Context(), 0, 10))
+	if len(entries) != 1 || entries[0].Who != "local" || entries[0].What != "done" || entries[0].Detail != "I looked" || !strings.Contains(entries[0].Subject, "default/tell-erp") {
+		t.Errorf("%+v", entries)
+	}
+	if text := d.page("/audit"); !strings.Contains(text, "I looked") {
+		t.Error("the audit page does not tell")
+	}
+}
+
+var figureParts = regexp.MustCompile(`<span class="figure">([^<]*)</span> <span>([^<]*)</span>`)
+
+func figures(page string) map[string]string {
+	found := map[string]string{}
+	for _, m := range figureParts.FindAllStringSubmatch(page, -1) {
+		found[m[2]] = m[1]
+	}
+	return found
+}
+
+// TestStopEverything shows that nothing is sent while everything is stopped, and all of it afterwards.
+func TestStopEverything(t *testing.T) {
+	d := newDesk(t)
+	before := len(d.Effects())
+	d.ask("POST", "/pause", url.Values{"reason": {"the price list is wrong"}, "back": {"/"}})
+	d.says(marina, "Marina", "hello")
+	if got := len(d.Effects()) - before; got != 0 {
+		t.Errorf("%d effects while everything is stopped", got)
+	}
+	text := d.page("/")
+	if !strings.Contains(text, "Everything is stopped") || !strings.Contains(text, "the price list is wrong") || !strings.Contains(text, `action="/resume"`) || strings.Contains(text, `action="/pause"`) {
+		t.Error("the page does not say that everything is stopped")
+	}
+	d.ask("POST", "/resume", url.Values{"back": {"/"}})
+	d.rest()
+	if got := len(d.Effects()) - before; got == 0 {
+		t.Error("nothing goes on")
+	}
+}
+
+// TestRulePage shows a rule in words, why it did not fire, and how it is stopped.
+func TestRulePage(t *testing.T) {
+	d := newDesk(t)
+	d.story()
+	text := d.page("/rules/default/never")
+	for _, want := range []string{"a customer writes", `message.text == &#34;xyzzy&#34;`, "send a message", "At most 5 automatic messages to one conversation in 10 min"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s is missing", want)
+		}
+	}
+	text = d.page("/rules/default/greet")
+	if !strings.Contains(text, "Everybody gets an answer at once.") || !strings.Contains(text, "/runs/"+itoa(d.runOf("greet"))) || !strings.Contains(text, "At most 1 times in 12h") || !strings.Contains(text, "a condition was not true") {
+		t.Error("the page of a rule does not tell enough")
+	}
+	d.ask("POST", "/pause", url.Values{"workspace": {"default"}, "rule": {"greet"}, "reason": {"too friendly"}})
+	if text := d.page("/rules/default/greet"); !strings.Contains(text, "too friendly") || !strings.Contains(text, `action="/resume"`) {
+		t.Error("a paused rule does not say so")
+	}
+	if text := d.page("/rules"); !strings.Contains(text, `badge held`) {
+		t.Error("the list does not say that a rule is paused")
+	}
+	// One that was stopped at a safety bound goes on with the same button.
+	if err := d.journal.Hold(t.Context(), engine.Hold{Workspace: "default", Rule: "greet", Kind: engine.HoldSafety, Since: d.clock()}); err != nil {
+		t.Fatal(err)
+	}
+	d.ask("POST", "/resume", url.Values{"workspace": {"default"}, "rule": {"greet"}})
+	if holds := must(d.journal.Holds(t.Context())); len(holds) > 0 {
+		t.Errorf("it is still stopped: %v", holds)
+	}
+}
+
+// TestEventPage shows why each rule fired or did not.
+func TestEventPage(t *testing.T) {
+	d := newDesk(t)
+	d.story()
+	events := must(d.journal.ListEvents(t.Context(), engine.EventFilter{Type: "message.received"}))
+	text := d.page("/events/" + itoa(events[len(events)-1].Seq))
+	for _, want := range []string{"Greet whoever writes</a> <span class=\"badge outcome-fired\">fired", "Oi, tudo bem?", "it is a draft", "it starts with something else: an attendance is opened", "Only for the magic word"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s is missing", want)
+		}
+	}
+	asked := ""
+	d.options.Explain = func(_ context.Context, e *engine.Event, _ rules.Language) ([]Explanation, error) {
+		asked = e.ID
+		return []Explanation{{Rule: "never", Outcome: engine.False, Clauses: []Clause{{Text: "x == 1", Result: "false", Values: map[string]any{"x": 2.0}, Words: "x was 2, not 1"}}}}, nil
+	}
+	d.console = must(New(d.options))
+	if text := d.page("/events/" + itoa(events[0].Seq)); asked != events[0].ID || !strings.Contains(text, "x was 2, not 1") {
+		t.Error("who explains is not asked")
+	}
+}
+
+// TestRunPage shows a run with what was sent, and its waits.
+func TestRunPage(t *testing.T) {
+	d := newDesk(t)
+	d.story()
+	text := d.page("/runs/" + itoa(d.runOf("greet")))
+	for _, want := range []string{"Já vamos responder", "Sent", "Answer", "/1</code>", `class="timeline"`, `conversation.kind == &#34;direct&#34;`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s is missing", want)
+		}
+	}
+	text = d.page("/runs/" + itoa(d.runOf("remind")))
+	if !strings.Contains(text, "waits until 2026-11-14 10:5") || !strings.Contains(text, "bar ahead") || !strings.Contains(text, `/cancel"`) {
+		t.Error("a run that waits does not say until when")
+	}
+	if text := d.page("/runs/" + itoa(d.runOf("watch"))); !strings.Contains(text, "would have done: send a message") || !strings.Contains(text, "How do you like us") {
+		t.Error("a shadow run does not say what it would have done")
+	}
+}
+
+// TestLists shows filters and pages of lists.
+func TestLists(t *testing.T) {
+	d := newDesk(t)
+	var batch []rules.Event
+	for i := range 3 * listSize {
+		e := rules.Event{Workspace: "default", ID: "e" + strconv.Itoa(i), Type: "message.received", Lane: "conversation:c", CreatedAt: friday, ReceivedAt: friday}
+		if i == 1 {
+			e.Type = "attendance.closed"
+		}
+		batch = append(batch, e)
+	}
+	must(d.journal.Accept(t.Context(), batch))
+	rows := func(text string) int { return strings.Count(text, "<tr>\n") }
+	text := d.page("/events")
+	if got := rows(text); got != listSize || !strings.Contains(text, `hx-trigger="sse:change"`) {
+		t.Errorf("the first page has %d events", got)
+	}
+	older := regexp.MustCompile(`href="(/events\?before=[^"]*)"`)
+	text = d.page(older.FindStringSubmatch(text)[1])
+	if got := rows(text); got != listSize || strings.Contains(text, "sse:change") {
+		t.Errorf("the second page has %d events, or moves under one's eyes", got)
+	}
+	text = d.page(older.FindStringSubmatch(text)[1])
+	if got := rows(text); got != listSize || older.MatchString(text) {
+		t.Errorf("the last page has %d events", got)
+	}
+	if got := rows(d.page("/events?type=attendance.closed")); got != 1 {
+		t.Errorf("a filter found %d events", got)
+	}
+	if w := d.ask("GET", "/runs?id=17", nil); w.Header().Get("Location") != "/runs/17" {
+		t.Error("a run is not found by its number")
+	}
+}
+
+// TestConversations shows that people are found, and what is told of them.
+func TestConversations(t *testing.T) {
+	d := newDesk(t)
+	d.story()
+	for _, q := range []string{"marina", "souza mar", "98888-7777", "ATD-000001"} {
+		if text := d.page("/conversations?q=" + url.QueryEscape(q)); !strings.Contains(text, "Marina Souza") || strings.Contains(text, "img src") {
+			t.Errorf("%s does not find Marina alone", q)
+		}
+	}
+	lane := d.laneOf("Marina")
+	if w := d.ask("GET", "/conversations?q="+url.QueryEscape(strings.TrimPrefix(lane, "conversation:")), nil); w.Header().Get("Location") != conversationLink("default", lane) {
+		t.Error("a conversation is not found by its id")
+	}
+	text := d.page(conversationLink("default", lane))
+	asked, answered := strings.Index(text, "Preciso de ajuda."), strings.Index(text, "Olá, Marina Souza! Já vamos responder.")
+	if asked < 0 || answered < asked || !strings.Contains(text[answered:], "Greet whoever writes") || !strings.Contains(text, `class="bubble engine"`) {
+		t.Error("the conversation is not told in order, or without who answered")
+	}
+}
+
+// TestCalendars shows when a desk is open.
+func TestCalendars(t *testing.T) {
+	d := newDesk(t)
+	text := d.page("/calendars")
+	for _, want := range []string{"open now", "Closes at 2026-11-13 18:00:00, in 10 min.", "15m of office from now would end at 2026-11-14 09:05:00.", "Proclamação da República"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s is missing", want)
+		}
+	}
+	if text := d.page("/calendars?span=1h"); !strings.Contains(text, "1h of office from now would end at 2026-11-14 09:50:00.") {
+		t.Error("another length is not worked out")
+	}
+}
+
+// TestNames shows that people see names where they are known.
+func TestNames(t *testing.T) {
+	d := newDesk(t, func(o *Options) {
+		o.Names = func(_, id string) string {
+			if len(id) == 36 {
+				return "the thing called " + id[:4]
+			}
+			return ""
+		}
+	})
+	d.story()
+	if text := d.page("/runs/" + itoa(d.runOf("greet"))); !strings.Contains(text, "the thing called") {
+		t.Error("ids are shown although their names are known")
+	}
+}
+
+// TestViewer shows that a viewer sees no button that is not his.
+func TestViewer(t *testing.T) {
+	d := newDesk(t, guarded)
+	d.story()
+	session, _ := d.enters("vera", "correct horse")
+	for _, path := range []string{"/", "/rules/default/greet", "/runs/" + itoa(d.runOf("tell-erp")), "/health"} {
+		if text := d.page(path, session); regexp.MustCompile(`action="/(pause|resume|runs/\d+/)`).MatchString(text) {
+			t.Errorf("%s offers a viewer what he may not do", path)
+		}
+	}
+}

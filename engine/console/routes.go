@@ -1,0 +1,145 @@
+package console
+
+import (
+	"embed"
+	"errors"
+	"io/fs"
+	"net/http"
+	"strings"
+)
+
+// A route is an address of the console, with who may ask for it.
+type route struct {
+	pattern string // as http.ServeMux has it
+	role    Role
+	handle  func(*Console, *request) error
+}
+
+// routes are all addresses. Those that change something are a POST, and come back to a page.
+var routes = []route{
+	{"GET /{$}", Viewer, (*Console).today},
+	{"GET /rules", Viewer, (*Console).rules},
+	{"GET /rules/{workspace}/{rule}", Viewer, (*Console).rule},
+	{"GET /runs", Viewer, (*Console).runs},
+	{"GET /runs/{run}", Viewer, (*Console).run},
+	{"GET /events", Viewer, (*Console).events},
+	{"GET /events/{event}", Viewer, (*Console).event},
+	{"GET /conversations", Viewer, (*Console).conversations},
+	{"GET /conversation", Viewer, (*Console).conversation},
+	{"GET /calendars", Viewer, (*Console).calendars},
+	{"GET /health", Viewer, (*Console).health},
+	{"GET /audit", Viewer, (*Console).audit},
+	{"GET /simulator", Viewer, (*Console).simulator},
+	{"GET /live", Viewer, (*Console).stream},
+	{"GET /metrics", Viewer, (*Console).metrics},
+
+	{"POST /pause", Operator, (*Console).pause},
+	{"POST /resume", Operator, (*Console).resume},
+	{"POST /mend", Operator, (*Console).mend},
+	{"POST /runs/{run}/{what}", Operator, (*Console).ask},
+	{"POST /simulator/{what}", Editor, (*Console).play},
+	{"POST /logout", Viewer, (*Console).logout},
+
+	{"GET /login", Nobody, (*Console).login},
+	{"POST /login", Nobody, (*Console).loginSent},
+	{"POST /language", Nobody, (*Console).language},
+}
+
+// maxBody bounds what a request may carry.
+const maxBody = 64 << 10
+
+//go:embed assets
+var assets embed.FS
+
+// serve puts everything together: who may come in at all, what no page may do, then the routes.
+func (c *Console) serve() http.Handler {
+	mux := http.NewServeMux()
+	for _, r := range routes {
+		mux.HandleFunc(r.pattern, func(w http.ResponseWriter, h *http.Request) { c.answer(w, h, r) })
+	}
+	files, _ := fs.Sub(assets, "assets") // the folder is embedded
+	static := http.StripPrefix("/assets/", http.FileServerFS(files))
+	mux.HandleFunc("GET /assets/{file}", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "public, max-age=3600")
+		static.ServeHTTP(w, r)
+	})
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		c.answer(w, r, route{role: Viewer, handle: func(*Console, *request) error { return errNotFound }})
+	})
+	inner := http.NewCrossOriginProtection().Handler(mux)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		secureHeaders(w.Header())
+		if !c.gate.hostAllowed(r.Host) {
+			// A page of another site can make its own name lead here, and would then read what it likes.
+			http.Error(w, "the console is not served under this name: ask for it as localhost or 127.0.0.1 on this machine, or list the name in console.hosts", http.StatusForbidden)
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		inner.ServeHTTP(w, r)
+	})
+}
+
+// secureHeaders forbid what pages do not need: scripts and styles that are not files of ours, frames, other sites.
+func secureHeaders(h http.Header) {
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
+	h.Set("Cache-Control", "no-store")
+}
+
+// answer finds out who asks, and for what.
+func (c *Console) answer(w http.ResponseWriter, r *http.Request, to route) {
+	q := &request{w: w, r: r, console: c, user: c.gate.identify(r), lang: languageOf(r), now: c.now()}
+	if to.role > Nobody && q.user == nil {
+		c.turnAway(q)
+		return
+	}
+	err := error(nil)
+	switch {
+	case q.user != nil && q.user.role < to.role:
+		err = problem(http.StatusForbidden, "error.role", to.role.String())
+	case r.Method == http.MethodPost:
+		err = readForm(r)
+	}
+	if err == nil {
+		err = to.handle(c, q)
+	}
+	if err != nil {
+		c.fail(q, err)
+	}
+}
+
+// readForm reads what a form sent.
+func readForm(r *http.Request) error {
+	err := r.ParseForm()
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return problem(http.StatusRequestEntityTooLarge, "error.large")
+	}
+	if err != nil {
+		return problem(http.StatusBadRequest, "error.form")
+	}
+	return nil
+}
+
+// turnAway asks somebody to say who he is: a person on a page of its own, a program by a header.
+func (c *Console) turnAway(q *request) {
+	if q.r.Method == http.MethodGet && strings.Contains(q.r.Header.Get("Accept"), "text/html") && q.r.Header.Get("HX-Request") == "" {
+		http.Redirect(q.w, q.r, "/login?back="+escapeQuery(q.r.URL.RequestURI()), http.StatusSeeOther)
+		return
+	}
+	q.w.Header().Set("WWW-Authenticate", `Bearer realm="quando"`)
+	http.Error(q.w, "Authorization: Bearer with the token of console.token is needed", http.StatusUnauthorized)
+}
+
+// metrics serves what is counted for other programs.
+func (c *Console) metrics(q *request) error {
+	if c.options.Metrics == nil {
+		return errNotFound
+	}
+	c.options.Metrics.ServeHTTP(q.w, q.r)
+	return nil
+}

@@ -1,0 +1,140 @@
+package console
+
+import (
+	"html/template"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+)
+
+// rulePage is everything about one rule.
+type rulePage struct {
+	ruleView
+	Rule     *rules.Rule // nil where it is not in use
+	Sentence sentence
+	Picture  template.HTML
+	YAML     string
+	File     string
+	Problems rules.Problems // of its text as it stands
+	Hold     *engine.Hold
+	Reasons  []reasonView
+	Runs     []runView
+	Safety   engine.Safety
+	Acts     bool
+	Here     string
+	More     string // all of its runs
+}
+
+// A reasonView is why a rule did not fire.
+type reasonView struct {
+	engine.Reason
+	At    time.Time
+	Share float64
+}
+
+// ruleID is what a rule's id looks like: nothing else is looked for.
+var ruleID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
+
+const (
+	ruleRuns   = 20
+	reasonDays = 7
+)
+
+// rule shows a rule: what it says, what it did, and why it did not.
+func (c *Console) rule(q *request) error {
+	space, id := c.workspaces[q.r.PathValue("workspace")], q.r.PathValue("rule")
+	if space == nil || !ruleID.MatchString(id) {
+		return errNotFound
+	}
+	set := space.book().Set
+	r, broken := set.Rule(id), brokenOf(set, id)
+	runs, err := c.options.Journal.ListRuns(q.ctx(), engine.RunFilter{Workspace: space.Name, Rule: id, Limit: ruleRuns})
+	if err != nil {
+		return err
+	}
+	if r == nil && broken == nil && len(runs) == 0 {
+		return errNotFound
+	}
+	p := rulePage{ruleView: c.ruleView(space.Name, id), Rule: r, Safety: space.Safety, Acts: q.user.role >= Operator}
+	p.Here, p.More = p.Link, "/runs?rule="+escapeQuery(id)
+	if broken != nil {
+		p.Problems, p.File = broken.Problems, filepath.Base(broken.File)
+	}
+	if r != nil {
+		p.Sentence, p.Picture, p.YAML, p.File = q.words().sentence(r), q.words().flow(r), sourceOf(space, r), filepath.Base(r.File)
+	}
+	if p.Runs, err = c.runViews(q, runs); err != nil {
+		return err
+	}
+	if p.Reasons, err = c.reasons(q, space.Name, id); err != nil {
+		return err
+	}
+	holds, err := c.options.Journal.Holds(q.ctx())
+	if err != nil {
+		return err
+	}
+	p.Hold = holdOn(holds, engine.RuleName{Workspace: space.Name, Rule: id})
+	return q.show("rule", "rules", p.Name, p)
+}
+
+func (c *Console) reasons(q *request, workspace, rule string) (list []reasonView, err error) {
+	found, err := c.options.Journal.Reasons(q.ctx(), workspace, rule, q.now.Add(-reasonDays*24*time.Hour))
+	if err != nil {
+		return nil, err
+	}
+	all := 0
+	for _, r := range found {
+		all += r.N
+	}
+	for _, r := range found {
+		list = append(list, reasonView{Reason: r, At: c.at(workspace, r.At), Share: float64(r.N) / float64(all)})
+	}
+	return list, nil
+}
+
+// sourceOf returns a rule's text for everybody who may look: without what its headers may hold.
+func sourceOf(w *Workspace, r *rules.Rule) string {
+	text := ""
+	if w.Source != nil {
+		text = w.Source(r)
+	}
+	if text == "" {
+		text = r.Source()
+	}
+	return withoutHeaders(strings.Join(harmlessLines(text), "\n"))
+}
+
+var headersKey = regexp.MustCompile(`^(\s*(?:- )?)headers:(.*)$`)
+
+// flowHeaders is a mapping of headers that stands in one line.
+var flowHeaders = regexp.MustCompile(`"?headers"?:\s*\{[^}]*\}`)
+
+// withoutHeaders hides the values of headers, which may be keys of other services.
+func withoutHeaders(text string) string {
+	lines := strings.Split(text, "\n")
+	below := -1 // the indentation of the headers that the lines belong to
+	for i, line := range lines {
+		indent := len(line) - len(strings.TrimLeft(line, " "))
+		if below >= 0 && strings.TrimSpace(line) != "" {
+			if indent > below {
+				if name, _, ok := strings.Cut(line, ":"); ok {
+					lines[i] = name + ": •••"
+				} else {
+					lines[i] = strings.Repeat(" ", indent) + "•••"
+				}
+				continue
+			}
+			below = -1
+		}
+		if m := headersKey.FindStringSubmatch(line); m != nil && !strings.Contains(m[2], "{") {
+			below = len(m[1])
+			continue
+		}
+		lines[i] = flowHeaders.ReplaceAllString(line, "headers: { ••• }")
+	}
+	return strings.Join(lines, "\n")
+}

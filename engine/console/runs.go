@@ -1,0 +1,216 @@
+package console
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+)
+
+// runStates are the states of a run, in the order of its life.
+var runStates = []engine.State{
+	engine.Queued, engine.Running, engine.Waiting, engine.Held, engine.Uncertain, engine.Done, engine.Stopped, engine.Cancelled, engine.FailedRun,
+}
+
+// runsPage lists runs.
+type runsPage struct {
+	Runs    []runView
+	Filter  url.Values
+	Rules   []string
+	States  []engine.State
+	Spaces  []string
+	Sinces  []string
+	Older   string // the next page; empty is none
+	Newest  string // the first page; empty where this is it
+	Here    string
+	Refresh bool
+}
+
+// A runView is a run as lists show it.
+type runView struct {
+	ID       int64
+	Link     string
+	Rule     ruleView
+	State    engine.State
+	Stage    rules.Stage
+	Started  time.Time
+	Ago      time.Duration
+	Lane     laneView
+	Standing string
+	Asked    string
+}
+
+// listSize is how much a page of a list has.
+const listSize = 50
+
+// sinces are the lengths of time that lists can be bounded to.
+var sinces = []string{"1h", "24h", "7d", "30d"}
+
+// runs lists runs, the newest first.
+func (c *Console) runs(q *request) error {
+	f, kept := q.r.URL.Query(), url.Values{}
+	filter := engine.RunFilter{Workspace: f.Get("workspace"), Rule: f.Get("rule"), State: engine.State(f.Get("state")), Limit: listSize + 1}
+	if filter.State != "" && !slices.Contains(runStates, filter.State) {
+		return problem(400, "error.filter")
+	}
+	if id := f.Get("id"); id != "" {
+		if _, err := strconv.ParseInt(id, 10, 64); err == nil {
+			return q.redirect("/runs/" + id)
+		}
+	}
+	var err error
+	if filter.Since, err = q.since(f.Get("since")); err != nil {
+		return err
+	}
+	if filter.Before, err = numberOf(f.Get("before")); err != nil {
+		return err
+	}
+	for _, name := range []string{"workspace", "rule", "state", "since"} {
+		if v := f.Get(name); v != "" {
+			kept.Set(name, v)
+		}
+	}
+	found, err := c.options.Journal.ListRuns(q.ctx(), filter)
+	if err != nil {
+		return err
+	}
+	p := runsPage{Filter: kept, Rules: c.rulesNamed(), States: runStates, Spaces: c.spaces(), Sinces: sinces, Here: q.r.URL.RequestURI(), Refresh: filter.Before == 0}
+	if len(found) > listSize {
+		found = found[:listSize]
+		p.Older = pageLink("/runs", kept, found[len(found)-1].ID)
+	}
+	if filter.Before != 0 {
+		p.Newest = "/runs?" + kept.Encode()
+	}
+	if p.Runs, err = c.runViews(q, found); err != nil {
+		return err
+	}
+	return q.show("runs", "runs", q.words().t("nav.runs"), p)
+}
+
+// spaces names the workspaces, where there are several.
+func (c *Console) spaces() (names []string) {
+	if len(c.options.Workspaces) > 1 {
+		for _, w := range c.options.Workspaces {
+			names = append(names, w.Name)
+		}
+	}
+	return names
+}
+
+func pageLink(path string, kept url.Values, before int64) string {
+	next := url.Values{"before": {strconv.FormatInt(before, 10)}}
+	for name, values := range kept {
+		next[name] = values
+	}
+	return path + "?" + next.Encode()
+}
+
+// since reads how far a list goes back.
+func (q *request) since(text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	d, err := rules.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return time.Time{}, problem(400, "error.filter")
+	}
+	return q.now.Add(-d), nil
+}
+
+// numberOf reads a number of an address; none is 0.
+func numberOf(text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		return 0, problem(400, "error.filter")
+	}
+	return n, nil
+}
+
+// runViews shows runs as lists do.
+func (c *Console) runViews(q *request, runs []*engine.Run) ([]runView, error) {
+	byWorkspace := map[string][]string{}
+	for _, r := range runs {
+		byWorkspace[r.Workspace] = append(byWorkspace[r.Workspace], r.Home)
+	}
+	names, err := q.lanesOf(byWorkspace)
+	if err != nil {
+		return nil, err
+	}
+	var views []runView
+	for _, r := range runs {
+		v := runView{
+			ID: r.ID, Link: fmt.Sprintf("/runs/%d", r.ID), Rule: c.ruleView(r.Workspace, r.Rule), State: r.State, Stage: r.Stage, Started: c.at(r.Workspace, r.StartedAt),
+			Ago: q.now.Sub(r.StartedAt), Lane: names.of(r.Workspace, r.Home), Standing: c.standing(q, r),
+		}
+		if r.Asked != nil {
+			v.Asked = q.words().t("asked." + string(r.Asked.What))
+		}
+		views = append(views, v)
+	}
+	return views, nil
+}
+
+// standing says in a sentence where a run stands and why.
+func (c *Console) standing(q *request, r *engine.Run) string {
+	w := q.words()
+	switch r.State {
+	case engine.Queued:
+		return cmp.Or(w.told(r.Reason), w.t("standing.queued"))
+	case engine.Waiting:
+		if r.WakeAt.IsZero() {
+			return w.t("standing.event")
+		}
+		return w.t("standing.until", w.moment(c.at(r.Workspace, r.WakeAt)))
+	case engine.Running:
+		if r.WakeAt.After(q.now) {
+			return strings.TrimSuffix(w.t("standing.again", w.moment(c.at(r.Workspace, r.WakeAt)), w.told(troubleOf(r, engine.StepOpen))), ": ")
+		}
+		return w.t("standing.running")
+	case engine.Done:
+		state, words := engine.StepDone, "standing.did"
+		if r.Stage == rules.Shadow {
+			state, words = engine.StepWould, "standing.would"
+		}
+		if list := w.verbsOf(r, state); list != "" {
+			return w.t(words, list)
+		}
+		return w.t("standing.nothing")
+	case engine.Uncertain, engine.FailedRun:
+		return cmp.Or(w.told(troubleOf(r, engine.StepFailed, engine.StepUncertain)), w.told(r.Reason))
+	}
+	if typ, cancelled := strings.CutPrefix(r.Reason, "cancel_on: "); cancelled && r.State == engine.Cancelled {
+		return w.t("standing.cancelled", w.or("event.", typ))
+	}
+	return w.told(r.Reason)
+}
+
+// troubleOf returns the error of the newest step in one of the states.
+func troubleOf(r *engine.Run, states ...engine.StepState) string {
+	for _, s := range slices.Backward(r.Steps) {
+		if slices.Contains(states, s.State) && s.Error != "" {
+			return s.Error
+		}
+	}
+	return ""
+}
+
+// verbsOf lists the steps in a state, by what they do.
+func (w words) verbsOf(r *engine.Run, state engine.StepState) string {
+	var list []string
+	for _, s := range r.Steps {
+		if s.State == state && s.Verb != "wait" && s.Verb != "choose" && s.Verb != "for_each" && s.Verb != "stop_if" {
+			list = append(list, w.or("verb.", s.Verb))
+		}
+	}
+	return strings.Join(list, ", ")
+}

@@ -1,0 +1,194 @@
+package console
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+)
+
+// simulatorPage is a conversation that somebody plays, with what rules make of it.
+type simulatorPage struct {
+	Workspace string
+	Spaces    []string // that can be played, where there are several
+	Now       time.Time
+	Jumps     bool
+	Until     time.Time
+	People    []playedView
+	Team      []SimulatedName
+	With      *playedView // nil is nobody
+	Rows      []playedRow
+	Cards     []SimulatedCard
+	Failures  []failureView
+	Kinds     []string
+	Verbs     []string
+	NewPhone  string
+	Acts      bool
+	Here      string
+	Whole     string // the conversation's own page; empty where nothing was seen of it yet
+}
+
+// A playedView is a conversation that can be played.
+type playedView struct {
+	SimulatedConversation
+	Link    string
+	Present bool
+}
+
+// A playedRow is something that happened, and what rules made of it.
+type playedRow struct {
+	entryView
+	Runs    []playedRun
+	Waiting bool // it is not decided yet
+	Others  int  // rules that did not fire
+}
+
+// A playedRun is a run with its steps.
+type playedRun struct {
+	runView
+	Steps []stepView
+}
+
+// A failureView is a failure in words.
+type failureView struct {
+	What, Calls string
+	Times       int
+}
+
+const (
+	playedPeople = 15 // conversations that are offered
+	playedCards  = 10
+	playedRows   = 60
+)
+
+// simulatorOf returns the workspace that a request plays in.
+func (c *Console) simulatorOf(name string) (*Workspace, error) {
+	for _, w := range c.simulators() {
+		if name == "" || w.Name == name {
+			return w, nil
+		}
+	}
+	return nil, errNotFound
+}
+
+// simulator shows a conversation that somebody plays.
+func (c *Console) simulator(q *request) error {
+	space, err := c.simulatorOf(q.r.URL.Query().Get("workspace"))
+	if err != nil {
+		return err
+	}
+	with := q.r.URL.Query().Get("with")
+	scene, err := space.Simulator.Scene(q.ctx(), with)
+	if err != nil {
+		c.log.Warn("the sandbox does not answer", "workspace", space.Name, "error", err)
+		return problem(502, "error.sandbox", engine.Harmless(err.Error()))
+	}
+	p := simulatorPage{
+		Workspace: space.Name, Now: c.at(space.Name, scene.Now), Jumps: scene.Jumps, Until: c.at(space.Name, scene.Until), Team: scene.Team, Verbs: failingVerbs, Kinds: []string{"429", "409", "503_before", "503_after"},
+		Acts: q.user.role >= Editor, NewPhone: fmt.Sprintf("+55119%08d", q.now.UnixNano()/1e6%1e8),
+	}
+	if all := c.simulators(); len(all) > 1 {
+		for _, w := range all {
+			p.Spaces = append(p.Spaces, w.Name)
+		}
+	}
+	if with == "" && len(scene.Conversations) > 0 {
+		with = scene.Conversations[0].ID
+	}
+	p.choose(scene, with)
+	p.Here = p.link(with)
+	if p.With != nil {
+		if p.Rows, err = c.played(q, space.Name, "conversation:"+with); err != nil {
+			return err
+		}
+		if len(p.Rows) > 0 {
+			p.Whole = conversationLink(space.Name, "conversation:"+with)
+		}
+	}
+	for _, f := range scene.Failures {
+		p.Failures = append(p.Failures, q.words().failure(f))
+	}
+	return q.show("simulator", "simulator", q.words().t("nav.simulator"), p)
+}
+
+// link is the page's address with a conversation.
+func (p *simulatorPage) link(with string) string {
+	return "/simulator?" + url.Values{"workspace": {p.Workspace}, "with": {with}}.Encode()
+}
+
+// choose takes over the conversations and cards that are offered: of one conversation, its own cards.
+func (p *simulatorPage) choose(scene Scene, with string) {
+	for i, one := range scene.Conversations {
+		v := playedView{SimulatedConversation: one, Link: p.link(one.ID), Present: one.ID == with}
+		if v.Present {
+			p.With = &v
+		}
+		if i < playedPeople || v.Present {
+			p.People = append(p.People, v)
+		}
+	}
+	for _, card := range scene.Cards {
+		if len(p.Cards) < playedCards && (p.With == nil || card.Conversation == with) {
+			p.Cards = append(p.Cards, card)
+		}
+	}
+}
+
+// failure puts a failure into words.
+func (w words) failure(f Failure) failureView {
+	v := failureView{What: w.t("sim.fail.other", f.Status), Calls: w.t("sim.any"), Times: f.Times}
+	if kind := f.kind(); kind != "" {
+		v.What = w.t("sim.fail." + kind)
+	}
+	if f.Verb != "" {
+		v.Calls = w.or("verb.", f.Verb)
+	}
+	return v
+}
+
+// played puts what happened in a conversation into one line, each with the runs that came of it.
+func (c *Console) played(q *request, workspace, lane string) ([]playedRow, error) {
+	j := c.options.Journal
+	events, err := j.ListEvents(q.ctx(), engine.EventFilter{Workspace: workspace, Lane: lane, Limit: conversationEvents})
+	if err != nil {
+		return nil, err
+	}
+	runs, err := j.ListRuns(q.ctx(), engine.RunFilter{Workspace: workspace, Lane: lane, Limit: conversationRuns})
+	if err != nil {
+		return nil, err
+	}
+	views, err := c.runViews(q, runs)
+	if err != nil {
+		return nil, err
+	}
+	byEvent := map[int64][]playedRun{}
+	for i, r := range slices.Backward(runs) {
+		v := playedRun{runView: views[i]}
+		for _, s := range r.Steps {
+			v.Steps = append(v.Steps, c.stepView(q, r, s))
+		}
+		byEvent[r.Event] = append(byEvent[r.Event], v)
+	}
+	entries, err := c.entries(q, workspace, events, nil)
+	if err != nil {
+		return nil, err
+	}
+	var rows []playedRow
+	for _, e := range entries {
+		row := playedRow{entryView: e, Runs: byEvent[e.Event.Seq], Waiting: !e.Event.Decided, Others: e.Event.Others}
+		delete(byEvent, e.Event.Seq)
+		if row.Side != "" || len(row.Runs) > 0 || len(row.Marks) > 0 {
+			rows = append(rows, row)
+		}
+	}
+	// What a clock or a person started, or what began elsewhere.
+	for _, event := range slices.Sorted(maps.Keys(byEvent)) {
+		left := byEvent[event]
+		rows = append(rows, playedRow{entryView: entryView{At: left[0].Started}, Runs: left})
+	}
+	slices.SortStableFunc(rows, func(a, b playedRow) int { return a.At.Compare(b.At) })
+	return rows[max(0, len(rows)-playedRows):], nil
+}

@@ -1,0 +1,214 @@
+package console
+
+import (
+	"fmt"
+	"html/template"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules/source"
+)
+
+// todayPage is how things stand.
+type todayPage struct {
+	Needs   []need
+	More    int // needs that are not listed
+	Figures []figure
+	Chart   template.HTML
+	Hours   []hourCount // the same as a table
+	Ends    []string
+	Acts    bool
+	Here    string
+}
+
+// A need is something that a person must look at, with what mends it.
+type need struct {
+	Title, Detail, Link string
+	Buttons             []button
+	Urgent              bool
+}
+
+// A button is a form that asks for something.
+type button struct {
+	Label, Action string
+	Fields        map[string]string
+}
+
+// A figure is a number with its name and where to see more.
+type figure struct {
+	Label, Link string
+	N           int
+	Bad         bool // unless it is zero
+}
+
+const (
+	needsRuns = 10 // runs of a kind that are listed
+	needsMost = 40
+)
+
+// today shows how things stand: what needs a person, the last 24 hours.
+func (c *Console) today(q *request) error {
+	j := c.options.Journal
+	counts, err := j.Counts(q.ctx(), engine.CountFilter{Since: q.now.Add(-23 * time.Hour)})
+	if err != nil {
+		return err
+	}
+	standing, err := j.CountRuns(q.ctx(), q.now)
+	if err != nil {
+		return err
+	}
+	needs, err := c.needs(q)
+	if err != nil {
+		return err
+	}
+	sum := func(what engine.CountKind, details ...string) (n int) {
+		for _, one := range counts {
+			for _, d := range details {
+				if one.What == what && (d == one.Detail || d == "*") {
+					n += one.N
+				}
+			}
+		}
+		return n
+	}
+	w := q.words()
+	p := todayPage{
+		Figures: []figure{
+			{Label: w.t("today.runs"), N: sum(engine.CountRuns, "*"), Link: "/runs?since=24h"},
+			{Label: w.t("today.effects"), N: sum(engine.CountEffects, "*"), Link: "/runs?since=24h&state=done"},
+			{Label: w.t("today.failures"), N: sum(engine.CountRuns, string(engine.FailedRun)), Link: "/runs?state=failed", Bad: true},
+			{Label: w.t("today.waiting"), N: standing[engine.Waiting], Link: "/runs?state=waiting"},
+			{Label: w.t("today.held"), N: standing[engine.Held], Link: "/runs?state=held", Bad: true},
+			{Label: w.t("today.uncertain"), N: standing[engine.Uncertain], Link: "/runs?state=uncertain", Bad: true},
+		},
+		Hours: hoursOf(counts, c.at("", q.now), 24), Ends: ends, Acts: q.user.role >= Operator, Here: "/",
+	}
+	p.Chart = w.hoursChart(p.Hours)
+	p.Needs = needs[:min(len(needs), needsMost)]
+	p.More = len(needs) - len(p.Needs)
+	return q.show("today", "today", w.t("nav.today"), p)
+}
+
+// needs lists what a person must look at, the most urgent first.
+func (c *Console) needs(q *request) ([]need, error) {
+	holds, err := c.options.Journal.Holds(q.ctx())
+	if err != nil {
+		return nil, err
+	}
+	var list []need
+	for _, h := range holds {
+		if n, ok := c.heldNeed(q, h); ok {
+			list = append(list, n)
+		}
+	}
+	for _, part := range []struct {
+		state engine.State
+		since time.Time
+	}{{engine.Uncertain, time.Time{}}, {engine.FailedRun, q.now.Add(-24 * time.Hour)}} {
+		found, err := c.runNeeds(q, part.state, part.since)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, found...)
+	}
+	list = append(list, c.brokenNeeds(q)...)
+	return append(list, c.checkNeeds(q)...), nil
+}
+
+// heldNeed is about something that is stopped. A pause that the service asked for ends by itself.
+func (c *Console) heldNeed(q *request, h engine.Hold) (need, bool) {
+	w := q.words()
+	n := need{Urgent: true, Detail: w.t("need.since", w.moment(c.at(h.Workspace, h.Since))), Link: "/health"}
+	if h.Reason != "" {
+		n.Detail += ": " + w.told(h.Reason)
+	}
+	resume := button{Label: w.t("button.resume"), Action: "/resume", Fields: map[string]string{"workspace": h.Workspace, "rule": h.Rule}}
+	switch {
+	case h.Kind == engine.HoldRate:
+		return need{}, false
+	case h.Kind == engine.HoldKey:
+		n.Title, n.Detail = w.t("need.key", h.Workspace), n.Detail+". "+w.t("need.key.mend")
+		return n, true
+	case h.Rule != "":
+		rule := c.ruleView(h.Workspace, h.Rule)
+		n.Title, n.Link, n.Buttons = w.t("need.rule."+string(h.Kind), rule.Name), rule.Link, []button{resume}
+	case h.Workspace != "":
+		n.Title, n.Buttons = w.t("need.workspace", h.Workspace), []button{resume}
+	default:
+		n.Title, n.Buttons = w.t("need.everything"), []button{resume}
+	}
+	return n, true
+}
+
+// runNeeds is about runs in a state that only a person ends.
+func (c *Console) runNeeds(q *request, state engine.State, since time.Time) ([]need, error) {
+	runs, err := c.options.Journal.ListRuns(q.ctx(), engine.RunFilter{State: state, Since: since, Limit: needsRuns})
+	if err != nil {
+		return nil, err
+	}
+	views, err := c.runViews(q, runs)
+	if err != nil {
+		return nil, err
+	}
+	w := q.words()
+	var list []need
+	for _, v := range views {
+		if v.Asked != "" {
+			continue // somebody has asked for something already
+		}
+		n := need{Title: w.t("need."+string(state), v.Rule.Name, v.Lane.Label), Detail: v.Standing, Link: v.Link, Urgent: state == engine.Uncertain}
+		for _, what := range asksOf(state) {
+			if what != engine.AskCancel {
+				n.Buttons = append(n.Buttons, button{Label: w.t("button." + string(what)), Action: fmt.Sprintf("/runs/%d/%s", v.ID, what)})
+			}
+		}
+		list = append(list, n)
+	}
+	return list, nil
+}
+
+// brokenNeeds is about rules that are not in use as they are written.
+func (c *Console) brokenNeeds(q *request) (list []need) {
+	w := q.words()
+	for _, space := range c.options.Workspaces {
+		for _, b := range space.book().Set.Broken {
+			place := filepath.Base(b.File) + ":" + strconv.Itoa(b.Line)
+			n := need{Title: w.t("need.broken", engine.Harmless(firstOf(b.ID, place))), Link: "/rules", Urgent: true}
+			if b.ID != "" {
+				n.Link = c.ruleView(space.Name, b.ID).Link
+			}
+			for _, p := range b.Problems {
+				if p.Severity == source.Error {
+					n.Detail = fmt.Sprintf("%s:%d: %s", engine.Harmless(filepath.Base(p.File)), p.Line, engine.Harmless(p.Message))
+					break
+				}
+			}
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+func firstOf(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// checkNeeds is about what the engine depends on.
+func (c *Console) checkNeeds(q *request) (list []need) {
+	found, _ := c.look(q)
+	for _, one := range found {
+		if !one.OK {
+			n := need{Title: q.words().t("need.check."+string(one.Kind), one.Workspace), Detail: engine.Harmless(one.Detail), Link: "/health", Urgent: true}
+			if b, ok := c.mender(q.words(), one); ok {
+				n.Buttons = []button{b}
+			}
+			list = append(list, n)
+		}
+	}
+	return list
+}

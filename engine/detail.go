@@ -1,0 +1,59 @@
+package engine
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// A Detail is what a step's record tells people: what it was asked for, what was sent and answered, how long it waited.
+type Detail struct {
+	At, Ended time.Time
+	Until     time.Time // of a wait
+	For       []string  // of wait_for: the events
+	Reason    string
+	Args      any            // what the step was asked for
+	Value     any            // its result
+	Values    map[string]any // of the names in a condition
+	Branch    *int           // of choose, from 0; -1 is none
+	Calls     []DetailCall
+}
+
+// A DetailCall is one call of a step.
+type DetailCall struct {
+	Name    string
+	Request any
+	Answer  any
+	Made    bool // it has a receipt; else it is meant to be made, or nobody knows what became of it
+}
+
+// Detail reads the step's record.
+func (s *Step) Detail() (Detail, error) {
+	r, err := recordOf(s)
+	if err != nil {
+		return Detail{}, err
+	}
+	d := Detail{At: r.At, Ended: r.Ended, Until: r.Until, For: r.For, Reason: r.Reason, Values: r.Values, Branch: r.Branch, Args: plainValue(r.Args), Value: plainValue(r.Value)}
+	for i, receipt := range r.Receipts {
+		c := DetailCall{Name: receipt.Call, Answer: plainValue(receipt.Answer), Made: true}
+		if i < len(r.Sent) {
+			c.Request = plainValue(r.Sent[i].Request)
+		}
+		d.Calls = append(d.Calls, c)
+	}
+	if r.Intent != nil {
+		d.Calls = append(d.Calls, DetailCall{Name: r.Intent.Call, Request: plainValue(r.Intent.Request)})
+	}
+	return d, nil
+}
+
+// plainValue reads a recorded value; one that cannot be read is shown as it stands.
+func plainValue(raw json.RawMessage) any {
+	if len(raw) == 0 {
+		return nil
+	}
+	v, err := decode(raw)
+	if err != nil {
+		return string(raw)
+	}
+	return v
+}

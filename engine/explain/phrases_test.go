@@ -1,0 +1,68 @@
+package explain
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+)
+
+// TestPhrases shows that everything that is told of events, rules and runs is there in each language, with the same things in it.
+func TestPhrases(t *testing.T) {
+	verb := regexp.MustCompile(`%[a-z]`)
+	var sources strings.Builder
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") || name == "phrases.go" {
+			continue
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sources.Write(text)
+	}
+	code := sources.String()
+	made := map[string]bool{"true": true, "false": true}
+	for _, o := range []engine.Outcome{engine.Late, engine.Own, engine.Looped} {
+		made[string(o)] = true
+	}
+	for _, o := range []engine.Outcome{engine.Fired, engine.False, engine.Failed, engine.Late, engine.Limited, engine.Skipped, engine.Own, engine.Paused, engine.Looped} {
+		made["outcome."+string(o)] = true
+	}
+	for _, s := range []engine.State{engine.Queued, engine.Running, engine.Waiting, engine.Held, engine.Uncertain, engine.Done, engine.Stopped, engine.Cancelled, engine.FailedRun} {
+		made["state."+string(s)] = true
+	}
+	used := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?:x\.t|f\.missing|phrases\.Say)\((?:[a-zA-Z.]+, )?"([a-z_.]+)"`).FindAllStringSubmatch(code, -1) {
+		if !strings.HasSuffix(m[1], ".") {
+			used[m[1]] = true
+		}
+	}
+	for key, text := range phrases {
+		if text[rules.English] == "" || text[rules.Portuguese] == "" {
+			t.Errorf("%s is missing in a language", key)
+		}
+		if !slices.Equal(verb.FindAllString(text[0], -1), verb.FindAllString(text[1], -1)) {
+			t.Errorf("%s says other things in another language: %q", key, text)
+		}
+		if !used[key] && !made[key] {
+			t.Errorf("nobody uses %s", key)
+		}
+	}
+	for _, keys := range []map[string]bool{used, made} {
+		for key := range keys {
+			if _, ok := phrases[key]; !ok {
+				t.Errorf("there is no phrase %s", key)
+			}
+		}
+	}
+}

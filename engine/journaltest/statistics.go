@@ -1,0 +1,225 @@
+package journaltest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+)
+
+var statisticsTests = []test{
+	{"what fired, what ended and effects are counted by the hour", statisticsCounts},
+	{"what is recorded again is not counted again", statisticsOnce},
+	{"a queued run that is replaced is counted", statisticsReplaced},
+	{"it is told why a rule did not fire", statisticsReasons},
+	{"a clock that is set back does not hide what came last", statisticsClock},
+	{"how much there is", statisticsExtent},
+	{"what was summed up is forgotten with the rest", statisticsPrune},
+	{"what people changed is kept", statisticsAudit},
+}
+
+// sums returns the side of the journal that sums up. Not every journal has one.
+func (c *check) sums() summing {
+	c.Helper()
+	s, ok := c.Journal.(summing)
+	if !ok {
+		c.Skip("this journal sums nothing up")
+	}
+	return s
+}
+
+func statisticsCounts(c *check) {
+	rule := engine.RuleName{Workspace: ws, Rule: "r"}
+	c.accept(event("1", "a"))
+	l := c.lane(noon, "a")
+	r := run("a", "r", "", "key")
+	s := start(rules.Parallel, r)
+	l.Events[0].Verdicts = []engine.Verdict{{Rule: "r", Outcome: engine.Fired}, {Rule: "other", Outcome: engine.False, Clause: "x"}}
+	s.Verdict = &l.Events[0].Verdicts[0]
+	c.save(l, engine.Change{Decided: l.Events, Starts: []*engine.Start{s}})
+	r.State = engine.Waiting
+	c.save(l, engine.Change{At: at(time.Hour), Runs: []*engine.RunChange{{Run: r, Effects: 2}}})
+	r.State, r.FinishedAt = engine.FailedRun, at(2*time.Hour)
+	c.save(l, engine.Change{At: at(2 * time.Hour), Runs: []*engine.RunChange{{Run: r}}})
+	// One that has ended and changes all the same does not end again.
+	c.save(l, engine.Change{At: at(3 * time.Hour), Runs: []*engine.RunChange{{Run: r, Answered: true}}})
+	shadow := run("a", "r", "", "shadow")
+	shadow.State, shadow.Stage, shadow.FinishedAt = engine.Done, rules.Shadow, at(4*time.Hour)
+	c.save(l, engine.Change{At: at(4 * time.Hour), Starts: []*engine.Start{start(rules.Parallel, shadow)}})
+
+	counts, err := c.sums().Counts(c.Context(), engine.CountFilter{Since: at(30 * time.Minute), Rules: true})
+	c.ok(err)
+	c.equal("counts by the rule", counts, []engine.Count{
+		{From: noon, RuleName: rule, What: engine.CountEffects, N: 2},
+		{From: noon, RuleName: rule, What: engine.CountFired, N: 1},
+		{From: noon, RuleName: rule, What: engine.CountRuns, Detail: "failed", N: 1},
+		{From: noon, RuleName: rule, What: engine.CountRuns, Detail: engine.CountShadow, N: 1},
+	})
+	counts, err = c.sums().Counts(c.Context(), engine.CountFilter{Since: at(time.Hour)})
+	c.ok(err)
+	c.equal("counts by the hour", counts, []engine.Count{
+		{From: at(time.Hour), RuleName: engine.RuleName{Workspace: ws}, What: engine.CountEffects, N: 2},
+		{From: at(2 * time.Hour), RuleName: engine.RuleName{Workspace: ws}, What: engine.CountRuns, Detail: "failed", N: 1},
+		{From: at(4 * time.Hour), RuleName: engine.RuleName{Workspace: ws}, What: engine.CountRuns, Detail: engine.CountShadow, N: 1},
+	})
+	counts, err = c.sums().Counts(c.Context(), engine.CountFilter{Since: at(4 * time.Hour)})
+	c.ok(err)
+	c.equal("counts of the last hour", len(counts), 1)
+	counts, err = c.sums().Counts(c.Context(), engine.CountFilter{Since: noon, Every: 3 * time.Hour})
+	c.ok(err)
+	c.equal("counts of all rules, three hours at a time", counts, []engine.Count{
+		{From: noon, RuleName: engine.RuleName{Workspace: ws}, What: engine.CountEffects, N: 2},
+		{From: noon, RuleName: engine.RuleName{Workspace: ws}, What: engine.CountFired, N: 1},
+		{From: noon, RuleName: engine.RuleName{Workspace: ws}, What: engine.CountRuns, Detail: "failed", N: 1},
+		{From: at(3 * time.Hour), RuleName: engine.RuleName{Workspace: ws}, What: engine.CountRuns, Detail: engine.CountShadow, N: 1},
+	})
+	fired, err := c.sums().LastFired(c.Context())
+	c.ok(err)
+	c.equal("last fired", fired, map[engine.RuleName]time.Time{rule: noon})
+}
+
+// counted returns how often things were counted, by rule and detail.
+func (c *check) counted(what engine.CountKind) map[string]int {
+	c.Helper()
+	counts, err := c.sums().Counts(c.Context(), engine.CountFilter{Rules: true})
+	c.ok(err)
+	n := map[string]int{}
+	for _, one := range counts {
+		if one.What == what {
+			n[one.Rule+" "+one.Detail] += one.N
+		}
+	}
+	return n
+}
+
+// statisticsOnce decides an event, and then once more for a rule that had gathered it.
+func statisticsOnce(c *check) {
+	c.accept(event("1", "a"))
+	l := c.lane(noon, "a")
+	e := l.Events[0]
+	e.Verdicts = []engine.Verdict{{Rule: "r", Outcome: engine.Gathered}, {Rule: "other", Outcome: engine.False, Clause: "x"}}
+	c.save(l, engine.Change{Decided: l.Events})
+	again, err := c.Events(c.Context(), e.Seq)
+	c.ok(err)
+	last := again[0]
+	last.Verdicts[0] = engine.Verdict{Rule: "r", Outcome: engine.Fired}
+	for range 2 {
+		c.save(l, engine.Change{Decided: again})
+	}
+	c.equal("fired", c.counted(engine.CountFired), map[string]int{"r ": 1})
+	for rule, want := range map[string]engine.Reason{
+		"r":     {Outcome: engine.Gathered, N: 1, Event: e.Seq, At: noon},
+		"other": {Outcome: engine.False, Clause: "x", N: 1, Event: e.Seq, At: noon},
+	} {
+		reasons, err := c.sums().Reasons(c.Context(), ws, rule, time.Time{})
+		c.ok(err)
+		c.equal("reasons of "+rule, reasons, []engine.Reason{want})
+	}
+}
+
+func statisticsReplaced(c *check) {
+	l := c.fresh("a")
+	for i := range 3 {
+		c.begin(l, start(rules.Restart, run("a", "r", "x", fmt.Sprint(i))))
+	}
+	c.equal("ends", c.counted(engine.CountRuns), map[string]int{"r cancelled": 1})
+}
+
+func statisticsClock(c *check) {
+	c.accept(event("1", "a"), event("2", "a"), event("3", "a"))
+	l := c.lane(noon, "a")
+	for _, e := range l.Events {
+		e.Verdicts = []engine.Verdict{{Rule: "r", Outcome: engine.False, Clause: "x"}, {Rule: "fires", Outcome: engine.Fired}}
+	}
+	// The newest event is decided before the others, and by a clock that was ahead of theirs.
+	c.save(l, engine.Change{At: at(time.Hour), Decided: l.Events[2:]})
+	c.save(l, engine.Change{At: at(2 * time.Hour), Decided: l.Events[1:2]})
+	c.save(l, engine.Change{At: noon, Decided: l.Events[:1]})
+	reasons, err := c.sums().Reasons(c.Context(), ws, "r", time.Time{})
+	c.ok(err)
+	c.equal("reasons", reasons, []engine.Reason{{Outcome: engine.False, Clause: "x", N: 3, Event: l.Events[2].Seq, At: at(time.Hour)}})
+	fired, err := c.sums().LastFired(c.Context())
+	c.ok(err)
+	c.equal("last fired", fired, map[engine.RuleName]time.Time{{Workspace: ws, Rule: "fires"}: noon})
+}
+
+func statisticsReasons(c *check) {
+	for i := range 5 {
+		c.accept(event(fmt.Sprint(i), "a"))
+	}
+	l := c.lane(noon, "a")
+	for i, e := range l.Events {
+		e.Verdicts = []engine.Verdict{{Rule: "r", Outcome: engine.False, Clause: "open()"}}
+		if i == 1 {
+			e.Verdicts[0] = engine.Verdict{Rule: "r", Outcome: engine.Failed, Clause: "open()", Error: "nobody knows"}
+		}
+		if i == 2 {
+			e.Verdicts[0] = engine.Verdict{Rule: "r", Outcome: engine.Fired}
+		}
+	}
+	c.save(l, engine.Change{At: at(-48 * time.Hour), Decided: l.Events[:1]})
+	c.save(l, engine.Change{Decided: l.Events[1:4]})
+	c.save(l, engine.Change{At: at(time.Hour), Decided: l.Events[4:]})
+	reasons, err := c.sums().Reasons(c.Context(), ws, "r", noon)
+	c.ok(err)
+	c.equal("reasons", reasons, []engine.Reason{
+		{Outcome: engine.False, Clause: "open()", N: 2, Event: l.Events[4].Seq, At: at(time.Hour)},
+		{Outcome: engine.Failed, Clause: "open()", N: 1, Event: l.Events[1].Seq, At: noon},
+	})
+	reasons, err = c.sums().Reasons(c.Context(), ws, "r", time.Time{})
+	c.ok(err)
+	c.equal("of all time", reasons[0].N, 3)
+	reasons, err = c.sums().Reasons(c.Context(), "other", "r", time.Time{})
+	c.ok(err)
+	c.equal("of another workspace", len(reasons), 0)
+}
+
+func statisticsExtent(c *check) {
+	empty, err := c.sums().Extent(c.Context())
+	c.ok(err)
+	c.equal("nothing", []any{empty.Events, empty.Runs, empty.Oldest.IsZero()}, []any{int64(0), int64(0), true})
+	late := event("2", "b")
+	late.ReceivedAt = at(time.Hour)
+	c.accept(late, event("1", "a"))
+	c.begin(c.lane(noon, "a"), start(rules.Parallel, run("a", "r", "", "key")))
+	e, err := c.sums().Extent(c.Context())
+	c.ok(err)
+	c.equal("something", []any{e.Events, e.Runs, e.Oldest, e.Bytes > 0}, []any{int64(2), int64(1), noon, true})
+}
+
+func statisticsPrune(c *check) {
+	c.accept(event("1", "a"))
+	l := c.lane(noon, "a")
+	l.Events[0].Verdicts = []engine.Verdict{{Rule: "r", Outcome: engine.False, Clause: "x"}, {Rule: "fires", Outcome: engine.Fired}}
+	c.done(l)
+	look := func() []int {
+		counts, err := c.sums().Counts(c.Context(), engine.CountFilter{})
+		c.ok(err)
+		reasons, err := c.sums().Reasons(c.Context(), ws, "r", time.Time{})
+		c.ok(err)
+		byRule, err := c.sums().Counts(c.Context(), engine.CountFilter{Rules: true})
+		c.ok(err)
+		return []int{len(counts), len(byRule), len(reasons)}
+	}
+	c.pruned(at(keep - 4*time.Hour))
+	c.equal("within its time", look(), []int{1, 1, 1})
+	c.pruned(at(keep + 2*day))
+	c.equal("after it", look(), []int{0, 0, 0})
+}
+
+func statisticsAudit(c *check) {
+	var want []engine.AuditEntry
+	for i := range 5 {
+		e := engine.AuditEntry{At: at(time.Duration(i) * time.Minute), Who: "ana", From: "127.0.0.1", What: "pause", Subject: fmt.Sprint("rule ", i), Detail: "why"}
+		c.ok(c.sums().Audit(c.Context(), e))
+		e.ID = int64(i + 1)
+		want = append([]engine.AuditEntry{e}, want...)
+	}
+	first, err := c.sums().Audits(c.Context(), 0, 3)
+	c.ok(err)
+	c.equal("the newest", first, want[:3])
+	rest, err := c.sums().Audits(c.Context(), first[2].ID, 3)
+	c.ok(err)
+	c.equal("the next page", rest, want[3:])
+}
