@@ -62,6 +62,18 @@ KILLS ?= 1000
 kill: ## kill -9 the engine KILLS times under load, and compare what it did with what it should have done
 	go test -run '^TestKill$$' -v -timeout 6h ./engine -kills $(KILLS)
 
+STOPS ?= 50
+DISTURBANCES ?= 50
+.PHONY: share
+share: ## stop engines that share a PostgreSQL STOPS times, crash it DISTURBANCES times and cut its connections five times as often, under load
+	go test -run '^(TestStopped|TestStoppedAtACall|TestDatabaseCrashes|TestConnectionsCut|TestTicksOnce|TestPauseOfAll)$$' -v -timeout 6h ./engine -stops $(STOPS) -disturbances $(DISTURBANCES)
+
+FLOOD ?= 20000
+WORKERS ?= 0
+.PHONY: flood
+flood: ## flood one of 200 workspaces with FLOOD events, and print how long it takes from event to effect in the others, alone and meanwhile
+	go test -run '^TestFloodTimes$$' -v -timeout 1h ./engine -flood $(FLOOD) -workers $(WORKERS)
+
 WAITING ?= 1000000
 .PHONY: waiting
 waiting: ## let WAITING runs wait: what they cost in memory, how fast a start and a wake-up are

@@ -142,7 +142,7 @@ func stoppedAt(t *testing.T, when, call string) {
 	c.served()
 
 	// A person goes on: a call that comes late would undo it.
-	conversation := string(must(c.look.ListRuns(t.Context(), engine.RunFilter{}))[0].About.Conversation)
+	conversation := must(c.look.ListRuns(t.Context(), engine.RunFilter{}))[0].About.Conversation
 	must(c.TeamTransfer(sandbox.TeamTransfer{Conversation: conversation, Person: "Carla", To: "Carla", Sector: "Supervisors"}))
 	if err := c.Settle(t.Context()); err != nil {
 		t.Fatal(err)

@@ -72,6 +72,39 @@ workspaces:
 	}
 }
 
+// TestConfigOfAWorkspace shows that a workspace has everything of its own, and nothing of the top level.
+func TestConfigOfAWorkspace(t *testing.T) {
+	c, err := loadConfig(writeConfig(t, `
+service: { base_url: "https://desk.example.com/v1", api_key: common, rate: 20/s, timeout: 20s, webhook: { secrets: [common] } }
+safety: { messages_per_conversation: 3 per 10m, messages: 100 per 1h }
+http_request: { allow: [common.example.com] }
+timezone: Europe/Lisbon
+workspaces:
+  acme:
+    service: { base_url: "https://acme.example.com/v1", api_key: own, rate: 5/s, timeout: 4s, profile: acme.yaml, webhook: { secrets: [own, older], public_url: "https://hooks.example.com/webhook/acme" } }
+    rules: of-acme
+    safety: { messages_per_conversation: 1 per 5m, messages: 7 per 1h }
+    http_request: { allow: [own.example.com] }
+    timezone: America/Manaus
+  bare: { service: { base_url: "https://bare.example.com/v1", api_key: bare } }
+`), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := func(w workspace) []any {
+		s := w.Service
+		return []any{s.BaseURL, string(s.APIKey), s.Rate, s.Timeout, s.Profile, len(s.Webhook.Secrets), s.Webhook.PublicURL, w.Rules, w.Safety.MessagesPerConversation, w.Safety.Messages, w.HTTPRequest.Allow, w.Timezone.String()}
+	}
+	want := []any{"https://acme.example.com/v1", "own", 5.0, 4 * time.Second, "acme.yaml", 2, "https://hooks.example.com/webhook/acme", "of-acme", rate{1, 5 * time.Minute}, rate{7, time.Hour}, []string{"own.example.com"}, "America/Manaus"}
+	if diff := cmp.Diff(want, parts(c.Workspaces["acme"])); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	want = []any{"https://bare.example.com/v1", "bare", 0.0, 10 * time.Second, "", 0, "", "rules/bare", rate{5, 10 * time.Minute}, rate{2000, time.Hour}, []string(nil), "America/Sao_Paulo"}
+	if diff := cmp.Diff(want, parts(c.Workspaces["bare"])); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
 // TestConfigProblems shows that everything wrong is reported at once, with line and column, and without any secret.
 func TestConfigProblems(t *testing.T) {
 	t.Setenv("SECRET", "hunter2")

@@ -25,7 +25,7 @@ type journal interface {
 // openJournal opens the journal that a configuration or --journal names: a file, or the address of a database. Beside is how everything but
 // the engine opens it: while an engine may be at work, and never to make one.
 func openJournal(ctx context.Context, where string, beside bool) (journal, error) {
-	if strings.HasPrefix(where, "postgres://") || strings.HasPrefix(where, "postgresql://") {
+	if isAddress(where) {
 		j, err := postgres.Open(ctx, where, postgres.Options{Beside: beside})
 		if err != nil {
 			return nil, err // not a nil *postgres.Journal, which would not be nil as a journal
@@ -47,6 +47,11 @@ func openJournal(ctx context.Context, where string, beside bool) (journal, error
 		return nil, err // not a nil *sqlite.Journal, which would not be nil as a journal
 	}
 	return j, nil
+}
+
+// isAddress reports whether a journal is a database, and not a file.
+func isAddress(where string) bool {
+	return strings.HasPrefix(where, "postgres://") || strings.HasPrefix(where, "postgresql://")
 }
 
 // journalPath returns where the journal is.

@@ -131,6 +131,7 @@ func TestCountsOfEngines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer uncommitted.Rollback(t.Context()) //nolint:errcheck // it only locks
 	for _, table := range []string{"counts", "rule_counts", "reasons", "fired"} {
 		if _, err := uncommitted.Exec(t.Context(), `SELECT 1 FROM quando.`+table+` FOR UPDATE`); err != nil {
 			t.Fatal(err)

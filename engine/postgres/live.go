@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // register makes the journal one of the engines that share the database, and forgets those that have been gone for a day.
@@ -16,8 +18,13 @@ func (j *Journal) register(ctx context.Context) error {
 	if _, err := j.pool.Exec(ctx, `DELETE FROM quando.commits WHERE at < clock_timestamp() - interval '7 days'`); err != nil {
 		return err
 	}
-	return j.pool.QueryRow(ctx, `INSERT INTO quando.engines (name, alive_until) VALUES ($1, clock_timestamp() + make_interval(secs => $2)) RETURNING id`,
-		fmt.Sprintf("%s %d", host, os.Getpid()), j.lease.Seconds()).Scan(&j.engine)
+	return pgx.BeginFunc(ctx, j.pool, func(t pgx.Tx) error {
+		if err := begins(ctx, t); err != nil {
+			return err
+		}
+		return t.QueryRow(ctx, `INSERT INTO quando.engines (name, alive_until) VALUES ($1, clock_timestamp() + make_interval(secs => $2)) RETURNING id`,
+			fmt.Sprintf("%s %d", host, os.Getpid()), j.lease.Seconds()).Scan(&j.engine)
+	})
 }
 
 // live says three times in the length of a lease that the engine is alive, and gives back what it does not know that it has.

@@ -105,7 +105,11 @@ func (j *Journal) open(ctx context.Context, a *address, o Options) (err error) {
 	if err := migrate(ctx, j.pool, o.Beside); err != nil {
 		return err
 	}
-	if !o.Beside {
+	if o.Beside {
+		if err := uncopied(ctx, j.pool); err != nil {
+			return err
+		}
+	} else {
 		if err := j.register(ctx); err != nil {
 			return err
 		}

@@ -111,6 +111,9 @@ func (j *Journal) open(ctx context.Context, file string, o Options) error {
 	if err := migrate(ctx, db, o.Beside); err != nil {
 		return errors.Join(explain(err), db.Close())
 	}
+	if err := uncopied(ctx, db, o.Beside); err != nil {
+		return errors.Join(explain(err), db.Close())
+	}
 	if j.writer, err = newWriter(ctx, db, o); err != nil {
 		return errors.Join(err, db.Close())
 	}

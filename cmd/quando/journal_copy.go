@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quandohq/quando/engine/postgres"
+	"github.com/quandohq/quando/engine/sqlite"
+	"github.com/quandohq/quando/engine/stored"
+)
+
+func newJournal() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "journal",
+		Short: "Look after the journal itself",
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newJournalCopy())
+	return cmd
+}
+
+func newJournalCopy() *cobra.Command {
+	return &cobra.Command{
+		Use:   "copy FROM TO",
+		Short: "Copy a journal to another place: from SQLite to PostgreSQL, or back",
+		Long: `Copy copies everything that is in a journal into an empty one. Each is a file, or the address of a PostgreSQL database. No engine may use either of
+them meanwhile. An engine that is then given the copy goes on exactly where the other stopped: runs that wait wake up, and what came before is not done again.
+
+A copy that is stopped halfway goes on when the same command is given again. The source stays as it is; let an engine use only one of the two.`,
+		Example: `  quando journal copy quando.db postgres://quando@db.internal/quando
+  quando journal copy postgres://quando@db.internal/quando quando.db`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error { return copyJournal(cmd, args[0], args[1]) },
+	}
+}
+
+// A store is a journal that is copied from or to.
+type store interface {
+	stored.Store
+	Close() error
+}
+
+// openStore opens a journal to copy from it, or to copy into it.
+func openStore(ctx context.Context, where string, from bool) (store, error) {
+	if isAddress(where) {
+		c, err := postgres.OpenCopy(ctx, where, from)
+		if err != nil {
+			return nil, err // not a nil *postgres.Copy, which would not be nil as a store
+		}
+		return c, nil
+	}
+	if _, err := os.Stat(where); from && errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no journal %s", where)
+	}
+	c, err := sqlite.OpenCopy(ctx, where, from)
+	if err != nil {
+		return nil, err // not a nil *sqlite.Copy, which would not be nil as a store
+	}
+	return c, nil
+}
+
+func copyJournal(cmd *cobra.Command, source, target string) (err error) {
+	from, err := openStore(cmd.Context(), source, true)
+	if err != nil {
+		return fmt.Errorf("copy from: %w", err)
+	}
+	defer func() { err = errors.Join(err, from.Close()) }()
+	to, err := openStore(cmd.Context(), target, false)
+	if err != nil {
+		return fmt.Errorf("copy to: %w", err)
+	}
+	defer func() { err = errors.Join(err, to.Close()) }()
+	var told time.Time
+	sizes, err := stored.Copy(cmd.Context(), from, to, func(t *stored.Table, done, of int64) {
+		if now := time.Now(); of > 0 && (done == of || now.Sub(told) >= time.Second) {
+			told = now
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %d of %d\n", t.Name, done, of)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	rows := int64(0)
+	for _, n := range sizes {
+		rows += n
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "Copied, and counted on both sides: %d events, %d runs, %d steps, %d rows in all. Let an engine use only one of the two journals from here on.\n",
+		sizes["events"], sizes["runs"], sizes["steps"], rows)
+	return nil
+}
