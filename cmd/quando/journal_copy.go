@@ -40,18 +40,18 @@ A copy that is stopped halfway goes on when the same command is given again. The
 	}
 }
 
-// A store is a journal that is copied from or to.
-type store interface {
+// A copyEnd is a journal that is copied from or to.
+type copyEnd interface {
 	stored.Store
 	Close() error
 }
 
 // openStore opens a journal to copy from it, or to copy into it.
-func openStore(ctx context.Context, where string, from bool) (store, error) {
+func openStore(ctx context.Context, where string, from bool) (copyEnd, error) {
 	if isAddress(where) {
 		c, err := postgres.OpenCopy(ctx, where, from)
 		if err != nil {
-			return nil, err // not a nil *postgres.Copy, which would not be nil as a store
+			return nil, err // not a nil *postgres.Copy, which would not be nil as a copyEnd
 		}
 		return c, nil
 	}
@@ -60,7 +60,7 @@ func openStore(ctx context.Context, where string, from bool) (store, error) {
 	}
 	c, err := sqlite.OpenCopy(ctx, where, from)
 	if err != nil {
-		return nil, err // not a nil *sqlite.Copy, which would not be nil as a store
+		return nil, err // not a nil *sqlite.Copy, which would not be nil as a copyEnd
 	}
 	return c, nil
 }

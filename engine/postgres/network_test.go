@@ -289,8 +289,8 @@ func disturbed(t *testing.T, engines []*Journal, disturb func(), times int) {
 			}
 		})
 	}
-	for i := range times {
-		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for i := range times + 1 {
+		for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
 			mu.Lock()
 			n := len(told)
 			mu.Unlock()
@@ -298,14 +298,16 @@ func disturbed(t *testing.T, engines []*Journal, disturb func(), times int) {
 				break
 			}
 		}
-		disturb()
+		if i < times {
+			disturb()
+		}
 	}
 	over.Store(true)
 	producers.Wait()
 	workers.Wait()
 
 	j := engines[0]
-	if len(told) < 20 {
+	if len(told) < 5*(times+1) {
 		t.Errorf("only %d events were recorded, which proves little", len(told))
 	}
 	if n := count(t, j, `SELECT count(*) FROM quando.events WHERE NOT decided`); n != 0 {
