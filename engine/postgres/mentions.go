@@ -37,13 +37,15 @@ func (j *Journal) FindLanes(ctx context.Context, text string, limit int) ([]engi
 	return list[:min(len(list), limit)], nil
 }
 
-// findLanes adds the lanes that fit what is looked for.
+// findLanes adds the lanes that fit what is looked for. Those come first that have it as a whole word, the newest first.
 func (j *Journal) findLanes(ctx context.Context, s engine.LaneSearch, found map[laneKey]engine.Who) error {
 	prefix, err := j.rarest(ctx, s)
 	if err != nil {
 		return err
 	}
-	return j.each(ctx, `SELECT k.workspace, k.lane, k.mentions FROM (SELECT known FROM quando.mentions WHERE kind = $1 AND key >= $2 AND key < $3 ORDER BY key DESC, known DESC LIMIT $4) AS found
+	return j.each(ctx, `SELECT k.workspace, k.lane, k.mentions FROM (
+			(SELECT known FROM quando.mentions WHERE kind = $1 AND key = $2 ORDER BY known DESC LIMIT $4)
+			UNION ALL (SELECT known FROM quando.mentions WHERE kind = $1 AND key > $2 AND key < $3 LIMIT $4) LIMIT $4) AS found
 		JOIN quando.known k ON k.id = found.known`, append(span(s.Kind, prefix), mostCandidates), func(rows pgx.Rows) error {
 		w, known, err := scanKnown(rows)
 		if err == nil && s.Fits(known) {
