@@ -60,7 +60,7 @@ func TestFollowInOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer late.Rollback(t.Context()) //nolint:errcheck // it is committed
+	defer late.Rollback(t.Context()) // when the test fails before its commit
 	_, err = late.Exec(t.Context(), `INSERT INTO quando.events (seq, workspace, id, type, rule, tenant, lane, created_at, received_at, data)
 		VALUES (nextval('quando.events_seq'), 'default', '2', '', '', '', 'late', 1, 1, '{"contact":{"name":"Bia"}}')`)
 	if err != nil {
@@ -131,7 +131,7 @@ func TestCountsOfEngines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer uncommitted.Rollback(t.Context()) //nolint:errcheck // it only locks
+	defer uncommitted.Rollback(t.Context())
 	for _, table := range []string{"counts", "rule_counts", "reasons", "fired"} {
 		if _, err := uncommitted.Exec(t.Context(), `SELECT 1 FROM quando.`+table+` FOR UPDATE`); err != nil {
 			t.Fatal(err)

@@ -114,7 +114,7 @@ func (c *Copy) Put(ctx context.Context, t *stored.Table, rows [][]any, cursor, v
 		if err != nil {
 			return err
 		}
-		defer insert.Close() //nolint:errcheck // it ends with the transaction
+		defer insert.Close()
 		for _, row := range rows {
 			if _, err := insert.ExecContext(ctx, row...); err != nil {
 				return err
