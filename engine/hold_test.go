@@ -45,14 +45,14 @@ rules:
 	d.expect(send + "hello")
 }
 
-// stopping stops something while the first call is under way.
-type stopping struct {
+// stopper stops something while the first call is under way.
+type stopper struct {
 	actions.Action
 	once *sync.Once
 	stop func()
 }
 
-func (a stopping) Do(ctx context.Context, s *actions.Step, i actions.Intent) (actions.Receipt, error) {
+func (a stopper) Do(ctx context.Context, s *actions.Step, i actions.Intent) (actions.Receipt, error) {
 	a.once.Do(a.stop)
 	return a.Action.Do(ctx, s, i)
 }
@@ -76,7 +76,7 @@ rules:
 						t.Error(err)
 					}
 				}
-				o.action = func(a actions.Action) actions.Action { return stopping{a, &once, stop} }
+				o.action = func(a actions.Action) actions.Action { return stopper{a, &once, stop} }
 			})
 			d.customer(ana, "hello")
 			d.expect(send + "one")
