@@ -4,6 +4,7 @@ GOBIN_DIR := $(CURDIR)/bin
 LINT_VERSION := v2.14.0
 LINT := $(GOBIN_DIR)/golangci-lint-$(LINT_VERSION)
 FUZZTIME ?= 60s
+APT_INSTALL := DEBIAN_FRONTEND=noninteractive apt-get install -y -qq
 BENCHTIME ?= 1s
 
 .PHONY: help
@@ -16,11 +17,11 @@ test: tools lint ## install what the tests need, then run them all
 
 .PHONY: tools
 tools: ## install the programs that tests use, where they are missing
-	@command -v openssl > /dev/null || { echo "installing openssl"; apt-get update -qq && apt-get install -y -qq openssl; }
-	@command -v initdb > /dev/null || ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || { echo "installing postgresql"; apt-get update -qq && apt-get install -y -qq postgresql; }
-	@command -v pgbouncer > /dev/null || { echo "installing pgbouncer"; apt-get update -qq && apt-get install -y -qq pgbouncer; }
+	@command -v openssl > /dev/null || { echo "installing openssl"; apt-get update -qq && $(APT_INSTALL) openssl; }
+	@command -v initdb > /dev/null || ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || { echo "installing postgresql"; apt-get update -qq && $(APT_INSTALL) postgresql; }
+	@command -v pgbouncer > /dev/null || { echo "installing pgbouncer"; apt-get update -qq && $(APT_INSTALL) pgbouncer; }
 	@command -v chromium > /dev/null || command -v chromium-browser > /dev/null || command -v google-chrome > /dev/null || \
-		{ echo "installing chromium"; apt-get update -qq && apt-get install -y -qq chromium fonts-noto-core; }
+		{ echo "installing chromium"; apt-get update -qq && $(APT_INSTALL) chromium fonts-noto-core; }
 
 .PHONY: lint
 lint: $(LINT) ## check the code: the import law, vet, style
