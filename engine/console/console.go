@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/quandohq/quando/engine"
@@ -150,6 +151,7 @@ type Console struct {
 	live      *live
 	checks    checks
 	trying    chan struct{} // holds one for each trial that goes on
+	saving    sync.Mutex    // of rule files
 	handler   http.Handler
 }
 

@@ -113,34 +113,3 @@ func sourceOf(w *Workspace, r *rules.Rule) string {
 	}
 	return withoutHeaders(strings.Join(harmlessLines(text), "\n"))
 }
-
-var headersKey = regexp.MustCompile(`^(\s*(?:- )?)headers:(.*)$`)
-
-// flowHeaders is a mapping of headers that stands in one line.
-var flowHeaders = regexp.MustCompile(`"?headers"?:\s*\{[^}]*\}`)
-
-// withoutHeaders hides the values of headers, which may be keys of other services.
-func withoutHeaders(text string) string {
-	lines := strings.Split(text, "\n")
-	below := -1 // the indentation of the headers that the lines belong to
-	for i, line := range lines {
-		indent := len(line) - len(strings.TrimLeft(line, " "))
-		if below >= 0 && strings.TrimSpace(line) != "" {
-			if indent > below {
-				if name, _, ok := strings.Cut(line, ":"); ok {
-					lines[i] = name + ": •••"
-				} else {
-					lines[i] = strings.Repeat(" ", indent) + "•••"
-				}
-				continue
-			}
-			below = -1
-		}
-		if m := headersKey.FindStringSubmatch(line); m != nil && !strings.Contains(m[2], "{") {
-			below = len(m[1])
-			continue
-		}
-		lines[i] = flowHeaders.ReplaceAllString(line, "headers: { ••• }")
-	}
-	return strings.Join(lines, "\n")
-}

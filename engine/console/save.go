@@ -31,27 +31,21 @@ func (c *Console) writeSave(q *request) error {
 	}
 	reason := cutText(q.r.PostFormValue("reason"), 200)
 	staged := *f
-	text, err := f.withStage(stage)
+	text, unreadable := f.withStage(stage)
 	var wrong rules.Problems
-	if err == nil {
+	if unreadable == nil {
 		staged.text = text
-		wrong, err = staged.spoils()
-		if err != nil {
-			return err
-		}
+		wrong, err = c.saveRight(q, &staged, store.Change{Who: q.user.name, What: string(stage), Why: reason})
 	}
-	switch {
-	case (err != nil || len(wrong) > 0) && stage == rules.Draft:
-		return c.keep(q, f)
-	case err != nil || len(wrong) > 0:
-		return c.refuse(q, f, wrong, err, reason)
-	}
-	err = c.save(q, &staged, store.Change{Who: q.user.name, What: string(stage), Why: reason})
-	if errors.Is(err, store.ErrChanged) {
+	switch isWrong := unreadable != nil || len(wrong) > 0; {
+	case errors.Is(err, store.ErrChanged):
 		return c.conflict(q, f, reason)
-	}
-	if err != nil {
+	case err != nil:
 		return err
+	case isWrong && stage == rules.Draft:
+		return c.keep(q, f)
+	case isWrong:
+		return c.refuse(q, f, wrong, unreadable, reason)
 	}
 	return q.redirect(c.ruleView(f.space.Name, f.rule).Link + "?said=saved." + string(stage))
 }
@@ -69,6 +63,16 @@ func (c *Console) refuse(q *request, f *draftFile, wrong rules.Problems, unreada
 		refused = []problemView{{Line: 1, Column: 1, Severity: "error", Message: engine.Harmless(unreadable.Error())}}
 	}
 	return c.showWrite(q, http.StatusUnprocessableEntity, f, writePage{Refused: refused, Reason: reason}, false)
+}
+
+// saveRight saves a file, or says what would be wrong then. Of two people who save at a time, the second is held against what the first has saved.
+func (c *Console) saveRight(q *request, f *draftFile, by store.Change) (wrong rules.Problems, err error) {
+	c.saving.Lock()
+	defer c.saving.Unlock()
+	if wrong, err = f.spoils(); err != nil || len(wrong) > 0 {
+		return wrong, err
+	}
+	return nil, c.save(q, f, by)
 }
 
 // save writes a file that was checked, and puts it to use.
@@ -188,14 +192,10 @@ func (c *Console) settle(q *request, f *draftFile, text string, by store.Change,
 		return errReadOnly
 	}
 	f.text = text
-	wrong, err := f.spoils()
-	if err != nil {
-		return err
-	}
+	wrong, err := c.saveRight(q, f, by)
 	if len(wrong) > 0 {
 		return problem(http.StatusUnprocessableEntity, "error.wrong", engine.Harmless(wrong[0].Error()))
 	}
-	err = c.save(q, f, by)
 	if errors.Is(err, store.ErrChanged) {
 		return problem(http.StatusConflict, "error.changed")
 	}

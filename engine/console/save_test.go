@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/rules"
@@ -187,6 +188,37 @@ func TestConflict(t *testing.T) {
 	}
 	if text := d.page("/history?workspace=default&file=hello.yaml"); !strings.Contains(text, "changed outside of this console") || !strings.Contains(text, "Hi, ") {
 		t.Error("the other's change is not in the history")
+	}
+}
+
+// TestTwins shows that two people who save two files at the same moment do not bring together what is wrong together.
+func TestTwins(t *testing.T) {
+	var d *desk
+	other := make(chan int, 1)
+	reads := 0
+	save := func(file string) int {
+		status, _, _ := d.post("/write/save", "file", file, "rule", "second", "text", greetRules2, "stage", "live")
+		return status
+	}
+	d = newEditorDesk(t, func(o *Options) {
+		e := o.Workspaces[0].Editing
+		read := e.Files
+		e.Files = func() ([]*rules.File, error) {
+			list, err := read()
+			if reads++; reads == 2 { // the first has read what it is held against
+				go func() { other <- save("b.yaml") }()
+				select {
+				case status := <-other:
+					other <- status
+				case <-time.After(200 * time.Millisecond): // it waits its turn
+				}
+			}
+			return list, err
+		}
+	})
+	reads = 0
+	if first, second := save("a.yaml"), <-other; first != http.StatusSeeOther || second != http.StatusUnprocessableEntity {
+		t.Errorf("the first was answered %d, the second %d", first, second)
 	}
 }
 

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -85,7 +86,11 @@ func (c *Console) showTest(q *request, e *engine.Event, rule, back string) error
 	s := c.storyOfEvent(e, w.Location)
 	p.Bare = !slices.Contains(storyKinds, s.Kind) || s.Kind == "conversation.updated"
 	alone := (&rules.Set{Calendars: set.Calendars}).With(r)
-	trial, err := ruletest.Try(q.ctx(), ruletest.Options{Set: alone, Media: w.Editing.Media, Location: w.Location}, s.test(alone))
+	var trial *ruletest.Trial
+	err = c.trial(q, func(ctx context.Context) (err error) {
+		trial, err = ruletest.Try(ctx, ruletest.Options{Set: alone, Media: w.Editing.Media, Location: w.Location}, s.test(alone))
+		return err
+	})
 	if wrong, ok := errors.AsType[*ruletest.StoryError](err); ok {
 		return problem(http.StatusConflict, "try.story", engine.Harmless(wrong.Message))
 	}
@@ -242,15 +247,11 @@ func (c *Console) testSave(q *request) error {
 		standing = file.Text
 	}
 	f.text = addTest(standing, item)
-	wrong, err := f.spoils()
-	if err != nil {
-		return err
-	}
+	wrong, err := c.saveRight(q, f, store.Change{Who: q.user.name, What: "test"})
 	if len(wrong) > 0 {
 		p := testPage{Workspace: f.space.Name, Rule: c.ruleView(f.space.Name, f.rule), File: f.file, Was: f.was, Text: item, Wrong: viewProblems(wrong), Back: localPath(q.r.PostFormValue("back"))}
 		return q.showAs(http.StatusUnprocessableEntity, "totest", "rules", q.words().t("totest.title"), p)
 	}
-	err = c.save(q, f, store.Change{Who: q.user.name, What: "test"})
 	if errors.Is(err, store.ErrChanged) {
 		return problem(http.StatusConflict, "error.changed")
 	}

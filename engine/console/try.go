@@ -67,12 +67,8 @@ func (f *draftFile) tried() (*rules.Set, error) {
 	return (&rules.Set{Calendars: set.Calendars}).With(r), nil
 }
 
-// try lets a rule be tried, if not too many are at it, and shows what came of it.
-func (c *Console) try(q *request, do func(ctx context.Context, f *draftFile, set *rules.Set) (*tryView, error)) error {
-	f, err := c.draftSent(q)
-	if err != nil {
-		return err
-	}
+// trial does something that takes its time, if not too many are at it, for no longer than anybody waits for it.
+func (c *Console) trial(q *request, do func(ctx context.Context) error) error {
 	select {
 	case c.trying <- struct{}{}:
 		defer func() { <-c.trying }()
@@ -81,16 +77,29 @@ func (c *Console) try(q *request, do func(ctx context.Context, f *draftFile, set
 	}
 	ctx, cancel := context.WithTimeout(q.ctx(), tryTime)
 	defer cancel()
-	set, err := f.tried()
-	view := &tryView{}
-	if err == nil {
-		view, err = do(ctx, f, set)
+	err := do(ctx)
+	if errors.Is(err, context.DeadlineExceeded) && q.ctx().Err() == nil {
+		return problem(http.StatusConflict, "try.long")
 	}
+	return err
+}
+
+// try lets a rule be tried, and shows what came of it.
+func (c *Console) try(q *request, do func(ctx context.Context, f *draftFile, set *rules.Set) (*tryView, error)) error {
+	f, err := c.draftSent(q)
+	if err != nil {
+		return err
+	}
+	view := &tryView{}
+	err = c.trial(q, func(ctx context.Context) error {
+		set, err := f.tried()
+		if err == nil {
+			view, err = do(ctx, f, set)
+		}
+		return err
+	})
 	if told, ok := errors.AsType[*pageError](err); ok && told.status == http.StatusConflict {
 		view, err = &tryView{Wrong: q.words().t(told.key, told.args...)}, nil
-	}
-	if errors.Is(err, context.DeadlineExceeded) && q.ctx().Err() == nil {
-		view, err = &tryView{Wrong: q.words().t("try.long")}, nil
 	}
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -92,5 +93,25 @@ func TestTryOnAStory(t *testing.T) {
 	}
 	if got := len(d.Effects()); got != before {
 		t.Errorf("the trial had %d effects on the service itself", got-before)
+	}
+}
+
+// TestTrialsAreBounded shows that whatever plays a rule through waits for others who do, also where it only looks like a page.
+func TestTrialsAreBounded(t *testing.T) {
+	d := newEditorDesk(t)
+	d.says(marina, "Marina", "Hello")
+	event := must(d.journal.ListEvents(t.Context(), engine.EventFilter{Type: "message.received"}))[0].Seq
+	for range tryMost {
+		d.console.trying <- struct{}{}
+	}
+	for _, path := range []string{"/events/" + itoa(event) + "/test", "/runs/" + itoa(d.runOf("hello")) + "/test"} {
+		if w := d.ask("GET", path, nil); w.Code != http.StatusServiceUnavailable {
+			t.Errorf("%s: %d", path, w.Code)
+		}
+	}
+	for _, path := range []string{"/write/past", "/write/story"} {
+		if status, _, _ := d.post(path, "rule", "second", "text", greetRules2); status != http.StatusServiceUnavailable {
+			t.Errorf("%s: %d", path, status)
+		}
 	}
 }

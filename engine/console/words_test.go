@@ -141,7 +141,11 @@ func TestWithoutHeaders(t *testing.T) {
 	for text, want := range map[string]string{
 		"- http_request:\n    headers:\n      Authorization: Bearer x\n      X-Key: |\n        long\n    json: {a: b}": "- http_request:\n    headers:\n      Authorization: •••\n      X-Key: •••\n        •••\n    json: {a: b}",
 		"headers: { Authorization: \"Bearer x\" }\nurl: y":                                                             "headers: { ••• }\nurl: y",
-		`rules: [{"do": [{"http_request": {"headers": {"A": "b"}, "url": "u"}}]}]`:                                     `rules: [{"do": [{"http_request": {headers: { ••• }, "url": "u"}}]}]`,
+		`rules: [{"do": [{"http_request": {"headers": {"A": "b"}, "url": "u"}}]}]`:                                     `rules: [{"do": [{"http_request": {"headers": { ••• }, "url": "u"}}]}]`,
+		"- http_request:\n    headers: {\n      A: \"b}\",\n      C: d }\n    url: u":                                  "- http_request:\n    headers: { ••• }\n    url: u",
+		"- http_request:\n    headers: &h\n      { A: it's }\n    url: u":                                              "- http_request:\n    headers: { ••• }\n    url: u",
+		"- http_request:\n    'headers':\n# ours\n      A: >-\n        b:c d: e\n\n      F: g\n    url: u":             "- http_request:\n    'headers':\n# ours\n      A: •••\n        •••\n\n      F: •••\n    url: u",
+		"do:\n  -   headers:\n        A: b\n      url: u\n  - headers: {A: b":                                          "do:\n  -   headers:\n        A: •••\n      url: u\n  - headers: { ••• }",
 	} {
 		if got := withoutHeaders(text); got != want {
 			t.Errorf("%s\ngives\n%s", text, got)

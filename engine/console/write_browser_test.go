@@ -184,6 +184,40 @@ func (d *desk) stopsAndGoesBack(b *browser) {
 	}
 }
 
+// TestNothingElseIsSaved shows that a rule is not saved while its form says something that could not be put into the text, and that a text
+// which was refused is not left without a word.
+func TestNothingElseIsSaved(t *testing.T) {
+	d := newEditorDesk(t)
+	text := "rules:\n  - id: shared\n    name: &n Ours\n    when: message.received\n    do: [{ log: *n }]\n"
+	d.write("shared.yaml", text)
+	if err := d.reload(); err != nil {
+		t.Fatal(err)
+	}
+	b := newBrowser(t, d.serve())
+	b.open("/write?workspace=default&rule=shared")
+	b.sees("No problems.")
+	b.fill("/name", "Theirs")
+	b.click(`button[name="stage"][value="draft"]`)
+	b.sees("The form cannot be written into this text")
+	b.click(`button[name="stage"][value="draft"]`)
+	b.until(`location.pathname === "/write" && document.querySelector('#form [name="/name"]').value === "Theirs"`)
+	if got := d.read("shared.yaml"); got != text {
+		t.Errorf("something else than the form says was saved:\n%s", got)
+	}
+	b.fill("/name", "Ours")
+	b.sees("No problems.")
+	b.types("received", "lost")
+	b.sees("1 problem")
+	b.click(`button[name="stage"][value="shadow"]`)
+	b.sees("Nothing was saved")
+	b.sees("1 problem")
+	b.until(`!window.dispatchEvent(new Event("beforeunload", { cancelable: true }))`)
+	b.types("lost", "received")
+	b.sees("No problems.")
+	b.click(`button[name="stage"][value="draft"]`)
+	b.sees("Saved")
+}
+
 // types double-clicks on a word of the YAML, and types another in its place.
 func (b *browser) types(word, other string) {
 	b.t.Helper()

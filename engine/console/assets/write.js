@@ -11,6 +11,7 @@ let asked = 0; // requests to look at the text; only the answer to the last one 
 let timer = 0;
 let listed = null; // the problems that are shown
 let pending = null; // a change of the form that is on its way into the text
+let refused = false; // the form says something that could not be put into the text
 
 const editor = window.quandoEditor.create(document.getElementById("editor"), {
   text: textarea.value,
@@ -64,6 +65,7 @@ async function change(op, value) {
   pending = ask("/write/form", { op: op || "", with: value || "" }, form).catch(() => null).then(async (answer) => {
     if (mine !== asked) return;
     fields.inert = false;
+    refused = !answer || !answer.ok;
     await take(answer, op);
     if (mine === asked) pending = null;
   });
@@ -73,6 +75,7 @@ async function change(op, value) {
 async function take(answer, op) {
   if (!answer || !answer.ok) return failed(answer);
   const found = await answer.json();
+  refused = false;
   page.elements.rule.value = found.rule;
   editor.set(found.text);
   answered = found.text;
@@ -166,6 +169,7 @@ page.addEventListener("keydown", (event) => {
 
 page.querySelectorAll("button[data-try]").forEach((button) => button.addEventListener("click", async () => {
   await pending;
+  if (refused) return problems.scrollIntoView({ block: "center" });
   const shown = document.getElementById("tried");
   shown.replaceChildren(paragraph("muted", page.dataset.waiting));
   button.disabled = true;
@@ -179,16 +183,22 @@ page.querySelectorAll("button[data-try]").forEach((button) => button.addEventLis
 }));
 
 // What was written is not lost by a wrong key.
-const begun = textarea.value;
+const begun = "unsaved" in page.dataset ? null : textarea.value;
 let saving = false;
 page.addEventListener("submit", async (event) => {
-  if (!pending) {
+  const typed = fields.querySelector("[data-typed]");
+  if (typed) {
+    delete typed.dataset.typed;
+    change();
+  }
+  if (!pending && !refused) {
     saving = true;
     return;
   }
   event.preventDefault(); // until what was just filled in stands in the text
   await pending;
-  page.requestSubmit(event.submitter);
+  if (refused) problems.scrollIntoView({ block: "center" }); // nobody saves something else than he sees
+  else page.requestSubmit(event.submitter);
 });
 window.addEventListener("beforeunload", (event) => { if (!saving && textarea.value !== begun) event.preventDefault(); });
 
