@@ -223,7 +223,7 @@ func TestRulePage(t *testing.T) {
 		}
 	}
 	text = d.page("/rules/default/greet")
-	if !strings.Contains(text, "Everybody gets an answer at once.") || !strings.Contains(text, "/runs/"+itoa(d.runOf("greet"))) || !strings.Contains(text, "At most 1 times in 12h") || !strings.Contains(text, "a condition was not true") {
+	if !strings.Contains(text, "Everybody gets an answer at once.") || !strings.Contains(text, "/runs/"+itoa(d.runOf("greet"))) || !strings.Contains(text, "No more than 1 × in 12h") || !strings.Contains(text, "a condition was not true") {
 		t.Error("the page of a rule does not tell enough")
 	}
 	d.ask("POST", "/pause", url.Values{"workspace": {"default"}, "rule": {"greet"}, "reason": {"too friendly"}})
