@@ -4,6 +4,7 @@ GOBIN_DIR := $(CURDIR)/bin
 LINT_VERSION := v2.14.0
 LINT := $(GOBIN_DIR)/golangci-lint-$(LINT_VERSION)
 FUZZTIME ?= 60s
+APT_INSTALL := DEBIAN_FRONTEND=noninteractive apt-get install -y -qq
 BENCHTIME ?= 1s
 
 .PHONY: help
@@ -16,9 +17,9 @@ test: tools lint ## install what the tests need, then run them all
 
 .PHONY: tools
 tools: ## install the programs that tests use, where they are missing
-	@command -v openssl > /dev/null || { echo "installing openssl"; apt-get update -qq && apt-get install -y -qq openssl; }
+	@command -v openssl > /dev/null || { echo "installing openssl"; apt-get update -qq && $(APT_INSTALL) openssl; }
 	@command -v chromium > /dev/null || command -v chromium-browser > /dev/null || command -v google-chrome > /dev/null || \
-		{ echo "installing chromium"; apt-get update -qq && apt-get install -y -qq chromium fonts-noto-core; }
+		{ echo "installing chromium"; apt-get update -qq && $(APT_INSTALL) chromium fonts-noto-core; }
 
 .PHONY: lint
 lint: $(LINT) ## check the code: the import law, vet, style
