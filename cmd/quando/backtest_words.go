@@ -2,19 +2,16 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
+	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine/backtest"
 )
 
 // deedWords says what an effect is, in words that follow "would have": sent to Marina: “…”.
 func deedWords(e backtest.Effect) string {
 	who := cmp.Or(e.Who, e.About.Conversation, e.About.Card, "somebody")
-	arg := func(name string) string { return argWords(e.Arguments[name]) }
+	arg := func(name string) string { return actions.ArgumentWords(e.Arguments[name]) }
 	to := who
 	if arg("to") != "" {
 		to = arg("to")
@@ -46,7 +43,7 @@ func deedWords(e backtest.Effect) string {
 	default:
 		words = fmt.Sprintf("done %s for %s", e.Verb, who)
 		if len(e.Arguments) > 0 {
-			words += ": " + argWords(e.Arguments)
+			words += ": " + actions.ArgumentWords(e.Arguments)
 		}
 	}
 	return harmless(words)
@@ -57,31 +54,4 @@ func because(reason string) string {
 		return ""
 	}
 	return " (" + reason + ")"
-}
-
-// argWords shows an argument: lists and mappings without their brackets.
-func argWords(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return ""
-	case string:
-		return v
-	case []any:
-		words := make([]string, len(v))
-		for i := range v {
-			words[i] = argWords(v[i])
-		}
-		return strings.Join(words, ", ")
-	case map[string]any:
-		var words []string
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			words = append(words, name+" "+argWords(v[name]))
-		}
-		return strings.Join(words, ", ")
-	}
-	text, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Sprint(v)
-	}
-	return string(text)
 }

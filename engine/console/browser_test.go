@@ -52,7 +52,7 @@ func newBrowser(t *testing.T, base string) *browser {
 		}
 	}
 	if path == "" {
-		t.Skip("there is no Chromium: make tools installs it")
+		t.Fatal("there is no Chromium: make tools installs it")
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.WindowSize(1280, 900), chromedp.WSURLReadTimeout(browserStep))
 	for _, flag := range browserFlags {

@@ -2,13 +2,9 @@ package console
 
 import (
 	"cmp"
-	"encoding/json"
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
+	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine"
 )
 
@@ -30,7 +26,7 @@ type deedView struct {
 
 // deed puts a deed into words.
 func (w words) deed(d deed) deedView {
-	arg := func(name string) string { return argWords(d.Args[name]) }
+	arg := func(name string) string { return actions.ArgumentWords(d.Args[name]) }
 	who := cmp.Or(d.Who, w.t("deed.somebody"))
 	v := deedView{At: d.At, Link: d.Link}
 	switch d.Verb {
@@ -50,35 +46,8 @@ func (w words) deed(d deed) deedView {
 		v.Words = w.t("deed.http_request", cmp.Or(arg("method"), "GET"), arg("url"))
 	default:
 		v.Words = w.t("deed.other", w.or("verb.", d.Verb), who)
-		v.Text = argWords(d.Args)
+		v.Text = actions.ArgumentWords(d.Args)
 	}
 	v.Words, v.Text = engine.Harmless(v.Words), engine.Harmless(v.Text)
 	return v
-}
-
-// argWords shows an argument: lists and mappings without their brackets.
-func argWords(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return ""
-	case string:
-		return v
-	case []any:
-		parts := make([]string, len(v))
-		for i := range v {
-			parts[i] = argWords(v[i])
-		}
-		return strings.Join(parts, ", ")
-	case map[string]any:
-		var parts []string
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			parts = append(parts, name+" "+argWords(v[name]))
-		}
-		return strings.Join(parts, ", ")
-	}
-	text, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Sprint(v)
-	}
-	return string(text)
 }
