@@ -11,6 +11,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -49,11 +50,25 @@ func eventually(t *testing.T, within time.Duration, what string, is func() bool)
 
 func (c *child) signal(s syscall.Signal) { _ = c.Process.Signal(s) }
 
-// isStopped reports whether the process is stopped by a signal.
+// halt stops the process. A signal is only the request: threads that are running go on until the system comes to them.
+func (c *child) halt() {
+	c.signal(syscall.SIGSTOP)
+	for began := time.Now(); !c.isStopped() && time.Since(began) < time.Minute; {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// isStopped reports whether every thread of the process is stopped by a signal.
 func (c *child) isStopped() bool {
-	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.Process.Pid))
-	_, state, _ := strings.Cut(string(stat), ") ")
-	return strings.HasPrefix(state, "T")
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", c.Process.Pid))
+	for _, name := range threads {
+		stat, _ := os.ReadFile(name)
+		_, state, _ := strings.Cut(string(stat), ") ")
+		if !strings.HasPrefix(state, "T") {
+			return false
+		}
+	}
+	return len(threads) > 0
 }
 
 // leases returns how many lanes an engine has claimed, as the database sees it.
@@ -80,7 +95,7 @@ func TestStopped(t *testing.T) {
 		time.Sleep(time.Duration(100+random.IntN(200)) * time.Millisecond)
 		n := random.IntN(2)
 		victim := engines[n]
-		victim.signal(syscall.SIGSTOP)
+		victim.halt()
 		had += victim.leases(address)
 		longest = max(longest, eventually(t, lease+margin, "its lanes are another's", func() bool { return victim.leases(address) == 0 }))
 		c.relay.lead(engines[1-n]) // by now a load balancer has noticed
@@ -127,7 +142,7 @@ func stoppedAt(t *testing.T, when, call string) {
 			if !isCall(r, call) {
 				return true
 			}
-			first.signal(syscall.SIGSTOP)
+			first.halt()
 			return false
 		}
 	}
