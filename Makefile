@@ -69,7 +69,7 @@ DISTURBANCES ?= 50
 share: ## stop engines that share a PostgreSQL STOPS times, crash it DISTURBANCES times and cut its connections five times as often, under load
 	go test -run '^(TestStopped|TestStoppedAtACall|TestDatabaseCrashes|TestConnectionsCut|TestTicksOnce|TestPauseOfAll)$$' -v -timeout 6h ./engine -stops $(STOPS) -disturbances $(DISTURBANCES)
 
-FLOOD ?= 20000
+FLOOD ?= 60000
 WORKERS ?= 0
 .PHONY: flood
 flood: ## flood one of 200 workspaces with FLOOD events, and print how long it takes from event to effect in the others, alone and meanwhile

@@ -266,7 +266,9 @@ func (k *walk) call(ctx context.Context, action actions.Action, step *actions.St
 	began := time.Now() // for the statistics alone
 	step.Until = k.latest
 	receipt, err := action.Do(ctx, step, *rec.Intent)
-	k.engine.options.Observer.Called(k.run.Workspace, s.Verb, time.Since(began), err)
+	took := time.Since(began)
+	k.waited += took
+	k.engine.options.Observer.Called(k.run.Workspace, s.Verb, took, err)
 	k.failed = err
 	switch {
 	case err == nil:

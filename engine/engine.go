@@ -49,6 +49,8 @@ type Engine struct {
 	news     chan struct{} // that there may be something to do
 	unsaved  sync.Map      // messages that were sent by visits which have not recorded it yet, by messageKey
 
+	shares shares
+
 	strangers sync.Map // workspaces that were met in the journal and are not configured here
 
 	refreshed time.Time // when Run last learnt what is stopped
@@ -89,6 +91,12 @@ func New(o Options, list ...Workspace) (*Engine, error) {
 			w.Location = time.UTC
 		}
 		e.workspaces[w.Name] = &workspace{Workspace: w}
+	}
+	if len(list) > 1 {
+		e.shares.of = make(map[string]*share, len(list))
+		for _, w := range list {
+			e.shares.of[w.Name] = &share{}
+		}
 	}
 	return e, nil
 }

@@ -24,7 +24,7 @@ func (e *Engine) Tick(ctx context.Context, now time.Time) (next time.Time, err e
 			return next, fmt.Errorf("claim lanes: %w", err)
 		}
 		for _, lane := range lanes {
-			if visitErr := e.visit(ctx, lane, clock, func() bool { return ctx.Err() != nil }); visitErr != nil {
+			if _, visitErr := e.visit(ctx, lane, clock, func() bool { return ctx.Err() != nil }); visitErr != nil {
 				err = errors.Join(err, visitErr)
 			}
 		}
@@ -49,13 +49,14 @@ func (e *Engine) next(ctx context.Context) (time.Time, error) {
 	return next, nil
 }
 
-// visit works on a claimed lane. When something keeps it from handing in what it did, the lane is given back as it was.
-func (e *Engine) visit(ctx context.Context, lane *Lane, clock func() time.Time, stopping func() bool) error {
+// visit works on a claimed lane, and returns how long it waited for the service to answer calls. When something keeps it from handing in what it did, the
+// lane is given back as it was.
+func (e *Engine) visit(ctx context.Context, lane *Lane, clock func() time.Time, stopping func() bool) (waited time.Duration, err error) {
 	v := e.newVisit(lane, clock, stopping)
-	err := v.work(ctx)
+	err = v.work(ctx)
 	e.forgetUnsaved(v.pending.Caused)
 	if err == nil || errors.Is(err, ErrLost) {
-		return nil
+		return v.waited, nil
 	}
 	again := Change{At: clock(), Release: true, Next: clock()}
 	if !errors.Is(err, ErrChanged) {
@@ -64,11 +65,11 @@ func (e *Engine) visit(ctx context.Context, lane *Lane, clock func() time.Time, 
 	}
 	switch released := e.journal.Save(context.WithoutCancel(ctx), lane, &again); {
 	case released != nil && !errors.Is(released, ErrLost):
-		return &keptError{again, errors.Join(err, released)}
+		err = &keptError{again, errors.Join(err, released)}
 	case errors.Is(err, ErrChanged):
-		return nil
+		err = nil
 	}
-	return err
+	return v.waited, err
 }
 
 // A keptError says that a lane could not even be given back: nobody can claim it until it is.
@@ -117,10 +118,12 @@ func (e *Engine) Run(ctx context.Context) error {
 		for _, lane := range lanes {
 			<-free
 			workers.Go(func() {
-				err := e.visit(working, lane, time.Now, stopping) // it has been logged, and the lane will be due again
+				began := time.Now()
+				waited, err := e.visit(working, lane, time.Now, stopping) // it has been logged, and the lane will be due again
 				if kept, ok := errors.AsType[*keptError](err); ok {
 					e.giveBack(ctx, lane, kept)
 				}
+				e.shares.end(lane.Workspace, time.Since(began), waited)
 				free <- struct{}{}
 				e.wake()
 			})
@@ -168,14 +171,18 @@ func (e *Engine) claim(ctx context.Context, n int) ([]*Lane, error) {
 	if n == 0 {
 		return nil, nil
 	}
-	return e.journal.Claim(ctx, now, n, e.pausedWorkspaces())
+	most, full := e.shares.room(n)
+	lanes, err := e.journal.Claim(ctx, now, most, append(e.pausedWorkspaces(), full...))
+	e.shares.begin(lanes)
+	return lanes, err
 }
 
 // rest waits until there may be something to do. Holds that end are not waited for: they are looked at often enough.
 func (e *Engine) rest(ctx context.Context, idle bool) {
 	wait := look
 	if idle {
-		if next, err := e.journal.Due(ctx, e.pausedWorkspaces()); err == nil && !next.IsZero() {
+		_, full := e.shares.room(0)
+		if next, err := e.journal.Due(ctx, append(e.pausedWorkspaces(), full...)); err == nil && !next.IsZero() {
 			wait = min(look, max(0, time.Until(next)))
 		}
 	}

@@ -29,6 +29,7 @@ type visit struct {
 	events  map[int64]*Event
 	next    time.Time // when the lane is due again
 	halted  bool      // the workspace is stopped, or the engine is
+	waited  time.Duration
 
 	postponed bool          // there are events that cannot be decided yet
 	deferred  map[*Run]bool // runs that such an event may end
