@@ -25,7 +25,7 @@ tools: ## install the programs that tests use, where they are missing
 
 .PHONY: lint
 lint: $(LINT) ## check the code: the import law, vet, style
-	$(LINT) run ./...
+	$(LINT) run --allow-parallel-runners ./...
 
 # The linter is built once, into this folder: its dependencies are no business of the module.
 $(LINT):
