@@ -99,15 +99,22 @@ func (e *Engine) Run(ctx context.Context) error {
 	defer end()
 	var workers sync.WaitGroup
 	free := make(chan struct{}, e.options.Workers)
-	for range e.options.Workers {
+	work := make(chan *Lane)
+	for range e.options.Workers { // they stay, because a stack that has grown is worth keeping
 		free <- struct{}{}
+		workers.Go(func() {
+			for lane := range work {
+				e.workOn(ctx, working, lane)
+				free <- struct{}{}
+				e.wake()
+			}
+		})
 	}
 	if j, ok := e.journal.(Notifier); ok {
 		workers.Go(func() { e.hearNews(ctx, j.News()) })
 	}
 	workers.Go(func() { e.regularly(ctx, time.Second, e.probe) })
 	workers.Go(func() { e.regularly(ctx, time.Minute, e.prune) })
-	stopping := func() bool { return ctx.Err() != nil }
 	for ctx.Err() == nil {
 		lanes, err := e.claim(ctx, len(free))
 		if err != nil && ctx.Err() == nil {
@@ -117,21 +124,13 @@ func (e *Engine) Run(ctx context.Context) error {
 		}
 		for _, lane := range lanes {
 			<-free
-			workers.Go(func() {
-				began := time.Now()
-				waited, err := e.visit(working, lane, time.Now, stopping) // it has been logged, and the lane will be due again
-				if kept, ok := errors.AsType[*keptError](err); ok {
-					e.giveBack(ctx, lane, kept)
-				}
-				e.shares.end(lane.Workspace, time.Since(began), waited)
-				free <- struct{}{}
-				e.wake()
-			})
+			work <- lane
 		}
 		if len(lanes) == 0 || len(free) == 0 {
 			e.rest(ctx, len(free) > 0)
 		}
 	}
+	close(work)
 	drained := make(chan struct{})
 	go func() {
 		workers.Wait()
@@ -145,6 +144,16 @@ func (e *Engine) Run(ctx context.Context) error {
 		<-drained
 		return fmt.Errorf("stopped after %s with calls under way; they will be settled at the next start", e.options.Drain)
 	}
+}
+
+// workOn visits a lane that was claimed. Nothing more is begun when ctx ends, and what is under way may go on until working does.
+func (e *Engine) workOn(ctx, working context.Context, lane *Lane) {
+	began := time.Now()
+	waited, err := e.visit(working, lane, time.Now, func() bool { return ctx.Err() != nil }) // an error has been logged, and the lane will be due again
+	if kept, ok := errors.AsType[*keptError](err); ok {
+		e.giveBack(ctx, lane, kept)
+	}
+	e.shares.end(lane.Workspace, time.Since(began), waited)
 }
 
 // hearNews lets Run look for work when another process has put something into the journal.

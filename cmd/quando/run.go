@@ -79,6 +79,7 @@ func runConfig(cmd *cobra.Command, c *config, strict bool) (err error) {
 	if err := p.loadRules(); err != nil {
 		return err
 	}
+	tuneCollector()
 	return p.run(ctx, c)
 }
 

@@ -4,12 +4,17 @@ import (
 	"errors"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules/plain"
 )
 
 // ReadEvent completes an event with what of it is kept in another form.
 func ReadEvent(e *engine.Event, created, received int64, data, verdicts, answers *string) error {
 	e.CreatedAt, e.ReceivedAt = Moment(created), Moment(received)
-	return errors.Join(Decode(data, &e.Data), Decode(verdicts, &e.Verdicts), Decode(answers, &e.Answers))
+	var err error
+	if data != nil {
+		e.Data, err = plain.DecodeObject(*data)
+	}
+	return errors.Join(err, Decode(verdicts, &e.Verdicts), Decode(answers, &e.Answers))
 }
 
 // ReadRun completes a run with what of it is kept in another form.

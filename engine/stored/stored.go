@@ -9,6 +9,7 @@ import (
 
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/plain"
 )
 
 // Micros is how a time is kept; the zero time is 0.
@@ -50,45 +51,17 @@ func Decode(s *string, into any) error {
 	return json.Unmarshal([]byte(*s), into)
 }
 
-// deepest is how far an event's lists and objects may stand inside of each other: less than what the decoder refuses, so that what is
-// recorded can be read.
-const deepest = 1000
-
 // Data is how the data of events is kept.
 func Data(events []rules.Event) ([]string, error) {
 	data := make([]string, len(events))
 	for i, e := range events {
-		err := shallow(e.Data, 0)
-		if err == nil {
-			data[i], err = Text(e.Data)
-		}
+		text, err := plain.Encode(e.Data)
 		if err != nil {
 			return nil, fmt.Errorf("accept event %s: its data: %w", e.ID, err)
 		}
+		data[i] = string(text)
 	}
 	return data, nil
-}
-
-// shallow returns an error when a value is nested too deeply.
-func shallow(v any, depth int) error {
-	if depth > deepest {
-		return fmt.Errorf("more than %d lists and objects inside of each other", deepest)
-	}
-	switch v := v.(type) {
-	case map[string]any:
-		for _, x := range v {
-			if err := shallow(x, depth+1); err != nil {
-				return err
-			}
-		}
-	case []any:
-		for _, x := range v {
-			if err := shallow(x, depth+1); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // Ask is how what is asked of a run is kept.

@@ -1,95 +1,62 @@
 package webhook
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/plain"
 	"github.com/quandohq/quando/service"
 )
 
 const maxName = 200 // of an id or a type
 
-// decode reads an event. Names are taken exactly: Go's decoder would let ID stand for id, and the last of two win.
+// decode reads an event. Names are taken exactly: Go's decoder would let ID stand for id, and the last of two win. So a name that comes twice is refused, also in
+// another case.
 func decode(body []byte) (rules.Event, error) {
-	members, err := exactMembers(body)
+	e := rules.Event{Data: map[string]any{}}
+	var created string
+	seen := make(map[string]bool, 8)
+	err := plain.Members(body, func(name string, value any, raw string) error {
+		folded := strings.ToLower(name)
+		if seen[folded] {
+			return fmt.Errorf("the member %q comes twice", name)
+		}
+		seen[folded] = true
+		switch name {
+		case "id":
+			e.ID, _ = value.(string)
+		case "type":
+			e.Type, _ = value.(string)
+		case "created_at":
+			created, _ = value.(string)
+		case "tenant_id":
+			e.Tenant = strings.Trim(raw, `"`) // a number is as good an identifier as a text
+		case "data":
+			data, ok := value.(map[string]any)
+			if !ok && value != nil {
+				return errors.New("data is not an object")
+			}
+			if data != nil {
+				e.Data = data
+			}
+		}
+		return nil
+	})
 	if err != nil {
-		return rules.Event{}, err
+		return e, fmt.Errorf("the body is not an event: %w", err)
 	}
-	var e rules.Event
-	if e.ID, err = text(members, "id"); err != nil {
-		return e, err
-	}
-	if e.Type, err = text(members, "type"); err != nil {
-		return e, err
-	}
-	created, err := text(members, "created_at")
-	if err != nil {
-		return e, err
+	for _, m := range []struct{ name, value string }{{"id", e.ID}, {"type", e.Type}, {"created_at", created}} {
+		if m.value == "" || len(m.value) > maxName {
+			return e, fmt.Errorf("the event has no %s", m.name)
+		}
 	}
 	var ok bool
 	if e.CreatedAt, ok = service.ParseTime(created); !ok {
 		return e, fmt.Errorf("created_at %q is not a time", created)
 	}
-	e.Data = map[string]any{}
-	if data, ok := members["data"]; ok {
-		if err := json.Unmarshal(data, &e.Data); err != nil {
-			return e, errors.New("data is not an object")
-		}
-	}
-	if e.Data == nil { // it was null
-		e.Data = map[string]any{}
-	}
-	if tenant, ok := members["tenant_id"]; ok {
-		// A number is as good an identifier as a text.
-		e.Tenant = strings.Trim(string(tenant), `"`)
-	}
 	return e, nil
-}
-
-// exactMembers reads the members of a JSON object, and refuses a name that comes twice, also in another case.
-func exactMembers(body []byte) (map[string]json.RawMessage, error) {
-	d := json.NewDecoder(bytes.NewReader(body))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return nil, errors.New("the body is not a JSON object")
-	}
-	members := make(map[string]json.RawMessage, 8)
-	folded := make(map[string]bool, 8)
-	for d.More() {
-		t, err := d.Token()
-		if err != nil {
-			return nil, fmt.Errorf("the body is not JSON: %w", err)
-		}
-		name, _ := t.(string)
-		if folded[strings.ToLower(name)] {
-			return nil, fmt.Errorf("the member %q comes twice", name)
-		}
-		folded[strings.ToLower(name)] = true
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			return nil, fmt.Errorf("the body is not JSON: %w", err)
-		}
-		members[name] = value
-	}
-	if _, err := d.Token(); err != nil {
-		return nil, fmt.Errorf("the body is not JSON: %w", err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something follows the JSON object")
-	}
-	return members, nil
-}
-
-func text(members map[string]json.RawMessage, name string) (string, error) {
-	var s string
-	if err := json.Unmarshal(members[name], &s); err != nil || s == "" || len(s) > maxName {
-		return "", fmt.Errorf("the event has no %s", name)
-	}
-	return s, nil
 }
 
 // lane names what an event concerns: its conversation, else its card, else its attendance, else the event alone. Events of one lane are
