@@ -93,6 +93,9 @@ func (e *Engine) giveBack(ctx context.Context, lane *Lane, kept *keptError) {
 // look is how often Run looks for what other processes may have put into the journal.
 const look = 250 * time.Millisecond
 
+// crowded is how long Run may let lanes come together that it claims at once.
+const crowded = 5 * time.Millisecond
+
 // Run works until ctx ends, then lets the calls under way come to an end. It returns nil after a clean stop.
 func (e *Engine) Run(ctx context.Context) error {
 	working, end := context.WithCancel(context.WithoutCancel(ctx))
@@ -116,6 +119,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	workers.Go(func() { e.regularly(ctx, time.Second, e.probe) })
 	workers.Go(func() { e.regularly(ctx, time.Minute, e.prune) })
 	for ctx.Err() == nil {
+		began := time.Now()
 		lanes, err := e.claim(ctx, len(free))
 		if err != nil && ctx.Err() == nil {
 			e.log.Error("the journal cannot be read", "error", err)
@@ -126,8 +130,11 @@ func (e *Engine) Run(ctx context.Context) error {
 			<-free
 			work <- lane
 		}
-		if len(lanes) == 0 || len(free) == 0 {
+		switch {
+		case len(lanes) == 0 || len(free) == 0:
 			e.rest(ctx, len(free) > 0)
+		case len(lanes) > 1:
+			pauseFor(ctx, min(4*time.Since(began), crowded)) // so that the next claim is worth it
 		}
 	}
 	close(work)
