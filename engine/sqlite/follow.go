@@ -11,6 +11,7 @@ import (
 
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/stored"
+	"github.com/quandohq/quando/rules/plain"
 )
 
 const (
@@ -153,8 +154,11 @@ func (j *Journal) mentionings(ctx context.Context) (last int64, n int, news []me
 			return err
 		}
 		n++
-		var content map[string]any
-		if err := stored.Decode(data, &content); err != nil {
+		if data == nil {
+			return nil
+		}
+		content, err := plain.DecodeObject(*data)
+		if err != nil {
 			return nil // one that nobody can read must not keep those after it from being found
 		}
 		if m.list = engine.Mentions(content); len(m.list) == 0 {

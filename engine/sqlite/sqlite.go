@@ -25,8 +25,9 @@ type Journal struct {
 	beside bool
 	lock   *os.File // nil when beside
 
-	writer *writer
-	reads  *sql.DB // for people and rules that look
+	writer      *writer
+	checkpoints *checkpointer // nil when beside
+	reads       *sql.DB       // for people and rules that look
 
 	claims    claims
 	prune     pruning
@@ -117,6 +118,11 @@ func (j *Journal) open(ctx context.Context, file string, o Options) error {
 	if j.writer, err = newWriter(ctx, db, o); err != nil {
 		return errors.Join(err, db.Close())
 	}
+	if !o.Beside {
+		if j.checkpoints, err = newCheckpointer(path, j.writer); err != nil {
+			return err
+		}
+	}
 	if j.reads, err = sql.Open("sqlite3", source(path, "_query_only=true&_cache_size=-4096&_stmt_cache_size=64")); err != nil {
 		return err
 	}
@@ -160,6 +166,9 @@ func (j *Journal) Close() error {
 		var problems []error
 		if j.writer != nil {
 			problems = append(problems, j.writer.close())
+		}
+		if j.checkpoints != nil {
+			problems = append(problems, j.checkpoints.close())
 		}
 		problems = append(problems, j.claims.close())
 		if j.reads != nil {

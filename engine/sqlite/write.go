@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/quandohq/quando/engine/batch"
 	"github.com/quandohq/quando/engine/stored"
@@ -17,6 +18,9 @@ type writer struct {
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
 	fail  func(Point) error
+
+	commits atomic.Int64
+	restart atomic.Bool // the log is long, and the next one who writes should begin it anew
 
 	versions map[string]bool // of rules whose runs have begun since the journal was opened; only the goroutine looks
 }
@@ -35,8 +39,12 @@ func newWriter(ctx context.Context, db *sql.DB, o Options) (*writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A long write-ahead log makes for few checkpoints under load; the limit gives the space back after a burst.
-	if _, err := conn.ExecContext(ctx, `PRAGMA wal_autocheckpoint = 8000; PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY`); err != nil {
+	// An engine's journal has a checkpointer. The limit gives the space back after a burst.
+	auto := 0
+	if o.Beside {
+		auto = 8000
+	}
+	if _, err := conn.ExecContext(ctx, fmt.Sprintf(`PRAGMA wal_autocheckpoint = %d; PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY`, auto)); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	w := &writer{db: db, conn: conn, stmts: map[string]*sql.Stmt{}, versions: map[string]bool{}, fail: o.Fail}
@@ -58,6 +66,7 @@ func (w *writer) close() error {
 
 // commit carries out operations and returns their errors. An operation that breaks their transaction is found by giving each one of its own.
 func (w *writer) commit(ops []*operation) []error {
+	w.restartLog()
 	results, broken := w.attempt(ops)
 	if broken && len(ops) > 1 {
 		for i := range ops {
@@ -102,6 +111,7 @@ func (w *writer) attempt(ops []*operation) (results []error, broken bool) {
 	if _, err := t.exec(`COMMIT`); err != nil {
 		return all(fmt.Errorf("commit: %w", err)), false
 	}
+	w.commits.Add(1)
 	for i, op := range ops {
 		if results[i] == nil && op.kept != nil {
 			op.kept()
@@ -122,6 +132,9 @@ type tx struct {
 	w        *writer
 	touched  bool // an operation has written something, or a statement has failed
 	released map[*claim]bool
+	commits  atomic.Int64
+	restart  atomic.Bool // the log is long, and the next one who writes should begin it anew
+
 	versions map[string]bool // of rules whose runs begin in it
 	tally    stored.Tally
 }
