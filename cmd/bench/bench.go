@@ -164,7 +164,7 @@ func (d *desk) round(ctx context.Context, into *series, connections int, profile
 	pid := d.cmd.Process.Pid
 	before, synced, began := processorTime(pid), syncs(d.counter()), time.Now()
 	watched := d.bench.watch(ctx, profile)
-	out, err := load{to: d.to, connections: connections, duration: d.bench.scale.duration, next: &d.next}.run(ctx)
+	out, err := load{to: d.to, also: d.also, connections: connections, duration: d.bench.scale.duration, next: &d.next}.run(ctx)
 	if err != nil {
 		return fmt.Errorf("%w\n%s", err, d.log())
 	}

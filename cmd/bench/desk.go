@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -24,7 +25,9 @@ type desk struct {
 	disk    disk
 	timeout string // service.timeout
 	to      target
+	also    []target // of other engines that share the database
 	console string
+	address string        // of the database that is the journal; empty is a file
 	next    atomic.Uint64 // the last event that was delivered
 
 	cmd  *exec.Cmd
@@ -84,7 +87,8 @@ func (d *desk) configure() error {
 listen: %q
 console: { listen: %q }
 safety: { messages_per_conversation: 100000000 per 1h, messages: 100000000 per 1h }
-`, d.bench.service.url(), apiKey, d.timeout, secret, d.to.address, d.console), 0o600)
+journal: %q
+`, d.bench.service.url(), apiKey, d.timeout, secret, d.to.address, d.console, cmp.Or(d.address, "quando.db")), 0o600)
 }
 
 // launch starts the process and waits for nothing.
@@ -201,6 +205,9 @@ type tally struct {
 
 // ask asks the journal for a number.
 func (d *desk) ask(ctx context.Context, query string) (n int, err error) {
+	if d.address != "" {
+		return askDatabase(ctx, d.address, query)
+	}
 	if d.look == nil {
 		if d.look, err = sql.Open("sqlite3", "file:"+d.journal()+"?mode=ro&_busy_timeout=5000"); err != nil {
 			return 0, err
@@ -216,8 +223,8 @@ func (d *desk) tally(ctx context.Context) (t tally, err error) {
 		query string
 		into  *int
 	}{
-		{`SELECT count(*) FROM events`, &t.events}, {`SELECT count(*) FROM events WHERE decided = 0`, &t.undecided},
-		{`SELECT count(*) FROM runs`, &t.runs}, {`SELECT count(*) FROM runs WHERE finished = 0`, &t.unfinished},
+		{`SELECT count(*) FROM events`, &t.events}, {`SELECT count(*) FROM events WHERE NOT decided`, &t.undecided},
+		{`SELECT count(*) FROM runs`, &t.runs}, {`SELECT count(*) FROM runs WHERE NOT finished`, &t.unfinished},
 		{`SELECT count(*) FROM runs WHERE state = 'done'`, &t.dones},
 	} {
 		if *q.into, err = d.ask(ctx, q.query); err != nil {
@@ -230,7 +237,7 @@ func (d *desk) tally(ctx context.Context) (t tally, err error) {
 // drained waits until every event is decided and every run is over. Both questions are answered from an index that holds nothing else.
 func (d *desk) drained(ctx context.Context) error {
 	for {
-		left, err := d.ask(ctx, `SELECT EXISTS (SELECT 1 FROM events WHERE decided = 0) OR EXISTS (SELECT 1 FROM runs WHERE finished = 0)`)
+		left, err := d.ask(ctx, `SELECT CASE WHEN EXISTS (SELECT 1 FROM events WHERE `+d.column("decided")+`) OR EXISTS (SELECT 1 FROM runs WHERE `+d.column("finished")+`) THEN 1 ELSE 0 END`)
 		if err != nil || left == 0 {
 			return err
 		}
@@ -243,6 +250,14 @@ func (d *desk) drained(ctx context.Context) error {
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
+}
+
+// column says that a column is false, as the index on it has it.
+func (d *desk) column(name string) string {
+	if d.address != "" {
+		return "NOT " + name
+	}
+	return name + " = 0"
 }
 
 // size is how many bytes the journal has in all its files.

@@ -81,6 +81,7 @@ func (c *conn) answer() (status int, err error) {
 // A load is how deliveries are made: so many connections, each of which delivers the next event when the last was answered.
 type load struct {
 	to          target
+	also        []target // others that take the same deliveries, connection by connection
 	connections int
 	next        *atomic.Uint64 // the last event that was delivered; nobody delivers one twice
 	duration    time.Duration  // 0 is until events are over
@@ -117,9 +118,10 @@ func (l load) run(ctx context.Context) (loaded, error) {
 		until = l.next.Load() + uint64(l.events)
 	}
 	conns := make([]*conn, l.connections)
+	targets := append([]target{l.to}, l.also...)
 	for i := range conns {
 		var err error
-		if conns[i], err = dial(ctx, l.to); err != nil {
+		if conns[i], err = dial(ctx, targets[i%len(targets)]); err != nil {
 			return out, err
 		}
 		defer conns[i].close()

@@ -18,6 +18,7 @@ var scenarios = []scenario{
 	{"acknowledge", "events that are durable and acknowledged, at 1, 64 and 256 connections", (*bench).acknowledge},
 	{"disk", "the same on a disk whose sync takes 2 ms, and with a log that is not synced", (*bench).disks},
 	{"runs", "runs that are finished, with one and with two calls, every intent and receipt durable", (*bench).finishRuns},
+	{"journals", "acknowledged events and finished runs with the journal in a file, in PostgreSQL, and in PostgreSQL with two engines", (*bench).journals},
 	{"latency", "from a delivery to its effect, at 100 events a second", (*bench).latency},
 	{"matching", "one call to each event, with 10 to 10,000 rules of which 10 can match", (*bench).matching},
 	{"backlog", "events that came while nothing was decided", (*bench).backlog},

@@ -153,14 +153,7 @@ func (s *Server) Database(t testing.TB) string {
 // Exec carries out a statement in a database, behind everybody's back.
 func (s *Server) Exec(t testing.TB, database, statement string, args ...any) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 30*time.Second)
-	defer cancel()
-	conn, err := pgx.Connect(ctx, s.Address(database))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(ctx)
-	if _, err := conn.Exec(ctx, statement, args...); err != nil {
+	if err := Do(context.WithoutCancel(t.Context()), s.Address(database), statement, args...); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -168,17 +161,36 @@ func (s *Server) Exec(t testing.TB, database, statement string, args ...any) {
 // Count returns the number that a query finds in a database.
 func Count(t testing.TB, address, query string, args ...any) (n int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 30*time.Second)
-	defer cancel()
-	conn, err := pgx.Connect(ctx, address)
+	n, err := Ask(context.WithoutCancel(t.Context()), address, query, args...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close(ctx)
-	if err := conn.QueryRow(ctx, query, args...).Scan(&n); err != nil {
-		t.Fatal(err)
-	}
 	return n
+}
+
+// Do carries out a statement in the database at an address.
+func Do(ctx context.Context, address, statement string, args ...any) error {
+	return connected(ctx, address, func(ctx context.Context, c *pgx.Conn) error {
+		_, err := c.Exec(ctx, statement, args...)
+		return err
+	})
+}
+
+// Ask returns the number that a query finds in the database at an address.
+func Ask(ctx context.Context, address, query string, args ...any) (n int, err error) {
+	err = connected(ctx, address, func(ctx context.Context, c *pgx.Conn) error { return c.QueryRow(ctx, query, args...).Scan(&n) })
+	return n, err
+}
+
+func connected(ctx context.Context, address string, do func(context.Context, *pgx.Conn) error) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, address)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	return do(ctx, conn)
 }
 
 var shared = sync.OnceValues(func() (*Server, error) { return Start(false) })
