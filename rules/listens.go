@@ -8,7 +8,12 @@ func (r *Rule) Listens() []string {
 	if r.Stage == Draft {
 		return nil
 	}
-	all := slices.Concat(r.When.Events, r.counts)
+	return inOrder(append(r.Awaits(), r.When.Events...))
+}
+
+// Awaits returns the service's events that a run of the rule must hear of once it has begun.
+func (r *Rule) Awaits() []string {
+	all := slices.Clone(r.counts)
 	for _, m := range r.CancelOn {
 		all = append(all, m.Event)
 	}

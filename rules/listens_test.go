@@ -39,3 +39,15 @@ func TestListens(t *testing.T) {
 		})
 	}
 }
+
+// TestAwaits shows that what starts a rule is nothing that its runs wait for.
+func TestAwaits(t *testing.T) {
+	text := "rules: [{id: a, stage: draft, when: attendance.opened, cancel_on: attendance.closed, if: 'count_events(\"message.sent\", \"1h\") == 0', do: [{wait_for: {event: message.received, timeout: 1h}}]}]"
+	set, problems := rules.Compile([]*rules.File{rules.Parse("a.yaml", []byte(text))}, rules.Options{Catalog: builtin.Catalog()})
+	if problems.HasErrors() {
+		t.Fatal(problems)
+	}
+	if diff := cmp.Diff([]string{"message.received", "message.sent", "attendance.closed"}, set.Rules[0].Awaits()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -2,7 +2,6 @@ package subscription
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -129,34 +128,13 @@ func (s *Subscription) Load(ctx context.Context) error {
 func (s *Subscription) Renew(ctx context.Context) []service.Secret {
 	s.mu.Lock()
 	s.refused++
-	now := s.options.Now()
-	soon := now.Sub(s.read) < rereads && now.After(s.read)
-	if !soon {
-		s.read = now
-	}
-	s.mu.Unlock()
-	if !soon {
-		_, _ = s.load(ctx) // what cannot be read at the moment may be read when it is delivered again
-	}
-	s.mu.Lock()
-	d := s.doing
-	s.mu.Unlock()
-	if d != nil && s.underway(d, s.options.Now()) {
-		s.await(ctx, d)
-	}
-	return s.Secrets()
-}
-
-// await waits until a deed is over.
-func (s *Subscription) await(ctx context.Context, d *deed) {
-	s.mu.Lock()
 	full := s.waiting >= mostWaiting
 	if !full {
 		s.waiting++
 	}
 	s.mu.Unlock()
 	if full {
-		return
+		return s.Secrets() // what is genuine among so many is delivered again
 	}
 	defer func() {
 		s.mu.Lock()
@@ -165,15 +143,41 @@ func (s *Subscription) await(ctx context.Context, d *deed) {
 	}()
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	for s.reread(ctx, time.Now()) {
+		s.mu.Lock()
+		d := s.doing
+		s.mu.Unlock()
+		if d == nil || !s.underway(d, s.options.Now()) {
+			break
+		}
+	}
+	return s.Secrets()
+}
+
+// reread has the record read once more after a time, together with everybody else who wants it, and not too often. It reports whether there was time for it.
+func (s *Subscription) reread(ctx context.Context, after time.Time) bool {
 	for {
+		s.mu.Lock()
+		since := time.Since(s.read)
+		done := s.read.After(after)
+		mine := !done && !s.reading && since >= rereads
+		s.reading = s.reading || mine
+		s.mu.Unlock()
+		switch {
+		case done:
+			return ctx.Err() == nil
+		case mine:
+			began := time.Now()
+			_, err := s.load(ctx) // what cannot be read at the moment may be read when it is delivered again
+			s.mu.Lock()
+			s.read, s.reading = began, false
+			s.mu.Unlock()
+			return err == nil && ctx.Err() == nil
+		}
 		select {
 		case <-ctx.Done():
-			return
-		case <-time.After(rereads):
-		}
-		r, err := s.load(ctx)
-		if err != nil || r.Doing == nil || *r.Doing != *d {
-			return
+			return false
+		case <-time.After(max(rereads-since, 10*time.Millisecond)):
 		}
 	}
 }
@@ -185,10 +189,4 @@ func (s *Subscription) takeRefused() int {
 	n := s.refused
 	s.refused = 0
 	return n
-}
-
-// isLocked reports whether an error is about a secret that cannot be opened.
-func isLocked(err error) bool {
-	_, ok := errors.AsType[lockedError](err)
-	return ok
 }

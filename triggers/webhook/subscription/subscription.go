@@ -27,6 +27,9 @@ const (
 	// every is a little less than a minute, so that what was switched off is active again within one.
 	every = 50 * time.Second
 
+	// looking is how long a look may take, with pauses that the service asks for.
+	looking = time.Minute
+
 	// needed is how long what an engine needs is heeded after it last said so.
 	needed = 3 * time.Minute
 )
@@ -108,7 +111,8 @@ type Subscription struct {
 	locked  error                     // why sealed secrets cannot be opened; nil is that all can
 	doing   *deed                     // what somebody was at when the record was last read
 	refused int                       // signatures that fitted no secret since the last look
-	read    time.Time                 // when the record was last read for Renew
+	read    time.Time                 // when the last reading for Renew began
+	reading bool                      // one goes on
 	waiting int                       // deliveries that wait for a secret
 
 	valid atomic.Pointer[valid]
@@ -174,7 +178,9 @@ func (s *Subscription) Run(ctx context.Context) error {
 		case <-s.wake:
 		default:
 		}
-		err := s.Tend(ctx)
+		look, cancel := context.WithTimeout(ctx, looking)
+		err := s.Tend(look)
+		cancel()
 		pause := s.options.Every
 		if busy, ok := errors.AsType[*busyError](err); ok {
 			pause = min(pause, max(busy.left, time.Second)) // then nobody is at it any more

@@ -23,8 +23,8 @@ func (s *Subscription) Tend(ctx context.Context) error {
 		return nil // nobody knows what it should be like
 	}
 	seen, err := s.tend(ctx)
-	if ctx.Err() != nil {
-		return err // it was not looked at to the end
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return err // somebody stops; there is no trouble
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
