@@ -209,6 +209,8 @@ func testTrouble(address string, d service.Delivery) string {
 	switch {
 	case d.ResponseStatus == http.StatusUnauthorized:
 		return "it was answered with 401, because its signature was refused: is the engine running with this configuration and journal, and is its clock right? quando webhook rotate replaces the secret"
+	case d.ResponseStatus == http.StatusBadGateway || d.ResponseStatus == http.StatusGatewayTimeout:
+		return fmt.Sprintf("it was answered with %d by what stands in front of the engine: is the engine running, and reached from there?", d.ResponseStatus)
 	case d.ResponseStatus == http.StatusServiceUnavailable:
 		return "it was answered with 503: the engine is stopping or cannot record"
 	case d.ResponseStatus == http.StatusNotFound:

@@ -150,7 +150,7 @@ func TestRunKeepsWhatRunsWaitFor(t *testing.T) {
 	eventually(t, func() (bool, string) {
 		return strings.Count(o.log.String(), `"GET /integrations/webhooks/events"`) >= 4, o.log.String()
 	})
-	o.subscribed("attendance.opened", "message.sent")
+	o.subscribed("message.sent", "attendance.opened")
 	if _, err := o.sandbox.TeamMessage(sandbox.TeamMessage{Conversation: written.Conversation.String(), Person: "Ana", Text: "hi"}); err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestWebhookCommands(t *testing.T) {
 	expect(0, "Registered already: "+o.url, "register")
 	expect(0, "ours; message.received", "list")
 	expect(0, "No such deliveries.", "deliveries")
-	expect(1, "nobody answered", "test", "--wait", "5s")
+	expect(1, "is the engine running", "test", "--wait", "5s")
 	expect(2, "--output is text or json", "list", "--output", "xml")
 	expect(2, `no workspace "acme"`, "list", "--workspace", "acme")
 
