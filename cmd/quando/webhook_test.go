@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/postgres/postgrestest"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/service/sandbox"
 )
@@ -269,6 +270,52 @@ func TestRunWithAnotherKey(t *testing.T) {
 	defer j.Close()
 	if events := must(j.ListEvents(t.Context(), engine.EventFilter{})); len(events) != 1 {
 		t.Errorf("%d events", len(events))
+	}
+}
+
+// TestRunSharedWebhook lets two engines share a journal in PostgreSQL: they register one webhook and ask for one secret, both know it, also after it was
+// rotated by a command, and what each of them receives is recorded once.
+func TestRunSharedWebhook(t *testing.T) {
+	o := newOwnOffice(t)
+	t.Setenv("QUANDO_SECRET_KEY", strings.Repeat("ab", 32))
+	settings := o.settings(", check: 1s") + fmt.Sprintf("\njournal: %q", postgrestest.Shared(t).Database(t))
+	other := &office{t: t, sandbox: o.sandbox, address: o.address, folder: t.TempDir()}
+	t.Cleanup(func() {
+		if other.end != nil {
+			other.stop()
+		}
+	})
+	for _, of := range []*office{o.office, other} {
+		of.write("rules/r.yaml", greet)
+		of.start(settings)
+	}
+	o.subscribed("message.received")
+	write := func(from int) {
+		for i := range 10 {
+			o.mu.Lock()
+			o.target = []string{o.public, other.public}[i%2] + "/webhook"
+			o.mu.Unlock()
+			o.writes(fmt.Sprintf("+55119888800%02d", from+i), "good morning")
+		}
+	}
+	write(0)
+	if code, _, errOut := o.command("rotate"); code != 0 {
+		t.Fatal(errOut)
+	}
+	write(10)
+	must(o.sandbox.Advance(t.Context(), time.Minute)) // what came while nobody knew the secret yet comes again
+	for _, of := range []*office{o.office, other} {
+		of.shows(`quando_deliveries_total{outcome="recorded",workspace="default"} 10`, `quando_webhook_active{workspace="default"} 1`)
+	}
+	asked := map[string]int{}
+	for _, e := range o.sandbox.Effects() {
+		if strings.Contains(e.Operation, "/integrations/webhooks") {
+			asked[e.Operation]++
+		}
+	}
+	// One registration and one deletion are the office's own.
+	if diff := cmp.Diff(map[string]int{"POST /integrations/webhooks": 2, "DELETE /integrations/webhooks/{id}": 1, "POST /integrations/webhooks/{id}/rotate-secret": 1}, asked); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
