@@ -83,7 +83,7 @@ func withHooks(cmd *cobra.Command, journal bool, f func(d *hookDesk) error) erro
 	if err != nil {
 		return err
 	}
-	o.Beside = true
+	o.Beside, o.Now = true, now
 	o.Repaired = func(r subscription.Repair) { d.repairs = append(d.repairs, r) }
 	if d.subscription, err = subscription.New(o); err != nil {
 		return err
