@@ -52,6 +52,11 @@ func (p *process) subscribe(c *config, u *unit) error {
 	if u.Service.Webhook.PublicURL == "" || c.now != nil {
 		return nil
 	}
+	for _, other := range p.units {
+		if subscription.SameAddress(other.Service.Webhook.PublicURL, u.Service.Webhook.PublicURL) {
+			return fmt.Errorf("service.webhook.public_url: the workspace %s has the same address; each needs its own, such as https://hooks.example.com/webhook/%s", other.name, u.name)
+		}
+	}
 	o, err := c.subscriptionOptions(u, p.journal)
 	if err != nil {
 		return err

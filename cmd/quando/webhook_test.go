@@ -273,6 +273,16 @@ func TestRunWithAnotherKey(t *testing.T) {
 	}
 }
 
+// TestRunSameAddress shows that two workspaces cannot have one address: only one of them would be delivered to.
+func TestRunSameAddress(t *testing.T) {
+	o := newOwnOffice(t)
+	name := o.config("workspaces: { a: { " + o.settings("") + " }, b: { " + o.settings("") + " } }")
+	var out, errOut bytes.Buffer
+	if code := run(t.Context(), []string{"run", "--config", name}, strings.NewReader(""), &out, &errOut); code != 2 || !strings.Contains(errOut.String(), "the workspace a has the same address") {
+		t.Errorf("%d %s", code, errOut.String())
+	}
+}
+
 // TestRunSharedWebhook lets two engines share a journal in PostgreSQL: they register one webhook and ask for one secret, both know it, also after it was
 // rotated by a command, and what each of them receives is recorded once.
 func TestRunSharedWebhook(t *testing.T) {

@@ -22,7 +22,7 @@ func (s *Subscription) register(ctx context.Context, events []string) (*service.
 	if err != nil {
 		return nil, err
 	}
-	call, cancel := context.WithTimeout(ctx, calling)
+	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), calling) // whoever stops waits for an answer that would be lost
 	defer cancel()
 	// Somebody else may have registered it before we began; from here on nobody else can.
 	hooks, err := s.options.Client.ListWebhooks(call)
@@ -58,7 +58,7 @@ func (s *Subscription) rotate(ctx context.Context, webhook, why string, wanted f
 	if !ok {
 		return err
 	}
-	call, cancel := context.WithTimeout(ctx, calling)
+	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), calling) // whoever stops waits for an answer that would be lost
 	defer cancel()
 	w, err := s.options.Client.RotateSecret(call, webhook)
 	if err != nil {
