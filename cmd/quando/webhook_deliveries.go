@@ -8,11 +8,11 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
 )
 
@@ -153,24 +153,28 @@ func (d *hookDesk) deliverTest(ctx context.Context, webhook string, wait time.Du
 	}
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
+	var some *service.Delivery
 	for {
 		after, err := client.ListDeliveries(ctx, webhook)
 		if errors.Is(err, context.DeadlineExceeded) {
-			return nil, nil
+			return some, nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		// Other events may be delivered at the same time. The service calls the test by a name that no rule can have.
-		i := slices.IndexFunc(after, func(one service.Delivery) bool {
-			return !known[one.ID] && one.Attempt > 0 && (one.ResponseStatus != 0 || one.Error != "") && strings.Contains(cmp.Or(one.EventType, "test"), "test")
-		})
-		if i >= 0 {
-			return &after[i], nil
+		// Other events may be delivered at the same time. A service that calls the test by the name of one of them can only be taken at its word.
+		for i, one := range after {
+			switch {
+			case known[one.ID] || one.ResponseStatus == 0 && one.Error == "":
+			case !slices.Contains(rules.EventNames(), one.EventType):
+				return &after[i], nil
+			case some == nil:
+				some = &after[i]
+			}
 		}
 		select {
 		case <-ctx.Done():
-			return nil, nil
+			return some, nil
 		case <-time.After(200 * time.Millisecond):
 		}
 	}

@@ -31,6 +31,7 @@ type desk struct {
 	folder  string
 	url     string
 	log     bytes.Buffer
+	logger  *slog.Logger
 
 	mu       sync.Mutex
 	receiver http.Handler // nil refuses everything
@@ -48,6 +49,7 @@ func newDesk(t *testing.T, change ...func(*sandbox.Options)) *desk {
 		f(&o)
 	}
 	d := &desk{T: t, sandbox: must(sandbox.New(o)), folder: t.TempDir(), outcomes: map[webhook.Outcome]int{}}
+	d.logger = slog.New(slog.NewTextHandler(&d.log, nil))
 	t.Cleanup(func() { _ = d.sandbox.Close() })
 	d.address = must(d.sandbox.Start(t.Context(), "127.0.0.1:0"))
 	d.client = must(service.New(service.Options{BaseURL: d.address.BaseURL, APIKey: service.Secret(d.address.APIKey)}))
@@ -81,13 +83,17 @@ func (d *desk) open(change ...func(*Options)) *Subscription {
 	d.Helper()
 	o := Options{
 		Workspace: "default", Client: d.client, Cursors: d.journal, Keys: KeyFile(d.path("quando.key")), URL: d.url, Alone: true, Now: d.now,
-		Logger: slog.New(slog.NewTextHandler(&d.log, nil)),
+		Logger: d.logger,
 		Repaired: func(r Repair) {
 			d.mu.Lock()
 			defer d.mu.Unlock()
 			d.repairs = append(d.repairs, r)
 		},
-		Missing: func(events []string) { d.missing = append(d.missing, events) },
+		Missing: func(events []string) {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			d.missing = append(d.missing, events)
+		},
 	}
 	for _, f := range change {
 		f(&o)

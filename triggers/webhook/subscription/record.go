@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -158,6 +159,12 @@ type busyError struct {
 
 func (e *busyError) Error() string {
 	return fmt.Sprintf("somebody else is at it (%s, %s); try again in %s", e.deed.What, e.deed.By, e.left.Round(time.Second))
+}
+
+// onlyBusy reports whether nothing else is in the way than that somebody is at it, which is no trouble.
+func onlyBusy(err error) bool {
+	busy, ok := errors.AsType[*busyError](err)
+	return ok && err.Error() == busy.Error()
 }
 
 // underway reports whether somebody is still at a deed. A file has one engine at a time: what another one was at has ended with it.

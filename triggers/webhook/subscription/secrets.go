@@ -73,7 +73,7 @@ func (s *Subscription) unseal(r *record) {
 			opened[string(k.Sealed)] = plain
 		}
 	}
-	s.opened, s.doing = opened, r.Doing
+	s.opened, s.doing, s.unsure = opened, r.Doing, r.Unsure
 	s.valid.Store(s.validFrom(r.Secrets))
 }
 
@@ -145,8 +145,11 @@ func (s *Subscription) Renew(ctx context.Context) []service.Secret {
 	defer cancel()
 	for s.reread(ctx, time.Now()) {
 		s.mu.Lock()
-		d := s.doing
+		d, unsure := s.doing, s.unsure
 		s.mu.Unlock()
+		if unsure {
+			s.Wake() // whoever asks for the secret may never come back
+		}
 		if d == nil || !s.underway(d, s.options.Now()) {
 			break
 		}

@@ -110,6 +110,7 @@ type Subscription struct {
 	opened  map[string]service.Secret // by what is sealed
 	locked  error                     // why sealed secrets cannot be opened; nil is that all can
 	doing   *deed                     // what somebody was at when the record was last read
+	unsure  bool                      // nobody knew the secret then
 	refused int                       // signatures that fitted no secret since the last look
 	read    time.Time                 // when the last reading for Renew began
 	reading bool                      // one goes on
@@ -194,6 +195,8 @@ func (s *Subscription) Run(ctx context.Context) error {
 		}
 		// The same trouble is told once, and that it is over.
 		switch {
+		case onlyBusy(err):
+			said = last
 		case ctx.Err() != nil || said == last:
 		case err != nil:
 			s.options.Logger.Warn("the webhook cannot be looked after", "url", s.options.URL, "error", err)

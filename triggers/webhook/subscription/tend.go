@@ -28,12 +28,15 @@ func (s *Subscription) Tend(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err != nil {
+	if err != nil && !onlyBusy(err) {
 		s.status.Problem = err.Error()
 		if seen == nil {
 			return err // what was seen last is still the best that is known
 		}
 		seen.Problem = err.Error()
+	}
+	if seen == nil {
+		return err
 	}
 	s.status = *seen
 	s.status.Checked = s.options.Now()
@@ -232,7 +235,7 @@ func (s *Subscription) verifySecret(ctx context.Context, own *service.Webhook) e
 	}
 	var latest *service.Delivery
 	for i, d := range deliveries {
-		if d.Attempt > 0 && d.ResponseStatus != 0 && (latest == nil || d.At.After(latest.At)) {
+		if d.ResponseStatus != 0 && (latest == nil || d.At.After(latest.At)) {
 			latest = &deliveries[i]
 		}
 	}
