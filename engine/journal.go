@@ -49,6 +49,9 @@ type Journal interface {
 	Cursor(ctx context.Context, name string) (string, error)
 	SetCursor(ctx context.Context, name, value string) error
 
+	// SwapCursor keeps a position only where the one before it is still old, and reports whether it did: of many who change the same, one does. Empty is none.
+	SwapCursor(ctx context.Context, name, old, value string) (swapped bool, err error)
+
 	// Events returns events by their sequence numbers, in that order; those that are gone are left out.
 	Events(ctx context.Context, seqs ...int64) ([]*Event, error)
 

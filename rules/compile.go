@@ -251,6 +251,7 @@ func (c *compiler) note(x *Expression) {
 		c.reads(functionByName[name].reads)
 		c.rule.Facts = union(c.rule.Facts, []string{functionByName[name].asksFor(x.env)})
 	}
+	c.rule.counts = union(c.rule.counts, x.counts)
 	for _, name := range x.usesCalendars {
 		c.used[name] = true
 	}

@@ -37,6 +37,7 @@ type Expression struct {
 	patterns      int // the size of its patterns
 	usesCalendars []string
 	usesVars      []string
+	counts        []string  // events that it counts
 	data          []dataUse // what it reads of event.data
 
 	env   *environment
@@ -156,7 +157,7 @@ func compileExpression(text string, env *environment, want *Type) (x *Expression
 	if want != nil && result != Anything && !fits(result, want) {
 		return nil, []issue{{0, fmt.Sprintf("the expression gives %s, where %s is needed", result, want), wantHint(text, result, want)}}
 	}
-	x = &Expression{Text: text, needs: r.facts, calls: r.calls, usesCalendars: r.calendars, usesVars: r.vars, patterns: r.patterns, result: result, env: env}
+	x = &Expression{Text: text, needs: r.facts, calls: r.calls, usesCalendars: r.calendars, usesVars: r.vars, counts: r.counts, patterns: r.patterns, result: result, env: env}
 	x.keys = keysOf(tree.Node)
 	x.data = dataUses(tree.Node, text)
 	x.parts = partsOf(tree.Node)

@@ -25,6 +25,7 @@ type resolver struct {
 	calls     []string
 	calendars []string
 	vars      []string // constants it reads; "*" when it cannot be told which
+	counts    []string // events that it counts; all when it cannot be told which
 	patterns  int      // the size of the patterns
 	variables []Field  // let … ; of the expression, innermost last
 	items     []*Type  // of the lists that predicates run over, innermost last
@@ -424,6 +425,11 @@ func (r *resolver) literal(f *function, i int, n ast.Node) {
 	case eventArgument:
 		if written && !slices.Contains(eventNames, s.Value) {
 			r.report(n, source.DidYouMean(s.Value, eventNames), "unknown event %q", s.Value)
+		}
+		if written {
+			r.counts = append(r.counts, s.Value)
+		} else {
+			r.counts = append(r.counts, eventNames...)
 		}
 	}
 }

@@ -64,6 +64,7 @@ type Rule struct {
 	column    int
 	text      string // the line it begins in
 	emits     []string
+	counts    []string // events that its expressions count
 	vars      map[string]any
 	calendars map[string]*calendar.Calendar
 	names     []NameUse

@@ -20,6 +20,10 @@ type config struct {
 	Listen  string // webhooks and health
 	Journal string // a file, or postgres://…
 	Keep    time.Duration
+
+	SecretKey     service.Secret // with which secrets are sealed in the journal
+	SecretKeyFile string         // where it is instead; empty is beside the journal
+
 	Console struct {
 		Listen   string
 		Token    service.Secret
@@ -49,6 +53,7 @@ type workspace struct {
 		Webhook struct {
 			Secrets   []service.Secret
 			PublicURL string
+			Check     time.Duration // how often the webhook is looked at
 		}
 	}
 	Rules  string
@@ -79,6 +84,7 @@ func defaultWorkspace() workspace {
 	var w workspace
 	w.Rules = "rules"
 	w.Service.Timeout = 10 * time.Second
+	w.Service.Webhook.Check = 50 * time.Second // what was switched off is active again within a minute
 	w.Safety.MessagesPerConversation = rate{5, 10 * time.Minute}
 	w.Safety.Messages = rate{2000, time.Hour}
 	// A zone that the binary carries always loads; the service's own default is the same.
@@ -131,6 +137,8 @@ func (c *config) settings() settings {
 		{"listen", address(&c.Listen)},
 		{"journal", text(&c.Journal)},
 		{"keep", duration(&c.Keep)},
+		{"secret_key", secret(&c.SecretKey)},
+		{"secret_key_file", text(&c.SecretKeyFile)},
 		{"console.listen", address(&c.Console.Listen)},
 		{"console.token", secret(&c.Console.Token)},
 		{"console.users", users(&c.Console.Users)},
@@ -152,6 +160,7 @@ func (w *workspace) settings() settings {
 		{"service.timeout", duration(&w.Service.Timeout)},
 		{"service.webhook.secrets", secrets(&w.Service.Webhook.Secrets)},
 		{"service.webhook.public_url", text(&w.Service.Webhook.PublicURL)},
+		{"service.webhook.check", duration(&w.Service.Webhook.Check)},
 		{"rules", text(&w.Rules)},
 		{"safety.messages_per_conversation", bound(&w.Safety.MessagesPerConversation)},
 		{"safety.messages", bound(&w.Safety.Messages)},

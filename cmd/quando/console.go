@@ -14,6 +14,7 @@ import (
 	"github.com/quandohq/quando/engine/explain"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
+	"github.com/quandohq/quando/triggers/webhook/subscription"
 )
 
 // newConsole puts the console together. It looks at what the process is made of when somebody asks for a page.
@@ -126,8 +127,9 @@ func (p *process) check(ctx context.Context, u *unit) []console.Check {
 	}
 	hooks, err := client.ListWebhooks(ctx)
 	if err != nil {
-		return list // a key need not be allowed to look
+		return append(list, u.subscriptionCheck()...) // a key need not be allowed to look
 	}
+	list = append(list, u.subscriptionCheck()...)
 	for _, h := range u.ownHooks(hooks) {
 		c := one(console.CheckWebhook, h.Active, "%s", h.URL)
 		c.Mends = true
@@ -146,7 +148,7 @@ func (p *process) check(ctx context.Context, u *unit) []console.Check {
 // ownHooks returns the webhooks that lead here.
 func (u *unit) ownHooks(all []service.Webhook) (own []service.Webhook) {
 	for _, h := range all {
-		if u.Service.Webhook.PublicURL != "" && h.URL == u.Service.Webhook.PublicURL {
+		if u.Service.Webhook.PublicURL != "" && subscription.SameAddress(h.URL, u.Service.Webhook.PublicURL) {
 			own = append(own, h)
 		}
 	}
@@ -160,6 +162,9 @@ func (p *process) mend(ctx context.Context, workspace string, kind console.Check
 		return fmt.Errorf("there is nothing to mend for %q", workspace)
 	}
 	u := p.units[i]
+	if u.subscription != nil {
+		return u.subscription.Tend(ctx)
+	}
 	client := u.client.Patient()
 	hooks, err := client.ListWebhooks(ctx)
 	if err != nil {

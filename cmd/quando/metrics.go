@@ -24,9 +24,10 @@ type metrics struct {
 	registry *prometheus.Registry
 	types    map[string]bool // of events that have a name of their own
 
-	events, deliveries, verdicts, runs, calls *prometheus.CounterVec
-	seconds                                   *prometheus.HistogramVec
-	loaded, broken                            *prometheus.GaugeVec
+	events, deliveries, verdicts, runs, calls, repairs *prometheus.CounterVec
+	seconds                                            *prometheus.HistogramVec
+	loaded, broken                                     *prometheus.GaugeVec
+	webhooks                                           *webhookMetrics
 }
 
 var _ engine.Observer = (*metrics)(nil)
@@ -56,16 +57,18 @@ func newMetrics(journal engine.Reader, file string) *metrics {
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "quando_call_seconds", Help: "How long calls of steps took.", Buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}, []string{"workspace", "verb"}),
-		loaded: gauge("quando_rules_loaded", "Rules in use.", "workspace"),
-		broken: gauge("quando_rules_broken", "Rules that are not in use as they are written.", "workspace"),
+		repairs: counter("quando_webhook_repairs_total", "What was not as it should be with the webhook, and was mended.", "workspace", "repair"),
+		loaded:  gauge("quando_rules_loaded", "Rules in use.", "workspace"),
+		broken:  gauge("quando_rules_broken", "Rules that are not in use as they are written.", "workspace"),
 	}
 	for _, name := range rules.EventNames() {
 		m.types[name] = true
 	}
+	m.webhooks = &webhookMetrics{}
 	build := gauge("quando_build_info", "What is running.", "version", "goversion")
 	build.WithLabelValues(version(), runtime.Version()).Set(1)
 	m.registry.MustRegister(
-		m.events, m.deliveries, m.verdicts, m.runs, m.calls, m.seconds, m.loaded, m.broken, build,
+		m.events, m.deliveries, m.verdicts, m.runs, m.calls, m.seconds, m.loaded, m.broken, m.repairs, m.webhooks, build,
 		&standing{journal: journal, file: file}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m

@@ -126,7 +126,7 @@ func newProcess(c *config, list []namedWorkspace, j journal, log *slog.Logger, w
 		if err != nil {
 			return nil, fmt.Errorf("workspace %s: %w", w.name, err)
 		}
-		if err := p.addUnit(u); err != nil {
+		if err := p.addUnit(c, u); err != nil {
 			return nil, fmt.Errorf("workspace %s: %w", w.name, err)
 		}
 		workspaces = append(workspaces, u.engineWorkspace())
@@ -140,16 +140,22 @@ func newProcess(c *config, list []namedWorkspace, j journal, log *slog.Logger, w
 }
 
 // addUnit gives a workspace what feeds it: its webhook, its schedules, its rules.
-func (p *process) addUnit(u *unit) error {
-	hook, err := webhook.New(webhook.Options{
-		Workspace: u.name, Sink: p.recorder.record, Profile: u.client.Profile(), Count: p.metrics.deliveriesOf(u.name), Logger: p.log,
-		Secrets: func() []service.Secret { return u.Service.Webhook.Secrets },
-	})
-	if err != nil {
+func (p *process) addUnit(c *config, u *unit) error {
+	if err := p.subscribe(c, u); err != nil {
 		return err
 	}
-	if len(u.Service.Webhook.Secrets) == 0 {
-		p.log.Warn("no signing secret is configured, so every delivery is refused; set service.webhook.secrets", "workspace", u.name)
+	o := webhook.Options{
+		Workspace: u.name, Sink: p.recorder.record, Profile: u.client.Profile(), Count: p.metrics.deliveriesOf(u.name), Logger: p.log,
+		Secrets: func() []service.Secret { return u.Service.Webhook.Secrets },
+	}
+	if u.subscription != nil {
+		o.Secrets, o.Renew = u.subscription.Secrets, u.subscription.Renew
+	} else if len(u.Service.Webhook.Secrets) == 0 {
+		p.log.Warn("no signing secret is known, so every delivery is refused; set service.webhook.public_url, so that the webhook is looked after, or service.webhook.secrets", "workspace", u.name)
+	}
+	hook, err := webhook.New(o)
+	if err != nil {
+		return err
 	}
 	ticks, err := schedule.New(schedule.Options{Workspace: u.name, Location: u.Timezone, Cursors: p.journal, Logger: p.log})
 	if err != nil {
@@ -161,6 +167,9 @@ func (p *process) addUnit(u *unit) error {
 			p.log.Error("the rules cannot be used", "workspace", u.name, "error", err)
 		}
 		ticks.SetRules(set)
+		if u.subscription != nil {
+			u.subscription.SetRules(set)
+		}
 		p.metrics.rulesOf(u.name, set)
 		b.public.Store(&console.Book{Set: set, Problems: b.problems})
 	}
@@ -203,6 +212,7 @@ const stopServing = 5 * time.Second
 
 // run listens and works until ctx ends.
 func (p *process) run(ctx context.Context, c *config) error {
+	p.loadSecrets(ctx)
 	public, err := listen(ctx, "listen", c.Listen)
 	if err != nil {
 		return err
@@ -268,6 +278,9 @@ func (p *process) work(ctx context.Context, start func(func() error)) {
 	for _, u := range p.units {
 		start(func() error { u.checkClock(ctx, p.log); return nil })
 		start(func() error { u.keepNames(ctx, p.journal, p.log); return nil })
+		if u.subscription != nil {
+			start(func() error { return u.subscription.Run(ctx) })
+		}
 	}
 	start(func() error {
 		hup := make(chan os.Signal, 1)

@@ -231,7 +231,7 @@ func TestRunClock(t *testing.T) {
 	eventually(t, func() (bool, string) {
 		return o.log.contains("clock and the service's disagree") && o.log.contains(`"ahead":"30m`), o.log.String()
 	})
-	o.logs("no signing secret is configured, so every delivery is refused; set service.webhook.secrets", map[string]any{"workspace": "default"})
+	o.logs("no signing secret is known, so every delivery is refused; set service.webhook.public_url, so that the webhook is looked after, or service.webhook.secrets", map[string]any{"workspace": "default"})
 	o.stop()
 
 	o.start(`service: { base_url: "http://127.0.0.1:1", api_key: k }`)

@@ -14,6 +14,7 @@ import (
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
+	"github.com/quandohq/quando/triggers/webhook/subscription"
 )
 
 // A unit is what one workspace is run with.
@@ -24,6 +25,8 @@ type unit struct {
 	actions *actions.Registry
 	desk    *builtin.Desk
 	catalog *rules.Catalog
+
+	subscription *subscription.Subscription // nil where nobody looks after the webhook
 }
 
 // newUnit puts a workspace together. It connects to nothing.

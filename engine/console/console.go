@@ -114,7 +114,11 @@ type Check struct {
 	Version  string    // of the service's API, where it tells
 	Scopes   []string  // of a key, where the service tells
 	Delivery string    // of a webhook: what became of the latest delivery; empty is none
-	At       time.Time // when that was
+	At       time.Time // when that was, or of a subscription, when it was last looked at
+
+	Events  string // of a subscription: what is subscribed to
+	Missing string // what the rules need and cannot be subscribed to
+	Idle    bool   // the rules need nothing that can be subscribed to
 }
 
 // A Limit is how calls to the service of a workspace are held back.
@@ -132,11 +136,12 @@ type CheckKind string
 
 // What is looked at.
 const (
-	CheckService CheckKind = "service" // that it answers
-	CheckKey     CheckKind = "key"     // that it takes the key, with which scopes
-	CheckClock   CheckKind = "clock"   // that ours and the service's agree
-	CheckWebhook CheckKind = "webhook" // that it is active
-	CheckScopes  CheckKind = "scopes"  // that the key has those that rules need; the console finds it out by itself
+	CheckService      CheckKind = "service"      // that it answers
+	CheckKey          CheckKind = "key"          // that it takes the key, with which scopes
+	CheckClock        CheckKind = "clock"        // that ours and the service's agree
+	CheckWebhook      CheckKind = "webhook"      // that it is active
+	CheckSubscription CheckKind = "subscription" // that the webhook is looked after
+	CheckScopes       CheckKind = "scopes"       // that the key has those that rules need; the console finds it out by itself
 )
 
 // A Console serves the pages. It is an engine.Observer: what it is told of makes open pages look again.

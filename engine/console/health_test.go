@@ -19,6 +19,7 @@ func TestHealth(t *testing.T) {
 				{Workspace: "default", Kind: CheckService, OK: true, Detail: "https://api.example.com", Version: "1.1.0"},
 				{Workspace: "default", Kind: CheckKey, OK: true, Scopes: []string{"messages:send", "conversations:read"}},
 				{Workspace: "default", Kind: CheckWebhook, OK: active, Mends: true, Delivery: "failed", At: friday},
+				{Workspace: "default", Kind: CheckSubscription, OK: true, Events: "message.received", Missing: "kanban.card.moved", At: friday},
 			}
 		}
 		o.Mend = func(_ context.Context, workspace string, kind CheckKind) error {
@@ -34,6 +35,7 @@ func TestHealth(t *testing.T) {
 	text := d.page("/health", operator)
 	for _, want := range []string{
 		"12.5 calls in a second", "calls wait until 2026-11-13 17:50:30", "of 1 min 30 s, 1 min ago", "<dd>7</dd>", "API of the service 1.1.0", "Latest delivery: failed for good, 2026-11-13 17:50:00.",
+		"Subscribed to message.received. Cannot be subscribed to: kanban.card.moved.", "Looked after at 2026-11-13 17:50:00.",
 		"<code class=\"whole\">messages:send</code></td>\n<td><span class=\"badge open\">has it", "<code class=\"whole\">conversations:write</code></td>\n<td><span class=\"badge broken\">lacks it", "Activate the webhook again", "conversations:write",
 	} {
 		if !strings.Contains(text, want) {

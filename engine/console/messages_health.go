@@ -5,6 +5,13 @@ var healthMessages = map[string][2]string{
 	"check.scopes":      {"Scopes", "Escopos"},
 	"need.check.scopes": {"The key of the workspace %s lacks scopes that rules need", "Faltam à chave da empresa %s escopos de que as regras precisam"},
 
+	"check.subscription":      {"Subscription", "Assinatura"},
+	"need.check.subscription": {"The webhook of the workspace %s cannot be looked after", "Não é possível cuidar do webhook da empresa %s"},
+	"health.subscribed":       {"Subscribed to %s.", "Assinados: %s."},
+	"health.unsubscribed":     {"Cannot be subscribed to: %s.", "Não podem ser assinados: %s."},
+	"health.idle":             {"The rules need no event that can be subscribed to.", "As regras não precisam de nenhum evento que possa ser assinado."},
+	"health.tended":           {"Looked after at %s.", "Verificada em %s."},
+
 	"health.limits":    {"How calls are held back", "Como as chamadas são contidas"},
 	"health.ceiling":   {"Our own ceiling", "Nosso próprio teto"},
 	"health.persecond": {"%s calls in a second", "%s chamadas por segundo"},

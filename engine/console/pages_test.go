@@ -50,7 +50,7 @@ func newHostileDesk(t *testing.T) *desk {
 			return ""
 		}
 		o.Checks = func(context.Context) []Check {
-			return []Check{{Workspace: "default", Kind: CheckService, Detail: hostile, Version: hostile}, {Workspace: "default", Kind: CheckKey, OK: true, Detail: hostile, Scopes: []string{hostile}}, {Workspace: "default", Kind: CheckWebhook, Detail: hostile, Delivery: hostile, At: friday, Mends: true}}
+			return []Check{{Workspace: "default", Kind: CheckService, Detail: hostile, Version: hostile}, {Workspace: "default", Kind: CheckKey, OK: true, Detail: hostile, Scopes: []string{hostile}}, {Workspace: "default", Kind: CheckWebhook, Detail: hostile, Delivery: hostile, At: friday, Mends: true}, {Workspace: "default", Kind: CheckSubscription, Detail: hostile, Events: hostile, Missing: hostile, At: friday}}
 		}
 	})
 	d.story()

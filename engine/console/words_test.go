@@ -101,7 +101,7 @@ func TestFamilies(t *testing.T) {
 	for _, k := range []engine.HoldKind{engine.HoldPerson, engine.HoldSafety, engine.HoldRate, engine.HoldKey} {
 		keys = append(keys, "hold.kind."+string(k), "rules.held."+string(k))
 	}
-	for _, k := range []CheckKind{CheckService, CheckKey, CheckClock, CheckWebhook, CheckScopes} {
+	for _, k := range []CheckKind{CheckService, CheckKey, CheckClock, CheckWebhook, CheckSubscription, CheckScopes} {
 		keys = append(keys, "check."+string(k), "need.check."+string(k))
 	}
 	for _, m := range []rules.Mode{rules.Single, rules.Restart, rules.Parallel} {

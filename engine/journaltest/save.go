@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"sync"
 	"time"
 
@@ -16,6 +17,8 @@ var saveTests = []test{
 	{"a refused change leaves nothing", saveRefused},
 	{"many changes at once do not disturb each other", saveAtOnce},
 	{"a cursor is where it was set", saveCursor},
+	{"a cursor is swapped where it is what was thought", swapCursor},
+	{"of many who swap a cursor at once one does", swapCursorAtOnce},
 	{"a rule's version is kept", saveVersion},
 }
 
@@ -157,6 +160,68 @@ func saveCursor(c *check) {
 		c.ok(err)
 		c.equal("cursor", value, want)
 	}
+}
+
+func swapCursor(c *check) {
+	swap := func(old, value string, want bool, kept string) {
+		c.Helper()
+		swapped, err := c.SwapCursor(c.Context(), "state", old, value)
+		c.ok(err)
+		c.equal("swapped from "+old, swapped, want)
+		got, err := c.Cursor(c.Context(), "state")
+		c.ok(err)
+		c.equal("cursor", got, kept)
+	}
+	swap("x", "1", false, "")
+	swap("", "1 ' \x00 😀", true, "1 ' \x00 😀")
+	swap("", "2", false, "1 ' \x00 😀")
+	swap("1", "2", false, "1 ' \x00 😀")
+	swap("1 ' \x00 😀", "2", true, "2")
+	swap("2", "2", true, "2")
+	swap("2", "", true, "")
+	swap("", "3", true, "3")
+	c.ok(c.SetCursor(c.Context(), "state", "4"))
+	swap("3", "5", false, "4")
+	other, err := c.Cursor(c.Context(), "other")
+	c.ok(err)
+	c.equal("another cursor", other, "")
+}
+
+// swapCursorAtOnce lets several count up one number, in two engines and beside them where there can be: every swap that was told to have happened counts once.
+func swapCursorAtOnce(c *check) {
+	const each = 10
+	all := []Journal{c.Journal, c.Journal}
+	if c.Second != nil {
+		all = append(all, c.Second(c.T, c.Journal))
+	}
+	if c.Beside != nil {
+		all = append(all, c.Beside(c.T, c.Journal))
+	}
+	var wait sync.WaitGroup
+	for _, j := range all {
+		wait.Go(func() {
+			for done := 0; done < each; {
+				old, err := j.Cursor(c.Context(), "counter")
+				if err != nil {
+					c.Error(err)
+					return
+				}
+				n, _ := strconv.Atoi(old)
+				swapped, err := j.SwapCursor(c.Context(), "counter", old, strconv.Itoa(n+1))
+				if err != nil {
+					c.Error(err)
+					return
+				}
+				if swapped {
+					done++
+				}
+			}
+		})
+	}
+	wait.Wait()
+	got, err := c.Cursor(c.Context(), "counter")
+	c.ok(err)
+	c.equal("counter", got, strconv.Itoa(each*len(all)))
 }
 
 func saveVersion(c *check) {

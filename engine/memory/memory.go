@@ -168,6 +168,19 @@ func (j *Journal) SetCursor(ctx context.Context, name, value string) error {
 	return nil
 }
 
+// SwapCursor keeps a position where the one before it is still old.
+func (j *Journal) SwapCursor(ctx context.Context, name, old, value string) (bool, error) {
+	if err := j.lock(ctx); err != nil {
+		return false, err
+	}
+	defer j.mu.Unlock()
+	if j.cursors[name] != old {
+		return false, nil
+	}
+	j.cursors[name] = value
+	return true, nil
+}
+
 // Hold stops a rule or a workspace.
 func (j *Journal) Hold(ctx context.Context, h engine.Hold) error {
 	if err := j.lock(ctx); err != nil {

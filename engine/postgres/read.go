@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/stored"
@@ -53,6 +54,27 @@ func (j *Journal) SetCursor(ctx context.Context, name, value string) error {
 		return fmt.Errorf("cursor %s: %w", name, err)
 	}
 	return nil
+}
+
+// SwapCursor keeps a position where the one before it is still old.
+func (j *Journal) SwapCursor(ctx context.Context, name, old, value string) (bool, error) {
+	swapped := false // who stops waiting does not look at it
+	query := `UPDATE quando.cursors SET value = $2 WHERE name = $1 AND value = $3`
+	if old == "" {
+		query = `INSERT INTO quando.cursors AS c (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE c.value = $3`
+	}
+	err := j.changes.write(ctx, &operation{decide: nothing, want: func(r *reading) {
+		r.also = append(r.also, func(b *pgx.Batch, _ *ledger) {
+			b.Queue(query, keep(name), keep(value), keep(old)).Exec(func(done pgconn.CommandTag) error {
+				swapped = done.RowsAffected() == 1
+				return nil
+			})
+		})
+	}})
+	if err != nil {
+		return false, fmt.Errorf("cursor %s: %w", name, err)
+	}
+	return swapped, nil
 }
 
 // Events returns events by their sequence numbers.

@@ -57,6 +57,23 @@ func (j *Journal) SetCursor(ctx context.Context, name, value string) error {
 	return nil
 }
 
+// SwapCursor keeps a position where the one before it is still old.
+func (j *Journal) SwapCursor(ctx context.Context, name, old, value string) (bool, error) {
+	swapped := false // who stops waiting does not look at it
+	err := j.writer.write(ctx, &operation{do: func(t *tx) error {
+		var kept string
+		_, err := t.get(`SELECT value FROM cursors WHERE name = ?`, []any{name}, &kept)
+		if swapped = err == nil && kept == old; swapped {
+			_, err = t.exec(`INSERT OR REPLACE INTO cursors (name, value) VALUES (?, ?)`, name, value)
+		}
+		return err
+	}})
+	if err != nil {
+		return false, fmt.Errorf("cursor %s: %w", name, err)
+	}
+	return swapped, nil
+}
+
 // Events returns events by their sequence numbers.
 func (j *Journal) Events(ctx context.Context, seqs ...int64) ([]*engine.Event, error) {
 	if len(seqs) == 0 {

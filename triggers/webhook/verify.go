@@ -10,13 +10,14 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/quandohq/quando/service"
 )
 
 // verify decides whether a delivery comes from the service. The signature is over the timestamp and the raw bytes.
-func (r *Receiver) verify(h http.Header, body []byte) (Outcome, error) {
-	secrets := r.options.Secrets()
+func (r *Receiver) verify(h http.Header, body []byte, secrets []service.Secret) (Outcome, error) {
 	if len(secrets) == 0 {
-		return NoSecret, errors.New("no signing secret is configured; set service.webhook.secrets")
+		return NoSecret, errors.New("no signing secret is known: either service.webhook.secrets has one, or with service.webhook.public_url the webhook is looked after")
 	}
 	timestamp, signature := h.Get(r.headers.timestamp), h.Get(r.headers.signature)
 	if timestamp == "" || signature == "" {

@@ -2,6 +2,7 @@
 package webhook
 
 import (
+	"context"
 	"errors"
 	"io"
 	"log/slog"
@@ -41,6 +42,9 @@ type Options struct {
 	Workspace string
 	// Secrets returns the signing secrets that are valid now: several while one is being rotated.
 	Secrets func() []service.Secret
+	// Renew returns the valid secrets once more, when a signature fits none of those that Secrets gave: one may just have been rotated. It may take a few seconds. Nil
+	// knows no others.
+	Renew func(ctx context.Context) []service.Secret
 	// Sink records the events.
 	Sink triggers.Sink
 	// Profile says what the headers are called and where an event's data carries what it is about; nil is the default one.
@@ -127,7 +131,11 @@ func (r *Receiver) receive(w http.ResponseWriter, req *http.Request) (Outcome, e
 		}
 		return Interrupted, err
 	}
-	if outcome, err := r.verify(req.Header, body); err != nil {
+	outcome, err := r.verify(req.Header, body, r.options.Secrets())
+	if (outcome == Forged || outcome == NoSecret) && r.options.Renew != nil {
+		outcome, err = r.verify(req.Header, body, r.options.Renew(req.Context()))
+	}
+	if err != nil {
 		return outcome, err
 	}
 	event, err := decode(body)

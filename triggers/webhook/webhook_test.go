@@ -146,6 +146,47 @@ func TestOldSecretWorksDuringRotation(t *testing.T) {
 	}
 }
 
+// TestRenewedSecret shows that a secret that was rotated a moment ago is found, that Renew is asked for nothing else, and that it lets nobody in without a signature.
+func TestRenewedSecret(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		known   []service.Secret
+		signed  string
+		asked   int
+		outcome Outcome
+	}{
+		{"rotated", []service.Secret{"whsec_old"}, "whsec_new", 1, Recorded},
+		{"the first one", nil, "whsec_new", 1, Recorded},
+		{"known", []service.Secret{"whsec_new"}, "whsec_new", 0, Recorded},
+		{"forged", []service.Secret{"whsec_old"}, "guess", 1, Forged},
+		{"empty", nil, "", 1, Forged},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d, asked := newDesk(t), 0
+			d.secrets = tt.known
+			d.options.Renew = func(context.Context) []service.Secret {
+				asked++
+				return []service.Secret{"whsec_new", ""}
+			}
+			d.serve(d.delivery(body, func(r *http.Request) {
+				r.Header.Set("X-Service-Signature", signature(tt.signed, r.Header.Get("X-Service-Timestamp"), body))
+			}))
+			if d.counts[tt.outcome] != 1 || asked != tt.asked {
+				t.Errorf("counted %v, asked %d times", d.counts, asked)
+			}
+		})
+	}
+	d := newDesk(t)
+	d.options.Renew = func(context.Context) []service.Secret {
+		t.Error("asked for a delivery without a signature")
+		return nil
+	}
+	d.serve(d.delivery(body, func(r *http.Request) { r.Header.Del("X-Service-Signature") }))
+	if d.counts[Unsigned] != 1 {
+		t.Errorf("%v", d.counts)
+	}
+}
+
 // TestRefuses shows that what cannot be trusted or understood is refused, counted with its reason, and not recorded.
 func TestRefuses(t *testing.T) {
 	resign := func(offset time.Duration) func(*http.Request) {

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quandohq/quando/triggers/webhook/subscription"
+)
+
+func newWebhookRegister() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "register",
+		Short: "Register the webhook, or mend it: active, with the events that the rules need and a secret that is known",
+		Long: `Register looks for the webhook whose address is service.webhook.public_url. Where there is none it registers one for the events that the rules
+need; else it activates it and gives it these events. Its secret is sealed in the journal, where quando run finds it, and shown to nobody. Where nobody
+knows the secret, it is replaced.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withHooks(cmd, true, func(d *hookDesk) error {
+				set, problems, err := d.compileWorkspace(cmd, d.unit.name)
+				if err != nil {
+					return err
+				}
+				if problems.HasErrors() {
+					fmt.Fprintln(cmd.ErrOrStderr(), "Some rules are wrong and count for nothing here; quando check says what is wrong.")
+				}
+				d.subscription.SetRules(set)
+				if err := d.subscription.Tend(cmd.Context()); err != nil {
+					return err
+				}
+				st := d.subscription.Status()
+				if st.Idle {
+					return no(cmd, "the rules need no event that can be subscribed to%s; without one there can be no webhook", unavailable(st.Missing))
+				}
+				if d.json {
+					return writeJSON(cmd.OutOrStdout(), struct {
+						Webhook string                `json:"webhook"`
+						URL     string                `json:"url"`
+						Active  bool                  `json:"active"`
+						Events  []string              `json:"events"`
+						Missing []string              `json:"missing"`
+						Done    []subscription.Repair `json:"done"`
+					}{st.Webhook, d.unit.Service.Webhook.PublicURL, st.Active, append([]string{}, st.Events...), append([]string{}, st.Missing...), append([]subscription.Repair{}, d.repairs...)})
+				}
+				fmt.Fprintln(cmd.OutOrStdout(), harmless(d.registered(st)))
+				return nil
+			})
+		},
+	}
+	journalFlag(cmd)
+	return cmd
+}
+
+// registered says what register has done.
+func (d *hookDesk) registered(st subscription.Status) string {
+	did := func(r subscription.Repair) bool { return slices.Contains(d.repairs, r) }
+	var parts []string
+	if did(subscription.Registered) {
+		parts = append(parts, "Registered")
+	} else {
+		parts = append(parts, "Registered already")
+	}
+	said := parts[0] + ": " + d.unit.Service.Webhook.PublicURL + " (" + st.Webhook + "), for " + strings.Join(st.Events, ", ") + "."
+	if did(subscription.Reactivated) {
+		said += " It had been switched off and is active again."
+	}
+	if did(subscription.Resubscribed) {
+		said += " It was subscribed to other events before."
+	}
+	if did(subscription.Rotated) {
+		said += " Nobody knew its secret, so it was replaced."
+	}
+	if len(st.Missing) > 0 {
+		said += " The rules also need events that cannot be subscribed to: " + strings.Join(st.Missing, ", ") + "."
+	}
+	return said
+}
+
+// unavailable names events that cannot be subscribed to.
+func unavailable(missing []string) string {
+	if len(missing) == 0 {
+		return ""
+	}
+	return " (the service does not offer " + strings.Join(missing, ", ") + ")"
+}
+
+func newWebhookRotate() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "rotate",
+		Short: "Replace the webhook's signing secret; the one before it stays valid for 8 hours",
+		Long: `Rotate asks the service for another signing secret and seals it in the journal. An engine that runs takes it up by itself, with the first delivery that
+is signed with it. Deliveries that were signed with the secret before it are accepted for 8 hours more, because the service may repeat them for that long.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withHooks(cmd, true, func(d *hookDesk) error {
+				if _, err := d.own(cmd); err != nil {
+					return err
+				}
+				until, err := d.subscription.Rotate(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if d.json {
+					return writeJSON(cmd.OutOrStdout(), struct {
+						URL   string    `json:"url"`
+						Until time.Time `json:"old_valid_until"`
+					}{d.unit.Service.Webhook.PublicURL, until.UTC()})
+				}
+				fmt.Fprintf(cmd.OutOrStdout(), "The secret of %s is replaced. The one before it is valid until %s.\n", harmless(d.unit.Service.Webhook.PublicURL), d.stamp(until))
+				return nil
+			})
+		},
+	}
+	journalFlag(cmd)
+	return cmd
+}

@@ -1,0 +1,249 @@
+package subscription
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/service"
+)
+
+// Tend looks at the webhook once, and mends what is not as it should be.
+func (s *Subscription) Tend(ctx context.Context) error {
+	s.tending.Lock()
+	defer s.tending.Unlock()
+	s.mu.Lock()
+	known := s.known
+	s.mu.Unlock()
+	if !known {
+		return nil // nobody knows what it should be like
+	}
+	seen, err := s.tend(ctx)
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return err // somebody stops; there is no trouble
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil && !onlyBusy(err) {
+		s.status.Problem = err.Error()
+		if seen == nil {
+			return err // what was seen last is still the best that is known
+		}
+		seen.Problem = err.Error()
+	}
+	if seen == nil {
+		return err
+	}
+	s.status = *seen
+	s.status.Checked = s.options.Now()
+	return err
+}
+
+// tend returns how the webhook stands; nil is that nobody knows.
+func (s *Subscription) tend(ctx context.Context) (*Status, error) {
+	r, err := s.declare(ctx)
+	if err != nil {
+		return nil, err
+	}
+	hooks, err := s.options.Client.ListWebhooks(ctx)
+	if err != nil {
+		return nil, explain(err)
+	}
+	want, missing, wantErr := s.wanted(ctx, r)
+	own, more := s.own(hooks, r)
+	switch {
+	case own == nil && wantErr != nil:
+		return nil, wantErr
+	case own == nil && len(want) == 0:
+		return &Status{Idle: true, Missing: missing}, nil
+	case own == nil:
+		if own, err = s.register(ctx, want); err != nil {
+			return &Status{Missing: missing}, err
+		}
+	}
+	errs := []error{wantErr, more}
+	// A secret that is not known first: what an active webhook delivers before would be refused.
+	if s.strange(r, own) {
+		errs = append(errs, s.rotate(ctx, own.ID, "nobody knows the secret that it signs with", func(r *record) bool { return s.strange(r, own) }))
+	}
+	own, err = s.adjust(ctx, own, want)
+	errs = append(errs, err)
+	if err == nil && s.takeRefused() > 0 {
+		errs = append(errs, s.verifySecret(ctx, own))
+	}
+	s.mu.Lock()
+	errs = append(errs, s.locked)
+	s.mu.Unlock()
+	st := &Status{Webhook: own.ID, Active: own.Active, Events: own.Events, Missing: missing}
+	if wantErr != nil {
+		st.Missing = s.Status().Missing
+	}
+	if r, err := s.load(ctx); err == nil && r.current() != nil {
+		st.Rotated = r.current().Since
+	}
+	return st, errors.Join(distinct(errs)...)
+}
+
+// distinct leaves out what was said already: one cause may stand in the way of several things.
+func distinct(errs []error) (list []error) {
+	said := map[string]bool{}
+	for _, err := range errs {
+		if err != nil && !said[err.Error()] {
+			said[err.Error()] = true
+			list = append(list, err)
+		}
+	}
+	return list
+}
+
+// declare reads the record and says in it what our rules need, where other engines must know. It forgets secrets whose time is over.
+func (s *Subscription) declare(ctx context.Context) (*record, error) {
+	s.mu.Lock()
+	events := s.rules
+	s.mu.Unlock()
+	return s.change(ctx, func(r *record) (bool, error) {
+		now := s.options.Now()
+		changed := r.forget(now)
+		if s.options.Beside {
+			return changed, nil
+		}
+		n := len(r.Needs)
+		maps.DeleteFunc(r.Needs, func(name string, one need) bool {
+			return s.options.Alone || name != s.me && now.Sub(one.At) >= needed
+		})
+		changed = changed || len(r.Needs) != n
+		mine, said := r.Needs[s.me]
+		if !s.options.Alone && (!said || !slices.Equal(mine.Events, events) || now.Sub(mine.At) >= needed/3) {
+			if r.Needs == nil {
+				r.Needs = map[string]need{}
+			}
+			r.Needs[s.me], changed = need{Events: events, At: now}, true
+		}
+		return changed, nil
+	})
+}
+
+// wanted returns the events to subscribe to, and those that are needed but cannot be subscribed to. Engines that share a journal may have other rules for a
+// while: each hears what all of them need.
+func (s *Subscription) wanted(ctx context.Context, r *record) (want, missing []string, err error) {
+	available, err := s.options.Client.ListEvents(ctx)
+	if err != nil {
+		return nil, nil, explain(err)
+	}
+	if len(available) == 0 {
+		available = documented // a list that cannot be read is no reason to hear nothing
+	}
+	s.mu.Lock()
+	needs := slices.Clone(s.rules)
+	s.mu.Unlock()
+	for _, one := range r.Needs {
+		if s.options.Now().Sub(one.At) < needed {
+			needs = append(needs, one.Events...)
+		}
+	}
+	for _, name := range rules.EventNames() {
+		switch {
+		case !slices.Contains(needs, name):
+		case slices.Contains(available, name):
+			want = append(want, name)
+		default:
+			missing = append(missing, name)
+		}
+	}
+	s.mu.Lock()
+	news := !s.told || !slices.Equal(s.missing, missing)
+	s.told, s.missing = true, missing
+	s.mu.Unlock()
+	if news {
+		if len(missing) > 0 {
+			s.options.Logger.Warn("the rules need events that cannot be subscribed to", "events", missing)
+		}
+		s.options.Missing(slices.Clone(missing))
+	}
+	return want, missing, nil
+}
+
+// documented are the events that the service's reference allows in a subscription. Others, such as those of cards, only where the service lists them.
+var documented = []string{"message.received", "message.sent", "conversation.updated", "attendance.opened", "attendance.closed"}
+
+// strange reports whether the service may sign with a secret that is not known here.
+func (s *Subscription) strange(r *record, own *service.Webhook) bool {
+	current := r.current()
+	return r.Unsure || (current == nil || current.Webhook != own.ID) && len(s.options.Secrets) == 0
+}
+
+// adjust switches the webhook on, and has it deliver what the rules need. Without wanted events those that it has stay: it cannot have none.
+func (s *Subscription) adjust(ctx context.Context, own *service.Webhook, want []string) (*service.Webhook, error) {
+	var patch service.WebhookPatch
+	if !own.Active {
+		patch.Active = service.Set(true)
+	}
+	want = s.keepWaited(ctx, own.Events, want)
+	changes := len(want) > 0 && !sameSet(own.Events, want)
+	if changes {
+		patch.Events = service.Set(want)
+	}
+	if own.Active && !changes {
+		return own, nil
+	}
+	if _, err := s.options.Client.UpdateWebhook(ctx, own.ID, patch); err != nil {
+		return own, explain(err)
+	}
+	after := *own
+	if after.Active = true; !own.Active {
+		s.repaired(Reactivated, "the webhook had been switched off; it is active again", "webhook", own.ID)
+	}
+	if changes {
+		after.Events = want
+		s.repaired(Resubscribed, "the webhook is subscribed to what the rules need", "webhook", own.ID, "events", want, "before", own.Events)
+	}
+	return &after, nil
+}
+
+// keepWaited adds to the wanted events those that are not needed by the rules any more, but by runs that began before.
+func (s *Subscription) keepWaited(ctx context.Context, has, want []string) []string {
+	spare := slices.DeleteFunc(slices.Clone(has), func(name string) bool { return slices.Contains(want, name) })
+	if len(want) == 0 || len(spare) == 0 || s.options.Waits == nil {
+		return want
+	}
+	waited, err := s.options.Waits(ctx, spare)
+	if err != nil {
+		s.options.Logger.Debug("nobody knows what unfinished runs wait for, so the webhook goes on with all of it", "error", err)
+		waited = spare
+	}
+	return append(slices.Clone(want), waited...)
+}
+
+func sameSet(a, b []string) bool {
+	a, b = slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))
+	return slices.Equal(slices.Compact(a), slices.Compact(b))
+}
+
+// rotateAgain is how soon at most a secret is replaced because the service reports that its deliveries are refused: there may be another reason for it.
+const rotateAgain = 10 * time.Minute
+
+// verifySecret replaces the secret where the service signs with another one than we know, as after somebody has replaced it by hand. Anybody can send a
+// wrong signature; so it counts only where the service itself tells that its latest delivery was refused.
+func (s *Subscription) verifySecret(ctx context.Context, own *service.Webhook) error {
+	deliveries, err := s.options.Client.ListDeliveries(ctx, own.ID)
+	if err != nil {
+		return explain(err)
+	}
+	var latest *service.Delivery
+	for i, d := range deliveries {
+		if d.ResponseStatus != 0 && (latest == nil || d.At.After(latest.At)) {
+			latest = &deliveries[i]
+		}
+	}
+	if latest == nil || latest.ResponseStatus != http.StatusUnauthorized {
+		return nil
+	}
+	return s.rotate(ctx, own.ID, "the service signs with another secret than the one that is known", func(r *record) bool {
+		current := r.current()
+		return current == nil || s.options.Now().Sub(current.Since) >= rotateAgain
+	})
+}
