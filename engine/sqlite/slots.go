@@ -44,8 +44,11 @@ func (t *tx) free(workspace string, slot engine.Slot, now, ahead int64) (taking,
 	recorded := k.n
 	k.n += 1 + ahead
 	before := k.n - int64(slot.Times)
-	if before > recorded {
+	switch {
+	case before > recorded:
 		return k, false, nil
+	case before < 1: // there have not been as many
+		return k, true, nil
 	}
 	var at int64
 	found, err := t.get(`SELECT at FROM slots WHERE workspace = ? AND key = ? AND n = ?`, []any{workspace, slot.Key, before}, &at)
@@ -60,6 +63,9 @@ func (t *tx) free(workspace string, slot engine.Slot, now, ahead int64) (taking,
 func (t *tx) take(workspace string, k taking, now int64) error {
 	if _, err := t.exec(`INSERT INTO slots (workspace, key, n, at, over) VALUES (?, ?, ?, ?, ?)`, workspace, k.Key, k.n, now, now+k.Per.Microseconds()); err != nil {
 		return err
+	}
+	if k.n <= int64(k.Times) {
+		return nil
 	}
 	_, err := t.exec(`DELETE FROM slots WHERE workspace = ? AND key = ? AND n <= ?`, workspace, k.Key, k.n-int64(k.Times))
 	return err
