@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -17,6 +18,7 @@ type writer struct {
 	db    *sql.DB
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
+	execs map[string]*execution
 	fail  func(Point) error
 
 	commits atomic.Int64
@@ -47,7 +49,7 @@ func newWriter(ctx context.Context, db *sql.DB, o Options) (*writer, error) {
 	if _, err := conn.ExecContext(ctx, fmt.Sprintf(`PRAGMA wal_autocheckpoint = %d; PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY`, auto)); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	w := &writer{db: db, conn: conn, stmts: map[string]*sql.Stmt{}, versions: map[string]bool{}, fail: o.Fail}
+	w := &writer{db: db, conn: conn, stmts: map[string]*sql.Stmt{}, execs: map[string]*execution{}, versions: map[string]bool{}, fail: o.Fail}
 	if w.fail == nil {
 		w.fail = func(Point) error { return nil }
 	}
@@ -61,7 +63,11 @@ func (w *writer) write(ctx context.Context, op *operation) error { return w.Do(c
 // close lets what is queued come to an end.
 func (w *writer) close() error {
 	w.Close()
-	return errors.Join(closeAll(w.stmts), w.conn.Close())
+	problems := []error{closeAll(w.stmts)}
+	for _, e := range w.execs {
+		problems = append(problems, e.stmt.Close())
+	}
+	return errors.Join(append(problems, w.conn.Close())...)
 }
 
 // commit carries out operations and returns their errors. An operation that breaks their transaction is found by giving each one of its own.
@@ -140,13 +146,17 @@ type tx struct {
 }
 
 // exec carries out a statement that writes.
-func (t *tx) exec(query string, args ...any) (sql.Result, error) {
+func (t *tx) exec(query string, args ...any) (driver.Result, error) {
 	t.touched = true
-	stmt, err := t.prepare(query)
-	if err != nil {
-		return nil, err
+	e := t.w.execs[query]
+	if e == nil {
+		var err error
+		if e, err = newExecution(t.w.conn, query); err != nil {
+			return nil, err
+		}
+		t.w.execs[query] = e
 	}
-	return stmt.Exec(args...)
+	return e.do(args)
 }
 
 // changed carries out a statement and returns how many rows it wrote.
