@@ -118,6 +118,9 @@ func (s *saving) away(t *tx, r *engine.Run) error {
 
 // promote lets the oldest unfinished run of the same workspace, rule and by begin, if it is one that waits for its turn.
 func (s *saving) promote(t *tx, done *engine.Run) error {
+	if !t.w.queued {
+		return nil
+	}
 	var id int64
 	var state engine.State
 	var lane string

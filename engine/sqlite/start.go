@@ -68,7 +68,7 @@ func (s *saving) startOne(t *tx, st *engine.Start, texts stored.Run, r *started)
 		}
 	}
 	if len(others) > 0 && (st.Mode == rules.Queued || st.Mode == rules.Restart) {
-		r.state = engine.Queued
+		r.state, t.w.queued = engine.Queued, true
 	}
 	return s.insert(t, st, texts, r)
 }

@@ -21,10 +21,11 @@ type writer struct {
 	execs map[string]*execution
 	fail  func(Point) error
 
-	commits atomic.Int64
-	restart atomic.Bool // the log is long, and the next one who writes should begin it anew
+	commits, statements atomic.Int64
+	restart             atomic.Bool // the log is long, and the next one who writes should begin it anew
 
 	versions map[string]bool // of rules whose runs have begun since the journal was opened; only the goroutine looks
+	queued   bool            // there may be runs that wait for their turn; only the goroutine looks
 }
 
 // An operation is one call's part of a transaction.
@@ -52,6 +53,9 @@ func newWriter(ctx context.Context, db *sql.DB, o Options) (*writer, error) {
 	w := &writer{db: db, conn: conn, stmts: map[string]*sql.Stmt{}, execs: map[string]*execution{}, versions: map[string]bool{}, fail: o.Fail}
 	if w.fail == nil {
 		w.fail = func(Point) error { return nil }
+	}
+	if err := conn.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM runs WHERE state = 'queued')`).Scan(&w.queued); err != nil {
+		return nil, errors.Join(err, conn.Close())
 	}
 	w.Queue = batch.New(o.Linger, w.commit)
 	return w, nil
@@ -148,6 +152,7 @@ type tx struct {
 // exec carries out a statement that writes.
 func (t *tx) exec(query string, args ...any) (driver.Result, error) {
 	t.touched = true
+	t.w.statements.Add(1)
 	e := t.w.execs[query]
 	if e == nil {
 		var err error
@@ -196,6 +201,7 @@ func (t *tx) each(query string, args []any, scan func(*sql.Rows) error) error {
 }
 
 func (t *tx) prepare(query string) (*sql.Stmt, error) {
+	t.w.statements.Add(1)
 	if stmt := t.w.stmts[query]; stmt != nil {
 		return stmt, nil
 	}

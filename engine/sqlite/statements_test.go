@@ -1,0 +1,69 @@
+package sqlite
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journaltest"
+	"github.com/quandohq/quando/rules"
+)
+
+// TestStatements bounds how many statements an event costs on its way, because those are what a journal spends its time with.
+func TestStatements(t *testing.T) {
+	j, err := Open(t.Context(), filepath.Join(t.TempDir(), "journal.db"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	const events = 20
+	costs := func(what string, most float64, do func()) {
+		t.Helper()
+		before := j.writer.statements.Load()
+		do()
+		if got := float64(j.writer.statements.Load()-before) / events; got > most {
+			t.Errorf("%s takes %.1f statements for each event, and %.1f were enough", what, got, most)
+		}
+	}
+	save := func(l *engine.Lane, c *engine.Change) {
+		t.Helper()
+		if err := j.Save(t.Context(), l, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var list []rules.Event
+	for i := range int64(events) {
+		list = append(list, journaltest.Message(i, events))
+	}
+	costs("recording", 2.1, func() { // the event and its lane, and for all of them the beginning and the end of the transaction
+		if _, err := j.Accept(t.Context(), list); err != nil {
+			t.Fatal(err)
+		}
+	})
+	lanes, err := j.Claim(t.Context(), time.Now(), events, nil)
+	if err != nil || len(lanes) != events {
+		t.Fatalf("%d lanes: %v", len(lanes), err)
+	}
+	now := time.Now()
+	runs := map[*engine.Lane]*engine.Run{}
+	costs("a run's beginning", 14.1, func() { // with a transaction to each
+		for _, l := range lanes {
+			e := l.Events[0]
+			e.Verdicts = []engine.Verdict{{Rule: "away", Outcome: engine.Fired}}
+			runs[l] = &engine.Run{Key: "default/away/" + e.ID, Workspace: "default", Rule: "away", Version: "v", Event: e.Seq, Home: l.Name, Lane: l.Name, State: engine.Running, Stage: rules.Live, By: e.ID,
+				StartedAt: now, WakeAt: now, Steps: []*engine.Step{{Path: "1", Verb: "send_message", Key: "k", State: engine.StepOpen}}}
+			save(l, &engine.Change{At: now, Decided: l.Events, Take: []engine.Slot{{Key: "messages", Times: 2000, Per: time.Hour}, {Key: fmt.Sprint("messages of ", l.Name), Times: 5, Per: 10 * time.Minute}},
+				Starts: []*engine.Start{{Mode: rules.Single, Source: "source", Verdict: &e.Verdicts[0], Run: runs[l]}}})
+		}
+	})
+	costs("a run's end", 10, func() {
+		for _, l := range lanes {
+			r := runs[l]
+			r.State, r.FinishedAt, r.Steps[0].State = engine.Done, now, engine.StepDone
+			save(l, &engine.Change{At: now, Release: true, Runs: []*engine.RunChange{{Run: r, Steps: r.Steps, Effects: 1}},
+				Caused: []engine.Caused{{Workspace: "default", Lane: l.Name, Event: "message.sent", Object: r.Key, Run: r.ID, Rule: r.Rule}}})
+		}
+	})
+}
