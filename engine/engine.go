@@ -49,7 +49,8 @@ type Engine struct {
 	news     chan struct{} // that there may be something to do
 	unsaved  sync.Map      // messages that were sent by visits which have not recorded it yet, by messageKey
 
-	shares shares
+	shares    shares
+	accepting atomic.Int64 // that are being recorded
 
 	strangers sync.Map // workspaces that were met in the journal and are not configured here
 
@@ -114,7 +115,9 @@ func (e *Engine) SetRules(workspace string, set *rules.Set) error {
 
 // Accept records events. It is a triggers.Sink: when it returns they are on disk, and no rule has run yet.
 func (e *Engine) Accept(ctx context.Context, events ...rules.Event) ([]bool, error) {
+	e.accepting.Add(1)
 	fresh, err := e.journal.Accept(ctx, events)
+	e.accepting.Add(-1)
 	if err == nil {
 		e.wake()
 	}

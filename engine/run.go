@@ -93,8 +93,15 @@ func (e *Engine) giveBack(ctx context.Context, lane *Lane, kept *keptError) {
 // look is how often Run looks for what other processes may have put into the journal.
 const look = 250 * time.Millisecond
 
-// crowded is how long Run may let lanes come together that it claims at once.
-const crowded = 5 * time.Millisecond
+// together is how long Run lets lanes come together that it claims at once, after a claim that took so long. While many deliveries wait to be recorded, they come
+// first: the service waits for their answers, and what they ask for can wait a moment.
+func (e *Engine) together(took time.Duration) time.Duration {
+	const usual, rush, many = 5 * time.Millisecond, 20 * time.Millisecond, 16
+	if e.accepting.Load() >= many {
+		return rush
+	}
+	return min(4*took, usual)
+}
 
 // Run works until ctx ends, then lets the calls under way come to an end. It returns nil after a clean stop.
 func (e *Engine) Run(ctx context.Context) error {
@@ -134,7 +141,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		case len(lanes) == 0 || len(free) == 0:
 			e.rest(ctx, len(free) > 0)
 		case len(lanes) > 1:
-			pauseFor(ctx, min(4*time.Since(began), crowded)) // so that the next claim is worth it
+			pauseFor(ctx, e.together(time.Since(began)))
 		}
 	}
 	close(work)
