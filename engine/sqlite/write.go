@@ -142,9 +142,6 @@ type tx struct {
 	w        *writer
 	touched  bool // an operation has written something, or a statement has failed
 	released map[*claim]bool
-	commits  atomic.Int64
-	restart  atomic.Bool // the log is long, and the next one who writes should begin it anew
-
 	versions map[string]bool // of rules whose runs begin in it
 	tally    stored.Tally
 }
