@@ -27,7 +27,8 @@ type config struct {
 		Hosts    []string
 		ReadOnly bool // rules cannot be written through it
 	}
-	Log struct {
+	Traces struct{ Endpoint string } // of the collector; the environment may name it too
+	Log    struct {
 		Level  string
 		Format string
 	}
@@ -136,6 +137,7 @@ func (c *config) settings() settings {
 		{"console.users", users(&c.Console.Users)},
 		{"console.hosts", texts(&c.Console.Hosts)},
 		{"console.read_only", yesOrNo(&c.Console.ReadOnly)},
+		{"traces.endpoint", text(&c.Traces.Endpoint)},
 		{"log.level", choice(&c.Log.Level, "debug", "info", "warn", "error")},
 		{"log.format", choice(&c.Log.Format, "text", "json")},
 		{"workspaces", c.readWorkspaces},

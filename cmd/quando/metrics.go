@@ -124,32 +124,13 @@ func (m *metrics) Changed(r *engine.Run) {
 
 // Called counts a call and how long it took.
 func (m *metrics) Called(workspace, verb string, took time.Duration, err error) {
-	m.calls.WithLabelValues(workspace, verb, result(err)).Inc()
+	m.calls.WithLabelValues(workspace, verb, actions.Sum(err)).Inc()
 	m.seconds.WithLabelValues(workspace, verb).Observe(took.Seconds())
 }
 
 // Held and Lifted are not counted: what is stopped is asked of the journal, where others may stop something too.
 func (m *metrics) Held(engine.Hold)   {}
 func (m *metrics) Lifted(engine.Hold) {}
-
-// result sums up what came of a call.
-func result(err error) string {
-	switch {
-	case err == nil:
-		return "ok"
-	case actions.IsUncertain(err):
-		return "uncertain"
-	case actions.IsStale(err):
-		return "stale"
-	case actions.IsHeld(err):
-		return "held"
-	case actions.Wait(err) > 0:
-		return "paused"
-	case actions.IsPermanent(err):
-		return "failed"
-	}
-	return "retry"
-}
 
 // standing collects how things stand in the journal when somebody looks.
 type standing struct {

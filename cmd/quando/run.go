@@ -17,6 +17,7 @@ import (
 
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/console"
+	"github.com/quandohq/quando/engine/trace"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/triggers/schedule"
@@ -67,7 +68,14 @@ func runConfig(cmd *cobra.Command, c *config, strict bool) (err error) {
 			err = errors.Join(err, fmt.Errorf("close the journal: %w", closeErr))
 		}
 	}()
-	p, err := newProcess(c, list, j, log)
+	tracer, err := trace.New(ctx, trace.Options{Endpoint: c.Traces.Endpoint, Version: version(), Logger: log})
+	if err != nil {
+		return err
+	}
+	if tracer != nil {
+		defer func() { _ = closeTracer(tracer) }() // a collector that is not there keeps nobody from stopping
+	}
+	p, err := newProcess(c, list, j, log, tracer)
 	if err != nil {
 		return err
 	}
@@ -82,6 +90,13 @@ func runConfig(cmd *cobra.Command, c *config, strict bool) (err error) {
 	return p.run(ctx, c)
 }
 
+// closeTracer sends what has not been sent yet, if that does not take long.
+func closeTracer(t *trace.Tracer) error {
+	ctx, cancel := context.WithTimeout(context.Background(), stopServing)
+	defer cancel()
+	return t.Close(ctx)
+}
+
 // A process is everything that runs, put together.
 type process struct {
 	log      *slog.Logger
@@ -90,6 +105,7 @@ type process struct {
 	console  *console.Console
 	now      func() time.Time // that people are shown; nil is this machine's
 	recorder *recorder
+	tracer   *trace.Tracer // nil is none
 	engine   *engine.Engine
 	units    []*unit
 	books    []*book
@@ -97,10 +113,11 @@ type process struct {
 	hooks    map[string]http.Handler // by workspace
 }
 
-// newProcess puts everything together. It starts nothing. Those who watch are told what the engine does.
-func newProcess(c *config, list []namedWorkspace, j journal, log *slog.Logger, watch ...engine.Observer) (*process, error) {
-	p := &process{log: log, journal: j, now: c.now, metrics: newMetrics(j, c.journalPath()), hooks: make(map[string]http.Handler)}
+// newProcess puts everything together. It starts nothing. Those who watch are told what the engine does; the tracer may be nil.
+func newProcess(c *config, list []namedWorkspace, j journal, log *slog.Logger, tracer *trace.Tracer, watch ...engine.Observer) (*process, error) {
+	p := &process{log: log, journal: j, now: c.now, metrics: newMetrics(j, c.journalPath()), tracer: tracer, hooks: make(map[string]http.Handler)}
 	p.recorder = &recorder{
+		tracer: tracer,
 		accept: func(ctx context.Context, events ...rules.Event) ([]bool, error) {
 			return p.engine.Accept(ctx, events...)
 		},
@@ -134,7 +151,11 @@ func newProcess(c *config, list []namedWorkspace, j journal, log *slog.Logger, w
 	if p.console, err = p.newConsole(c); err != nil {
 		return nil, err
 	}
-	p.engine, err = engine.New(engine.Options{Journal: j, Keep: c.Keep, Logger: log, Observer: append(observers{p.metrics, runLog{log}, p.console}, watch...)}, workspaces...)
+	o := engine.Options{Journal: j, Keep: c.Keep, Logger: log, Observer: append(observers{p.metrics, runLog{log}, p.console}, watch...)}
+	if tracer != nil { // a nil *trace.Tracer would not be nil as an engine.Tracer
+		o.Tracer = tracer
+	}
+	p.engine, err = engine.New(o, workspaces...)
 	return p, err
 }
 
@@ -221,7 +242,7 @@ func (p *process) serve(ctx context.Context, public, private net.Listener, work 
 		p.metrics.deliveries.WithLabelValues(workspace, string(o)).Inc()
 	}
 	p.log.Info("listening", "webhooks", "http://"+public.Addr().String(), "console", "http://"+private.Addr().String())
-	servers := []*http.Server{newServer(publicHandler(h, p.hooks, count), p.log), newServer(consoleHandler(h, p.console), p.log)}
+	servers := []*http.Server{newServer(incoming(publicHandler(h, p.hooks, count), p.tracer), p.log), newServer(consoleHandler(h, p.console), p.log)}
 	servers[1].RegisterOnShutdown(p.console.Close)
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)

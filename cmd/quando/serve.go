@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/quandohq/quando/engine/trace"
 	"github.com/quandohq/quando/triggers/webhook"
 )
 
@@ -49,6 +50,14 @@ func answerText(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, text+"\n") // who asked may have gone away
+}
+
+// incoming lets whoever handles a request know the trace of whoever sent it, where there is a tracer.
+func incoming(h http.Handler, t *trace.Tracer) http.Handler {
+	if t == nil {
+		return h
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.ServeHTTP(w, t.Incoming(r)) })
 }
 
 // publicHandler serves the webhooks and health. The default workspace's webhook has the short address too.
