@@ -3,6 +3,11 @@
 GOBIN_DIR := $(CURDIR)/bin
 LINT_VERSION := v2.14.0
 LINT := $(GOBIN_DIR)/golangci-lint-$(LINT_VERSION)
+PEBBLE_VERSION := v2.10.1
+PEBBLE := $(GOBIN_DIR)/pebble-$(PEBBLE_VERSION)
+PROMTOOL := $(GOBIN_DIR)/promtool
+GORELEASER_VERSION := v2.16.0
+GORELEASER := $(GOBIN_DIR)/goreleaser-$(GORELEASER_VERSION)
 FUZZTIME ?= 60s
 APT_INSTALL := DEBIAN_FRONTEND=noninteractive apt-get install -y -qq
 BENCHTIME ?= 1s
@@ -16,12 +21,25 @@ test: tools lint ## install what the tests need, then run them all
 	go test -timeout 15m ./...
 
 .PHONY: tools
-tools: ## install the programs that tests use, where they are missing
+tools: $(PEBBLE) $(PROMTOOL) ## install the programs that tests use, where they are missing
 	@command -v openssl > /dev/null || { echo "installing openssl"; apt-get update -qq && $(APT_INSTALL) openssl; }
 	@command -v initdb > /dev/null || ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || { echo "installing postgresql"; apt-get update -qq && $(APT_INSTALL) postgresql; }
 	@command -v pgbouncer > /dev/null || { echo "installing pgbouncer"; apt-get update -qq && $(APT_INSTALL) pgbouncer; }
 	@command -v chromium > /dev/null || command -v chromium-browser > /dev/null || command -v google-chrome > /dev/null || \
 		{ echo "installing chromium"; apt-get update -qq && $(APT_INSTALL) chromium fonts-noto-core; }
+
+# A small ACME server, to get certificates from.
+$(PEBBLE):
+	@mkdir -p $(GOBIN_DIR)
+	GOBIN=$(GOBIN_DIR) GOFLAGS=-mod=mod go install github.com/letsencrypt/pebble/v2/cmd/pebble@$(PEBBLE_VERSION)
+	@mv $(GOBIN_DIR)/pebble $@
+
+# The checker of alert rules comes in the package of Prometheus; only the program is taken out of it, and no server is started.
+$(PROMTOOL):
+	@mkdir -p $(GOBIN_DIR)
+	@if command -v promtool > /dev/null; then ln -sf "$$(command -v promtool)" $@; else \
+		echo "getting promtool"; set -e; folder=$$(mktemp -d); cd $$folder; \
+		apt-get update -qq; apt-get download -qq prometheus; dpkg-deb -x prometheus_*.deb .; mv usr/bin/promtool $@; rm -rf $$folder; fi
 
 .PHONY: lint
 lint: $(LINT) ## check the code: the import law, vet, style

@@ -79,6 +79,10 @@ func runConfig(cmd *cobra.Command, c *config, strict bool) (err error) {
 	if err != nil {
 		return err
 	}
+	if p.certificates, err = c.certificates(log); err != nil {
+		return err
+	}
+	p.privately = c.encryptsConsole()
 	if strict {
 		if err := p.checkRules(cmd); err != nil {
 			return err
@@ -111,6 +115,9 @@ type process struct {
 	books    []*book
 	sources  []*schedule.Source
 	hooks    map[string]http.Handler // by workspace
+
+	certificates certificates // of listen; nil is that nothing is encrypted
+	privately    bool         // the console is encrypted with them too
 }
 
 // newProcess puts everything together. It starts nothing. Those who watch are told what the engine does; the tracer may be nil.
@@ -241,9 +248,15 @@ func (p *process) serve(ctx context.Context, public, private net.Listener, work 
 	count := func(workspace string, o webhook.Outcome) {
 		p.metrics.deliveries.WithLabelValues(workspace, string(o)).Inc()
 	}
-	p.log.Info("listening", "webhooks", "http://"+public.Addr().String(), "console", "http://"+private.Addr().String())
 	servers := []*http.Server{newServer(incoming(publicHandler(h, p.hooks, count), p.tracer), p.log), newServer(consoleHandler(h, p.console), p.log)}
 	servers[1].RegisterOnShutdown(p.console.Close)
+	if p.certificates != nil {
+		servers[0].TLSConfig = tlsConfig(p.certificates)
+		if p.privately {
+			servers[1].TLSConfig = tlsConfig(p.certificates)
+		}
+	}
+	p.log.Info("listening", "webhooks", addressOf(servers[0], public), "console", addressOf(servers[1], private))
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	var serving, working sync.WaitGroup
@@ -282,6 +295,9 @@ func (p *process) serve(ctx context.Context, public, private net.Listener, work 
 // work starts everything that goes on beside the servers.
 func (p *process) work(ctx context.Context, start func(func() error)) {
 	start(func() error { return p.engine.Run(ctx) })
+	if p.certificates != nil {
+		start(func() error { return p.certificates.run(ctx) })
+	}
 	for _, s := range p.sources {
 		start(func() error { return s.Run(ctx, p.recorder.record) })
 	}

@@ -99,10 +99,23 @@ func listen(ctx context.Context, setting, address string) (net.Listener, error) 
 	return l, nil
 }
 
-// serve serves until the server is shut down.
-func serve(s *http.Server, l net.Listener) error {
-	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+// serve serves until the server is shut down, encrypted where the server has certificates.
+func serve(s *http.Server, l net.Listener) (err error) {
+	if s.TLSConfig != nil {
+		err = s.ServeTLS(l, "", "")
+	} else {
+		err = s.Serve(l)
+	}
+	if !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve %s: %w", l.Addr(), err)
 	}
 	return nil
+}
+
+// addressOf is where a server is found that listens there.
+func addressOf(s *http.Server, l net.Listener) string {
+	if s.TLSConfig != nil {
+		return "https://" + l.Addr().String()
+	}
+	return "http://" + l.Addr().String()
 }
