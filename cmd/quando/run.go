@@ -82,7 +82,9 @@ func runConfig(cmd *cobra.Command, c *config, strict bool) (err error) {
 	if p.certificates, err = c.certificates(log); err != nil {
 		return err
 	}
-	p.privately = c.encryptsConsole()
+	if p.certificates != nil {
+		p.privately, p.metrics.expires = c.encryptsConsole(), p.certificates.expires
+	}
 	if strict {
 		if err := p.checkRules(cmd); err != nil {
 			return err
@@ -122,7 +124,8 @@ type process struct {
 
 // newProcess puts everything together. It starts nothing. Those who watch are told what the engine does; the tracer may be nil.
 func newProcess(c *config, list []namedWorkspace, j journal, log *slog.Logger, tracer *trace.Tracer, watch ...engine.Observer) (*process, error) {
-	p := &process{log: log, journal: j, now: c.now, metrics: newMetrics(j, c.journalPath()), tracer: tracer, hooks: make(map[string]http.Handler)}
+	p := &process{log: log, journal: j, now: c.now, tracer: tracer, hooks: make(map[string]http.Handler)}
+	p.metrics = newMetrics(j, c.journalPath(), p.present)
 	p.recorder = &recorder{
 		tracer: tracer,
 		accept: func(ctx context.Context, events ...rules.Event) ([]bool, error) {
@@ -136,6 +139,7 @@ func newProcess(c *config, list []namedWorkspace, j journal, log *slog.Logger, t
 			p.console.Recorded()
 		},
 	}
+	p.metrics.ready = p.recorder.ready
 	owns := func(ctx context.Context, workspace, message string) (bool, error) {
 		return p.engine.Owns(ctx, workspace, message)
 	}
