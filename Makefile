@@ -52,6 +52,41 @@ $(LINT):
 	GOBIN=$(GOBIN_DIR) GOFLAGS=-mod=mod go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
 	@mv $(GOBIN_DIR)/golangci-lint $@
 
+.PHONY: build
+build: ## build bin/quando
+	@mkdir -p $(GOBIN_DIR)
+	go build -trimpath -o $(GOBIN_DIR)/quando ./cmd/quando
+
+OUT ?= $(GOBIN_DIR)/quando
+VERSION ?=
+STATIC_TAGS := sqlite_omit_load_extension,netgo,osusergo
+.PHONY: static
+static: ## build a binary that needs no library of the machine that it runs on, as releases are: OUT names it, VERSION is what it says of itself
+	CGO_ENABLED=1 go build -trimpath -tags $(STATIC_TAGS) -ldflags '-s -w -X main.release=$(VERSION) -linkmode external -extldflags "-static"' -o $(OUT) ./cmd/quando
+
+MAN ?= $(CURDIR)/build/man
+.PHONY: man
+man: ## write the man pages to MAN
+	rm -rf $(MAN)
+	go test -run '^TestMan$$' -count 1 ./cmd/quando -man $(abspath $(MAN))
+
+COMPLETIONS ?= $(CURDIR)/build/completions
+.PHONY: completions
+completions: ## write what bash, zsh and fish complete quando by to COMPLETIONS
+	@mkdir -p $(COMPLETIONS)
+	for shell in bash zsh fish; do go run ./cmd/quando completion $$shell > $(abspath $(COMPLETIONS))/quando.$$shell; done
+
+.PHONY: release-check
+release-check: $(GORELEASER) ## build everything that a release is made of, into dist, and publish nothing
+	$(GORELEASER) check
+	$(GORELEASER) release --snapshot --clean
+
+$(GORELEASER):
+	@echo "building goreleaser $(GORELEASER_VERSION), once; this takes a few minutes"
+	@mkdir -p $(GOBIN_DIR)
+	GOBIN=$(GOBIN_DIR) GOFLAGS=-mod=mod go install github.com/goreleaser/goreleaser/v2@$(GORELEASER_VERSION)
+	@mv $(GOBIN_DIR)/goreleaser $@
+
 .PHONY: generate
 generate: ## rewrite what is generated: golden files, the tables of docs/language.md, the editor of the console (which needs Node)
 	go test ./rules ./cmd/quando -update

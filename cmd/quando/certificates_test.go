@@ -86,6 +86,7 @@ func TestEncrypted(t *testing.T) {
 	if status, _ := o.asks("GET", strings.Replace(o.public, "https:", "http:", 1)+"/healthz", nil, ""); status != 400 {
 		t.Errorf("without encryption: %d", status)
 	}
+	o.isWell("alive\n", "health")
 	old, err := tls.DialWithDialer(&net.Dialer{Timeout: 5 * time.Second}, "tcp", strings.TrimPrefix(o.public, "https://"), &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11})
 	if err == nil {
 		old.Close()
