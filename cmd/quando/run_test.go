@@ -113,7 +113,8 @@ func TestRunAddresses(t *testing.T) {
 func (o *office) isWell(want string, args ...string) {
 	o.t.Helper()
 	_, address, _ := strings.Cut(o.public, "://")
-	o.t.Setenv("QUANDO_LISTEN", address)
+	_, port, _ := strings.Cut(address, ":")
+	o.t.Setenv("QUANDO_LISTEN", ":"+port)
 	if code, out, errOut := quando(o.t, append(args, "--config", filepath.Join(o.folder, "quando.yaml"))...); code != 0 || out != want {
 		o.t.Errorf("%s: %d %q %s", args, code, out, errOut)
 	}
