@@ -3,6 +3,11 @@
 GOBIN_DIR := $(CURDIR)/bin
 LINT_VERSION := v2.14.0
 LINT := $(GOBIN_DIR)/golangci-lint-$(LINT_VERSION)
+PEBBLE_VERSION := v2.10.1
+PEBBLE := $(GOBIN_DIR)/pebble-$(PEBBLE_VERSION)
+PROMTOOL := $(GOBIN_DIR)/promtool
+GORELEASER_VERSION := v2.16.0
+GORELEASER := $(GOBIN_DIR)/goreleaser-$(GORELEASER_VERSION)
 FUZZTIME ?= 60s
 APT_INSTALL := DEBIAN_FRONTEND=noninteractive apt-get install -y -qq
 BENCHTIME ?= 1s
@@ -16,12 +21,25 @@ test: tools lint ## install what the tests need, then run them all
 	go test -timeout 15m ./...
 
 .PHONY: tools
-tools: ## install the programs that tests use, where they are missing
+tools: $(PEBBLE) $(PROMTOOL) ## install the programs that tests use, where they are missing
 	@command -v openssl > /dev/null || { echo "installing openssl"; apt-get update -qq && $(APT_INSTALL) openssl; }
 	@command -v initdb > /dev/null || ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || { echo "installing postgresql"; apt-get update -qq && $(APT_INSTALL) postgresql; }
 	@command -v pgbouncer > /dev/null || { echo "installing pgbouncer"; apt-get update -qq && $(APT_INSTALL) pgbouncer; }
 	@command -v chromium > /dev/null || command -v chromium-browser > /dev/null || command -v google-chrome > /dev/null || \
 		{ echo "installing chromium"; apt-get update -qq && $(APT_INSTALL) chromium fonts-noto-core; }
+
+# A small ACME server, to get certificates from.
+$(PEBBLE):
+	@mkdir -p $(GOBIN_DIR)
+	GOBIN=$(GOBIN_DIR) GOFLAGS=-mod=mod go install github.com/letsencrypt/pebble/v2/cmd/pebble@$(PEBBLE_VERSION)
+	@mv $(GOBIN_DIR)/pebble $@
+
+# The checker of alert rules comes in the package of Prometheus; only the program is taken out of it, and no server is started.
+$(PROMTOOL):
+	@mkdir -p $(GOBIN_DIR)
+	@if command -v promtool > /dev/null; then ln -sf "$$(command -v promtool)" $@; else \
+		echo "getting promtool"; set -e; folder=$$(mktemp -d); cd $$folder; \
+		apt-get update -qq; apt-get download -qq prometheus; dpkg-deb -x prometheus_*.deb .; mv usr/bin/promtool $@; rm -rf $$folder; fi
 
 .PHONY: lint
 lint: $(LINT) ## check the code: the import law, vet, style
@@ -33,6 +51,41 @@ $(LINT):
 	@mkdir -p $(GOBIN_DIR)
 	GOBIN=$(GOBIN_DIR) GOFLAGS=-mod=mod go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
 	@mv $(GOBIN_DIR)/golangci-lint $@
+
+.PHONY: build
+build: ## build bin/quando
+	@mkdir -p $(GOBIN_DIR)
+	go build -trimpath -o $(GOBIN_DIR)/quando ./cmd/quando
+
+OUT ?= $(GOBIN_DIR)/quando
+VERSION ?=
+STATIC_TAGS := sqlite_omit_load_extension,netgo,osusergo
+.PHONY: static
+static: ## build a binary that needs no library of the machine that it runs on, as releases are: OUT names it, VERSION is what it says of itself
+	CGO_ENABLED=1 go build -trimpath -tags $(STATIC_TAGS) -ldflags '-s -w -X main.release=$(VERSION) -linkmode external -extldflags "-static"' -o $(OUT) ./cmd/quando
+
+MAN ?= $(CURDIR)/build/man
+.PHONY: man
+man: ## write the man pages to MAN
+	rm -rf $(MAN)
+	go test -run '^TestMan$$' -count 1 ./cmd/quando -man $(abspath $(MAN))
+
+COMPLETIONS ?= $(CURDIR)/build/completions
+.PHONY: completions
+completions: ## write what bash, zsh and fish complete quando by to COMPLETIONS
+	@mkdir -p $(COMPLETIONS)
+	for shell in bash zsh fish; do go run ./cmd/quando completion $$shell > $(abspath $(COMPLETIONS))/quando.$$shell; done
+
+.PHONY: release-check
+release-check: $(GORELEASER) ## build everything that a release is made of, into dist, and publish nothing
+	$(GORELEASER) check
+	$(GORELEASER) release --snapshot --clean
+
+$(GORELEASER):
+	@echo "building goreleaser $(GORELEASER_VERSION), once; this takes a few minutes"
+	@mkdir -p $(GOBIN_DIR)
+	GOBIN=$(GOBIN_DIR) GOFLAGS=-mod=mod go install github.com/goreleaser/goreleaser/v2@$(GORELEASER_VERSION)
+	@mv $(GOBIN_DIR)/goreleaser $@
 
 .PHONY: generate
 generate: ## rewrite what is generated: golden files, the tables of docs/language.md, the editor of the console (which needs Node)

@@ -69,6 +69,25 @@ func StepWait(err error) (d time.Duration) {
 	return d
 }
 
+// Sum sums up in a word what came of a call: nobody who reads it learns what the service said.
+func Sum(err error) string {
+	switch {
+	case err == nil:
+		return "ok"
+	case IsUncertain(err):
+		return "uncertain"
+	case IsStale(err):
+		return "stale"
+	case IsHeld(err):
+		return "held"
+	case Wait(err) > 0:
+		return "paused"
+	case IsPermanent(err):
+		return "failed"
+	}
+	return "retry"
+}
+
 // marked looks for a mark among all of an error's: one that is uncertain may also say how long to wait.
 func marked(err error, has func(*failure) bool) bool {
 	for err != nil {

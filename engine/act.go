@@ -208,7 +208,10 @@ func (k *walk) settle(ctx context.Context, action actions.Action, step *actions.
 	verdict := actions.Settlement{Verdict: actions.Repeat}
 	if !rec.Confirmed {
 		var err error
-		if verdict, err = action.Settle(ctx, step, *rec.Intent); err != nil {
+		began := k.moment()
+		verdict, err = action.Settle(ctx, step, *rec.Intent)
+		k.traceCall(PartSettle, taken, rec.Intent.Call, began, err)
+		if err != nil {
 			flow, err := k.trouble(ctx, s, taken, rec, err)
 			return flow, true, err
 		}
@@ -263,12 +266,13 @@ func (k *walk) try(rec *record) {
 
 // call makes the call of the recorded intent.
 func (k *walk) call(ctx context.Context, action actions.Action, step *actions.Step, s *rules.Step, taken *Step, rec *record) (flow, bool, error) {
-	began := time.Now() // for the statistics alone
+	began, moment := time.Now(), k.moment() // for the statistics alone
 	step.Until = k.latest
 	receipt, err := action.Do(ctx, step, *rec.Intent)
 	took := time.Since(began)
 	k.waited += took
 	k.engine.options.Observer.Called(k.run.Workspace, s.Verb, took, err)
+	k.traceCall(PartCall, taken, rec.Intent.Call, moment, err)
 	k.failed = err
 	switch {
 	case err == nil:

@@ -51,6 +51,7 @@ type prospect struct {
 // decide gives every rule that an event may call for its verdict, and begins the runs. As long as an answer may be missing nothing
 // is changed: the event may have to be decided another time.
 func (v *visit) decide(ctx context.Context, e *Event, f *facts) error {
+	began := v.moment()
 	f.decideAt(AnswerNow)
 	own, err := v.recognise(ctx, e, f, false)
 	if err != nil {
@@ -69,6 +70,7 @@ func (v *visit) decide(ctx context.Context, e *Event, f *facts) error {
 	}
 	e.Decided, e.Answers = true, f.asked
 	v.pending.Decided = append(v.pending.Decided, e)
+	v.matched(e, began)
 	heard.take(v, e)
 	sure := true
 	var starts []*Start

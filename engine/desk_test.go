@@ -59,6 +59,7 @@ type deskOptions struct {
 	profile *service.Profile
 	timeout time.Duration     // of calls; 10 seconds by default
 	deliver http.RoundTripper // of the sandbox's deliveries
+	tracer  engine.Tracer
 }
 
 type clock struct {
@@ -132,7 +133,7 @@ func (d *desk) open() {
 		Name: "default", Actions: must(actions.NewRegistry(list...)), Desk: must(builtin.NewDesk(o)), Location: saoPaulo, Safety: d.options.safety,
 		Timeout: d.options.timeout,
 	}
-	d.engine = must(engine.New(engine.Options{Journal: journal, Observer: d.watch}, w))
+	d.engine = must(engine.New(engine.Options{Journal: journal, Observer: d.watch, Tracer: d.options.tracer}, w))
 	if err := d.engine.SetRules("default", d.set); err != nil {
 		d.t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ type Options struct {
 	Drain    time.Duration // how long Run lets the work under way come to an end when it is stopped; 25 seconds by default
 	Logger   *slog.Logger  // nil means no log
 	Observer Observer      // nil is nobody
+	Tracer   Tracer        // nil is nobody
 }
 
 // An Observer is told what happens, for metrics and for people who watch. It is called by many goroutines at once and must not block.

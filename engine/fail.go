@@ -78,6 +78,7 @@ func (v *visit) retry(r *Run) error {
 		if rec.Intent != nil {
 			rec.Generation++
 		}
+		rec.Again++
 		rec.Intent, rec.Failures, rec.Since, rec.Last, rec.Ended = nil, 0, time.Time{}, false, time.Time{}
 		rec.Until, rec.Heard = time.Time{}, nil // a wait begins anew, without what it failed at
 		s.State, s.Error = StepOpen, ""

@@ -56,7 +56,7 @@ func (v *visit) endGather(ctx context.Context, g *Gather) error {
 		v.gathered(g)
 		return nil
 	}
-	last := events[len(events)-1]
+	last, began := events[len(events)-1], v.moment()
 	f := v.factsOf(last)
 	f.gathered, f.rule = events, g.Rule
 	f.decideAt(GatherNow(g.Rule))
@@ -82,6 +82,7 @@ func (v *visit) endGather(ctx context.Context, g *Gather) error {
 	last.Verdicts[i] = p.verdict
 	last.Answers = last.Answers.with(g.Rule, f.asked)
 	v.pending.Decided = append(v.pending.Decided, last)
+	v.matched(last, began)
 	v.gathered(g)
 	if p.verdict.Outcome != Fired {
 		return nil

@@ -38,8 +38,9 @@ type record struct {
 
 	// What went wrong.
 	Failures int       `json:"failures,omitempty"`
-	Last     bool      `json:"last,omitempty"` // there is no other attempt; what became of this one is to be found out
-	Since    time.Time `json:"since,omitzero"` // the first of them
+	Last     bool      `json:"last,omitempty"`  // there is no other attempt; what became of this one is to be found out
+	Since    time.Time `json:"since,omitzero"`  // the first of them
+	Again    int       `json:"again,omitempty"` // how often a person let the step be tried once more
 }
 
 // sent is what a call sent.

@@ -35,6 +35,11 @@ type visit struct {
 	deferred  map[*Run]bool // runs that such an event may end
 
 	evaluation *rules.Evaluation
+
+	// For a tracer, where there is one.
+	since   time.Time          // when the visit began
+	matches map[*Event]stretch // how long events took that are not recorded yet
+	told    map[*Step]bool     // of which steps the end was told
 }
 
 func (e *Engine) newVisit(lane *Lane, clock func() time.Time, stopping func() bool) *visit {
@@ -46,6 +51,7 @@ func (e *Engine) newVisit(lane *Lane, clock func() time.Time, stopping func() bo
 	for _, ev := range lane.Events {
 		v.events[ev.Seq] = ev
 	}
+	v.since = v.moment().Truncate(time.Microsecond)
 	return v
 }
 
@@ -248,6 +254,7 @@ func (v *visit) save(ctx context.Context, release bool, take ...Slot) error {
 	if err := v.engine.journal.Save(ctx, v.lane, &c); err != nil {
 		return err
 	}
+	v.traceSaved(ctx, &c)
 	v.saved(c)
 	return nil
 }

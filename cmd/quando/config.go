@@ -17,7 +17,14 @@ type config struct {
 	workspace                       // the workspace "default"
 	Workspaces map[string]workspace // the others
 
-	Listen  string // webhooks and health
+	Listen string // webhooks and health
+	TLS    struct {
+		Cert, Key string // files
+		ACME      struct {
+			Hosts                                []string
+			Email, Cache, Directory, HTTP, Roots string
+		}
+	}
 	Journal string // a file, or postgres://…
 	Keep    time.Duration
 
@@ -29,9 +36,11 @@ type config struct {
 		Token    service.Secret
 		Users    map[string]console.User
 		Hosts    []string
-		ReadOnly bool // rules cannot be written through it
+		ReadOnly bool  // rules cannot be written through it
+		TLS      *bool // whether it is encrypted as listen is; nil is where it is not a loopback address
 	}
-	Log struct {
+	Traces struct{ Endpoint string } // of the collector; the environment may name it too
+	Log    struct {
 		Level  string
 		Format string
 	}
@@ -135,6 +144,14 @@ func (c *config) settings() settings {
 	s := c.workspace.settings()
 	return append(s, settings{
 		{"listen", address(&c.Listen)},
+		{"tls.cert", text(&c.TLS.Cert)},
+		{"tls.key", text(&c.TLS.Key)},
+		{"tls.acme.hosts", texts(&c.TLS.ACME.Hosts)},
+		{"tls.acme.email", text(&c.TLS.ACME.Email)},
+		{"tls.acme.cache", text(&c.TLS.ACME.Cache)},
+		{"tls.acme.directory", text(&c.TLS.ACME.Directory)},
+		{"tls.acme.http", address(&c.TLS.ACME.HTTP)},
+		{"tls.acme.roots", text(&c.TLS.ACME.Roots)},
 		{"journal", text(&c.Journal)},
 		{"keep", duration(&c.Keep)},
 		{"secret_key", secret(&c.SecretKey)},
@@ -144,6 +161,11 @@ func (c *config) settings() settings {
 		{"console.users", users(&c.Console.Users)},
 		{"console.hosts", texts(&c.Console.Hosts)},
 		{"console.read_only", yesOrNo(&c.Console.ReadOnly)},
+		{"console.tls", func(d *configReader, n *source.Node) {
+			c.Console.TLS = new(bool)
+			yesOrNo(c.Console.TLS)(d, n)
+		}},
+		{"traces.endpoint", text(&c.Traces.Endpoint)},
 		{"log.level", choice(&c.Log.Level, "debug", "info", "warn", "error")},
 		{"log.format", choice(&c.Log.Format, "text", "json")},
 		{"workspaces", c.readWorkspaces},

@@ -186,7 +186,7 @@ func (d *demo) open(c *config, j journal, out io.Writer) error {
 		return err
 	}
 	d.tell = newTeller(out, c.Timezone)
-	if d.process, err = newProcess(c, list, j, slog.New(slog.DiscardHandler), d.tell); err != nil {
+	if d.process, err = newProcess(c, list, j, slog.New(slog.DiscardHandler), nil, d.tell); err != nil {
 		return err
 	}
 	accept := d.recorder.accept

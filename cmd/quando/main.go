@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -62,14 +61,7 @@ func newRoot() *cobra.Command {
 	}
 	root.SetVersionTemplate("quando {{.Version}}\n")
 	root.PersistentFlags().String("config", "quando.yaml", "the configuration `file`")
-	root.AddCommand(newCheck(), newFmt(), newInit(), newDemo(), newRun(), newExplain(), newLearn(), newSchema(), newBacktest(), newDiff(), newSandbox(), newEvents(), newRuns(), newFire(), newJournal(), newPause(), newResume(), newTest(), newPassword(), newWebhook())
+	root.AddCommand(newCheck(), newFmt(), newInit(), newDemo(), newRun(), newExplain(), newLearn(), newSchema(), newBacktest(), newDiff(), newSandbox(), newEvents(), newRuns(), newFire(), newJournal(), newPause(), newResume(), newTest(), newPassword(), newWebhook(), newHealth(), newVersion())
+	complete(root)
 	return root
-}
-
-// version returns the module's version as the build recorded it.
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "(devel)"
 }

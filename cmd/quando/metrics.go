@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 	"net/http"
-	"os"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -25,9 +25,13 @@ type metrics struct {
 	types    map[string]bool // of events that have a name of their own
 
 	events, deliveries, verdicts, runs, calls, repairs *prometheus.CounterVec
-	seconds                                            *prometheus.HistogramVec
+	seconds, age, lag                                  *prometheus.HistogramVec
 	loaded, broken                                     *prometheus.GaugeVec
 	webhooks                                           *webhookMetrics
+
+	now     func() time.Time            // that events live in
+	ready   func(context.Context) error // why nothing can be recorded; nil is that nobody knows
+	expires func() time.Time            // when the first certificate does; nil is that there is none
 }
 
 var _ engine.Observer = (*metrics)(nil)
@@ -38,8 +42,14 @@ var outcomes = []webhook.Outcome{
 	webhook.NotAnEvent, webhook.Mismatch, webhook.Interrupted, webhook.Unavailable,
 }
 
+// delays are the buckets of what takes a moment when all is well, and hours when it is not.
+var delays = []float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 4 * 3600, 24 * 3600}
+
 // newMetrics returns the metrics of a journal, in a file where there is one.
-func newMetrics(journal engine.Reader, file string) *metrics {
+func newMetrics(journal journal, file string, now func() time.Time) *metrics {
+	histogram := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+	}
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	}
@@ -54,12 +64,13 @@ func newMetrics(journal engine.Reader, file string) *metrics {
 		verdicts:   counter("quando_verdicts_total", "Verdicts of rules on events.", "workspace", "rule", "outcome", "stage"),
 		runs:       counter("quando_runs_total", "Runs that began, and runs that ended by their last state.", "workspace", "rule", "state", "stage"),
 		calls:      counter("quando_calls_total", "Calls of steps by what came of them.", "workspace", "verb", "result"),
-		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "quando_call_seconds", Help: "How long calls of steps took.", Buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
-		}, []string{"workspace", "verb"}),
-		repairs: counter("quando_webhook_repairs_total", "What was not as it should be with the webhook, and was mended.", "workspace", "repair"),
-		loaded:  gauge("quando_rules_loaded", "Rules in use.", "workspace"),
-		broken:  gauge("quando_rules_broken", "Rules that are not in use as they are written.", "workspace"),
+		seconds:    histogram("quando_call_seconds", "How long calls of steps took.", []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}, "workspace", "verb"),
+		age:        histogram("quando_delivery_age_seconds", "How old events were when they were recorded.", delays, "workspace"),
+		lag:        histogram("quando_decide_seconds", "How long events waited from being recorded to their verdicts.", delays, "workspace"),
+		repairs:    counter("quando_webhook_repairs_total", "What was not as it should be with the webhook, and was mended.", "workspace", "repair"),
+		loaded:     gauge("quando_rules_loaded", "Rules in use.", "workspace"),
+		broken:     gauge("quando_rules_broken", "Rules that are not in use as they are written.", "workspace"),
+		now:        now,
 	}
 	for _, name := range rules.EventNames() {
 		m.types[name] = true
@@ -68,8 +79,8 @@ func newMetrics(journal engine.Reader, file string) *metrics {
 	build := gauge("quando_build_info", "What is running.", "version", "goversion")
 	build.WithLabelValues(version(), runtime.Version()).Set(1)
 	m.registry.MustRegister(
-		m.events, m.deliveries, m.verdicts, m.runs, m.calls, m.seconds, m.loaded, m.broken, m.repairs, m.webhooks, build,
-		&standing{journal: journal, file: file}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		m.events, m.deliveries, m.verdicts, m.runs, m.calls, m.seconds, m.age, m.lag, m.loaded, m.broken, m.repairs, m.webhooks, build,
+		&standing{metrics: m, journal: journal, file: file}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m
 }
@@ -90,6 +101,7 @@ func (m *metrics) deliveriesOf(workspace string) func(webhook.Outcome) {
 // recorded counts an event that is new.
 func (m *metrics) recorded(e rules.Event) {
 	m.events.WithLabelValues(e.Workspace, m.typeOf(e.Type)).Inc()
+	m.age.WithLabelValues(e.Workspace).Observe(max(0, e.ReceivedAt.Sub(e.CreatedAt).Seconds()))
 }
 
 // typeOf bounds the types of events, which the service chooses.
@@ -106,8 +118,12 @@ func (m *metrics) rulesOf(workspace string, set *rules.Set) {
 	m.broken.WithLabelValues(workspace).Set(float64(len(set.Broken)))
 }
 
-// Decided counts the verdicts.
+// Decided counts the verdicts, and how long the event waited for them. What a rule has gathered was to wait.
 func (m *metrics) Decided(e *engine.Event) {
+	gathered := slices.ContainsFunc(e.Verdicts, func(v engine.Verdict) bool { return e.Answers[engine.GatherNow(v.Rule)] != nil })
+	if !gathered {
+		m.lag.WithLabelValues(e.Workspace).Observe(max(0, m.now().Sub(e.ReceivedAt).Seconds()))
+	}
 	for _, v := range e.Verdicts {
 		m.verdicts.WithLabelValues(e.Workspace, v.Rule, string(v.Outcome), string(cmp.Or(v.Stage, rules.Live))).Inc()
 	}
@@ -127,80 +143,10 @@ func (m *metrics) Changed(r *engine.Run) {
 
 // Called counts a call and how long it took.
 func (m *metrics) Called(workspace, verb string, took time.Duration, err error) {
-	m.calls.WithLabelValues(workspace, verb, result(err)).Inc()
+	m.calls.WithLabelValues(workspace, verb, actions.Sum(err)).Inc()
 	m.seconds.WithLabelValues(workspace, verb).Observe(took.Seconds())
 }
 
 // Held and Lifted are not counted: what is stopped is asked of the journal, where others may stop something too.
 func (m *metrics) Held(engine.Hold)   {}
 func (m *metrics) Lifted(engine.Hold) {}
-
-// result sums up what came of a call.
-func result(err error) string {
-	switch {
-	case err == nil:
-		return "ok"
-	case actions.IsUncertain(err):
-		return "uncertain"
-	case actions.IsStale(err):
-		return "stale"
-	case actions.IsHeld(err):
-		return "held"
-	case actions.Wait(err) > 0:
-		return "paused"
-	case actions.IsPermanent(err):
-		return "failed"
-	}
-	return "retry"
-}
-
-// standing collects how things stand in the journal when somebody looks.
-type standing struct {
-	journal engine.Reader
-	file    string
-}
-
-var (
-	runsNow      = prometheus.NewDesc("quando_runs", "Unfinished runs by their state.", []string{"state"}, nil)
-	heldNow      = prometheus.NewDesc("quando_held", "1 for everything that is stopped; without a rule the whole workspace is, without a workspace everything.", []string{"workspace", "rule", "kind"}, nil)
-	journalBytes = prometheus.NewDesc("quando_journal_bytes", "Size of the journal's files.", nil, nil)
-)
-
-// unfinished are the states that are shown, also when no run is in them.
-var unfinished = []engine.State{engine.Queued, engine.Running, engine.Waiting, engine.Held, engine.Uncertain}
-
-// Describe implements prometheus.Collector.
-func (s *standing) Describe(ch chan<- *prometheus.Desc) {
-	ch <- runsNow
-	ch <- heldNow
-	ch <- journalBytes
-}
-
-// Collect implements prometheus.Collector.
-func (s *standing) Collect(ch chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	if counts, err := s.journal.CountRuns(ctx, time.Now()); err != nil {
-		ch <- prometheus.NewInvalidMetric(runsNow, err)
-	} else {
-		for _, state := range unfinished {
-			ch <- prometheus.MustNewConstMetric(runsNow, prometheus.GaugeValue, float64(counts[state]), string(state))
-		}
-	}
-	if holds, err := s.journal.Holds(ctx); err != nil {
-		ch <- prometheus.NewInvalidMetric(heldNow, err)
-	} else {
-		for _, h := range holds {
-			ch <- prometheus.MustNewConstMetric(heldNow, prometheus.GaugeValue, 1, h.Workspace, h.Rule, string(h.Kind))
-		}
-	}
-	size := int64(0)
-	for _, name := range []string{s.file, s.file + "-wal"} {
-		if info, err := os.Stat(name); err == nil {
-			size += info.Size()
-		}
-	}
-	if size > 0 { // it is no file where it is a database
-		ch <- prometheus.MustNewConstMetric(journalBytes, prometheus.GaugeValue, float64(size))
-	}
-}

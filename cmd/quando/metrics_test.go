@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http/httptest"
 	"path/filepath"
@@ -28,13 +29,20 @@ func TestMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	m := newMetrics(j, file)
+	at := time.Date(2026, 11, 13, 17, 50, 0, 0, time.UTC)
+	m := newMetrics(j, file, func() time.Time { return at })
+	able := errors.New("the disk is full")
+	m.ready, m.expires = func(context.Context) error { return able }, func() time.Time { return at.Add(time.Hour) }
+	if _, err := j.Accept(t.Context(), []rules.Event{{Workspace: "acme", ID: "e", Type: "message.received", Lane: "conversation:c1", CreatedAt: at.Add(-time.Hour), ReceivedAt: at.Add(-90 * time.Second)}}); err != nil {
+		t.Fatal(err)
+	}
 	var o engine.Observer = observers{m, runLog{slog.New(slog.NewTextHandler(&log, nil))}}
 
-	m.recorded(rules.Event{Workspace: "acme", Type: "message.received"})
+	m.recorded(rules.Event{Workspace: "acme", Type: "message.received", CreatedAt: at.Add(-time.Minute), ReceivedAt: at.Add(-50 * time.Second)})
 	m.recorded(rules.Event{Workspace: "acme", Type: "invented.1"})
 	m.recorded(rules.Event{Workspace: "acme", Type: "invented.2"})
-	o.Decided(&engine.Event{Event: rules.Event{Workspace: "acme"}, Verdicts: []engine.Verdict{{Rule: "r", Outcome: engine.Fired}, {Rule: "q", Outcome: engine.False, Stage: rules.Shadow}}})
+	o.Decided(&engine.Event{Event: rules.Event{Workspace: "acme", ReceivedAt: at}, Verdicts: []engine.Verdict{{Rule: "g", Outcome: engine.Fired}}, Answers: engine.Answers{engine.GatherNow("g"): []byte("1")}})
+	o.Decided(&engine.Event{Event: rules.Event{Workspace: "acme", ReceivedAt: at.Add(-2 * time.Second)}, Verdicts: []engine.Verdict{{Rule: "r", Outcome: engine.Fired}, {Rule: "q", Outcome: engine.False, Stage: rules.Shadow}}})
 	run := &engine.Run{ID: 7, Workspace: "acme", Rule: "r", Stage: rules.Live, State: engine.Running, Home: "conversation:c1"}
 	o.Began(run, &engine.Event{})
 	o.Changed(run)
@@ -62,6 +70,9 @@ func TestMetrics(t *testing.T) {
 		`quando_calls_total{result="held",verb="send_message",workspace="acme"} 1`, `quando_calls_total{result="paused",verb="send_message",workspace="acme"} 1`,
 		`quando_calls_total{result="stale",verb="send_message",workspace="acme"} 1`, `quando_call_seconds_count{verb="send_message",workspace="acme"} 7`,
 		`quando_held{kind="safety",rule="r",workspace="acme"} 1`, `quando_runs{state="uncertain"} 0`, "quando_build_info{", "go_goroutines ",
+		`quando_lag_seconds 90`, `quando_ready 0`, `quando_journal_events 1`, "quando_journal_free_bytes ", fmt.Sprintf("quando_tls_expires_timestamp_seconds %g", float64(at.Add(time.Hour).Unix())),
+		fmt.Sprintf("quando_journal_oldest_timestamp_seconds %g", float64(at.Add(-90*time.Second).Unix())),
+		`quando_delivery_age_seconds_sum{workspace="acme"} 10`, `quando_decide_seconds_sum{workspace="acme"} 2`, `quando_decide_seconds_count{workspace="acme"} 1`,
 	} {
 		if !strings.Contains(w.Body.String(), want) {
 			t.Errorf("no %s", want)
@@ -69,6 +80,15 @@ func TestMetrics(t *testing.T) {
 	}
 	if body := w.Body.String(); strings.Contains(body, "quando_journal_bytes 0\n") || strings.Contains(body, "invented") || strings.Contains(body, `state="running",workspace`) {
 		t.Error(body)
+	}
+	if err := j.Hold(t.Context(), engine.Hold{Workspace: "acme", Kind: engine.HoldPerson, Since: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	able = nil
+	w = httptest.NewRecorder()
+	m.handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	if body := w.Body.String(); !strings.Contains(body, "quando_lag_seconds 0\n") || !strings.Contains(body, "quando_ready 1\n") {
+		t.Error("what is stopped is not late, and who can record is ready\n" + body)
 	}
 	for _, want := range []string{
 		`level=ERROR msg="run failed" workspace=acme rule=r run=7 lane=conversation:c1 state=failed stage=live steps=0 reason="no such label"`,
@@ -88,7 +108,7 @@ func TestMetricsWithoutJournal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := newMetrics(j, file)
+	m := newMetrics(j, file, time.Now)
 	m.rulesOf("acme", &rules.Set{})
 	if err := j.Close(); err != nil {
 		t.Fatal(err)

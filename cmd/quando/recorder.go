@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/quandohq/quando/engine/trace"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/triggers"
 )
@@ -15,6 +16,7 @@ type recorder struct {
 	accept triggers.Sink
 	write  func(context.Context) error // something harmless, to see whether it can be done again
 	fresh  func(rules.Event)           // is told of each event that is new
+	tracer *trace.Tracer               // nil is nobody
 
 	failed atomic.Pointer[error] // of the last that was to be recorded
 	trying sync.Mutex
@@ -23,6 +25,11 @@ type recorder struct {
 // record is a triggers.Sink.
 func (r *recorder) record(ctx context.Context, events ...rules.Event) ([]bool, error) {
 	fresh, err := r.accept(ctx, events...)
+	if r.tracer != nil {
+		for i := range events {
+			r.tracer.Delivered(ctx, &events[i], i < len(fresh) && fresh[i], err)
+		}
+	}
 	if err != nil {
 		if ctx.Err() == nil { // otherwise whoever gave it has gone away, and the journal may be well
 			r.failed.Store(&err)

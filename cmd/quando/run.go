@@ -17,6 +17,7 @@ import (
 
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/console"
+	"github.com/quandohq/quando/engine/trace"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/triggers/schedule"
@@ -67,9 +68,22 @@ func runConfig(cmd *cobra.Command, c *config, strict bool) (err error) {
 			err = errors.Join(err, fmt.Errorf("close the journal: %w", closeErr))
 		}
 	}()
-	p, err := newProcess(c, list, j, log)
+	tracer, err := trace.New(ctx, trace.Options{Endpoint: c.Traces.Endpoint, Version: version(), Logger: log})
 	if err != nil {
 		return err
+	}
+	if tracer != nil {
+		defer func() { _ = closeTracer(tracer) }() // a collector that is not there keeps nobody from stopping
+	}
+	p, err := newProcess(c, list, j, log, tracer)
+	if err != nil {
+		return err
+	}
+	if p.certificates, err = c.certificates(log); err != nil {
+		return err
+	}
+	if p.certificates != nil {
+		p.privately, p.metrics.expires = c.encryptsConsole(), p.certificates.expires
 	}
 	if strict {
 		if err := p.checkRules(cmd); err != nil {
@@ -83,6 +97,13 @@ func runConfig(cmd *cobra.Command, c *config, strict bool) (err error) {
 	return p.run(ctx, c)
 }
 
+// closeTracer sends what has not been sent yet, if that does not take long.
+func closeTracer(t *trace.Tracer) error {
+	ctx, cancel := context.WithTimeout(context.Background(), stopServing)
+	defer cancel()
+	return t.Close(ctx)
+}
+
 // A process is everything that runs, put together.
 type process struct {
 	log      *slog.Logger
@@ -91,17 +112,23 @@ type process struct {
 	console  *console.Console
 	now      func() time.Time // that people are shown; nil is this machine's
 	recorder *recorder
+	tracer   *trace.Tracer // nil is none
 	engine   *engine.Engine
 	units    []*unit
 	books    []*book
 	sources  []*schedule.Source
 	hooks    map[string]http.Handler // by workspace
+
+	certificates certificates // of listen; nil is that nothing is encrypted
+	privately    bool         // the console is encrypted with them too
 }
 
-// newProcess puts everything together. It starts nothing. Those who watch are told what the engine does.
-func newProcess(c *config, list []namedWorkspace, j journal, log *slog.Logger, watch ...engine.Observer) (*process, error) {
-	p := &process{log: log, journal: j, now: c.now, metrics: newMetrics(j, c.journalPath()), hooks: make(map[string]http.Handler)}
+// newProcess puts everything together. It starts nothing. Those who watch are told what the engine does; the tracer may be nil.
+func newProcess(c *config, list []namedWorkspace, j journal, log *slog.Logger, tracer *trace.Tracer, watch ...engine.Observer) (*process, error) {
+	p := &process{log: log, journal: j, now: c.now, tracer: tracer, hooks: make(map[string]http.Handler)}
+	p.metrics = newMetrics(j, c.journalPath(), p.present)
 	p.recorder = &recorder{
+		tracer: tracer,
 		accept: func(ctx context.Context, events ...rules.Event) ([]bool, error) {
 			return p.engine.Accept(ctx, events...)
 		},
@@ -113,6 +140,7 @@ func newProcess(c *config, list []namedWorkspace, j journal, log *slog.Logger, w
 			p.console.Recorded()
 		},
 	}
+	p.metrics.ready = p.recorder.ready
 	owns := func(ctx context.Context, workspace, message string) (bool, error) {
 		return p.engine.Owns(ctx, workspace, message)
 	}
@@ -135,7 +163,11 @@ func newProcess(c *config, list []namedWorkspace, j journal, log *slog.Logger, w
 	if p.console, err = p.newConsole(c); err != nil {
 		return nil, err
 	}
-	p.engine, err = engine.New(engine.Options{Journal: j, Keep: c.Keep, Logger: log, Observer: append(observers{p.metrics, runLog{log}, p.console}, watch...)}, workspaces...)
+	o := engine.Options{Journal: j, Keep: c.Keep, Logger: log, Observer: append(observers{p.metrics, runLog{log}, p.console}, watch...)}
+	if tracer != nil { // a nil *trace.Tracer would not be nil as an engine.Tracer
+		o.Tracer = tracer
+	}
+	p.engine, err = engine.New(o, workspaces...)
 	return p, err
 }
 
@@ -231,9 +263,15 @@ func (p *process) serve(ctx context.Context, public, private net.Listener, work 
 	count := func(workspace string, o webhook.Outcome) {
 		p.metrics.deliveries.WithLabelValues(workspace, string(o)).Inc()
 	}
-	p.log.Info("listening", "webhooks", "http://"+public.Addr().String(), "console", "http://"+private.Addr().String())
-	servers := []*http.Server{newServer(publicHandler(h, p.hooks, count), p.log), newServer(consoleHandler(h, p.console), p.log)}
+	servers := []*http.Server{newServer(incoming(publicHandler(h, p.hooks, count), p.tracer), p.log), newServer(consoleHandler(h, p.console), p.log)}
 	servers[1].RegisterOnShutdown(p.console.Close)
+	if p.certificates != nil {
+		servers[0].TLSConfig = tlsConfig(p.certificates)
+		if p.privately {
+			servers[1].TLSConfig = tlsConfig(p.certificates)
+		}
+	}
+	p.log.Info("listening", "webhooks", addressOf(servers[0], public), "console", addressOf(servers[1], private))
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	var serving, working sync.WaitGroup
@@ -272,6 +310,9 @@ func (p *process) serve(ctx context.Context, public, private net.Listener, work 
 // work starts everything that goes on beside the servers.
 func (p *process) work(ctx context.Context, start func(func() error)) {
 	start(func() error { return p.engine.Run(ctx) })
+	if p.certificates != nil {
+		start(func() error { return p.certificates.run(ctx) })
+	}
 	for _, s := range p.sources {
 		start(func() error { return s.Run(ctx, p.recorder.record) })
 	}

@@ -105,6 +105,19 @@ func TestRunAddresses(t *testing.T) {
 	if o.log.contains("sesame") {
 		t.Error("the token is in the log")
 	}
+	o.isWell("alive\n", "health")
+	o.isWell("ready\n", "health", "--ready")
+}
+
+// isWell asks the quando that runs how it is, as a container does.
+func (o *office) isWell(want string, args ...string) {
+	o.t.Helper()
+	_, address, _ := strings.Cut(o.public, "://")
+	_, port, _ := strings.Cut(address, ":")
+	o.t.Setenv("QUANDO_LISTEN", ":"+port)
+	if code, out, errOut := quando(o.t, append(args, "--config", filepath.Join(o.folder, "quando.yaml"))...); code != 0 || out != want {
+		o.t.Errorf("%s: %d %q %s", args, code, out, errOut)
+	}
 }
 
 // TestRunReloads shows that a change of the rules is in use without a restart, that a mistake is isolated, and that SIGHUP reads them anew.

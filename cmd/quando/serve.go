@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/quandohq/quando/engine/trace"
 	"github.com/quandohq/quando/triggers/webhook"
 )
 
@@ -49,6 +50,14 @@ func answerText(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, text+"\n") // who asked may have gone away
+}
+
+// incoming lets whoever handles a request know the trace of whoever sent it, where there is a tracer.
+func incoming(h http.Handler, t *trace.Tracer) http.Handler {
+	if t == nil {
+		return h
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.ServeHTTP(w, t.Incoming(r)) })
 }
 
 // publicHandler serves the webhooks and health. The default workspace's webhook has the short address too.
@@ -90,10 +99,23 @@ func listen(ctx context.Context, setting, address string) (net.Listener, error) 
 	return l, nil
 }
 
-// serve serves until the server is shut down.
-func serve(s *http.Server, l net.Listener) error {
-	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+// serve serves until the server is shut down, encrypted where the server has certificates.
+func serve(s *http.Server, l net.Listener) (err error) {
+	if s.TLSConfig != nil {
+		err = s.ServeTLS(l, "", "")
+	} else {
+		err = s.Serve(l)
+	}
+	if !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve %s: %w", l.Addr(), err)
 	}
 	return nil
+}
+
+// addressOf is where a server is found that listens there.
+func addressOf(s *http.Server, l net.Listener) string {
+	if s.TLSConfig != nil {
+		return "https://" + l.Addr().String()
+	}
+	return "http://" + l.Addr().String()
 }
