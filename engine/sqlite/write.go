@@ -19,6 +19,7 @@ type writer struct {
 	fail  func(Point) error
 
 	versions map[string]bool // of rules whose runs have begun since the journal was opened; only the goroutine looks
+	anyFound bool            // the journal has events that were found; only the goroutine looks
 }
 
 // An operation is one call's part of a transaction.
@@ -42,6 +43,9 @@ func newWriter(ctx context.Context, db *sql.DB, o Options) (*writer, error) {
 	w := &writer{db: db, conn: conn, stmts: map[string]*sql.Stmt{}, versions: map[string]bool{}, fail: o.Fail}
 	if w.fail == nil {
 		w.fail = func(Point) error { return nil }
+	}
+	if err := w.readFound(ctx); err != nil {
+		return nil, errors.Join(err, conn.Close())
 	}
 	w.Queue = batch.New(o.Linger, w.commit)
 	return w, nil
@@ -123,6 +127,7 @@ type tx struct {
 	touched  bool // an operation has written something, or a statement has failed
 	released map[*claim]bool
 	versions map[string]bool // of rules whose runs begin in it
+	anyFound bool            // it records events that were found
 	tally    stored.Tally
 }
 
