@@ -56,6 +56,10 @@ type workspace struct {
 		MessagesPerConversation rate
 		Messages                rate
 	}
+	Backfill struct {
+		Every time.Duration // 0 is off
+		Cards time.Duration
+	}
 	HTTPRequest struct{ Allow []string }
 	Timezone    *time.Location
 }
@@ -79,6 +83,7 @@ func defaultWorkspace() workspace {
 	var w workspace
 	w.Rules = "rules"
 	w.Service.Timeout = 10 * time.Second
+	w.Backfill.Every, w.Backfill.Cards = 5*time.Minute, 15*time.Second
 	w.Safety.MessagesPerConversation = rate{5, 10 * time.Minute}
 	w.Safety.Messages = rate{2000, time.Hour}
 	// A zone that the binary carries always loads; the service's own default is the same.
@@ -155,6 +160,8 @@ func (w *workspace) settings() settings {
 		{"rules", text(&w.Rules)},
 		{"safety.messages_per_conversation", bound(&w.Safety.MessagesPerConversation)},
 		{"safety.messages", bound(&w.Safety.Messages)},
+		{"backfill.every", durationOrOff(&w.Backfill.Every)},
+		{"backfill.cards", duration(&w.Backfill.Cards)},
 		{"http_request.allow", texts(&w.HTTPRequest.Allow)},
 		{"timezone", zone(&w.Timezone)},
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/triggers/schedule"
 	"github.com/quandohq/quando/triggers/webhook"
 )
@@ -24,9 +25,9 @@ type metrics struct {
 	registry *prometheus.Registry
 	types    map[string]bool // of events that have a name of their own
 
-	events, deliveries, verdicts, runs, calls *prometheus.CounterVec
-	seconds                                   *prometheus.HistogramVec
-	loaded, broken                            *prometheus.GaugeVec
+	events, deliveries, found, verdicts, runs, calls *prometheus.CounterVec
+	seconds                                          *prometheus.HistogramVec
+	loaded, broken                                   *prometheus.GaugeVec
 }
 
 var _ engine.Observer = (*metrics)(nil)
@@ -50,6 +51,7 @@ func newMetrics(journal engine.Reader, file string) *metrics {
 		types:      map[string]bool{schedule.EventType: true, "manual": true, "webhook.test": true},
 		events:     counter("quando_events_total", "Events recorded.", "workspace", "type"),
 		deliveries: counter("quando_deliveries_total", "Webhook deliveries by what became of them.", "workspace", "outcome"),
+		found:      counter("quando_found_total", "Events that no webhook told and that were found in the service.", "workspace", "type"),
 		verdicts:   counter("quando_verdicts_total", "Verdicts of rules on events.", "workspace", "rule", "outcome", "stage"),
 		runs:       counter("quando_runs_total", "Runs that began, and runs that ended by their last state.", "workspace", "rule", "state", "stage"),
 		calls:      counter("quando_calls_total", "Calls of steps by what came of them.", "workspace", "verb", "result"),
@@ -65,7 +67,7 @@ func newMetrics(journal engine.Reader, file string) *metrics {
 	build := gauge("quando_build_info", "What is running.", "version", "goversion")
 	build.WithLabelValues(version(), runtime.Version()).Set(1)
 	m.registry.MustRegister(
-		m.events, m.deliveries, m.verdicts, m.runs, m.calls, m.seconds, m.loaded, m.broken, build,
+		m.events, m.deliveries, m.found, m.verdicts, m.runs, m.calls, m.seconds, m.loaded, m.broken, build,
 		&standing{journal: journal, file: file}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m
@@ -82,6 +84,28 @@ func (m *metrics) deliveriesOf(workspace string) func(webhook.Outcome) {
 		m.deliveries.WithLabelValues(workspace, string(o))
 	}
 	return func(o webhook.Outcome) { m.deliveries.WithLabelValues(workspace, string(o)).Inc() }
+}
+
+// foundOf returns what counts the events of a workspace that were found.
+func (m *metrics) foundOf(workspace string) func(string) {
+	for _, name := range rules.EventNames() {
+		if service.Findable(name) {
+			m.found.WithLabelValues(workspace, name)
+		}
+	}
+	return func(typ string) { m.found.WithLabelValues(workspace, m.typeOf(typ)).Inc() }
+}
+
+// passesOf shows when what webhooks did not tell was last looked for.
+func (m *metrics) passesOf(workspace string, ended func() time.Time) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "quando_backfill_ended_seconds", Help: "When what webhooks did not tell was last looked for, since 1970; 0 is never.", ConstLabels: prometheus.Labels{"workspace": workspace},
+	}, func() float64 {
+		if t := ended(); !t.IsZero() {
+			return float64(t.Unix())
+		}
+		return 0
+	}))
 }
 
 // recorded counts an event that is new.

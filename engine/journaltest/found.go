@@ -227,7 +227,9 @@ func shareLease(c *check) {
 		var errs [2]error
 		var group sync.WaitGroup
 		for k, f := range []engine.Finder{c.finder(), other.finder()} {
-			group.Go(func() { taken[k], errs[k] = f.Lease(c.Context(), fmt.Sprint("work ", i), fmt.Sprint(k), noon, at(time.Minute)) })
+			group.Go(func() {
+				taken[k], errs[k] = f.Lease(c.Context(), fmt.Sprint("work ", i), fmt.Sprint(k), noon, at(time.Minute))
+			})
 		}
 		group.Wait()
 		c.ok(errs[0])

@@ -178,13 +178,13 @@ func (p *pass) trouble(ctx context.Context, part string, err error) (all bool) {
 	case ctx.Err() != nil || errors.Is(err, errLost):
 		return true
 	case e != nil && e.Status == http.StatusUnauthorized && !e.Local:
-		p.say("key", "the service refuses the key, so what webhooks do not tell is not found", "error", err)
+		p.say("key", "the service refuses the key, so what no webhook told is not found", "error", err)
 		return true
 	case e != nil && e.Status == http.StatusForbidden && !e.Local:
-		p.say(part, "the key lacks a scope, so "+part+" of which no webhook tells are not found; give the key the scope", "scope", e.Scope)
+		p.say(part, fmt.Sprintf("the key lacks the scope %s, so %s that no webhook told are not found", e.Scope, part))
 		return false
 	}
 	p.over("key")
-	p.say(part, "what webhooks do not tell of "+part+" could not be looked for; it is tried again", "error", err)
+	p.say(part, part+" that no webhook told could not be looked for; it is tried again", "error", err)
 	return false
 }
