@@ -1,7 +1,6 @@
 package backfill_test
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -48,6 +47,8 @@ type desk struct {
 	change  func(*backfill.Options)
 	log     *slog.Logger
 
+	transport http.RoundTripper
+
 	mu      sync.Mutex
 	now     time.Time
 	down    bool // the engine is not there
@@ -55,7 +56,6 @@ type desk struct {
 	engine  *engine.Engine
 	source  *backfill.Source
 	client  *service.Client
-	calls   int            // of the backfill
 	counted map[string]int // found, by type
 }
 
@@ -64,8 +64,9 @@ type deskOptions struct {
 	events  []string // default all that can be subscribed
 	open    func() journal
 	tune    func(*backfill.Options)
-	key     service.Secret
 	log     *slog.Logger
+
+	transport http.RoundTripper // of the engine's calls
 }
 
 func newDesk(t *testing.T, text string, change ...func(*deskOptions)) *desk {
@@ -82,7 +83,7 @@ func newDesk(t *testing.T, text string, change ...func(*deskOptions)) *desk {
 	d.Sandbox = must(sandbox.New(o.sandbox))
 	t.Cleanup(func() { _ = d.Close() })
 	d.address = must(d.Start(t.Context(), "127.0.0.1:0"))
-	d.key = cmp.Or(o.key, service.Secret(d.address.APIKey))
+	d.key, d.transport = service.Secret(d.address.APIKey), o.transport
 	d.start()
 	t.Cleanup(func() { _ = d.journal.Close() })
 	if d.events == nil {
@@ -110,11 +111,28 @@ func (d *desk) clock() time.Time {
 	return d.now
 }
 
+// move moves the clock.
+func (d *desk) move(to time.Time) {
+	d.t.Helper()
+	d.mu.Lock()
+	d.now = to
+	d.mu.Unlock()
+	if _, err := d.SetClock(d.t.Context(), to); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// sleep lets time pass for a call that is held back.
+func (d *desk) sleep(ctx context.Context, length time.Duration) error {
+	d.move(d.clock().Add(length))
+	return ctx.Err()
+}
+
 // start starts an engine on the journal.
 func (d *desk) start() {
 	d.t.Helper()
 	j := d.open()
-	client := must(service.New(service.Options{BaseURL: d.address.BaseURL, APIKey: d.key, Now: d.clock, Timeout: 5 * time.Second}))
+	client := must(service.New(service.Options{BaseURL: d.address.BaseURL, APIKey: d.key, Now: d.clock, Timeout: 5 * time.Second, Transport: d.transport, Sleep: d.sleep}))
 	var e *engine.Engine
 	o := builtin.Options{Client: client, Directory: service.NewDirectory(client), Location: time.UTC}
 	o.Own = func(ctx context.Context, m service.Message) (bool, error) { return e.Owns(ctx, "default", m.ID) }
@@ -267,12 +285,7 @@ func (d *desk) pass(length time.Duration) {
 		if next.After(end) {
 			next = end
 		}
-		d.mu.Lock()
-		d.now = next
-		d.mu.Unlock()
-		if _, err := d.SetClock(d.t.Context(), next); err != nil {
-			d.t.Fatal(err)
-		}
+		d.move(next)
 	}
 	d.rest()
 }
