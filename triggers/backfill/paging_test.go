@@ -17,13 +17,14 @@ import (
 
 // A list is the service's list of conversations, which moves while it is read.
 type list struct {
-	items  []map[string]any
-	most   int                      // on a page
-	after  func(l *list, pages int) // a page has been read
-	deaf   bool                     // to the offset
-	sorted bool                     // by name, not by what changed last
-	timer  bool                     // the pass is made by the timer
-	pages  int
+	items   []map[string]any
+	most    int                      // on a page
+	after   func(l *list, pages int) // a page has been read
+	deaf    bool                     // to the offset
+	sorted  bool                     // by name, not by what changed last
+	changed []int                    // conversations with a message, by their places; nil is some of each part
+	timer   bool                     // the pass is made by the timer
+	pages   int
 }
 
 func (l *list) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -75,6 +76,16 @@ func TestPagingWhileItMoves(t *testing.T) {
 				l.items = slices.Delete(l.items, 5, 45)
 			}
 		}},
+		"some of the second page leave": {most: 100, sorted: true, after: func(l *list, n int) {
+			if n == 2 {
+				l.items = slices.Delete(l.items, 120, 123)
+			}
+		}},
+		"much of the second page leaves": {most: 100, sorted: true, after: func(l *list, n int) {
+			if n == 2 {
+				l.items = slices.Delete(l.items, 102, 142)
+			}
+		}},
 		"one moves from the end to the front": {most: 100, sorted: true, after: func(l *list, n int) {
 			if last := len(l.items) - 1; n == 2 {
 				moved := l.items[last]
@@ -87,7 +98,7 @@ func TestPagingWhileItMoves(t *testing.T) {
 			}
 		}},
 		"its pages are short":        {most: 30, sorted: true},
-		"it has an order of its own": {most: 100, sorted: true, timer: true},
+		"it has an order of its own": {most: 100, sorted: true, timer: true, changed: []int{240}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -95,22 +106,25 @@ func TestPagingWhileItMoves(t *testing.T) {
 			const n = 250
 			for i := range n {
 				d.customer(i, "long ago")
+				d.move(d.clock().Add(time.Second))
 			}
 			d.move(d.clock().Add(24 * time.Hour))
 			d.pass(time.Minute)
-			// One message in each part of the list.
+			if l.changed == nil {
+				l.changed = []int{0, 60, 99, 100, 101, 149, 151, 200, 249}
+			}
 			l.read(d)
-			for _, i := range []int{0, 60, 99, 100, 101, 149, 151, 200, 249} {
+			for _, i := range l.changed {
 				must(d.CustomerMessage(sandbox.CustomerMessage{Name: l.items[i]["name"].(string), Text: "now"}))
 			}
-			d.move(d.clock().Add(30 * time.Minute))
+			d.move(d.clock().Add(8 * time.Minute))
 			l.read(d)
 			if !l.timer { // which takes an order for granted where there is one
 				d.source.Wake("test")
 			}
 			d.source.Tick(t.Context())
-			if got := len(d.of("message.received")); got != 9 {
-				t.Errorf("%d of 9 messages were found, with %d pages", got, l.pages)
+			if got := len(d.of("message.received")); got != len(l.changed) {
+				t.Errorf("%d of %d messages were found, with %d pages", got, len(l.changed), l.pages)
 			}
 			if l.pages > 40 {
 				t.Errorf("%d pages", l.pages)

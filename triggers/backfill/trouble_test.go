@@ -120,6 +120,7 @@ func TestOneEngineAtATime(t *testing.T) {
 	// The first one dies in the middle of a pass.
 	d.fault("delivery", "lose", 0, 0, 0)
 	d.customer(1, "hello")
+	d.move(d.clock().Add(time.Minute))
 	now := d.clock()
 	if taken := must(d.journal.Lease(t.Context(), "backfill/default/lease", "one", now, now.Add(2*time.Minute))); !taken {
 		t.Fatal("the lease is not to be had")
@@ -134,6 +135,31 @@ func TestOneEngineAtATime(t *testing.T) {
 	other.Tick(t.Context())
 	if other.State().Ended.Equal(first) || len(d.of("message.received")) != 1 {
 		t.Errorf("nobody goes on: %+v", other.State())
+	}
+}
+
+// An engine that was stopped in the middle of a pass, and finds another at it when it goes on, leaves it to that one.
+func TestLeaseLost(t *testing.T) {
+	l := &list{most: 100}
+	d := newDesk(t, talkRulesOnly, func(o *deskOptions) { o.transport = l })
+	d.pass(time.Minute)
+	d.fault("delivery", "lose", 0, 0, 0)
+	d.customer(1, "hello")
+	d.move(d.clock().Add(8 * time.Minute))
+	l.read(d)
+	l.after = func(*list, int) {
+		now := d.clock().Add(5 * time.Minute)
+		d.move(now)
+		must(d.journal.Lease(t.Context(), "backfill/default/lease", "two", now, now.Add(2*time.Minute)))
+	}
+	d.source.Tick(t.Context())
+	if len(d.all()) > 0 || l.pages != 1 {
+		t.Errorf("it went on, with %d pages:\n%s", l.pages, d.trace())
+	}
+	l.after = nil
+	d.pass(10 * time.Minute)
+	if got := len(d.of("message.received")); got != 1 {
+		t.Errorf("%d found when the other engine was gone", got)
 	}
 }
 
