@@ -70,7 +70,9 @@ func (f *facts) shows(e *Event, c *Caused, again bool) bool {
 	if e.Type == "message.sent" && c.Object == f.about.Message && c.Object != "" {
 		return true
 	}
-	if c.Used && !again || e.CreatedAt.Before(c.From.Add(-clockSlack)) || e.CreatedAt.After(c.To) {
+	// A card that was found in a stage may have been changed since it came there, and tells only when that was.
+	late := e.CreatedAt.After(c.To) && (c.Stage == "" || !e.Found())
+	if c.Used && !again || e.CreatedAt.Before(c.From.Add(-clockSlack)) || late {
 		return false
 	}
 	if len(c.Set) == 0 && c.Stage == "" {

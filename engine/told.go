@@ -39,6 +39,11 @@ var toldTexts = [][2]string{
 	{"for_each: %s gives no list", "for_each: %s não dá uma lista"},
 	{"for_each: %s gives %d items, and max is %d", "for_each: %s dá %d itens, e max é %d"},
 
+	{"the journal cannot be used, so nothing is looked for", "o diário não pode ser usado, por isso nada é procurado"},
+	{"the service refuses the key, so what no webhook told is not found", "o serviço recusa a chave, por isso o que nenhum webhook contou não é encontrado"},
+	{"the key lacks the scope %s, so %s that no webhook told are not found", "falta à chave o escopo %s, por isso %s que nenhum webhook contou não são encontrados"},
+	{"%s that no webhook told could not be looked for; it is tried again", "%s que nenhum webhook contou não puderam ser procurados; será tentado de novo"},
+
 	{"the contact is so already", "o contato já está assim"},
 	{"the labels are so already", "as etiquetas já estão assim"},
 	{"the conversation is there already", "a conversa já está lá"},

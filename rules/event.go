@@ -1,6 +1,10 @@
 package rules
 
-import "time"
+import (
+	"slices"
+	"strings"
+	"time"
+)
 
 // LaneOf names the lane of a thing: a conversation, a card, an attendance.
 func LaneOf(kind, id string) string { return kind + ":" + id }
@@ -16,4 +20,34 @@ type Event struct {
 	CreatedAt  time.Time
 	ReceivedAt time.Time
 	Data       map[string]any
+
+	// Identity names what happened by the object that it happened to. An event that was told and one that was found are the same where it is. It is not
+	// recorded. Empty is one that nobody finds.
+	Identity string
+}
+
+// foundID begins the ids of events that were found.
+const foundID = "found:"
+
+// FoundID returns the id of an event that was found: the same, whoever finds it and however often.
+func FoundID(parts ...string) string { return foundID + strings.Join(parts, "/") }
+
+// Found reports whether nobody told of the event: it was found in the service.
+func (e *Event) Found() bool { return strings.HasPrefix(e.ID, foundID) }
+
+// A Finding is an event that was found in the service, with what tells it from one that somebody told.
+type Finding struct {
+	Event
+	Lanes []string // in which an event that tells of the same may have been recorded
+
+	// Since and Until bound when it happened: an event that was created before or after that tells of something else. The zero time does not bound.
+	Since, Until time.Time
+
+	Except   []string           // ids of recorded events that tell of something else
+	Identify func(Event) string // returns the identity of a recorded event
+}
+
+// Tells reports whether a recorded event tells of what was found.
+func (f *Finding) Tells(e Event) bool {
+	return e.Type == f.Type && !slices.Contains(f.Except, e.ID) && !e.CreatedAt.Before(f.Since) && (f.Until.IsZero() || !e.CreatedAt.After(f.Until)) && f.Identify(e) == f.Identity
 }

@@ -65,6 +65,7 @@ type Client struct {
 	now       func() time.Time
 	log       *slog.Logger
 	patient   bool
+	beside    *Beside
 
 	// Header values that every request shares, so that none allocates them again.
 	authorization, userAgent []string
@@ -192,6 +193,21 @@ func (c *Client) Patient() *Client {
 	p.patient = true
 	p.maxWait = 0
 	return &p
+}
+
+// Beside says how a caller behaves whose calls are less urgent than those of others.
+type Beside struct {
+	// Wait is called before each request, so that others can go first. Its error ends the call.
+	Wait func(context.Context) error
+	// Again is asked whether a read that failed for a passing reason is to be made once more, after so many times.
+	Again func(ctx context.Context, times int, err error) bool
+}
+
+// Beside is the same client for a caller in the background. It is patient.
+func (c *Client) Beside(b Beside) *Client {
+	p := c.Patient()
+	p.beside = &b
+	return p
 }
 
 // CloseIdleConnections closes the connections that no call uses.

@@ -52,12 +52,20 @@ func (c *Client) do(ctx context.Context, r request) (reply, error) {
 			return reply{}, err
 		}
 	}
-	for {
+	for times := 1; ; times++ {
+		if c.beside != nil {
+			if err := c.beside.Wait(ctx); err != nil {
+				return reply{}, err
+			}
+		}
 		if err := c.admit(ctx, r.op); err != nil {
 			return reply{}, err
 		}
 		out, err := c.send(ctx, r, address, body)
 		if c.patient && r.upload == nil && err != nil && err.Status == http.StatusTooManyRequests {
+			continue
+		}
+		if c.beside != nil && err != nil && !r.op.Changes() && IsTemporary(err) && c.beside.Again(ctx, times, err) {
 			continue
 		}
 		if err != nil {

@@ -70,6 +70,10 @@ type workspace struct {
 		MessagesPerConversation rate
 		Messages                rate
 	}
+	Backfill struct {
+		Every time.Duration // 0 is off
+		Cards time.Duration
+	}
 	HTTPRequest struct{ Allow []string }
 	Timezone    *time.Location
 }
@@ -94,6 +98,7 @@ func defaultWorkspace() workspace {
 	w.Rules = "rules"
 	w.Service.Timeout = 10 * time.Second
 	w.Service.Webhook.Check = 50 * time.Second // what was switched off is active again within a minute
+	w.Backfill.Every, w.Backfill.Cards = 5*time.Minute, 15*time.Second
 	w.Safety.MessagesPerConversation = rate{5, 10 * time.Minute}
 	w.Safety.Messages = rate{2000, time.Hour}
 	// A zone that the binary carries always loads; the service's own default is the same.
@@ -186,6 +191,8 @@ func (w *workspace) settings() settings {
 		{"rules", text(&w.Rules)},
 		{"safety.messages_per_conversation", bound(&w.Safety.MessagesPerConversation)},
 		{"safety.messages", bound(&w.Safety.Messages)},
+		{"backfill.every", durationOrOff(&w.Backfill.Every)},
+		{"backfill.cards", duration(&w.Backfill.Cards)},
 		{"http_request.allow", texts(&w.HTTPRequest.Allow)},
 		{"timezone", zone(&w.Timezone)},
 	}

@@ -208,6 +208,17 @@ func duration(to *time.Duration) func(*configReader, *source.Node) {
 	}
 }
 
+// durationOrOff reads a duration, or off, which is 0.
+func durationOrOff(to *time.Duration) func(*configReader, *source.Node) {
+	return func(d *configReader, n *source.Node) {
+		if n.Kind == source.Scalar && n.Value == "off" {
+			*to = 0
+			return
+		}
+		duration(to)(d, n)
+	}
+}
+
 // address reads host:port, where the host may be left out.
 func address(to *string) func(*configReader, *source.Node) {
 	return func(d *configReader, n *source.Node) {

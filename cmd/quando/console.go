@@ -20,7 +20,7 @@ import (
 // newConsole puts the console together. It looks at what the process is made of when somebody asks for a page.
 func (p *process) newConsole(c *config) (*console.Console, error) {
 	o := console.Options{
-		Journal: p.journal, Metrics: p.metrics.handler(), Version: version(), Logger: p.log, Checks: p.checks, Mend: p.mend, Limits: p.limits, Explain: p.explain, Names: (&knownNames{journal: p.journal}).name,
+		Journal: p.journal, Metrics: p.metrics.handler(), Version: version(), Logger: p.log, Checks: p.checks, Mend: p.mend, Limits: p.limits, Repairs: p.repairs, Explain: p.explain, Names: (&knownNames{journal: p.journal}).name,
 		Now:    p.present,
 		Heed:   func(ctx context.Context, now time.Time) error { return p.engine.Heed(ctx, now) },
 		Access: console.Access{Listen: c.Console.Listen, Token: string(c.Console.Token), Users: c.Console.Users, Hosts: c.Console.Hosts},

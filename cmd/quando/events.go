@@ -23,7 +23,7 @@ func newEvents() *cobra.Command {
 		Use:   "events",
 		Short: "List the recorded events, and what each rule made of them",
 		Long: `Events lists what the journal has recorded, the newest first, with the verdict of every rule that was asked: fired, or
-why not. It works while an engine runs. Times are those of the configuration's timezone.
+why not. It works while an engine runs. An event that no webhook told is marked as found. Times are those of the configuration's timezone.
 
 --since takes a length of time (90m, 14d) or a day or time (2026-11-13, "2026-11-13 17:50").`,
 		Example: `  quando events
@@ -108,6 +108,7 @@ type (
 		Lane       string         `json:"lane"`
 		CreatedAt  time.Time      `json:"created_at"`
 		ReceivedAt time.Time      `json:"received_at"`
+		Found      bool           `json:"found"` // no webhook told of it
 		Decided    bool           `json:"decided"`
 		Verdicts   []verdictJSON  `json:"verdicts"`
 		Data       map[string]any `json:"data,omitzero"`
@@ -128,7 +129,7 @@ func eventList(events []*engine.Event, data bool) eventsJSON {
 	for _, e := range events {
 		one := eventJSON{
 			ID: e.ID, Workspace: e.Workspace, Type: e.Type, Lane: e.Lane, CreatedAt: e.CreatedAt.UTC(), ReceivedAt: e.ReceivedAt.UTC(),
-			Decided: e.Decided, Verdicts: []verdictJSON{},
+			Found: e.Found(), Decided: e.Decided, Verdicts: []verdictJSON{},
 		}
 		for _, d := range e.Verdicts {
 			one.Verdicts = append(one.Verdicts, newVerdictJSON(d))
@@ -168,7 +169,11 @@ func (v *view) writeEvents(w, notes io.Writer, events []*engine.Event, f *listFl
 		if e.Workspace != defaultWorkspaceName && f.workspace == "" {
 			lane = strings.TrimSpace("workspace " + e.Workspace + "  " + lane)
 		}
-		t.add([]cell{{v.stamp(e.ReceivedAt), nil}, {span(v.now.Sub(e.ReceivedAt)), c.dim}, {e.Type, c.bold}, {e.ID, nil}}, lane, verdictSummary(e))
+		typ := e.Type
+		if e.Found() {
+			typ += " (found)"
+		}
+		t.add([]cell{{v.stamp(e.ReceivedAt), nil}, {span(v.now.Sub(e.ReceivedAt)), c.dim}, {typ, c.bold}, {e.ID, nil}}, lane, verdictSummary(e))
 	}
 	t.write(w, c)
 	if len(events) == f.limit {

@@ -19,6 +19,7 @@ type journal interface {
 	engine.Reader
 	engine.Statistics
 	engine.Auditor
+	engine.Finder
 	Close() error
 }
 

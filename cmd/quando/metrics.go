@@ -15,6 +15,7 @@ import (
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/triggers/schedule"
 	"github.com/quandohq/quando/triggers/webhook"
 )
@@ -24,10 +25,10 @@ type metrics struct {
 	registry *prometheus.Registry
 	types    map[string]bool // of events that have a name of their own
 
-	events, deliveries, verdicts, runs, calls, repairs *prometheus.CounterVec
-	seconds, age, lag                                  *prometheus.HistogramVec
-	loaded, broken                                     *prometheus.GaugeVec
-	webhooks                                           *webhookMetrics
+	events, deliveries, found, verdicts, runs, calls, repairs *prometheus.CounterVec
+	seconds, age, lag                                         *prometheus.HistogramVec
+	loaded, broken                                            *prometheus.GaugeVec
+	webhooks                                                  *webhookMetrics
 
 	now     func() time.Time            // that events live in
 	ready   func(context.Context) error // why nothing can be recorded; nil is that nobody knows
@@ -61,6 +62,7 @@ func newMetrics(journal journal, file string, now func() time.Time) *metrics {
 		types:      map[string]bool{schedule.EventType: true, "manual": true, "webhook.test": true},
 		events:     counter("quando_events_total", "Events recorded.", "workspace", "type"),
 		deliveries: counter("quando_deliveries_total", "Webhook deliveries by what became of them.", "workspace", "outcome"),
+		found:      counter("quando_found_total", "Events that no webhook told and that were found in the service.", "workspace", "type"),
 		verdicts:   counter("quando_verdicts_total", "Verdicts of rules on events.", "workspace", "rule", "outcome", "stage"),
 		runs:       counter("quando_runs_total", "Runs that began, and runs that ended by their last state.", "workspace", "rule", "state", "stage"),
 		calls:      counter("quando_calls_total", "Calls of steps by what came of them.", "workspace", "verb", "result"),
@@ -79,7 +81,7 @@ func newMetrics(journal journal, file string, now func() time.Time) *metrics {
 	build := gauge("quando_build_info", "What is running.", "version", "goversion")
 	build.WithLabelValues(version(), runtime.Version()).Set(1)
 	m.registry.MustRegister(
-		m.events, m.deliveries, m.verdicts, m.runs, m.calls, m.seconds, m.age, m.lag, m.loaded, m.broken, m.repairs, m.webhooks, build,
+		m.events, m.deliveries, m.found, m.verdicts, m.runs, m.calls, m.seconds, m.age, m.lag, m.loaded, m.broken, m.repairs, m.webhooks, build,
 		&standing{metrics: m, journal: journal, file: file}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m
@@ -96,6 +98,28 @@ func (m *metrics) deliveriesOf(workspace string) func(webhook.Outcome) {
 		m.deliveries.WithLabelValues(workspace, string(o))
 	}
 	return func(o webhook.Outcome) { m.deliveries.WithLabelValues(workspace, string(o)).Inc() }
+}
+
+// foundOf returns what counts the events of a workspace that were found.
+func (m *metrics) foundOf(workspace string) func(string) {
+	for _, name := range rules.EventNames() {
+		if service.Findable(name) {
+			m.found.WithLabelValues(workspace, name)
+		}
+	}
+	return func(typ string) { m.found.WithLabelValues(workspace, m.typeOf(typ)).Inc() }
+}
+
+// passesOf shows when what webhooks did not tell was last looked for.
+func (m *metrics) passesOf(workspace string, ended func() time.Time) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "quando_backfill_ended_seconds", Help: "When what webhooks did not tell was last looked for, since 1970; 0 is never.", ConstLabels: prometheus.Labels{"workspace": workspace},
+	}, func() float64 {
+		if t := ended(); !t.IsZero() {
+			return float64(t.Unix())
+		}
+		return 0
+	}))
 }
 
 // recorded counts an event that is new.

@@ -121,6 +121,9 @@ type process struct {
 
 	certificates certificates // of listen; nil is that nothing is encrypted
 	privately    bool         // the console is encrypted with them too
+
+	backfills []namedBackfill // of the workspaces that have one
+	told      []*told
 }
 
 // newProcess puts everything together. It starts nothing. Those who watch are told what the engine does; the tracer may be nil.
@@ -173,11 +176,16 @@ func newProcess(c *config, list []namedWorkspace, j journal, log *slog.Logger, t
 
 // addUnit gives a workspace what feeds it: its webhook, its schedules, its rules.
 func (p *process) addUnit(c *config, u *unit) error {
-	if err := p.subscribe(c, u); err != nil {
+	b := &book{workspace: u.name, path: u.rules, except: u.except, options: rules.Options{Catalog: u.catalog, ReadFile: besideRules}, log: p.log}
+	finds, err := p.addBackfill(u, b)
+	if err != nil {
+		return err
+	}
+	if err := p.subscribe(c, u, finds); err != nil {
 		return err
 	}
 	o := webhook.Options{
-		Workspace: u.name, Sink: p.recorder.record, Profile: u.client.Profile(), Count: p.metrics.deliveriesOf(u.name), Logger: p.log,
+		Workspace: u.name, Sink: p.recorder.record, Profile: u.client.Profile(), Count: wakes(p.metrics.deliveriesOf(u.name), finds), Logger: p.log,
 		Secrets: func() []service.Secret { return u.Service.Webhook.Secrets },
 	}
 	if u.subscription != nil {
@@ -193,7 +201,6 @@ func (p *process) addUnit(c *config, u *unit) error {
 	if err != nil {
 		return err
 	}
-	b := &book{workspace: u.name, path: u.rules, except: u.except, options: rules.Options{Catalog: u.catalog, ReadFile: besideRules}, log: p.log}
 	b.use = func(set *rules.Set) {
 		if err := p.engine.SetRules(u.name, set); err != nil {
 			p.log.Error("the rules cannot be used", "workspace", u.name, "error", err)
@@ -315,6 +322,12 @@ func (p *process) work(ctx context.Context, start func(func() error)) {
 	}
 	for _, s := range p.sources {
 		start(func() error { return s.Run(ctx, p.recorder.record) })
+	}
+	for _, b := range p.backfills {
+		start(func() error { return b.Run(ctx) })
+	}
+	for _, t := range p.told {
+		start(func() error { t.run(ctx); return nil })
 	}
 	for _, u := range p.units {
 		start(func() error { u.checkClock(ctx, p.log); return nil })

@@ -11,6 +11,7 @@ import (
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/console"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/triggers/backfill"
 	"github.com/quandohq/quando/triggers/webhook/subscription"
 )
 
@@ -47,8 +48,9 @@ func (c *config) subscriptionOptions(u *unit, cursors subscription.Cursors) (sub
 	}, err
 }
 
-// subscribe has the webhook of a workspace looked after, where it is known under which address the service reaches it. A demo looks after its own.
-func (p *process) subscribe(c *config, u *unit) error {
+// subscribe has the webhook of a workspace looked after, where it is known under which address the service reaches it. A demo looks after its own. What
+// was not delivered while it was switched off is to be found.
+func (p *process) subscribe(c *config, u *unit, finds *backfill.Source) error {
 	if u.Service.Webhook.PublicURL == "" || c.now != nil {
 		return nil
 	}
@@ -62,7 +64,13 @@ func (p *process) subscribe(c *config, u *unit) error {
 		return err
 	}
 	o.Logger = p.log
-	o.Repaired = p.metrics.repairsOf(u.name)
+	count := p.metrics.repairsOf(u.name)
+	o.Repaired = func(what subscription.Repair) {
+		count(what)
+		if finds != nil && (what == subscription.Reactivated || what == subscription.Registered) {
+			finds.Wake("the webhook was " + string(what))
+		}
+	}
 	o.Waits = func(ctx context.Context, events []string) ([]string, error) { return p.waitedFor(ctx, u, events) }
 	if u.subscription, err = subscription.New(o); err != nil {
 		return err

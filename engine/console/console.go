@@ -56,6 +56,9 @@ type Options struct {
 	// Limits tells how calls to the service are held back. Nil tells nothing.
 	Limits func() []Limit
 
+	// Repairs tells how what webhooks do not tell is found. Nil tells nothing.
+	Repairs func(ctx context.Context) []Repair
+
 	Version string           // of the program
 	Now     func() time.Time // nil is time.Now
 	Logger  *slog.Logger     // nil means no log
@@ -129,6 +132,19 @@ type Limit struct {
 	Asked     time.Time     // when it last asked for one; zero is never
 	Length    time.Duration // of that pause
 	Times     int           // how often it asked since the program started
+}
+
+// A Repair is how what webhooks do not tell is found in a workspace.
+type Repair struct {
+	Workspace string
+	Looking   bool           // at present
+	Part      string         // what is being looked at: attendances, messages or cards
+	Looked    int            // things that were looked at, by this look or the last one
+	Calls     int            // that it made
+	Found     int            // events that it found
+	Ended     time.Time      // when the last look ended; zero is never
+	Problem   string         // that keeps it from finding everything
+	Counts    map[string]int // events that were found in the last day, by type
 }
 
 // A CheckKind is what is looked at.

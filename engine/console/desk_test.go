@@ -179,6 +179,9 @@ func newDesk(t testing.TB, change ...func(*Options)) *desk {
 	d.options.Limits = func() []Limit {
 		return []Limit{{Workspace: "default", PerSecond: 20, Until: friday, Asked: friday.Add(-30 * time.Second), Length: 30 * time.Second, Times: 1}}
 	}
+	d.options.Repairs = func(context.Context) []Repair {
+		return []Repair{{Workspace: "default", Looking: true, Part: "messages", Looked: 40, Calls: 3, Found: 1, Counts: map[string]int{"message.received": 1}}}
+	}
 	for _, f := range change {
 		f(&d.options)
 	}

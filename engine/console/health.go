@@ -13,6 +13,7 @@ import (
 type healthPage struct {
 	Checks  []checkView
 	Limits  []limitView
+	Repairs []repairView
 	Scopes  []scopeView
 	Many    bool // workspaces
 	Looked  time.Time
@@ -69,6 +70,7 @@ func (c *Console) health(q *request) error {
 		p.Checks = append(p.Checks, v)
 	}
 	p.Limits, p.Scopes, p.Many = c.limits(q), c.scopes(found), len(c.workspaces) > 1
+	p.Repairs = c.repairs(q)
 	p.Looking, p.Looked = c.options.Checks != nil && p.Looked.IsZero(), c.at("", p.Looked)
 	for _, h := range holds {
 		v := holdView{Hold: h, What: c.holdWords(w, h), Since: c.at(h.Workspace, h.Since), Until: c.at(h.Workspace, h.Until)}

@@ -91,6 +91,36 @@ func (c *Console) limits(q *request) (list []limitView) {
 	return list
 }
 
+// A repairView is how what webhooks do not tell is found.
+type repairView struct {
+	Repair
+	Ended time.Time
+	Types []typeCount
+	All   int
+}
+
+// A typeCount is how many events of a type there are.
+type typeCount struct {
+	Type string
+	N    int
+}
+
+// repairs shows how what webhooks do not tell is found.
+func (c *Console) repairs(q *request) (list []repairView) {
+	if c.options.Repairs == nil {
+		return nil
+	}
+	for _, r := range c.options.Repairs(q.ctx()) {
+		v := repairView{Repair: r, Ended: c.at(r.Workspace, r.Ended)}
+		for _, typ := range slices.Sorted(maps.Keys(r.Counts)) {
+			v.Types = append(v.Types, typeCount{typ, r.Counts[typ]})
+			v.All += r.Counts[typ]
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
 // mender returns the button that mends what a look found.
 func (c *Console) mender(w words, one Check) (button, bool) {
 	if one.OK || !one.Mends || c.options.Mend == nil {

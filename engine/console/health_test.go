@@ -26,6 +26,9 @@ func TestHealth(t *testing.T) {
 			active = broken == nil && workspace == "default" && kind == CheckWebhook
 			return broken
 		}
+		o.Repairs = func(context.Context) []Repair {
+			return []Repair{{Workspace: "default", Looked: 120, Calls: 4, Found: 3, Ended: friday, Problem: "the key lacks the scope read, so cards that no webhook told are not found", Counts: map[string]int{"message.received": 1200, "attendance.closed": 2}}}
+		}
 		o.Limits = func() []Limit {
 			return []Limit{{Workspace: "default", PerSecond: 12.5, Until: d.clock().Add(30 * time.Second), Asked: d.clock().Add(-time.Minute), Length: 90 * time.Second, Times: 7}}
 		}
@@ -37,6 +40,8 @@ func TestHealth(t *testing.T) {
 		"12.5 calls in a second", "calls wait until 2026-11-13 17:50:30", "of 1 min 30 s, 1 min ago", "<dd>7</dd>", "API of the service 1.1.0", "Latest delivery: failed for good, 2026-11-13 17:50:00.",
 		"Subscribed to message.received. Cannot be subscribed to: kanban.card.moved.", "Looked after at 2026-11-13 17:50:00.",
 		"<code class=\"whole\">messages:send</code></td>\n<td><span class=\"badge open\">has it", "<code class=\"whole\">conversations:write</code></td>\n<td><span class=\"badge broken\">lacks it", "Activate the webhook again", "conversations:write",
+		"What no webhook told", "<dd>1,202 <span class=\"muted\">attendance.closed 2</span> <span class=\"muted\">message.received 1,200</span>", "last looked at 2026-11-13 17:50:00", "120 looked at with 4 calls, 3 found",
+		"so cards that no webhook told are not found",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%s is missing", want)

@@ -24,6 +24,17 @@ var healthMessages = map[string][2]string{
 	"health.free":      {"no pause at present", "sem pausa no momento"},
 	"health.held":      {"At present", "No momento"},
 
+	"health.repairs":          {"What no webhook told", "O que nenhum webhook contou"},
+	"health.found":            {"Found in the last 24 hours", "Encontrado nas últimas 24 horas"},
+	"health.repairing":        {"looking at %s", "verificando %s"},
+	"health.repaired":         {"last looked at %s", "verificado por último em %s"},
+	"health.unrepaired":       {"not looked at yet", "ainda não verificado"},
+	"health.progress":         {"%s looked at with %s calls, %s found", "%s verificados com %s chamadas, %s encontrados"},
+	"health.part.attendances": {"attendances", "atendimentos"},
+	"health.part.messages":    {"messages", "mensagens"},
+	"health.part.cards":       {"cards", "cartões"},
+	"health.part.":            {"the service", "o serviço"},
+
 	"health.scopes": {"What the key may do", "O que a chave pode"},
 	"health.scope":  {"Scope", "Escopo"},
 	"health.has":    {"The key", "A chave"},

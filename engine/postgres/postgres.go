@@ -47,6 +47,7 @@ var (
 	_ engine.Notifier   = (*Journal)(nil)
 	_ engine.Statistics = (*Journal)(nil)
 	_ engine.Auditor    = (*Journal)(nil)
+	_ engine.Finder     = (*Journal)(nil)
 )
 
 // Options configure a Journal. Every zero value works.

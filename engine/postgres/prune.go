@@ -35,6 +35,8 @@ const (
 		SELECT count(*) FROM gone`
 	deleteEvents = `WITH gone AS (DELETE FROM quando.events WHERE seq IN (SELECT seq FROM quando.events WHERE data IS NULL AND received_at < $1 LIMIT $2) RETURNING 1) SELECT count(*) FROM gone`
 	deleteCaused = `WITH gone AS (DELETE FROM quando.caused WHERE at < $1 AND id IN (SELECT id FROM quando.caused ORDER BY id LIMIT $2) RETURNING 1) SELECT count(*) FROM gone`
+	deleteFound  = `WITH gone AS (DELETE FROM quando.found WHERE seq IN (SELECT seq FROM quando.found WHERE at < $1 LIMIT $2) RETURNING 1) SELECT count(*) FROM gone`
+	deleteSeen   = `WITH gone AS (DELETE FROM quando.seen WHERE ctid IN (SELECT ctid FROM quando.seen WHERE at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING 1) SELECT count(*) FROM gone`
 	deleteSlots  = `WITH gone AS (DELETE FROM quando.slots WHERE (workspace, key, n) IN (SELECT workspace, key, n FROM quando.slots WHERE over < $1 LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING 1)
 		SELECT count(*) FROM gone`
 
@@ -73,6 +75,8 @@ func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) 
 		func(t pgx.Tx) (bool, error) { return j.pruneContents(ctx, t, old) },
 		rows(ctx, deleteEvents, older),
 		rows(ctx, deleteCaused, older),
+		rows(ctx, deleteFound, older),
+		rows(ctx, deleteSeen, older),
 		rows(ctx, deleteSlots, stored.Micros(now.Add(-slotsKept))),
 		rows(ctx, deleteCounts, old/stored.AnHour),
 		rows(ctx, deleteRuleCounts, old/stored.AnHour),

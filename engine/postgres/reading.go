@@ -99,9 +99,10 @@ func (r *reading) wantEvent(e rules.Event, data string) {
 
 // eventRows are events to record.
 type eventRows struct {
-	workspace, id, typ, rule, tenant, lane texts
-	created, received                      []int64
-	data                                   []string
+	workspace, id, typ, rule, tenant, lane, identity texts
+	created, received                                []int64
+	data                                             []string
+	identified                                       bool // one of them may have been found before
 }
 
 func (r *eventRows) add(e rules.Event, data string) {
@@ -111,6 +112,8 @@ func (r *eventRows) add(e rules.Event, data string) {
 	r.rule.add(e.Rule)
 	r.tenant.add(e.Tenant)
 	r.lane.add(e.Lane)
+	r.identity.add(e.Identity)
+	r.identified = r.identified || e.Identity != ""
 	r.created = append(r.created, stored.Micros(e.CreatedAt))
 	r.received = append(r.received, stored.Micros(e.ReceivedAt))
 	r.data = append(r.data, data)
@@ -121,7 +124,11 @@ func (r *reading) read(ctx context.Context, conn *pgxpool.Conn, w *writer) (*led
 	l := newLedger(r.engine)
 	b := &pgx.Batch{}
 	b.Queue(`BEGIN`)
-	b.Queue(limits)
+	if r.events.identified {
+		b.Queue(heedFound, int64(foundLock))
+	} else {
+		b.Queue(limits)
+	}
 	b.Queue(insertCommit, w.name, w.n)
 	r.readLeases(b, l)
 	if len(r.locks) > 0 {
@@ -296,18 +303,22 @@ func (r *reading) readRest(b *pgx.Batch, l *ledger) {
 	ids("quando.caused_id", r.caused, &l.causedIDs)
 }
 
-// insertEvents records events. They are numbered in the order in which they came, and written in the order in which they are locked.
+// insertEvents records events. They are numbered in the order in which they came, and written in the order in which they are locked. One that tells of what was found
+// before is not: it is noted as the one that tells of it. While nothing was found, that costs one look.
 func (r *reading) insertEvents(b *pgx.Batch, l *ledger) {
 	e := &r.events
 	if len(e.id) == 0 {
 		return
 	}
-	each(b.Queue(`INSERT INTO quando.events (seq, workspace, id, type, rule, tenant, lane, created_at, received_at, data)
+	each(b.Queue(`WITH told AS (UPDATE quando.found f SET told = k.i FROM unnest($1::text[], $2::text[], $3::text[], $7::bigint[], $10::text[]) k (w, i, t, c, x)
+			WHERE EXISTS (SELECT 1 FROM quando.found) AND k.x <> '' AND f.workspace = k.w AND f.type = k.t AND f.identity = k.x AND f.since <= k.c AND f.until >= k.c AND f.told IN ('', k.i)
+			RETURNING k.w, k.i)
+		INSERT INTO quando.events (seq, workspace, id, type, rule, tenant, lane, created_at, received_at, data)
 		SELECT n.seq, n.w, n.i, n.t, n.r, n.te, n.l, n.c, n.re, n.d FROM (
 			SELECT nextval('quando.events_seq') AS seq, k.* FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[], $9::text[])
-				WITH ORDINALITY k (w, i, t, r, te, l, c, re, d, place) ORDER BY k.place) n
+				WITH ORDINALITY k (w, i, t, r, te, l, c, re, d, place) WHERE NOT EXISTS (SELECT 1 FROM told WHERE told.w = k.w AND told.i = k.i) ORDER BY k.place) n
 		ORDER BY n.w COLLATE "C", n.i COLLATE "C" ON CONFLICT (workspace, id) DO NOTHING RETURNING workspace, id`,
-		e.workspace, e.id, e.typ, e.rule, e.tenant, e.lane, e.created, e.received, e.data), func(rows pgx.Rows) error {
+		e.workspace, e.id, e.typ, e.rule, e.tenant, e.lane, e.created, e.received, e.data, e.identity), func(rows pgx.Rows) error {
 		var k eventKey
 		err := rows.Scan(text{&k.workspace}, text{&k.id})
 		l.fresh[k] = true

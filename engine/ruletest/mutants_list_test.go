@@ -142,7 +142,7 @@ var mutants = []mutant{
 `},
 	}},
 	{name: "a second delivery is a second event", edits: []edit{
-		{"engine/sqlite/accept.go", `				e.Workspace, e.ID, e.Type, `, `				e.Workspace, fmt.Sprintf("%s/%p", e.ID, &fresh[0]), e.Type, `},
+		{"engine/sqlite/accept.go", `		e.Workspace, e.ID, e.Type, `, `		e.Workspace, fmt.Sprintf("%s/%p", e.ID, &data), e.Type, `},
 	}},
 	{name: "Retry-After is ignored", edits: []edit{
 		{"actions/builtin/classify.go", `		return actions.RetryAfter(e.RetryAfter, err)

@@ -20,16 +20,11 @@ func (j *Journal) Accept(ctx context.Context, events []rules.Event) ([]bool, err
 	fresh := make([]bool, len(events))
 	err = j.writer.write(ctx, &operation{weight: len(events), do: func(t *tx) error {
 		for i, e := range events {
-			n, err := t.changed(`INSERT INTO events (workspace, id, type, rule, tenant, lane, created_at, received_at, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-				ON CONFLICT (workspace, id) DO NOTHING`,
-				e.Workspace, e.ID, e.Type, e.Rule, e.Tenant, e.Lane, stored.Micros(e.CreatedAt), stored.Micros(e.ReceivedAt), data[i])
+			found, err := t.wasFound(&e)
+			if fresh[i] = false; err == nil && !found {
+				fresh[i], err = t.record(e, data[i])
+			}
 			if err != nil {
-				return err
-			}
-			if fresh[i] = n > 0; !fresh[i] {
-				continue
-			}
-			if err := t.due(e.Workspace, e.Lane, stored.Micros(e.ReceivedAt)); err != nil {
 				return err
 			}
 		}
@@ -39,6 +34,17 @@ func (j *Journal) Accept(ctx context.Context, events []rules.Event) ([]bool, err
 		return nil, fmt.Errorf("accept: %w", err)
 	}
 	return fresh, nil
+}
+
+// record writes an event down, makes its lane due, and reports whether it is new.
+func (t *tx) record(e rules.Event, data string) (bool, error) {
+	n, err := t.changed(`INSERT INTO events (workspace, id, type, rule, tenant, lane, created_at, received_at, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (workspace, id) DO NOTHING`,
+		e.Workspace, e.ID, e.Type, e.Rule, e.Tenant, e.Lane, stored.Micros(e.CreatedAt), stored.Micros(e.ReceivedAt), data)
+	if err != nil || n == 0 {
+		return false, err
+	}
+	return true, t.due(e.Workspace, e.Lane, stored.Micros(e.ReceivedAt))
 }
 
 // due asks for a lane's attention at a time. Whoever has claimed the lane finds out when it is released. No time at all is long ago.

@@ -39,6 +39,12 @@ func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) 
 			return j.pruneRows(ctx, `DELETE FROM caused WHERE at < ? AND id IN (SELECT id FROM caused ORDER BY id LIMIT ?)`, older)
 		},
 		func(ctx context.Context) (bool, error) {
+			return j.pruneRows(ctx, `DELETE FROM found WHERE seq IN (SELECT seq FROM found INDEXED BY found_at WHERE at < ? LIMIT ?)`, older)
+		},
+		func(ctx context.Context) (bool, error) {
+			return j.pruneRows(ctx, `DELETE FROM seen WHERE (workspace, kind, id) IN (SELECT workspace, kind, id FROM seen INDEXED BY seen_at WHERE at < ? LIMIT ?)`, older)
+		},
+		func(ctx context.Context) (bool, error) {
 			return j.pruneRows(ctx, `DELETE FROM slots WHERE (workspace, key, n) IN (SELECT workspace, key, n FROM slots INDEXED BY slots_over WHERE over < ? LIMIT ?)`, stored.Micros(now.Add(-slotsKept)))
 		},
 		func(ctx context.Context) (bool, error) {

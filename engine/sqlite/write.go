@@ -26,6 +26,7 @@ type writer struct {
 
 	versions map[string]bool // of rules whose runs have begun since the journal was opened; only the goroutine looks
 	queued   bool            // there may be runs that wait for their turn; only the goroutine looks
+	anyFound bool            // the journal has events that were found; only the goroutine looks
 }
 
 // An operation is one call's part of a transaction.
@@ -55,6 +56,9 @@ func newWriter(ctx context.Context, db *sql.DB, o Options) (*writer, error) {
 		w.fail = func(Point) error { return nil }
 	}
 	if err := conn.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM runs WHERE state = 'queued')`).Scan(&w.queued); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	if err := w.readFound(ctx); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	w.Queue = batch.New(o.Linger, w.commit)
@@ -143,6 +147,7 @@ type tx struct {
 	touched  bool // an operation has written something, or a statement has failed
 	released map[*claim]bool
 	versions map[string]bool // of rules whose runs begin in it
+	anyFound bool            // it records events that were found
 	tally    stored.Tally
 }
 

@@ -101,6 +101,11 @@ func fill(t *testing.T, where string, events int) {
 	ok(t, j.Ask(ctx, noon, run.ID, engine.Ask{What: engine.AskCancel, At: noon}))
 	ok(t, j.Hold(ctx, engine.Hold{Workspace: "default", Rule: "r", Kind: engine.HoldPerson, Since: noon}))
 	ok(t, j.SetCursor(ctx, "tick", "now"))
+	finder := j.(engine.Finder)
+	found := event(events)
+	found.ID, found.Identity = rules.FoundID("m\x00"), "m\x00"
+	must[[]bool](t)(finder.AcceptFound(ctx, []rules.Finding{{Event: found, Lanes: []string{found.Lane}, Identify: func(rules.Event) string { return "" }}}))
+	ok(t, finder.SetSeen(ctx, noon, "default", "card", map[string]string{"c\x00": "here"}))
 	ok(t, j.Audit(ctx, engine.AuditEntry{At: noon, Who: "ana", What: "pause"}))
 	for more := true; more; {
 		more = must[bool](t)(j.Follow(ctx))
@@ -189,8 +194,10 @@ func TestCopy(t *testing.T) {
 	}
 	for _, where := range []string{second, third} {
 		j := must[journal](t)(open(t, where))
-		fresh := must[[]bool](t)(j.Accept(t.Context(), []rules.Event{event(0), event(2499), event(2500)}))
-		if !cmp.Equal(fresh, []bool{false, false, true}) {
+		told := event(3000)
+		told.Identity = "m\x00" // which was found
+		fresh := must[[]bool](t)(j.Accept(t.Context(), []rules.Event{event(0), event(2499), event(2500), told}))
+		if !cmp.Equal(fresh, []bool{false, false, true, false}) {
 			t.Errorf("fresh are %v", fresh)
 		}
 		lanes := must[[]*engine.Lane](t)(j.Claim(t.Context(), noon.Add(2*time.Hour), 100, nil))
@@ -201,7 +208,7 @@ func TestCopy(t *testing.T) {
 				e.Verdicts = []engine.Verdict{{Rule: "r", Outcome: engine.Fired}}
 			}
 		}
-		if len(lanes) != 7 || runs != 3 || events != 2498 {
+		if len(lanes) != 7 || runs != 3 || events != 2499 {
 			t.Errorf("%d runs and %d events are due in %d lanes", runs, events, len(lanes))
 		}
 		bound := &engine.BoundError{}

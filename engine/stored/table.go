@@ -58,6 +58,8 @@ var Tables = []*Table{
 	table("rule_versions", 1, texts("hash", "rule", "source")),
 	table("holds", 3, texts("workspace", "rule", "kind", "reason"), numbers("since", "until")),
 	table("cursors", 1, texts("name", "value")),
+	table("found", 1, numbers("seq"), texts("workspace", "type", "identity"), numbers("since", "until"), texts("told"), numbers("at")),
+	table("seen", 3, texts("workspace", "kind", "id", "value"), numbers("at")),
 	table("counts", 4, numbers("hour"), texts("workspace", "what", "detail"), numbers("n")),
 	table("rule_counts", 5, numbers("hour"), texts("workspace", "rule", "what", "detail"), numbers("n")),
 	table("reasons", 5, texts("workspace", "rule"), numbers("day"), texts("outcome", "clause"), numbers("n", "event", "at")),

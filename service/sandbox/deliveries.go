@@ -6,6 +6,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,6 +17,8 @@ import (
 // keptFor is how long deliveries are kept.
 const keptFor = 14 * 24 * time.Hour
 
+var errDropped = errors.New("a fault was asked for: the connection was closed")
+
 const (
 	pending   = "pending"
 	delivered = "delivered"
@@ -23,15 +26,20 @@ const (
 	failed    = "failed"
 )
 
-// deliver starts an event on its way to a webhook, and once more when a fault
-// asks for duplicates.
+// deliver starts an event on its way to a webhook, once more when a fault asks
+// for duplicates, and not at all when one asks for it to be lost.
 func (s *Sandbox) deliver(hook *Webhook, event ID, name string, body []byte) *Delivery {
 	d := Delivery{ID: s.ids.id(), EventID: event, EventType: name, Status: pending,
 		At: s.now(), hook: hook, body: body, created: s.now()}
 	hook.forget(s.now())
 	hook.history = append(hook.history, &d)
+	fault := s.pickOf(deliveryOperation, func(kind string) bool { return kind == "duplicate" || kind == "lose" })
+	if fault != nil && fault.Kind == "lose" {
+		d.Status, d.Attempt, d.ResponseStatus, d.body = delivered, 1, http.StatusOK, nil
+		return &d
+	}
 	s.enqueue(&d)
-	if s.pick(deliveryOperation, before) != nil {
+	if fault != nil {
 		again := d
 		again.ID = s.ids.id()
 		hook.history = append(hook.history, &again)
@@ -115,12 +123,19 @@ func (s *Sandbox) work(hook *Webhook) {
 		d := hook.queue[0]
 		hook.queue = hook.queue[1:]
 		request := s.attempt(d)
+		var fault *Fault
+		if request != nil {
+			fault = s.pickOf(deliveryOperation, func(kind string) bool { return kind == "drop_before" || kind == "drop_after" })
+		}
 		s.mu.Unlock()
 
 		var status int
-		var err error
-		if request != nil {
+		err := errDropped
+		if request != nil && (fault == nil || fault.Kind == "drop_after") {
 			status, err = s.send(request)
+		}
+		if fault != nil {
+			status, err = 0, errDropped
 		}
 
 		s.mu.Lock()

@@ -217,4 +217,37 @@ func TestDeliveries(t *testing.T) {
 			t.Errorf("%d deliveries", len(got))
 		}
 	})
+	d.act("DELETE /faults", nil).want(200)
+	d.run(t, "what is lost never arrives, and counts as delivered", func(t *testing.T) {
+		lost := d.receive(200)
+		d.subscribe(lost, "message.received")
+		d.act("POST /faults", m{"operation": "delivery", "kind": "lose"}).want(200)
+		d.ana()
+		d.act("DELETE /faults", nil).want(200)
+		d.act("POST /clock", m{"advance": "9h"}).want(200)
+		if got := lost.deliveries(); len(got) != 0 {
+			t.Errorf("%d deliveries arrived", len(got))
+		}
+		d.ana()
+		d.settle()
+		if got := lost.deliveries(); len(got) != 1 {
+			t.Errorf("%d deliveries arrived afterwards", len(got))
+		}
+	})
+	d.run(t, "what is dropped is repeated", func(t *testing.T) {
+		for kind, arrived := range map[string]int{"drop_before": 1, "drop_after": 2} {
+			receiver := d.receive(200)
+			d.subscribe(receiver, "attendance.closed")
+			d.act("POST /faults", m{"operation": "delivery", "kind": kind}).want(200)
+			d.act("POST /events", m{"type": "attendance.closed"}).want(200)
+			d.settle()
+			d.act("DELETE /faults", nil).want(200)
+			d.act("POST /clock", m{"advance": "1m"}).want(200)
+			if got := receiver.deliveries(); len(got) != arrived {
+				t.Errorf("%s: %d arrived, want %d", kind, len(got), arrived)
+			}
+		}
+	})
+	d.act("POST /faults", m{"operation": "delivery", "kind": "delay", "delay": "1s"}).want(400)
+	d.act("POST /faults", m{"operation": "GET /me", "kind": "lose"}).want(400)
 }

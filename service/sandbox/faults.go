@@ -16,7 +16,9 @@ type Fault struct {
 
 	// Kind is status_before or status_after (an error status before or after
 	// the operation took effect), drop_before or drop_after (the connection is
-	// closed without an answer), delay, or, for deliveries, duplicate.
+	// closed without an answer), delay, or, for deliveries, duplicate, lose (it
+	// counts as delivered and never arrives), drop_before or drop_after (an
+	// attempt does not arrive, or its answer does not come back).
 	Kind string `json:"kind"`
 
 	Status     int      `json:"status,omitempty"`      // default 503
@@ -35,7 +37,7 @@ const (
 
 // moments says when each kind of fault strikes.
 var moments = map[string]int{
-	"status_before": before, "drop_before": before, "delay": before, "duplicate": before,
+	"status_before": before, "drop_before": before, "delay": before, "duplicate": before, "lose": before,
 	"status_after": after, "drop_after": after,
 }
 
@@ -69,11 +71,14 @@ func (f *Fault) check() error {
 		return invalid("there is no operation %q%s", f.Operation, didYouMean(f.Operation, names))
 	}
 	if _, ok := moments[f.Kind]; !ok {
-		kinds := []string{"status_before", "status_after", "drop_before", "drop_after", "delay", "duplicate"}
+		kinds := []string{"status_before", "status_after", "drop_before", "drop_after", "delay", "duplicate", "lose"}
 		return invalid("kind is one of %s, not %q%s", strings.Join(kinds, ", "), f.Kind, didYouMean(f.Kind, kinds))
 	}
-	if (f.Kind == "duplicate") != (f.Operation == deliveryOperation) {
-		return invalid(`the kind duplicate and the operation "delivery" go together`)
+	switch own := f.Kind == "duplicate" || f.Kind == "lose"; {
+	case own && f.Operation != deliveryOperation:
+		return invalid(`the kind %s and the operation "delivery" go together`, f.Kind)
+	case f.Operation == deliveryOperation && !own && f.Kind != "drop_before" && f.Kind != "drop_after":
+		return invalid(`deliveries suffer duplicate, lose, drop_before and drop_after, not %s`, f.Kind)
 	}
 	if f.Status == 0 {
 		f.Status = http.StatusServiceUnavailable
@@ -99,9 +104,14 @@ func (f *Fault) check() error {
 // pick returns a copy of the fault that a request suffers at this moment and
 // uses it up by one. The caller holds the lock.
 func (s *Sandbox) pick(operation string, moment int) *Fault {
+	return s.pickOf(operation, func(kind string) bool { return moments[kind] == moment })
+}
+
+// pickOf is pick among faults of certain kinds.
+func (s *Sandbox) pickOf(operation string, strikes func(kind string) bool) *Fault {
 	for i, f := range s.faults {
 		fits := f.Operation == operation || f.Operation == "*" && operation != deliveryOperation
-		if !fits || moments[f.Kind] != moment {
+		if !fits || !strikes(f.Kind) {
 			continue
 		}
 		if f.Share < 1 && s.shares.random.Float64() >= f.Share {

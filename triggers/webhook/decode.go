@@ -62,10 +62,8 @@ func decode(body []byte) (rules.Event, error) {
 // lane names what an event concerns: its conversation, else its card, else its attendance, else the event alone. Events of one lane are
 // handled one after the other.
 func lane(p *service.Profile, e rules.Event) string {
-	for _, kind := range []service.Kind{service.KindConversation, service.KindCard, service.KindAttendance} {
-		if id := p.EventID(kind, e.Type, e.Data); id != "" {
-			return rules.LaneOf(string(kind), id)
-		}
+	if kind, id := p.EventPlace(e.Type, e.Data); id != "" {
+		return rules.LaneOf(string(kind), id)
 	}
 	return rules.LaneOf("event", e.ID)
 }

@@ -147,6 +147,7 @@ func (r *Receiver) receive(w http.ResponseWriter, req *http.Request) (Outcome, e
 	}
 	event.Workspace, event.ReceivedAt = r.options.Workspace, r.options.Now()
 	event.Lane = lane(r.options.Profile, event)
+	event.Identity = r.options.Profile.EventIdentity(event.Type, event.Data)
 	fresh, err := r.options.Sink(req.Context(), event)
 	switch {
 	case err != nil:

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quandohq/quando/service"
+	"github.com/quandohq/quando/service/sandbox"
+	"github.com/quandohq/quando/triggers/backfill"
+	"github.com/quandohq/quando/triggers/webhook"
+)
+
+// TestRunFinds runs with a service that loses every delivery, and whose key cannot ask what webhooks tell. Cards are found, counted, shown and marked.
+func TestRunFinds(t *testing.T) {
+	o := newOffice(t)
+	scopes := slices.DeleteFunc(slices.Clone(sandbox.Scopes), func(s string) bool { return s == "webhooks:manage" })
+	key, err := o.sandbox.NewKey(sandbox.NewKey{Name: "engine", Scopes: scopes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := o.sandbox.AddFault(sandbox.Fault{Operation: "delivery", Kind: "lose"}); err != nil {
+		t.Fatal(err)
+	}
+	o.write("rules/r.yaml", "rules: [{ id: on-moved, when: kanban.card.moved, do: [{ log: moved }] }]")
+	o.start(fmt.Sprintf("service: { base_url: %q, api_key: %q }\nbackfill: { every: 1s, cards: 100ms }", o.address.BaseURL, key.APIKey))
+	o.logs("looked for what no webhook told", nil)
+	c, err := o.sandbox.CreateCard(sandbox.NewCard{Board: "Sales", Title: "Order"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	looks := strings.Count(o.log.String(), "looked for what no webhook told")
+	eventually(t, func() (bool, string) {
+		return strings.Count(o.log.String(), "looked for what no webhook told") > looks+2, o.log.String()
+	})
+	if _, err := o.sandbox.MoveCard(sandbox.MoveCard{Card: c.ID.String(), Stage: "Proposal", Person: "Bruno"}); err != nil {
+		t.Fatal(err)
+	}
+	o.shows(`quando_found_total{type="kanban.card.moved",workspace="default"} 1`, `quando_found_total{type="message.received",workspace="default"} 0`,
+		`quando_events_total{type="kanban.card.moved",workspace="default"} 1`, `quando_runs_total{rule="on-moved",stage="live",state="done",workspace="default"} 1`)
+	_, page := o.asks("GET", o.console+"/health", nil, "")
+	if !strings.Contains(page, "kanban.card.moved 1</span>") {
+		t.Error("the health page does not show what was found")
+	}
+	out, log := &buffer{}, &buffer{}
+	if code := run(t.Context(), []string{"events", "--config", o.folder + "/quando.yaml"}, strings.NewReader(""), out, log); code != 0 || !out.contains("kanban.card.moved (found)") {
+		t.Errorf("%d\n%s%s", code, out, log)
+	}
+}
+
+// TestBackfillOff shows that nothing is asked for where it is off.
+func TestBackfillOff(t *testing.T) {
+	o := newOffice(t)
+	o.write("rules/r.yaml", "rules: [{ id: on-moved, when: kanban.card.moved, do: [{ log: moved }] }]")
+	o.start(o.service() + "\nbackfill: { every: off }")
+	o.shows(`quando_rules_loaded{workspace="default"} 1`)
+	if _, text := o.asks("GET", o.console+"/metrics", nil, ""); strings.Contains(text, "quando_backfill_ended_seconds") {
+		t.Error("it looks all the same")
+	}
+}
+
+// TestStaleDeliveryWakesTheBackfill shows what makes the backfill look at once.
+func TestStaleDeliveryWakesTheBackfill(t *testing.T) {
+	o := newOffice(t)
+	client, err := service.New(service.Options{BaseURL: o.address.BaseURL, APIKey: service.Secret(o.address.APIKey)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := openJournal(t.Context(), o.folder+"/quando.db", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	now := time.Now()
+	s, err := backfill.New(backfill.Options{
+		Workspace: "default", Client: client, Journal: &findings{&process{journal: j}}, Needs: func() []string { return nil }, Now: func() time.Time { return now },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	heard := 0
+	count := wakes(func(webhook.Outcome) { heard++ }, s)
+	for _, step := range []struct {
+		outcomes []webhook.Outcome
+		reason   string
+	}{
+		{nil, "start"},
+		{[]webhook.Outcome{webhook.Recorded, webhook.Forged}, "start"}, // no other look
+		{[]webhook.Outcome{webhook.Stale}, "a delivery was signed too long ago"},
+		{[]webhook.Outcome{webhook.Unavailable}, "a delivery was signed too long ago"},
+		{[]webhook.Outcome{webhook.Recorded}, "deliveries could not be recorded for a while"},
+	} {
+		for _, outcome := range step.outcomes {
+			count(outcome)
+		}
+		now = now.Add(time.Minute)
+		s.Tick(t.Context())
+		if got := s.State().Reason; got != step.reason {
+			t.Errorf("after %v the last look was for %q, want %q", step.outcomes, got, step.reason)
+		}
+	}
+	if heard != 5 {
+		t.Errorf("%d deliveries were counted", heard)
+	}
+}

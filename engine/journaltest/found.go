@@ -1,0 +1,241 @@
+package journaltest
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+)
+
+var foundTests = []test{
+	{"what is found is recorded once", foundOnce},
+	{"what was told is not found", foundTold},
+	{"what was found is not told again", foundThenTold},
+	{"events that are told are the same by their ids alone", foundNot},
+	{"what happened at another time is something else", foundWhen},
+	{"what was found is known after a crash", foundCrash},
+	{"what was found is forgotten with the ids of events", foundPruned},
+	{"what was found is counted", foundCounted},
+	{"what was seen is kept, changed and forgotten", seenKept},
+	{"a lease is one holder's until it is over", leased},
+	{"two engines tell and find the same: one of them records it", shareFound},
+	{"two engines take a lease: one of them has it", shareLease},
+}
+
+// finder returns the journal as one that takes what was found.
+func (c *check) finder() engine.Finder {
+	c.Helper()
+	f, ok := c.Journal.(engine.Finder)
+	if !ok {
+		c.Skip("it takes nothing that was found")
+	}
+	return f
+}
+
+// identify returns what tests put into an event's data.
+func identify(e rules.Event) string {
+	about, _ := e.Data["about"].(string)
+	return about
+}
+
+// told returns an event that tells of something.
+func told(id, lane, about string) rules.Event {
+	e := event(id, lane)
+	e.Data = map[string]any{"about": about}
+	e.Identity = about
+	return e
+}
+
+// finding returns that something was found.
+func finding(lane, about string) rules.Finding {
+	return rules.Finding{Event: told(rules.FoundID(about), lane, about), Lanes: []string{lane, "elsewhere"}, Identify: identify}
+}
+
+// turnsUp gives what was found to the journal, and checks what of it is new.
+func (c *check) turnsUp(want []bool, list ...rules.Finding) {
+	c.Helper()
+	fresh, err := c.finder().AcceptFound(c.Context(), list)
+	c.ok(err)
+	c.equal("fresh", fresh, want)
+}
+
+// tell gives an event to the journal, and checks whether it is new.
+func (c *check) tell(want bool, e rules.Event) {
+	c.Helper()
+	fresh, err := c.Accept(c.Context(), []rules.Event{e})
+	c.ok(err)
+	c.equal("fresh "+e.ID, fresh, []bool{want})
+}
+
+func foundOnce(c *check) {
+	c.turnsUp([]bool{true, true, false}, finding("a", "m1"), finding("a", "m2"), finding("a", "m1"))
+	c.turnsUp([]bool{false, true}, finding("a", "m2"), finding("b", "m3"))
+	lanes := c.claim(noon, "a", "b")
+	c.equal("events", ids(lanes[0].Events), []string{rules.FoundID("m1"), rules.FoundID("m2")})
+	c.equal("was found", lanes[0].Events[0].Found(), true)
+}
+
+func foundTold(c *check) {
+	c.finder()
+	other := told("3", "a", "m3")
+	other.Type = "message.sent"
+	strange := told("4", "a", "m4")
+	strange.Workspace = "strange"
+	c.accept(told("1", "a", "m1"), told("2", "elsewhere", "m2"), other, strange)
+	c.turnsUp([]bool{false, false, true, true}, finding("a", "m1"), finding("a", "m2"), finding("a", "m3"), finding("a", "m4"))
+	except := finding("a", "m1")
+	except.Except = []string{"1"}
+	c.turnsUp([]bool{true}, except)
+}
+
+func foundThenTold(c *check) {
+	c.turnsUp([]bool{true}, finding("a", "m1"))
+	c.tell(false, told("1", "a", "m1"))
+	c.tell(false, told("1", "a", "m1"))
+	c.tell(true, told("2", "a", "m1")) // another one, as the service says
+	c.tell(true, told("3", "a", "m2"))
+	strange := told("4", "a", "m1")
+	strange.Workspace = "strange"
+	c.tell(true, strange)
+	other := told("5", "a", "m1")
+	other.Type = "message.sent"
+	c.tell(true, other)
+	lanes, err := c.Claim(c.Context(), noon, 10, []string{"strange"})
+	c.ok(err)
+	c.equal("events", ids(lanes[0].Events), []string{rules.FoundID("m1"), "2", "3", "5"})
+
+	fresh, err := c.Accept(c.Context(), []rules.Event{told("6", "a", "m1"), told("1", "a", "m1"), told("6", "a", "m1")})
+	c.ok(err)
+	c.equal("fresh", fresh, []bool{true, false, false})
+}
+
+func foundNot(c *check) {
+	c.finder()
+	c.accept(told("1", "a", "m1"), told("2", "a", "m1"))
+	c.turnsUp([]bool{true}, finding("b", "m9"))
+	c.accept(told("3", "a", "m1"))
+	c.tell(true, event("without", "a"))
+	c.turnsUp([]bool{false}, finding("a", "m1"))
+}
+
+func foundWhen(c *check) {
+	c.finder()
+	when := func(id string, after time.Duration) rules.Event {
+		e := told(id, "a", "card")
+		e.CreatedAt = at(after)
+		return e
+	}
+	f := finding("a", "card")
+	f.Since, f.Until = at(-time.Minute), at(time.Minute)
+	c.accept(when("before", -2*time.Minute), when("after", 2*time.Minute))
+	c.turnsUp([]bool{true}, f)
+	c.tell(true, when("long before", -time.Hour))
+	c.tell(true, when("long after", time.Hour))
+	c.tell(false, when("within", time.Second))
+	f.ID = rules.FoundID("once more")
+	c.turnsUp([]bool{false}, f)
+}
+
+func foundCrash(c *check) {
+	c.turnsUp([]bool{true}, finding("a", "m1"))
+	again := &check{T: c.T, Setup: c.Setup, Journal: c.Crash(c.T, c.Journal)}
+	again.tell(false, told("1", "a", "m1"))
+	again.turnsUp([]bool{false}, finding("a", "m1"))
+}
+
+func foundPruned(c *check) {
+	c.turnsUp([]bool{true}, finding("a", "m1"))
+	c.ok(c.finder().SetSeen(c.Context(), noon, ws, "card", map[string]string{"1": "here"}))
+	c.done(c.lane(noon, "a"))
+	c.pruned(at(keep + 15*day - time.Hour))
+	c.tell(false, told("1", "a", "m1"))
+	seen, err := c.finder().Seen(c.Context(), ws, "card")
+	c.ok(err)
+	c.equal("seen", seen, map[string]string{"1": "here"})
+	c.pruned(at(keep + 15*day + time.Hour))
+	c.tell(true, told("1", "a", "m1"))
+	seen, err = c.finder().Seen(c.Context(), ws, "card")
+	c.ok(err)
+	c.equal("seen", seen, map[string]string{})
+}
+
+func foundCounted(c *check) {
+	late := finding("a", "m3")
+	late.ReceivedAt, late.Type = at(time.Hour), "message.sent"
+	c.turnsUp([]bool{true, true, true}, finding("a", "m1"), finding("a", "m2"), late)
+	for since, want := range map[time.Duration]map[string]int{0: {"message.received": 2, "message.sent": 1}, time.Minute: {"message.sent": 1}, day: {}} {
+		got, err := c.finder().CountFound(c.Context(), ws, at(since))
+		c.ok(err)
+		c.equal("found", got, want)
+	}
+}
+
+func seenKept(c *check) {
+	f := c.finder()
+	c.ok(f.SetSeen(c.Context(), noon, ws, "card", map[string]string{"1": "here", "2": "there", "a\x00'": "odd\xff"}))
+	c.ok(f.SetSeen(c.Context(), noon, ws, "card", map[string]string{"1": "elsewhere", "2": "", "9": ""}))
+	c.ok(f.SetSeen(c.Context(), noon, ws, "attendance", map[string]string{"1": "open"}))
+	c.ok(f.SetSeen(c.Context(), noon, "other", "card", map[string]string{"1": "other"}))
+	got, err := f.Seen(c.Context(), ws, "card")
+	c.ok(err)
+	c.equal("seen", got, map[string]string{"1": "elsewhere", "a\x00'": "odd\xff"})
+}
+
+func leased(c *check) {
+	take := func(holder string, now, until time.Duration, want bool) {
+		c.Helper()
+		got, err := c.finder().Lease(c.Context(), "work", holder, at(now), at(until))
+		c.ok(err)
+		c.equal(holder+" has it", got, want)
+	}
+	take("one", 0, time.Minute, true)
+	take("two", 0, time.Minute, false)
+	take("one", 30*time.Second, 2*time.Minute, true)
+	take("two", time.Minute, 2*time.Minute, false)
+	take("two", 2*time.Minute, 3*time.Minute, true)
+	take("one", 2*time.Minute, 3*time.Minute, false)
+	take("two", 2*time.Minute, 2*time.Minute, true)
+	take("one", 2*time.Minute, 3*time.Minute, true)
+}
+
+func shareFound(c *check) {
+	other := c.second()
+	finder := other.finder()
+	for i := range 2 * rounds {
+		about := fmt.Sprint("m", i)
+		var group sync.WaitGroup
+		var one, two []bool
+		var errs [2]error
+		group.Go(func() { one, errs[0] = c.Accept(c.Context(), []rules.Event{told(about, "a", about)}) })
+		group.Go(func() { two, errs[1] = finder.AcceptFound(c.Context(), []rules.Finding{finding("a", about)}) })
+		group.Wait()
+		c.ok(errs[0])
+		c.ok(errs[1])
+		if one[0] == two[0] {
+			c.Fatalf("round %d: told is new: %v, found is new: %v", i, one[0], two[0])
+		}
+	}
+	c.equal("events", len(c.lane(noon, "a").Events), 2*rounds)
+}
+
+func shareLease(c *check) {
+	other := c.second()
+	for i := range rounds {
+		var taken [2]bool
+		var errs [2]error
+		var group sync.WaitGroup
+		for k, f := range []engine.Finder{c.finder(), other.finder()} {
+			group.Go(func() {
+				taken[k], errs[k] = f.Lease(c.Context(), fmt.Sprint("work ", i), fmt.Sprint(k), noon, at(time.Minute))
+			})
+		}
+		group.Wait()
+		c.ok(errs[0])
+		c.ok(errs[1])
+		if taken[0] == taken[1] {
+			c.Fatalf("round %d: %v", i, taken)
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package service
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// maxIdentity is how long an identity may be: a longer one is no id of a service.
+const maxIdentity = 400
+
+// EventPlace returns what an event concerns: its conversation, else its card, else its attendance. The id is empty where it names none of them.
+func (p *Profile) EventPlace(eventType string, data map[string]any) (Kind, string) {
+	for _, kind := range [...]Kind{KindConversation, KindCard, KindAttendance} {
+		if id := p.EventID(kind, eventType, data); id != "" {
+			return kind, id
+		}
+	}
+	return "", ""
+}
+
+// EventIdentity names what happened by the object that it happened to, so that whoever finds it there names it alike: a message, an attendance, a card, and of a
+// moved card the stage that it came to. Together with the event's type it says what happened; a card may be moved to a stage and
+// completed more than once. It is empty where nothing could be found that is the same.
+func (p *Profile) EventIdentity(eventType string, data map[string]any) string {
+	id := ""
+	switch eventType {
+	case "message.received", "message.sent":
+		id = p.EventID(KindMessage, eventType, data)
+	case "attendance.opened", "attendance.closed":
+		id = p.EventID(KindAttendance, eventType, data)
+	case "kanban.card.created", "kanban.card.completed":
+		id = p.EventID(KindCard, eventType, data)
+	case "kanban.card.moved":
+		card, to := p.EventID(KindCard, eventType, data), p.EventCardMove(data).ToStageID
+		if card != "" && to != "" {
+			id = card + " to " + to
+		}
+	}
+	if len(id) > maxIdentity {
+		return ""
+	}
+	return id
+}
+
+// Objects are what an event is about, as the service's answers show them.
+type Objects map[Kind]map[string]any
+
+// EventData puts objects where the profile looks for them in the data of an event, so that they are read as those of a delivery are.
+func (p *Profile) EventData(eventType string, objects Objects) map[string]any {
+	data := map[string]any{}
+	for _, kind := range [...]Kind{KindMessage, KindAttendance, KindCard, KindConversation, KindContact} {
+		object, ok := objects[kind]
+		if !ok {
+			continue
+		}
+		places, ids := p.eventPaths(kind)
+		switch {
+		case len(places) > 0:
+			data = put(data, places[0], object)
+		case p.selfKind(eventType) == kind:
+			data = maps.Clone(data)
+			maps.Copy(data, object)
+		}
+		if id := fields(object).id(p.idPaths(kind)); len(ids) > 0 && id != "" && p.EventID(kind, eventType, data) != id {
+			data = put(data, ids[0], id)
+		}
+	}
+	return data
+}
+
+// CardMoveData adds to the data of an event from where to where its card was moved.
+func (p *Profile) CardMoveData(data map[string]any, from, to string) map[string]any {
+	if len(p.Event.FromStageID) > 0 && from != "" {
+		data = put(data, p.Event.FromStageID[0], from)
+	}
+	if len(p.Event.ToStageID) > 0 {
+		data = put(data, p.Event.ToStageID[0], to)
+	}
+	return data
+}
+
+// CardInStage returns a card as it would be shown in another stage.
+func (p *Profile) CardInStage(card map[string]any, stage string) map[string]any {
+	if fields(card).id(p.Card.StageID) == stage {
+		return card
+	}
+	for _, path := range p.Card.StageID {
+		v, ok := at(card, path)
+		if !ok {
+			continue
+		}
+		if _, object := asObject(v); object {
+			return put(card, path, map[string]any{"id": stage})
+		}
+		return put(card, path, stage)
+	}
+	return card
+}
+
+// put returns an object with a value at a path. The object itself is not changed.
+func put(object map[string]any, path string, value any) map[string]any {
+	if whole, ok := value.(map[string]any); ok && path == "." {
+		return whole
+	}
+	name, rest, nested := strings.Cut(path, ".")
+	out := maps.Clone(object)
+	if out == nil {
+		out = map[string]any{}
+	}
+	if nested {
+		inner, _ := out[name].(map[string]any)
+		value = put(inner, rest, value)
+	}
+	out[name] = value
+	return out
+}
+
+// The names of events that can be found by what the service shows of its objects.
+var findable = []string{"message.received", "message.sent", "attendance.opened", "attendance.closed", "kanban.card.created", "kanban.card.moved", "kanban.card.completed"}
+
+// Findable reports whether an event of this type leaves something behind by which it can be found.
+func Findable(eventType string) bool { return slices.Contains(findable, eventType) }

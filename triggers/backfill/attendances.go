@@ -1,0 +1,139 @@
+package backfill
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/quandohq/quando/service"
+)
+
+// seenAttendances are those that were open when they were last looked at, because the list does not show what was closed since a time.
+const seenAttendances = "attendance"
+
+// attendances looks for attendances that were opened and closed.
+func (p *pass) attendances(ctx context.Context, sp span) error {
+	closed := slices.Contains(sp.types, "attendance.closed")
+	done := map[string]bool{} // closed ones of which everything is known
+	if !sp.first {
+		if err := p.opened(ctx, sp, done); err != nil {
+			return err
+		}
+	}
+	if !closed {
+		return nil
+	}
+	before, err := p.options.Journal.Seen(ctx, p.options.Workspace, seenAttendances)
+	if err != nil {
+		return err
+	}
+	open := map[string]bool{}
+	for a, err := range p.client.Attendances(ctx, service.AttendanceQuery{Status: service.StatusOpen}) {
+		if err != nil {
+			return err
+		}
+		open[a.ID] = true
+		p.note(func(st *State) { st.Looked++ })
+	}
+	change := map[string]string{}
+	for id := range before {
+		switch {
+		case open[id]:
+		case sp.first || done[id]:
+			change[id] = ""
+		default:
+			gone, err := p.closed(ctx, sp, id)
+			if err != nil {
+				return err
+			}
+			if gone {
+				change[id] = ""
+			}
+		}
+	}
+	rewrite := p.rewrite(seenAttendances)
+	for id := range open {
+		if before[id] == "" || rewrite {
+			change[id] = service.StatusOpen
+		}
+	}
+	return p.remember(ctx, seenAttendances, change)
+}
+
+// opened looks at those that were opened in the span. Some of them are closed already.
+func (p *pass) opened(ctx context.Context, sp span, done map[string]bool) error {
+	var list []sighting
+	for a, err := range p.client.Attendances(ctx, service.AttendanceQuery{From: sp.since}) {
+		if err != nil {
+			return err
+		}
+		p.note(func(st *State) { st.Looked++ })
+		if a.OpenedAt.Before(sp.since) {
+			continue
+		}
+		if slices.Contains(sp.types, "attendance.opened") && p.ripe("attendance.opened", a.OpenedAt) {
+			list = append(list, sighting{typ: "attendance.opened", objects: attendanceObjects(&a), at: a.OpenedAt})
+		}
+		if s, ripe := p.closing(sp, &a); ripe {
+			done[a.ID] = true
+			list = append(list, s...)
+		}
+	}
+	return p.offer(ctx, list)
+}
+
+// closed looks at one that is not among the open ones any more, and reports whether nothing is to be expected of it.
+func (p *pass) closed(ctx context.Context, sp span, id string) (gone bool, err error) {
+	a, err := p.client.GetAttendance(ctx, id)
+	if service.IsNotFound(err) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	list, ripe := p.closing(sp, &a)
+	if !ripe {
+		return false, nil
+	}
+	return true, p.offer(ctx, list)
+}
+
+// closing returns that an attendance was closed, if it was, and whether it is time to tell.
+func (p *pass) closing(sp span, a *service.Attendance) (list []sighting, ripe bool) {
+	if a.Status != service.StatusClosed && a.ClosedAt == nil {
+		return nil, false
+	}
+	at := p.now
+	if a.ClosedAt != nil {
+		at = *a.ClosedAt
+	}
+	if !p.ripe("attendance.closed", at) && a.ClosedAt != nil {
+		return nil, false
+	}
+	if slices.Contains(sp.types, "attendance.closed") && !at.Before(p.now.Add(-p.options.Most)) {
+		list = append(list, sighting{typ: "attendance.closed", objects: attendanceObjects(a), at: at, since: a.OpenedAt.Add(-early)})
+	}
+	return list, true
+}
+
+func attendanceObjects(a *service.Attendance) service.Objects {
+	o := service.Objects{service.KindAttendance: a.Raw}
+	if a.Contact != nil {
+		o[service.KindContact] = a.Contact.Raw
+	}
+	return o
+}
+
+// rewrite reports whether all that was seen of a kind is to be written down again, so that it is not forgotten.
+func (p *pass) rewrite(kind string) bool { return p.now.Sub(p.written[kind]) >= 24*time.Hour }
+
+// remember writes down what was seen of a kind.
+func (p *pass) remember(ctx context.Context, kind string, change map[string]string) error {
+	if p.rewrite(kind) {
+		p.written[kind] = p.now
+	}
+	if len(change) == 0 {
+		return nil
+	}
+	return p.options.Journal.SetSeen(ctx, p.now, p.options.Workspace, kind, change)
+}

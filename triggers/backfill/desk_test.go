@@ -1,0 +1,368 @@
+package backfill_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/actions/builtin"
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/sqlite"
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/service"
+	"github.com/quandohq/quando/service/sandbox"
+	"github.com/quandohq/quando/triggers/backfill"
+	"github.com/quandohq/quando/triggers/webhook"
+)
+
+var friday = time.Date(2026, 11, 13, 9, 0, 0, 0, time.UTC)
+
+// A journal is what an engine and a backfill need.
+type journal interface {
+	engine.Journal
+	engine.Reader
+	engine.Finder
+	Close() error
+}
+
+// A desk is a company in a sandbox, whose deliveries may be lost, with an engine and a backfill, all on one simulated clock.
+type desk struct {
+	*sandbox.Sandbox
+	t       *testing.T
+	address sandbox.Address
+	key     service.Secret
+	set     *rules.Set
+	events  []string // that are subscribed
+	open    func() journal
+	change  func(*backfill.Options)
+	log     *slog.Logger
+
+	transport http.RoundTripper
+
+	mu      sync.Mutex
+	now     time.Time
+	down    bool // the engine is not there
+	journal journal
+	engine  *engine.Engine
+	source  *backfill.Source
+	client  *service.Client
+	counted map[string]int // found, by type
+}
+
+type deskOptions struct {
+	sandbox sandbox.Options
+	events  []string // default all that can be subscribed
+	open    func() journal
+	tune    func(*backfill.Options)
+	log     *slog.Logger
+
+	transport http.RoundTripper // of the engine's calls
+}
+
+func newDesk(t *testing.T, text string, change ...func(*deskOptions)) *desk {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "quando.db")
+	o := deskOptions{
+		sandbox: sandbox.Options{Frozen: friday, Seed: 7, AllowLoopback: true, KanbanEvents: true},
+		open:    func() journal { return must(sqlite.Open(t.Context(), file, sqlite.Options{})) },
+	}
+	for _, f := range change {
+		f(&o)
+	}
+	d := &desk{t: t, now: friday, set: compile(t, text), open: o.open, change: o.tune, log: o.log, counted: map[string]int{}, events: o.events}
+	d.Sandbox = must(sandbox.New(o.sandbox))
+	t.Cleanup(func() { _ = d.Close() })
+	d.address = must(d.Start(t.Context(), "127.0.0.1:0"))
+	d.key, d.transport = service.Secret(d.address.APIKey), o.transport
+	d.start()
+	t.Cleanup(func() { _ = d.journal.Close() })
+	if d.events == nil {
+		d.events = must(d.client.ListEvents(t.Context()))
+	}
+	if len(d.events) > 0 {
+		d.register()
+	}
+	return d
+}
+
+func compile(t *testing.T, text string) *rules.Set {
+	t.Helper()
+	set, problems := rules.Compile([]*rules.File{rules.Parse("rules.yaml", []byte(text))}, rules.Options{Catalog: builtin.Catalog()})
+	if problems.HasErrors() {
+		t.Fatal(problems)
+	}
+	return set
+}
+
+// clock is the time that everything lives in.
+func (d *desk) clock() time.Time {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.now
+}
+
+// move moves the clock.
+func (d *desk) move(to time.Time) {
+	d.t.Helper()
+	d.mu.Lock()
+	d.now = to
+	d.mu.Unlock()
+	if _, err := d.SetClock(d.t.Context(), to); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// sleep lets time pass for a call that is held back.
+func (d *desk) sleep(ctx context.Context, length time.Duration) error {
+	d.move(d.clock().Add(length))
+	return ctx.Err()
+}
+
+// start starts an engine on the journal.
+func (d *desk) start() {
+	d.t.Helper()
+	j := d.open()
+	client := must(service.New(service.Options{BaseURL: d.address.BaseURL, APIKey: d.key, Now: d.clock, Timeout: 5 * time.Second, Transport: d.transport, Sleep: d.sleep}))
+	var e *engine.Engine
+	o := builtin.Options{Client: client, Directory: service.NewDirectory(client), Location: time.UTC}
+	o.Own = func(ctx context.Context, m service.Message) (bool, error) { return e.Owns(ctx, "default", m.ID) }
+	e = must(engine.New(engine.Options{Journal: j, Keep: 30 * 24 * time.Hour}, engine.Workspace{
+		Name: "default", Actions: must(actions.NewRegistry(must(builtin.New(o))...)), Desk: must(builtin.NewDesk(o)), Location: time.UTC,
+	}))
+	if err := e.SetRules("default", d.set); err != nil {
+		d.t.Fatal(err)
+	}
+	with := d.options(j, e, client, "one")
+	s := must(backfill.New(with))
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.journal, d.engine, d.client, d.source, d.down = j, e, client, s, false
+}
+
+// options are those of a backfill on a journal.
+func (d *desk) options(j journal, e *engine.Engine, client *service.Client, holder string) backfill.Options {
+	o := backfill.Options{
+		Workspace: "default", Client: client, Journal: shared{j, e}, Needs: d.set.Listens, Now: d.clock, Holder: holder, Logger: d.log,
+		Undelivered: func(typ string) bool { return !slices.Contains(d.events, typ) },
+		Count: func(typ string) {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			d.counted[typ]++
+		},
+		Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
+	}
+	if d.change != nil {
+		d.change(&o)
+	}
+	return o
+}
+
+// shared is a journal as a backfill wants it.
+type shared struct {
+	journal
+	engine *engine.Engine
+}
+
+func (s shared) AcceptFound(ctx context.Context, found ...rules.Finding) ([]bool, error) {
+	return s.engine.AcceptFound(ctx, found...)
+}
+
+func (s shared) Known(ctx context.Context, workspace, lane string, types []string, since time.Time) ([]rules.Event, error) {
+	list, err := s.Happened(ctx, workspace, lane, types, since, 10000)
+	var out []rules.Event
+	for _, e := range list {
+		out = append(out, e.Event)
+	}
+	return out, err
+}
+
+func (s shared) CreatedIn(ctx context.Context, workspace, card string) (string, error) {
+	own, err := s.Caused(ctx, workspace, "kanban.card.created", []string{card})
+	if len(own) == 0 {
+		return "", err
+	}
+	return own[0].Stage, err
+}
+
+// register lets the sandbox deliver its events here. While the engine is down nobody answers.
+func (d *desk) register() {
+	d.t.Helper()
+	var secret service.Secret
+	receiver := must(webhook.New(webhook.Options{
+		Workspace: "default", Secrets: func() []service.Secret { return []service.Secret{secret} },
+		Sink: func(ctx context.Context, events ...rules.Event) ([]bool, error) {
+			d.mu.Lock()
+			e := d.engine
+			now := d.now
+			d.mu.Unlock()
+			for i := range events {
+				events[i].ReceivedAt = now
+			}
+			return e.Accept(ctx, events...)
+		},
+	}))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		d.mu.Lock()
+		down := d.down
+		d.mu.Unlock()
+		if down {
+			panic(http.ErrAbortHandler)
+		}
+		receiver.ServeHTTP(w, r)
+	}))
+	d.t.Cleanup(server.Close)
+	hook := must(d.client.RegisterWebhook(d.t.Context(), service.NewWebhook{Name: "engine", URL: server.URL, Events: d.events}))
+	secret = hook.Secret
+}
+
+// stop ends the engine.
+func (d *desk) stop() {
+	d.t.Helper()
+	d.mu.Lock()
+	d.down = true
+	d.mu.Unlock()
+	if err := d.journal.Close(); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// rest lets everything happen that is due now. It returns when the backfill has something to do again.
+func (d *desk) rest() (next time.Time) {
+	d.t.Helper()
+	d.settle()
+	d.mu.Lock()
+	down := d.down
+	d.mu.Unlock()
+	if down {
+		return d.clock().Add(time.Hour)
+	}
+	next = d.source.Tick(d.t.Context())
+	for range 10 {
+		due, err := d.engine.Tick(d.t.Context(), d.clock())
+		if err != nil {
+			d.t.Fatalf("tick: %v", err)
+		}
+		d.settle()
+		if due.IsZero() || due.After(d.clock()) {
+			if !due.IsZero() && due.Before(next) {
+				next = due
+			}
+			break
+		}
+	}
+	return next
+}
+
+func (d *desk) settle() {
+	d.t.Helper()
+	if err := d.Settle(d.t.Context()); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// pass lets time pass, with everything that is due on the way at its own time.
+func (d *desk) pass(length time.Duration) {
+	d.t.Helper()
+	end := d.clock().Add(length)
+	for d.clock().Before(end) {
+		next := d.rest()
+		if due, ok := d.Due(); ok && due.Before(next) {
+			next = due
+		}
+		if !next.After(d.clock()) {
+			next = d.clock().Add(time.Second)
+		}
+		if next.After(end) {
+			next = end
+		}
+		d.move(next)
+	}
+	d.rest()
+}
+
+// fault asks the sandbox for a fault.
+func (d *desk) fault(operation, kind string, share float64, count, status int) {
+	d.t.Helper()
+	if err := d.AddFault(sandbox.Fault{Operation: operation, Kind: kind, Share: share, Count: count, Status: status}); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// customer lets a customer write.
+func (d *desk) customer(n int, text string) sandbox.Written {
+	d.t.Helper()
+	return must(d.CustomerMessage(sandbox.CustomerMessage{Phone: fmt.Sprintf("+55119%08d", 10000000+n), Name: fmt.Sprint("Customer ", n), Text: text}))
+}
+
+// all returns everything that was recorded, oldest first.
+func (d *desk) all() []*engine.Event {
+	d.t.Helper()
+	return must(d.journal.ListEvents(d.t.Context(), engine.EventFilter{Forward: true, Limit: 100000}))
+}
+
+// of returns the events of a type.
+func (d *desk) of(typ string) (list []*engine.Event) {
+	for _, e := range d.all() {
+		if e.Type == typ {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// verdicts counts what a rule said.
+func (d *desk) verdicts(rule string) map[engine.Outcome]int {
+	counts := map[engine.Outcome]int{}
+	for _, e := range d.all() {
+		for _, v := range e.Verdicts {
+			if v.Rule == rule {
+				counts[v.Outcome]++
+			}
+		}
+	}
+	return counts
+}
+
+// identities returns how often each thing was told of, by type and identity.
+func (d *desk) identities() map[string]int {
+	p := service.DefaultProfile()
+	counts := map[string]int{}
+	for _, e := range d.all() {
+		if id := p.EventIdentity(e.Type, e.Data); id != "" {
+			counts[e.Type+" "+id]++
+		}
+	}
+	return counts
+}
+
+func (d *desk) trace() string {
+	var b strings.Builder
+	for _, e := range d.all() {
+		fmt.Fprintf(&b, "%s %s %s %s %v\n", e.CreatedAt.Format("15:04:05"), e.Type, e.ID, e.Lane, e.Verdicts)
+	}
+	return b.String()
+}
+
+func unmarshal(t *testing.T, text []byte, into any) {
+	t.Helper()
+	if err := json.Unmarshal(text, into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

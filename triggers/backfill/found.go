@@ -1,0 +1,140 @@
+package backfill
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/service"
+)
+
+const (
+	atOnce = 50 // events that the journal is given in one go
+
+	// slack is how much later than its object's own time an event may have been created.
+	slack = 30 * time.Second
+	// early is how much earlier: the clocks of a service may disagree.
+	early = time.Hour
+)
+
+// A sighting is something that has happened, as the service's objects show it.
+type sighting struct {
+	typ      string
+	objects  service.Objects
+	from, to string // of a moved card
+	mark     string // what tells it from others that happened to the same object
+
+	at           time.Time // when it happened
+	since, until time.Time // when it happened at the earliest and the latest, where that says which one it is
+	except       []string  // ids of events that tell of other such things
+}
+
+// finding makes the event of a sighting.
+func (p *pass) finding(s *sighting) rules.Finding {
+	profile := p.client.Profile()
+	data := profile.EventData(s.typ, s.objects)
+	if s.to != "" {
+		data = profile.CardMoveData(data, s.from, s.to)
+	}
+	f := rules.Finding{
+		Event: rules.Event{
+			Workspace: p.options.Workspace, Type: s.typ, Tenant: p.tenant, CreatedAt: s.at, ReceivedAt: p.now, Data: data, Identity: profile.EventIdentity(s.typ, data),
+		},
+		Since: s.since, Until: s.until, Except: s.except,
+		Identify: func(e rules.Event) string { return profile.EventIdentity(e.Type, e.Data) },
+	}
+	if f.Since.IsZero() {
+		f.Since = s.at.Add(-early)
+	}
+	parts := []string{s.typ, f.Identity}
+	if s.mark != "" {
+		parts = append(parts, s.mark)
+	}
+	f.ID = rules.FoundID(parts...)
+	// A delivery may carry less than the object: what it concerns is looked for wherever it may have been put.
+	for _, kind := range []service.Kind{service.KindConversation, service.KindCard, service.KindAttendance} {
+		if id := profile.EventID(kind, s.typ, data); id != "" {
+			f.Lanes = append(f.Lanes, rules.LaneOf(string(kind), id))
+		}
+	}
+	if len(f.Lanes) > 0 {
+		f.Lane = f.Lanes[0]
+	}
+	return f
+}
+
+// offer gives what was seen to the journal, unless it is known.
+func (p *pass) offer(ctx context.Context, list []sighting) error {
+	missing, err := p.unknown(ctx, list)
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	var found []rules.Finding
+	for _, s := range missing {
+		told, err := p.complete(ctx, s)
+		if err != nil {
+			return err
+		}
+		if told {
+			found = append(found, p.finding(s))
+		}
+	}
+	slices.SortStableFunc(found, func(a, b rules.Finding) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	for part := range slices.Chunk(found, atOnce) {
+		fresh, err := p.options.Journal.AcceptFound(ctx, part...)
+		if err != nil {
+			return fmt.Errorf("record what was found: %w", err)
+		}
+		for i := range part {
+			if i >= len(fresh) || !fresh[i] {
+				continue
+			}
+			p.options.Count(part[i].Type)
+			p.note(func(st *State) { st.Found++ })
+			p.log.Debug("found what no webhook told", "type", part[i].Type, "event", part[i].ID, "lane", part[i].Lane, "age", p.now.Sub(part[i].CreatedAt).Round(time.Second))
+		}
+	}
+	return nil
+}
+
+// unknown returns what the journal does not know. What it says is looked at once more when it is recorded; until then it saves calls.
+func (p *pass) unknown(ctx context.Context, list []sighting) (missing []*sighting, err error) {
+	type ask struct {
+		types []string
+		since time.Time
+	}
+	findings, asks := make([]rules.Finding, len(list)), map[string]*ask{}
+	for i := range list {
+		f := p.finding(&list[i])
+		findings[i] = f
+		for _, lane := range f.Lanes {
+			a := asks[lane]
+			if a == nil {
+				a = &ask{since: f.Since}
+				asks[lane] = a
+			}
+			if !slices.Contains(a.types, f.Type) {
+				a.types = append(a.types, f.Type)
+			}
+			if f.Since.Before(a.since) {
+				a.since = f.Since
+			}
+		}
+	}
+	known := map[string][]rules.Event{}
+	for lane, a := range asks {
+		if known[lane], err = p.options.Journal.Known(ctx, p.options.Workspace, lane, a.types, a.since); err != nil {
+			return nil, fmt.Errorf("look for what was told: %w", err)
+		}
+	}
+	for i := range findings {
+		f := &findings[i]
+		told := f.Identity == "" || f.Lane == "" || slices.ContainsFunc(f.Lanes, func(lane string) bool { return slices.ContainsFunc(known[lane], f.Tells) })
+		if !told {
+			missing = append(missing, &list[i])
+		}
+	}
+	return missing, nil
+}

@@ -1,0 +1,259 @@
+package backfill
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/service"
+)
+
+// A history is what has happened to a card since it was last looked at, put together from how it was, how it is, and what was told of it meanwhile.
+type history struct {
+	*cardLook
+	card *service.Card
+	was  *seenCard // nil where it was not seen before
+
+	known []rules.Event // what was told of the card since then
+}
+
+// A move is one step of a card's way.
+type move struct {
+	from, to string
+	at       time.Time
+	told     string // the id of the event that told of it; empty is that nobody did
+	version  int    // of the card afterwards; 0 is not known
+}
+
+// sightings returns what has happened to the card that is needed.
+func (h *history) sightings(ctx context.Context) (list []sighting, err error) {
+	if err := h.recall(ctx); err != nil {
+		return nil, err
+	}
+	stages, err := h.stages(ctx, h.card.BoardID)
+	if err != nil {
+		return nil, err
+	}
+	begin, err := h.begin(ctx, stages)
+	if err != nil {
+		return nil, err
+	}
+	moves := way(begin, h.moves(), h.card.StageID, h.end())
+	if h.was == nil {
+		list = append(list, sighting{typ: "kanban.card.created", objects: h.objects(begin), at: h.created(), since: h.created().Add(-early)})
+	}
+	list = append(list, h.movings(moves)...)
+	list = append(list, h.completions(begin, moves, stages)...)
+	return slices.DeleteFunc(list, func(s sighting) bool { return !slices.Contains(h.types, s.typ) }), nil
+}
+
+// recall reads what was told of the card.
+func (h *history) recall(ctx context.Context) error {
+	profile := h.client.Profile()
+	types := []string{"kanban.card.created", "kanban.card.moved", "kanban.card.completed"}
+	s := sighting{typ: types[1], objects: h.objects(h.card.StageID), to: h.card.StageID, at: h.start()}
+	for _, lane := range h.finding(&s).Lanes {
+		told, err := h.options.Journal.Known(ctx, h.options.Workspace, lane, types, h.start())
+		if err != nil {
+			return err
+		}
+		for _, e := range told {
+			if profile.EventID(service.KindCard, e.Type, e.Data) == h.card.ID && h.after(e) {
+				h.known = append(h.known, e)
+			}
+		}
+	}
+	return nil
+}
+
+// start is from when on something may have happened that is not known.
+func (h *history) start() time.Time {
+	if h.was != nil {
+		return h.was.when()
+	}
+	return h.created().Add(-slack)
+}
+
+// after reports whether an event tells of something that happened after the card was last looked at. Its version says so, where there is one: much can happen in one moment.
+func (h *history) after(e rules.Event) bool {
+	if h.was == nil {
+		return true
+	}
+	before, _ := strconv.Atoi(h.was.Version)
+	if then := h.version(e); before > 0 && then > 0 {
+		return then > before
+	}
+	return e.CreatedAt.After(h.was.when())
+}
+
+// version is that of the card that an event carries; 0 where it carries none.
+func (h *history) version(e rules.Event) int {
+	raw, ok := h.client.Profile().EventObject(service.KindCard, e.Type, e.Data)
+	if !ok {
+		return 0
+	}
+	n, _ := strconv.Atoi(service.DecodeCard(raw, h.client.Profile()).Version)
+	return n
+}
+
+// created is when the card was created, as far as it tells.
+func (h *history) created() time.Time {
+	if h.card.CreatedAt.IsZero() {
+		return h.now
+	}
+	return h.card.CreatedAt
+}
+
+// end is when the card came to where it is, at the latest.
+func (h *history) end() time.Time {
+	if h.card.UpdatedAt.IsZero() {
+		return h.now
+	}
+	return h.card.UpdatedAt
+}
+
+// begin is where the card's way begins: where it was seen, or where it was created. A card that nobody saw before and that has changed since it was created
+// began in the first stage of its board, unless somebody knows better.
+func (h *history) begin(ctx context.Context, stages *boards) (string, error) {
+	if h.was != nil {
+		return h.was.Stage, nil
+	}
+	profile := h.client.Profile()
+	for _, e := range h.known {
+		if raw, ok := profile.EventObject(service.KindCard, e.Type, e.Data); ok && e.Type == "kanban.card.created" {
+			if stage := service.DecodeCard(raw, profile).StageID; stage != "" {
+				return stage, nil
+			}
+		}
+	}
+	if moves := h.moves(); len(moves) > 0 && moves[0].from != "" {
+		return h.earliest(stages, moves[0].from), nil
+	}
+	stage, err := h.options.Journal.CreatedIn(ctx, h.options.Workspace, h.card.ID)
+	if err != nil || stage != "" {
+		return stage, err
+	}
+	return h.earliest(stages, h.card.StageID), nil
+}
+
+// earliest is where a card was created that was in a stage when it was first heard of.
+func (h *history) earliest(stages *boards, stage string) string {
+	first := stages.first[h.card.BoardID]
+	version, _ := strconv.Atoi(h.card.Version)
+	changed := version > 1 || version == 0 && h.card.UpdatedAt.After(h.card.CreatedAt)
+	if first == "" || !changed {
+		return stage
+	}
+	return first
+}
+
+// moves returns the moves that were told, in the order in which they happened.
+func (h *history) moves() (list []move) {
+	profile := h.client.Profile()
+	for _, e := range h.known {
+		if e.Type == "kanban.card.moved" {
+			m := profile.EventCardMove(e.Data)
+			list = append(list, move{from: m.FromStageID, to: m.ToStageID, at: e.CreatedAt, told: e.ID, version: h.version(e)})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b move) int {
+		if a.version > 0 && b.version > 0 {
+			return cmp.Compare(a.version, b.version)
+		}
+		return a.at.Compare(b.at)
+	})
+	return list
+}
+
+// way completes the moves that were told with those that must have happened between them.
+func way(begin string, told []move, end string, at time.Time) (all []move) {
+	here := begin
+	for _, m := range told {
+		if m.to == "" {
+			continue
+		}
+		if m.from != "" && m.from != here {
+			all = append(all, move{from: here, to: m.from, at: m.at})
+		}
+		all = append(all, m)
+		here = m.to
+	}
+	if here != end {
+		all = append(all, move{from: here, to: end, at: at})
+	}
+	return all
+}
+
+// movings returns the moves that nobody told of.
+func (h *history) movings(moves []move) (list []sighting) {
+	var told []string
+	for _, m := range moves {
+		if m.told != "" {
+			told = append(told, m.told)
+		}
+	}
+	since := h.start()
+	for i, m := range moves {
+		if m.told == "" {
+			until := m.at
+			if i == len(moves)-1 {
+				until = until.Add(slack)
+			}
+			list = append(list, sighting{
+				typ: "kanban.card.moved", objects: h.objects(m.to), from: m.from, to: m.to, at: m.at, mark: h.mark(i, m.from), since: since, until: until, except: told,
+			})
+		}
+		since = m.at
+	}
+	return list
+}
+
+// completions returns that the card came to a winning stage, as often as nobody told of it.
+func (h *history) completions(begin string, moves []move, stages *boards) (list []sighting) {
+	var used []string
+	complete := func(i int, since, at, until time.Time) {
+		for _, e := range h.known {
+			if e.Type == "kanban.card.completed" && !slices.Contains(used, e.ID) && !e.CreatedAt.Before(since) && !e.CreatedAt.After(until) {
+				used = append(used, e.ID)
+				return
+			}
+		}
+		list = append(list, sighting{
+			typ: "kanban.card.completed", objects: h.objects(h.card.StageID), at: at, mark: h.mark(i, ""), since: since, until: until, except: slices.Clone(used),
+		})
+	}
+	won := func(stage string) bool { return stages.winning[stage] }
+	if h.was == nil && won(begin) {
+		complete(-1, h.start(), h.created(), h.created().Add(slack))
+	}
+	since, entered := h.start(), false
+	for i, m := range moves {
+		if won(m.to) && !won(m.from) {
+			complete(i, since, m.at, m.at.Add(slack))
+			entered = true
+		}
+		since = m.at
+	}
+	// A service whose boards do not say which stages are winning may still say it of the card.
+	if status := h.card.Status; !entered && !won(h.card.StageID) && (status == "completed" || status == "won") && (h.was == nil || h.was.Status != status) {
+		complete(len(moves), h.start(), h.end(), h.end().Add(slack))
+	}
+	return list
+}
+
+// mark tells one move from others of the same card to the same stage: by how the card was, and where on its way it is.
+func (h *history) mark(i int, from string) string {
+	was := "new"
+	if h.was != nil {
+		was = cmp.Or(h.was.Version, strconv.FormatInt(h.was.when().UnixMilli(), 10))
+	}
+	return was + "." + strconv.Itoa(i+1) + from
+}
+
+// objects are the card as it was in a stage.
+func (h *history) objects(stage string) service.Objects {
+	return service.Objects{service.KindCard: h.client.Profile().CardInStage(h.card.Raw, stage)}
+}

@@ -1,0 +1,156 @@
+package backfill
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/quandohq/quando/service"
+)
+
+const (
+	pageSize = 100
+	overlap  = 10     // conversations of a page that are asked for again with the next one: by them it shows whether the list has moved
+	restarts = 5      // of a list that moves faster than it is read
+	maxPages = 20_000 // of one walk
+	disorder = time.Minute
+)
+
+// messages looks for messages of conversations that have changed.
+func (p *pass) messages(ctx context.Context, sp span) error {
+	if sp.first {
+		return nil
+	}
+	w := &walk{pass: p, span: sp, given: map[string]bool{}, ordered: true}
+	if err := w.all(ctx, service.ConversationQuery{}); err != nil {
+		return err
+	}
+	if !p.full || w.archived {
+		return nil
+	}
+	// The list may leave out what is archived.
+	archived := true
+	return w.all(ctx, service.ConversationQuery{Archived: &archived})
+}
+
+// A walk goes through a list of conversations that moves while it is read.
+type walk struct {
+	*pass
+	span
+	given    map[string]bool
+	archived bool      // some of them are
+	ordered  bool      // so far those that changed last came first
+	last     time.Time // when the last one changed
+}
+
+// all goes through the whole list, or as far as there can be anything new. Then it is read from its beginning once more: there is what has moved to the front meanwhile.
+func (w *walk) all(ctx context.Context, q service.ConversationQuery) error {
+	w.last = time.Time{}
+	if err := w.pages(ctx, q, false); err != nil {
+		return err
+	}
+	return w.pages(ctx, q, true)
+}
+
+// pages reads pages; again is until one shows nothing new.
+func (w *walk) pages(ctx context.Context, q service.ConversationQuery, again bool) error {
+	q.Limit, q.Offset = pageSize, 0
+	first, size, overlapped := "", 0, false // of the page before
+	for n, moved := 0, 0; n < maxPages; n++ {
+		page, err := w.client.ListConversations(ctx, q)
+		if err != nil {
+			return err
+		}
+		items := page.Items
+		// The page begins with what the one before ended with, unless the list has moved up.
+		if overlapped && len(items) > 0 && !w.given[items[0].ID] && moved < restarts {
+			q.Offset, overlapped, first = 0, false, ""
+			moved++
+			continue
+		}
+		fresh, old, err := w.page(ctx, items, again)
+		switch {
+		case err != nil:
+			return err
+		case len(items) == 0, again && fresh == 0, !w.full && w.ordered && old == len(items):
+			return nil
+		case fresh == 0 && (len(items) <= overlap || items[0].ID == first && len(items) == size):
+			return nil // only what was asked for again; or a service that pays no heed to the offset
+		}
+		first, size, overlapped = items[0].ID, len(items), len(items) > overlap
+		q.Offset += len(items)
+		if overlapped {
+			q.Offset -= overlap
+		}
+	}
+	return errors.New("the list of conversations does not end")
+}
+
+// page looks at the conversations of a page that were not looked at before, and returns how many these are and how many have not changed.
+func (w *walk) page(ctx context.Context, items []service.Conversation, again bool) (fresh, old int, err error) {
+	for i := range items {
+		c := &items[i]
+		changed := activity(c)
+		w.archived = w.archived || c.Archived
+		if !c.Pinned && !again {
+			w.ordered = w.ordered && !changed.IsZero() && (w.last.IsZero() || !changed.After(w.last))
+			w.last = changed
+		}
+		stale := !changed.IsZero() && changed.Before(w.since)
+		if stale {
+			old++
+		}
+		if w.given[c.ID] {
+			continue
+		}
+		w.given[c.ID] = true
+		fresh++
+		w.note(func(st *State) { st.Looked++ })
+		if stale {
+			continue
+		}
+		if err := w.messagesOf(ctx, w.span, c); err != nil && !service.IsNotFound(err) {
+			return fresh, old, err
+		}
+	}
+	return fresh, old, nil
+}
+
+// activity is when something last happened in a conversation, as far as it tells.
+func activity(c *service.Conversation) time.Time {
+	if c.LastMessage != nil && c.LastMessage.CreatedAt.After(c.UpdatedAt) {
+		return c.LastMessage.CreatedAt
+	}
+	return c.UpdatedAt
+}
+
+// messagesOf looks for messages of one conversation, from the newest back.
+func (p *pass) messagesOf(ctx context.Context, sp span, c *service.Conversation) error {
+	if private, err := p.private(ctx, c.ChannelID); err != nil || private {
+		return err
+	}
+	var list []sighting
+	for m, err := range p.client.Messages(ctx, c.ID, "") {
+		if err != nil {
+			return err
+		}
+		if m.CreatedAt.IsZero() {
+			p.say("message times", "messages show no time, so those that no webhook told are not found; set message.created_at in the profile")
+			return nil
+		}
+		if m.CreatedAt.Before(sp.since.Add(-disorder)) {
+			break
+		}
+		typ := map[string]string{service.Inbound: "message.received", service.Outbound: "message.sent"}[m.Direction]
+		if typ == "" {
+			p.say("message sides", "messages do not tell whose they are, so those that no webhook told are not found; set message.direction in the profile")
+			continue
+		}
+		if m.CreatedAt.Before(sp.since) || !slices.Contains(sp.types, typ) || !p.ripe(typ, m.CreatedAt) {
+			continue
+		}
+		list = append(list, sighting{typ: typ, objects: service.Objects{service.KindMessage: m.Raw, service.KindConversation: c.Raw}, at: m.CreatedAt})
+	}
+	return p.offer(ctx, list)
+}

@@ -1,0 +1,190 @@
+package backfill
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quandohq/quando/service"
+)
+
+// The parts of a pass. Each goes on from where it came to by itself.
+const (
+	partAttendances = "attendances"
+	partMessages    = "messages"
+	partCards       = "cards"
+)
+
+// unneeded is how long a part that no rule needs remembers how far it came: rules may be gone for a moment, but one that comes later is not about the past.
+const unneeded = time.Hour
+
+// A pass looks once for what was not told.
+type pass struct {
+	*Source
+	now    time.Time
+	needed []string
+	full   bool     // it takes nothing for granted
+	parts  []string // nil is all
+	reason string
+
+	looked map[string]*service.Conversation // by their ids; nil is one that cannot be read
+	people map[string]map[string]any        // contacts, by their ids
+}
+
+// A span is the time that a part of a pass is about.
+type span struct {
+	since time.Time
+	first bool // there was none before: nothing of the past is told
+	long  bool // nobody has looked for so long that what was seen then tells nothing
+	types []string
+}
+
+// make makes the pass and reports whether all of it could be looked at.
+func (p *pass) make(ctx context.Context) (ok bool) {
+	p.looked, p.people = map[string]*service.Conversation{}, map[string]map[string]any{}
+	p.note(func(st *State) {
+		*st = State{Looking: true, Began: p.now, Ended: st.Ended, Reason: p.reason, Problem: st.Problem}
+	})
+	ok = true
+	for _, part := range []struct {
+		name  string
+		types []string
+		look  func(context.Context, span) error
+	}{
+		{partAttendances, []string{"attendance.opened", "attendance.closed"}, p.attendances},
+		{partMessages, []string{"message.received", "message.sent"}, p.messages},
+		{partCards, []string{"kanban.card.created", "kanban.card.moved", "kanban.card.completed"}, p.cards},
+	} {
+		if p.parts != nil && !slices.Contains(p.parts, part.name) || ctx.Err() != nil {
+			continue
+		}
+		p.note(func(st *State) { st.Part = part.name })
+		if err := p.part(ctx, part.name, needs(p.needed, part.types...), part.look); err != nil {
+			ok = false
+			if p.trouble(ctx, part.name, err) {
+				break
+			}
+		}
+	}
+	p.end(ctx, ok && ctx.Err() == nil)
+	return ok
+}
+
+// end writes down that the pass is over.
+func (p *pass) end(ctx context.Context, ok bool) {
+	whole := p.parts == nil
+	p.Source.cards = p.now
+	if whole {
+		p.all = p.now
+	}
+	switch {
+	case !ok:
+		p.failed++
+	case whole:
+		p.failed = 0
+		if err := p.options.Journal.SetCursor(ctx, p.name("pass"), p.now.UTC().Format(time.RFC3339Nano)); err != nil {
+			p.log.Debug("other engines are not told of a pass", "error", err)
+		}
+	}
+	var st State
+	p.note(func(now *State) {
+		now.Looking, now.Part, now.Ended = false, "", p.options.Now().Round(0)
+		st = *now
+	})
+	args := []any{"reason", p.reason, "looked", st.Looked, "found", st.Found, "calls", st.Calls, "took", st.Ended.Sub(st.Began).Round(time.Millisecond)}
+	if p.full || st.Found > 0 {
+		p.log.Info("looked for what no webhook told", args...)
+	} else {
+		p.log.Debug("looked for what no webhook told", args...)
+	}
+}
+
+// A position is how far a part has come: everything up to a time is known. It began at another: what is older is nobody's affair.
+type position struct{ to, begun time.Time }
+
+func (p *pass) position(ctx context.Context, part string) (at position, err error) {
+	value, err := p.options.Journal.Cursor(ctx, p.name(part))
+	if err != nil {
+		return at, fmt.Errorf("read how far the backfill of %s has come: %w", part, err)
+	}
+	to, begun, _ := strings.Cut(value, " ")
+	var wrong [2]error
+	at.to, wrong[0] = time.Parse(time.RFC3339Nano, to)
+	at.begun, wrong[1] = time.Parse(time.RFC3339Nano, begun)
+	if wrong[0] != nil || wrong[1] != nil {
+		return position{}, nil
+	}
+	return at, nil
+}
+
+func (p *pass) setPosition(ctx context.Context, part string, at position) error {
+	value := ""
+	if !at.to.IsZero() {
+		value = at.to.UTC().Format(time.RFC3339Nano) + " " + at.begun.UTC().Format(time.RFC3339Nano)
+	}
+	if err := p.options.Journal.SetCursor(ctx, p.name(part), value); err != nil {
+		return fmt.Errorf("write down how far the backfill of %s has come: %w", part, err)
+	}
+	return nil
+}
+
+// part looks for events of these types from where the last pass came to.
+func (p *pass) part(ctx context.Context, name string, types []string, look func(context.Context, span) error) error {
+	at, err := p.position(ctx, name)
+	if err != nil {
+		return err
+	}
+	if len(types) == 0 {
+		p.over(name)
+		if !at.to.IsZero() && p.now.Sub(at.to) > unneeded {
+			return p.setPosition(ctx, name, position{})
+		}
+		return nil
+	}
+	sp := span{types: types}
+	if at.to.IsZero() {
+		at, sp.first = position{p.now, p.now}, true
+		// It is written down at once: what happens while we are stopped is then known to be missed.
+		if err := p.setPosition(ctx, name, at); err != nil {
+			return err
+		}
+	}
+	sp.long = p.now.Sub(at.to) > p.options.Most
+	sp.since = latest(at.to.Add(-p.options.Overlap), at.begun, p.now.Add(-p.options.Most))
+	if err := look(ctx, sp); err != nil {
+		return err
+	}
+	p.over(name)
+	p.over("key")
+	at.to = latest(at.to, p.now.Add(-p.options.Fresh))
+	return p.setPosition(ctx, name, at)
+}
+
+func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
+
+// ripe reports whether no webhook that tells of something can be on its way any more.
+func (p *pass) ripe(eventType string, at time.Time) bool {
+	return p.options.Undelivered(eventType) || !at.After(p.now.Add(-p.options.Fresh))
+}
+
+// trouble says what kept a part from being looked at, and reports whether nothing else can be either.
+func (p *pass) trouble(ctx context.Context, part string, err error) (all bool) {
+	e, _ := errors.AsType[*service.Error](err)
+	switch {
+	case ctx.Err() != nil || errors.Is(err, errLost):
+		return true
+	case e != nil && e.Status == http.StatusUnauthorized && !e.Local:
+		p.say("key", "the service refuses the key, so what no webhook told is not found", "error", err)
+		return true
+	case e != nil && e.Status == http.StatusForbidden && !e.Local:
+		p.say(part, fmt.Sprintf("the key lacks the scope %s, so %s that no webhook told are not found", e.Scope, part))
+		return false
+	}
+	p.over("key")
+	p.say(part, part+" that no webhook told could not be looked for; it is tried again", "error", err)
+	return false
+}

@@ -1,0 +1,147 @@
+package backfill
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quandohq/quando/service"
+)
+
+const (
+	atLeast = 10 * time.Second // between two passes over everything, whoever asks for one
+	retry   = 30 * time.Second // until something that failed is tried again; longer each time
+	lease   = 2 * time.Minute  // how long an engine that does not say so any more is thought to be at it
+)
+
+// Run finds what was not told until ctx ends.
+func (s *Source) Run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		next := s.Tick(ctx)
+		timer := time.NewTimer(max(time.Until(next), 100*time.Millisecond))
+		select {
+		case <-ctx.Done():
+		case <-s.woken:
+			// Others may have something to say too.
+			_ = sleep(ctx, 100*time.Millisecond)
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+	return nil
+}
+
+// Tick does what is due, and returns when there will be something again. What goes wrong is said and tried again.
+func (s *Source) Tick(ctx context.Context) (next time.Time) {
+	now := s.options.Now().Round(0)
+	if s.began && now.Sub(s.ticked) > 2*s.options.Every {
+		s.Wake("nobody looked for a while")
+	}
+	s.began, s.ticked = true, now
+	needed := slices.DeleteFunc(slices.Clone(s.options.Needs()), func(typ string) bool { return !service.Findable(typ) })
+	fast := slices.ContainsFunc(needed, func(typ string) bool { return strings.HasPrefix(typ, "kanban.") && s.options.Undelivered(typ) })
+	s.mu.Lock()
+	reason := s.reason
+	s.mu.Unlock()
+
+	s.learn(ctx)
+	whole := s.due(now, reason != "")
+	if !whole && (!fast || now.Sub(s.cards) < s.options.Cards) {
+		return s.next(now, fast)
+	}
+	if !s.take(ctx, now) {
+		return now.Add(min(s.options.Cards, retry))
+	}
+	p := &pass{Source: s, now: now, needed: needed, full: reason != "", reason: reason}
+	if p.reason == "" {
+		p.reason = "timer"
+	}
+	if !whole {
+		p.reason, p.parts = "cards", []string{partCards}
+	}
+	ok := p.make(ctx)
+	s.give(ctx)
+	if whole {
+		s.mu.Lock()
+		if ok && s.reason == reason {
+			s.reason = ""
+		}
+		s.mu.Unlock()
+	}
+	return s.next(s.options.Now().Round(0), fast)
+}
+
+// due reports whether a pass over everything is due.
+func (s *Source) due(now time.Time, asked bool) bool {
+	since := now.Sub(s.all)
+	switch {
+	case s.all.IsZero():
+		return true
+	case s.failed > 0:
+		return since >= s.pause()
+	case asked:
+		return since >= atLeast
+	}
+	return since >= s.options.Every
+}
+
+// pause is how long nothing is tried after passes that failed.
+func (s *Source) pause() time.Duration {
+	return min(retry<<min(s.failed-1, 10), s.options.Every)
+}
+
+// next is when there will be something to do.
+func (s *Source) next(now time.Time, fast bool) time.Time {
+	wait := s.options.Every
+	s.mu.Lock()
+	asked := s.reason != ""
+	s.mu.Unlock()
+	switch {
+	case s.failed > 0:
+		wait = s.pause()
+	case asked:
+		wait = atLeast
+	}
+	next := s.all.Add(wait)
+	if cards := s.cards.Add(s.options.Cards); fast && cards.Before(next) {
+		next = cards
+	}
+	if next.Before(now) {
+		return now
+	}
+	return next
+}
+
+func (s *Source) name(part string) string { return "backfill/" + s.options.Workspace + "/" + part }
+
+// learn finds out when another engine made a pass over everything.
+func (s *Source) learn(ctx context.Context) {
+	if s.all.IsZero() {
+		return // what this engine missed it looks for itself
+	}
+	value, err := s.options.Journal.Cursor(ctx, s.name("pass"))
+	if at, wrong := time.Parse(time.RFC3339Nano, value); err == nil && wrong == nil && at.After(s.all) && s.failed == 0 {
+		s.all = at
+	}
+}
+
+// take makes sure that no other engine is at it.
+func (s *Source) take(ctx context.Context, now time.Time) bool {
+	taken, err := s.options.Journal.Lease(ctx, s.name("lease"), s.options.Holder, now, now.Add(lease))
+	if err != nil {
+		s.say("journal", "the journal cannot be used, so nothing is looked for", "error", err)
+		return false
+	}
+	s.over("journal")
+	s.leased = now
+	return taken
+}
+
+// give lets another engine have its turn.
+func (s *Source) give(ctx context.Context) {
+	now := s.options.Now()
+	if _, err := s.options.Journal.Lease(context.WithoutCancel(ctx), s.name("lease"), s.options.Holder, now, now); err != nil {
+		s.log.Debug("the lease of the backfill runs out by itself", "error", err)
+	}
+}

@@ -1,0 +1,225 @@
+package backfill_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/service/sandbox"
+	"github.com/quandohq/quando/triggers/backfill"
+)
+
+const bothRules = `
+rules:
+  - { id: on-received, when: message.received, do: [{ log: heard }] }
+  - { id: on-opened, when: attendance.opened, do: [{ log: opened }] }
+  - { id: on-moved, when: kanban.card.moved, do: [{ log: moved }] }
+`
+
+// A scope that the key lacks is said once, and the rest is found. When it is given, what was missed meanwhile is found too.
+func TestMissingScope(t *testing.T) {
+	var log bytes.Buffer
+	d := newDesk(t, bothRules, func(o *deskOptions) { o.log = slog.New(slog.NewTextHandler(&log, nil)) })
+	d.pass(time.Minute)
+	d.fault("delivery", "lose", 0, 0, 0)
+	d.fault("GET /conversations/{id}/messages", "status_before", 0, 0, 403)
+	d.customer(1, "hello")
+	d.pass(30 * time.Minute)
+	if len(d.of("attendance.opened")) != 1 || len(d.of("message.received")) != 0 {
+		t.Errorf("found:\n%s", d.trace())
+	}
+	if said := strings.Count(log.String(), "the key lacks the scope messages:read, so messages that no webhook told are not found"); said != 1 {
+		t.Errorf("said %d times:\n%s", said, log.String())
+	}
+	if problem := d.source.State().Problem; !strings.Contains(problem, "messages:read") {
+		t.Errorf("the problem is told as %q", problem)
+	}
+	d.ClearFaults()
+	d.pass(30 * time.Minute)
+	if len(d.of("message.received")) != 1 || d.source.State().Problem != "" {
+		t.Errorf("found:\n%s\nproblem: %s", d.trace(), d.source.State().Problem)
+	}
+}
+
+// Refusals, pauses and failures of the service end nothing.
+func TestTroubleEndsNothing(t *testing.T) {
+	for name, trouble := range map[string]func(d *desk){
+		"key refused":       func(d *desk) { d.fault("*", "status_before", 0, 0, 401) },
+		"not there":         func(d *desk) { d.fault("*", "status_before", 0, 0, 503) },
+		"lists are missing": func(d *desk) { d.fault("GET /conversations", "status_before", 0, 0, 404) },
+		"dropped":           func(d *desk) { d.fault("*", "drop_before", 0, 0, 0) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t, bothRules)
+			d.pass(time.Minute)
+			d.fault("delivery", "lose", 0, 0, 0)
+			trouble(d)
+			d.customer(1, "hello")
+			d.pass(20 * time.Minute)
+			if d.source.State().Problem == "" {
+				t.Error("nothing is said")
+			}
+			d.ClearFaults()
+			d.pass(20 * time.Minute)
+			if len(d.of("message.received")) != 1 || len(d.of("attendance.opened")) != 1 || d.source.State().Problem != "" {
+				t.Errorf("found:\n%s\n%s", d.trace(), d.source.State().Problem)
+			}
+		})
+	}
+}
+
+// Every third call fails: a pass comes to its end all the same.
+func TestFlakyService(t *testing.T) {
+	d := newDesk(t, bothRules)
+	d.pass(time.Minute)
+	d.fault("delivery", "lose", 0, 0, 0)
+	d.fault("*", "status_before", 0.3, 0, 503)
+	for n := range 30 {
+		d.customer(n, "hello")
+	}
+	d.pass(10 * time.Minute)
+	if got := len(d.of("message.received")); got != 30 {
+		t.Errorf("%d of 30 are found", got)
+	}
+}
+
+// A pause that the service asks for is kept, and the pass goes on after it.
+func TestTooManyRequests(t *testing.T) {
+	d := newDesk(t, bothRules, func(o *deskOptions) { o.sandbox.RateLimit = 20 })
+	d.pass(time.Minute)
+	d.fault("delivery", "lose", 0, 0, 0)
+	for n := range 30 {
+		d.customer(n, "hello")
+	}
+	d.pass(20 * time.Minute)
+	if got := len(d.of("message.received")); got != 30 {
+		t.Errorf("%d of 30 are found", got)
+	}
+}
+
+// Of two engines one looks. When it dies in the middle of a pass, the other goes on.
+func TestOneEngineAtATime(t *testing.T) {
+	d := newDesk(t, bothRules)
+	d.pass(time.Minute)
+	other := must(backfill.New(d.options(d.journal, d.engine, d.client, "two")))
+	other.Tick(t.Context())
+	first := other.State().Ended
+	if first.IsZero() {
+		t.Fatal("the second engine has not looked at its start")
+	}
+	d.pass(10 * time.Minute)
+	other.Tick(t.Context())
+	if !other.State().Ended.Equal(first) {
+		t.Error("both engines look")
+	}
+	// The first one dies in the middle of a pass.
+	d.fault("delivery", "lose", 0, 0, 0)
+	d.customer(1, "hello")
+	d.move(d.clock().Add(time.Minute))
+	now := d.clock()
+	if taken := must(d.journal.Lease(t.Context(), "backfill/default/lease", "one", now, now.Add(2*time.Minute))); !taken {
+		t.Fatal("the lease is not to be had")
+	}
+	other.Wake("test")
+	other.Tick(t.Context())
+	if !other.State().Ended.Equal(first) {
+		t.Error("both engines look at once")
+	}
+	later := now.Add(3 * time.Minute)
+	d.move(later)
+	other.Tick(t.Context())
+	if other.State().Ended.Equal(first) || len(d.of("message.received")) != 1 {
+		t.Errorf("nobody goes on: %+v", other.State())
+	}
+}
+
+// An engine that was stopped in the middle of a pass, and finds another at it when it goes on, leaves it to that one.
+func TestLeaseLost(t *testing.T) {
+	l := &list{most: 100}
+	d := newDesk(t, talkRulesOnly, func(o *deskOptions) { o.transport = l })
+	d.pass(time.Minute)
+	d.fault("delivery", "lose", 0, 0, 0)
+	d.customer(1, "hello")
+	d.move(d.clock().Add(8 * time.Minute))
+	l.read(d)
+	l.after = func(*list, int) {
+		now := d.clock().Add(5 * time.Minute)
+		d.move(now)
+		must(d.journal.Lease(t.Context(), "backfill/default/lease", "two", now, now.Add(2*time.Minute)))
+	}
+	d.source.Tick(t.Context())
+	if len(d.all()) > 0 || l.pages != 1 {
+		t.Errorf("it went on, with %d pages:\n%s", l.pages, d.trace())
+	}
+	l.after = nil
+	d.pass(10 * time.Minute)
+	if got := len(d.of("message.received")); got != 1 {
+		t.Errorf("%d found when the other engine was gone", got)
+	}
+}
+
+// A pass lets the work of rules go first, and keeps its own rate.
+func TestLiveWorkGoesFirst(t *testing.T) {
+	behind, slept := time.Second, time.Duration(0)
+	calls := &watched{}
+	d := newDesk(t, bothRules, calls.watch, func(o *deskOptions) {
+		o.tune = func(b *backfill.Options) {
+			b.Behind = func(context.Context) (time.Duration, error) { return behind, nil }
+			b.Sleep = func(_ context.Context, d time.Duration) error {
+				if slept += d; slept >= 3*time.Second {
+					behind = 0
+				}
+				return nil
+			}
+		}
+	})
+	d.source.Tick(t.Context())
+	if slept < 3*time.Second || slept > 4*time.Second {
+		t.Errorf("it waited %s for the work of rules", slept)
+	}
+	slept = 0
+	paced := d.options(d.journal, d.engine, d.client, "two")
+	paced.Rate, paced.Behind = 2, nil
+	s := must(backfill.New(paced))
+	s.Tick(t.Context())
+	if n := s.State().Calls; n < 2 || slept != time.Duration(n-1)*500*time.Millisecond {
+		t.Errorf("%d calls at 2 in a second waited %s", n, slept)
+	}
+}
+
+// A message whose conversation has gone, and an attendance, keep nothing else from being found.
+func TestGoneMeanwhile(t *testing.T) {
+	d := newDesk(t, bothRules)
+	d.pass(time.Minute)
+	d.fault("delivery", "lose", 0, 0, 0)
+	d.customer(1, "hello")
+	d.customer(2, "hello")
+	if err := d.AddFault(sandbox.Fault{Operation: "GET /conversations/{id}/messages", Kind: "status_before", Status: 404, Count: 1}); err != nil {
+		t.Fatal(err)
+	}
+	d.pass(6 * time.Minute)
+	if got := len(d.of("message.received")); got == 0 {
+		t.Error("nothing is found")
+	}
+}
+
+// A rule that is late for a message that was found does not answer it.
+func TestLate(t *testing.T) {
+	d := newDesk(t, `rules: [{ id: on-received, when: message.received, do: [{ send_message: hello }] }]`)
+	d.pass(time.Minute)
+	d.stop()
+	d.customer(1, "long ago")
+	d.pass(45 * time.Minute)
+	d.customer(2, "just now")
+	d.pass(10 * time.Minute)
+	d.start()
+	d.pass(time.Minute)
+	if v := d.verdicts("on-received"); v[engine.Late] != 1 || v[engine.Fired] != 1 {
+		t.Errorf("%v\n%s", v, d.trace())
+	}
+}
