@@ -69,11 +69,12 @@ func (p *Profile) EventID(kind Kind, eventType string, data map[string]any) stri
 	}
 	// The data may itself be an object that points to this one: a message has its conversation's id.
 	self := p.selfKind(eventType)
-	if self == "" || self == kind {
+	links := p.linkPaths(self, kind)
+	if len(links) == 0 {
 		return ""
 	}
 	if object, ok := p.EventObject(self, eventType, data); ok {
-		return fields(object).id(p.linkPaths(self, kind))
+		return fields(object).id(links)
 	}
 	return ""
 }

@@ -69,8 +69,11 @@ func (c *carried) id(kind service.Kind) string {
 
 func (c *carried) message(ctx context.Context) error {
 	complete(&c.about, actions.Subject{Message: c.id(service.KindMessage), Conversation: c.id(service.KindConversation)})
+	if _, whole := c.object(service.KindMessage); !whole {
+		return nil
+	}
 	m, ok := c.profile.EventMessage(c.event.Type, c.event.Data)
-	if _, whole := c.object(service.KindMessage); !ok || !whole || m.Direction == "" {
+	if !ok || m.Direction == "" {
 		return nil
 	}
 	return c.take("message")(c.desk.facts.Message(ctx, m))
@@ -78,6 +81,9 @@ func (c *carried) message(ctx context.Context) error {
 
 func (c *carried) conversation(ctx context.Context) error {
 	raw, whole := c.object(service.KindConversation)
+	if raw == nil {
+		return nil
+	}
 	v := service.DecodeConversation(raw, c.profile)
 	complete(&c.about, ofConversation(v))
 	if !whole {
@@ -95,9 +101,12 @@ func (c *carried) contact(context.Context) error {
 }
 
 func (c *carried) attendance(ctx context.Context) error {
-	raw, whole := c.object(service.KindAttendance)
-	v := service.DecodeAttendance(raw, c.profile)
 	complete(&c.about, actions.Subject{Attendance: c.id(service.KindAttendance)})
+	raw, whole := c.object(service.KindAttendance)
+	if raw == nil {
+		return nil
+	}
+	v := service.DecodeAttendance(raw, c.profile)
 	complete(&c.about, ofAttendance(v))
 	if !whole {
 		return nil
@@ -106,10 +115,13 @@ func (c *carried) attendance(ctx context.Context) error {
 }
 
 func (c *carried) card(ctx context.Context) error {
-	raw, whole := c.object(service.KindCard)
-	v := service.DecodeCard(raw, c.profile)
 	complete(&c.about, actions.Subject{Card: c.id(service.KindCard)})
-	complete(&c.about, ofCard(v))
+	raw, whole := c.object(service.KindCard)
+	var v service.Card
+	if raw != nil {
+		v = service.DecodeCard(raw, c.profile)
+		complete(&c.about, ofCard(v))
+	}
 	if c.event.Type == "kanban.card.moved" {
 		return c.movedCard(ctx, v, whole)
 	}
