@@ -1,0 +1,367 @@
+// Package plain reads and writes JSON whose shape nobody knows beforehand: objects are map[string]any, numbers float64, as encoding/json has them, in one pass and without reflection.
+package plain
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Deepest is how far lists and objects may stand inside of each other.
+const Deepest = 1000
+
+// Decode reads a JSON value. What follows it must be white space.
+func Decode[T string | []byte](src T) (any, error) {
+	d := decoder{src: string(src)}
+	v, err := d.value(0)
+	if err == nil {
+		err = d.end()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+// DecodeObject reads a JSON object, or null, which is nil.
+func DecodeObject[T string | []byte](src T) (map[string]any, error) {
+	v, err := Decode(src)
+	if err != nil || v == nil {
+		return nil, err
+	}
+	object, ok := v.(map[string]any)
+	if !ok {
+		return nil, errors.New("it is not an object")
+	}
+	return object, nil
+}
+
+// ErrNoObject says that a document is something else than an object.
+var ErrNoObject = errors.New("it is not a JSON object")
+
+// Members reads a JSON object member by member, in their order, each with its value and that as it is written.
+func Members(src []byte, member func(name string, value any, raw string) error) error {
+	d := decoder{src: string(src)}
+	if d.next() != '{' {
+		return ErrNoObject
+	}
+	err := d.members(0, func(name string) error {
+		d.space()
+		from := d.at
+		v, err := d.value(1)
+		if err == nil {
+			err = member(name, v, d.src[from:d.at])
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return d.end()
+}
+
+// A decoder stands somewhere in a text. Strings are parts of it wherever they are written as they are.
+type decoder struct {
+	src string
+	at  int
+}
+
+// space goes to the next byte that is not white space.
+func (d *decoder) space() {
+	for d.at < len(d.src) {
+		switch d.src[d.at] {
+		case ' ', '\t', '\n', '\r':
+			d.at++
+		default:
+			return
+		}
+	}
+}
+
+// next returns the next byte that is not white space; 0 at the end.
+func (d *decoder) next() byte {
+	d.space()
+	if d.at < len(d.src) {
+		return d.src[d.at]
+	}
+	return 0
+}
+
+func (d *decoder) end() error {
+	if d.space(); d.at < len(d.src) {
+		return fmt.Errorf("something follows it at byte %d", d.at)
+	}
+	return nil
+}
+
+func (d *decoder) problem() error {
+	if d.at >= len(d.src) {
+		return errors.New("it breaks off")
+	}
+	return fmt.Errorf("there is %q at byte %d where it should not be", d.src[d.at], d.at)
+}
+
+// value reads a value that stands inside of so many others.
+func (d *decoder) value(depth int) (any, error) {
+	if depth > Deepest {
+		return nil, fmt.Errorf("more than %d lists and objects inside of each other", Deepest)
+	}
+	switch c := d.next(); c {
+	case '{':
+		object := map[string]any{}
+		return object, d.members(depth, func(name string) error {
+			v, err := d.value(depth + 1)
+			object[name] = v
+			return err
+		})
+	case '[':
+		return d.list(depth)
+	case '"':
+		return d.text()
+	case 't':
+		return true, d.word("true")
+	case 'f':
+		return false, d.word("false")
+	case 'n':
+		return nil, d.word("null")
+	default:
+		if c == '-' || c >= '0' && c <= '9' {
+			return d.number()
+		}
+		return nil, d.problem()
+	}
+}
+
+// members reads the members of an object that begins here.
+func (d *decoder) members(depth int, member func(name string) error) error {
+	d.at++
+	if d.next() == '}' {
+		d.at++
+		return nil
+	}
+	for {
+		if d.next() != '"' {
+			return d.problem()
+		}
+		name, err := d.text()
+		if err != nil {
+			return err
+		}
+		if d.next() != ':' {
+			return d.problem()
+		}
+		d.at++
+		if err := member(name); err != nil {
+			return err
+		}
+		switch d.next() {
+		case ',':
+			d.at++
+		case '}':
+			d.at++
+			return nil
+		default:
+			return d.problem()
+		}
+	}
+}
+
+func (d *decoder) list(depth int) (any, error) {
+	d.at++
+	list := []any{}
+	if d.next() == ']' {
+		d.at++
+		return list, nil
+	}
+	for {
+		v, err := d.value(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+		switch d.next() {
+		case ',':
+			d.at++
+		case ']':
+			d.at++
+			return list, nil
+		default:
+			return nil, d.problem()
+		}
+	}
+}
+
+func (d *decoder) word(w string) error {
+	if !strings.HasPrefix(d.src[d.at:], w) {
+		return fmt.Errorf("there is no %s at byte %d", w, d.at)
+	}
+	d.at += len(w)
+	return nil
+}
+
+// number reads a number: digits without zeros before them, perhaps a fraction and an exponent.
+func (d *decoder) number() (any, error) {
+	from := d.at
+	if d.src[d.at] == '-' {
+		d.at++
+	}
+	if d.at < len(d.src) && d.src[d.at] == '0' {
+		d.at++
+	} else if d.digits() == 0 {
+		return nil, d.problem()
+	}
+	if d.at < len(d.src) && d.src[d.at] == '.' {
+		d.at++
+		if d.digits() == 0 {
+			return nil, d.problem()
+		}
+	}
+	if d.at < len(d.src) && (d.src[d.at] == 'e' || d.src[d.at] == 'E') {
+		d.at++
+		if d.at < len(d.src) && (d.src[d.at] == '+' || d.src[d.at] == '-') {
+			d.at++
+		}
+		if d.digits() == 0 {
+			return nil, d.problem()
+		}
+	}
+	text := d.src[from:d.at]
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return nil, fmt.Errorf("the number %s is too large", text)
+	}
+	return f, nil
+}
+
+func (d *decoder) digits() (n int) {
+	for d.at < len(d.src) && d.src[d.at] >= '0' && d.src[d.at] <= '9' {
+		d.at++
+		n++
+	}
+	return n
+}
+
+// text reads a string that begins here. Most are as they are written.
+func (d *decoder) text() (string, error) {
+	d.at++
+	from := d.at
+	for d.at < len(d.src) {
+		switch c := d.src[d.at]; {
+		case c == '"':
+			d.at++
+			return d.src[from : d.at-1], nil
+		case c == '\\' || c >= utf8.RuneSelf:
+			return d.escaped(from)
+		case c < ' ':
+			return "", d.problem()
+		}
+		d.at++
+	}
+	return "", d.problem()
+}
+
+// escaped reads the rest of a string, the first part of which needs nothing.
+func (d *decoder) escaped(from int) (string, error) {
+	b := append(make([]byte, 0, d.at-from+32), d.src[from:d.at]...)
+	for d.at < len(d.src) {
+		switch c := d.src[d.at]; {
+		case c == '"':
+			d.at++
+			return string(b), nil
+		case c == '\\':
+			var err error
+			if b, err = d.escape(b); err != nil {
+				return "", err
+			}
+		case c < ' ':
+			return "", d.problem()
+		case c < utf8.RuneSelf:
+			b = append(b, c)
+			d.at++
+		default:
+			r, n := utf8.DecodeRuneInString(d.src[d.at:])
+			b = utf8.AppendRune(b, r) // what is no character becomes the sign for that
+			d.at += n
+		}
+	}
+	return "", d.problem()
+}
+
+// escape reads what a backslash begins.
+func (d *decoder) escape(b []byte) ([]byte, error) {
+	d.at++
+	if d.at >= len(d.src) {
+		return nil, d.problem()
+	}
+	c := d.src[d.at]
+	switch c {
+	case '"', '\\', '/':
+	case 'b':
+		c = '\b'
+	case 'f':
+		c = '\f'
+	case 'n':
+		c = '\n'
+	case 'r':
+		c = '\r'
+	case 't':
+		c = '\t'
+	case 'u':
+		r, ok := d.hex()
+		if !ok {
+			return nil, d.problem()
+		}
+		if utf16.IsSurrogate(r) {
+			r = d.pair(r)
+		}
+		return utf8.AppendRune(b, r), nil
+	default:
+		return nil, d.problem()
+	}
+	d.at++
+	return append(b, c), nil
+}
+
+// hex reads the u of an escape and the four digits behind it.
+func (d *decoder) hex() (rune, bool) {
+	if d.at+5 > len(d.src) {
+		d.at = len(d.src)
+		return 0, false
+	}
+	var r rune
+	for i := 1; i <= 4; i++ {
+		c := d.src[d.at+i]
+		switch {
+		case c >= '0' && c <= '9':
+			c -= '0'
+		case c >= 'a' && c <= 'f':
+			c -= 'a' - 10
+		case c >= 'A' && c <= 'F':
+			c -= 'A' - 10
+		default:
+			d.at += i
+			return 0, false
+		}
+		r = r<<4 | rune(c)
+	}
+	d.at += 5
+	return r, true
+}
+
+// pair reads the second half of a character that is written in two; the sign for no character stands for a half that is alone.
+func (d *decoder) pair(first rune) rune {
+	if d.at+1 < len(d.src) && d.src[d.at] == '\\' && d.src[d.at+1] == 'u' {
+		before := d.at
+		d.at++
+		if second, ok := d.hex(); ok {
+			if r := utf16.DecodeRune(first, second); r != utf8.RuneError {
+				return r
+			}
+		}
+		d.at = before
+	}
+	return utf8.RuneError
+}
