@@ -14,8 +14,9 @@ import (
 type facts struct {
 	visit    *visit
 	event    *Event
-	gathered []*Event // all of them, where several were gathered
-	about    *actions.Subject
+	gathered []*Event         // all of them, where several were gathered
+	about    *actions.Subject // of a run, else own
+	own      actions.Subject
 
 	carried map[string]any // by the event; nil before it was looked at
 	fetched map[string]any
@@ -31,7 +32,9 @@ type facts struct {
 
 // factsOf returns the facts of an event.
 func (v *visit) factsOf(e *Event) *facts {
-	return &facts{visit: v, event: e, about: &actions.Subject{}}
+	f := &facts{visit: v, event: e}
+	f.about = &f.own
+	return f
 }
 
 // forRun returns the same facts for a run, which may learn more of what it is about.
