@@ -98,8 +98,8 @@ bench: ## measure quando against a bare server, and write docs/bench.json, bench
 	go run ./cmd/bench -scale $(SCALE) -write docs $(if $(PEERS),-run '.*')
 
 .PHONY: microbench
-microbench: ## print what matching, compiling, calendars and the journal cost
-	go test -run '^$$' -bench . -benchtime $(BENCHTIME) -count 3 ./rules/... ./engine/sqlite ./engine/postgres
+microbench: ## print what matching, compiling, calendars, visits, calls and the journal cost
+	go test -run '^$$' -bench . -benchtime $(BENCHTIME) -count 3 ./rules/... ./service ./engine ./engine/sqlite ./engine/postgres
 
 PAGES ?= 1000000
 .PHONY: pages

@@ -89,7 +89,7 @@ type Next struct {
 	Result *Result
 }
 
-// An Intent is a call that is about to be made. It is recorded before it is.
+// An Intent is a call that is about to be made. It is recorded before it is, with its JSON just as the action wrote it.
 type Intent struct {
 	Call       string    `json:"call"`       // its name within the step, such as "send"
 	Generation int       `json:"generation"` // raised where the service's rules ask for a new key
@@ -108,7 +108,7 @@ type Intent struct {
 	Emits   []string        `json:"emits,omitempty"`  // events that the service raises when it has its effect
 }
 
-// A Receipt is the answer to a call.
+// A Receipt is the answer to a call. Its JSON too is recorded just as the action wrote it.
 type Receipt struct {
 	Call   string          `json:"call"`
 	Answer json.RawMessage `json:"answer,omitempty"`

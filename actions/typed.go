@@ -3,9 +3,11 @@ package actions
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/plain"
 )
 
 // Typed reads a recorded value back as the type that expressions expect of it: JSON knows no times and no durations.
@@ -14,8 +16,8 @@ func Typed(t *rules.Type, recorded json.RawMessage) (any, error) {
 	if len(recorded) == 0 {
 		return nil, nil
 	}
-	var v any
-	if err := json.Unmarshal(recorded, &v); err != nil {
+	v, err := plain.Decode([]byte(recorded))
+	if err != nil {
 		return nil, fmt.Errorf("read a recorded value: %w", err)
 	}
 	return typed(t, v)
@@ -27,15 +29,17 @@ func typed(t *rules.Type, v any) (any, error) {
 		if t.Fields() == nil {
 			return v, nil
 		}
-		out := make(map[string]any, len(t.Fields()))
 		for _, f := range t.Fields() {
 			value, err := typed(f.Type, v[f.Name])
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", f.Name, err)
 			}
-			out[f.Name] = value
+			v[f.Name] = value
 		}
-		return out, nil
+		if len(v) > len(t.Fields()) {
+			maps.DeleteFunc(v, func(name string, _ any) bool { return t.Field(name) == nil })
+		}
+		return v, nil
 	case []any:
 		if t.Elem() == nil {
 			return v, nil

@@ -64,12 +64,21 @@ func (k *walk) find(ctx context.Context, s *rules.Step) error {
 	if s.Schema.Unless != "" && s.Args[s.Schema.Unless] != nil {
 		return nil
 	}
-	about := &k.run.About
-	known := map[string]*string{"conversation": &about.Conversation, "contact": &about.Contact, "attendance": &about.Attendance, "card": &about.Card}
 	if err := k.facts.load(ctx); err != nil {
 		return err
 	}
-	if id := known[s.Schema.Needs]; id == nil || *id != "" {
+	known := true
+	switch about := &k.run.About; s.Schema.Needs {
+	case "conversation":
+		known = about.Conversation != ""
+	case "contact":
+		known = about.Contact != ""
+	case "attendance":
+		known = about.Attendance != ""
+	case "card":
+		known = about.Card != ""
+	}
+	if known {
 		return nil
 	}
 	_, err := k.facts.Fact(ctx, s.Schema.Needs)
@@ -170,7 +179,7 @@ func (k *walk) slots(i *actions.Intent) []Slot {
 	if !slices.Contains(i.Emits, "message.sent") {
 		return nil
 	}
-	var take []Slot
+	take := make([]Slot, 0, 2)
 	if b := k.workspace.Safety.PerConversation; b.Times > 0 {
 		take = append(take, Slot{Key: "messages/" + k.lane.Name, Times: b.Times, Per: b.Per})
 	}
@@ -297,6 +306,7 @@ func (k *walk) receive(ctx context.Context, rec *record, taken *Step, r actions.
 	if err := k.answered(ctx, rec); err != nil {
 		return err
 	}
+	k.pending.Caused = slices.Grow(k.pending.Caused, len(r.Caused))
 	for _, c := range r.Caused {
 		object := c.Object
 		if object == "" {
@@ -395,12 +405,13 @@ func backoff(key string, failures int) time.Duration {
 
 // presentable returns a step's arguments without what must not be recorded.
 func presentable(schema *rules.Schema, args map[string]any) map[string]any {
-	out := maps.Clone(args)
+	out := args
 	for _, a := range schema.Args {
 		headers, ok := args[a.Name].(map[string]any)
 		if a.Kind != rules.KindHeaders || !ok {
 			continue
 		}
+		out = maps.Clone(out) // the call needs them as they are
 		shown := maps.Clone(headers)
 		for name := range shown {
 			if actions.IsSecret(name) {

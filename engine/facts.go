@@ -14,8 +14,9 @@ import (
 type facts struct {
 	visit    *visit
 	event    *Event
-	gathered []*Event // all of them, where several were gathered
-	about    *actions.Subject
+	gathered []*Event         // all of them, where several were gathered
+	about    *actions.Subject // of a run, else own
+	own      actions.Subject
 
 	carried map[string]any // by the event; nil before it was looked at
 	fetched map[string]any
@@ -31,7 +32,9 @@ type facts struct {
 
 // factsOf returns the facts of an event.
 func (v *visit) factsOf(e *Event) *facts {
-	return &facts{visit: v, event: e, about: &actions.Subject{}}
+	f := &facts{visit: v, event: e}
+	f.about = &f.own
+	return f
 }
 
 // forRun returns the same facts for a run, which may learn more of what it is about.
@@ -54,7 +57,14 @@ func (f *facts) load(ctx context.Context) error {
 	if f.carried != nil {
 		return nil
 	}
-	carried, about, err := f.visit.workspace.Desk.Carried(f.asking(ctx), f.event.Event)
+	var carried map[string]any
+	var about actions.Subject
+	var err error
+	if d, ok := f.visit.workspace.Desk.(PartDesk); ok {
+		carried, about, err = d.CarriedPart(f.asking(ctx), f.event.Event, f.atOnce)
+	} else {
+		carried, about, err = f.visit.workspace.Desk.Carried(f.asking(ctx), f.event.Event)
+	}
 	if err != nil {
 		return &deskError{err}
 	}
@@ -64,6 +74,12 @@ func (f *facts) load(ctx context.Context) error {
 	f.carried = carried
 	complete(f.about, about)
 	return nil
+}
+
+// atOnce reports whether a fact is looked at together with the event: one that tells what the event is about, or by which rules are found. The others are made
+// when they are asked for: that costs more than to decide an event of which nobody asks them.
+func (f *facts) atOnce(fact string) bool {
+	return fact != "conversation" && fact != "contact" || fact == objectOf(f.event.Type) || f.visit.workspace.rules.Load().Indexes(f.event.Type, fact)
 }
 
 // complete fills in what is not known yet.
@@ -109,11 +125,8 @@ func (f *facts) Fact(ctx context.Context, name string) (any, error) {
 	if v, ok := f.fetched[name]; ok {
 		return v, nil
 	}
-	if err := f.load(ctx); err != nil {
-		return nil, err
-	}
-	if v, ok := f.carried[name]; ok && (!f.waited || name == "message") {
-		return v, nil
+	if v, ok, err := f.told(ctx, name); ok || err != nil {
+		return v, err
 	}
 	v, err := f.visit.workspace.Desk.Fact(f.asking(ctx), name, f.about)
 	if err != nil {
@@ -122,6 +135,28 @@ func (f *facts) Fact(ctx context.Context, name string) (any, error) {
 	f.set(name, v)
 	f.answer(name, v)
 	return v, nil
+}
+
+// told returns a fact that the event carries, unless it may have changed since.
+func (f *facts) told(ctx context.Context, name string) (v any, ok bool, err error) {
+	if err := f.load(ctx); err != nil {
+		return nil, false, err
+	}
+	if f.waited && name != "message" {
+		return nil, false, nil
+	}
+	d, part := f.visit.workspace.Desk.(PartDesk)
+	if v, ok = f.carried[name]; ok || !part || f.atOnce(name) {
+		return v, ok, nil
+	}
+	carried, _, err := d.CarriedPart(f.asking(ctx), f.event.Event, func(fact string) bool { return fact == name })
+	if err != nil {
+		return nil, false, &deskError{err}
+	}
+	if v, ok = carried[name]; ok {
+		f.carried[name] = v
+	}
+	return v, ok, nil
 }
 
 // answer notes what the desk has told.

@@ -24,7 +24,7 @@ type ending struct {
 
 // hear finds out which runs an event ends, and which wait for it. What the run itself caused means nothing to it.
 func (v *visit) hear(ctx context.Context, e *Event, f *facts, own *Caused) (heard, error) {
-	h := heard{ended: make(map[*Run]ending), woken: make(map[*Run]*Step)}
+	var h heard
 	for _, r := range v.lane.Runs {
 		if r.Home != v.lane.Name || r.State.Finished() || own != nil && own.Run == r.ID || r.Event == e.Seq || slices.Contains(r.Gathered, e.Seq) {
 			continue
@@ -34,7 +34,7 @@ func (v *visit) hear(ctx context.Context, e *Event, f *facts, own *Caused) (hear
 			return h, err
 		}
 		if end.state != "" {
-			h.ended[r] = end
+			put(&h.ended, r, end)
 			continue
 		}
 		step, err := v.awaiting(r, e)
@@ -42,7 +42,7 @@ func (v *visit) hear(ctx context.Context, e *Event, f *facts, own *Caused) (hear
 			return h, err
 		}
 		if step != nil {
-			h.woken[r] = step
+			put(&h.woken, r, step)
 		}
 	}
 	return h, nil

@@ -2,11 +2,12 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/quandohq/quando/rules/plain"
 )
 
 // afterCall is how long after a call's receipt its events may be created.
@@ -82,7 +83,7 @@ func (f *facts) shows(e *Event, c *Caused, again bool) bool {
 	if c.Stage != "" && fact != nil && fact["stage_id"] != nil && fact["stage_id"] != c.Stage {
 		return false
 	}
-	return len(c.Set) == 0 || agrees(plain(fact), plain(c.Set))
+	return len(c.Set) == 0 || agrees(throughJSON(fact), throughJSON(c.Set))
 }
 
 // objectOf names the fact that an event of a type is about.
@@ -124,14 +125,14 @@ func agrees(shown, set any) bool {
 	return shown == set
 }
 
-// plain returns a value as JSON would give it back, so that recorded and fresh ones can be compared.
-func plain(v any) any {
-	raw, err := json.Marshal(v)
+// throughJSON returns a value as JSON would give it back, so that recorded and fresh ones can be compared.
+func throughJSON(v any) any {
+	raw, err := plain.Encode(v)
 	if err != nil {
 		return nil
 	}
-	var out any
-	if json.Unmarshal(raw, &out) != nil {
+	out, err := plain.Decode(raw)
+	if err != nil {
 		return nil
 	}
 	return out

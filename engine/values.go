@@ -4,8 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
+	"sync"
 	"time"
+	"unicode/utf8"
+
+	"github.com/quandohq/quando/rules/plain"
 )
 
 // Values of expressions are recorded as JSON, which knows no times, durations or whole numbers. Those are written as an object with one
@@ -19,11 +24,28 @@ const (
 
 // encode writes a value for the journal.
 func encode(v any) (json.RawMessage, error) {
-	raw, err := json.Marshal(tagged(v))
+	raw, err := written(func(b []byte) ([]byte, error) { return appendTagged(b, v) })
 	if err != nil {
 		return nil, fmt.Errorf("a value cannot be recorded: %w", err)
 	}
 	return raw, nil
+}
+
+// scratch is memory to write into: what is written grows, and is kept in its own size.
+var scratch = sync.Pool{New: func() any { b := make([]byte, 0, 4<<10); return &b }}
+
+// written returns what a function writes.
+func written(write func([]byte) ([]byte, error)) ([]byte, error) {
+	b := scratch.Get().(*[]byte)
+	defer scratch.Put(b)
+	out, err := write((*b)[:0])
+	if err != nil {
+		return nil, err
+	}
+	if cap(out) <= 64<<10 { // a large one must not stay in memory for good
+		*b = out
+	}
+	return bytes.Clone(out), nil
 }
 
 // decode reads a recorded value back.
@@ -40,42 +62,108 @@ func decode(raw json.RawMessage) (any, error) {
 	return untagged(v)
 }
 
-func tagged(v any) any {
+// appendTagged writes a value behind what is there, the members of objects by their names.
+func appendTagged(b []byte, v any) ([]byte, error) {
 	switch v := v.(type) {
+	case string:
+		return plain.AppendText(b, v), nil
 	case time.Time:
-		if _, err := v.MarshalText(); err != nil {
-			return v // which cannot be recorded either, and says why
-		}
-		return map[string]any{tagTime: v.Format(time.RFC3339Nano), "zone": v.Location().String()}
+		b, err := appendTime(append(b, `{"`+tagTime+`":`...), v)
+		b = plain.AppendText(append(b, `,"zone":`...), v.Location().String())
+		return append(b, '}'), err
 	case time.Duration:
-		return map[string]any{tagDuration: v.String()}
+		b = plain.AppendText(append(b, `{"`+tagDuration+`":`...), v.String())
+		return append(b, '}'), nil
 	case int:
-		return map[string]any{tagInt: v}
+		return append(strconv.AppendInt(append(b, `{"`+tagInt+`":`...), int64(v), 10), '}'), nil
 	case []string:
-		list := make([]any, len(v))
-		for i := range v {
-			list[i] = v[i]
-		}
-		return list
+		return appendItems(b, v, func(b []byte, s string) ([]byte, error) { return plain.AppendText(b, s), nil })
 	case []any:
-		list := make([]any, len(v))
-		for i := range v {
-			list[i] = tagged(v[i])
-		}
-		return list
+		return appendItems(b, v, appendTagged)
 	case map[string]any:
-		object := make(map[string]any, len(v))
-		for name, item := range v {
-			object[name] = tagged(item)
+		if !looksTagged(v) {
+			return appendMembers(b, v)
 		}
-		for _, tag := range []string{tagTime, tagDuration, tagInt, tagObject} {
-			if _, ok := v[tag]; ok {
-				return map[string]any{tagObject: object}
+		b, err := appendMembers(append(b, `{"`+tagObject+`":`...), v)
+		return append(b, '}'), err
+	}
+	return plain.Append(b, v)
+}
+
+// looksTagged reports whether an object could be taken for one of ours.
+func looksTagged(object map[string]any) bool {
+	for _, tag := range [...]string{tagTime, tagDuration, tagInt, tagObject} {
+		if _, ok := object[tag]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+func appendItems[T any](b []byte, list []T, item func([]byte, T) ([]byte, error)) (_ []byte, err error) {
+	b = append(b, '[')
+	for i := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if b, err = item(b, list[i]); err != nil {
+			return nil, err
+		}
+	}
+	return append(b, ']'), nil
+}
+
+func appendMembers(b []byte, object map[string]any) (_ []byte, err error) {
+	var few [16]string
+	names := few[:0]
+	for name := range object {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	b = append(b, '{')
+	for i, name := range names {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(plain.AppendText(b, name), ':')
+		if b, err = appendTagged(b, object[name]); err != nil {
+			return nil, err
+		}
+	}
+	return append(b, '}'), nil
+}
+
+// appendTime writes a time as encoding/json does.
+func appendTime(b []byte, t time.Time) ([]byte, error) {
+	b, err := t.AppendText(append(b, '"'))
+	return append(b, '"'), err
+}
+
+// survives reports whether a value comes back from encode and decode just as it is, so that neither is needed to know what was recorded.
+func survives(v any) bool {
+	switch v := v.(type) {
+	case nil, bool, float64, int, time.Duration:
+		return true
+	case string:
+		return utf8.ValidString(v)
+	case time.Time:
+		return v.Location() == time.UTC // another zone is looked up by its name
+	case []any:
+		for _, item := range v {
+			if !survives(item) {
+				return false
 			}
 		}
-		return object
+		return v != nil
+	case map[string]any:
+		for name, item := range v {
+			if !utf8.ValidString(name) || !survives(item) {
+				return false
+			}
+		}
+		return v != nil && !looksTagged(v)
 	}
-	return v
+	return false
 }
 
 func untagged(v any) (any, error) {

@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -22,13 +21,14 @@ type visit struct {
 	clock     func() time.Time
 	stopping  func() bool // nothing more is to be begun
 
+	// The maps are made when something is put into them: most visits need few of them.
 	pending Change
 	touched map[*Run]*RunChange
 	refused map[*Run]bool // runs that the journal did not let begin
 	records map[*Step]*record
-	events  map[int64]*Event
-	next    time.Time // when the lane is due again
-	halted  bool      // the workspace is stopped, or the engine is
+	events  map[int64]*Event // that are not the lane's and had to be read
+	next    time.Time        // when the lane is due again
+	halted  bool             // the workspace is stopped, or the engine is
 	waited  time.Duration
 
 	postponed bool          // there are events that cannot be decided yet
@@ -43,16 +43,17 @@ type visit struct {
 }
 
 func (e *Engine) newVisit(lane *Lane, clock func() time.Time, stopping func() bool) *visit {
-	v := &visit{
-		engine: e, workspace: e.workspaces[lane.Workspace], lane: lane, clock: clock, stopping: stopping,
-		touched: make(map[*Run]*RunChange), refused: make(map[*Run]bool), records: make(map[*Step]*record), events: make(map[int64]*Event),
-		deferred: make(map[*Run]bool),
-	}
-	for _, ev := range lane.Events {
-		v.events[ev.Seq] = ev
-	}
+	v := &visit{engine: e, workspace: e.workspaces[lane.Workspace], lane: lane, clock: clock, stopping: stopping}
 	v.since = v.moment().Truncate(time.Microsecond)
 	return v
+}
+
+// put puts something into a map, which it makes where there is none.
+func put[K comparable, V any](m *map[K]V, key K, value V) {
+	if *m == nil {
+		*m = make(map[K]V)
+	}
+	(*m)[key] = value
 }
 
 // now is as exact as the journal is: what is due at a time that was recorded is due when that time is read back.
@@ -136,7 +137,9 @@ func (v *visit) answer(ctx context.Context) error {
 
 // walkDue takes the steps of the runs whose time has come.
 func (v *visit) walkDue(ctx context.Context) error {
-	for _, r := range slices.SortedFunc(slices.Values(v.lane.Runs), func(a, b *Run) int { return cmp.Compare(a.ID, b.ID) }) {
+	runs := slices.Clone(v.lane.Runs)
+	slices.SortFunc(runs, func(a, b *Run) int { return cmp.Compare(a.ID, b.ID) })
+	for _, r := range runs {
 		if v.stopped() {
 			return nil
 		}
@@ -147,7 +150,7 @@ func (v *visit) walkDue(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			v.deferred[r] = true
+			put(&v.deferred, r, true)
 			continue
 		}
 		if err := v.walk(ctx, r, nil); err != nil {
@@ -176,7 +179,7 @@ func (v *visit) touch(r *Run, steps ...*Step) *RunChange {
 	c := v.touched[r]
 	if c == nil {
 		c = &RunChange{Run: r}
-		v.touched[r] = c
+		put(&v.touched, r, c)
 	}
 	for _, s := range steps {
 		if !slices.Contains(c.Steps, s) {
@@ -204,11 +207,19 @@ func (v *visit) event(ctx context.Context, seq int64) (*Event, error) {
 	return list[0], nil
 }
 
+// known returns an event that need not be read; nil where it must be.
+func (v *visit) known(seq int64) *Event {
+	if i, ok := slices.BinarySearchFunc(v.lane.Events, seq, func(e *Event, seq int64) int { return cmp.Compare(e.Seq, seq) }); ok {
+		return v.lane.Events[i]
+	}
+	return v.events[seq]
+}
+
 // eventsOf returns events by their numbers; those that are gone are left out.
 func (v *visit) eventsOf(ctx context.Context, seqs ...int64) ([]*Event, error) {
 	var missing []int64
 	for _, seq := range seqs {
-		if v.events[seq] == nil {
+		if v.known(seq) == nil {
 			missing = append(missing, seq)
 		}
 	}
@@ -218,12 +229,12 @@ func (v *visit) eventsOf(ctx context.Context, seqs ...int64) ([]*Event, error) {
 			return nil, fmt.Errorf("read events: %w", err)
 		}
 		for _, e := range found {
-			v.events[e.Seq] = e
+			put(&v.events, e.Seq, e)
 		}
 	}
 	var out []*Event
 	for _, seq := range seqs {
-		if e := v.events[seq]; e != nil {
+		if e := v.known(seq); e != nil {
 			out = append(out, e)
 		}
 	}
@@ -268,11 +279,11 @@ func (v *visit) saved(c Change) {
 	}
 	for _, s := range c.Starts {
 		if s.Begun {
-			o.Began(s.Run, v.events[s.Run.Event])
+			o.Began(s.Run, v.known(s.Run.Event))
 			o.Changed(s.Run)
 			continue
 		}
-		v.refused[s.Run] = true
+		put(&v.refused, s.Run, true)
 		if s.Mode == rules.Restart && s.Run.State == Queued {
 			replaced = append(replaced, s.Run)
 		}
@@ -306,10 +317,10 @@ func (v *visit) replace(by *Run) {
 func (v *visit) seal(steps []*Step) error {
 	for _, s := range steps {
 		if r := v.records[s]; r != nil {
-			raw, err := json.Marshal(r)
+			raw, err := written(r.appendJSON)
 			if err != nil {
 				r.Values = readable(r.Values)
-				raw, err = json.Marshal(r)
+				raw, err = written(r.appendJSON)
 			}
 			if err != nil {
 				return fmt.Errorf("record step %s: %w", s.Path, err)
@@ -327,7 +338,7 @@ func (v *visit) record(s *Step) (*record, error) {
 	}
 	r, err := recordOf(s)
 	if err == nil {
-		v.records[s] = r
+		put(&v.records, s, r)
 	}
 	return r, err
 }

@@ -191,7 +191,7 @@ func (k *walk) step(ctx context.Context, s *rules.Step) (flow, error) {
 		taken = &Step{N: len(k.run.Steps), Path: path, Verb: s.Verb, Key: k.run.Key + "/" + path, State: StepOpen}
 		k.run.Steps = append(k.run.Steps, taken)
 		k.steps[path] = taken
-		k.records[taken] = &record{At: k.now()}
+		put(&k.records, taken, &record{At: k.now()})
 	}
 	rec, err := k.record(taken)
 	if err != nil {
@@ -254,20 +254,29 @@ func (k *walk) end(ctx context.Context, s *rules.Step, taken *Step, rec *record,
 	}
 	taken.State, rec.Reason, rec.Ended = state, reason, k.now()
 	k.note(rec)
+	k.touch(k.run, taken)
 	if value != nil {
 		rec.Value = raw
+		if survives(value) {
+			k.learn(s, rec, value)
+			return onward, nil
+		}
 	}
-	k.touch(k.run, taken)
 	return onward, k.remember(s, rec)
 }
 
-// remember makes a step's result known to those behind it.
+// remember makes a step's recorded result known to those behind it.
 func (k *walk) remember(s *rules.Step, rec *record) error {
-	k.ended, k.failed = rec.Ended, nil
 	value, err := decode(rec.Value)
-	if err != nil {
-		return err
+	if err == nil {
+		k.learn(s, rec, value)
 	}
+	return err
+}
+
+// learn makes a step's result known to those behind it, as it is recorded.
+func (k *walk) learn(s *rules.Step, rec *record, value any) {
+	k.ended, k.failed = rec.Ended, nil
 	if s.Verb == "wait" || s.Verb == "wait_for" {
 		k.eval.Forget()
 		k.facts.forget()
@@ -278,7 +287,7 @@ func (k *walk) remember(s *rules.Step, rec *record) error {
 		for _, a := range s.Assignment {
 			k.name(a.Name, values[a.Name])
 		}
-		return nil
+		return
 	}
 	if s.ID != "" {
 		k.results[s.ID] = value
@@ -291,7 +300,6 @@ func (k *walk) remember(s *rules.Step, rec *record) error {
 			k.point(fact, object)
 		}
 	}
-	return nil
 }
 
 // idOf returns the id of an object; empty where there is none.

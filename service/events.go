@@ -69,11 +69,12 @@ func (p *Profile) EventID(kind Kind, eventType string, data map[string]any) stri
 	}
 	// The data may itself be an object that points to this one: a message has its conversation's id.
 	self := p.selfKind(eventType)
-	if self == "" || self == kind {
+	links := p.linkPaths(self, kind)
+	if len(links) == 0 {
 		return ""
 	}
 	if object, ok := p.EventObject(self, eventType, data); ok {
-		return fields(object).id(p.linkPaths(self, kind))
+		return fields(object).id(links)
 	}
 	return ""
 }
@@ -141,6 +142,12 @@ func (p *Profile) linkPaths(from, to Kind) Paths {
 		return p.Card.AttendanceID
 	}
 	return nil
+}
+
+// ConversationIDs reads of a conversation, as it was delivered, only whose it is.
+func (p *Profile) ConversationIDs(raw map[string]any) (id, contact string) {
+	f := fields(raw)
+	return f.id(p.Conversation.ID), f.id(p.Conversation.ContactID)
 }
 
 // EventMessage decodes the message of a message event. Where the message does not tell its side, the event's type does.

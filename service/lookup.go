@@ -27,10 +27,20 @@ func Lookup(raw map[string]any, candidates []string) (any, bool) {
 }
 
 func at(raw map[string]any, path string) (any, bool) {
-	if path == "." {
+	// Most candidates are one name, and most of the others begin with one that is not there.
+	name, rest, more := strings.Cut(path, ".")
+	v, ok := raw[name]
+	switch {
+	case path == ".":
 		return raw, raw != nil
+	case !ok || !more:
+		return v, ok
 	}
-	var v any = raw
+	return within(v, rest)
+}
+
+// within follows a path from a value on.
+func within(v any, path string) (any, bool) {
 	for {
 		name, rest, more := strings.Cut(path, ".")
 		switch in := v.(type) {

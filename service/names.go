@@ -22,8 +22,8 @@ func match(list []entry, name string) []string {
 	return folded
 }
 
-// plain maps the accented letters of the languages our users write to those without.
-var plain = func() map[rune]rune {
+// unaccented maps the accented letters of the languages our users write to those without.
+var unaccented = func() map[rune]rune {
 	m := map[rune]rune{}
 	for base, accented := range map[rune]string{'a': "áàâãäåāă", 'c': "çćč", 'e': "éèêëēę", 'i': "íìîïī", 'n': "ñń", 'o': "óòôõöøō", 'u': "úùûüū", 'y': "ýÿ", 's': "šś", 'z': "žźż"} {
 		for _, r := range accented {
@@ -40,7 +40,7 @@ func fold(s string) string {
 			return -1
 		}
 		r = unicode.ToLower(r)
-		if p, ok := plain[r]; ok {
+		if p, ok := unaccented[r]; ok {
 			return p
 		}
 		return r

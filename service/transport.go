@@ -16,6 +16,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/quandohq/quando/rules/plain"
 )
 
 const (
@@ -154,8 +156,11 @@ func (c *Client) send(ctx context.Context, r request, address *url.URL, body []b
 	if r.upload != nil {
 		timeout = c.upload
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
+	if end, ok := ctx.Deadline(); !ok || end.After(time.Now().Add(timeout)) {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, timeout)
+		defer cancel()
+	}
 	var way onItsWay
 	if r.op.Changes() {
 		ctx = way.trace(ctx)
@@ -214,7 +219,7 @@ func (c *Client) read(r request, res *http.Response, timeout time.Duration) (rep
 	}
 	var value any
 	if err == nil && len(bytes.TrimSpace(b.Bytes())) > 0 {
-		if err = json.Unmarshal(b.Bytes(), &value); err != nil {
+		if value, err = plain.Decode(b.Bytes()); err != nil {
 			err = fmt.Errorf("the answer is not JSON: %w", err)
 		}
 	}

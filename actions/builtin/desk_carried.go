@@ -33,7 +33,13 @@ func ownEvents(p service.Profile) *service.Profile {
 //
 // Where kanban.card.moved does not carry its card, the card is read, because only the event knows where it came from.
 func (d *Desk) Carried(ctx context.Context, e rules.Event) (map[string]any, actions.Subject, error) {
-	c := &carried{desk: d.desk, profile: d.desk.Profile(), event: e, facts: make(map[string]any, 4)}
+	return d.CarriedPart(ctx, e, func(string) bool { return true })
+}
+
+// CarriedPart is Carried without the facts that nobody wants: what it takes to find the names in them is not done either. The ids are the same, but for
+// those that only a card tells which would have to be read.
+func (d *Desk) CarriedPart(ctx context.Context, e rules.Event, wanted func(fact string) bool) (map[string]any, actions.Subject, error) {
+	c := &carried{desk: d.desk, profile: d.desk.Profile(), event: e, facts: make(map[string]any, 4), wanted: wanted}
 	if e.Type == "schedule" || e.Type == "manual" {
 		c.profile = d.own
 	}
@@ -55,6 +61,7 @@ type carried struct {
 	event   rules.Event
 	facts   map[string]any
 	about   actions.Subject
+	wanted  func(fact string) bool
 }
 
 // object returns what an event shows of an object, and whether that is all of it.
@@ -69,15 +76,30 @@ func (c *carried) id(kind service.Kind) string {
 
 func (c *carried) message(ctx context.Context) error {
 	complete(&c.about, actions.Subject{Message: c.id(service.KindMessage), Conversation: c.id(service.KindConversation)})
+	if !c.wanted("message") {
+		return nil
+	}
+	if _, whole := c.object(service.KindMessage); !whole {
+		return nil
+	}
 	m, ok := c.profile.EventMessage(c.event.Type, c.event.Data)
-	if _, whole := c.object(service.KindMessage); !ok || !whole || m.Direction == "" {
+	if !ok || m.Direction == "" {
 		return nil
 	}
 	return c.take("message")(c.desk.facts.Message(ctx, m))
 }
 
 func (c *carried) conversation(ctx context.Context) error {
+	if !c.wanted("conversation") {
+		raw, _ := c.profile.EventObject(service.KindConversation, c.event.Type, c.event.Data)
+		id, contact := c.profile.ConversationIDs(raw)
+		complete(&c.about, actions.Subject{Conversation: id, Contact: contact})
+		return nil
+	}
 	raw, whole := c.object(service.KindConversation)
+	if raw == nil {
+		return nil
+	}
 	v := service.DecodeConversation(raw, c.profile)
 	complete(&c.about, ofConversation(v))
 	if !whole {
@@ -88,6 +110,9 @@ func (c *carried) conversation(ctx context.Context) error {
 
 func (c *carried) contact(context.Context) error {
 	complete(&c.about, actions.Subject{Contact: c.id(service.KindContact)})
+	if !c.wanted("contact") {
+		return nil
+	}
 	if raw, whole := c.object(service.KindContact); whole {
 		return c.take("contact")(c.desk.facts.Contact(service.DecodeContact(raw, c.profile)), nil)
 	}
@@ -95,21 +120,30 @@ func (c *carried) contact(context.Context) error {
 }
 
 func (c *carried) attendance(ctx context.Context) error {
-	raw, whole := c.object(service.KindAttendance)
-	v := service.DecodeAttendance(raw, c.profile)
 	complete(&c.about, actions.Subject{Attendance: c.id(service.KindAttendance)})
+	raw, whole := c.object(service.KindAttendance)
+	if raw == nil {
+		return nil
+	}
+	v := service.DecodeAttendance(raw, c.profile)
 	complete(&c.about, ofAttendance(v))
-	if !whole {
+	if !whole || !c.wanted("attendance") {
 		return nil
 	}
 	return c.take("attendance")(c.desk.facts.Attendance(ctx, v))
 }
 
 func (c *carried) card(ctx context.Context) error {
-	raw, whole := c.object(service.KindCard)
-	v := service.DecodeCard(raw, c.profile)
 	complete(&c.about, actions.Subject{Card: c.id(service.KindCard)})
-	complete(&c.about, ofCard(v))
+	raw, whole := c.object(service.KindCard)
+	var v service.Card
+	if raw != nil {
+		v = service.DecodeCard(raw, c.profile)
+		complete(&c.about, ofCard(v))
+	}
+	if !c.wanted("card") {
+		return nil
+	}
 	if c.event.Type == "kanban.card.moved" {
 		return c.movedCard(ctx, v, whole)
 	}

@@ -25,14 +25,19 @@ func NewFacts(d *service.Directory, own func(context.Context, service.Message) (
 // Message returns the facts of a message.
 func (f *Facts) Message(ctx context.Context, m service.Message) (map[string]any, error) {
 	fact := messageFact(m)
+	return fact, f.tellOwn(ctx, fact, m)
+}
+
+// tellOwn says of a message that the engine itself sent that it did.
+func (f *Facts) tellOwn(ctx context.Context, fact map[string]any, m service.Message) error {
 	if m.Direction == service.Inbound {
-		return fact, nil // nobody of ours sent it
+		return nil // nobody of ours sent it
 	}
 	own, err := f.own(ctx, m)
 	if own {
 		fact["by"] = "engine"
 	}
-	return fact, err
+	return err
 }
 
 // Messages returns the facts of several messages.
@@ -52,12 +57,11 @@ func (f *Facts) Messages(ctx context.Context, list []service.Message) ([]any, er
 func (f *Facts) Conversation(ctx context.Context, c service.Conversation) (map[string]any, error) {
 	fact := conversationFact(c)
 	if c.LastMessage != nil {
-		last, err := f.Message(ctx, *c.LastMessage)
-		if err != nil {
+		last := fact["last_message"].(map[string]any)
+		if err := f.tellOwn(ctx, last, *c.LastMessage); err != nil {
 			return nil, err
 		}
-		last["conversation_id"] = orNil(c.ID)
-		fact["last_message"] = last
+		last["conversation_id"] = fact["id"]
 	}
 	return fact, f.nameConversation(ctx, fact)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/plain"
 	"github.com/quandohq/quando/service"
 )
 
@@ -191,7 +192,7 @@ func receipt(answer any, caused ...actions.Caused) actions.Receipt {
 	r := actions.Receipt{Caused: caused}
 	if answer != nil {
 		// The call has been made, so an answer that cannot be recorded is not worth a failure.
-		r.Answer, _ = json.Marshal(answer)
+		r.Answer, _ = plain.Append(make([]byte, 0, 512), answer)
 	}
 	return r
 }

@@ -119,7 +119,7 @@ var mutants = []mutant{
 		{"engine/own.go", `	if c.Stage != "" && fact != nil && fact["stage_id"] != nil && fact["stage_id"] != c.Stage {
 		return false
 	}
-	return len(c.Set) == 0 || agrees(plain(fact), plain(c.Set))
+	return len(c.Set) == 0 || agrees(throughJSON(fact), throughJSON(c.Set))
 `, `	return fact != nil
 `},
 	}},
