@@ -46,10 +46,10 @@ const (
 )
 
 // New returns a queue with its goroutine. Turn returns an answer for each of its items. Linger is how long a turn that has company waits for more of it;
-// the zero value is 300 microseconds, a negative one no time.
+// the zero value is 1.5 milliseconds, a negative one no time.
 func New[T any](linger time.Duration, turn func([]T) []error) *Queue[T] {
 	if linger == 0 {
-		linger = 300 * time.Microsecond
+		linger = 1500 * time.Microsecond
 	}
 	q := &Queue[T]{turn: turn, linger: linger, news: make(chan struct{}, 1), done: make(chan struct{})}
 	go q.run()

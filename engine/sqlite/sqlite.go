@@ -158,7 +158,7 @@ func (j *Journal) locate(file string) (string, error) {
 // source returns a file with the settings of its connections, as the driver takes them.
 func source(path, settings string) string {
 	escaped := (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()
-	return "file:" + escaped + "?_journal_mode=WAL&_synchronous=FULL&_busy_timeout=5000&" + settings
+	return "file:" + escaped + "?_journal_mode=WAL&_synchronous=FULL&_busy_timeout=5000&_mutex=no&" + settings
 }
 
 // Close lets what is waiting come to an end, and gives the file back. It may be called twice.
