@@ -21,7 +21,8 @@ func newJournal() *cobra.Command {
 		Short: "Look after the journal itself",
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newJournalCopy())
+	journalFlag(cmd)
+	cmd.AddCommand(newJournalBackup(), newJournalRestore(), newJournalVerify(), newJournalPrune(), newJournalExport(), newJournalForget(), newJournalCopy())
 	return cmd
 }
 
