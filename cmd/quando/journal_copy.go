@@ -21,8 +21,11 @@ func newJournal() *cobra.Command {
 		Short: "Look after the journal itself",
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	journalFlag(cmd)
-	cmd.AddCommand(newJournalBackup(), newJournalRestore(), newJournalVerify(), newJournalPrune(), newJournalExport(), newJournalForget(), newJournalCopy())
+	for _, one := range []*cobra.Command{newJournalBackup(), newJournalRestore(), newJournalVerify(), newJournalPrune(), newJournalExport(), newJournalForget()} {
+		journalFlag(one)
+		cmd.AddCommand(one)
+	}
+	cmd.AddCommand(newJournalCopy())
 	return cmd
 }
 

@@ -1,9 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -41,14 +41,13 @@ type exportFlags struct{ since, until, contact, phone string }
 
 // An exporter writes what it is to write.
 type exporter struct {
-	*json.Encoder
+	out          io.Writer
 	since, until time.Time
 	trail        *forget.Trail // nil is everybody
 }
 
 func (f *exportFlags) export(cmd *cobra.Command, v *view) (err error) {
-	x := &exporter{Encoder: json.NewEncoder(cmd.OutOrStdout())}
-	x.SetEscapeHTML(false)
+	x := &exporter{out: cmd.OutOrStdout()}
 	if x.since, err = v.parseSince(f.since); err != nil {
 		return err
 	}
@@ -70,13 +69,22 @@ func (f *exportFlags) export(cmd *cobra.Command, v *view) (err error) {
 	}
 	for _, part := range []func(context.Context, *view) error{x.events, x.runs, x.audit} {
 		if err := part(cmd.Context(), v); err != nil {
-			if errors.Is(err, io.ErrClosedPipe) {
-				return nil
-			}
 			return fmt.Errorf("export: %w", err)
 		}
 	}
 	return nil
+}
+
+// encode writes a line. Characters that steer a terminal are escaped.
+func (x *exporter) encode(v any) error {
+	var line bytes.Buffer
+	e := json.NewEncoder(&line)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	_, err := x.out.Write(harmlessJSON(line.Bytes()))
+	return err
 }
 
 // within reports whether a time is one of those that are asked for.
@@ -159,7 +167,7 @@ func (x *exporter) events(ctx context.Context, v *view) error {
 			if !x.within(e.ReceivedAt) || x.trail != nil && !x.trail.Event(e.Seq) {
 				continue
 			}
-			err := x.Encode(exportedEvent{"event", e.Seq, e.Workspace, e.ID, e.Type, e.Rule, e.Tenant, e.Lane, e.CreatedAt, e.ReceivedAt, e.Decided, e.Data, append([]engine.Verdict{}, e.Verdicts...), e.Answers})
+			err := x.encode(exportedEvent{"event", e.Seq, e.Workspace, e.ID, e.Type, e.Rule, e.Tenant, e.Lane, e.CreatedAt, e.ReceivedAt, e.Decided, e.Data, append([]engine.Verdict{}, e.Verdicts...), e.Answers})
 			if err != nil {
 				return err
 			}
@@ -194,7 +202,7 @@ func (x *exporter) runs(ctx context.Context, v *view) error {
 }
 
 func (x *exporter) run(r *engine.Run) error {
-	err := x.Encode(exportedRun{
+	err := x.encode(exportedRun{
 		"run", r.ID, r.Key, r.Workspace, r.Rule, r.Version, r.Event, r.Gathered, r.Home, string(r.State), string(r.Stage), r.Reason, r.Ancestry, r.About, r.StartedAt, r.WakeAt, r.FinishedAt,
 	})
 	for _, s := range r.Steps {
@@ -205,7 +213,7 @@ func (x *exporter) run(r *engine.Run) error {
 		if !json.Valid(record) {
 			record = nil
 		}
-		err = x.Encode(exportedStep{"step", r.ID, s.N, s.Path, s.Verb, s.Key, string(s.State), s.Attempts, s.Error, record})
+		err = x.encode(exportedStep{"step", r.ID, s.N, s.Path, s.Verb, s.Key, string(s.State), s.Attempts, s.Error, record})
 	}
 	return err
 }
@@ -222,7 +230,7 @@ func (x *exporter) audit(ctx context.Context, v *view) error {
 			if !x.within(a.At) {
 				continue
 			}
-			if err := x.Encode(exportedAudit{"audit", a.ID, a.At, a.Who, a.From, a.What, a.Subject, a.Detail}); err != nil {
+			if err := x.encode(exportedAudit{"audit", a.ID, a.At, a.Who, a.From, a.What, a.Subject, a.Detail}); err != nil {
 				return err
 			}
 		}

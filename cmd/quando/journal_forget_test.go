@@ -200,7 +200,9 @@ func TestForget(t *testing.T) {
 func (c *crime) cancelled() {
 	c.t.Helper()
 	_, out, _ := c.quando("runs", "--output", "json")
-	var list struct{ Runs []struct{ Rule, State, Reason, Lane string } }
+	var list struct {
+		Runs []struct{ Rule, State, Reason, Lane string }
+	}
 	if err := json.Unmarshal([]byte(out), &list); err != nil {
 		c.t.Fatal(err)
 	}

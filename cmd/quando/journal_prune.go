@@ -84,18 +84,18 @@ func forgetOld(cmd *cobra.Command, where string, keep time.Duration) (err error)
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "… %d runs are left, and events since %s\n", left.Runs, left.Oldest.Format(time.DateOnly))
+			fmt.Fprintf(cmd.ErrOrStderr(), "… the oldest event that is left came on %s\n", left.Oldest.Format(time.DateOnly))
 		}
 	}
 	left, err := j.Extent(cmd.Context())
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "Forgotten: everything that is older than %s. Left: %s", span(keep), count(int(left.Runs), "run"))
+	fmt.Fprintf(cmd.OutOrStdout(), "Forgotten: everything that is older than %s.", span(keep))
 	if !left.Oldest.IsZero() {
-		fmt.Fprintf(cmd.OutOrStdout(), ", and events since %s", left.Oldest.UTC().Format("2006-01-02 15:04 MST"))
+		fmt.Fprintf(cmd.OutOrStdout(), " The oldest event that is left came at %s.", left.Oldest.UTC().Format("2006-01-02 15:04 MST"))
 	}
-	fmt.Fprintln(cmd.OutOrStdout(), ".")
+	fmt.Fprintln(cmd.OutOrStdout())
 	return nil
 }
 
