@@ -162,6 +162,7 @@ func (p *process) addUnit(u *unit) error {
 		ticks.SetRules(set)
 		p.metrics.rulesOf(u.name, set)
 		b.public.Store(&console.Book{Set: set, Problems: b.problems})
+		p.noteRules(u.name, set, b.content)
 	}
 	p.units, p.books, p.sources, p.hooks[u.name] = append(p.units, u), append(p.books, b), append(p.sources, ticks), hook
 	return nil
@@ -221,6 +222,7 @@ func (p *process) serve(ctx context.Context, public, private net.Listener, work 
 		p.metrics.deliveries.WithLabelValues(workspace, string(o)).Inc()
 	}
 	p.log.Info("listening", "webhooks", "http://"+public.Addr().String(), "console", "http://"+private.Addr().String())
+	p.noteRunning(ctx, public.Addr().String(), private.Addr().String())
 	servers := []*http.Server{newServer(publicHandler(h, p.hooks, count), p.log), newServer(consoleHandler(h, p.console), p.log)}
 	servers[1].RegisterOnShutdown(p.console.Close)
 	ctx, fail := context.WithCancelCause(ctx)

@@ -101,7 +101,9 @@ func (c Consistency) Finding(rows []string) string {
 }
 
 // Limited is the query with a bound on what it returns.
-func (c Consistency) Limited() string { return fmt.Sprintf("%s LIMIT %d", c.Query, mostNamed+1) }
+func (c Consistency) Limited() string {
+	return fmt.Sprintf("%s ORDER BY 1 LIMIT %d", c.Query, mostNamed+1)
+}
 
 // Looks reports whether all its tables are among some.
 func (c Consistency) Looks(tables []string) bool {
