@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,7 +73,7 @@ func lockedBy(where string) string {
 		inode := inodeOf(where + end)
 		for line := range strings.Lines(string(locks)) {
 			f := strings.Fields(line)
-			if len(f) < 6 || f[3] != "WRITE" || inode == "" || !strings.HasSuffix(f[5], ":"+inode) {
+			if len(f) < 6 || f[1] == "->" || f[3] != "WRITE" || inode == "" || !strings.HasSuffix(f[5], ":"+inode) {
 				continue
 			}
 			name, _ := os.ReadFile("/proc/" + f[4] + "/comm") // without a name, the number has to do
@@ -147,17 +148,24 @@ func (d *doctor) engine(ctx context.Context, c *config, j journal) {
 		return
 	}
 	var r running
-	if !noted(ctx, j, runningCursor, &r) {
+	if !noted(ctx, j, runningCursor, &r) || isAddress(c.journalPath()) {
 		d.add("engine", "", well, "", "%s is running", name)
 		return
 	}
 	ctx, cancel := patiently(ctx)
 	defer cancel()
-	if why := notReady(ctx, r.Console); why != "" {
-		d.add("engine", "", failing, "look at its log: what it cannot write is told there; see to the disk and the journal", "%s is running, and cannot record: %s", name, why)
-		return
+	status, text, err := askEngine(ctx, r.Console, "/readyz", "")
+	switch {
+	case err != nil && !strings.HasSuffix(r.Process, strings.TrimPrefix(name, "process")):
+		d.add("engine", "", warning, "try again in a moment", "%s has the journal, and does not serve yet", name)
+	case err != nil:
+		who := lockedBy(c.journalPath() + ".lock")
+		d.add("engine", "", failing, "end whoever has the file's lock, and start the engine: quando run", "the journal is locked (%s), so that no engine can begin, and none answers at %s", cmp.Or(who, name), r.Console)
+	case status == http.StatusServiceUnavailable:
+		d.add("engine", "", failing, "look at its log: what it cannot write is told there; see to the disk and the journal", "%s is running, and cannot record: %s", name, strings.TrimSpace(text))
+	default:
+		d.add("engine", "", well, "", "%s is running since %s, and able to record", name, r.Since.Format("2006-01-02 15:04 MST"))
 	}
-	d.add("engine", "", well, "", "%s is running since %s, and able to record", name, r.Since.Format("2006-01-02 15:04 MST"))
 }
 
 // engineOf names the engine that uses a journal; empty is none.
@@ -170,29 +178,28 @@ func engineOf(ctx context.Context, where string) (string, error) {
 	return name, errors.Join(err, k.Close())
 }
 
-// notReady asks an engine whether it can record. One that does not answer, as on another machine, is not asked any further.
-func notReady(ctx context.Context, address string) string {
+// askEngine asks an engine on this machine for one of the pages at its console's address.
+func askEngine(ctx context.Context, address, page, token string) (status int, text string, err error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return ""
+		return 0, "", err
 	}
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
 		host = "localhost"
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/readyz", nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+page, nil)
 	if err != nil {
-		return ""
+		return 0, "", err
+	}
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
 	}
 	res, err := http.DefaultClient.Do(r)
 	if err != nil {
-		return ""
+		return 0, "", err
 	}
-	defer func() { _ = res.Body.Close() }()
-	text, _ := io.ReadAll(io.LimitReader(res.Body, 200))
-	if res.StatusCode == http.StatusServiceUnavailable {
-		return strings.TrimSpace(string(text))
-	}
-	return ""
+	body, err := io.ReadAll(io.LimitReader(res.Body, 4<<20))
+	return res.StatusCode, string(body), errors.Join(err, res.Body.Close())
 }
 
 // files looks at the rules and the profile.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
+	"github.com/quandohq/quando/triggers/webhook"
 )
 
 // A visitor looks at one workspace for a doctor.
@@ -289,7 +291,26 @@ func (v *visitor) deliveries(ctx context.Context, hook *service.Webhook) {
 			last, fresh = tried, true
 		}
 	}
+	if (last == nil || last.ResponseStatus == 0) && v.refuses(ctx) {
+		last, fresh = &service.Delivery{ResponseStatus: http.StatusUnauthorized, At: now()}, true
+	}
 	v.secret(last, fresh)
+}
+
+// refuses asks the engine that runs whether it has refused deliveries for their signature, and taken none. Where the service tells nothing of its deliveries, that is how a wrong
+// secret is found.
+func (v *visitor) refuses(ctx context.Context) bool {
+	var r running
+	if v.journal == nil || !noted(ctx, v.journal, runningCursor, &r) {
+		return false
+	}
+	_, text, err := askEngine(ctx, r.Console, "/metrics", string(v.config.Console.Token))
+	counted := func(outcome webhook.Outcome) bool {
+		_, rest, ok := strings.Cut(text, fmt.Sprintf("quando_deliveries_total{outcome=%q,workspace=%q} ", string(outcome), v.name))
+		n, _, _ := strings.Cut(rest, "\n")
+		return ok && n != "0"
+	}
+	return err == nil && counted(webhook.Forged) && !counted(webhook.Recorded)
 }
 
 // secret tells by what a delivery was answered whether the secret is right.
@@ -368,6 +389,9 @@ func (v *visitor) visit(ctx context.Context, where string) (why, mend string) {
 	u, err := url.Parse(where)
 	if err != nil || u.Host == "" {
 		return "it is no address", "set service.webhook.public_url to https://host/webhook"
+	}
+	if ip := net.ParseIP(u.Hostname()); u.Scheme != "https" && u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return "the service delivers to https addresses only", "set service.webhook.public_url to an address that begins with https://"
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, where, nil)
 	if err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/sqlite"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/service/sandbox"
 )
@@ -237,7 +239,7 @@ func TestDoctorFullDisk(t *testing.T) {
 	c.office.config(c.right() + fmt.Sprintf("\njournal: %q\nconsole: { listen: \"127.0.0.1:0\" }", filepath.Join(small, "quando.db")))
 	script := `mount -t tmpfs -o size=3m none "$0" && cp "$1/copy.db" "$0/quando.db" && (cat /dev/zero > "$0/rest" 2>/dev/null; true) && exec -a quando "$2" doctor --config "$1/quando.yaml" --output json`
 	out, err := exec.Command("unshare", "-rm", "bash", "-c", script, small, c.folder, program).Output()
-	if exit, ok := err.(*exec.ExitError); !ok || exit.ExitCode() != exitNo {
+	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != exitNo {
 		t.Fatalf("%v %s", err, out)
 	}
 	if !strings.Contains(string(out), `"check": "disk"`) || !strings.Contains(string(out), "no space left on device") || !strings.Contains(string(out), "make room on that disk") {
@@ -312,7 +314,7 @@ func TestDoctorRules(t *testing.T) {
 func TestDoctorAlone(t *testing.T) {
 	c := newClinic(t)
 	c.front = "http://127.0.0.1:1/webhook"
-	c.office.config(fmt.Sprintf("service: { base_url: \"http://127.0.0.1:1\", api_key: k, webhook: { secrets: [s] } }"))
+	c.office.config("service: { base_url: \"http://127.0.0.1:1\", api_key: k, webhook: { secrets: [s] } }")
 	c.finds("key", failing, "cannot be reached", "service.base_url")
 	code, out, errOut := quando(t, "doctor", "--config", filepath.Join(c.folder, "none.yaml"))
 	if code != exitError || !strings.Contains(errOut, "there is no configuration") {
@@ -347,4 +349,21 @@ func TestDoctorCannotRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.finds("engine", failing, "cannot record: not able to record", "look at its log")
+}
+
+// TestDoctorLockedByNobody shows a journal whose lock something has that is no engine, so that none can begin.
+func TestDoctorLockedByNobody(t *testing.T) {
+	c := newClinic(t)
+	c.start(c.right())
+	c.writes("+5511988887777", "hello")
+	c.stop()
+	free, err := sqlite.Lock(filepath.Join(c.folder, "quando.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = free() }()
+	code, out, _ := quando(t, "doctor", "--config", c.config, "--test=false")
+	if code != exitNo || !strings.Contains(out, "fail  engine    the journal is locked") || !strings.Contains(out, "end whoever has the file's lock") {
+		t.Errorf("%d %s", code, out)
+	}
 }
