@@ -251,10 +251,7 @@ func TestDoctorLockedJournal(t *testing.T) {
 	c := newClinic(t)
 	c.start(c.right())
 	c.writes("+5511988887777", "hello")
-	db, err := sql.Open("sqlite3", "file:"+filepath.Join(c.folder, "quando.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := openFile(t, filepath.Join(c.folder, "quando.db"))
 	defer db.Close()
 	x, err := db.Conn(t.Context())
 	if err != nil {
@@ -365,5 +362,25 @@ func TestDoctorLockedByNobody(t *testing.T) {
 	code, out, _ := quando(t, "doctor", "--config", c.config, "--test=false")
 	if code != exitNo || !strings.Contains(out, "fail  engine    the journal is locked") || !strings.Contains(out, "end whoever has the file's lock") {
 		t.Errorf("%d %s", code, out)
+	}
+}
+
+// openFile opens a journal's file as any other program would.
+func openFile(t *testing.T, file string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite3", "file:"+file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+// inFile carries out a statement in a journal's file.
+func inFile(t *testing.T, file, statement string) {
+	t.Helper()
+	db := openFile(t, file)
+	defer db.Close()
+	if _, err := db.ExecContext(t.Context(), statement); err != nil {
+		t.Fatal(err)
 	}
 }
