@@ -91,7 +91,7 @@ func (l runLog) Called(workspace, verb string, took time.Duration, err error) {
 
 func (l runLog) Held(h engine.Hold) {
 	args := holdArgs(h)
-	if h.Kind == engine.HoldSafety { // what people give as their reason, and what the service says, may be about a customer
+	if h.Kind != engine.HoldPerson { // what people give as their reason may be about a customer
 		args = append(args, "reason", engine.WithoutPhones(h.Reason))
 	}
 	if !h.Until.IsZero() {
