@@ -133,6 +133,17 @@ WAITING ?= 1000000
 waiting: ## let WAITING runs wait: what they cost in memory, how fast a start and a wake-up are
 	go test -run '^TestManyWaitingRuns$$' -v -timeout 6h ./engine -waiting $(WAITING)
 
+DAYS ?= 90
+.PHONY: retention
+retention: ## let DAYS days of the same traffic pass on a simulated clock, and print how large the journal is on each; it must be flat when as much is forgotten as comes
+	go test -run '^TestRetention$$' -v -timeout 6h ./engine -days $(DAYS)
+
+COMMIT ?= HEAD
+NAME ?= journal
+.PHONY: old-journal
+old-journal: ## store a journal NAME that the program wrote as it was at COMMIT, for the test of upgrades; POSTGRES is an empty database for the same in PostgreSQL
+	cmd/quando/testdata/journals/make.sh $(COMMIT) $(NAME) $(POSTGRES)
+
 EVENTS ?= 100000
 .PHONY: backtest
 backtest: ## try rules on EVENTS recorded events, as they were and with one changed, and print how long that takes

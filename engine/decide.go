@@ -268,7 +268,7 @@ func (v *visit) postpone(ctx context.Context, e *Event, err *deskError) error {
 		v.wake(now)
 		return nil
 	}
-	v.engine.log.Warn("an event waits to be decided", "workspace", e.Workspace, "event", e.ID, "error", err.Error())
+	v.engine.log.Warn("an event waits to be decided", "workspace", e.Workspace, "event", e.ID, "error", Discreet(err))
 	v.postponed = true
 	v.wake(now.Add(pause))
 	return nil

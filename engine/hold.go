@@ -154,7 +154,7 @@ func (e *Engine) probe(ctx context.Context, now time.Time) error {
 			continue
 		}
 		if err := w.Desk.Probe(ctx); err != nil {
-			e.log.Warn("the service still refuses the key", "workspace", on.Workspace, "error", err)
+			e.log.Warn("the service still refuses the key", "workspace", on.Workspace, "error", Discreet(err))
 			on.Until = now.Add(probeEvery)
 			if err := e.stop(ctx, on); err != nil {
 				return err

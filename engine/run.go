@@ -60,7 +60,7 @@ func (e *Engine) visit(ctx context.Context, lane *Lane, clock func() time.Time, 
 	}
 	again := Change{At: clock(), Release: true, Next: clock()}
 	if !errors.Is(err, ErrChanged) {
-		e.log.Error("a lane could not be worked on", "workspace", lane.Workspace, "lane", lane.Name, "error", err)
+		e.log.Error("a lane could not be worked on", "workspace", lane.Workspace, "lane", WithoutPhones(lane.Name), "error", WithoutPhones(err.Error()))
 		again.Next = clock().Add(time.Second)
 	}
 	switch released := e.journal.Save(context.WithoutCancel(ctx), lane, &again); {

@@ -126,7 +126,7 @@ func (k *walk) setback(ctx context.Context, err error) error {
 func (k *walk) deny(err error) {
 	k.run.State, k.run.Reason, k.run.WakeAt = Held, err.Error(), k.now().Add(probeEvery)
 	k.touch(k.run)
-	k.engine.log.Error("a run is held because the key lacks a scope", "workspace", k.run.Workspace, "rule", k.run.Rule, "run", k.run.ID, "error", err)
+	k.engine.log.Error("a run is held because the key lacks a scope", "workspace", k.run.Workspace, "rule", k.run.Rule, "run", k.run.ID, "error", Discreet(err))
 }
 
 // pin finds out what a run is about that will wait: the attendance of then may be another one.

@@ -61,6 +61,22 @@ func (e *Error) Error() string {
 	return s
 }
 
+// Brief says what happened without a word of the service or of the call: which operation, which status, which code. It may be written into a log.
+func (e *Error) Brief() string {
+	what := e.Code
+	if what == "" && e.Status != 0 {
+		what = strings.ToLower(http.StatusText(e.Status))
+	}
+	if e.Status == 0 {
+		if what = "no answer"; errors.Is(e.Err, context.DeadlineExceeded) {
+			what = "no answer in time"
+		}
+	} else if !e.Local {
+		what = strconv.Itoa(e.Status) + " " + what
+	}
+	return e.Op + ": " + what
+}
+
 // Unwrap is the cause: a context's error, a network error, a decoding error.
 func (e *Error) Unwrap() error { return e.Err }
 

@@ -90,6 +90,8 @@ func (a *authority) get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 
 func (a *authority) protocols() []string { return []string{acme.ALPNProto} }
 
+func (a *authority) name() string { return a.hosts[0] }
+
 func (a *authority) expires() (first time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

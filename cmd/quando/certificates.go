@@ -22,6 +22,8 @@ type certificates interface {
 	protocols() []string
 	// expires is when the first of the certificates in use does; the zero time is that there is none.
 	expires() time.Time
+	// name is one that there is a certificate for, or any where it does not matter.
+	name() string
 	// run looks after them until ctx ends.
 	run(ctx context.Context) error
 }
@@ -82,6 +84,8 @@ type pair struct {
 func (p *pair) get(*tls.ClientHelloInfo) (*tls.Certificate, error) { return p.read() }
 
 func (p *pair) protocols() []string { return nil }
+
+func (p *pair) name() string { return "localhost" }
 
 func (p *pair) expires() time.Time {
 	c, err := p.read()

@@ -1,6 +1,8 @@
-//go:build !linux && !darwin
+//go:build !(darwin || dragonfly || freebsd || linux || openbsd)
 
 package main
 
-// freeBytes is not known here.
-func freeBytes(string) (float64, bool) { return 0, false }
+import "errors"
+
+// freeOn returns how many bytes may still be written where a folder is.
+func freeOn(string) (int64, error) { return 0, errors.ErrUnsupported }

@@ -1,17 +1,14 @@
-//go:build linux || darwin
+//go:build darwin || dragonfly || freebsd || linux || openbsd
 
 package main
 
-import (
-	"path/filepath"
-	"syscall"
-)
+import "syscall"
 
-// freeBytes is how much room is left on the disk that a file is on, for those who are not root.
-func freeBytes(file string) (float64, bool) {
+// freeOn returns how many bytes may still be written where a folder is.
+func freeOn(folder string) (int64, error) {
 	var s syscall.Statfs_t
-	if isAddress(file) || syscall.Statfs(filepath.Dir(file), &s) != nil {
-		return 0, false
+	if err := syscall.Statfs(folder, &s); err != nil {
+		return 0, err
 	}
-	return float64(s.Bavail) * float64(s.Bsize), true
+	return int64(s.Bavail) * int64(s.Bsize), nil //nolint:unconvert // the types differ from system to system
 }

@@ -34,13 +34,8 @@ func openJournal(ctx context.Context, where string, beside bool) (journal, error
 		return j, nil
 	}
 	if beside {
-		switch info, err := os.Stat(where); {
-		case errors.Is(err, fs.ErrNotExist):
-			return nil, fmt.Errorf("there is no journal %s; quando run makes it, and --journal names another", where)
-		case err != nil:
-			return nil, plainError(err)
-		case info.IsDir():
-			return nil, fmt.Errorf("%s is a folder, not a journal", where)
+		if err := journalFile(where); err != nil {
+			return nil, err
 		}
 	}
 	j, err := sqlite.Open(ctx, where, sqlite.Options{Beside: beside})
@@ -48,6 +43,19 @@ func openJournal(ctx context.Context, where string, beside bool) (journal, error
 		return nil, err // not a nil *sqlite.Journal, which would not be nil as a journal
 	}
 	return j, nil
+}
+
+// journalFile says why there is no journal in a file; nil is that there may be one.
+func journalFile(where string) error {
+	switch info, err := os.Stat(where); {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("there is no journal %s; quando run makes it, and --journal names another", where)
+	case err != nil:
+		return plainError(err)
+	case info.IsDir():
+		return fmt.Errorf("%s is a folder, not a journal", where)
+	}
+	return nil
 }
 
 // isAddress reports whether a journal is a database, and not a file.

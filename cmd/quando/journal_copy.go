@@ -21,6 +21,10 @@ func newJournal() *cobra.Command {
 		Short: "Look after the journal itself",
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	for _, one := range []*cobra.Command{newJournalBackup(), newJournalRestore(), newJournalVerify(), newJournalPrune(), newJournalExport(), newJournalForget()} {
+		journalFlag(one)
+		cmd.AddCommand(one)
+	}
 	cmd.AddCommand(newJournalCopy())
 	return cmd
 }

@@ -61,7 +61,7 @@ func newRoot() *cobra.Command {
 	}
 	root.SetVersionTemplate("quando {{.Version}}\n")
 	root.PersistentFlags().String("config", "quando.yaml", "the configuration `file`")
-	root.AddCommand(newCheck(), newFmt(), newInit(), newDemo(), newRun(), newExplain(), newLearn(), newSchema(), newBacktest(), newDiff(), newSandbox(), newEvents(), newRuns(), newFire(), newJournal(), newPause(), newResume(), newTest(), newPassword(), newWebhook(), newHealth(), newVersion())
+	root.AddCommand(newCheck(), newDoctor(), newFmt(), newInit(), newDemo(), newRun(), newExplain(), newLearn(), newSchema(), newBacktest(), newDiff(), newSandbox(), newEvents(), newRuns(), newFire(), newJournal(), newPause(), newResume(), newTest(), newPassword(), newWebhook(), newHealth(), newVersion())
 	complete(root)
 	return root
 }

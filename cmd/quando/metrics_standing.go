@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"path/filepath"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -74,8 +75,8 @@ func (s *standing) Collect(ch chan<- prometheus.Metric) {
 			tell(journalOldest, float64(extent.Oldest.Unix()))
 		}
 	}
-	if free, ok := freeBytes(s.file); ok {
-		tell(journalFree, free)
+	if free, err := freeOn(filepath.Dir(s.file)); err == nil && !isAddress(s.file) {
+		tell(journalFree, float64(free))
 	}
 	if s.ready != nil {
 		able := 0.0

@@ -91,7 +91,7 @@ func TestMetrics(t *testing.T) {
 		t.Error("what is stopped is not late, and who can record is ready\n" + body)
 	}
 	for _, want := range []string{
-		`level=ERROR msg="run failed" workspace=acme rule=r run=7 lane=conversation:c1 state=failed stage=live steps=0 reason="no such label"`,
+		`level=ERROR msg="run failed" workspace=acme rule=r run=7 lane=conversation:c1 state=failed stage=live steps=0`,
 		`level=INFO msg="run finished" workspace=acme rule=q run=8`, `level=ERROR msg=stopped workspace=acme rule="" kind=key reason="the service refuses the key"`,
 		`level=INFO msg="goes on" workspace=acme`,
 	} {

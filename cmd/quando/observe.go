@@ -58,19 +58,20 @@ func (o observers) Lifted(h engine.Hold) {
 	}
 }
 
-// runLog writes a line for each run that has ended, and for all that a person should look at.
+// runLog writes a line for each run that has ended, and for all that a person should look at. What customers write, their names and phones are not for a log: why a run ended
+// as it did is in the journal, under the run's number.
 type runLog struct{ log *slog.Logger }
 
 func (l runLog) Decided(*engine.Event) {}
 
 func (l runLog) Began(r *engine.Run, e *engine.Event) {
-	l.log.Debug("run began", "workspace", r.Workspace, "rule", r.Rule, "run", r.ID, "lane", r.Home, "stage", string(r.Stage), "event", e.ID)
+	l.log.Debug("run began", "workspace", r.Workspace, "rule", r.Rule, "run", r.ID, "lane", engine.WithoutPhones(r.Home), "stage", string(r.Stage), "event", e.ID)
 }
 
 func (l runLog) Changed(r *engine.Run) {
-	args := []any{"workspace", r.Workspace, "rule", r.Rule, "run", r.ID, "lane", r.Home, "state", string(r.State), "stage", string(r.Stage), "steps", len(r.Steps)}
-	if r.Reason != "" {
-		args = append(args, "reason", r.Reason)
+	args := []any{"workspace", r.Workspace, "rule", r.Rule, "run", r.ID, "lane", engine.WithoutPhones(r.Home), "state", string(r.State), "stage", string(r.Stage), "steps", len(r.Steps)}
+	if s := lastStep(r, engine.StepFailed, engine.StepUncertain); s != nil {
+		args = append(args, "step", s.Path, "verb", s.Verb)
 	}
 	switch {
 	case r.State == engine.FailedRun:
@@ -84,12 +85,15 @@ func (l runLog) Changed(r *engine.Run) {
 
 func (l runLog) Called(workspace, verb string, took time.Duration, err error) {
 	if err != nil {
-		l.log.Warn("call failed", "workspace", workspace, "verb", verb, "took", took.Round(time.Millisecond), "error", err)
+		l.log.Warn("call failed", "workspace", workspace, "verb", verb, "took", took.Round(time.Millisecond), "error", engine.Discreet(err))
 	}
 }
 
 func (l runLog) Held(h engine.Hold) {
-	args := append(holdArgs(h), "reason", h.Reason)
+	args := holdArgs(h)
+	if h.Kind != engine.HoldPerson { // what people give as their reason may be about a customer
+		args = append(args, "reason", engine.WithoutPhones(h.Reason))
+	}
 	if !h.Until.IsZero() {
 		args = append(args, "until", h.Until)
 	}

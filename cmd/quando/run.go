@@ -211,6 +211,7 @@ func (p *process) addUnit(c *config, u *unit) error {
 		}
 		p.metrics.rulesOf(u.name, set)
 		b.public.Store(&console.Book{Set: set, Problems: b.problems})
+		p.noteRules(u.name, set, b.content)
 	}
 	p.units, p.books, p.sources, p.hooks[u.name] = append(p.units, u), append(p.books, b), append(p.sources, ticks), hook
 	return nil
@@ -271,6 +272,7 @@ func (p *process) serve(ctx context.Context, public, private net.Listener, work 
 		p.metrics.deliveries.WithLabelValues(workspace, string(o)).Inc()
 	}
 	servers := []*http.Server{newServer(incoming(publicHandler(h, p.hooks, count), p.tracer), p.log), newServer(consoleHandler(h, p.console), p.log)}
+	p.noteRunning(ctx, public.Addr().String(), private.Addr().String())
 	servers[1].RegisterOnShutdown(p.console.Close)
 	if p.certificates != nil {
 		servers[0].TLSConfig = tlsConfig(p.certificates)

@@ -128,10 +128,15 @@ func from(t *stored.Table) string {
 }
 
 // Rows returns rows of a table in the order of its key.
-func (c *Copy) Rows(ctx context.Context, t *stored.Table, after []any, limit int) (list [][]any, err error) {
+func (c *Copy) Rows(ctx context.Context, t *stored.Table, after []any, limit int) ([][]any, error) {
+	return readRows(ctx, c.pool, from(t), t, after, limit)
+}
+
+// readRows returns rows of a table, or of what stands for it, in the order of its key, after a key.
+func readRows(ctx context.Context, pool *pgxpool.Pool, from string, t *stored.Table, after []any, limit int) (list [][]any, err error) {
 	names := stored.Names(t.Columns)
 	key := strings.Join(names[:t.Key], ", ")
-	query := `SELECT ` + strings.Join(names, ", ") + ` FROM ` + from(t)
+	query := `SELECT ` + strings.Join(names, ", ") + ` FROM ` + from
 	var args []any
 	if len(after) > 0 {
 		var places []string
@@ -144,26 +149,32 @@ func (c *Copy) Rows(ctx context.Context, t *stored.Table, after []any, limit int
 		}
 		query += ` WHERE (` + key + `) > (` + strings.Join(places, ", ") + `)`
 	}
-	rows, err := c.pool.Query(ctx, query+` ORDER BY `+key+` LIMIT `+strconv.Itoa(limit), args...)
+	rows, err := pool.Query(ctx, query+` ORDER BY `+key+` LIMIT `+strconv.Itoa(limit), args...)
 	err = scanAll(rows, err, func(rows pgx.Rows) error {
-		row, err := rows.Values()
-		if err != nil {
-			return err
-		}
-		for i, column := range t.Columns {
-			switch v := row[i].(type) {
-			case int32:
-				row[i] = int64(v)
-			case string:
-				if column.Kind == stored.Texts {
-					row[i] = kept(v)
-				}
-			}
-		}
+		row, err := scanRow(rows, t)
 		list = append(list, row)
-		return nil
+		return err
 	})
 	return list, explain(err)
+}
+
+// scanRow reads a row in the form that all databases share.
+func scanRow(rows pgx.Rows, t *stored.Table) ([]any, error) {
+	row, err := rows.Values()
+	if err != nil {
+		return nil, err
+	}
+	for i, column := range t.Columns {
+		switch v := row[i].(type) {
+		case int32:
+			row[i] = int64(v)
+		case string:
+			if column.Kind == stored.Texts {
+				row[i] = kept(v)
+			}
+		}
+	}
+	return row, nil
 }
 
 // Put adds rows to a table and keeps a cursor.

@@ -32,3 +32,9 @@ func explain(err error) error {
 	}
 	return err
 }
+
+// busy reports whether others keep the file busy.
+func busy(err error) bool {
+	var e sqlite3.Error
+	return errors.Is(err, errReaders) || errors.As(err, &e) && (e.Code == sqlite3.ErrBusy || e.Code == sqlite3.ErrLocked)
+}

@@ -72,39 +72,50 @@ func besides(t *stored.Table) string {
 }
 
 // Rows returns rows of a table in the order of its key.
-func (c *Copy) Rows(ctx context.Context, t *stored.Table, after []any, limit int) (list [][]any, err error) {
+func (c *Copy) Rows(ctx context.Context, t *stored.Table, after []any, limit int) ([][]any, error) {
+	return readRows(ctx, c.db, t, besides(t), after, limit)
+}
+
+// readRows returns rows of a table that are so, in the order of its key, after a key.
+func readRows(ctx context.Context, db *sql.DB, t *stored.Table, so string, after []any, limit int) (list [][]any, err error) {
 	names := stored.Names(t.Columns)
 	key := strings.Join(names[:t.Key], ", ")
-	query := `SELECT ` + strings.Join(names, ", ") + ` FROM ` + t.Name + ` WHERE ` + besides(t)
+	query := `SELECT ` + strings.Join(names, ", ") + ` FROM ` + t.Name + ` WHERE ` + so
 	if len(after) > 0 {
 		query += ` AND (` + key + `) > (` + marks(t.Key) + `)`
 	}
-	rows, err := c.db.QueryContext(ctx, query+` ORDER BY `+key+` LIMIT ?`, append(slices.Clone(after), limit)...)
+	rows, err := db.QueryContext(ctx, query+` ORDER BY `+key+` LIMIT ?`, append(slices.Clone(after), limit)...)
 	if err != nil {
 		return nil, explain(err)
 	}
 	err = scanAll(rows, func(rows *sql.Rows) error {
-		row, into := make([]any, len(names)), make([]any, len(names))
-		for i := range row {
-			into[i] = &row[i]
-		}
-		if err := rows.Scan(into...); err != nil {
-			return err
-		}
-		for i, column := range t.Columns {
-			switch v := row[i].(type) {
-			case []byte:
-				row[i] = string(v)
-			case int64:
-				if column.Kind == stored.Flag {
-					row[i] = v != 0
-				}
-			}
-		}
+		row, err := scanRow(rows, t)
 		list = append(list, row)
-		return nil
+		return err
 	})
 	return list, explain(err)
+}
+
+// scanRow reads a row in the form that all databases share.
+func scanRow(rows *sql.Rows, t *stored.Table) ([]any, error) {
+	row, into := make([]any, len(t.Columns)), make([]any, len(t.Columns))
+	for i := range row {
+		into[i] = &row[i]
+	}
+	if err := rows.Scan(into...); err != nil {
+		return nil, err
+	}
+	for i, column := range t.Columns {
+		switch v := row[i].(type) {
+		case []byte:
+			row[i] = string(v)
+		case int64:
+			if column.Kind == stored.Flag {
+				row[i] = v != 0
+			}
+		}
+	}
+	return row, nil
 }
 
 // Put adds rows to a table and keeps a cursor.

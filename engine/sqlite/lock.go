@@ -33,3 +33,15 @@ func lock(path string) (*os.File, error) {
 	}
 	return f, nil
 }
+
+// Lock keeps engines away from a journal's file until it is given back, or refuses when one uses it.
+func Lock(file string) (free func() error, err error) {
+	path, err := (&Journal{}).locate(file)
+	if err == nil {
+		var f *os.File
+		if f, err = lock(path); err == nil {
+			return f.Close, nil
+		}
+	}
+	return nil, fmt.Errorf("journal %s: %w", file, err)
+}

@@ -16,13 +16,9 @@ var migrations embed.FS
 
 // migrate brings a journal to the schema that this program knows. One that is beside an engine is only checked.
 func migrate(ctx context.Context, db *sql.DB, beside bool) error {
-	folder, err := fs.Sub(migrations, "migrations")
+	p, err := provider(db)
 	if err != nil {
 		return err
-	}
-	p, err := goose.NewProvider(goose.DialectSQLite3, db, folder, goose.WithDisableGlobalRegistry(true))
-	if err != nil {
-		return fmt.Errorf("migrations: %w", err)
 	}
 	sources := p.ListSources()
 	newest := sources[len(sources)-1].Version
@@ -42,6 +38,29 @@ func migrate(ctx context.Context, db *sql.DB, beside bool) error {
 		return fmt.Errorf("migrate: %w", err)
 	}
 	return nil
+}
+
+// provider returns the migrations that this program knows.
+func provider(db *sql.DB) (*goose.Provider, error) {
+	folder, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, err
+	}
+	p, err := goose.NewProvider(goose.DialectSQLite3, db, folder, goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		return nil, fmt.Errorf("migrations: %w", err)
+	}
+	return p, nil
+}
+
+// newestSchema returns the number of the newest migration that this program knows.
+func newestSchema(db *sql.DB) (int64, error) {
+	p, err := provider(db)
+	if err != nil {
+		return 0, err
+	}
+	sources := p.ListSources()
+	return sources[len(sources)-1].Version, nil
 }
 
 // schema returns the number of the journal's newest migration, 0 for an empty file.

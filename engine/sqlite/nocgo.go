@@ -6,3 +6,5 @@ package sqlite
 const usable = false
 
 func explain(err error) error { return err }
+
+func busy(error) bool { return false }

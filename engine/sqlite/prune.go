@@ -127,17 +127,46 @@ func (j *Journal) pruneContents(ctx context.Context, old int64) (more bool, err 
 		if err != nil {
 			return err
 		}
-		_, err = t.exec(`UPDATE events SET data = NULL, verdicts = NULL, answers = NULL WHERE seq IN (SELECT value FROM json_each(?)) AND decided = 1
-			AND NOT EXISTS (SELECT 1 FROM runs INDEXED BY runs_event WHERE event = events.seq AND finished = 0)
-			AND seq NOT IN (SELECT g.value FROM runs r INDEXED BY runs_gathered, json_each(r.gathered) g WHERE r.finished = 0 AND r.gathered IS NOT NULL)
-			AND seq NOT IN (SELECT e.value FROM gathers g, json_each(g.events) e)`, keys)
-		return err
+		return t.empty(keys)
 	}, kept: func() {
 		if j.prune = next; !more {
 			j.prune = pruning{}
 		}
 	}})
 	return more, err
+}
+
+// empty leaves of events that may go nothing but their ids. They are taken away and put back: what is left of them is small, and only then does it come to stand
+// together, so that the pages which held their contents are free.
+func (t *tx) empty(keys string) error {
+	var seqs []int64
+	var rows [][]any
+	err := t.each(`SELECT seq, workspace, id, type, rule, tenant, lane, created_at, received_at FROM events WHERE seq IN (SELECT value FROM json_each(?)) AND decided = 1
+		AND NOT EXISTS (SELECT 1 FROM runs INDEXED BY runs_event WHERE event = events.seq AND finished = 0)
+		AND seq NOT IN (SELECT g.value FROM runs r INDEXED BY runs_gathered, json_each(r.gathered) g WHERE r.finished = 0 AND r.gathered IS NOT NULL)
+		AND seq NOT IN (SELECT e.value FROM gathers g, json_each(g.events) e)`, []any{keys}, func(found *sql.Rows) error {
+		var seq, created, received int64
+		var texts [6]string
+		err := found.Scan(&seq, &texts[0], &texts[1], &texts[2], &texts[3], &texts[4], &texts[5], &created, &received)
+		seqs = append(seqs, seq)
+		rows = append(rows, []any{seq, texts[0], texts[1], texts[2], texts[3], texts[4], texts[5], created, received})
+		return err
+	})
+	if err != nil || len(seqs) == 0 {
+		return err
+	}
+	if keys, err = stored.Text(seqs); err != nil {
+		return err
+	}
+	if _, err := t.exec(`DELETE FROM events WHERE seq IN (SELECT value FROM json_each(?))`, keys); err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if _, err := t.exec(`INSERT INTO events (seq, workspace, id, type, rule, tenant, lane, created_at, received_at, decided) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1)`, row...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // pruneKnown forgets what lanes are known by that was last mentioned before a day. Days are long, so that one walk through all lanes is enough for each,

@@ -51,7 +51,7 @@ type Options struct {
 	// Claim, Save, Follow and Prune are refused.
 	Beside bool
 
-	// Linger is how long a transaction that has company waits for more of it. The zero value is 300 microseconds; a negative one, no time.
+	// Linger is how long a transaction that has company waits for more of it. The zero value is 1.5 milliseconds; a negative one, no time.
 	Linger time.Duration
 
 	// Fail lets tests make a transaction fail: before the commit, so that nothing is recorded, or after it, so that everything is and
@@ -73,11 +73,13 @@ const readers = 4
 
 var errBeside = errors.New("the journal was opened beside an engine: only the engine itself claims, saves, follows and prunes")
 
+var errNoSQLite = errors.New("this program was built without cgo, which its SQLite needs: build it again with CGO_ENABLED=1 and a C compiler")
+
 // Open opens the journal in a file, and creates it where there is none, readable by its owner only. An engine's journal is locked until
 // Close or the end of the process, however that comes.
 func Open(ctx context.Context, file string, o Options) (*Journal, error) {
 	if !usable {
-		return nil, errors.New("this program was built without cgo, which its SQLite needs: build it again with CGO_ENABLED=1 and a C compiler")
+		return nil, errNoSQLite
 	}
 	j := &Journal{beside: o.Beside, following: newFollowing()}
 	if err := j.open(ctx, file, o); err != nil {

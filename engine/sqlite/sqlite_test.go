@@ -135,7 +135,7 @@ var scans = []string{
 	"SELECT workspace, rule, at FROM fired",                  // as many as there are rules
 	"FROM audit WHERE id < ?",                                // a page of it
 	"FROM rule_versions v WHERE NOT EXISTS",                  // as many as rules were changed
-	"UPDATE events SET data = NULL",                          // what is being gathered at the moment
+	"created_at, received_at FROM events WHERE seq IN",       // what is being gathered at the moment
 }
 
 // plans asks SQLite how it carries out queries: none may go through a table that grows.

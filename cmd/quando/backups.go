@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/forget"
+)
+
+const (
+	manifestName  = "backups.json" // beside the backups that it lists
+	backupsCursor = "backups"      // where the journal keeps which manifests there are
+)
+
+// A manifest lists the backups of a folder.
+type manifest struct {
+	path    string
+	Backups []*backup `json:"backups"`
+}
+
+// A backup is what a manifest tells of one. There are no names, phones or texts in it.
+type backup struct {
+	File      string      `json:"file"` // in the manifest's folder
+	MadeAt    time.Time   `json:"made_at"`
+	Bytes     int64       `json:"bytes"`
+	SHA256    string      `json:"sha256"`
+	Schema    int64       `json:"schema"`
+	Events    int64       `json:"events"`
+	Runs      int64       `json:"runs"`
+	Newest    *newest     `json:"newest_event"`
+	Forgotten []forgotten `json:"forgotten"` // people who were forgotten since it was made, and whom it still holds
+}
+
+// A newest is the newest event of a backup: what came after it is not in the backup.
+type newest struct {
+	ID         string    `json:"id"`
+	ReceivedAt time.Time `json:"received_at"`
+}
+
+// A forgotten is a person who was forgotten in the journal.
+type forgotten struct {
+	At       time.Time `json:"at"`
+	Contacts []string  `json:"contacts"`
+	Lanes    []string  `json:"lanes"` // by which somebody is known who has no contact's id
+}
+
+// readManifest reads a manifest. One that is not there lists nothing.
+func readManifest(path string) (*manifest, error) {
+	m := &manifest{path: path}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return m, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, m)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the list of backups %s cannot be read: %w", path, err)
+	}
+	return m, nil
+}
+
+// write puts the manifest in the place of the one before, whole.
+func (m *manifest) write() error {
+	text, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return err
+	}
+	return writeWhole(m.path, append(text, '\n'))
+}
+
+// writeWhole writes a file that only its owner may read: all of it is there under its name, or none.
+func writeWhole(path string, text []byte) (err error) {
+	part, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".part-*")
+	if err != nil {
+		return err
+	}
+	_, err = part.Write(text)
+	err = errors.Join(err, part.Sync(), part.Close())
+	if err == nil {
+		err = os.Rename(part.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(part.Name()))
+	}
+	return nil
+}
+
+// find returns the backup in a file of the manifest's folder, or nil.
+func (m *manifest) find(file string) *backup {
+	i := slices.IndexFunc(m.Backups, func(b *backup) bool { return b.File == filepath.Base(file) })
+	if i < 0 {
+		return nil
+	}
+	return m.Backups[i]
+}
+
+// pathOf is where a backup is.
+func (m *manifest) pathOf(b *backup) string { return filepath.Join(filepath.Dir(m.path), b.File) }
+
+// manifestBeside is the manifest in the folder of a file.
+func manifestBeside(file string) string {
+	return filepath.Join(filepath.Dir(absolute(file)), manifestName)
+}
+
+// manifests returns the lists of all backups that were made of a journal, as far as they are still there.
+func manifests(ctx context.Context, j engine.Journal) (list []*manifest, err error) {
+	paths, err := manifestPaths(ctx, j)
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range paths {
+		m, err := readManifest(path)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, m)
+	}
+	return list, nil
+}
+
+func manifestPaths(ctx context.Context, j engine.Journal) (paths []string, err error) {
+	kept, err := j.Cursor(ctx, backupsCursor)
+	if err == nil && kept != "" {
+		err = json.Unmarshal([]byte(kept), &paths)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find the lists of backups: %w", err)
+	}
+	return paths, nil
+}
+
+// noteManifest lets the journal know of a list of backups, so that whoever forgets a person finds them.
+func noteManifest(ctx context.Context, j engine.Journal, path string) error {
+	paths, err := manifestPaths(ctx, j)
+	if err != nil || slices.Contains(paths, path) {
+		return err
+	}
+	text, err := json.Marshal(append(paths, path))
+	if err != nil {
+		return err
+	}
+	return j.SetCursor(ctx, backupsCursor, string(text))
+}
+
+// checksum returns the length of a file and the sum of its bytes.
+func checksum(path string) (n int64, sum string, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, "", plainError(err)
+	}
+	h := sha256.New()
+	n, err = io.Copy(h, f)
+	return n, hex.EncodeToString(h.Sum(nil)), errors.Join(err, f.Close())
+}
+
+// holding finds the backups that still hold a person, and marks them. One that cannot be read is taken for one that does.
+func holding(ctx context.Context, lists []*manifest, t *forget.Trail, at time.Time) (held []string, err error) {
+	for _, m := range lists {
+		for _, b := range m.Backups {
+			path := m.pathOf(b)
+			if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+				continue // it was thrown away
+			}
+			if holds, err := backupHolds(ctx, path, t); err == nil && !holds {
+				continue
+			}
+			held = append(held, path)
+			b.Forgotten = append(b.Forgotten, forgotten{At: at.UTC().Truncate(time.Second), Contacts: t.Contacts(), Lanes: t.Lanes()})
+		}
+		if err := m.write(); err != nil {
+			return held, fmt.Errorf("mark the backups: %w", err)
+		}
+	}
+	return held, nil
+}
+
+func backupHolds(ctx context.Context, path string, t *forget.Trail) (bool, error) {
+	k, err := openKeeper(ctx, path, true)
+	if err != nil {
+		return true, err
+	}
+	holds, err := t.Holds(ctx, k)
+	return holds, errors.Join(err, k.Close())
+}

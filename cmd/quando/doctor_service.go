@@ -1,0 +1,418 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/service"
+	"github.com/quandohq/quando/triggers/webhook"
+)
+
+// A visitor looks at one workspace for a doctor.
+type visitor struct {
+	*doctor
+	namedWorkspace
+	config  *config
+	journal journal // nil when there is none
+	unit    *unit
+	client  *service.Client
+	set     *rules.Set
+}
+
+// open makes a client that does not wait for long. It connects to nothing.
+func (v *visitor) open() (err error) {
+	w := *v.workspace
+	w.Service.Timeout = min(w.Service.Timeout, doctorPatience)
+	quick := v.namedWorkspace
+	quick.workspace = &w
+	none := func(context.Context, string, string) (bool, error) { return false, nil }
+	if v.unit, err = newUnit(v.config, quick, nil, none, slog.New(slog.DiscardHandler)); err != nil {
+		return err
+	}
+	v.client = v.unit.client
+	b := v.book()
+	if r, err := b.read(); err == nil { // what is wrong with the files is told by files
+		v.set, _ = b.compile(r)
+	}
+	return nil
+}
+
+// book is the workspace's rules as they stand in their files.
+func (v *visitor) book() *book {
+	return &book{workspace: v.name, path: v.rules, except: v.except, options: rules.Options{Catalog: v.unit.catalog, ReadFile: besideRules}}
+}
+
+func (v *visitor) found(check string, status wellness, mend, format string, args ...any) {
+	v.add(check, v.name, status, mend, format, args...)
+}
+
+// service looks at what the service tells.
+func (v *visitor) service(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 3*doctorPatience)
+	defer cancel()
+	asked := now()
+	me, err := v.client.Me(ctx)
+	if refused, ok := errors.AsType[*service.Error](err); ok && refused.Status == http.StatusTooManyRequests {
+		v.found("key", warning, "try again in a moment", "the service asks for a pause: %v", err)
+		return
+	}
+	switch refused, ok := errors.AsType[*service.Error](err); {
+	case ok && refused.Status == http.StatusUnauthorized:
+		v.found("key", failing, "put the key of a live integration into service.api_key; an expired or revoked one is made anew where the service's integrations are managed", "the service refuses the key: it is wrong, expired or revoked (401)")
+	case ok && refused.Status != 0:
+		v.found("key", failing, "check service.base_url, with its version segment; and look whether the service is well", "%s answers, but not as it should: %v", v.Service.BaseURL, err)
+	case err != nil:
+		v.found("key", failing, "check service.base_url, this machine's network, its DNS and any proxy; then try again", "the service at %s cannot be reached: %v", v.Service.BaseURL, err)
+	default:
+		v.found("key", well, "", "the service takes it%s", named(me.Name))
+		v.scopes(ctx, me)
+		v.clock(me, asked)
+		v.webhook(ctx)
+		return
+	}
+	for _, check := range []string{"scopes", "clock", "webhook"} {
+		v.found(check, warning, "", "not looked at, because the service does not take the key")
+	}
+	v.address(ctx, v.Service.Webhook.PublicURL, false)
+}
+
+func named(name string) string {
+	if name == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (integration %q)", name)
+}
+
+// scopes compares what the key may do with what the rules need.
+func (v *visitor) scopes(ctx context.Context, me service.Identity) {
+	needed, users := v.needed()
+	has := func(scope string) (yes, known bool) { return slices.Contains(me.Scopes, scope), true }
+	if len(me.Scopes) == 0 {
+		has = func(scope string) (yes, known bool) { return v.probe(ctx, scope) }
+	}
+	var missing, wanted, unknown []string
+	for _, scope := range slices.Sorted(maps.Keys(users)) {
+		yes, known := has(scope)
+		switch {
+		case !known:
+			unknown = append(unknown, scope)
+		case !yes && needed[scope]:
+			missing = append(missing, fmt.Sprintf("%s (%s)", scope, strings.Join(users[scope], ", ")))
+		case !yes:
+			wanted = append(wanted, scope)
+		}
+	}
+	if len(missing) > 0 {
+		v.found("scopes", failing, "give the key these scopes where the service's integrations are managed, or use a key that has them", "the key lacks what rules need: %s", strings.Join(missing, "; "))
+	}
+	if len(wanted) > 0 {
+		v.found("scopes", warning, "give the key these scopes too", "the key lacks %s, with which facts and names are read that an event may not carry", strings.Join(wanted, ", "))
+	}
+	if len(unknown) > 0 {
+		v.found("scopes", warning, "compare with what the key was made with: "+strings.Join(unknown, ", "), "the service does not tell which scopes the key has, and these cannot be tried without changing something")
+	}
+	if len(missing)+len(wanted)+len(unknown) == 0 {
+		v.found("scopes", well, "", "the key has all %d that the rules need", len(users))
+	}
+}
+
+// needed returns the scopes that rules are said to need, those without which a call is refused, and which rules use each.
+func (v *visitor) needed() (calls map[string]bool, users map[string][]string) {
+	calls, users = map[string]bool{}, map[string][]string{}
+	if v.set == nil {
+		return calls, users
+	}
+	for _, r := range v.set.Rules {
+		if r.Stage == rules.Draft {
+			continue
+		}
+		for _, scope := range r.Scopes {
+			calls[scope] = true
+		}
+		all := slices.Concat(r.Scopes, r.Reads)
+		slices.Sort(all)
+		for _, scope := range slices.Compact(all) {
+			users[scope] = append(users[scope], r.ID)
+		}
+	}
+	return calls, users
+}
+
+// probe finds out by reading whether the key has a scope. What only changes something is not tried.
+func (v *visitor) probe(ctx context.Context, scope string) (yes, known bool) {
+	const nobody = "00000000-0000-4000-8000-000000000000"
+	var err error
+	switch scope {
+	case "conversations:read":
+		_, err = v.client.ListChannels(ctx)
+	case "contacts:read":
+		_, err = v.client.ListLabels(ctx)
+	case "messages:read":
+		_, err = v.client.GetMessage(ctx, nobody)
+	case "attendances:read":
+		_, err = v.client.GetAttendance(ctx, nobody)
+	case "team:read":
+		_, err = v.client.ListTeam(ctx)
+	case "webhooks:manage":
+		_, err = v.client.ListWebhooks(ctx)
+	case "read":
+		_, err = v.client.ListBoards(ctx, false)
+	default:
+		return false, false
+	}
+	refused, ok := errors.AsType[*service.Error](err)
+	return !ok || refused.Status != http.StatusForbidden, !ok || refused.Status != 0
+}
+
+// clock compares this machine's clock with the service's.
+func (v *visitor) clock(me service.Identity, asked time.Time) {
+	if me.ServedAt.IsZero() {
+		v.found("clock", warning, "", "the service does not tell its time")
+		return
+	}
+	off := asked.Sub(me.ServedAt).Round(time.Second) // the service tells whole seconds
+	if took := now().Sub(asked); off.Abs() <= maxOff+took {
+		v.found("clock", well, "", "it agrees with the service's within %s", max(off.Abs(), time.Second))
+		return
+	}
+	which := "ahead of"
+	if off < 0 {
+		which = "behind"
+	}
+	v.found("clock", failing, "set the clock, best by a time service: timedatectl set-ntp true, or chrony", "this machine's clock is %s %s the service's: schedules tick at the wrong time, and over five minutes every delivery is refused", off.Abs(), which)
+}
+
+// publicURL is where the service delivers to.
+func (v *visitor) publicURL() string { return v.Service.Webhook.PublicURL }
+
+// webhook looks at the subscription, at what became of its deliveries, and at its address.
+func (v *visitor) webhook(ctx context.Context) {
+	hooks, err := v.client.ListWebhooks(ctx)
+	if err != nil {
+		v.found("webhook", warning, "give the key the scope webhooks:manage, so that it can be seen", "the webhook cannot be looked at: %v", err)
+		v.address(ctx, v.publicURL(), false)
+		return
+	}
+	hook, several := v.ours(hooks)
+	switch {
+	case hook == nil && several:
+		v.found("webhook", warning, "set service.webhook.public_url", "the service has %d webhooks, and nothing says which of them leads here", len(hooks))
+		return
+	case hook == nil:
+		v.found("webhook", failing, "register it: quando webhook register, with service.webhook.public_url set", "the service has no webhook that leads here, so that no event comes")
+		v.address(ctx, v.publicURL(), false)
+		return
+	case !hook.Active:
+		v.found("webhook", failing, "see to it that its address answers, then activate it: quando run does that with service.webhook.public_url set, or the console's health page", "the webhook %s is switched off, as the service does after ten failures: no event comes", hook.URL)
+	default:
+		v.subscribed(ctx, hook)
+	}
+	v.deliveries(ctx, hook)
+}
+
+// ours returns the webhook that leads here. Where nothing says which, the only one is.
+func (v *visitor) ours(hooks []service.Webhook) (hook *service.Webhook, several bool) {
+	for i, h := range hooks {
+		if same := strings.TrimRight(h.URL, "/") == strings.TrimRight(v.publicURL(), "/"); same && (hook == nil || h.Active) {
+			hook = &hooks[i]
+		}
+	}
+	if hook == nil && v.publicURL() == "" && len(hooks) == 1 {
+		return &hooks[0], false
+	}
+	return hook, v.publicURL() == "" && len(hooks) > 1
+}
+
+// subscribed compares the events of a webhook with those that rules wait for.
+func (v *visitor) subscribed(ctx context.Context, hook *service.Webhook) {
+	available, err := v.client.ListEvents(ctx)
+	if err != nil {
+		available = nil // then all that is missing is told
+	}
+	var missing []string
+	for _, name := range v.events() {
+		if !slices.Contains(hook.Events, name) && (available == nil || slices.Contains(available, name)) {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) > 0 {
+		v.found("webhook", failing, "subscribe them: quando webhook register", "the webhook does not deliver %s, which rules wait for", strings.Join(missing, ", "))
+		return
+	}
+	v.found("webhook", well, "", "%s is active", hook.URL)
+}
+
+// events are the service's events that start rules, or end runs of them.
+func (v *visitor) events() []string {
+	wanted := map[string]bool{}
+	if v.set != nil {
+		for _, r := range v.set.Rules {
+			for _, name := range r.When.Events {
+				wanted[name] = r.Stage != rules.Draft || wanted[name]
+			}
+			for _, m := range r.CancelOn {
+				wanted[m.Event] = r.Stage != rules.Draft || wanted[m.Event]
+			}
+		}
+	}
+	var list []string
+	for _, name := range rules.EventNames() {
+		if wanted[name] {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+const recently = time.Hour // that deliveries tell how it is at present
+
+// deliveries looks at what became of the latest deliveries, and asks for one where there is none.
+func (v *visitor) deliveries(ctx context.Context, hook *service.Webhook) {
+	last, err := v.last(ctx, hook.ID)
+	if err != nil {
+		v.found("secret", warning, "", "deliveries cannot be looked at: %v", err)
+		v.address(ctx, hook.URL, false)
+		return
+	}
+	fresh := last != nil && now().Sub(last.At) < recently
+	reached := v.address(ctx, hook.URL, fresh && last.ResponseStatus/100 == 2)
+	if !fresh && reached && hook.Active && v.test {
+		if tried := v.tried(ctx, hook.ID, last); tried != nil {
+			last, fresh = tried, true
+		}
+	}
+	if (last == nil || last.ResponseStatus == 0) && v.refuses(ctx) {
+		last, fresh = &service.Delivery{ResponseStatus: http.StatusUnauthorized, At: now()}, true
+	}
+	v.secret(last, fresh)
+}
+
+// refuses asks the engine that runs whether it has refused deliveries for their signature, and taken none. Where the service tells nothing of its deliveries, that is how a wrong
+// secret is found.
+func (v *visitor) refuses(ctx context.Context) bool {
+	var r running
+	if v.journal == nil || !noted(ctx, v.journal, runningCursor, &r) {
+		return false
+	}
+	_, text, err := askEngine(ctx, r, "/metrics", string(v.config.Console.Token))
+	counted := func(outcome webhook.Outcome) bool {
+		_, rest, ok := strings.Cut(text, fmt.Sprintf("quando_deliveries_total{outcome=%q,workspace=%q} ", string(outcome), v.name))
+		n, _, _ := strings.Cut(rest, "\n")
+		return ok && n != "0"
+	}
+	return err == nil && counted(webhook.Forged) && !counted(webhook.Recorded)
+}
+
+// secret tells by what a delivery was answered whether the secret is right.
+func (v *visitor) secret(last *service.Delivery, fresh bool) {
+	const mend = "put the webhook's secret into service.webhook.secrets and start the engine again; if nobody has it any more, replace it: quando webhook rotate"
+	switch {
+	case last != nil && last.ResponseStatus == http.StatusUnauthorized:
+		v.found("secret", failing, mend, "deliveries are answered with 401: the service signs with another secret than the one that is configured, or the clock is wrong")
+	case fresh && last.ResponseStatus/100 == 2:
+		v.found("secret", well, "", "the last delivery was taken, %s ago", span(max(0, now().Sub(last.At))))
+	case len(v.Service.Webhook.Secrets) == 0 && last == nil:
+		v.found("secret", failing, mend, "no signing secret is configured, so every delivery is refused")
+	case fresh && last.ResponseStatus != 0:
+		v.found("secret", warning, "look at the engine's log; 503 is that it could not record, 404 that the address has another path", "the last delivery was answered with %d", last.ResponseStatus)
+	case fresh:
+		v.found("secret", warning, "see to the address first", "the last delivery was not answered, so that nobody knows")
+	default:
+		v.found("secret", warning, "run quando doctor again when something has happened, or try a test event: quando webhook test", "nothing was delivered within %s, so that nobody knows whether the secret is right", span(recently))
+	}
+}
+
+// last returns the latest delivery that was attempted, or nil.
+func (v *visitor) last(ctx context.Context, hook string) (*service.Delivery, error) {
+	list, err := v.client.ListDeliveries(ctx, hook)
+	if err != nil {
+		return nil, err
+	}
+	var last *service.Delivery
+	for i, d := range list {
+		if attempted := d.ResponseStatus != 0 || d.Error != ""; attempted && (last == nil || d.At.After(last.At)) {
+			last = &list[i]
+		}
+	}
+	return last, nil
+}
+
+// tried asks for a test event and returns what became of it, or nil where that is not seen in time.
+func (v *visitor) tried(ctx context.Context, hook string, before *service.Delivery) *service.Delivery {
+	if err := v.client.TestWebhook(ctx, hook); err != nil {
+		return nil
+	}
+	for over := time.Now().Add(doctorPatience); time.Now().Before(over) && ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
+		last, err := v.last(ctx, hook)
+		if err == nil && last != nil && (before == nil || last.ID != before.ID) {
+			return last
+		}
+	}
+	return nil
+}
+
+// address looks at whether the address is reached, and whether it is ours. From this machine it may be closed although the service reaches it.
+func (v *visitor) address(ctx context.Context, where string, delivered bool) (reached bool) {
+	if where == "" {
+		if !v.has("address", v.name) {
+			v.found("address", warning, "set service.webhook.public_url", "nobody says at which address the service is to deliver")
+		}
+		return false
+	}
+	why, mend := v.visit(ctx, where)
+	switch {
+	case why == "":
+		v.found("address", well, "", "%s is reached", where)
+		return true
+	case delivered:
+		v.found("address", warning, "", "from here it is not reached, while the service delivers to it: %s", why)
+	default:
+		v.found("address", failing, mend, "%s: %s", where, why)
+	}
+	return false
+}
+
+// visit asks an address for something that changes nothing, and says why it is not the one of an engine.
+func (v *visitor) visit(ctx context.Context, where string) (why, mend string) {
+	ctx, cancel := patiently(ctx)
+	defer cancel()
+	u, err := url.Parse(where)
+	if err != nil || u.Host == "" {
+		return "it is no address", "set service.webhook.public_url to https://host/webhook"
+	}
+	if ip := net.ParseIP(u.Hostname()); u.Scheme != "https" && u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return "the service delivers to https addresses only", "set service.webhook.public_url to an address that begins with https://"
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, where, nil)
+	if err != nil {
+		return "it is no address", "set service.webhook.public_url to https://host/webhook"
+	}
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	res, err := client.Do(r)
+	if err != nil {
+		if inner, ok := errors.AsType[*url.Error](err); ok {
+			err = inner.Err
+		}
+		return fmt.Sprintf("it cannot be reached: %v", err), "see to it that quando run is running, that its name leads to this machine, that its certificate is valid, and that firewalls and proxies let https through to listen"
+	}
+	_ = res.Body.Close() // only its head is looked at
+	switch {
+	case res.StatusCode == http.StatusMethodNotAllowed, res.StatusCode == http.StatusUnauthorized:
+		return "", ""
+	case res.StatusCode/100 == 3:
+		return "it leads on to another address, which the service does not follow", "set service.webhook.public_url to the address that it leads to"
+	case res.StatusCode >= 500:
+		return fmt.Sprintf("what stands before the engine answers %d", res.StatusCode), "see to it that quando run is running, and that the proxy leads to its listen address"
+	}
+	return fmt.Sprintf("something answers %d, but it is not the webhook of an engine", res.StatusCode), "let it end in /webhook, or for another workspace in /webhook/NAME, and lead there"
+}

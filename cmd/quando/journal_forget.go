@@ -1,0 +1,295 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/forget"
+	"github.com/quandohq/quando/engine/stored"
+)
+
+func newJournalForget() *cobra.Command {
+	var f forgetFlags
+	cmd := &cobra.Command{
+		Use:   "forget --contact ID | --phone NUMBER",
+		Short: "Erase everything that the journal holds of one person, and prove it",
+		Long: `Forget erases a person's data: what their events carried, what rules made of them, what was sent to them, and whatever else the journal is found to hold of them, such as their
+name in a message to a supervisor. Runs about them that are not finished are cancelled. The ids of events and runs stay, and so do counts: what has come is still known, so that nothing is done again.
+
+Then it looks through every row of every table, and through every byte of the journal's file and its write-ahead log, for the person's phones, names and what they wrote, and says whether anything was found.
+It exits with 1 when something was. It works while an engine runs, whose deliveries may have to wait while the file is written anew.
+
+Backups that still hold the person are listed, and marked in their backups.json; --backups erases the person there too. The audit says who has forgotten whom, by the contact's id. The service itself keeps what it has.`,
+		Example: "  quando journal forget --contact 2c5ea4c0-4067-11e9-8bad-9b1deb4d3b7d\n  quando journal forget --phone \"+55 11 98888-7777\" --backups",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkOutput(f.output); err != nil {
+				return err
+			}
+			if f.person.Contact == "" && f.person.Phone == "" {
+				return errors.New("say whom to forget: --contact ID, as the service has it, or --phone NUMBER")
+			}
+			return f.run(cmd)
+		},
+	}
+	cmd.Flags().StringVar(&f.person.Contact, "contact", "", "the `id` that the service has for the contact")
+	cmd.Flags().StringVar(&f.person.Phone, "phone", "", "the person's phone `number`")
+	cmd.Flags().StringVar(&f.person.Workspace, "workspace", "", "only in this workspace, by its `name`")
+	cmd.Flags().BoolVar(&f.backups, "backups", false, "erase the person in the backups too")
+	f.wait.Duration = 15 * time.Second
+	cmd.Flags().Var(&f.wait, "wait", "how long an engine may take to cancel what is under way")
+	outputFlag(cmd, &f.output)
+	return cmd
+}
+
+type forgetFlags struct {
+	person  forget.Person
+	backups bool
+	wait    waitFlag
+	output  string
+}
+
+// forgot is what forget has to say.
+type forgot struct {
+	Contacts  []string      `json:"contacts"`
+	Lanes     []string      `json:"lanes"`
+	Events    int           `json:"events"`
+	Runs      int           `json:"runs"`
+	Cancelled int           `json:"cancelled"`
+	Changed   int           `json:"changed"`
+	Proof     *forget.Proof `json:"proof"`
+	Backups   []string      `json:"backups"` // that still hold the person
+	Cleaned   []string      `json:"cleaned"` // backups in which the person was erased
+	Rules     []string      `json:"rules"`   // files of rules, or of their tests, that hold something of the person
+}
+
+func (f *forgetFlags) run(cmd *cobra.Command) error {
+	ctx := cmd.Context()
+	where, c, err := journalOf(cmd, "rules")
+	if err != nil {
+		return err
+	}
+	j, err := openJournal(ctx, where, true)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = j.Close() }() // what was written is on disk
+	out := &forgot{Cleaned: []string{}}
+	var trail *forget.Trail
+	err = keeping(cmd, where, false, func(k stored.Keeper) error {
+		r, err := forget.Forget(ctx, k, f.person, forget.Options{
+			Wait: f.wait.Duration, Now: now, Tell: tellOn(cmd),
+			Ask: func(ctx context.Context, run int64) error {
+				err := j.Ask(ctx, now(), run, engine.Ask{What: engine.AskCancel, Reason: forget.Reason, At: now()})
+				if errors.Is(err, engine.ErrNoRun) {
+					return nil
+				}
+				return err
+			},
+		})
+		if err != nil {
+			if r != nil {
+				trail = r.Trail
+			}
+			return err
+		}
+		trail = r.Trail
+		out.Contacts, out.Lanes, out.Cancelled, out.Changed = trail.Contacts(), append([]string{}, trail.Lanes()...), r.Cancelled, r.Changed
+		out.Events, out.Runs, _ = trail.Size()
+		if err := audit(ctx, j, trail); err != nil {
+			return err
+		}
+		tellOn(cmd)("giving the space back")
+		if err := k.Compact(ctx); err != nil {
+			return fmt.Errorf("the person is forgotten, but what was there may still be in the file's free space: %w; say quando journal prune when nobody else uses the journal", err)
+		}
+		tellOn(cmd)("looking for what is left")
+		out.Proof, err = trail.Prove(ctx)
+		return err
+	})
+	switch {
+	case errors.Is(err, forget.ErrUnknown):
+		fmt.Fprintln(cmd.ErrOrStderr(), "The journal has nothing that is about this person.")
+	case err != nil:
+		return err
+	}
+	unknown := err != nil
+	if err := f.others(ctx, out, j, trail, c); err != nil {
+		return err
+	}
+	return f.report(cmd, out, unknown)
+}
+
+// others looks at what is beside the journal: its backups, and the files of rules.
+func (f *forgetFlags) others(ctx context.Context, out *forgot, j engine.Journal, trail *forget.Trail, c *config) error {
+	lists, err := manifests(ctx, j)
+	if err != nil {
+		return err
+	}
+	held, err := holding(ctx, lists, trail, now())
+	if err != nil {
+		return err
+	}
+	out.Backups = append([]string{}, held...)
+	if f.backups {
+		for _, path := range held {
+			if err := f.clean(ctx, path); err != nil {
+				return fmt.Errorf("backup %s: %w", path, err)
+			}
+		}
+		out.Backups, out.Cleaned = []string{}, append(out.Cleaned, held...)
+	}
+	out.Rules, err = rulesHolding(c, trail)
+	return err
+}
+
+// clean erases the person in a backup, which is another file after that.
+func (f *forgetFlags) clean(ctx context.Context, path string) (err error) {
+	k, err := openKeeper(ctx, path, false)
+	if err != nil {
+		return err
+	}
+	_, err = forget.Forget(ctx, k, f.person, forget.Options{Now: now})
+	if errors.Is(err, forget.ErrUnknown) {
+		err = nil
+	}
+	if err == nil {
+		err = k.Compact(ctx)
+	}
+	if err = errors.Join(err, k.Close()); err != nil {
+		return err
+	}
+	m, err := readManifest(manifestBeside(path))
+	if err != nil {
+		return err
+	}
+	b := m.find(path)
+	if b == nil {
+		return nil
+	}
+	if n := len(b.Forgotten); n > 0 { // the last is this person, who was marked just before
+		b.Forgotten = b.Forgotten[:n-1]
+	}
+	b.Forgotten = slices.DeleteFunc(b.Forgotten, func(o forgotten) bool { return slices.Contains(o.Contacts, f.person.Contact) })
+	if b.Bytes, b.SHA256, err = checksum(path); err != nil {
+		return err
+	}
+	return m.write()
+}
+
+// audit keeps who has forgotten whom, by ids alone.
+func audit(ctx context.Context, j journal, t *forget.Trail) error {
+	whom := append(t.Contacts(), t.Lanes()...)
+	return j.Audit(ctx, engine.AuditEntry{At: now(), Who: whoami(), From: "quando journal forget", What: "forget", Subject: strings.Join(whom, " ")})
+}
+
+// whoami names who runs the command.
+func whoami() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return "somebody"
+}
+
+// rulesHolding finds files of rules, such as tests that were made of events, in which something of the person stands. They are for people to change.
+func rulesHolding(c *config, t *forget.Trail) ([]string, error) {
+	found := []string{}
+	folders := []string{c.path(c.Rules)}
+	for _, w := range c.Workspaces {
+		folders = append(folders, c.path(w.Rules))
+	}
+	for _, folder := range folders {
+		err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return nil // rules that are not there hold nothing
+			}
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return nil
+			}
+			if slices.ContainsFunc(t.Terms(), func(w []byte) bool { return bytes.Contains(text, w) }) && !slices.Contains(found, path) {
+				found = append(found, path)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// report says what came of it.
+func (f *forgetFlags) report(cmd *cobra.Command, out *forgot, unknown bool) error {
+	if f.output == "json" {
+		if err := writeJSON(cmd.OutOrStdout(), out); err != nil {
+			return err
+		}
+	} else {
+		out.text(cmd, unknown)
+	}
+	if unknown || out.Proof != nil && len(out.Proof.Left) > 0 {
+		return errNo
+	}
+	return nil
+}
+
+func (o *forgot) text(cmd *cobra.Command, unknown bool) {
+	w := cmd.OutOrStdout()
+	if !unknown {
+		fmt.Fprintf(w, "Forgotten: %s, %s, %s cancelled; %d rows changed. Contact: %s.\n", count(o.Events, "event"), count(o.Runs, "run"), count(o.Cancelled, "unfinished run"), o.Changed, strings.Join(o.Contacts, ", "))
+	}
+	if p := o.Proof; p != nil {
+		where := fmt.Sprintf("%d rows", p.Rows)
+		if p.Bytes > 0 {
+			where += fmt.Sprintf(" and %s of the journal's files", size(p.Bytes))
+		}
+		fmt.Fprintf(w, "Looked through %s for %s, %s and %s that the person wrote: ", where, count(p.Phones, "phone"), count(p.Names, "name"), count(p.Texts, "text"))
+		if len(p.Left) == 0 {
+			fmt.Fprintln(w, "found nowhere.")
+		} else {
+			fmt.Fprintln(w, "found, and left:")
+			for _, l := range p.Left {
+				fmt.Fprintf(w, "  %s%s\n", harmless(l.String()), leftWhy(l))
+			}
+		}
+		if p.Shared > 0 {
+			fmt.Fprintf(w, "%s is also somebody else's, such as another customer's or one of the team's, and stays where it is theirs.\n", count(p.Shared, "name"))
+		}
+	}
+	for _, path := range o.Cleaned {
+		fmt.Fprintf(w, "Erased in the backup %s too.\n", path)
+	}
+	for _, path := range o.Backups {
+		fmt.Fprintf(w, "The backup %s still holds the person, and is marked so: throw it away, or say quando journal forget once more with --backups.\n", path)
+	}
+	for _, path := range o.Rules {
+		fmt.Fprintf(w, "The file %s holds something of the person: change it.\n", path)
+	}
+}
+
+// leftWhy says why something is left, and what to do about it.
+func leftWhy(l forget.Left) string {
+	switch l.Table {
+	case "rule_versions":
+		return ": a rule was written with it; take it out of the rule, and what runs began with is forgotten with them"
+	case "cursors", "counts", "rule_counts", "reasons", "fired":
+		return ": it is no customer's data; look at what it is"
+	}
+	if l.File != "" {
+		return ": stop the engine and say quando journal prune"
+	}
+	return ": say quando journal forget once more"
+}

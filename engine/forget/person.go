@@ -1,0 +1,179 @@
+// Package forget erases what a journal holds of one person, and proves that it is gone.
+package forget
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/quandohq/quando/engine"
+)
+
+// A Person is whom to forget: by the id that the service has for the contact, by phone, or by both.
+type Person struct {
+	Contact   string
+	Phone     string
+	Workspace string // empty is all
+
+	// Who was forgotten before is known by less: by all ids that the service had, and by the lanes that were the person's alone.
+	Contacts, Lanes []string
+}
+
+// anIDsLength is how long an id is that stands for a contact wherever it is found. A shorter one may be a number of something else.
+const anIDsLength = 12
+
+// personal are the objects that tell of the other side, by their names in the data of events.
+var personal = map[string]bool{"contact": true, "customer": true}
+
+// identity is what a person is known by. It grows while a journal is read.
+type identity struct {
+	contacts map[string]bool
+	phones   map[string]bool // their digits
+	names    map[string]bool // as they are written
+	written  map[string]bool // phones as they are written
+}
+
+func newIdentity(p Person) *identity {
+	id := &identity{contacts: map[string]bool{}, phones: map[string]bool{}, names: map[string]bool{}, written: map[string]bool{}}
+	if p.Contact != "" {
+		id.contacts[p.Contact] = true
+	}
+	for _, contact := range p.Contacts {
+		id.contacts[contact] = true
+	}
+	id.phone(p.Phone)
+	return id
+}
+
+// phone takes a phone in, and reports whether it was not known. What has too few digits to tell a person is passed over.
+func (id *identity) phone(text string) {
+	if d := digits(text); len(d) >= phoneEnd {
+		id.phones[d], id.written[text] = true, true
+	}
+}
+
+func (id *identity) size() int { return len(id.contacts) + len(id.phones) + len(id.names) }
+
+// mayKnow reports, at little cost, whether a text may tell of the person: only then it is worth reading.
+func (id *identity) mayKnow(text string) bool {
+	for contact := range id.contacts {
+		if strings.Contains(text, contact) {
+			return true
+		}
+	}
+	for phone := range id.phones {
+		if strings.Contains(text, phone[len(phone)-4:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// owns reports whether an object that tells of the other side tells of the person.
+func (id *identity) owns(object map[string]any) bool {
+	if id.contacts[word(object["id"])] {
+		return true
+	}
+	phone, _ := object["phone"].(string)
+	return id.hasPhone(phone)
+}
+
+// hasPhone reports whether a phone is the person's, with or without its country and area codes.
+func (id *identity) hasPhone(text string) bool {
+	d := digits(text)
+	if len(d) < phoneEnd {
+		return false
+	}
+	for phone := range id.phones {
+		if strings.HasSuffix(phone, d) || strings.HasSuffix(d, phone) {
+			return true
+		}
+	}
+	return false
+}
+
+// tells reports whether a value is about the person: it names the contact, or has an object of the other side with the person's id or phone.
+func (id *identity) tells(v any, under string) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		if (personal[under] || under == "conversation" || under == "chat") && id.owns(v) {
+			return true
+		}
+		for name, below := range v {
+			if id.tells(below, name) {
+				return true
+			}
+		}
+	case []any:
+		for _, below := range v {
+			if id.tells(below, under) {
+				return true
+			}
+		}
+	default:
+		text := word(v)
+		return id.contacts[text] && (len(text) >= anIDsLength || under == "contact_id" || under == "customer_id" || personal[under])
+	}
+	return false
+}
+
+// learn takes in what a value that is about the person tells of them. Where all of a lane is the person's, whoever is told of is the person.
+func (id *identity) learn(v any, under string, all bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		if personal[under] && (all || id.owns(v)) || all && (under == "conversation" || under == "chat") {
+			if contact := word(v["id"]); contact != "" && personal[under] {
+				id.contacts[contact] = true
+			}
+			for _, member := range []string{"phone", "contact_phone"} {
+				phone, _ := v[member].(string)
+				id.phone(phone)
+			}
+			for _, member := range []string{"name", "contact_name"} {
+				if name, _ := v[member].(string); strings.TrimSpace(name) != "" {
+					id.names[strings.TrimSpace(name)] = true
+				}
+			}
+		}
+		for name, below := range v {
+			id.learn(below, name, all)
+		}
+	case []any:
+		for _, below := range v {
+			id.learn(below, under, all)
+		}
+	}
+}
+
+// word is an id as a text.
+func word(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case json.Number:
+		return v.String()
+	}
+	return ""
+}
+
+// decode reads JSON with its numbers as they are written. What cannot be read is nil.
+func decode(v any) any {
+	text, ok := v.(string)
+	if !ok {
+		return nil
+	}
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	var out any
+	if d.Decode(&out) != nil {
+		return nil
+	}
+	return out
+}
+
+// sameName reports whether a name is another's too: the words of the one stand in the other.
+func sameName(a, b string) bool {
+	a, b = " "+strings.Join(words(a), " ")+" ", " "+strings.Join(words(b), " ")+" "
+	return strings.Contains(a, b) || strings.Contains(b, a)
+}
+
+func words(s string) []string { return strings.FieldsFunc(engine.FoldText(s), notOfWord) }

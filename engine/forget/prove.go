@@ -1,0 +1,175 @@
+package forget
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/quandohq/quando/engine/stored"
+)
+
+// A Left is a row, or a file, in which something of the person still stands. It says where, never what.
+type Left struct {
+	Table string `json:"table,omitempty"`
+	Key   string `json:"key,omitempty"`
+	File  string `json:"file,omitempty"`
+}
+
+func (l Left) String() string {
+	if l.File != "" {
+		return "the file " + l.File
+	}
+	return fmt.Sprintf("%s %s", l.Table, l.Key)
+}
+
+// A Proof says what was looked through for the person, what for, and where something was found.
+type Proof struct {
+	Rows   int64  `json:"rows"`  // of all tables
+	Bytes  int64  `json:"bytes"` // of the journal's files
+	Phones int    `json:"phones"`
+	Names  int    `json:"names"`
+	Texts  int    `json:"texts"`
+	Shared int    `json:"shared_names"` // that others have too, and that therefore prove nothing
+	Left   []Left `json:"left"`
+}
+
+// Prove looks for the person in every row of every table, and in the bytes of the journal's files, whatever they belong to. Texts that are so short that anybody may
+// write them are not looked for outside of what is about the person.
+func (t *Trail) Prove(ctx context.Context) (*Proof, error) {
+	p := &Proof{Phones: len(t.terms.phones), Names: len(t.terms.plain), Texts: len(t.terms.texts), Shared: len(t.shared), Left: []Left{}}
+	wanted := t.terms.bytes()
+	for _, table := range stored.Tables {
+		err := stored.EachRow(ctx, t.keeper, table, func(row []any) error {
+			p.Rows++
+			if received(table, row) { // what others wrote word for word proves nothing
+				data := text(row[table.Index("data")])
+				wanted = slices.DeleteFunc(wanted, func(w []byte) bool { return t.terms.wrote(w) && strings.Contains(data, string(w)) })
+			}
+			if t.found(table, row) {
+				p.Left = append(p.Left, Left{Table: table.Name, Key: fmt.Sprint(row[:keyShown(table)]...)})
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("look through %s: %w", table.Name, err)
+		}
+	}
+	for _, file := range t.keeper.Files() {
+		n, found, err := Search(file, wanted)
+		if err != nil {
+			return nil, err
+		}
+		if p.Bytes += n; found {
+			p.Left = append(p.Left, Left{File: file})
+		}
+	}
+	return p, nil
+}
+
+// received reports whether a row is a message that a customer wrote.
+func received(table *stored.Table, row []any) bool {
+	return table.Name == "events" && row[table.Index("type")] == "message.received"
+}
+
+// keyShown is how much of a key may be shown: texts in it may be the person's.
+func keyShown(t *stored.Table) int {
+	if t.Columns[0].Kind == stored.Number {
+		return t.Key
+	}
+	return 0
+}
+
+// found reports whether something of the person stands in a row.
+func (t *Trail) found(table *stored.Table, row []any) bool {
+	quoted := !received(table, row)
+	if i := slices.Index(stored.Names(table.Columns), "workspace"); i >= 0 && t.elsewhere(row[i]) {
+		return false
+	}
+	for i, c := range table.Columns {
+		s, ok := row[i].(string)
+		if !ok {
+			continue
+		}
+		if t.terms.scrub(s, quoted) != s {
+			return true
+		}
+		if v := decode(s); (c.Kind == stored.JSON || c.Name == "record" || c.Name == "value") && v != nil && t.terms.dirty(v, quoted) {
+			return true
+		}
+	}
+	return false
+}
+
+// Holds reports whether a journal, such as a backup, holds anything that is about the person or that they are found by.
+func (t *Trail) Holds(ctx context.Context, k stored.Keeper) (bool, error) {
+	errFound := errors.New("found")
+	other := *t
+	other.keeper = k
+	for _, table := range stored.Tables {
+		err := stored.EachRow(ctx, k, table, func(row []any) error {
+			if other.found(table, row) || other.about(table, row) {
+				return errFound
+			}
+			return nil
+		})
+		if errors.Is(err, errFound) {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+// about reports whether a row is one of the person's that has a content.
+func (t *Trail) about(table *stored.Table, row []any) bool {
+	f := fields(table, row)
+	switch table.Name {
+	case "events":
+		return f("data") != nil && (t.events[f("seq").(int64)] || t.lanes[laneKey{text(f("workspace")), text(f("lane"))}])
+	case "steps":
+		return f("record") != nil && t.runs[f("run").(int64)]
+	}
+	return false
+}
+
+// Search looks for texts in the bytes of a file, and returns how many bytes that were. A file that is gone holds nothing.
+func Search(file string, wanted [][]byte) (n int64, found bool, err error) {
+	f, err := os.Open(file)
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, false, nil
+	}
+	if err != nil {
+		return 0, false, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	longest := 1
+	for _, w := range wanted {
+		longest = max(longest, len(w))
+	}
+	buffer, held := make([]byte, 1<<20+longest), 0
+	for {
+		read, err := f.Read(buffer[held:])
+		n += int64(read)
+		part := buffer[:held+read]
+		if slices.ContainsFunc(wanted, func(w []byte) bool { return bytes.Contains(part, w) }) {
+			found = true
+		}
+		if errors.Is(err, io.EOF) {
+			return n, found, nil
+		}
+		if err != nil {
+			return n, found, err
+		}
+		held = copy(buffer, part[max(0, len(part)-longest+1):]) // what may have begun
+	}
+}
+
+// Terms are the texts that the person is found by, as they would stand in a file.
+func (t *Trail) Terms() [][]byte { return t.terms.bytes() }

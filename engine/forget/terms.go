@@ -1,0 +1,200 @@
+package forget
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Gone stands where something of a person stood.
+const Gone = "[forgotten]"
+
+const (
+	phoneEnd  = 8  // of the last digits of a phone tell it: what stands before them is written in many ways
+	textLeast = 16 // characters that a text must have to be told from what anybody may write; with a digit in it, half of them
+)
+
+// terms are the texts that a person is found by, wherever they stand.
+type terms struct {
+	phones  map[string]bool // their digits
+	names   []*regexp.Regexp
+	plain   []string        // the names
+	texts   []string        // that the person wrote
+	written []string        // the phones as they were written
+	sent    map[string]bool // ids of messages about the person
+}
+
+// numbers are what may be phones: digits, with what people put between them.
+var numbers = regexp.MustCompile(`\+?\(?\d(?:[\d ().\-]{6,}\d)`)
+
+func newTerms(phones, written, names, texts []string, sent map[string]bool) *terms {
+	t := &terms{phones: map[string]bool{}, written: written, plain: names, sent: sent}
+	for _, p := range phones {
+		t.phones[p] = true
+	}
+	for _, n := range names {
+		t.names = append(t.names, regexp.MustCompile(`(?i)`+regexp.QuoteMeta(n)))
+	}
+	for _, text := range texts {
+		if long(text) {
+			t.texts = append(t.texts, text)
+		}
+	}
+	return t
+}
+
+// long reports whether a text is long enough to be its writer's.
+func long(text string) bool {
+	n := utf8.RuneCountInString(strings.TrimSpace(text))
+	return n >= textLeast || n >= textLeast/2 && strings.ContainsFunc(text, unicode.IsDigit)
+}
+
+// scrub returns a text without what the person is found by. Texts that the person wrote are left where others may have written the same.
+func (t *terms) scrub(s string, texts bool) string {
+	if texts {
+		for _, text := range t.texts {
+			s = strings.ReplaceAll(s, text, Gone)
+		}
+	}
+	s = numbers.ReplaceAllStringFunc(s, func(found string) string {
+		if t.isPhone(found) {
+			return Gone
+		}
+		return found
+	})
+	if lane, ok := strings.CutPrefix(s, "phone:"); ok && t.isPhone(lane) {
+		return "phone:" + Gone
+	}
+	for _, name := range t.names {
+		s = replaceWords(s, name)
+	}
+	return s
+}
+
+func (t *terms) isPhone(text string) bool {
+	d := digits(text)
+	if len(d) < phoneEnd {
+		return false
+	}
+	for phone := range t.phones {
+		if strings.HasSuffix(phone, d) || strings.HasSuffix(d, phone) {
+			return true
+		}
+	}
+	return false
+}
+
+// replaceWords replaces a name where it stands as words of its own.
+func replaceWords(s string, name *regexp.Regexp) string {
+	found := name.FindAllStringIndex(s, -1)
+	for _, at := range slices.Backward(found) {
+		before, _ := utf8.DecodeLastRuneInString(s[:at[0]])
+		after, _ := utf8.DecodeRuneInString(s[at[1]:])
+		if (at[0] == 0 || notOfWord(before)) && (at[1] == len(s) || notOfWord(after)) {
+			s = s[:at[0]] + Gone + s[at[1]:]
+		}
+	}
+	return s
+}
+
+// scrubJSON returns JSON without what the person is found by, in its texts and in the names of its members. What has none of it stays as it is written.
+func (t *terms) scrubJSON(s string, texts bool) (string, error) {
+	v := decode(s)
+	if v == nil || !t.dirty(v, texts) {
+		return s, nil
+	}
+	b, err := json.Marshal(t.scrubValue(v, texts))
+	return string(b), err
+}
+
+func (t *terms) dirty(v any, texts bool) bool {
+	switch v := v.(type) {
+	case string:
+		return t.scrub(v, texts) != v
+	case json.Number:
+		return t.isPhone(v.String())
+	case map[string]any:
+		for name, below := range v {
+			if t.scrub(name, texts) != name || t.dirty(below, texts) || t.told(v, name) && below != Gone {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(v, func(below any) bool { return t.dirty(below, texts) })
+	}
+	return false
+}
+
+func (t *terms) scrubValue(v any, texts bool) any {
+	switch v := v.(type) {
+	case string:
+		return t.scrub(v, texts)
+	case json.Number:
+		if t.isPhone(v.String()) {
+			return json.Number("0")
+		}
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for name, below := range v {
+			if out[t.scrub(name, texts)] = t.scrubValue(below, texts); t.told(v, name) {
+				out[name] = Gone
+			}
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, below := range v {
+			out[i] = t.scrubValue(below, texts)
+		}
+		return out
+	}
+	return v
+}
+
+// told reports whether a member of an object is the text of a message that a run about the person sent, to whomever it was sent.
+func (t *terms) told(object map[string]any, member string) bool {
+	text, _ := object[member].(string)
+	return text != "" && slices.Contains(said, member) && (t.sent[word(object["id"])] || t.sent[word(object["message_id"])])
+}
+
+// bytes are the terms as they would stand in a file: as they are, and as JSON writes them.
+func (t *terms) bytes() [][]byte {
+	var list [][]byte
+	add := func(s string) {
+		quoted, _ := json.Marshal(s)
+		for _, b := range [][]byte{[]byte(s), quoted[1 : len(quoted)-1]} {
+			if len(b) > 3 && !slices.ContainsFunc(list, func(o []byte) bool { return string(o) == string(b) }) {
+				list = append(list, b)
+			}
+		}
+	}
+	for p := range t.phones {
+		add(p)
+	}
+	for _, s := range slices.Concat(t.written, t.plain, t.texts) {
+		add(s)
+	}
+	return list
+}
+
+// wrote reports whether bytes are one of the texts.
+func (t *terms) wrote(b []byte) bool {
+	return slices.ContainsFunc(t.texts, func(s string) bool {
+		quoted, _ := json.Marshal(s)
+		return string(b) == s || string(b) == string(quoted[1:len(quoted)-1])
+	})
+}
+
+func notOfWord(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+
+func digits(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < '0' || r > '9' {
+			return -1
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,102 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+
+	"github.com/quandohq/quando/engine/stored"
+)
+
+// readSource returns a file to be read only: nothing about it is changed, not even whether it has a write-ahead log.
+func readSource(path string) string {
+	escaped := (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()
+	return "file:" + escaped + "?mode=ro&_query_only=true&_busy_timeout=5000"
+}
+
+// known refuses a journal of which this program does not know what is in it.
+func known(ctx context.Context, db *sql.DB) error {
+	version, err := schema(ctx, db)
+	if err != nil {
+		return err
+	}
+	newest, err := newestSchema(db)
+	if err != nil {
+		return err
+	}
+	switch {
+	case version > newest:
+		return fmt.Errorf("a newer version of this program wrote it (schema %d, this one knows %d): use that version or a later one", version, newest)
+	case version == 0:
+		return errors.New("there is nothing in this file: it is no journal")
+	}
+	return nil
+}
+
+// indexed finds what SQLite has partial indexes for only in other words.
+var indexed = regexp.MustCompile(`NOT (\w+)\.(finished|decided)`)
+
+// Check looks for what is wrong with the file and with what is in it.
+func (k *Keeper) Check(ctx context.Context, tell func(string)) (*stored.Report, error) {
+	r := &stored.Report{Schema: k.schema, Rows: map[string]int64{}, Findings: []string{}}
+	add := func(finding string) {
+		if finding != "" {
+			r.Findings = append(r.Findings, finding)
+		}
+	}
+	tell("the file itself")
+	broken, err := k.texts(ctx, `PRAGMA integrity_check(20)`)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Equal(broken, []string{"ok"}) {
+		for _, text := range broken {
+			add("the file is damaged: " + text + "; put back a backup (quando journal restore)")
+		}
+		return r, nil // whatever else is found would follow from that
+	}
+	for _, t := range stored.Tables {
+		if !slices.Contains(k.tables, t.Name) {
+			continue
+		}
+		tell("the table " + t.Name)
+		n, unreadable, err := stored.Readable(ctx, k, t)
+		if err != nil {
+			return nil, err
+		}
+		r.Rows[t.Name] = n
+		add(unreadable)
+	}
+	for _, c := range stored.Consistencies {
+		if !c.Looks(k.tables) {
+			continue
+		}
+		tell(c.Name)
+		rows, err := k.texts(ctx, indexed.ReplaceAllString(c.Limited(), "$1.$2 = 0"))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", c.Name, err)
+		}
+		add(c.Finding(rows))
+	}
+	return r, nil
+}
+
+// texts returns the first column of a query.
+func (k *Keeper) texts(ctx context.Context, query string) (list []string, err error) {
+	rows, err := k.db.QueryContext(ctx, query)
+	if err != nil {
+		return nil, explain(err)
+	}
+	err = scanAll(rows, func(rows *sql.Rows) error {
+		var text string
+		err := rows.Scan(&text)
+		list = append(list, text)
+		return err
+	})
+	return list, explain(err)
+}

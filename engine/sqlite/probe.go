@@ -1,0 +1,38 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"time"
+)
+
+// ErrBusy says that somebody else keeps a journal's file locked.
+var ErrBusy = errors.New("it is locked")
+
+// Probe finds out whether a journal's file can be written at present: whether somebody keeps it locked for longer than a patience. It writes nothing.
+func Probe(ctx context.Context, file string, patience time.Duration) (err error) {
+	if !usable {
+		return errNoSQLite
+	}
+	escaped := (&url.URL{Path: filepath.ToSlash(file)}).EscapedPath()
+	db, err := sql.Open("sqlite3", fmt.Sprintf("file:%s?mode=rw&_busy_timeout=%d", escaped, patience.Milliseconds()))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	conn, err := db.Conn(ctx)
+	if err == nil {
+		if _, err = conn.ExecContext(ctx, `BEGIN IMMEDIATE`); err == nil {
+			_, err = conn.ExecContext(ctx, `ROLLBACK`)
+		}
+		err = errors.Join(err, conn.Close())
+	}
+	if err != nil && busy(err) {
+		return fmt.Errorf("%w by another program for more than %s", ErrBusy, patience)
+	}
+	return explain(err)
+}
