@@ -44,6 +44,7 @@ func (r *record) appendJSON(b []byte) ([]byte, error) {
 	w.number("failures", r.Failures)
 	w.flag("last", r.Last)
 	w.timeUnlessZero("since", r.Since)
+	w.number("again", r.Again)
 	return append(w.b, '}'), w.err
 }
 
