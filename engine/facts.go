@@ -57,14 +57,7 @@ func (f *facts) load(ctx context.Context) error {
 	if f.carried != nil {
 		return nil
 	}
-	var carried map[string]any
-	var about actions.Subject
-	var err error
-	if d, ok := f.visit.workspace.Desk.(PartDesk); ok {
-		carried, about, err = d.CarriedPart(f.asking(ctx), f.event.Event, f.atOnce)
-	} else {
-		carried, about, err = f.visit.workspace.Desk.Carried(f.asking(ctx), f.event.Event)
-	}
+	carried, about, err := f.visit.workspace.Desk.Carried(f.asking(ctx), f.event.Event)
 	if err != nil {
 		return &deskError{err}
 	}
@@ -74,12 +67,6 @@ func (f *facts) load(ctx context.Context) error {
 	f.carried = carried
 	complete(f.about, about)
 	return nil
-}
-
-// atOnce reports whether a fact is looked at together with the event: one that tells what the event is about, or by which rules are found. The others are made
-// when they are asked for: that costs more than to decide an event of which nobody asks them.
-func (f *facts) atOnce(fact string) bool {
-	return fact != "conversation" && fact != "contact" || fact == objectOf(f.event.Type) || f.visit.workspace.rules.Load().Indexes(f.event.Type, fact)
 }
 
 // complete fills in what is not known yet.
@@ -125,8 +112,11 @@ func (f *facts) Fact(ctx context.Context, name string) (any, error) {
 	if v, ok := f.fetched[name]; ok {
 		return v, nil
 	}
-	if v, ok, err := f.told(ctx, name); ok || err != nil {
-		return v, err
+	if err := f.load(ctx); err != nil {
+		return nil, err
+	}
+	if v, ok := f.carried[name]; ok && (!f.waited || name == "message") {
+		return v, nil
 	}
 	v, err := f.visit.workspace.Desk.Fact(f.asking(ctx), name, f.about)
 	if err != nil {
@@ -135,28 +125,6 @@ func (f *facts) Fact(ctx context.Context, name string) (any, error) {
 	f.set(name, v)
 	f.answer(name, v)
 	return v, nil
-}
-
-// told returns a fact that the event carries, unless it may have changed since.
-func (f *facts) told(ctx context.Context, name string) (v any, ok bool, err error) {
-	if err := f.load(ctx); err != nil {
-		return nil, false, err
-	}
-	if f.waited && name != "message" {
-		return nil, false, nil
-	}
-	d, part := f.visit.workspace.Desk.(PartDesk)
-	if v, ok = f.carried[name]; ok || !part || f.atOnce(name) {
-		return v, ok, nil
-	}
-	carried, _, err := d.CarriedPart(f.asking(ctx), f.event.Event, func(fact string) bool { return fact == name })
-	if err != nil {
-		return nil, false, &deskError{err}
-	}
-	if v, ok = carried[name]; ok {
-		f.carried[name] = v
-	}
-	return v, ok, nil
 }
 
 // answer notes what the desk has told.

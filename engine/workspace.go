@@ -60,13 +60,5 @@ type Desk interface {
 	Probe(ctx context.Context) error
 }
 
-// A PartDesk is a desk that can leave facts out which may never be asked for. Others are asked for all of them.
-type PartDesk interface {
-	Desk
-
-	// CarriedPart is Carried with those facts only that are wanted, and the same ids.
-	CarriedPart(ctx context.Context, e rules.Event, wanted func(fact string) bool) (facts map[string]any, about actions.Subject, err error)
-}
-
 // An Item is one thing that a schedule's each has found.
 type Item = actions.Item

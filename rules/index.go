@@ -255,12 +255,6 @@ func (s *Set) Candidates(dst []*Rule, typ string, known map[string]any) []*Rule 
 	return dst
 }
 
-// Indexes reports whether Candidates looks at a fact of an event of the type.
-func (s *Set) Indexes(typ, fact string) bool {
-	t := s.index[typ]
-	return t != nil && slices.ContainsFunc(t.fields, func(f fieldIndex) bool { return f.path[0] == fact })
-}
-
 // lookup follows a path through the facts that are known. It is not ok where the value is not known or where the
 // expression would fail, so that the failure is reported and not taken for a plain no.
 func lookup(known map[string]any, path []string) (v any, ok bool) {

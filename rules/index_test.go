@@ -65,14 +65,6 @@ func TestCandidates(t *testing.T) {
 	if got := candidateIDs(set, "no.such", known); got != nil {
 		t.Errorf("an unknown event: %v", got)
 	}
-	for _, fact := range []string{"conversation", "event", "attendance"} {
-		if !set.Indexes("message.received", fact) || set.Indexes("message.sent", fact) {
-			t.Errorf("the %s does not tell rules apart, or does so where there is but one", fact)
-		}
-	}
-	if set.Indexes("message.received", "contact") {
-		t.Error("no condition is about the contact")
-	}
 }
 
 // TestCandidatesLoseNothing compares the index with asking every rule, on random rules and events.

@@ -144,12 +144,6 @@ func (p *Profile) linkPaths(from, to Kind) Paths {
 	return nil
 }
 
-// ConversationIDs reads of a conversation, as it was delivered, only whose it is.
-func (p *Profile) ConversationIDs(raw map[string]any) (id, contact string) {
-	f := fields(raw)
-	return f.id(p.Conversation.ID), f.id(p.Conversation.ContactID)
-}
-
 // EventMessage decodes the message of a message event. Where the message does not tell its side, the event's type does.
 func (p *Profile) EventMessage(eventType string, data map[string]any) (Message, bool) {
 	raw, ok := p.EventObject(KindMessage, eventType, data)

@@ -33,13 +33,7 @@ func ownEvents(p service.Profile) *service.Profile {
 //
 // Where kanban.card.moved does not carry its card, the card is read, because only the event knows where it came from.
 func (d *Desk) Carried(ctx context.Context, e rules.Event) (map[string]any, actions.Subject, error) {
-	return d.CarriedPart(ctx, e, func(string) bool { return true })
-}
-
-// CarriedPart is Carried without the facts that nobody wants: what it takes to find the names in them is not done either. The ids are the same, but for
-// those that only a card tells which would have to be read.
-func (d *Desk) CarriedPart(ctx context.Context, e rules.Event, wanted func(fact string) bool) (map[string]any, actions.Subject, error) {
-	c := &carried{desk: d.desk, profile: d.desk.Profile(), event: e, facts: make(map[string]any, 4), wanted: wanted}
+	c := &carried{desk: d.desk, profile: d.desk.Profile(), event: e, facts: make(map[string]any, 4)}
 	if e.Type == "schedule" || e.Type == "manual" {
 		c.profile = d.own
 	}
@@ -61,7 +55,6 @@ type carried struct {
 	event   rules.Event
 	facts   map[string]any
 	about   actions.Subject
-	wanted  func(fact string) bool
 }
 
 // object returns what an event shows of an object, and whether that is all of it.
@@ -76,9 +69,6 @@ func (c *carried) id(kind service.Kind) string {
 
 func (c *carried) message(ctx context.Context) error {
 	complete(&c.about, actions.Subject{Message: c.id(service.KindMessage), Conversation: c.id(service.KindConversation)})
-	if !c.wanted("message") {
-		return nil
-	}
 	if _, whole := c.object(service.KindMessage); !whole {
 		return nil
 	}
@@ -90,12 +80,6 @@ func (c *carried) message(ctx context.Context) error {
 }
 
 func (c *carried) conversation(ctx context.Context) error {
-	if !c.wanted("conversation") {
-		raw, _ := c.profile.EventObject(service.KindConversation, c.event.Type, c.event.Data)
-		id, contact := c.profile.ConversationIDs(raw)
-		complete(&c.about, actions.Subject{Conversation: id, Contact: contact})
-		return nil
-	}
 	raw, whole := c.object(service.KindConversation)
 	if raw == nil {
 		return nil
@@ -110,9 +94,6 @@ func (c *carried) conversation(ctx context.Context) error {
 
 func (c *carried) contact(context.Context) error {
 	complete(&c.about, actions.Subject{Contact: c.id(service.KindContact)})
-	if !c.wanted("contact") {
-		return nil
-	}
 	if raw, whole := c.object(service.KindContact); whole {
 		return c.take("contact")(c.desk.facts.Contact(service.DecodeContact(raw, c.profile)), nil)
 	}
@@ -127,7 +108,7 @@ func (c *carried) attendance(ctx context.Context) error {
 	}
 	v := service.DecodeAttendance(raw, c.profile)
 	complete(&c.about, ofAttendance(v))
-	if !whole || !c.wanted("attendance") {
+	if !whole {
 		return nil
 	}
 	return c.take("attendance")(c.desk.facts.Attendance(ctx, v))
@@ -140,9 +121,6 @@ func (c *carried) card(ctx context.Context) error {
 	if raw != nil {
 		v = service.DecodeCard(raw, c.profile)
 		complete(&c.about, ofCard(v))
-	}
-	if !c.wanted("card") {
-		return nil
 	}
 	if c.event.Type == "kanban.card.moved" {
 		return c.movedCard(ctx, v, whole)

@@ -80,16 +80,6 @@ func (d *desk) agree(events []rules.Event) []rules.Event {
 		if err != nil {
 			d.t.Fatal(err)
 		}
-		for name := range factTypes {
-			want := m{}
-			if fact, ok := facts[name]; ok {
-				want[name] = fact
-			}
-			part, partAbout, err := d.tells.CarriedPart(d.t.Context(), e, func(fact string) bool { return fact == name })
-			if diff := cmp.Diff(want, part); diff != "" || partAbout != about || err != nil {
-				d.t.Errorf("%s: the %s alone, about %+v and not %+v, %v (-with the others +alone):\n%s", e.Type, name, partAbout, about, err, diff)
-			}
-		}
 		for name, carried := range facts {
 			fits(d.t, e.Type+": "+name, factTypes[name], carried)
 			asked := about
