@@ -56,6 +56,13 @@ func (c *clinic) settings(key, secret string, more ...string) string {
 
 func (c *clinic) right() string { return c.settings(c.address.APIKey, string(c.secret)) }
 
+// startAlone starts an engine that does not look after the webhook, for a doctor who finds what is wrong with it.
+func (c *clinic) startAlone() {
+	c.t.Helper()
+	c.start(fmt.Sprintf("service: { base_url: %q, api_key: %q, webhook: { secrets: [%q] } }", c.address.BaseURL, c.address.APIKey, string(c.secret)))
+	c.office.config(c.right() + "\nconsole: { listen: \"127.0.0.1:0\" }")
+}
+
 // finds runs the doctor and expects a fault of one check, in these words, with how to mend it, and no other.
 func (c *clinic) finds(check string, status wellness, message, mend string) {
 	c.t.Helper()
@@ -141,7 +148,7 @@ func TestDoctorClock(t *testing.T) {
 
 func TestDoctorWebhookInactive(t *testing.T) {
 	c := newClinic(t)
-	c.start(c.right())
+	c.startAlone()
 	c.writes("+5511988887777", "hello")
 	client := serviceOf(t, c.office)
 	hooks, err := client.ListWebhooks(t.Context())
@@ -156,7 +163,7 @@ func TestDoctorWebhookInactive(t *testing.T) {
 
 func TestDoctorNoWebhook(t *testing.T) {
 	c := newClinic(t)
-	c.start(c.right())
+	c.startAlone()
 	client := serviceOf(t, c.office)
 	hooks, err := client.ListWebhooks(t.Context())
 	if err == nil {
@@ -178,7 +185,7 @@ func TestDoctorEventNotSubscribed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.start(c.right())
+	c.startAlone()
 	c.finds("webhook", failing, "does not deliver message.received", "quando webhook register")
 }
 
@@ -269,7 +276,7 @@ func TestDoctorLockedJournal(t *testing.T) {
 
 func TestDoctorProfile(t *testing.T) {
 	c := newClinic(t)
-	c.start(c.right())
+	c.startAlone()
 	c.writes("+5511988887777", "hello")
 	eventually(t, func() (bool, string) {
 		_, out, _ := quando(t, "events", "--config", c.config, "--type", "attendance.opened")
@@ -299,7 +306,7 @@ func TestDoctorRules(t *testing.T) {
 	})
 	t.Run("others than those of the engine", func(t *testing.T) {
 		c := newClinic(t)
-		c.start(c.right())
+		c.startAlone()
 		c.writes("+5511988887777", "hello")
 		c.write("other/r.yaml", doctorRules+rule("more", "m1"))
 		c.office.config(c.right() + "\nrules: other\nconsole: { listen: \"127.0.0.1:0\" }")

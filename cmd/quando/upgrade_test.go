@@ -67,7 +67,7 @@ func TestUpgrade(t *testing.T) {
 			o := oldOffice(t, strings.Fields(name)[0])
 			o.write("rules/r.yaml", readFile(t, filepath.Join(journalsFolder, "rules.yaml")))
 			before := len(o.sandbox.Effects())
-			o.start(fmt.Sprintf("service: { base_url: %q, api_key: %q, webhook: { secrets: [s] } }\njournal: %q", o.address.BaseURL, o.address.APIKey, where))
+			o.start(fmt.Sprintf("service: { base_url: %q, api_key: %q, webhook: { secrets: [s] } }\nkeep: 3650d\njournal: %q", o.address.BaseURL, o.address.APIKey, where))
 			config := filepath.Join(o.folder, "quando.yaml")
 			eventually(t, func() (bool, string) {
 				_, out, errOut := quando(t, "runs", "--config", config, "--state", "done", "--output", "json")
