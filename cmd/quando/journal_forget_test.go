@@ -92,8 +92,15 @@ func newCrime(t *testing.T, journal string) *crime {
 		_, out, errOut := c.quando("runs", "--output", "json")
 		return strings.Count(out, `"state": "waiting"`) >= 4 && strings.Count(out, `"rule": "supervisor"`) == 4 && strings.Count(out, `"state": "failed"`) > 0 && !strings.Contains(out, `"state": "running"`), out + errOut
 	})
-	if err := o.sandbox.Settle(t.Context()); err != nil { // what the runs have caused has come too
-		t.Fatal(err)
+	for last, same := "", 0; same < 5; time.Sleep(100 * time.Millisecond) { // until what the runs have caused has come too, and all that it has led to
+		if err := o.sandbox.Settle(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if now := c.rows(); now == last {
+			same++
+		} else {
+			last, same = now, 0
+		}
 	}
 	client, err := service.New(service.Options{BaseURL: o.address.BaseURL, APIKey: service.Secret(o.address.APIKey)})
 	if err != nil {
