@@ -57,10 +57,13 @@ func (c *clinic) settings(key, secret string, more ...string) string {
 func (c *clinic) right() string { return c.settings(c.address.APIKey, string(c.secret)) }
 
 // startAlone starts an engine that does not look after the webhook, for a doctor who finds what is wrong with it.
-func (c *clinic) startAlone() {
+func (c *clinic) startAlone() { c.startWith(string(c.secret)) }
+
+// startWith is startAlone with another secret.
+func (c *clinic) startWith(secret string) {
 	c.t.Helper()
-	c.start(fmt.Sprintf("service: { base_url: %q, api_key: %q, webhook: { secrets: [%q] } }", c.address.BaseURL, c.address.APIKey, string(c.secret)))
-	c.office.config(c.right() + "\nconsole: { listen: \"127.0.0.1:0\" }")
+	c.start(fmt.Sprintf("service: { base_url: %q, api_key: %q, webhook: { secrets: [%q] } }", c.address.BaseURL, c.address.APIKey, secret))
+	c.office.config(c.settings(c.address.APIKey, secret) + "\nconsole: { listen: \"127.0.0.1:0\" }")
 }
 
 // finds runs the doctor and expects a fault of one check, in these words, with how to mend it, and no other.
@@ -192,13 +195,13 @@ func TestDoctorEventNotSubscribed(t *testing.T) {
 func TestDoctorWrongSecret(t *testing.T) {
 	t.Run("seen by deliveries", func(t *testing.T) {
 		c := newClinic(t)
-		c.start(c.settings(c.address.APIKey, "whsec_another"))
+		c.startWith("whsec_another")
 		c.writes("+5511988887777", "hello")
 		c.finds("secret", failing, "answered with 401", "service.webhook.secrets")
 	})
 	t.Run("seen by a test event", func(t *testing.T) {
 		c := newClinic(t)
-		c.start(c.settings(c.address.APIKey, "whsec_another"))
+		c.startWith("whsec_another")
 		c.finds("secret", failing, "answered with 401", "service.webhook.secrets")
 	})
 }
@@ -214,7 +217,7 @@ func TestDoctorUnreachableAddress(t *testing.T) {
 	defer redirect.Close()
 	other := httptest.NewServer(http.NotFoundHandler())
 	defer other.Close()
-	c.start(c.right())
+	c.startAlone()
 	for address, want := range map[string]string{
 		"http://127.0.0.1:1/webhook": "cannot be reached", redirect.URL: "which the service does not follow", other.URL: "not the webhook of an engine",
 	} {

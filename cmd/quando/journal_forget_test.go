@@ -92,7 +92,11 @@ func newCrime(t *testing.T, journal string) *crime {
 		_, out, errOut := c.quando("runs", "--output", "json")
 		return strings.Count(out, `"state": "waiting"`) >= 4 && strings.Count(out, `"rule": "supervisor"`) == 4 && strings.Count(out, `"state": "failed"`) > 0 && !strings.Contains(out, `"state": "running"`), out + errOut
 	})
-	for last, same := "", 0; same < 5; time.Sleep(100 * time.Millisecond) { // until what the runs have caused has come too, and all that it has led to
+	eventually(t, func() (bool, string) { // some of them have waited for others
+		_, out, errOut := c.quando("runs", "--rule", "supervisor", "--state", "done", "--output", "json")
+		return strings.Count(out, `"rule": "supervisor"`) == 4, out + errOut
+	})
+	for last, same := "", 0; same < 10; time.Sleep(100 * time.Millisecond) { // until what the runs have caused has come too, and all that it has led to
 		if err := o.sandbox.Settle(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -3,6 +3,7 @@ package forget
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/quandohq/quando/engine/stored"
@@ -86,9 +87,10 @@ func Forget(ctx context.Context, k stored.Keeper, p Person, o Options) (*Result,
 	return r, nil
 }
 
-// askAll asks for all unfinished runs to be cancelled, and waits until they are.
+// askAll asks for all unfinished runs to be cancelled, and waits until they are. The newest come first: those that wait for their turn behind others must not begin
+// when these are cancelled.
 func (t *Trail) askAll(ctx context.Context, o Options) error {
-	for _, run := range t.Open() {
+	for _, run := range slices.Backward(t.Open()) {
 		if err := o.Ask(ctx, run); err != nil {
 			return fmt.Errorf("cancel run %d: %w", run, err)
 		}

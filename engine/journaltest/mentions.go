@@ -180,6 +180,7 @@ func mentionsLook(c *check) {
 			if tries == 100 {
 				c.Fatalf("%s is not found", name)
 			}
+			time.Sleep(10 * time.Millisecond)
 		}
 	}
 }

@@ -18,7 +18,7 @@ const (
 	// heedFound is limits for a transaction that records what was told.
 	heedFound = limits + `, pg_advisory_xact_lock_shared($1)`
 
-	selectTelling = `SELECT e.id, e.lane, e.created_at, e.data FROM quando.events e WHERE e.lane = ANY($1::text[]) AND e.workspace = $2 AND e.created_at >= $3 AND e.type = $4 AND e.data IS NOT NULL`
+	selectTelling = `SELECT e.id, e.lane, e.created_at, e.data FROM quando.events e WHERE e.lane = ANY($1::text[]) AND e.workspace = $2 AND e.created_at >= $3 AND e.type = $4`
 
 	insertFound = `WITH e AS (INSERT INTO quando.events (seq, workspace, id, type, rule, tenant, lane, created_at, received_at, data)
 			VALUES (nextval('quando.events_seq'), $1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (workspace, id) DO NOTHING RETURNING seq)

@@ -42,7 +42,7 @@ func (j *Journal) AcceptFound(ctx context.Context, found []rules.Finding) ([]boo
 func (t *tx) acceptFound(f *rules.Finding, data string) (fresh bool, err error) {
 	for _, lane := range f.Lanes {
 		known := false
-		err := t.each(`SELECT e.id, e.created_at, e.data FROM events e INDEXED BY events_lane WHERE e.lane = ? AND e.workspace = ? AND e.created_at >= ? AND e.type = ? AND e.data IS NOT NULL`,
+		err := t.each(`SELECT e.id, e.created_at, e.data FROM events e INDEXED BY events_lane WHERE e.lane = ? AND e.workspace = ? AND e.created_at >= ? AND e.type = ?`,
 			[]any{lane, f.Workspace, stored.Micros(f.Since), f.Type}, func(rows *sql.Rows) error {
 				e := rules.Event{Workspace: f.Workspace, Type: f.Type, Lane: lane}
 				var created int64
