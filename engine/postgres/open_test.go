@@ -156,7 +156,7 @@ func TestPooler(t *testing.T) {
 	t.Parallel()
 	program, err := exec.LookPath("pgbouncer")
 	if err != nil {
-		t.Skip("pgbouncer is not installed: make tools installs it")
+		t.Fatal("pgbouncer is not installed: make tools installs it")
 	}
 	server := postgrestest.Shared(t)
 	database := server.Database(t)
