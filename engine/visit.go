@@ -29,7 +29,7 @@ type visit struct {
 	events  map[int64]*Event // that are not the lane's and had to be read
 	next    time.Time        // when the lane is due again
 	halted  bool             // the workspace is stopped, or the engine is
-	waited  time.Duration
+	waited  time.Duration    // for the service's answers to calls
 
 	postponed bool          // there are events that cannot be decided yet
 	deferred  map[*Run]bool // runs that such an event may end
