@@ -49,7 +49,7 @@ func (c *config) subscriptionOptions(u *unit, cursors subscription.Cursors) (sub
 }
 
 // subscribe has the webhook of a workspace looked after, where it is known under which address the service reaches it. A demo looks after its own. What
-// was not delivered while it was switched off is to be found.
+// was not delivered while it was not as it should be is to be found.
 func (p *process) subscribe(c *config, u *unit, finds *backfill.Source) error {
 	if u.Service.Webhook.PublicURL == "" || c.now != nil {
 		return nil
@@ -67,8 +67,8 @@ func (p *process) subscribe(c *config, u *unit, finds *backfill.Source) error {
 	count := p.metrics.repairsOf(u.name)
 	o.Repaired = func(what subscription.Repair) {
 		count(what)
-		if finds != nil && (what == subscription.Reactivated || what == subscription.Registered) {
-			finds.Wake("the webhook was " + string(what))
+		if finds != nil {
+			finds.Missed("the webhook was mended: " + string(what))
 		}
 	}
 	o.Waits = func(ctx context.Context, events []string) ([]string, error) { return p.waitedFor(ctx, u, events) }

@@ -138,6 +138,54 @@ func TestRunLooksAfterTheWebhook(t *testing.T) {
 	}
 }
 
+// TestRunFindsWhatWasMissed has ten deliveries fail for good while quando runs, so that the service switches its webhook off. It is switched on again, and what a
+// customer wrote in between is answered, once, without the next look of the timer.
+func TestRunFindsWhatWasMissed(t *testing.T) {
+	o := newOwnOffice(t)
+	o.write("rules/r.yaml", "rules:\n  - { id: greet, when: message.received, do: [{ send_message: { text: Welcome back } }] }\n")
+	clock := func(at time.Time) {
+		t.Helper()
+		if _, err := o.sandbox.SetClock(t.Context(), at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fault := func(operation, kind string) {
+		t.Helper()
+		if err := o.sandbox.AddFault(sandbox.Fault{Operation: operation, Kind: kind}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	clock(time.Now().Add(-8 * time.Hour))
+	o.start(o.settings(", check: 1s") + "\nbackfill: { every: 1h }")
+	o.subscribed("message.received")
+	o.logs("looked for what no webhook told", map[string]any{"reason": "start"})
+	fault("delivery", "drop_before")
+	fault("PATCH /integrations/webhooks/{id}", "drop_before") // it stays off until the customer has written
+	for range 10 {
+		o.writes("+5511988887777", "before")
+	}
+	clock(time.Now())
+	if hooks := o.hooks(); len(hooks) != 1 || hooks[0].Active {
+		t.Fatalf("the service has not switched it off: %+v", hooks)
+	}
+	w := o.writes("+5511977776666", "is anybody there?")
+	o.sandbox.ClearFaults()
+	o.subscribed("message.received")
+	o.shows(`quando_found_total{type="message.received",workspace="default"} 1`, `quando_deliveries_total{outcome="recorded",workspace="default"} 0`,
+		`quando_runs_total{rule="greet",stage="live",state="done",workspace="default"} 1`)
+	page, err := o.client.ListMessages(t.Context(), w.Conversation.String(), service.MessageQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var texts []string
+	for _, m := range page.Items {
+		texts = append(texts, m.Text)
+	}
+	if !cmp.Equal(texts, []string{"Welcome back", "is anybody there?"}) {
+		t.Errorf("the conversation is %q", texts)
+	}
+}
+
 // TestRunKeepsWhatRunsWaitFor changes a rule while a run of it waits for an event that the changed one does not need: the run hears of it all the same.
 func TestRunKeepsWhatRunsWaitFor(t *testing.T) {
 	o := newOwnOffice(t)

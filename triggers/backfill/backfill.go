@@ -80,7 +80,8 @@ type Source struct {
 	woken   chan struct{}
 
 	mu     sync.Mutex
-	reason string // why a full pass is wanted; empty is that none is
+	reason string    // why a full pass is wanted; empty is that none is
+	silent time.Time // no webhook that tells of something until then is on its way
 	state  State
 	said   map[string]string // what was said, by what it was about, so that it is said once
 
@@ -149,6 +150,14 @@ func (s *Source) Wake(reason string) {
 	case s.woken <- struct{}{}:
 	default:
 	}
+}
+
+// Missed asks for a pass over everything as Wake does, because no webhook told until now: what has just happened is not waited for either.
+func (s *Source) Missed(reason string) {
+	s.mu.Lock()
+	s.silent = s.options.Now().Round(0)
+	s.mu.Unlock()
+	s.Wake(reason)
 }
 
 // State returns how the source stands.

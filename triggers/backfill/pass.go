@@ -26,6 +26,7 @@ const unneeded = time.Hour
 type pass struct {
 	*Source
 	now    time.Time
+	told   time.Time // no webhook that tells of something until then is on its way
 	needed []string
 	full   bool     // it takes nothing for granted
 	parts  []string // nil is all
@@ -160,7 +161,7 @@ func (p *pass) part(ctx context.Context, name string, types []string, look func(
 	}
 	p.over(name)
 	p.over("key")
-	at.to = latest(at.to, p.now.Add(-p.options.Fresh))
+	at.to = latest(at.to, p.told)
 	return p.setPosition(ctx, name, at)
 }
 
@@ -168,7 +169,7 @@ func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Ti
 
 // ripe reports whether no webhook that tells of something can be on its way any more.
 func (p *pass) ripe(eventType string, at time.Time) bool {
-	return p.options.Undelivered(eventType) || !at.After(p.now.Add(-p.options.Fresh))
+	return p.options.Undelivered(eventType) || !at.After(p.told)
 }
 
 // trouble says what kept a part from being looked at, and reports whether nothing else can be either.

@@ -42,7 +42,7 @@ func (s *Source) Tick(ctx context.Context) (next time.Time) {
 	needed := slices.DeleteFunc(slices.Clone(s.options.Needs()), func(typ string) bool { return !service.Findable(typ) })
 	fast := slices.ContainsFunc(needed, func(typ string) bool { return strings.HasPrefix(typ, "kanban.") && s.options.Undelivered(typ) })
 	s.mu.Lock()
-	reason := s.reason
+	reason, silent := s.reason, s.silent
 	s.mu.Unlock()
 
 	s.learn(ctx)
@@ -53,7 +53,7 @@ func (s *Source) Tick(ctx context.Context) (next time.Time) {
 	if !s.take(ctx, now) {
 		return now.Add(min(s.options.Cards, retry))
 	}
-	p := &pass{Source: s, now: now, needed: needed, full: reason != "", reason: reason}
+	p := &pass{Source: s, now: now, told: latest(now.Add(-s.options.Fresh), silent), needed: needed, full: reason != "", reason: reason}
 	if p.reason == "" {
 		p.reason = "timer"
 	}
