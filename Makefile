@@ -19,6 +19,7 @@ help: ## list the targets
 .PHONY: test
 test: tools lint ## install what the tests need, then run them all
 	go test -timeout 15m ./...
+	go test -timeout 5m ./engine -at-once -skip "TestKill|TestDatabaseCrashes|TestConnectionsCut|TestPauseOfAll|TestTickOnce|TestStopped|TestFlood|TestManyWaitingRuns"
 
 .PHONY: tools
 tools: $(PEBBLE) $(PROMTOOL) ## install the programs that tests use, where they are missing

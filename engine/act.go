@@ -108,6 +108,9 @@ func (k *walk) intend(ctx context.Context, action actions.Action, step *actions.
 	if k.stopped() {
 		return parked, true, nil
 	}
+	if err := k.seat(); err != nil {
+		return over, true, err
+	}
 	rec.Intent = next.Intent
 	k.try(rec)
 	taken.State, taken.Error = StepOpen, ""

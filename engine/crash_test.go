@@ -78,7 +78,7 @@ func (r *reaper) pass(point string) error {
 }
 
 type mortalJournal struct {
-	engine.Journal
+	fileJournal
 	r *reaper
 }
 
@@ -86,7 +86,7 @@ func (j mortalJournal) Save(ctx context.Context, l *engine.Lane, c *engine.Chang
 	if err := j.r.pass("before save"); err != nil {
 		return err
 	}
-	if err := j.Journal.Save(ctx, l, c); err != nil {
+	if err := j.fileJournal.Save(ctx, l, c); err != nil {
 		return err
 	}
 	return j.r.pass("after save")
@@ -96,7 +96,7 @@ func (j mortalJournal) Accept(ctx context.Context, events []rules.Event) ([]bool
 	if err := j.r.pass("before accept"); err != nil {
 		return nil, err
 	}
-	fresh, err := j.Journal.Accept(ctx, events)
+	fresh, err := j.fileJournal.Accept(ctx, events)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (a mortalAction) Do(ctx context.Context, s *actions.Step, i actions.Intent)
 // mortal lets a desk's engine die.
 func mortal(r *reaper) func(*deskOptions) {
 	return func(o *deskOptions) {
-		o.journal = func(j engine.Journal) engine.Journal { return mortalJournal{j, r} }
+		o.journal = func(j fileJournal) engine.Journal { return mortalJournal{j, r} }
 		o.action = func(a actions.Action) actions.Action { return mortalAction{a, r} }
 	}
 }

@@ -28,6 +28,9 @@ func (v *visit) decideAll(ctx context.Context) error {
 			return nil
 		}
 		if err := v.decide(ctx, e, f); err != nil {
+			if v.tooSoon() {
+				return errTooSoon
+			}
 			if missing, ok := errors.AsType[*deskError](err); ok {
 				return v.postpone(ctx, e, missing)
 			}

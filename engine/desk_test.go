@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -30,6 +31,8 @@ var saoPaulo = must(time.LoadLocation("America/Sao_Paulo"))
 
 const ana, bia = "+5511988887777", "+5511977776666"
 
+var atOnce = flag.Bool("at-once", false, "let the ticked desks decide on events as they arrive")
+
 // A desk is a company in a sandbox with an engine at work on its events, all on one simulated clock.
 type desk struct {
 	*sandbox.Sandbox
@@ -47,19 +50,28 @@ type desk struct {
 	client  *service.Client
 	key     service.Secret
 	watch   *stateWatch
-	from    int // the effects before this one have been looked at
+	arrived func() // waits for what is decided at once; nil is that nothing is
+	closed  func() // ends that
+	from    int    // the effects before this one have been looked at
+}
+
+// A fileJournal is a journal in a file: events may be decided on before they are recorded.
+type fileJournal interface {
+	engine.Journal
+	engine.Opener
 }
 
 // deskOptions change what a desk is made of.
 type deskOptions struct {
-	safety  engine.Safety
-	http    []builtin.HTTPHost
-	journal func(engine.Journal) engine.Journal
-	action  func(actions.Action) actions.Action
-	profile *service.Profile
-	timeout time.Duration     // of calls; 10 seconds by default
-	deliver http.RoundTripper // of the sandbox's deliveries
-	tracer  engine.Tracer
+	safety    engine.Safety
+	http      []builtin.HTTPHost
+	journal   func(fileJournal) engine.Journal
+	action    func(actions.Action) actions.Action
+	profile   *service.Profile
+	timeout   time.Duration     // of calls; 10 seconds by default
+	deliver   http.RoundTripper // of the sandbox's deliveries
+	transport http.RoundTripper // of the engine's calls
+	tracer    engine.Tracer
 }
 
 type clock struct {
@@ -115,11 +127,15 @@ func (d *desk) open() {
 	d.journal = must(sqlite.Open(d.t.Context(), d.file, sqlite.Options{}))
 	var journal engine.Journal = d.journal
 	if d.options.journal != nil {
-		journal = d.options.journal(journal)
+		journal = d.options.journal(d.journal)
+	}
+	var transport http.RoundTripper = &http.Transport{DisableKeepAlives: true}
+	if d.options.transport != nil {
+		transport = d.options.transport
 	}
 	d.client = must(service.New(service.Options{
-		BaseURL: d.address.BaseURL, APIKey: d.key, Now: d.clock.Now, MaxWait: -1, Timeout: 5 * time.Second, Profile: d.options.profile,
-		Transport: &http.Transport{DisableKeepAlives: true},
+		BaseURL: d.address.BaseURL, APIKey: d.key, Now: d.clock.Now, MaxWait: -1, Allow: actions.MayCall, Timeout: 5 * time.Second, Profile: d.options.profile,
+		Transport: transport,
 	}))
 	o := builtin.Options{Client: d.client, Directory: service.NewDirectory(d.client), HTTP: d.options.http, Location: saoPaulo}
 	o.Own = func(ctx context.Context, m service.Message) (bool, error) { return d.engine.Owns(ctx, "default", m.ID) }
@@ -138,6 +154,9 @@ func (d *desk) open() {
 		d.t.Fatal(err)
 	}
 	d.sink = d.engine.Accept
+	if *atOnce {
+		d.arrived, d.closed = d.engine.DecideAtOnce(d.clock.Now)
+	}
 }
 
 // restart ends the engine as a stop of the machine would, and starts another on the same journal.
@@ -177,6 +196,9 @@ func (d *desk) rest() {
 	for range 100 {
 		if err := d.Settle(d.t.Context()); err != nil {
 			d.t.Fatal(err)
+		}
+		if d.arrived != nil {
+			d.arrived()
 		}
 		before := len(d.Effects())
 		next, err := d.engine.Tick(d.t.Context(), d.clock.Now())

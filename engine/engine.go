@@ -15,7 +15,7 @@ import (
 // Options configure an Engine. Journal is required; every other zero value works.
 type Options struct {
 	Journal  Journal
-	Workers  int           // lanes that are worked on at once by Run; 64 by default
+	Workers  int           // lanes that are worked on at once by Run; 256 by default, because most of the time they wait for the service or the disk
 	Keep     time.Duration // how long events and finished runs are kept; 0 is for ever
 	Drain    time.Duration // how long Run lets the work under way come to an end when it is stopped; 25 seconds by default
 	Logger   *slog.Logger  // nil means no log
@@ -50,6 +50,9 @@ type Engine struct {
 	news     chan struct{} // that there may be something to do
 	unsaved  sync.Map      // messages that were sent by visits which have not recorded it yet, by messageKey
 
+	free     chan struct{} // a token for each worker that is free
+	arrivals arrivals
+
 	shares    shares
 	accepting atomic.Int64 // that are being recorded
 
@@ -61,7 +64,8 @@ type Engine struct {
 // workspace is a Workspace with the rules that it has now.
 type workspace struct {
 	Workspace
-	rules atomic.Pointer[rules.Set]
+	rules    atomic.Pointer[rules.Set]
+	attempts attempts
 }
 
 // New returns an engine for these workspaces. It reads and starts nothing.
@@ -70,7 +74,7 @@ func New(o Options, list ...Workspace) (*Engine, error) {
 		return nil, errors.New("engine: a journal is required")
 	}
 	if o.Workers == 0 {
-		o.Workers = 64
+		o.Workers = 256
 	}
 	if o.Drain == 0 {
 		o.Drain = 25 * time.Second
@@ -82,6 +86,7 @@ func New(o Options, list ...Workspace) (*Engine, error) {
 		o.Observer = nobody{}
 	}
 	e := &Engine{options: o, journal: o.Journal, log: o.Logger, workspaces: make(map[string]*workspace, len(list)), news: make(chan struct{}, 1)}
+	e.free = make(chan struct{}, o.Workers)
 	for _, w := range list {
 		if w.Name == "" || w.Actions == nil || w.Desk == nil || e.workspaces[w.Name] != nil {
 			return nil, fmt.Errorf("engine: the workspace %q needs a name of its own, actions and a desk", w.Name)
@@ -114,8 +119,13 @@ func (e *Engine) SetRules(workspace string, set *rules.Set) error {
 	return nil
 }
 
-// Accept records events. It is a triggers.Sink: when it returns they are on disk, and no rule has run yet.
+// Accept records events. It is a triggers.Sink: when it returns they are on disk. One that comes alone to a lane in which nothing waits is decided on by then.
 func (e *Engine) Accept(ctx context.Context, events ...rules.Event) ([]bool, error) {
+	if len(events) == 1 {
+		if recorded, err := e.acceptDecided(ctx, events[0]); recorded || err != nil {
+			return []bool{recorded}, err
+		}
+	}
 	e.accepting.Add(1)
 	fresh, err := e.journal.Accept(ctx, events)
 	e.accepting.Add(-1)

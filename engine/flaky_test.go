@@ -18,7 +18,7 @@ var errFlaky = errors.New("disk full")
 
 // flaky is a journal that fails now and then, before what it should do or after it.
 type flaky struct {
-	engine.Journal
+	fileJournal
 	mu     sync.Mutex
 	random *rand.Rand
 	share  float64
@@ -58,21 +58,21 @@ func (j *flaky) around(do func() error) error {
 }
 
 func (j *flaky) Save(ctx context.Context, l *engine.Lane, c *engine.Change) error {
-	return j.around(func() error { return j.Journal.Save(ctx, l, c) })
+	return j.around(func() error { return j.fileJournal.Save(ctx, l, c) })
 }
 
 func (j *flaky) Caused(ctx context.Context, workspace, typ string, objects []string) ([]engine.Caused, error) {
 	if err := j.fails(); err != nil {
 		return nil, err
 	}
-	return j.Journal.Caused(ctx, workspace, typ, objects)
+	return j.fileJournal.Caused(ctx, workspace, typ, objects)
 }
 
 func (j *flaky) Happened(ctx context.Context, workspace, lane string, types []string, since time.Time, n int) ([]*engine.Event, error) {
 	if err := j.fails(); err != nil {
 		return nil, err
 	}
-	return j.Journal.Happened(ctx, workspace, lane, types, since, n)
+	return j.fileJournal.Happened(ctx, workspace, lane, types, since, n)
 }
 
 // A journal that fails for a while loses nothing, doubles nothing, and keeps no lane.
@@ -90,8 +90,8 @@ rules:
       - create_card: { board: Sales, title: "{{ message.text }}" }
       - send_message: "two {{ message.text }}"
 `, func(o *deskOptions) {
-		o.journal = func(j engine.Journal) engine.Journal {
-			journal = &flaky{Journal: j, random: rand.New(rand.NewPCG(1, 2)), share: 0.25}
+		o.journal = func(j fileJournal) engine.Journal {
+			journal = &flaky{fileJournal: j, random: rand.New(rand.NewPCG(1, 2)), share: 0.25}
 			return journal
 		}
 		o.timeout = 300 * time.Millisecond

@@ -13,7 +13,7 @@ import (
 
 // lifting lifts a hold just before a run is recorded as held by it.
 type lifting struct {
-	engine.Journal
+	fileJournal
 	lifted bool
 }
 
@@ -26,7 +26,7 @@ func (j *lifting) Save(ctx context.Context, l *engine.Lane, c *engine.Change) er
 			}
 		}
 	}
-	return j.Journal.Save(ctx, l, c)
+	return j.fileJournal.Save(ctx, l, c)
 }
 
 // A rule that is resumed in the moment in which its run is held goes on.
@@ -35,7 +35,7 @@ func TestResumedWhileItIsHeld(t *testing.T) {
 rules:
   - { id: it, when: message.received, do: [{ wait: 5m }, { send_message: hello }] }
 `, func(o *deskOptions) {
-		o.journal = func(j engine.Journal) engine.Journal { return &lifting{Journal: j} }
+		o.journal = func(j fileJournal) engine.Journal { return &lifting{fileJournal: j} }
 	})
 	d.customer(ana, "hello")
 	if err := d.engine.Pause(t.Context(), d.clock.Now(), "default", "it", "too loud"); err != nil {
@@ -92,13 +92,13 @@ rules:
 
 // counting counts how often the journal is asked for lanes.
 type counting struct {
-	engine.Journal
+	fileJournal
 	claims atomic.Int64
 }
 
 func (j *counting) Claim(ctx context.Context, now time.Time, n int, except []string) ([]*engine.Lane, error) {
 	j.claims.Add(1)
-	return j.Journal.Claim(ctx, now, n, except)
+	return j.fileJournal.Claim(ctx, now, n, except)
 }
 
 // While a refused key is about to be tried again the journal is left in peace.
@@ -108,8 +108,8 @@ func TestRefusedKeyIsNotSpunOn(t *testing.T) {
 rules:
   - { id: it, when: message.received, do: [{ send_message: hello }] }
 `, func(o *deskOptions) {
-		o.journal = func(j engine.Journal) engine.Journal {
-			journal = &counting{Journal: j}
+		o.journal = func(j fileJournal) engine.Journal {
+			journal = &counting{fileJournal: j}
 			return journal
 		}
 	})

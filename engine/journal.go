@@ -80,6 +80,7 @@ type Notifier interface{ News() <-chan struct{} }
 var (
 	ErrLost      = errors.New("the lane is not ours any more")
 	ErrChanged   = errors.New("what the change was made for has changed meanwhile")
+	ErrOccupied  = errors.New("the event is recorded already, or something waits in its lane")
 	ErrNoRun     = errors.New("there is no such run")
 	ErrNoEvent   = errors.New("there is no such event")
 	ErrNoVersion = errors.New("the journal has no rule of this version")
@@ -179,6 +180,8 @@ type Lane struct {
 	Events  []*Event // undecided, in the order of recording
 	Runs    []*Run   // unfinished ones that are here or belong here, and those of which something is asked, by id
 	Gathers []*Gather
+
+	Calm bool // set by Save where it gives the lane back and nothing is due because of it
 }
 
 // A State is where a run stands.
@@ -271,6 +274,10 @@ type Step struct {
 // A Change is what a claim's holder hands in: all of it is recorded, or nothing.
 type Change struct {
 	At time.Time
+
+	// Fresh is one of Decided that is not recorded yet, of a lane that was opened for it: it is recorded with its verdicts, and its Seq, and that of what it
+	// starts, is set. The change is refused with ErrOccupied where the event is recorded already, or something waits in the lane.
+	Fresh *Event
 
 	Take    []Slot // that must be free, else the change is refused with a *BoundError
 	Decided []*Event

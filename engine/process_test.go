@@ -59,7 +59,11 @@ func (p process) run() {
 	began := time.Now()
 	ctx := context.Background()
 	journal := &watched{journal: must(p.open(ctx, false))}
-	client := must(service.New(service.Options{BaseURL: p.BaseURL, APIKey: service.Secret(p.APIKey), MaxWait: -1, Timeout: p.Timeout}))
+	var kept engine.Journal = journal
+	if opener, ok := journal.journal.(engine.Opener); ok {
+		kept = &opening{journal, opener}
+	}
+	client := must(service.New(service.Options{BaseURL: p.BaseURL, APIKey: service.Secret(p.APIKey), MaxWait: -1, Timeout: p.Timeout, Allow: actions.MayCall}))
 	var e *engine.Engine
 	o := builtin.Options{Client: client, Directory: service.NewDirectory(client)}
 	o.Own = func(ctx context.Context, m service.Message) (bool, error) { return e.Owns(ctx, "default", m.ID) }
@@ -70,7 +74,7 @@ func (p process) run() {
 	w := engine.Workspace{
 		Name: "default", Actions: must(actions.NewRegistry(verbs...)), Desk: must(builtin.NewDesk(o)), Timeout: p.Timeout,
 	}
-	e = must(engine.New(engine.Options{Journal: journal}, w))
+	e = must(engine.New(engine.Options{Journal: kept}, w))
 	set, problems := rules.Compile([]*rules.File{rules.Parse("rules.yaml", []byte(p.Rules))}, rules.Options{Catalog: builtin.Catalog()})
 	if problems.HasErrors() {
 		panic(problems)
@@ -147,6 +151,25 @@ func (j *watched) Save(ctx context.Context, l *engine.Lane, c *engine.Change) er
 		j.busy.Add(-1)
 	}
 	return err
+}
+
+// opening is a watched journal of which lanes can be opened.
+type opening struct {
+	*watched
+	opener engine.Opener
+}
+
+func (j *opening) Open(workspace, lane string) *engine.Lane {
+	l := j.opener.Open(workspace, lane)
+	if l != nil {
+		j.busy.Add(1)
+	}
+	return l
+}
+
+func (j *opening) Drop(l *engine.Lane) {
+	j.opener.Drop(l)
+	j.busy.Add(-1)
 }
 
 // stopping is an action at whose calls the process stops itself.

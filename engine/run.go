@@ -55,8 +55,13 @@ func (e *Engine) visit(ctx context.Context, lane *Lane, clock func() time.Time, 
 	v := e.newVisit(lane, clock, stopping)
 	err = v.work(ctx)
 	e.forgetUnsaved(v.pending.Caused)
+	return v.waited, e.leave(ctx, lane, clock, err)
+}
+
+// leave ends a visit. A lane that something kept it from giving back is due again.
+func (e *Engine) leave(ctx context.Context, lane *Lane, clock func() time.Time, err error) error {
 	if err == nil || errors.Is(err, ErrLost) {
-		return v.waited, nil
+		return nil
 	}
 	again := Change{At: clock(), Release: true, Next: clock()}
 	if !errors.Is(err, ErrChanged) {
@@ -69,7 +74,7 @@ func (e *Engine) visit(ctx context.Context, lane *Lane, clock func() time.Time, 
 	case errors.Is(err, ErrChanged):
 		err = nil
 	}
-	return v.waited, err
+	return err
 }
 
 // A keptError says that a lane could not even be given back: nobody can claim it until it is.
@@ -108,18 +113,17 @@ func (e *Engine) Run(ctx context.Context) error {
 	working, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	var workers sync.WaitGroup
-	free := make(chan struct{}, e.options.Workers)
 	work := make(chan *Lane)
 	for range e.options.Workers { // they stay, because a stack that has grown is worth keeping
-		free <- struct{}{}
+		e.free <- struct{}{}
 		workers.Go(func() {
 			for lane := range work {
-				e.workOn(ctx, working, lane)
-				free <- struct{}{}
-				e.wake()
+				e.workOn(ctx, working, lane, nil)
+				e.rise()
 			}
 		})
 	}
+	e.arrivals.begin(ctx, working, time.Now)
 	if j, ok := e.journal.(Notifier); ok {
 		workers.Go(func() { e.hearNews(ctx, j.News()) })
 	}
@@ -127,19 +131,19 @@ func (e *Engine) Run(ctx context.Context) error {
 	workers.Go(func() { e.regularly(ctx, time.Minute, e.prune) })
 	for ctx.Err() == nil {
 		began := time.Now()
-		lanes, err := e.claim(ctx, len(free))
+		lanes, err := e.claim(ctx, len(e.free))
 		if err != nil && ctx.Err() == nil {
 			e.log.Error("the journal cannot be read", "error", err)
 			pauseFor(ctx, time.Second)
 			continue
 		}
 		for _, lane := range lanes {
-			<-free
+			<-e.free
 			work <- lane
 		}
 		switch {
-		case len(lanes) == 0 || len(free) == 0:
-			e.rest(ctx, len(free) > 0)
+		case len(lanes) == 0 || len(e.free) == 0:
+			e.rest(ctx, len(e.free) > 0)
 		case len(lanes) > 1:
 			pauseFor(ctx, e.together(time.Since(began)))
 		}
@@ -147,27 +151,51 @@ func (e *Engine) Run(ctx context.Context) error {
 	close(work)
 	drained := make(chan struct{})
 	go func() {
+		e.arrivals.end()
 		workers.Wait()
 		close(drained)
+	}()
+	defer func() {
+		<-drained
+		for range e.options.Workers {
+			<-e.free
+		}
 	}()
 	select {
 	case <-drained:
 		return nil
 	case <-time.After(e.options.Drain):
 		end()
-		<-drained
 		return fmt.Errorf("stopped after %s with calls under way; they will be settled at the next start", e.options.Drain)
 	}
 }
 
-// workOn visits a lane that was claimed. Nothing more is begun when ctx ends, and what is under way may go on until working does.
-func (e *Engine) workOn(ctx, working context.Context, lane *Lane) {
-	began := time.Now()
-	waited, err := e.visit(working, lane, time.Now, func() bool { return ctx.Err() != nil }) // an error has been logged, and the lane will be due again
+// workOn visits a lane that was claimed, or opened for an event that arrives. Nothing more is begun when ctx ends, and what is under way may go on until working does.
+func (e *Engine) workOn(ctx, working context.Context, lane *Lane, a *arrival) {
+	began, stopping := time.Now(), func() bool { return ctx.Err() != nil }
+	var waited time.Duration
+	var err error // has been logged, and the lane will be due again
+	if a != nil {
+		waited, err = e.visitAtOnce(working, lane, a, stopping)
+	} else {
+		waited, err = e.visit(working, lane, time.Now, stopping)
+	}
 	if kept, ok := errors.AsType[*keptError](err); ok {
 		e.giveBack(ctx, lane, kept)
 	}
 	e.shares.end(lane.Workspace, time.Since(began), waited)
+	if !lane.Calm || e.shares.of != nil {
+		e.wake() // something may be due, or have room
+	}
+}
+
+// rise gives a worker's place back. Something may have been waiting for it.
+func (e *Engine) rise() {
+	all := len(e.free) == 0
+	e.free <- struct{}{}
+	if all {
+		e.wake()
+	}
 }
 
 // hearNews lets Run look for work when another process has put something into the journal.

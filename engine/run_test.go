@@ -19,6 +19,9 @@ import (
 func (d *desk) live() (stop func()) {
 	d.t.Helper()
 	d.move(time.Now())
+	if d.closed != nil {
+		d.closed()
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- d.engine.Run(ctx) }()

@@ -49,6 +49,14 @@ func (s *shares) room(n int) (most int, full []string) {
 	return min(n, runtime.GOMAXPROCS(0)), full
 }
 
+// full reports whether a workspace has its share.
+func (s *shares) full(workspace string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w := s.of[workspace]
+	return w != nil && w.lanes >= w.most()
+}
+
 // begin notes lanes that are under way from now on.
 func (s *shares) begin(lanes []*Lane) {
 	s.mu.Lock()

@@ -30,6 +30,9 @@ type visit struct {
 	next    time.Time        // when the lane is due again
 	halted  bool             // the workspace is stopped, or the engine is
 	waited  time.Duration    // for the service's answers to calls
+	arrival *arrival         // an event of the lane that is not recorded yet; nil is that all are
+	seated  bool             // it began beside the workers and counts as one of them
+	calls   bool             // it came to a call
 
 	postponed bool          // there are events that cannot be decided yet
 	deferred  map[*Run]bool // runs that such an event may end
@@ -262,11 +265,20 @@ func (v *visit) save(ctx context.Context, release bool, take ...Slot) error {
 	if !release && len(c.Decided)+len(c.Starts)+len(c.Gather)+len(c.Ended)+len(c.Runs)+len(c.Caused)+len(c.Used)+len(c.Gone)+len(c.Asks)+len(c.Take) == 0 {
 		return nil
 	}
+	if v.arrival != nil {
+		if err := v.mayRecord(); err != nil {
+			return err
+		}
+		c.Fresh = v.arrival.event
+	}
 	if err := v.engine.journal.Save(ctx, v.lane, &c); err != nil {
 		return err
 	}
 	v.traceSaved(ctx, &c)
 	v.saved(c)
+	if c.Fresh != nil {
+		return v.arrived(ctx, release)
+	}
 	return nil
 }
 

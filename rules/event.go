@@ -21,6 +21,9 @@ type Event struct {
 	ReceivedAt time.Time
 	Data       map[string]any
 
+	// Text is Data as JSON, where somebody has that at hand: it need not be written again to be recorded. It is not read back.
+	Text string
+
 	// Identity names what happened by the object that it happened to. An event that was told and one that was found are the same where it is. It is not
 	// recorded. Empty is one that nobody finds.
 	Identity string

@@ -44,6 +44,9 @@ type Options struct {
 	// Transport carries the requests; nil means one that keeps enough connections for many workers.
 	Transport http.RoundTripper
 
+	// Allow is asked before each call. Its error ends the call; nil allows all.
+	Allow func(context.Context) error
+
 	// Now and Sleep are the clock of pauses and ceilings; nil means the real one.
 	Now   func() time.Time
 	Sleep func(context.Context, time.Duration) error
@@ -65,6 +68,7 @@ type Client struct {
 	now       func() time.Time
 	log       *slog.Logger
 	patient   bool
+	allow     func(context.Context) error
 	beside    *Beside
 
 	// Header values that every request shares, so that none allocates them again.
@@ -95,7 +99,7 @@ func New(o Options) (*Client, error) {
 	}
 	c := &Client{
 		base: *base, key: o.APIKey, profile: o.Profile, limiter: o.Limiter, maxWait: o.MaxWait,
-		timeout: o.Timeout, upload: o.UploadTimeout, transport: o.Transport, now: o.Now, log: o.Logger,
+		timeout: o.Timeout, upload: o.UploadTimeout, transport: o.Transport, now: o.Now, log: o.Logger, allow: o.Allow,
 		authorization: []string{"Bearer " + string(o.APIKey)}, userAgent: []string{o.UserAgent}, learned: &learned{},
 	}
 	if c.profile == nil {

@@ -164,6 +164,12 @@ func (d *Directory) entries(ctx context.Context, key listingKey, enough func([]e
 	if entries, ok := l.current(d.client.now(), enough); ok {
 		return entries, nil
 	}
+	if entries, err, recent := l.recent(d.client.now()); recent {
+		return entries, err
+	}
+	if err := d.client.allowed(ctx); err != nil {
+		return nil, err
+	}
 	select {
 	case l.busy <- struct{}{}:
 		defer func() { <-l.busy }()
@@ -173,10 +179,7 @@ func (d *Directory) entries(ctx context.Context, key listingKey, enough func([]e
 	if entries, ok := l.current(d.client.now(), enough); ok {
 		return entries, nil
 	}
-	l.mu.Lock()
-	entries, err, recent := l.entries, l.err, d.client.now().Sub(l.tried) < directoryPause
-	l.mu.Unlock()
-	if recent {
+	if entries, err, recent := l.recent(d.client.now()); recent {
 		return entries, err
 	}
 	return l.refresh(ctx, d.client, key, enough)
@@ -187,6 +190,13 @@ func (l *listing) current(now time.Time, enough func([]entry) bool) ([]entry, bo
 	defer l.mu.Unlock()
 	fresh := !l.fetched.IsZero() && now.Sub(l.fetched) < directoryMaxAge
 	return l.entries, fresh && enough(l.entries)
+}
+
+// recent returns what came of the last try, if that was a moment ago.
+func (l *listing) recent(now time.Time) (entries []entry, err error, recent bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.entries, l.err, now.Sub(l.tried) < directoryPause
 }
 
 func (l *listing) refresh(ctx context.Context, c *Client, key listingKey, enough func([]entry) bool) ([]entry, error) {

@@ -54,6 +54,9 @@ func (c *Client) do(ctx context.Context, r request) (reply, error) {
 			return reply{}, err
 		}
 	}
+	if err := c.allowed(ctx); err != nil {
+		return reply{}, err
+	}
 	for times := 1; ; times++ {
 		if c.beside != nil {
 			if err := c.beside.Wait(ctx); err != nil {
@@ -75,6 +78,14 @@ func (c *Client) do(ctx context.Context, r request) (reply, error) {
 		}
 		return out, nil
 	}
+}
+
+// allowed returns an error where the call is not to be made at all.
+func (c *Client) allowed(ctx context.Context) error {
+	if c.allow == nil {
+		return nil
+	}
+	return c.allow(ctx)
 }
 
 func (c *Client) address(r request) (*url.URL, error) {

@@ -36,7 +36,7 @@ func newUnit(c *config, w namedWorkspace, limiter *service.Limiter, own func(ctx
 		return nil, err
 	}
 	// A pause is the engine's to wait out: what was looked at before it is to be looked at again after it.
-	o.MaxWait, o.Limiter, o.Logger = -1, limiter, log.With("workspace", w.name)
+	o.MaxWait, o.Limiter, o.Logger, o.Allow = -1, limiter, log.With("workspace", w.name), actions.MayCall
 	u := &unit{namedWorkspace: w}
 	if u.client, err = service.New(o); err != nil {
 		return nil, err

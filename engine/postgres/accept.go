@@ -13,7 +13,7 @@ func (j *Journal) Accept(ctx context.Context, events []rules.Event) ([]bool, err
 	if len(events) == 0 {
 		return nil, nil
 	}
-	data, err := stored.Data(events)
+	data, err := stored.AllData(events)
 	if err != nil {
 		return nil, err
 	}

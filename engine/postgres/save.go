@@ -192,7 +192,7 @@ func (s *saving) judge(l *ledger) error {
 		}
 		l.decided[e.Seq] = d
 		for _, v := range stored.Changed(l.judged[e.Seq], given) {
-			l.tally.Verdict(s.at, e, v)
+			l.tally.Verdict(s.at, e, e.Seq, v)
 		}
 		l.judged[e.Seq] = given
 	}

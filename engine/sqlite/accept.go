@@ -13,7 +13,7 @@ func (j *Journal) Accept(ctx context.Context, events []rules.Event) ([]bool, err
 	if len(events) == 0 {
 		return nil, nil
 	}
-	data, err := stored.Data(events)
+	data, err := stored.AllData(events)
 	if err != nil {
 		return nil, err
 	}
@@ -38,10 +38,16 @@ func (j *Journal) Accept(ctx context.Context, events []rules.Event) ([]bool, err
 
 // record writes an event down, makes its lane due, and reports whether it is new.
 func (t *tx) record(e rules.Event, data string) (bool, error) {
-	n, err := t.changed(`INSERT INTO events (workspace, id, type, rule, tenant, lane, created_at, received_at, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+	result, err := t.exec(`INSERT INTO events (workspace, id, type, rule, tenant, lane, created_at, received_at, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (workspace, id) DO NOTHING`,
 		e.Workspace, e.ID, e.Type, e.Rule, e.Tenant, e.Lane, stored.Micros(e.CreatedAt), stored.Micros(e.ReceivedAt), data)
-	if err != nil || n == 0 {
+	if err != nil {
+		return false, err
+	}
+	if n, err := result.RowsAffected(); err != nil || n == 0 {
+		return false, err
+	}
+	if t.seq, err = result.LastInsertId(); err != nil {
 		return false, err
 	}
 	return true, t.due(e.Workspace, e.Lane, stored.Micros(e.ReceivedAt))
@@ -49,6 +55,7 @@ func (t *tx) record(e rules.Event, data string) (bool, error) {
 
 // due asks for a lane's attention at a time. Whoever has claimed the lane finds out when it is released. No time at all is long ago.
 func (t *tx) due(workspace, lane string, at int64) error {
+	t.stirs = true
 	_, err := t.exec(`INSERT INTO lanes (workspace, lane, due_at, news) VALUES (?, ?, ?, 1)
 		ON CONFLICT (workspace, lane) DO UPDATE SET due_at = min(due_at, excluded.due_at), news = news + 1`, workspace, lane, max(at, 1))
 	return err

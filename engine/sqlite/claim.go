@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"maps"
 	"slices"
 	"strings"
@@ -24,9 +25,10 @@ type claims struct {
 	conn     *sql.Conn
 	stmts    map[string]*sql.Stmt
 
-	mu    sync.Mutex
-	epoch int64
-	held  map[laneKey]*claim
+	mu       sync.Mutex
+	epoch    int64
+	held     map[laneKey]*claim
+	occupied occupied
 }
 
 type laneKey struct{ workspace, lane string }
@@ -36,11 +38,12 @@ type claim struct {
 	epoch   int64
 	news    int64
 	gathers bool // some may end in the lane
+	opened  bool // for an event that is not recorded yet: the lane has no row
 }
 
 func (c *claims) open(ctx context.Context, source string) (err error) {
 	c.held = map[laneKey]*claim{}
-	c.stmts = map[string]*sql.Stmt{}
+	c.stmts, c.occupied.seed = map[string]*sql.Stmt{}, maphash.MakeSeed()
 	c.epoch = time.Now().UnixMicro() // so that a lane of an earlier engine is never taken for one of this
 	if c.db, err = sql.Open("sqlite3", source); err != nil {
 		return err
@@ -80,10 +83,16 @@ func (c *claims) of(l *engine.Lane) *claim {
 	return held
 }
 
-func (c *claims) release(l *engine.Lane) {
+// release ends a claim, and notes whether something is left in the lane.
+func (c *claims) release(l *engine.Lane, left bool) {
+	key := laneKey{l.Workspace, l.Name}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.held, laneKey{l.Workspace, l.Name})
+	if held := c.held[key]; held == nil || held.epoch != l.Epoch {
+		return
+	}
+	delete(c.held, key)
+	c.occupied.note(key, left)
 }
 
 // Claim takes lanes that are due.
@@ -118,14 +127,23 @@ func (j *Journal) Claim(ctx context.Context, now time.Time, max int, except []st
 	if err != nil {
 		return nil, fmt.Errorf("claim: %w", err)
 	}
+	return c.take(lanes), nil
+}
+
+// take makes lanes the caller's. Those that were opened since it looked are left out.
+func (c *claims) take(lanes []*engine.Lane) []*engine.Lane {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, l := range lanes {
+	return slices.DeleteFunc(lanes, func(l *engine.Lane) bool {
+		key := laneKey{l.Workspace, l.Name}
+		if c.held[key] != nil {
+			return true
+		}
 		c.epoch++
 		l.Epoch = c.epoch
-		c.held[laneKey{l.Workspace, l.Name}] = &claim{epoch: l.Epoch, news: l.News, gathers: len(l.Gathers) > 0}
-	}
-	return lanes, nil
+		c.held[key] = &claim{epoch: l.Epoch, news: l.News, gathers: len(l.Gathers) > 0}
+		return false
+	})
 }
 
 // Due returns when the next lane is due.

@@ -69,18 +69,26 @@ func (t *tx) acceptFound(f *rules.Finding, data string) (fresh bool, err error) 
 
 // wasFound reports whether an event tells of what was found before. One event tells of it, however often it comes.
 func (t *tx) wasFound(e *rules.Event) (bool, error) {
-	if e.Identity == "" || !t.w.anyFound && !t.anyFound {
-		return false, nil
-	}
-	var seq int64
-	var told string
-	known, err := t.get(`SELECT seq, told FROM found INDEXED BY found_identity WHERE workspace = ?1 AND type = ?2 AND identity = ?3 AND since <= ?4 AND until >= ?4 AND told IN ('', ?5)
-		ORDER BY told DESC, seq LIMIT 1`, []any{e.Workspace, e.Type, e.Identity, stored.Micros(e.CreatedAt), e.ID}, &seq, &told)
-	if !known || err != nil || told != "" {
+	known, seq, err := t.found(e)
+	if seq == 0 || err != nil {
 		return known, err
 	}
 	_, err = t.exec(`UPDATE found SET told = ? WHERE seq = ?`, e.ID, seq)
 	return true, err
+}
+
+// found reports whether an event tells of what was found before; it returns the number of that where nobody has told of it yet.
+func (t *tx) found(e *rules.Event) (known bool, seq int64, err error) {
+	if e.Identity == "" || !t.w.anyFound && !t.anyFound {
+		return false, 0, nil
+	}
+	var told string
+	known, err = t.get(`SELECT seq, told FROM found INDEXED BY found_identity WHERE workspace = ?1 AND type = ?2 AND identity = ?3 AND since <= ?4 AND until >= ?4 AND told IN ('', ?5)
+		ORDER BY told DESC, seq LIMIT 1`, []any{e.Workspace, e.Type, e.Identity, stored.Micros(e.CreatedAt), e.ID}, &seq, &told)
+	if told != "" {
+		seq = 0
+	}
+	return known, seq, err
 }
 
 // readFound finds out whether there is anything that was found: while there is not, nothing that is told is looked for.

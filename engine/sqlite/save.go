@@ -14,8 +14,11 @@ func (j *Journal) Save(ctx context.Context, lane *engine.Lane, change *engine.Ch
 		return errBeside
 	}
 	formed, err := stored.ChangeOf(change)
+	s := &saving{journal: j, lane: lane, change: change, form: formed, at: stored.Micros(change.At)}
+	if err == nil && change.Fresh != nil {
+		s.data, err = stored.Data(change.Fresh.Event)
+	}
 	if err == nil {
-		s := &saving{journal: j, lane: lane, change: change, form: formed, at: stored.Micros(change.At)}
 		weight := len(change.Decided) + len(change.Starts) + len(change.Runs) + len(change.Caused)
 		err = j.writer.write(ctx, &operation{weight: weight, do: s.do, kept: s.kept})
 	}
@@ -32,18 +35,27 @@ type saving struct {
 	change  *engine.Change
 	form    *stored.Change
 	at      int64
+	data    string // of the fresh event
 
 	// What the transaction came to.
 	claim   *claim
+	seq     int64 // of the fresh event
+	left    bool  // something is left in the lane
+	stirs   bool  // something is due because of it
 	started []started
 	made    []int64 // the ids of what was caused
 }
 
 // do records the change: first everything that may refuse it, then everything that writes.
 func (s *saving) do(t *tx) error {
-	s.claim, s.started, s.made = s.journal.claims.of(s.lane), nil, nil
+	s.claim, s.started, s.made, s.left, s.stirs = s.journal.claims.of(s.lane), nil, nil, false, false
 	if s.claim == nil || t.released[s.claim] {
 		return engine.ErrLost
+	}
+	if fresh := s.change.Fresh; fresh != nil {
+		if err := s.vacant(t, &fresh.Event); err != nil {
+			return err
+		}
 	}
 	takings, err := s.takings(t)
 	if err != nil {
@@ -57,6 +69,11 @@ func (s *saving) do(t *tx) error {
 			return err
 		}
 	}
+	if s.change.Fresh != nil {
+		if s.seq, err = t.next(); err != nil {
+			return err
+		}
+	}
 	for _, write := range []func(*tx) error{s.changeRuns, s.start, s.decide, s.end, s.gather, s.cause, s.ask, s.release} {
 		if err := write(t); err != nil {
 			return err
@@ -67,9 +84,15 @@ func (s *saving) do(t *tx) error {
 
 // kept tells the caller what the journal decided, and lets go of the lane.
 func (s *saving) kept() {
+	if fresh := s.change.Fresh; fresh != nil {
+		fresh.Seq = s.seq
+	}
 	for i, st := range s.change.Starts {
 		r := s.started[i]
 		st.Run.ID, st.Run.State, st.Begun = r.id, r.state, r.begun
+		if st.Run.Event == 0 {
+			st.Run.Event = s.seq
+		}
 		if st.Verdict != nil {
 			*st.Verdict = r.verdict
 		}
@@ -84,7 +107,10 @@ func (s *saving) kept() {
 		s.claim.gathers = true
 	}
 	if s.change.Release {
-		s.journal.claims.release(s.lane)
+		s.lane.Calm = !s.stirs
+		s.journal.claims.release(s.lane, s.left)
+	} else if s.claim.opened {
+		s.claim.opened, s.claim.news = false, 1
 	}
 }
 
@@ -95,18 +121,29 @@ func (s *saving) decide(t *tx) error {
 		if err != nil {
 			return err
 		}
-		n, err := t.changed(`UPDATE events SET decided = 1, verdicts = ?, answers = ? WHERE seq = ? AND decided = 0`, verdicts, s.form.Answers[i], e.Seq)
-		if err == nil && n == 0 {
-			given, err = t.decideAgain(e.Seq, given, verdicts, s.form.Answers[i])
+		seq := e.Seq
+		if e == s.change.Fresh {
+			seq, err = s.seq, t.insertDecided(s.seq, e, s.data, verdicts, s.form.Answers[i])
+		} else {
+			given, err = t.decide(seq, given, verdicts, s.form.Answers[i])
 		}
 		if err != nil {
 			return err
 		}
 		for _, v := range given {
-			t.tally.Verdict(s.at, e, v)
+			t.tally.Verdict(s.at, e, seq, v)
 		}
 	}
 	return nil
+}
+
+// decide records the verdicts of an event, and returns those that are new.
+func (t *tx) decide(seq int64, given []engine.Verdict, verdicts, answers any) (fresh []engine.Verdict, err error) {
+	n, err := t.changed(`UPDATE events SET decided = 1, verdicts = ?, answers = ? WHERE seq = ? AND decided = 0`, verdicts, answers, seq)
+	if err == nil && n == 0 {
+		return t.decideAgain(seq, given, verdicts, answers)
+	}
+	return given, err
 }
 
 // decideAgain records the verdicts of an event that has some, as when a rule decides on the last of those that it has gathered. It returns those
@@ -147,9 +184,14 @@ func (s *saving) ask(t *tx) error {
 // release gives the lane back. Whatever asked for its attention since it was claimed, the change itself included, makes it due at once.
 func (s *saving) release(t *tx) error {
 	if !s.change.Release {
+		if s.claim.opened {
+			// While somebody works on it a lane has a row: should he come to nothing, another finds it due.
+			return t.due(s.lane.Workspace, s.lane.Name, s.at)
+		}
 		return nil
 	}
 	t.released[s.claim] = true
+	s.stirs = t.stirs
 	next := stored.Micros(s.change.Next)
 	if s.claim.gathers || len(s.change.Gather) > 0 {
 		var until, after int64
@@ -165,13 +207,21 @@ func (s *saving) release(t *tx) error {
 			next = until
 		}
 	}
+	s.left = next != 0
+	s.stirs = s.stirs || next != 0
+	if s.claim.opened {
+		if next == 0 {
+			return nil
+		}
+		return t.due(s.lane.Workspace, s.lane.Name, next)
+	}
 	soon := max(s.at, 1)
 	if next == 0 {
 		n, err := t.changed(`DELETE FROM lanes WHERE workspace = ? AND lane = ? AND news = ?`, s.lane.Workspace, s.lane.Name, s.claim.news)
 		if err != nil || n > 0 {
 			return err
 		}
-		next = soon
+		next, s.stirs = soon, true
 	}
 	_, err := t.exec(`UPDATE lanes SET due_at = CASE news WHEN ? THEN ? ELSE ? END WHERE workspace = ? AND lane = ?`,
 		s.claim.news, next, min(next, soon), s.lane.Workspace, s.lane.Name)

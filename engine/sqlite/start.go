@@ -81,6 +81,9 @@ func (s *saving) insert(t *tx, st *engine.Start, texts stored.Run, r *started) e
 	}
 	run := *st.Run
 	run.State = r.state
+	if run.Event == 0 {
+		run.Event = s.seq
+	}
 	id, err := t.insertRun(&run, texts, s.at)
 	if err != nil {
 		return err

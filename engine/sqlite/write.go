@@ -109,7 +109,7 @@ func (w *writer) attempt(ops []*operation) (results []error, broken bool) {
 		return all(fmt.Errorf("begin: %w", err)), false
 	}
 	for i, op := range ops {
-		t.touched = false
+		t.touched, t.stirs = false, false
 		err := op.do(t)
 		if err != nil && t.touched {
 			return all(err), true
@@ -144,7 +144,9 @@ func (w *writer) attempt(ops []*operation) (results []error, broken bool) {
 // A tx is the transaction that is open.
 type tx struct {
 	w        *writer
-	touched  bool // an operation has written something, or a statement has failed
+	touched  bool  // an operation has written something, or a statement has failed
+	stirs    bool  // it has made a lane due
+	seq      int64 // of the last event; 0 is that it is not known
 	released map[*claim]bool
 	versions map[string]bool // of rules whose runs begin in it
 	anyFound bool            // it records events that were found

@@ -15,7 +15,7 @@ func DataOfFindings(found []rules.Finding) ([]string, error) {
 	for i := range found {
 		events[i] = found[i].Event
 	}
-	return Data(events)
+	return AllData(events)
 }
 
 // Until is how the end of a time is kept; the zero time is none.

@@ -51,15 +51,26 @@ func Decode(s *string, into any) error {
 	return json.Unmarshal([]byte(*s), into)
 }
 
-// Data is how the data of events is kept.
-func Data(events []rules.Event) ([]string, error) {
+// Data is how the data of an event is kept.
+func Data(e rules.Event) (string, error) {
+	if e.Text != "" {
+		return e.Text, nil
+	}
+	text, err := plain.Encode(e.Data)
+	if err != nil {
+		return "", fmt.Errorf("accept event %s: its data: %w", e.ID, err)
+	}
+	return string(text), nil
+}
+
+// AllData is how the data of events is kept.
+func AllData(events []rules.Event) ([]string, error) {
 	data := make([]string, len(events))
 	for i, e := range events {
-		text, err := plain.Encode(e.Data)
-		if err != nil {
-			return nil, fmt.Errorf("accept event %s: its data: %w", e.ID, err)
+		var err error
+		if data[i], err = Data(e); err != nil {
+			return nil, err
 		}
-		data[i] = string(text)
 	}
 	return data, nil
 }

@@ -51,9 +51,9 @@ func (t *Tally) Count(at int64, rule engine.RuleName, what engine.CountKind, det
 	t.counts[CountKey{at / AnHour, rule, what, detail}] += n
 }
 
-// Verdict counts a verdict on an event, and why it was not that the rule fired. How an evaluation failed may be told in as many ways as there are
+// Verdict counts a verdict on an event with this number, and why it was not that the rule fired. How an evaluation failed may be told in as many ways as there are
 // events: it counts by its clause.
-func (t *Tally) Verdict(at int64, e *engine.Event, v engine.Verdict) {
+func (t *Tally) Verdict(at int64, e *engine.Event, seq int64, v engine.Verdict) {
 	rule := engine.RuleName{Workspace: e.Workspace, Rule: v.Rule}
 	if v.Outcome == engine.Fired {
 		t.Count(at, rule, engine.CountFired, "", 1)
@@ -73,8 +73,8 @@ func (t *Tally) Verdict(at int64, e *engine.Event, v engine.Verdict) {
 		t.Reasons[key] = last
 	}
 	last.N++
-	if e.Seq >= last.Event {
-		last.Event, last.At = e.Seq, at
+	if seq >= last.Event {
+		last.Event, last.At = seq, at
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/plain"
@@ -39,7 +40,7 @@ func decode(body []byte) (rules.Event, error) {
 				return errors.New("data is not an object")
 			}
 			if data != nil {
-				e.Data = data
+				e.Data, e.Text = data, asRecorded(raw)
 			}
 		}
 		return nil
@@ -57,6 +58,15 @@ func decode(body []byte) (rules.Event, error) {
 		return e, fmt.Errorf("created_at %q is not a time", created)
 	}
 	return e, nil
+}
+
+// asRecorded returns JSON that can be recorded as it came; empty is that it must be written anew. What is recorded is searched, so that no letter may hide
+// behind an escape, and every letter must be one.
+func asRecorded(raw string) string {
+	if strings.Contains(raw, `\u`) || !utf8.ValidString(raw) {
+		return ""
+	}
+	return raw
 }
 
 // lane names what an event concerns: its conversation, else its card, else its attendance, else the event alone. Events of one lane are

@@ -411,3 +411,18 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// TestTextAsRecorded shows which JSON is recorded as it came: what is recorded is searched, so that no letter hides behind an escape.
+func TestTextAsRecorded(t *testing.T) {
+	for data, want := range map[string]string{
+		`{"text":"João","n":1.50}`: `{"text":"João","n":1.50}`,
+		`{"text":"Jo\u00e3o"}`:     "",
+		"{\"text\":\"Jo\xe3o\"}":   "",
+		`null`:                     "",
+	} {
+		e, err := decode([]byte(`{"id":"e1","type":"message.received","created_at":"2026-11-13T12:00:00Z","data":` + data + `}`))
+		if err != nil || e.Text != want {
+			t.Errorf("%s is recorded as %q, want %q (%v)", data, e.Text, want, err)
+		}
+	}
+}

@@ -1,0 +1,202 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/rules"
+)
+
+// An Opener is a journal that lets an event be decided on before it is recorded, so that both take one commit.
+type Opener interface {
+	// Open claims the lane of an event that is about to be recorded; nil where somebody works on the lane, or something is thought to wait in it. The lane
+	// is empty. Its first Save has the event as Change.Fresh.
+	Open(workspace, lane string) *Lane
+
+	// Drop gives back a lane that was opened and of which nothing was recorded.
+	Drop(lane *Lane)
+}
+
+// An arrival is an event that a worker decides on before it is recorded. Whoever delivers it waits for no more than that: the service is not called before,
+// and the journal not asked for what the event itself would be a part of.
+type arrival struct {
+	event    *Event
+	calls    *actions.Abstinence
+	tooSoon  bool      // more had to be known than may be asked for
+	recorded chan bool // whether it was
+}
+
+// errTooSoon says that an event cannot be decided on before it is recorded.
+var errTooSoon = errors.New("the event must be recorded before it can be decided on")
+
+// inVain is for how long nothing of a type is decided at once after that could not be done.
+const inVain = time.Second
+
+// attempts is what deciding at once has come to lately, by the type of the event.
+type attempts struct {
+	vain  sync.Map // until when it is not tried again
+	calls sync.Map // whether it led to calls, for which there must be a worker
+}
+
+// are reports whether an event of a type is worth an attempt.
+func (t *attempts) are(eventType string, seats bool) bool {
+	if until, ok := t.vain.Load(eventType); ok && time.Now().Before(until.(time.Time)) {
+		return false
+	}
+	calls, _ := t.calls.Load(eventType)
+	return seats || calls != true
+}
+
+// note notes what became of an attempt.
+func (t *attempts) note(eventType string, vain, calls bool) {
+	if vain {
+		t.vain.Store(eventType, time.Now().Add(inVain))
+	}
+	if known, _ := t.calls.Load(eventType); known != calls {
+		t.calls.Store(eventType, calls)
+	}
+}
+
+// arrivals are the events that are being decided on at once.
+type arrivals struct {
+	mu      sync.RWMutex
+	open    bool // Run is at work
+	visits  sync.WaitGroup
+	ctx     context.Context // ends when nothing more is to be begun
+	working context.Context // ends when nothing more can be waited for
+	clock   func() time.Time
+}
+
+// begin lets events be decided at once.
+func (a *arrivals) begin(ctx, working context.Context, clock func() time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.open, a.ctx, a.working, a.clock = true, ctx, working, clock
+}
+
+// end waits until nothing is under way, and nothing more can be.
+func (a *arrivals) end() {
+	a.mu.Lock()
+	a.open = false
+	a.mu.Unlock()
+	a.visits.Wait()
+}
+
+// do visits a lane beside the workers, and reports whether that can be.
+func (a *arrivals) do(visit func(ctx, working context.Context)) bool {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	if a.open {
+		a.visits.Go(func() { visit(a.ctx, a.working) })
+	}
+	return a.open
+}
+
+// acceptDecided has an event decided on at once, and reports whether it is recorded. If not, it may be recorded as any other.
+func (e *Engine) acceptDecided(ctx context.Context, event rules.Event) (recorded bool, err error) {
+	opener, ok := e.journal.(Opener)
+	w := e.workspaces[event.Workspace]
+	if !ok || w == nil || w.rules.Load() == nil || event.Rule != "" || !w.attempts.are(event.Type, e.seats()) || e.holdOn(event.Workspace, "") != nil || e.shares.full(event.Workspace) {
+		return false, nil
+	}
+	lane := opener.Open(event.Workspace, event.Lane)
+	if lane == nil {
+		return false, nil
+	}
+	a := &arrival{event: &Event{Event: event}, recorded: make(chan bool, 1)}
+	lane.Events = []*Event{a.event}
+	e.shares.begin([]*Lane{lane})
+	if !e.arrivals.do(func(ctx, working context.Context) { e.workOn(ctx, working, lane, a) }) {
+		e.shares.end(lane.Workspace, 0, 0)
+		opener.Drop(lane)
+		return false, nil
+	}
+	select {
+	case recorded = <-a.recorded:
+		return recorded, nil
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+}
+
+// visitAtOnce works on a lane that was opened for an event. What keeps the event from being recorded is nobody's trouble: it is recorded as any other.
+func (e *Engine) visitAtOnce(ctx context.Context, lane *Lane, a *arrival, stopping func() bool) (waited time.Duration, err error) {
+	ctx, a.calls = actions.Abstain(ctx)
+	clock := e.arrivals.clock
+	v := e.newVisit(lane, clock, stopping)
+	v.arrival = a
+	err = v.work(ctx)
+	if v.seated {
+		e.rise()
+	}
+	v.workspace.attempts.note(a.event.Type, v.tooSoon(), v.calls)
+	e.forgetUnsaved(v.pending.Caused)
+	switch {
+	case v.arrival == nil:
+		return v.waited, e.leave(ctx, lane, clock, err)
+	case errors.Is(err, errTooSoon), errors.Is(err, ErrOccupied):
+		e.journal.(Opener).Drop(lane)
+		err = nil
+	default:
+		err = e.leave(ctx, lane, clock, err) // nobody knows whether it was recorded
+	}
+	a.recorded <- false
+	return v.waited, err
+}
+
+// mayRecord returns an error where the visit's event cannot be recorded as one that is decided on.
+func (v *visit) mayRecord() error {
+	if len(v.pending.Gather) > 0 {
+		v.arrival.tooSoon = true
+	}
+	if v.tooSoon() || !v.arrival.event.Decided {
+		return errTooSoon
+	}
+	return nil
+}
+
+// tooSoon reports whether something was asked for that must wait until the visit's event is recorded.
+func (v *visit) tooSoon() bool {
+	return v.arrival != nil && (v.arrival.tooSoon || v.arrival.calls.Wanted())
+}
+
+// arrived tells whoever delivered the visit's event that it is recorded. Whatever the visit does after that it does as one of the workers.
+func (v *visit) arrived(ctx context.Context, over bool) error {
+	v.arrival.calls.End()
+	v.arrival.recorded <- true
+	v.arrival = nil
+	if over || v.seated {
+		return nil
+	}
+	select {
+	case <-v.engine.free:
+		v.seated = true
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// seats reports whether some workers are free for what arrives. What was recorded before must not be kept waiting, so that a part of them is left to it.
+func (e *Engine) seats() bool { return len(e.free) > e.options.Workers/4 }
+
+// seat makes the visit one of the workers, where it is not yet: a call that is announced must not have to wait for that.
+func (v *visit) seat() error {
+	v.calls = true
+	if v.arrival == nil || v.seated {
+		return nil
+	}
+	if !v.engine.seats() {
+		return errTooSoon
+	}
+	select {
+	case <-v.engine.free:
+		v.seated = true
+		return nil
+	default:
+		return errTooSoon
+	}
+}

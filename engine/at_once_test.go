@@ -1,0 +1,72 @@
+package engine_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+)
+
+// blocked is a service that does not answer until it is told to.
+type blocked struct{ answer chan struct{} }
+
+func (b blocked) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method == http.MethodGet {
+		select {
+		case <-b.answer:
+		case <-r.Context().Done():
+			return nil, r.Context().Err()
+		}
+	}
+	return (&http.Transport{DisableKeepAlives: true}).RoundTrip(r)
+}
+
+// arrives accepts an event of Ana's and returns it as it is recorded then.
+func (d *desk) arrives(id string) *engine.Event {
+	d.t.Helper()
+	now := time.Now()
+	e := rules.Event{
+		Workspace: "default", ID: id, Type: "message.received", Lane: "conversation:c1", CreatedAt: now, ReceivedAt: now,
+		Data: map[string]any{"conversation": map[string]any{"id": "c1"}, "message": map[string]any{"id": id, "text": "hello"}},
+	}
+	if fresh := must(d.engine.Accept(d.t.Context(), e)); !fresh[0] {
+		d.t.Fatalf("the event %s is known", id)
+	}
+	return must(d.journal.FindEvent(d.t.Context(), "default", id))
+}
+
+// What can be decided without asking anybody is decided when it is recorded, and not twice.
+func TestDecidedAtOnce(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - { id: it, when: message.received, do: [{ log: heard }] }
+`)
+	d.live()
+	d.until("it runs", func() bool { return d.engine.Runs() })
+	if e := d.arrives("m1"); !e.Decided || len(e.Verdicts) != 1 || e.Verdicts[0].Outcome != engine.Fired {
+		t.Errorf("it is recorded, and no more: %+v", e)
+	}
+	if again := must(d.engine.Accept(t.Context(), rules.Event{Workspace: "default", ID: "m1", Type: "message.received", Lane: "conversation:c1"})); again[0] {
+		t.Error("it is recorded twice")
+	}
+	d.wantStates("it", engine.Done)
+}
+
+// Whoever delivers an event does not wait for the service: what rules ask of it is asked when the event is recorded.
+func TestNobodyWaitsForTheService(t *testing.T) {
+	service := blocked{make(chan struct{})}
+	d := newDesk(t, `
+rules:
+  - { id: asks, when: message.received, if: "not human_active('1h')", do: [{ log: heard }] }
+  - { id: plans, when: message.received, do: [{ add_labels: [vip] }] }
+`, func(o *deskOptions) { o.transport = service })
+	d.live()
+	d.until("it runs", func() bool { return d.engine.Runs() })
+	if e := d.arrives("m1"); e.Decided {
+		t.Error("it is decided, and nobody could be asked")
+	}
+	close(service.answer)
+	d.until("it is decided", func() bool { return must(d.journal.FindEvent(t.Context(), "default", "m1")).Decided })
+}

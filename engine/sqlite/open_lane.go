@@ -1,0 +1,92 @@
+package sqlite
+
+import (
+	"hash/maphash"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/stored"
+	"github.com/quandohq/quando/rules"
+)
+
+var _ engine.Opener = (*Journal)(nil)
+
+// occupied remembers lanes in which something was left waiting, so that they are not opened in vain. It may be wrong: what counts is what the transaction finds.
+type occupied struct {
+	seed  maphash.Seed
+	lanes [1 << 14]uint64 // a lane's hash, in its place
+}
+
+func (o *occupied) place(k laneKey) (place *uint64, hash uint64) {
+	hash = maphash.Comparable(o.seed, k)
+	return &o.lanes[hash%uint64(len(o.lanes))], hash
+}
+
+// note notes whether something is left in a lane.
+func (o *occupied) note(k laneKey, left bool) {
+	switch place, hash := o.place(k); {
+	case left:
+		*place = hash
+	case *place == hash:
+		*place = 0
+	}
+}
+
+func (o *occupied) is(k laneKey) bool {
+	place, hash := o.place(k)
+	return *place == hash
+}
+
+// Open claims the lane of an event that is about to be recorded.
+func (j *Journal) Open(workspace, lane string) *engine.Lane {
+	c, key := &j.claims, laneKey{workspace, lane}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if j.beside || c.held[key] != nil || c.occupied.is(key) {
+		return nil
+	}
+	c.epoch++
+	c.held[key] = &claim{epoch: c.epoch, opened: true}
+	return &engine.Lane{Workspace: workspace, Name: lane, Epoch: c.epoch}
+}
+
+// Drop gives back a lane that was opened.
+func (j *Journal) Drop(lane *engine.Lane) {
+	j.claims.release(lane, true) // whatever kept it from being of use may do so again
+}
+
+// vacant returns an error where a lane was not opened for an event, the event is known, or something waits in its lane.
+func (s *saving) vacant(t *tx, e *rules.Event) error {
+	if !s.claim.opened {
+		return engine.ErrOccupied
+	}
+	var known bool
+	_, err := t.get(`SELECT EXISTS (SELECT 1 FROM events WHERE workspace = ?1 AND id = ?3) OR EXISTS (SELECT 1 FROM lanes WHERE workspace = ?1 AND lane = ?2)
+		OR EXISTS (SELECT 1 FROM runs INDEXED BY runs_lane WHERE workspace = ?1 AND lane = ?2 AND finished = 0)
+		OR EXISTS (SELECT 1 FROM runs INDEXED BY runs_away WHERE workspace = ?1 AND home = ?2 AND finished = 0 AND home <> lane)
+		OR EXISTS (SELECT 1 FROM gathers WHERE workspace = ?1 AND lane = ?2)`, []any{e.Workspace, e.Lane, e.ID}, &known)
+	if err == nil && !known {
+		known, _, err = t.found(e)
+	}
+	if err == nil && known {
+		err = engine.ErrOccupied
+	}
+	return err
+}
+
+// insertDecided records an event with its verdicts.
+func (t *tx) insertDecided(seq int64, e *engine.Event, data string, verdicts, answers any) error {
+	_, err := t.exec(`INSERT INTO events (seq, workspace, id, type, rule, tenant, lane, created_at, received_at, decided, data, verdicts, answers) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?)`,
+		seq, e.Workspace, e.ID, e.Type, e.Rule, e.Tenant, e.Lane, stored.Micros(e.CreatedAt), stored.Micros(e.ReceivedAt), data, verdicts, answers)
+	return err
+}
+
+// next returns the number of the next event, which is the caller's.
+func (t *tx) next() (int64, error) {
+	if t.seq == 0 {
+		if _, err := t.get(`SELECT seq FROM sqlite_sequence WHERE name = 'events'`, nil, &t.seq); err != nil {
+			return 0, err
+		}
+	}
+	t.seq++
+	return t.seq, nil
+}

@@ -1,0 +1,189 @@
+//go:build cgo
+
+package sqlite
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+)
+
+// decided returns an event that a rule has decided on, and the change that records it.
+func decided(id, lane string) (*engine.Event, *engine.Change) {
+	e := &engine.Event{Event: rules.Event{Workspace: "default", ID: id, Type: "message.received", Lane: lane, ReceivedAt: time.Now(), Data: map[string]any{"text": id}}, Decided: true}
+	e.Verdicts = []engine.Verdict{{Rule: "greet", Outcome: engine.Fired}}
+	return e, &engine.Change{At: time.Now(), Fresh: e, Decided: []*engine.Event{e}, Release: true}
+}
+
+// starts adds a run to a change, which stays in a state.
+func starts(c *engine.Change, state engine.State) *engine.Run {
+	e := c.Fresh
+	r := &engine.Run{
+		Key: "default/greet/" + e.ID, Workspace: "default", Rule: "greet", Version: "v", Home: e.Lane, Lane: e.Lane, By: e.Lane, State: state, Stage: rules.Live,
+		StartedAt: c.At, Steps: []*engine.Step{{Path: "1", Verb: "send_message", Key: "k", State: engine.StepOpen}},
+	}
+	c.Starts = []*engine.Start{{Run: r, Source: "source", Verdict: &e.Verdicts[0]}}
+	return r
+}
+
+func claimed(t *testing.T, j *Journal) (names []string) {
+	t.Helper()
+	lanes, err := j.Claim(t.Context(), time.Now().Add(time.Minute), 10, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range lanes {
+		names = append(names, l.Name)
+	}
+	return names
+}
+
+// An event that is recorded with its verdicts has its number, its run has it too, and nothing is left to do.
+func TestOpenedLane(t *testing.T) {
+	t.Parallel()
+	j := open(t, filepath.Join(t.TempDir(), "quando.db"), Options{})
+	if _, err := j.Accept(t.Context(), events("other", "first")); err != nil {
+		t.Fatal(err)
+	}
+	lane := j.Open("default", "lane")
+	if lane == nil || j.Open("default", "lane") != nil {
+		t.Fatalf("%v, or it is opened twice", lane)
+	}
+	e, c := decided("second", "lane")
+	run := starts(c, engine.Done)
+	if err := j.Save(t.Context(), lane, c); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.Accept(t.Context(), events("other", "third")); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := j.FindEvent(t.Context(), "default", "second")
+	third, err2 := j.FindEvent(t.Context(), "default", "third")
+	if err != nil || err2 != nil || kept.Seq != 2 || e.Seq != 2 || run.Event != 2 || third.Seq != 3 || !kept.Decided || len(kept.Verdicts) != 1 || kept.Verdicts[0].Run != run.Key || !lane.Calm {
+		t.Errorf("%v %v: %+v, its run has %d, the next event %d", err, err2, kept, run.Event, third.Seq)
+	}
+	if got := claimed(t, j); len(got) != 1 || got[0] != "other" {
+		t.Errorf("the lanes %v are due", got)
+	}
+}
+
+// An event is not recorded beside what waits in its lane, nor twice.
+func TestOccupiedLane(t *testing.T) {
+	t.Parallel()
+	for name, occupy := range map[string]func(t *testing.T, j *Journal){
+		"the event is known": func(t *testing.T, j *Journal) {
+			lane := j.Open("default", "another")
+			_, c := decided("it", "another")
+			if err := j.Save(t.Context(), lane, c); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"another waits": func(t *testing.T, j *Journal) {
+			if _, err := j.Accept(t.Context(), events("lane", "another")); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"a run waits for somebody": func(t *testing.T, j *Journal) {
+			lane := j.Open("default", "lane")
+			_, c := decided("another", "lane")
+			starts(c, engine.Waiting)
+			if err := j.Save(t.Context(), lane, c); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"a run is somewhere else": func(t *testing.T, j *Journal) {
+			lane := j.Open("default", "lane")
+			_, c := decided("another", "lane")
+			starts(c, engine.Waiting).Lane = "card:1"
+			if err := j.Save(t.Context(), lane, c); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j := open(t, filepath.Join(t.TempDir(), "quando.db"), Options{})
+			occupy(t, j)
+			lane := j.Open("default", "lane")
+			if lane == nil {
+				t.Fatal("it is not opened")
+			}
+			e, c := decided("it", "lane")
+			if err := j.Save(t.Context(), lane, c); !errors.Is(err, engine.ErrOccupied) || e.Seq != 0 {
+				t.Errorf("%v, the event has the number %d", err, e.Seq)
+			}
+			j.Drop(lane)
+			if j.Open("default", "lane") != nil {
+				t.Error("it is opened again, in vain")
+			}
+		})
+	}
+}
+
+// A lane that was opened, and whose run is not over when the process ends, is found due by the next one.
+func TestOpenedLaneIsDueAfterAnEnd(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "quando.db")
+	j := open(t, file, Options{})
+	lane := j.Open("default", "lane")
+	_, c := decided("it", "lane")
+	c.Release = false
+	starts(c, engine.Running)
+	if err := j.Save(t.Context(), lane, c); err != nil {
+		t.Fatal(err)
+	}
+	if got := claimed(t, j); len(got) != 0 {
+		t.Errorf("the lanes %v are claimed while somebody works on them", got)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	j = open(t, file, Options{})
+	if got := claimed(t, j); len(got) != 1 || got[0] != "lane" {
+		t.Errorf("the lanes %v are due", got)
+	}
+}
+
+// What comes while somebody works on an opened lane makes it due when it is given back.
+func TestNewsOfAnOpenedLane(t *testing.T) {
+	t.Parallel()
+	j := open(t, filepath.Join(t.TempDir(), "quando.db"), Options{})
+	lane := j.Open("default", "lane")
+	_, c := decided("it", "lane")
+	c.Release = false
+	run := starts(c, engine.Running)
+	if err := j.Save(t.Context(), lane, c); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.Accept(t.Context(), events("lane", "another")); err != nil {
+		t.Fatal(err)
+	}
+	run.State = engine.Done
+	if err := j.Save(t.Context(), lane, &engine.Change{At: time.Now(), Runs: []*engine.RunChange{{Run: run}}, Release: true}); err != nil {
+		t.Fatal(err)
+	}
+	if lane.Calm {
+		t.Error("nobody is told that there is something to do")
+	}
+	if got := claimed(t, j); len(got) != 1 {
+		t.Errorf("the lanes %v are due", got)
+	}
+}
+
+// A lane that was opened after somebody looked for what is due is not his.
+func TestOpenedBeforeItIsTaken(t *testing.T) {
+	t.Parallel()
+	j := open(t, filepath.Join(t.TempDir(), "quando.db"), Options{})
+	lane := j.Open("default", "lane")
+	if taken := j.claims.take([]*engine.Lane{{Workspace: "default", Name: "lane"}, {Workspace: "default", Name: "other"}}); len(taken) != 1 || taken[0].Name != "other" {
+		t.Errorf("%+v are taken", taken)
+	}
+	_, c := decided("it", "lane")
+	if err := j.Save(t.Context(), lane, c); err != nil {
+		t.Error(err)
+	}
+}
