@@ -22,12 +22,17 @@ type seenCard struct {
 	At      time.Time `json:"at"` // when it was looked at
 }
 
-// when is when the card was as it is, at the latest.
+// when is when the card was as it is, at the latest. An event is created a little after what it tells of: one that was created before the card was looked at tells of how
+// it was then.
 func (c *seenCard) when() time.Time {
 	if c.Updated.IsZero() {
 		return c.At
 	}
-	return c.Updated
+	told := c.Updated.Add(slack)
+	if c.At.Before(told) {
+		told = c.At
+	}
+	return latest(c.Updated, told)
 }
 
 // same reports whether nothing has happened to a card.
