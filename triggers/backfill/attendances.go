@@ -15,9 +15,14 @@ const seenAttendances = "attendance"
 func (p *pass) attendances(ctx context.Context, sp span) error {
 	closed := slices.Contains(sp.types, "attendance.closed")
 	done := map[string]bool{} // closed ones of which everything is known
+	var f failures
 	if !sp.first {
-		if err := p.opened(ctx, sp, done); err != nil {
+		err := p.opened(ctx, sp, done)
+		if f.end(err) || !closed {
 			return err
+		}
+		if err != nil {
+			clear(done)
 		}
 	}
 	if !closed {
@@ -36,6 +41,22 @@ func (p *pass) attendances(ctx context.Context, sp span) error {
 		p.note(func(st *State) { st.Looked++ })
 	}
 	change := map[string]string{}
+	rewrite := p.rewrite(seenAttendances)
+	for id := range open {
+		if before[id] == "" || rewrite {
+			change[id] = service.StatusOpen
+		}
+	}
+	f.end(p.gone(ctx, sp, before, open, done, change))
+	if err := p.remember(ctx, seenAttendances, change); err != nil {
+		return err
+	}
+	return f.first
+}
+
+// gone looks at those that were open before and are not among the open ones any more, and notes of which nothing is to be expected.
+func (p *pass) gone(ctx context.Context, sp span, before map[string]string, open, done map[string]bool, change map[string]string) error {
+	var f failures
 	for id := range before {
 		switch {
 		case open[id]:
@@ -43,21 +64,15 @@ func (p *pass) attendances(ctx context.Context, sp span) error {
 			change[id] = ""
 		default:
 			gone, err := p.closed(ctx, sp, id)
-			if err != nil {
+			if f.end(err) {
 				return err
 			}
-			if gone {
+			if gone && err == nil {
 				change[id] = ""
 			}
 		}
 	}
-	rewrite := p.rewrite(seenAttendances)
-	for id := range open {
-		if before[id] == "" || rewrite {
-			change[id] = service.StatusOpen
-		}
-	}
-	return p.remember(ctx, seenAttendances, change)
+	return f.first
 }
 
 // opened looks at those that were opened in the span. Some of them are closed already.

@@ -65,19 +65,20 @@ func (p *pass) finding(s *sighting) rules.Finding {
 	return f
 }
 
-// offer gives what was seen to the journal, unless it is known.
+// offer gives what was seen to the journal, unless it is known. What cannot be completed is left out, and said.
 func (p *pass) offer(ctx context.Context, list []sighting) error {
 	missing, err := p.unknown(ctx, list)
 	if err != nil || len(missing) == 0 {
 		return err
 	}
 	var found []rules.Finding
+	var f failures
 	for _, s := range missing {
 		told, err := p.complete(ctx, s)
-		if err != nil {
-			return err
+		if f.end(err) {
+			break
 		}
-		if told {
+		if told && err == nil {
 			found = append(found, p.finding(s))
 		}
 	}
@@ -96,7 +97,7 @@ func (p *pass) offer(ctx context.Context, list []sighting) error {
 			p.log.Debug("found what no webhook told", "type", part[i].Type, "event", part[i].ID, "lane", part[i].Lane, "age", p.now.Sub(part[i].CreatedAt).Round(time.Second))
 		}
 	}
-	return nil
+	return f.first
 }
 
 // unknown returns what the journal does not know. What it says is looked at once more when it is recorded; until then it saves calls.

@@ -26,12 +26,15 @@ func (p *pass) messages(ctx context.Context, sp span) error {
 	if err := w.all(ctx, service.ConversationQuery{}); err != nil {
 		return err
 	}
-	if !p.full || w.archived {
-		return nil
+	if w.archived {
+		return w.broken.first
 	}
-	// The list may leave out what is archived.
+	// The list may leave out what is archived, and customers write there too.
 	archived := true
-	return w.all(ctx, service.ConversationQuery{Archived: &archived})
+	if err := w.all(ctx, service.ConversationQuery{Archived: &archived}); err != nil {
+		return err
+	}
+	return w.broken.first
 }
 
 // A walk goes through a list of conversations that moves while it is read.
@@ -39,6 +42,7 @@ type walk struct {
 	*pass
 	span
 	given    map[string]bool
+	broken   failures  // conversations that could not be read
 	archived bool      // some of them are
 	ordered  bool      // so far those that changed last came first
 	last     time.Time // when the last one changed
@@ -73,7 +77,7 @@ func (w *walk) pages(ctx context.Context, q service.ConversationQuery, again boo
 		switch {
 		case err != nil:
 			return err
-		case len(items) == 0, again && fresh == 0, !w.full && w.ordered && old == len(items):
+		case len(items) == 0, again && fresh == 0, !w.full && w.ordered && old:
 			return nil
 		case fresh == 0 && (len(items) <= overlap || items[0].ID == first && len(items) == size):
 			return nil // only what was asked for again; or a service that pays no heed to the offset
@@ -87,8 +91,10 @@ func (w *walk) pages(ctx context.Context, q service.ConversationQuery, again boo
 	return errors.New("the list of conversations does not end")
 }
 
-// page looks at the conversations of a page that were not looked at before, and returns how many these are and how many have not changed.
-func (w *walk) page(ctx context.Context, items []service.Conversation, again bool) (fresh, old int, err error) {
+// page looks at the conversations of a page that were not looked at before, and returns how many these are, and whether those after it are old too where what changed
+// last comes first. Those that are pinned come before all others, so they tell nothing of that.
+func (w *walk) page(ctx context.Context, items []service.Conversation, again bool) (fresh int, old bool, err error) {
+	changes := false
 	for i := range items {
 		c := &items[i]
 		changed := activity(c)
@@ -98,9 +104,7 @@ func (w *walk) page(ctx context.Context, items []service.Conversation, again boo
 			w.last = changed
 		}
 		stale := !changed.IsZero() && changed.Before(w.since)
-		if stale {
-			old++
-		}
+		changes, old = changes || !stale, old || !c.Pinned
 		if w.given[c.ID] {
 			continue
 		}
@@ -110,11 +114,11 @@ func (w *walk) page(ctx context.Context, items []service.Conversation, again boo
 		if stale {
 			continue
 		}
-		if err := w.messagesOf(ctx, w.span, c); err != nil && !service.IsNotFound(err) {
-			return fresh, old, err
+		if err := w.messagesOf(ctx, w.span, c); !service.IsNotFound(err) && w.broken.end(err) {
+			return fresh, false, err
 		}
 	}
-	return fresh, old, nil
+	return fresh, old && !changes, nil
 }
 
 // activity is when something last happened in a conversation, as far as it tells.
