@@ -54,7 +54,7 @@ func (p *pass) finding(s *sighting) rules.Finding {
 	}
 	f.ID = rules.FoundID(parts...)
 	// A delivery may carry less than the object: what it concerns is looked for wherever it may have been put.
-	for _, kind := range []service.Kind{service.KindConversation, service.KindCard, service.KindAttendance} {
+	for _, kind := range service.Places {
 		if id := profile.EventID(kind, s.typ, data); id != "" {
 			f.Lanes = append(f.Lanes, rules.LaneOf(string(kind), id))
 		}

@@ -215,7 +215,9 @@ func TestPinnedConversations(t *testing.T) {
 	d.customer(129, "hello")
 	d.move(d.clock().Add(8 * time.Minute))
 	l.read(d)
-	slices.SortStableFunc(l.items, func(a, b map[string]any) int { return strings.Compare(asText(a["updated_at"]), asText(b["updated_at"])) })
+	slices.SortStableFunc(l.items, func(a, b map[string]any) int {
+		return strings.Compare(asText(a["updated_at"]), asText(b["updated_at"]))
+	})
 	for _, c := range l.items[:120] {
 		c["pinned"] = true
 	}

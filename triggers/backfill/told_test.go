@@ -1,6 +1,7 @@
 package backfill_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -145,6 +146,40 @@ func TestOnlyWhatIsNeeded(t *testing.T) {
 	for _, path := range calls.paths() {
 		if strings.Contains(path, "/messages") || strings.HasPrefix(path, "/v1/kanban") || path == "/v1/conversations" {
 			t.Errorf("%s was asked for", path)
+		}
+	}
+}
+
+// A delivery that carries little is known again all the same, whoever comes first.
+func TestDeliveriesThatCarryLittle(t *testing.T) {
+	for name, data := range map[string]func(message string) map[string]any{
+		"the message's id": func(id string) map[string]any { return map[string]any{"message_id": id} },
+		"the message without its conversation": func(id string) map[string]any {
+			return map[string]any{"message": map[string]any{"id": id, "text": "hello"}}
+		},
+		"the message itself": func(id string) map[string]any { return map[string]any{"id": id, "text": "hello"} },
+	} {
+		for _, first := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, delivered first %v", name, first), func(t *testing.T) {
+				t.Parallel()
+				d := newDesk(t, talkRulesOnly)
+				d.pass(time.Minute)
+				d.fault("delivery", "lose", 0, 0, 0)
+				at := d.clock()
+				w := d.customer(1, "hello")
+				want := 202
+				if !first {
+					want = 200
+					d.pass(10 * time.Minute)
+				}
+				if got := d.deliver("delivered", "message.received", at, data(w.Message.String())); got != want {
+					t.Errorf("answered with %d, want %d", got, want)
+				}
+				d.pass(20 * time.Minute)
+				if got := len(d.of("message.received")); got != 1 {
+					t.Errorf("%d events:\n%s", got, d.trace())
+				}
+			})
 		}
 	}
 }

@@ -100,9 +100,11 @@ func (b *broken) set(path string) {
 // One thing that cannot be read does not keep the others from being found, and when it can be read, so is what happened to it.
 func TestOneThingIsBroken(t *testing.T) {
 	for name, path := range map[string]func(d *desk, w sandbox.Written) string{
-		"messages of a conversation": func(_ *desk, w sandbox.Written) string { return "/conversations/" + w.Conversation.String() + "/messages" },
-		"a conversation":             func(_ *desk, w sandbox.Written) string { return "/conversations/" + w.Conversation.String() },
-		"an attendance":              func(_ *desk, w sandbox.Written) string { return "/attendances/" + w.Attendance.String() },
+		"messages of a conversation": func(_ *desk, w sandbox.Written) string {
+			return "/conversations/" + w.Conversation.String() + "/messages"
+		},
+		"a conversation": func(_ *desk, w sandbox.Written) string { return "/conversations/" + w.Conversation.String() },
+		"an attendance":  func(_ *desk, w sandbox.Written) string { return "/attendances/" + w.Attendance.String() },
 		"a contact": func(d *desk, w sandbox.Written) string {
 			return "/contacts/" + must(d.client.GetConversation(d.t.Context(), w.Conversation.String())).ContactID
 		},

@@ -59,7 +59,7 @@ func decode(body []byte) (rules.Event, error) {
 	return e, nil
 }
 
-// lane names what an event concerns: its conversation, else its card, else its attendance, else the event alone. Events of one lane are
+// lane names what an event concerns: its conversation, else its card, else its attendance, else its message, else the event alone. Events of one lane are
 // handled one after the other.
 func lane(p *service.Profile, e rules.Event) string {
 	if kind, id := p.EventPlace(e.Type, e.Data); id != "" {
