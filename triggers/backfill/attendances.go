@@ -83,6 +83,10 @@ func (p *pass) opened(ctx context.Context, sp span, done map[string]bool) error 
 			return err
 		}
 		p.note(func(st *State) { st.Looked++ })
+		if a.OpenedAt.IsZero() {
+			p.say("attendance times", "attendances show no time, so those that no webhook told are not found; set attendance.opened_at in the profile")
+			return nil
+		}
 		if a.OpenedAt.Before(sp.since) {
 			continue
 		}
@@ -118,7 +122,7 @@ func (p *pass) closing(sp span, a *service.Attendance) (list []sighting, ripe bo
 	if a.Status != service.StatusClosed && a.ClosedAt == nil {
 		return nil, false
 	}
-	at := p.now
+	at := sp.last
 	if a.ClosedAt != nil {
 		at = *a.ClosedAt
 	}

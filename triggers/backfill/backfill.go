@@ -93,7 +93,7 @@ type Source struct {
 	leased   time.Time // when the lease was last taken
 	called   time.Time // when the last call was made
 	boards   *boards
-	noticed  map[string]time.Time // cards without times that have changed, and when that was noticed
+	noticed  map[string]notice    // cards without times that have changed
 	written  map[string]time.Time // when all that was seen of a kind was last written down
 	tenant   string
 	channels map[string]bool // those of which nothing is told; nil is that they are not known
@@ -132,7 +132,7 @@ func New(o Options) (*Source, error) {
 	}
 	s := &Source{
 		options: o, log: o.Logger.With("workspace", o.Workspace), woken: make(chan struct{}, 1), reason: "start",
-		said: map[string]string{}, noticed: map[string]time.Time{}, written: map[string]time.Time{},
+		said: map[string]string{}, noticed: map[string]notice{}, written: map[string]time.Time{},
 	}
 	s.client = o.Client.Beside(service.Beside{Wait: s.wait, Again: s.again})
 	return s, nil

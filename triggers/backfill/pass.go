@@ -38,8 +38,10 @@ type pass struct {
 // A span is the time that a part of a pass is about.
 type span struct {
 	since time.Time
-	first bool // there was none before: nothing of the past is told
-	long  bool // nobody has looked for so long that what was seen then tells nothing
+	last  time.Time // when it was last looked at, about: what shows no time of its own has happened after that
+	first bool      // there was none before: nothing of the past is told
+	begun bool      // there was, but nobody has seen everything yet
+	long  bool      // nobody has looked for so long that what was seen then tells nothing
 	types []string
 }
 
@@ -104,7 +106,13 @@ func (p *pass) end(ctx context.Context, ok bool) {
 }
 
 // A position is how far a part has come: everything up to a time is known. It began at another: what is older is nobody's affair.
-type position struct{ to, begun time.Time }
+type position struct {
+	to, begun time.Time
+	partly    bool // since it began no look has come to its end
+}
+
+// partly is how it is written down.
+const partly = "partly"
 
 func (p *pass) position(ctx context.Context, part string) (at position, err error) {
 	value, err := p.options.Journal.Cursor(ctx, p.name(part))
@@ -112,6 +120,7 @@ func (p *pass) position(ctx context.Context, part string) (at position, err erro
 		return at, fmt.Errorf("read how far the backfill of %s has come: %w", part, err)
 	}
 	to, begun, _ := strings.Cut(value, " ")
+	begun, at.partly = strings.CutSuffix(begun, " "+partly)
 	var wrong [2]error
 	at.to, wrong[0] = time.Parse(time.RFC3339Nano, to)
 	at.begun, wrong[1] = time.Parse(time.RFC3339Nano, begun)
@@ -125,6 +134,9 @@ func (p *pass) setPosition(ctx context.Context, part string, at position) error 
 	value := ""
 	if !at.to.IsZero() {
 		value = at.to.UTC().Format(time.RFC3339Nano) + " " + at.begun.UTC().Format(time.RFC3339Nano)
+	}
+	if at.partly {
+		value += " " + partly
 	}
 	if err := p.options.Journal.SetCursor(ctx, p.name(part), value); err != nil {
 		return fmt.Errorf("write down how far the backfill of %s has come: %w", part, err)
@@ -145,9 +157,9 @@ func (p *pass) part(ctx context.Context, name string, types []string, look func(
 		}
 		return nil
 	}
-	sp := span{types: types}
+	sp := span{types: types, begun: at.partly}
 	if at.to.IsZero() {
-		at, sp.first = position{p.now, p.now}, true
+		at, sp.first = position{to: p.now, begun: p.now, partly: true}, true
 		// It is written down at once: what happens while we are stopped is then known to be missed.
 		if err := p.setPosition(ctx, name, at); err != nil {
 			return err
@@ -155,12 +167,15 @@ func (p *pass) part(ctx context.Context, name string, types []string, look func(
 	}
 	sp.long = p.now.Sub(at.to) > p.options.Most
 	sp.since = latest(at.to.Add(-p.options.Overlap), at.begun, p.now.Add(-p.options.Most))
+	if sp.last = at.to.Add(p.options.Fresh); sp.last.After(p.now) {
+		sp.last = p.now
+	}
 	if err := look(ctx, sp); err != nil {
 		return err
 	}
 	p.over(name)
 	p.over("key")
-	at.to = latest(at.to, p.now.Add(-p.options.Fresh))
+	at.to, at.partly = latest(at.to, p.now.Add(-p.options.Fresh)), false
 	return p.setPosition(ctx, name, at)
 }
 

@@ -3,11 +3,14 @@ package backfill_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/service/sandbox"
 )
 
@@ -77,4 +80,104 @@ func TestEventsAfterTheirCards(t *testing.T) {
 func asText(v any) string {
 	s, _ := v.(string)
 	return s
+}
+
+// untimed leaves the times of cards out.
+func untimed(path string, o map[string]any) {
+	if path == "/v1/kanban/cards" {
+		delete(o, "created_at")
+		delete(o, "updated_at")
+		delete(o, "version")
+	}
+}
+
+// Cards that show no times: each move is one, whether card events can be subscribed or not.
+func TestCardsWithoutTimes(t *testing.T) {
+	for _, can := range []bool{true, false} {
+		t.Run(fmt.Sprint("subscribed ", can), func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t, cardRules, shown(untimed), subscribed(can))
+			d.pass(time.Minute)
+			must(d.CreateCard(sandbox.NewCard{Board: "Sales", Stage: "Lead", Title: "Order"}))
+			d.pass(10 * time.Minute)
+			d.wantFired(1, 0, 0)
+			for i, stage := range []string{"Proposal", "Lead", "Won"} {
+				must(d.MoveCard(sandbox.MoveCard{Card: "Order", Stage: stage, Person: "Bruno"}))
+				d.pass(10 * time.Minute)
+				d.wantFired(1, i+1, i/2)
+			}
+			d.fault("delivery", "lose", 0, 0, 0)
+			must(d.MoveCard(sandbox.MoveCard{Card: "Order", Stage: "Lead", Person: "Bruno"}))
+			d.pass(10 * time.Minute)
+			d.wantFired(1, 4, 1)
+		})
+	}
+}
+
+// Cards that show no times are not taken for new ones because the first look did not come to its end.
+func TestFirstLookAtCardsFails(t *testing.T) {
+	d := newDesk(t, cardRules, shown(untimed), subscribed(false))
+	for _, title := range []string{"Old", "Older"} {
+		must(d.CreateCard(sandbox.NewCard{Board: "Sales", Title: title}))
+	}
+	d.fault("GET /kanban/cards", "status_before", 0, 0, 403)
+	d.pass(10 * time.Minute)
+	d.ClearFaults()
+	d.pass(10 * time.Minute)
+	d.wantFired(0, 0, 0)
+	must(d.CreateCard(sandbox.NewCard{Board: "Sales", Title: "Order"}))
+	d.pass(time.Minute)
+	d.wantFired(1, 0, 0)
+}
+
+// What shows no time and was missed in an outage is as old as it may be, so it is not answered late. A delivery that comes afterwards is known again.
+func TestOutageWithoutTimes(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - { id: on-created, when: kanban.card.created, late: { skip_after: 30m }, do: [{ log: created }] }
+  - { id: on-moved, when: kanban.card.moved, late: { skip_after: 30m }, do: [{ log: moved }] }
+  - { id: on-closed, when: attendance.closed, late: { skip_after: 30m }, do: [{ log: closed }] }
+`, shown(func(path string, o map[string]any) {
+		untimed(path, o)
+		delete(o, "closed_at")
+	}))
+	d.customer(1, "hello")
+	must(d.CreateCard(sandbox.NewCard{Board: "Sales", Stage: "Lead", Title: "Old"}))
+	d.pass(30 * time.Minute)
+	d.stop()
+	d.pass(time.Minute)
+	must(d.MoveCard(sandbox.MoveCard{Card: "Old", Stage: "Proposal", Person: "Bruno"}))
+	must(d.CreateCard(sandbox.NewCard{Board: "Sales", Stage: "Lead", Title: "Order"}))
+	must(d.TeamClose(sandbox.TeamClose{Conversation: "Customer 1", Person: "Bruno"}))
+	d.pass(5 * time.Hour)
+	d.start()
+	d.pass(8 * time.Hour) // the last repeats of the deliveries are among them
+	for rule, late := range map[string]int{"on-created": 1, "on-moved": 2, "on-closed": 1} {
+		if v := d.verdicts(rule); v[engine.Late] != late {
+			t.Errorf("%s: %v\n%s", rule, v, d.trace())
+		}
+	}
+	for what, n := range d.identities() {
+		if n > 1 && !strings.HasPrefix(what, "conversation.updated") {
+			t.Errorf("%s was told %d times", what, n)
+		}
+	}
+}
+
+// Attendances and messages that show no time cannot be found, and somebody is told what to do.
+func TestTimesAreMissing(t *testing.T) {
+	for path, says := range map[string]string{"/v1/attendances": "set attendance.opened_at in the profile", "/messages": "set message.created_at in the profile"} {
+		d := newDesk(t, settledRules, shown(func(at string, o map[string]any) {
+			if strings.HasSuffix(at, path) {
+				delete(o, "opened_at")
+				delete(o, "created_at")
+			}
+		}))
+		d.pass(time.Minute)
+		d.customer(1, "hello")
+		d.pass(20 * time.Minute)
+		if problem := d.source.State().Problem; !strings.Contains(problem, says) {
+			t.Errorf("%s: the problem is told as %q", path, problem)
+		}
+	}
 }
