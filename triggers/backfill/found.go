@@ -65,39 +65,55 @@ func (p *pass) finding(s *sighting) rules.Finding {
 	return f
 }
 
-// offer gives what was seen to the journal, unless it is known. What cannot be completed is left out, and said.
+// offer gives what was seen to the journal, unless it is known. What cannot be completed is left out, and said. Much of it is given bit by bit: to complete it takes calls, and a pass that is
+// stopped has not made them for nothing.
 func (p *pass) offer(ctx context.Context, list []sighting) error {
 	missing, err := p.unknown(ctx, list)
-	if err != nil || len(missing) == 0 {
+	if err != nil {
 		return err
 	}
-	var found []rules.Finding
+	slices.SortStableFunc(missing, func(a, b *sighting) int { return a.at.Compare(b.at) })
 	var f failures
-	for _, s := range missing {
-		told, err := p.complete(ctx, s)
-		if f.end(err) {
-			break
-		}
-		if told && err == nil {
-			found = append(found, p.finding(s))
-		}
-	}
-	slices.SortStableFunc(found, func(a, b rules.Finding) int { return a.CreatedAt.Compare(b.CreatedAt) })
-	for part := range slices.Chunk(found, atOnce) {
-		fresh, err := p.options.Journal.AcceptFound(ctx, part...)
-		if err != nil {
-			return fmt.Errorf("record what was found: %w", err)
-		}
-		for i := range part {
-			if i >= len(fresh) || !fresh[i] {
-				continue
+	for part := range slices.Chunk(missing, atOnce) {
+		var found []rules.Finding
+		ended := false
+		for _, s := range part {
+			told, err := p.complete(ctx, s)
+			if ended = f.end(err); ended {
+				break
 			}
-			p.options.Count(part[i].Type)
-			p.note(func(st *State) { st.Found++ })
-			p.log.Debug("found what no webhook told", "type", part[i].Type, "event", part[i].ID, "lane", part[i].Lane, "age", p.now.Sub(part[i].CreatedAt).Round(time.Second))
+			if told && err == nil {
+				found = append(found, p.finding(s))
+			}
+		}
+		if err := p.record(ctx, found); err != nil {
+			return err
+		}
+		if ended {
+			break
 		}
 	}
 	return f.first
+}
+
+// record gives what was found to the journal, and counts what is new.
+func (p *pass) record(ctx context.Context, found []rules.Finding) error {
+	if len(found) == 0 {
+		return nil
+	}
+	fresh, err := p.options.Journal.AcceptFound(ctx, found...)
+	if err != nil {
+		return fmt.Errorf("record what was found: %w", err)
+	}
+	for i := range found {
+		if i >= len(fresh) || !fresh[i] {
+			continue
+		}
+		p.options.Count(found[i].Type)
+		p.note(func(st *State) { st.Found++ })
+		p.log.Debug("found what no webhook told", "type", found[i].Type, "event", found[i].ID, "lane", found[i].Lane, "age", p.now.Sub(found[i].CreatedAt).Round(time.Second))
+	}
+	return nil
 }
 
 // unknown returns what the journal does not know. What it says is looked at once more when it is recorded; until then it saves calls.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -151,6 +152,45 @@ rules:
   - { id: on-opened, when: attendance.opened, do: [{ log: opened }] }
   - { id: on-closed, when: attendance.closed, do: [{ log: closed }] }
 `
+
+// A stopped service stops who calls it after so many calls.
+type stopped struct {
+	left atomic.Int64
+	stop context.CancelFunc
+}
+
+func (s *stopped) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.HasPrefix(r.URL.Path, "/v1/contacts/") && s.left.Add(-1) == 0 {
+		s.stop()
+	}
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// A pass over much that is stopped keeps what it has found, and the next one finds the rest.
+func TestStoppedInTheMiddle(t *testing.T) {
+	s := &stopped{}
+	ctx, stop := context.WithCancel(t.Context())
+	s.stop = stop
+	d := newDesk(t, bothRules, func(o *deskOptions) { o.transport = s })
+	d.pass(time.Minute)
+	d.fault("delivery", "lose", 0, 0, 0)
+	const n = 180
+	for i := range n {
+		d.customer(i, "hello")
+	}
+	d.move(d.clock().Add(10 * time.Minute))
+	s.left.Store(n - 10)
+	d.source.Tick(ctx)
+	kept := len(d.of("attendance.opened"))
+	if kept < n/2 || kept == n {
+		t.Errorf("%d of %d are kept", kept, n)
+	}
+	s.left.Store(0)
+	d.pass(10 * time.Minute)
+	if got := len(d.of("attendance.opened")); got != n {
+		t.Errorf("%d of %d are found", got, n)
+	}
+}
 
 // Every third call fails: a pass comes to its end all the same.
 func TestFlakyService(t *testing.T) {
