@@ -2,6 +2,7 @@ package backfill
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -151,8 +152,15 @@ func (p *pass) remember(ctx context.Context, kind string, change map[string]stri
 	if p.rewrite(kind) {
 		p.written[kind] = p.now
 	}
-	if len(change) == 0 {
-		return nil
+	// Bit by bit, so that deliveries are recorded in between.
+	for ids := range slices.Chunk(slices.Collect(maps.Keys(change)), enough) {
+		part := map[string]string{}
+		for _, id := range ids {
+			part[id] = change[id]
+		}
+		if err := p.options.Journal.SetSeen(ctx, p.now, p.options.Workspace, kind, part); err != nil {
+			return err
+		}
 	}
-	return p.options.Journal.SetSeen(ctx, p.now, p.options.Workspace, kind, change)
+	return nil
 }
