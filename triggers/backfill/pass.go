@@ -48,6 +48,9 @@ type span struct {
 // make makes the pass and reports whether all of it could be looked at.
 func (p *pass) make(ctx context.Context) (ok bool) {
 	p.looked, p.people = map[string]*service.Conversation{}, map[string]map[string]any{}
+	if p.parts == nil {
+		p.channels = nil // a number may have become private
+	}
 	p.note(func(st *State) {
 		*st = State{Looking: true, Began: p.now, Ended: st.Ended, Reason: p.reason, Problem: st.Problem}
 	})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -194,6 +195,26 @@ func TestPrivateNumbers(t *testing.T) {
 	must(d.CustomerMessage(sandbox.CustomerMessage{Phone: "+5511955554444", Name: "Private", Text: "psst", Channel: "Secret"}))
 	d.pass(time.Hour)
 	if len(d.all()) > 0 {
+		t.Errorf("told:\n%s", d.trace())
+	}
+}
+
+// A number that becomes private is not told of from then on.
+func TestNumberBecomesPrivate(t *testing.T) {
+	var private atomic.Bool
+	d := newDesk(t, talkRulesOnly, shown(func(path string, o map[string]any) {
+		if path == "/v1/channels" && private.Load() {
+			o["private"] = true
+		}
+	}))
+	d.pass(time.Minute)
+	d.fault("delivery", "lose", 0, 0, 0)
+	d.customer(1, "hello")
+	d.pass(20 * time.Minute)
+	private.Store(true)
+	d.customer(1, "psst")
+	d.pass(20 * time.Minute)
+	if got := len(d.of("message.received")); got != 1 {
 		t.Errorf("told:\n%s", d.trace())
 	}
 }
