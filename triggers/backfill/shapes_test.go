@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"testing"
@@ -180,4 +181,61 @@ func TestTimesAreMissing(t *testing.T) {
 			t.Errorf("%s: the problem is told as %q", path, problem)
 		}
 	}
+}
+
+// A card goes its way through a service that shows its times in one form or another. Deliveries come late, before and after what they tell of was found: in the end each move, and each time
+// that the card was won, is told once.
+func TestWaysInOtherForms(t *testing.T) {
+	for name, change := range map[string]func(time.Time) time.Time{
+		"events are a moment later":   func(at time.Time) time.Time { return at.Add(-5 * time.Millisecond) },
+		"events are a moment earlier": func(at time.Time) time.Time { return at.Add(3 * time.Millisecond) },
+		"whole seconds":               func(at time.Time) time.Time { return at.Truncate(time.Second) },
+	} {
+		for seed := range int64(6) {
+			t.Run(fmt.Sprint(name, " ", seed), func(t *testing.T) {
+				t.Parallel()
+				d := newDesk(t, cardRules, shown(func(path string, o map[string]any) {
+					delete(o, "version")
+					for _, name := range []string{"created_at", "updated_at"} {
+						if at, err := time.Parse(time.RFC3339Nano, asText(o[name])); err == nil && path == "/v1/kanban/cards" {
+							o[name] = change(at).Format(time.RFC3339Nano)
+						}
+					}
+				}))
+				d.pass(time.Minute)
+				must(d.CreateCard(sandbox.NewCard{Board: "Sales", Stage: "Lead", Title: "Order"}))
+				moved, won := d.wander(rand.New(rand.NewPCG(1, uint64(seed))), "Lead")
+				d.pass(9 * time.Hour)
+				d.wantFired(1, moved, won)
+			})
+		}
+	}
+}
+
+// wander moves and edits a card by chance, with deliveries that fail for a while, and returns how often it was moved and won.
+func (d *desk) wander(r *rand.Rand, at string) (moved, won int) {
+	d.t.Helper()
+	stages := []string{"Lead", "Proposal", "Follow-up", "Won"}
+	for range 25 {
+		most := []time.Duration{5 * time.Second, time.Minute, 5 * time.Minute, 20 * time.Minute}[r.IntN(4)]
+		d.pass(time.Duration(r.Int64N(int64(most))))
+		if r.IntN(3) > 0 {
+			d.ClearFaults()
+		} else {
+			d.fault("delivery", "drop_before", 0, 0, 0)
+		}
+		to := stages[r.IntN(len(stages))]
+		if to == at {
+			must(d.EditCard(sandbox.EditCard{Card: "Order", Description: fmt.Sprint(r.Int())}))
+			continue
+		}
+		must(d.MoveCard(sandbox.MoveCard{Card: "Order", Stage: to, Person: "Bruno"}))
+		d.settle()
+		if at = to; to == "Won" {
+			won++
+		}
+		moved++
+	}
+	d.ClearFaults()
+	return moved, won
 }
