@@ -97,6 +97,7 @@ type Source struct {
 	written  map[string]time.Time // when all that was seen of a kind was last written down
 	tenant   string
 	channels map[string]bool // those of which nothing is told; nil is that they are not known
+	orderly  bool            // the list of conversations was read to its end, and those that changed last came first
 }
 
 // New returns a source. It calls nobody.

@@ -26,6 +26,7 @@ func (p *pass) messages(ctx context.Context, sp span) error {
 	if err := w.all(ctx, service.ConversationQuery{}); err != nil {
 		return err
 	}
+	p.orderly = w.ordered && (p.orderly || w.whole)
 	if w.archived {
 		return w.broken.first
 	}
@@ -45,6 +46,7 @@ type walk struct {
 	broken   failures  // conversations that could not be read
 	archived bool      // some of them are
 	ordered  bool      // so far those that changed last came first
+	whole    bool      // the list was read to its end
 	last     time.Time // when the last one changed
 }
 
@@ -70,6 +72,7 @@ func (w *walk) pages(ctx context.Context, q service.ConversationQuery, again boo
 		// The page begins with what the one before ended with, unless the list has moved up.
 		if overlapped && len(items) > 0 && !w.given[items[0].ID] && moved < restarts {
 			q.Offset, overlapped, first = 0, false, ""
+			w.last = time.Time{}
 			moved++
 			continue
 		}
@@ -77,10 +80,11 @@ func (w *walk) pages(ctx context.Context, q service.ConversationQuery, again boo
 		switch {
 		case err != nil:
 			return err
-		case len(items) == 0, again && fresh == 0, !w.full && w.ordered && old:
+		case again && fresh == 0, !w.full && w.orderly && w.ordered && old:
 			return nil
-		case fresh == 0 && (len(items) <= overlap || items[0].ID == first && len(items) == size):
-			return nil // only what was asked for again; or a service that pays no heed to the offset
+		case len(items) == 0, fresh == 0 && (len(items) <= overlap || items[0].ID == first && len(items) == size):
+			w.whole = true
+			return nil // nothing; only what was asked for again; or a service that pays no heed to the offset
 		}
 		first, size, overlapped = items[0].ID, len(items), len(items) > overlap
 		q.Offset += len(items)
@@ -99,7 +103,7 @@ func (w *walk) page(ctx context.Context, items []service.Conversation, again boo
 		c := &items[i]
 		changed := activity(c)
 		w.archived = w.archived || c.Archived
-		if !c.Pinned && !again {
+		if !c.Pinned && !again && !w.given[c.ID] {
 			w.ordered = w.ordered && !changed.IsZero() && (w.last.IsZero() || !changed.After(w.last))
 			w.last = changed
 		}

@@ -158,11 +158,48 @@ func TestOldConversationsAreNotRead(t *testing.T) {
 	}
 	d.move(d.clock().Add(24 * time.Hour))
 	d.pass(time.Minute)
-	l.read(d)
-	d.move(d.clock().Add(10 * time.Minute))
-	d.source.Tick(t.Context())
-	if l.pages == 0 || l.pages > 2 {
-		t.Errorf("%d pages", l.pages)
+	for n, look := range []struct{ changed, most int }{
+		{0, 20}, // nobody knows in which order they come until all are read
+		{0, 2},
+		{140, 5}, // more than a page
+	} {
+		for i := range look.changed {
+			d.customer(i, "hello")
+			d.move(d.clock().Add(time.Second))
+		}
+		d.move(d.clock().Add(7 * time.Minute))
+		l.read(d)
+		d.source.Tick(t.Context())
+		if l.pages == 0 || l.pages > look.most {
+			t.Errorf("look %d: %d pages", n, l.pages)
+		}
+	}
+	if got := len(d.of("message.received")); got != 140 {
+		t.Errorf("%d messages are found", got)
+	}
+}
+
+// A list in the order in which conversations were opened looks like one in which those that changed last come first, as long as nothing happens in the older ones.
+func TestOrderByChance(t *testing.T) {
+	l := &list{most: 100}
+	d := newDesk(t, talkRulesOnly, func(o *deskOptions) { o.transport, o.events = l, []string{"attendance.opened"} })
+	for i := range 300 {
+		d.customer(i, "long ago")
+		d.move(d.clock().Add(time.Second))
+	}
+	d.move(d.clock().Add(24 * time.Hour))
+	d.pass(time.Minute)
+	for n := range 3 {
+		d.customer(10, "now") // opened before 289 others
+		d.move(d.clock().Add(10 * time.Minute))
+		l.read(d)
+		slices.SortStableFunc(l.items, func(a, b map[string]any) int {
+			return strings.Compare(asText(b["created_at"]), asText(a["created_at"]))
+		})
+		d.source.Tick(t.Context())
+		if got := len(d.of("message.received")); got != n+1 {
+			t.Errorf("%d of %d messages are found", got, n+1)
+		}
 	}
 }
 
