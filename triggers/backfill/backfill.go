@@ -52,6 +52,7 @@ type Options struct {
 	// Behind returns how long the work of rules has been waiting: a pass lets it go first. Nil is that it never waits.
 	Behind func(ctx context.Context) (time.Duration, error)
 
+	Alone  bool                                       // no other engine shares the journal: what another one was at has ended with it
 	Holder string                                     // by which engines that share a journal tell each other apart
 	Count  func(eventType string)                     // is told of each event that was found; nil is nobody
 	Now    func() time.Time                           // nil is time.Now

@@ -221,6 +221,21 @@ func TestTooManyRequests(t *testing.T) {
 	}
 }
 
+// An engine that has its journal for itself does not wait for the one before it, which was killed in the middle of a pass.
+func TestKilledAndAlone(t *testing.T) {
+	for _, alone := range []bool{true, false} {
+		d := newDesk(t, bothRules, func(o *deskOptions) { o.tune = func(o *backfill.Options) { o.Alone = alone } })
+		now := d.clock()
+		if taken := must(d.journal.Lease(t.Context(), "backfill/default/lease", "killed", now, now.Add(2*time.Minute))); !taken {
+			t.Fatal("the lease is not to be had")
+		}
+		d.source.Tick(t.Context())
+		if looked := !d.source.State().Ended.IsZero(); looked != alone {
+			t.Errorf("alone %v: looked %v", alone, looked)
+		}
+	}
+}
+
 // Of two engines one looks. When it dies in the middle of a pass, the other goes on.
 func TestOneEngineAtATime(t *testing.T) {
 	d := newDesk(t, bothRules)
