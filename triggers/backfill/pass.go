@@ -203,6 +203,6 @@ func (p *pass) trouble(ctx context.Context, part string, err error) (all bool) {
 		return false
 	}
 	p.over("key")
-	p.say(part, part+" that no webhook told could not be looked for; it is tried again", "error", err)
+	p.say(part, part+" that no webhook told could not all be looked for; it is tried again", "error", err)
 	return false
 }
