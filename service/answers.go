@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
+	"strings"
 )
 
 // decode turns a raw object into a typed one.
@@ -119,7 +121,7 @@ func pageOf[T any](p *Profile, v any) ([]any, Page[T], error) {
 		if !ok {
 			items, ok = onlyArray(v)
 		}
-		if !ok {
+		if !ok && !p.List.isNull(v) {
 			return nil, page, errNoList
 		}
 		return items, page, nil
@@ -143,4 +145,22 @@ func onlyArray(m map[string]any) (found []any, ok bool) {
 		}
 	}
 	return found, ok
+}
+
+// isNull reports whether an envelope has null where the list would be and says nothing else, which is how some services write an empty list.
+func (p *ListProfile) isNull(m map[string]any) bool {
+	for name, v := range m {
+		if _, object := asObject(v); object && !p.isPage(name) {
+			return false
+		}
+	}
+	return slices.ContainsFunc(p.Items, func(path string) bool {
+		v, there := at(m, path)
+		return there && v == nil
+	})
+}
+
+// isPage reports whether a member of an envelope tells of the page.
+func (p *ListProfile) isPage(name string) bool {
+	return slices.ContainsFunc(slices.Concat(p.Items, p.NextCursor, p.HasMore), func(path string) bool { return strings.HasPrefix(path, name+".") })
 }

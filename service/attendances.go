@@ -92,7 +92,7 @@ func (c *Client) ListAttendances(ctx context.Context, q AttendanceQuery) (Page[A
 // Attendances walks all attendances that fit, from q.Cursor on.
 func (c *Client) Attendances(ctx context.Context, q AttendanceQuery) iter.Seq2[Attendance, error] {
 	q.Limit = pageSize(q.Limit)
-	return byCursor(table[opListAttendances], q.Cursor, func(cursor string) (Page[Attendance], error) {
+	return byCursor(table[opListAttendances], q.Cursor, func(a *Attendance) string { return a.ID }, func(cursor string) (Page[Attendance], error) {
 		q.Cursor = cursor
 		return c.ListAttendances(ctx, q)
 	})

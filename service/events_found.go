@@ -9,9 +9,12 @@ import (
 // maxIdentity is how long an identity may be: a longer one is no id of a service.
 const maxIdentity = 400
 
-// EventPlace returns what an event concerns: its conversation, else its card, else its attendance. The id is empty where it names none of them.
+// Places are the kinds of what an event may concern, the best first.
+var Places = [...]Kind{KindConversation, KindCard, KindAttendance, KindMessage}
+
+// EventPlace returns what an event concerns: its conversation, else its card, else its attendance, else its message. The id is empty where it names none of them.
 func (p *Profile) EventPlace(eventType string, data map[string]any) (Kind, string) {
-	for _, kind := range [...]Kind{KindConversation, KindCard, KindAttendance} {
+	for _, kind := range Places {
 		if id := p.EventID(kind, eventType, data); id != "" {
 			return kind, id
 		}

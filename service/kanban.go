@@ -127,7 +127,7 @@ func (c *Client) ListCards(ctx context.Context, q CardQuery) (Page[Card], error)
 // Cards walks all cards that fit, from q.Cursor on.
 func (c *Client) Cards(ctx context.Context, q CardQuery) iter.Seq2[Card, error] {
 	q.Limit = pageSize(q.Limit)
-	return byCursor(table[opListCards], q.Cursor, func(cursor string) (Page[Card], error) {
+	return byCursor(table[opListCards], q.Cursor, func(c *Card) string { return c.ID }, func(cursor string) (Page[Card], error) {
 		q.Cursor = cursor
 		return c.ListCards(ctx, q)
 	})

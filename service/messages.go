@@ -94,10 +94,12 @@ func (c *Client) ListMessages(ctx context.Context, conversation string, q Messag
 // Messages walks a conversation's messages from the newest, or from before the given cursor, backwards.
 // Where the answers name no next cursor, the last message of a page is the cursor of the next one.
 func (c *Client) Messages(ctx context.Context, conversation, before string) iter.Seq2[Message, error] {
-	return byCursor(table[opListMessages], before, func(cursor string) (Page[Message], error) {
+	return byCursor(table[opListMessages], before, func(m *Message) string { return m.ID }, func(cursor string) (Page[Message], error) {
 		page, err := c.ListMessages(ctx, conversation, MessageQuery{Limit: maxLimit, Before: cursor})
 		if n := len(page.Items); n > 0 && !page.cursorGiven {
 			page.NextCursor = page.Items[n-1].Cursor
+			// A service whose pages begin with the message that they are asked from ends with that alone.
+			page.ended = page.ended || n == 1 && page.NextCursor == cursor
 		}
 		return page, err
 	})

@@ -18,18 +18,29 @@ func (e *PagingError) Error() string {
 	return fmt.Sprintf("%s: the list does not end: %s", e.Op, e.Reason)
 }
 
-// byCursor walks a list whose answers name the next page. It ends where there is no cursor.
-func byCursor[T any](o Operation, cursor string, fetch func(cursor string) (Page[T], error)) iter.Seq2[T, error] {
+// maxBarren bounds the pages in a row that show nothing new. Some may be empty because of what the key does not see, or repeat what has moved on; a service that goes on
+// so for ever is not asked a million times.
+const maxBarren = 100
+
+// byCursor walks a list whose answers name the next page. It ends where there is no cursor. Each object is given once: a list that moves while it is read may show some again.
+func byCursor[T any](o Operation, cursor string, id func(*T) string, fetch func(cursor string) (Page[T], error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		seen := map[string]bool{cursor: true}
+		seen, given := map[string]bool{cursor: true}, map[string]bool{}
+		barren := 0
 		for range maxPages {
 			page, err := fetch(cursor)
 			if err != nil {
 				yield(*new(T), err)
 				return
 			}
-			for _, item := range page.Items {
-				if !yield(item, nil) {
+			barren++
+			for i := range page.Items {
+				key := id(&page.Items[i])
+				if given[key] {
+					continue
+				}
+				given[key], barren = key != "", 0
+				if !yield(page.Items[i], nil) {
 					return
 				}
 			}
@@ -37,8 +48,12 @@ func byCursor[T any](o Operation, cursor string, fetch func(cursor string) (Page
 			if cursor == "" || page.ended {
 				return
 			}
-			if seen[cursor] {
-				yield(*new(T), &PagingError{o.String(), fmt.Sprintf("the cursor %q came twice", cursor)})
+			if seen[cursor] || barren >= maxBarren {
+				reason := fmt.Sprintf("the cursor %q came twice", cursor)
+				if !seen[cursor] {
+					reason = fmt.Sprintf("%d pages show nothing new", barren)
+				}
+				yield(*new(T), &PagingError{o.String(), reason})
 				return
 			}
 			seen[cursor] = true

@@ -139,6 +139,33 @@ func TestRepeatedCursorEnds(t *testing.T) {
 	t.Error("the list ended without an error")
 }
 
+// A service whose pages never end is asked for a while, and each object is given once.
+func TestEndlessPagesEnd(t *testing.T) {
+	for name, items := range map[string]string{"the same again and again": numbered(0, 100), "nothing": ""} {
+		asked := 0
+		c := setup(t, func(w http.ResponseWriter, r *http.Request) {
+			asked++
+			answer(200, fmt.Sprintf(`{"items":[%s],"next_cursor":"%d"}`, items, asked))(w, r)
+		})
+		got, err := collectIDs(c.Attendances(t.Context(), AttendanceQuery{}), func(a Attendance) string { return a.ID })
+		if _, ok := errors.AsType[*PagingError](err); !ok || asked > 200 || len(got) > 100 {
+			t.Errorf("%s: %d after %d pages, %v", name, len(got), asked, err)
+		}
+	}
+}
+
+// A service that counts the message among the older ones that they are asked from comes to its end too.
+func TestMessagePagingThatOverlaps(t *testing.T) {
+	c := setup(t, func(w http.ResponseWriter, r *http.Request) {
+		from, _ := strconv.Atoi(r.URL.Query().Get("before"))
+		answer(200, "["+numbered(from, min(from+100, 150))+"]")(w, r)
+	})
+	got, err := collectIDs(c.Messages(t.Context(), idConv, ""), func(m Message) string { return m.ID })
+	if diff := cmp.Diff(idsUpTo(150), got); diff != "" || err != nil {
+		t.Errorf("%v\n%s", err, diff)
+	}
+}
+
 func TestMessagePaging(t *testing.T) {
 	for _, tc := range []struct{ name, first, second, wantBefore string }{
 		{"by the list's cursor", `{"data":[` + numbered(0, 2) + `],"next_cursor":"older"}`, `{"data":[` + numbered(2, 3) + `],"next_cursor":null}`, "older"},

@@ -88,7 +88,12 @@ func TestListEnvelopes(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, labels, err)
 		}
 	}
-	for _, body := range []string{`{"a":[],"b":[]}`, `"text"`, `{"data":{}}`} {
+	for _, body := range []string{`{"data":null}`, `{"items":null,"next_cursor":null,"total":0}`, `{"data":{"items":null}}`, `{"data":null,"meta":{"next_cursor":null}}`, `null`} {
+		if labels, err := setup(t, answer(200, body)).ListLabels(t.Context()); err != nil || len(labels) != 0 {
+			t.Errorf("%s: %+v, %v", body, labels, err)
+		}
+	}
+	for _, body := range []string{`{"a":[],"b":[]}`, `"text"`, `{"data":{}}`, `{"labels":{},"error":null}`, `{"data":null,"error":{"code":"broken"}}`, `{}`} {
 		if _, err := setup(t, answer(200, body)).ListLabels(t.Context()); err == nil || !strings.Contains(err.Error(), "not a list") {
 			t.Errorf("%s: %v", body, err)
 		}

@@ -23,7 +23,7 @@ import (
 const backfillRate = 10
 
 // addBackfill gives a workspace what finds events that no webhook tells; nothing where that is off.
-func (p *process) addBackfill(u *unit, b *book) (*backfill.Source, error) {
+func (p *process) addBackfill(c *config, u *unit, b *book) (*backfill.Source, error) {
 	if u.Backfill.Every == 0 {
 		return nil, nil
 	}
@@ -43,6 +43,7 @@ func (p *process) addBackfill(u *unit, b *book) (*backfill.Source, error) {
 		},
 		Undelivered: t.undelivered,
 		Behind:      func(ctx context.Context) (time.Duration, error) { return p.engine.Behind(ctx, p.present()) },
+		Alone:       !isAddress(c.journalPath()),
 		Holder:      fmt.Sprintf("%s %d %s", host, os.Getpid(), uuid.NewString()),
 		Count:       p.metrics.foundOf(u.name),
 	})

@@ -177,7 +177,7 @@ func newProcess(c *config, list []namedWorkspace, j journal, log *slog.Logger, t
 // addUnit gives a workspace what feeds it: its webhook, its schedules, its rules.
 func (p *process) addUnit(c *config, u *unit) error {
 	b := &book{workspace: u.name, path: u.rules, except: u.except, options: rules.Options{Catalog: u.catalog, ReadFile: besideRules}, log: p.log}
-	finds, err := p.addBackfill(u, b)
+	finds, err := p.addBackfill(c, u, b)
 	if err != nil {
 		return err
 	}

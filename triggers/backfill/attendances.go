@@ -2,6 +2,7 @@ package backfill
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -15,9 +16,14 @@ const seenAttendances = "attendance"
 func (p *pass) attendances(ctx context.Context, sp span) error {
 	closed := slices.Contains(sp.types, "attendance.closed")
 	done := map[string]bool{} // closed ones of which everything is known
+	var f failures
 	if !sp.first {
-		if err := p.opened(ctx, sp, done); err != nil {
+		err := p.opened(ctx, sp, done)
+		if f.end(err) || !closed {
 			return err
+		}
+		if err != nil {
+			clear(done)
 		}
 	}
 	if !closed {
@@ -36,6 +42,22 @@ func (p *pass) attendances(ctx context.Context, sp span) error {
 		p.note(func(st *State) { st.Looked++ })
 	}
 	change := map[string]string{}
+	rewrite := p.rewrite(seenAttendances)
+	for id := range open {
+		if before[id] == "" || rewrite {
+			change[id] = service.StatusOpen
+		}
+	}
+	f.end(p.gone(ctx, sp, before, open, done, change))
+	if err := p.remember(ctx, seenAttendances, change); err != nil {
+		return err
+	}
+	return f.first
+}
+
+// gone looks at those that were open before and are not among the open ones any more, and notes of which nothing is to be expected.
+func (p *pass) gone(ctx context.Context, sp span, before map[string]string, open, done map[string]bool, change map[string]string) error {
+	var f failures
 	for id := range before {
 		switch {
 		case open[id]:
@@ -43,21 +65,15 @@ func (p *pass) attendances(ctx context.Context, sp span) error {
 			change[id] = ""
 		default:
 			gone, err := p.closed(ctx, sp, id)
-			if err != nil {
+			if f.end(err) {
 				return err
 			}
-			if gone {
+			if gone && err == nil {
 				change[id] = ""
 			}
 		}
 	}
-	rewrite := p.rewrite(seenAttendances)
-	for id := range open {
-		if before[id] == "" || rewrite {
-			change[id] = service.StatusOpen
-		}
-	}
-	return p.remember(ctx, seenAttendances, change)
+	return f.first
 }
 
 // opened looks at those that were opened in the span. Some of them are closed already.
@@ -68,6 +84,10 @@ func (p *pass) opened(ctx context.Context, sp span, done map[string]bool) error 
 			return err
 		}
 		p.note(func(st *State) { st.Looked++ })
+		if a.OpenedAt.IsZero() {
+			p.say("attendance times", "attendances show no time, so those that no webhook told are not found; set attendance.opened_at in the profile")
+			return nil
+		}
 		if a.OpenedAt.Before(sp.since) {
 			continue
 		}
@@ -103,7 +123,7 @@ func (p *pass) closing(sp span, a *service.Attendance) (list []sighting, ripe bo
 	if a.Status != service.StatusClosed && a.ClosedAt == nil {
 		return nil, false
 	}
-	at := p.now
+	at := sp.last
 	if a.ClosedAt != nil {
 		at = *a.ClosedAt
 	}
@@ -132,8 +152,15 @@ func (p *pass) remember(ctx context.Context, kind string, change map[string]stri
 	if p.rewrite(kind) {
 		p.written[kind] = p.now
 	}
-	if len(change) == 0 {
-		return nil
+	// Bit by bit, so that deliveries are recorded in between.
+	for ids := range slices.Chunk(slices.Collect(maps.Keys(change)), enough) {
+		part := map[string]string{}
+		for _, id := range ids {
+			part[id] = change[id]
+		}
+		if err := p.options.Journal.SetSeen(ctx, p.now, p.options.Workspace, kind, part); err != nil {
+			return err
+		}
 	}
-	return p.options.Journal.SetSeen(ctx, p.now, p.options.Workspace, kind, change)
+	return nil
 }

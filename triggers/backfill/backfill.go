@@ -52,6 +52,7 @@ type Options struct {
 	// Behind returns how long the work of rules has been waiting: a pass lets it go first. Nil is that it never waits.
 	Behind func(ctx context.Context) (time.Duration, error)
 
+	Alone  bool                                       // no other engine shares the journal: what another one was at has ended with it
 	Holder string                                     // by which engines that share a journal tell each other apart
 	Count  func(eventType string)                     // is told of each event that was found; nil is nobody
 	Now    func() time.Time                           // nil is time.Now
@@ -94,10 +95,11 @@ type Source struct {
 	leased   time.Time // when the lease was last taken
 	called   time.Time // when the last call was made
 	boards   *boards
-	noticed  map[string]time.Time // cards without times that have changed, and when that was noticed
+	noticed  map[string]notice    // cards without times that have changed
 	written  map[string]time.Time // when all that was seen of a kind was last written down
 	tenant   string
 	channels map[string]bool // those of which nothing is told; nil is that they are not known
+	orderly  bool            // the list of conversations was read to its end, and those that changed last came first
 }
 
 // New returns a source. It calls nobody.
@@ -133,7 +135,7 @@ func New(o Options) (*Source, error) {
 	}
 	s := &Source{
 		options: o, log: o.Logger.With("workspace", o.Workspace), woken: make(chan struct{}, 1), reason: "start",
-		said: map[string]string{}, noticed: map[string]time.Time{}, written: map[string]time.Time{},
+		said: map[string]string{}, noticed: map[string]notice{}, written: map[string]time.Time{},
 	}
 	s.client = o.Client.Beside(service.Beside{Wait: s.wait, Again: s.again})
 	return s, nil

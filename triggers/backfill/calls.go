@@ -3,13 +3,18 @@ package backfill
 import (
 	"context"
 	"errors"
+	"net/http"
 	"time"
+
+	"github.com/quandohq/quando/service"
 )
 
 const (
 	politeness = 500 * time.Millisecond // how long the work of rules may wait before a call lets it go first
 	patience   = 5 * time.Second        // how long one call lets it go first
 	tries      = 5                      // of one call that fails for a passing reason
+	mostInRow  = 3                      // things one after the other that cannot be read, before nothing else is tried
+	mostFailed = 20                     // and in one part of a pass
 )
 
 // errLost says that another engine is at it.
@@ -55,4 +60,28 @@ func (s *Source) pace(ctx context.Context) error {
 func (s *Source) again(ctx context.Context, times int, err error) bool {
 	s.log.Debug("a look was not answered", "times", times, "error", err)
 	return times < tries && s.options.Sleep(ctx, time.Duration(times)*time.Second) == nil
+}
+
+// failures are things that could not be read. One of them does not stand in the way of all others, but the pass is not complete.
+type failures struct {
+	first error
+	inRow int
+	count int
+}
+
+// end notes how reading one thing went, and reports whether the others need not be tried.
+func (f *failures) end(err error) bool {
+	if err == nil {
+		f.inRow = 0
+		return false
+	}
+	if f.first == nil {
+		f.first = err
+	}
+	f.inRow++
+	f.count++
+	_, endless := errors.AsType[*service.PagingError](err)
+	e, ok := errors.AsType[*service.Error](err)
+	answered := endless || ok && !e.Local && e.Status != http.StatusUnauthorized && !errors.Is(err, context.Canceled)
+	return !answered || f.inRow >= mostInRow || f.count >= mostFailed
 }

@@ -22,12 +22,17 @@ type seenCard struct {
 	At      time.Time `json:"at"` // when it was looked at
 }
 
-// when is when the card was as it is, at the latest.
+// when is when the card was as it is, at the latest. An event is created a little after what it tells of: one that was created before the card was looked at tells of how
+// it was then.
 func (c *seenCard) when() time.Time {
 	if c.Updated.IsZero() {
 		return c.At
 	}
-	return c.Updated
+	told := c.Updated.Add(slack)
+	if c.At.Before(told) {
+		told = c.At
+	}
+	return latest(c.Updated, told)
 }
 
 // same reports whether nothing has happened to a card.
@@ -114,10 +119,12 @@ func (l *cardLook) card(ctx context.Context, c *service.Card) error {
 		return nil
 	case was == nil && !l.fresh(c), was != nil && l.long:
 		return l.keep(c) // it was there before anybody looked
-	case !l.ready(c):
+	}
+	before, ready := l.ready(c)
+	if !ready {
 		return nil
 	}
-	h := &history{cardLook: l, card: c, was: was}
+	h := &history{cardLook: l, card: c, was: was, before: before}
 	list, err := h.sightings(ctx)
 	if err == nil {
 		err = l.offer(ctx, list)
@@ -128,27 +135,35 @@ func (l *cardLook) card(ctx context.Context, c *service.Card) error {
 	return l.keep(c)
 }
 
-// fresh reports whether a card that was not seen before was created in the time that the look is about.
+// fresh reports whether a card that was not seen before was created in the time that the look is about. Where it does not tell, that is so if everything was seen before.
 func (l *cardLook) fresh(c *service.Card) bool {
-	return !l.first && (c.CreatedAt.IsZero() || !c.CreatedAt.Before(l.since))
+	if c.CreatedAt.IsZero() {
+		return !l.first && !l.begun && !l.long
+	}
+	return !l.first && !c.CreatedAt.Before(l.since)
 }
 
-// ready reports whether no webhook can be on its way any more that tells what has happened to a card. Where a card shows no time, that is when its change was noticed.
-func (l *cardLook) ready(c *service.Card) bool {
+// A notice is when a change of a card was noticed that shows no time, and when the look before that was.
+type notice struct{ at, before time.Time }
+
+// ready reports whether no webhook can be on its way any more that tells what has happened to a card. Where a card shows no time, that is when its change was noticed; before is
+// when it had not happened yet.
+func (l *cardLook) ready(c *service.Card) (before time.Time, ready bool) {
+	seen, ok := l.noticed[c.ID]
+	if !ok {
+		seen = notice{at: l.now, before: l.last}
+	}
 	changed := latest(c.UpdatedAt, c.CreatedAt)
 	if changed.IsZero() {
-		if l.noticed[c.ID].IsZero() {
-			l.noticed[c.ID] = l.now
-		}
-		changed = l.noticed[c.ID]
+		l.noticed[c.ID], changed = seen, seen.at
 	}
 	for _, typ := range l.types {
 		if !l.ripe(typ, changed) {
-			return false
+			return seen.before, false
 		}
 	}
 	delete(l.noticed, c.ID)
-	return true
+	return seen.before, true
 }
 
 // keep remembers a card as it is.

@@ -92,7 +92,10 @@ func (p *pass) private(ctx context.Context, channel string) (bool, error) {
 	if err != nil && !service.IsNotFound(err) && !service.IsRefused(err) {
 		return false, err
 	}
-	p.channels = map[string]bool{channel: false}
+	if p.channels == nil {
+		p.channels = map[string]bool{}
+	}
+	p.channels[channel] = false
 	for _, c := range list {
 		p.channels[c.ID] = c.Private
 	}

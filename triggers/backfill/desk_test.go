@@ -1,7 +1,11 @@
 package backfill_test
 
 import (
+	"bytes"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -9,6 +13,7 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -57,6 +62,9 @@ type desk struct {
 	source  *backfill.Source
 	client  *service.Client
 	counted map[string]int // found, by type
+
+	receiver http.Handler // of deliveries
+	secret   service.Secret
 }
 
 type deskOptions struct {
@@ -197,9 +205,8 @@ func (s shared) CreatedIn(ctx context.Context, workspace, card string) (string, 
 // register lets the sandbox deliver its events here. While the engine is down nobody answers.
 func (d *desk) register() {
 	d.t.Helper()
-	var secret service.Secret
 	receiver := must(webhook.New(webhook.Options{
-		Workspace: "default", Secrets: func() []service.Secret { return []service.Secret{secret} },
+		Workspace: "default", Secrets: func() []service.Secret { return []service.Secret{d.secret} },
 		Sink: func(ctx context.Context, events ...rules.Event) ([]bool, error) {
 			d.mu.Lock()
 			e := d.engine
@@ -222,7 +229,22 @@ func (d *desk) register() {
 	}))
 	d.t.Cleanup(server.Close)
 	hook := must(d.client.RegisterWebhook(d.t.Context(), service.NewWebhook{Name: "engine", URL: server.URL, Events: d.events}))
-	secret = hook.Secret
+	d.receiver, d.secret = receiver, hook.Secret
+}
+
+// deliver delivers an event that the sandbox would put otherwise, and returns what it was answered with.
+func (d *desk) deliver(id, typ string, at time.Time, data map[string]any) int {
+	d.t.Helper()
+	body := must(json.Marshal(map[string]any{"id": id, "type": typ, "created_at": at.UTC().Format(time.RFC3339Nano), "data": data}))
+	timestamp := strconv.FormatInt(time.Now().Unix(), 10)
+	mac := hmac.New(sha256.New, []byte(d.secret))
+	mac.Write([]byte(timestamp + "." + string(body)))
+	r := httptest.NewRequest(http.MethodPost, "/webhook", bytes.NewReader(body))
+	r.Header.Set("X-Service-Timestamp", timestamp)
+	r.Header.Set("X-Service-Signature", "sha256="+hex.EncodeToString(mac.Sum(nil)))
+	w := httptest.NewRecorder()
+	d.receiver.ServeHTTP(w, r)
+	return w.Code
 }
 
 // stop ends the engine.

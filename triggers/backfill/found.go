@@ -54,7 +54,7 @@ func (p *pass) finding(s *sighting) rules.Finding {
 	}
 	f.ID = rules.FoundID(parts...)
 	// A delivery may carry less than the object: what it concerns is looked for wherever it may have been put.
-	for _, kind := range []service.Kind{service.KindConversation, service.KindCard, service.KindAttendance} {
+	for _, kind := range service.Places {
 		if id := profile.EventID(kind, s.typ, data); id != "" {
 			f.Lanes = append(f.Lanes, rules.LaneOf(string(kind), id))
 		}
@@ -65,36 +65,53 @@ func (p *pass) finding(s *sighting) rules.Finding {
 	return f
 }
 
-// offer gives what was seen to the journal, unless it is known.
+// offer gives what was seen to the journal, unless it is known. What cannot be completed is left out, and said. Much of it is given bit by bit: to complete it takes calls, and a pass that is
+// stopped has not made them for nothing.
 func (p *pass) offer(ctx context.Context, list []sighting) error {
 	missing, err := p.unknown(ctx, list)
-	if err != nil || len(missing) == 0 {
+	if err != nil {
 		return err
 	}
-	var found []rules.Finding
-	for _, s := range missing {
-		told, err := p.complete(ctx, s)
-		if err != nil {
+	slices.SortStableFunc(missing, func(a, b *sighting) int { return a.at.Compare(b.at) })
+	var f failures
+	for part := range slices.Chunk(missing, atOnce) {
+		var found []rules.Finding
+		ended := false
+		for _, s := range part {
+			told, err := p.complete(ctx, s)
+			if ended = f.end(err); ended {
+				break
+			}
+			if told && err == nil {
+				found = append(found, p.finding(s))
+			}
+		}
+		if err := p.record(ctx, found); err != nil {
 			return err
 		}
-		if told {
-			found = append(found, p.finding(s))
+		if ended {
+			break
 		}
 	}
-	slices.SortStableFunc(found, func(a, b rules.Finding) int { return a.CreatedAt.Compare(b.CreatedAt) })
-	for part := range slices.Chunk(found, atOnce) {
-		fresh, err := p.options.Journal.AcceptFound(ctx, part...)
-		if err != nil {
-			return fmt.Errorf("record what was found: %w", err)
+	return f.first
+}
+
+// record gives what was found to the journal, and counts what is new.
+func (p *pass) record(ctx context.Context, found []rules.Finding) error {
+	if len(found) == 0 {
+		return nil
+	}
+	fresh, err := p.options.Journal.AcceptFound(ctx, found...)
+	if err != nil {
+		return fmt.Errorf("record what was found: %w", err)
+	}
+	for i := range found {
+		if i >= len(fresh) || !fresh[i] {
+			continue
 		}
-		for i := range part {
-			if i >= len(fresh) || !fresh[i] {
-				continue
-			}
-			p.options.Count(part[i].Type)
-			p.note(func(st *State) { st.Found++ })
-			p.log.Debug("found what no webhook told", "type", part[i].Type, "event", part[i].ID, "lane", part[i].Lane, "age", p.now.Sub(part[i].CreatedAt).Round(time.Second))
-		}
+		p.options.Count(found[i].Type)
+		p.note(func(st *State) { st.Found++ })
+		p.log.Debug("found what no webhook told", "type", found[i].Type, "event", found[i].ID, "lane", found[i].Lane, "age", p.now.Sub(found[i].CreatedAt).Round(time.Second))
 	}
 	return nil
 }

@@ -14,8 +14,9 @@ import (
 // A history is what has happened to a card since it was last looked at, put together from how it was, how it is, and what was told of it meanwhile.
 type history struct {
 	*cardLook
-	card *service.Card
-	was  *seenCard // nil where it was not seen before
+	card   *service.Card
+	was    *seenCard // nil where it was not seen before
+	before time.Time // when it was as it was: the time of what shows none, so that nothing is answered that is older than it seems
 
 	known []rules.Event // what was told of the card since then
 }
@@ -24,8 +25,9 @@ type history struct {
 type move struct {
 	from, to string
 	at       time.Time
-	told     string // the id of the event that told of it; empty is that nobody did
-	version  int    // of the card afterwards; 0 is not known
+	until    time.Time // when it happened at the latest
+	told     string    // the id of the event that told of it; empty is that nobody did
+	version  int       // of the card afterwards; 0 is not known
 }
 
 // sightings returns what has happened to the card that is needed.
@@ -41,7 +43,7 @@ func (h *history) sightings(ctx context.Context) (list []sighting, err error) {
 	if err != nil {
 		return nil, err
 	}
-	moves := way(begin, h.moves(), h.card.StageID, h.end())
+	moves := h.way(begin, h.moves())
 	if h.was == nil {
 		list = append(list, sighting{typ: "kanban.card.created", objects: h.objects(begin), at: h.created(), since: h.created().Add(-early)})
 	}
@@ -100,19 +102,19 @@ func (h *history) version(e rules.Event) int {
 }
 
 // created is when the card was created, as far as it tells.
-func (h *history) created() time.Time {
-	if h.card.CreatedAt.IsZero() {
-		return h.now
-	}
-	return h.card.CreatedAt
+func (h *history) created() time.Time { return given(h.card.CreatedAt, h.before) }
+
+// end is when the card came to where it is, as far as it tells, and until when that is at the latest.
+func (h *history) end() (at, until time.Time) {
+	return given(h.card.UpdatedAt, h.before), given(h.card.UpdatedAt, h.now)
 }
 
-// end is when the card came to where it is, at the latest.
-func (h *history) end() time.Time {
-	if h.card.UpdatedAt.IsZero() {
-		return h.now
+// given is a time, or another one where it is not known.
+func given(t, other time.Time) time.Time {
+	if t.IsZero() {
+		return other
 	}
-	return h.card.UpdatedAt
+	return t
 }
 
 // begin is where the card's way begins: where it was seen, or where it was created. A card that nobody saw before and that has changed since it was created
@@ -156,7 +158,7 @@ func (h *history) moves() (list []move) {
 	for _, e := range h.known {
 		if e.Type == "kanban.card.moved" {
 			m := profile.EventCardMove(e.Data)
-			list = append(list, move{from: m.FromStageID, to: m.ToStageID, at: e.CreatedAt, told: e.ID, version: h.version(e)})
+			list = append(list, move{from: m.FromStageID, to: m.ToStageID, at: e.CreatedAt, until: e.CreatedAt, told: e.ID, version: h.version(e)})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b move) int {
@@ -169,20 +171,24 @@ func (h *history) moves() (list []move) {
 }
 
 // way completes the moves that were told with those that must have happened between them.
-func way(begin string, told []move, end string, at time.Time) (all []move) {
+func (h *history) way(begin string, told []move) (all []move) {
 	here := begin
+	at, until := h.end()
 	for _, m := range told {
 		if m.to == "" {
 			continue
 		}
 		if m.from != "" && m.from != here {
-			all = append(all, move{from: here, to: m.from, at: m.at})
+			all = append(all, move{from: here, to: m.from, at: m.at, until: m.at})
 		}
 		all = append(all, m)
 		here = m.to
+		if h.card.UpdatedAt.IsZero() {
+			at = latest(at, m.at)
+		}
 	}
-	if here != end {
-		all = append(all, move{from: here, to: end, at: at})
+	if end := h.card.StageID; here != end {
+		all = append(all, move{from: here, to: end, at: at, until: until})
 	}
 	return all
 }
@@ -198,7 +204,7 @@ func (h *history) movings(moves []move) (list []sighting) {
 	since := h.start()
 	for i, m := range moves {
 		if m.told == "" {
-			until := m.at
+			until := m.until
 			if i == len(moves)-1 {
 				until = until.Add(slack)
 			}
@@ -227,19 +233,20 @@ func (h *history) completions(begin string, moves []move, stages *boards) (list 
 	}
 	won := func(stage string) bool { return stages.winning[stage] }
 	if h.was == nil && won(begin) {
-		complete(-1, h.start(), h.created(), h.created().Add(slack))
+		complete(-1, h.start(), h.created(), given(h.card.CreatedAt, h.now).Add(slack))
 	}
 	since, entered := h.start(), false
 	for i, m := range moves {
 		if won(m.to) && !won(m.from) {
-			complete(i, since, m.at, m.at.Add(slack))
+			complete(i, since, m.at, m.until.Add(slack))
 			entered = true
 		}
 		since = m.at
 	}
 	// A service whose boards do not say which stages are winning may still say it of the card.
 	if status := h.card.Status; !entered && !won(h.card.StageID) && (status == "completed" || status == "won") && (h.was == nil || h.was.Status != status) {
-		complete(len(moves), h.start(), h.end(), h.end().Add(slack))
+		at, until := h.end()
+		complete(len(moves), h.start(), at, until.Add(slack))
 	}
 	return list
 }

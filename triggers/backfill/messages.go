@@ -26,12 +26,16 @@ func (p *pass) messages(ctx context.Context, sp span) error {
 	if err := w.all(ctx, service.ConversationQuery{}); err != nil {
 		return err
 	}
-	if !p.full || w.archived {
-		return nil
+	p.orderly = w.ordered && (p.orderly || w.whole)
+	if w.archived {
+		return w.broken.first
 	}
-	// The list may leave out what is archived.
+	// The list may leave out what is archived, and customers write there too.
 	archived := true
-	return w.all(ctx, service.ConversationQuery{Archived: &archived})
+	if err := w.all(ctx, service.ConversationQuery{Archived: &archived}); err != nil {
+		return err
+	}
+	return w.broken.first
 }
 
 // A walk goes through a list of conversations that moves while it is read.
@@ -39,8 +43,10 @@ type walk struct {
 	*pass
 	span
 	given    map[string]bool
+	broken   failures  // conversations that could not be read
 	archived bool      // some of them are
 	ordered  bool      // so far those that changed last came first
+	whole    bool      // the list was read to its end
 	last     time.Time // when the last one changed
 }
 
@@ -66,6 +72,7 @@ func (w *walk) pages(ctx context.Context, q service.ConversationQuery, again boo
 		// The page begins with what the one before ended with, unless the list has moved up.
 		if overlapped && len(items) > 0 && !w.given[items[0].ID] && moved < restarts {
 			q.Offset, overlapped, first = 0, false, ""
+			w.last = time.Time{}
 			moved++
 			continue
 		}
@@ -73,10 +80,11 @@ func (w *walk) pages(ctx context.Context, q service.ConversationQuery, again boo
 		switch {
 		case err != nil:
 			return err
-		case len(items) == 0, again && fresh == 0, !w.full && w.ordered && old == len(items):
+		case again && fresh == 0, !w.full && w.orderly && w.ordered && old:
 			return nil
-		case fresh == 0 && (len(items) <= overlap || items[0].ID == first && len(items) == size):
-			return nil // only what was asked for again; or a service that pays no heed to the offset
+		case len(items) == 0, fresh == 0 && (len(items) <= overlap || items[0].ID == first && len(items) == size):
+			w.whole = true
+			return nil // nothing; only what was asked for again; or a service that pays no heed to the offset
 		}
 		first, size, overlapped = items[0].ID, len(items), len(items) > overlap
 		q.Offset += len(items)
@@ -87,20 +95,20 @@ func (w *walk) pages(ctx context.Context, q service.ConversationQuery, again boo
 	return errors.New("the list of conversations does not end")
 }
 
-// page looks at the conversations of a page that were not looked at before, and returns how many these are and how many have not changed.
-func (w *walk) page(ctx context.Context, items []service.Conversation, again bool) (fresh, old int, err error) {
+// page looks at the conversations of a page that were not looked at before, and returns how many these are, and whether those after it are old too where what changed
+// last comes first. Those that are pinned come before all others, so they tell nothing of that.
+func (w *walk) page(ctx context.Context, items []service.Conversation, again bool) (fresh int, old bool, err error) {
+	changes := false
 	for i := range items {
 		c := &items[i]
 		changed := activity(c)
 		w.archived = w.archived || c.Archived
-		if !c.Pinned && !again {
+		if !c.Pinned && !again && !w.given[c.ID] {
 			w.ordered = w.ordered && !changed.IsZero() && (w.last.IsZero() || !changed.After(w.last))
 			w.last = changed
 		}
 		stale := !changed.IsZero() && changed.Before(w.since)
-		if stale {
-			old++
-		}
+		changes, old = changes || !stale, old || !c.Pinned
 		if w.given[c.ID] {
 			continue
 		}
@@ -110,11 +118,11 @@ func (w *walk) page(ctx context.Context, items []service.Conversation, again boo
 		if stale {
 			continue
 		}
-		if err := w.messagesOf(ctx, w.span, c); err != nil && !service.IsNotFound(err) {
-			return fresh, old, err
+		if err := w.messagesOf(ctx, w.span, c); !service.IsNotFound(err) && w.broken.end(err) {
+			return fresh, false, err
 		}
 	}
-	return fresh, old, nil
+	return fresh, old && !changes, nil
 }
 
 // activity is when something last happened in a conversation, as far as it tells.

@@ -158,11 +158,48 @@ func TestOldConversationsAreNotRead(t *testing.T) {
 	}
 	d.move(d.clock().Add(24 * time.Hour))
 	d.pass(time.Minute)
-	l.read(d)
-	d.move(d.clock().Add(10 * time.Minute))
-	d.source.Tick(t.Context())
-	if l.pages == 0 || l.pages > 2 {
-		t.Errorf("%d pages", l.pages)
+	for n, look := range []struct{ changed, most int }{
+		{0, 20}, // nobody knows in which order they come until all are read
+		{0, 2},
+		{140, 5}, // more than a page
+	} {
+		for i := range look.changed {
+			d.customer(i, "hello")
+			d.move(d.clock().Add(time.Second))
+		}
+		d.move(d.clock().Add(7 * time.Minute))
+		l.read(d)
+		d.source.Tick(t.Context())
+		if l.pages == 0 || l.pages > look.most {
+			t.Errorf("look %d: %d pages", n, l.pages)
+		}
+	}
+	if got := len(d.of("message.received")); got != 140 {
+		t.Errorf("%d messages are found", got)
+	}
+}
+
+// A list in the order in which conversations were opened looks like one in which those that changed last come first, as long as nothing happens in the older ones.
+func TestOrderByChance(t *testing.T) {
+	l := &list{most: 100}
+	d := newDesk(t, talkRulesOnly, func(o *deskOptions) { o.transport, o.events = l, []string{"attendance.opened"} })
+	for i := range 300 {
+		d.customer(i, "long ago")
+		d.move(d.clock().Add(time.Second))
+	}
+	d.move(d.clock().Add(24 * time.Hour))
+	d.pass(time.Minute)
+	for n := range 3 {
+		d.customer(10, "now") // opened before 289 others
+		d.move(d.clock().Add(10 * time.Minute))
+		l.read(d)
+		slices.SortStableFunc(l.items, func(a, b map[string]any) int {
+			return strings.Compare(asText(b["created_at"]), asText(a["created_at"]))
+		})
+		d.source.Tick(t.Context())
+		if got := len(d.of("message.received")); got != n+1 {
+			t.Errorf("%d of %d messages are found", got, n+1)
+		}
 	}
 }
 
@@ -184,3 +221,45 @@ const talkRulesOnly = `
 rules:
   - { id: on-received, when: message.received, do: [{ log: heard }] }
 `
+
+// A list that leaves out what is archived: what customers write there is found too, also by the timer.
+func TestArchivedConversations(t *testing.T) {
+	l := &list{most: 100}
+	d := newDesk(t, talkRulesOnly, func(o *deskOptions) { o.transport, o.events = l, []string{"attendance.opened"} })
+	w := d.customer(1, "long ago")
+	d.customer(2, "long ago")
+	must(d.client.UpdateConversation(t.Context(), w.Conversation.String(), service.ConversationPatch{Archived: service.Set(true)}))
+	d.move(d.clock().Add(24 * time.Hour))
+	d.pass(30 * time.Minute)
+	l.read(d)
+	l.items = slices.DeleteFunc(l.items, func(c map[string]any) bool { return c["archived"] == true })
+	d.customer(1, "hello")
+	d.pass(30 * time.Minute)
+	if got := len(d.of("message.received")); got != 1 {
+		t.Errorf("%d messages are found", got)
+	}
+}
+
+// Conversations that are pinned come first, however long ago something happened in them.
+func TestPinnedConversations(t *testing.T) {
+	l := &list{most: 100}
+	d := newDesk(t, talkRulesOnly, func(o *deskOptions) { o.transport, o.events = l, []string{"attendance.opened"} })
+	for i := range 130 {
+		d.customer(i, "long ago")
+	}
+	d.move(d.clock().Add(24 * time.Hour))
+	d.pass(30 * time.Minute)
+	d.customer(129, "hello")
+	d.move(d.clock().Add(8 * time.Minute))
+	l.read(d)
+	slices.SortStableFunc(l.items, func(a, b map[string]any) int {
+		return strings.Compare(asText(a["updated_at"]), asText(b["updated_at"]))
+	})
+	for _, c := range l.items[:120] {
+		c["pinned"] = true
+	}
+	d.source.Tick(t.Context())
+	if got := len(d.of("message.received")); got != 1 {
+		t.Errorf("%d messages are found", got)
+	}
+}

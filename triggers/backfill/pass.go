@@ -39,14 +39,19 @@ type pass struct {
 // A span is the time that a part of a pass is about.
 type span struct {
 	since time.Time
-	first bool // there was none before: nothing of the past is told
-	long  bool // nobody has looked for so long that what was seen then tells nothing
+	last  time.Time // when it was last looked at, about: what shows no time of its own has happened after that
+	first bool      // there was none before: nothing of the past is told
+	begun bool      // there was, but nobody has seen everything yet
+	long  bool      // nobody has looked for so long that what was seen then tells nothing
 	types []string
 }
 
 // make makes the pass and reports whether all of it could be looked at.
 func (p *pass) make(ctx context.Context) (ok bool) {
 	p.looked, p.people = map[string]*service.Conversation{}, map[string]map[string]any{}
+	if p.parts == nil {
+		p.channels = nil // a number may have become private
+	}
 	p.note(func(st *State) {
 		*st = State{Looking: true, Began: p.now, Ended: st.Ended, Reason: p.reason, Problem: st.Problem}
 	})
@@ -105,7 +110,13 @@ func (p *pass) end(ctx context.Context, ok bool) {
 }
 
 // A position is how far a part has come: everything up to a time is known. It began at another: what is older is nobody's affair.
-type position struct{ to, begun time.Time }
+type position struct {
+	to, begun time.Time
+	partly    bool // since it began no look has come to its end
+}
+
+// partly is how it is written down.
+const partly = "partly"
 
 func (p *pass) position(ctx context.Context, part string) (at position, err error) {
 	value, err := p.options.Journal.Cursor(ctx, p.name(part))
@@ -113,6 +124,7 @@ func (p *pass) position(ctx context.Context, part string) (at position, err erro
 		return at, fmt.Errorf("read how far the backfill of %s has come: %w", part, err)
 	}
 	to, begun, _ := strings.Cut(value, " ")
+	begun, at.partly = strings.CutSuffix(begun, " "+partly)
 	var wrong [2]error
 	at.to, wrong[0] = time.Parse(time.RFC3339Nano, to)
 	at.begun, wrong[1] = time.Parse(time.RFC3339Nano, begun)
@@ -126,6 +138,9 @@ func (p *pass) setPosition(ctx context.Context, part string, at position) error 
 	value := ""
 	if !at.to.IsZero() {
 		value = at.to.UTC().Format(time.RFC3339Nano) + " " + at.begun.UTC().Format(time.RFC3339Nano)
+	}
+	if at.partly {
+		value += " " + partly
 	}
 	if err := p.options.Journal.SetCursor(ctx, p.name(part), value); err != nil {
 		return fmt.Errorf("write down how far the backfill of %s has come: %w", part, err)
@@ -146,9 +161,9 @@ func (p *pass) part(ctx context.Context, name string, types []string, look func(
 		}
 		return nil
 	}
-	sp := span{types: types}
+	sp := span{types: types, begun: at.partly}
 	if at.to.IsZero() {
-		at, sp.first = position{p.now, p.now}, true
+		at, sp.first = position{to: p.now, begun: p.now, partly: true}, true
 		// It is written down at once: what happens while we are stopped is then known to be missed.
 		if err := p.setPosition(ctx, name, at); err != nil {
 			return err
@@ -156,12 +171,15 @@ func (p *pass) part(ctx context.Context, name string, types []string, look func(
 	}
 	sp.long = p.now.Sub(at.to) > p.options.Most
 	sp.since = latest(at.to.Add(-p.options.Overlap), at.begun, p.now.Add(-p.options.Most))
+	if sp.last = at.to.Add(p.options.Fresh); sp.last.After(p.now) {
+		sp.last = p.now
+	}
 	if err := look(ctx, sp); err != nil {
 		return err
 	}
 	p.over(name)
 	p.over("key")
-	at.to = latest(at.to, p.told)
+	at.to, at.partly = latest(at.to, p.told), false
 	return p.setPosition(ctx, name, at)
 }
 
@@ -186,6 +204,6 @@ func (p *pass) trouble(ctx context.Context, part string, err error) (all bool) {
 		return false
 	}
 	p.over("key")
-	p.say(part, part+" that no webhook told could not be looked for; it is tried again", "error", err)
+	p.say(part, part+" that no webhook told could not all be looked for; it is tried again", "error", err)
 	return false
 }

@@ -128,6 +128,9 @@ func (s *Source) learn(ctx context.Context) {
 
 // take makes sure that no other engine is at it.
 func (s *Source) take(ctx context.Context, now time.Time) bool {
+	if s.options.Alone {
+		return true
+	}
 	taken, err := s.options.Journal.Lease(ctx, s.name("lease"), s.options.Holder, now, now.Add(lease))
 	if err != nil {
 		s.say("journal", "the journal cannot be used, so nothing is looked for", "error", err)
@@ -140,6 +143,9 @@ func (s *Source) take(ctx context.Context, now time.Time) bool {
 
 // give lets another engine have its turn.
 func (s *Source) give(ctx context.Context) {
+	if s.options.Alone {
+		return
+	}
 	now := s.options.Now()
 	if _, err := s.options.Journal.Lease(context.WithoutCancel(ctx), s.name("lease"), s.options.Holder, now, now); err != nil {
 		s.log.Debug("the lease of the backfill runs out by itself", "error", err)

@@ -1,8 +1,10 @@
 package backfill_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -149,6 +151,40 @@ func TestOnlyWhatIsNeeded(t *testing.T) {
 	}
 }
 
+// A delivery that carries little is known again all the same, whoever comes first.
+func TestDeliveriesThatCarryLittle(t *testing.T) {
+	for name, data := range map[string]func(message string) map[string]any{
+		"the message's id": func(id string) map[string]any { return map[string]any{"message_id": id} },
+		"the message without its conversation": func(id string) map[string]any {
+			return map[string]any{"message": map[string]any{"id": id, "text": "hello"}}
+		},
+		"the message itself": func(id string) map[string]any { return map[string]any{"id": id, "text": "hello"} },
+	} {
+		for _, first := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, delivered first %v", name, first), func(t *testing.T) {
+				t.Parallel()
+				d := newDesk(t, talkRulesOnly)
+				d.pass(time.Minute)
+				d.fault("delivery", "lose", 0, 0, 0)
+				at := d.clock()
+				w := d.customer(1, "hello")
+				want := 202
+				if !first {
+					want = 200
+					d.pass(10 * time.Minute)
+				}
+				if got := d.deliver("delivered", "message.received", at, data(w.Message.String())); got != want {
+					t.Errorf("answered with %d, want %d", got, want)
+				}
+				d.pass(20 * time.Minute)
+				if got := len(d.of("message.received")); got != 1 {
+					t.Errorf("%d events:\n%s", got, d.trace())
+				}
+			})
+		}
+	}
+}
+
 // What happens on a private number is told by nobody.
 func TestPrivateNumbers(t *testing.T) {
 	d := newDesk(t, talkRules)
@@ -159,6 +195,26 @@ func TestPrivateNumbers(t *testing.T) {
 	must(d.CustomerMessage(sandbox.CustomerMessage{Phone: "+5511955554444", Name: "Private", Text: "psst", Channel: "Secret"}))
 	d.pass(time.Hour)
 	if len(d.all()) > 0 {
+		t.Errorf("told:\n%s", d.trace())
+	}
+}
+
+// A number that becomes private is not told of from then on.
+func TestNumberBecomesPrivate(t *testing.T) {
+	var private atomic.Bool
+	d := newDesk(t, talkRulesOnly, shown(func(path string, o map[string]any) {
+		if path == "/v1/channels" && private.Load() {
+			o["private"] = true
+		}
+	}))
+	d.pass(time.Minute)
+	d.fault("delivery", "lose", 0, 0, 0)
+	d.customer(1, "hello")
+	d.pass(20 * time.Minute)
+	private.Store(true)
+	d.customer(1, "psst")
+	d.pass(20 * time.Minute)
+	if got := len(d.of("message.received")); got != 1 {
 		t.Errorf("told:\n%s", d.trace())
 	}
 }

@@ -3,8 +3,12 @@ package backfill_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
+	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -73,6 +77,121 @@ func TestTroubleEndsNothing(t *testing.T) {
 	}
 }
 
+// A broken service fails for one thing, and always.
+type broken struct {
+	mu   sync.Mutex
+	path string
+}
+
+func (b *broken) RoundTrip(r *http.Request) (*http.Response, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.path == "" || !strings.HasSuffix(r.URL.Path, b.path) {
+		return http.DefaultTransport.RoundTrip(r)
+	}
+	return &http.Response{StatusCode: 500, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
+}
+
+func (b *broken) set(path string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.path = path
+}
+
+// One thing that cannot be read does not keep the others from being found, and when it can be read, so is what happened to it.
+func TestOneThingIsBroken(t *testing.T) {
+	for name, path := range map[string]func(d *desk, w sandbox.Written) string{
+		"messages of a conversation": func(_ *desk, w sandbox.Written) string {
+			return "/conversations/" + w.Conversation.String() + "/messages"
+		},
+		"a conversation": func(_ *desk, w sandbox.Written) string { return "/conversations/" + w.Conversation.String() },
+		"an attendance":  func(_ *desk, w sandbox.Written) string { return "/attendances/" + w.Attendance.String() },
+		"a contact": func(d *desk, w sandbox.Written) string {
+			return "/contacts/" + must(d.client.GetConversation(d.t.Context(), w.Conversation.String())).ContactID
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := &broken{}
+			d := newDesk(t, settledRules, func(o *deskOptions) { o.transport = b })
+			first := d.customer(1, "before")
+			for n := range 4 {
+				d.customer(2+n, "before")
+			}
+			d.pass(30 * time.Minute)
+			d.fault("delivery", "lose", 0, 0, 0)
+			b.set(path(d, first))
+			for n := range 10 {
+				d.customer(n, "hello")
+				if n < 5 {
+					must(d.TeamClose(sandbox.TeamClose{Conversation: fmt.Sprint("Customer ", n), Person: "Bruno"}))
+				}
+			}
+			d.pass(20 * time.Minute)
+			if got := len(d.of("message.received")); got < 14 {
+				t.Errorf("%d of 15 messages are known", got)
+			}
+			if got := len(d.of("attendance.closed")); got < 4 {
+				t.Errorf("%d of 5 closings are known", got)
+			}
+			b.set("")
+			d.pass(20 * time.Minute)
+			if got := [3]int{len(d.of("message.received")), len(d.of("attendance.opened")), len(d.of("attendance.closed"))}; got != [3]int{15, 10, 5} {
+				t.Errorf("messages, opened and closed %v:\n%s", got, d.trace())
+			}
+			if problem := d.source.State().Problem; problem != "" {
+				t.Errorf("the problem stays: %s", problem)
+			}
+		})
+	}
+}
+
+const settledRules = `
+rules:
+  - { id: on-received, when: message.received, do: [{ log: heard }] }
+  - { id: on-opened, when: attendance.opened, do: [{ log: opened }] }
+  - { id: on-closed, when: attendance.closed, do: [{ log: closed }] }
+`
+
+// A stopped service stops who calls it after so many calls.
+type stopped struct {
+	left atomic.Int64
+	stop context.CancelFunc
+}
+
+func (s *stopped) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.HasPrefix(r.URL.Path, "/v1/contacts/") && s.left.Add(-1) == 0 {
+		s.stop()
+	}
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// A pass over much that is stopped keeps what it has found, and the next one finds the rest.
+func TestStoppedInTheMiddle(t *testing.T) {
+	s := &stopped{}
+	ctx, stop := context.WithCancel(t.Context())
+	s.stop = stop
+	d := newDesk(t, bothRules, func(o *deskOptions) { o.transport = s })
+	d.pass(time.Minute)
+	d.fault("delivery", "lose", 0, 0, 0)
+	const n = 180
+	for i := range n {
+		d.customer(i, "hello")
+	}
+	d.move(d.clock().Add(10 * time.Minute))
+	s.left.Store(n - 10)
+	d.source.Tick(ctx)
+	kept := len(d.of("attendance.opened"))
+	if kept < n/2 || kept == n {
+		t.Errorf("%d of %d are kept", kept, n)
+	}
+	s.left.Store(0)
+	d.pass(10 * time.Minute)
+	if got := len(d.of("attendance.opened")); got != n {
+		t.Errorf("%d of %d are found", got, n)
+	}
+}
+
 // Every third call fails: a pass comes to its end all the same.
 func TestFlakyService(t *testing.T) {
 	d := newDesk(t, bothRules)
@@ -99,6 +218,21 @@ func TestTooManyRequests(t *testing.T) {
 	d.pass(20 * time.Minute)
 	if got := len(d.of("message.received")); got != 30 {
 		t.Errorf("%d of 30 are found", got)
+	}
+}
+
+// An engine that has its journal for itself does not wait for the one before it, which was killed in the middle of a pass.
+func TestKilledAndAlone(t *testing.T) {
+	for _, alone := range []bool{true, false} {
+		d := newDesk(t, bothRules, func(o *deskOptions) { o.tune = func(o *backfill.Options) { o.Alone = alone } })
+		now := d.clock()
+		if taken := must(d.journal.Lease(t.Context(), "backfill/default/lease", "killed", now, now.Add(2*time.Minute))); !taken {
+			t.Fatal("the lease is not to be had")
+		}
+		d.source.Tick(t.Context())
+		if looked := !d.source.State().Ended.IsZero(); looked != alone {
+			t.Errorf("alone %v: looked %v", alone, looked)
+		}
 	}
 }
 

@@ -69,7 +69,7 @@ func asRecorded(raw string) string {
 	return raw
 }
 
-// lane names what an event concerns: its conversation, else its card, else its attendance, else the event alone. Events of one lane are
+// lane names what an event concerns: its conversation, else its card, else its attendance, else its message, else the event alone. Events of one lane are
 // handled one after the other.
 func lane(p *service.Profile, e rules.Event) string {
 	if kind, id := p.EventPlace(e.Type, e.Data); id != "" {

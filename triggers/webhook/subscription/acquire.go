@@ -3,6 +3,7 @@ package subscription
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/quandohq/quando/service"
@@ -103,6 +104,9 @@ func (s *Subscription) Rotate(ctx context.Context) (until time.Time, err error) 
 		return time.Time{}, s.noWebhook()
 	}
 	if err := s.rotate(ctx, own.ID, "somebody asked for it", nil); err != nil {
+		if service.IsUncertain(err) {
+			err = fmt.Errorf("nobody knows whether the secret was replaced, so it has to be once more: an engine that runs does that by itself, or quando webhook rotate again: %w", err)
+		}
 		return time.Time{}, err
 	}
 	return s.options.Now().Add(overlap), nil

@@ -99,6 +99,7 @@ type Subscription struct {
 	wake    chan struct{}
 
 	tending   sync.Mutex // one look at a time
+	shown     string     // how the webhook was shown when a look last changed it; of the one that looks
 	recording sync.Mutex // what was read of the record first is put to use first
 
 	mu      sync.Mutex

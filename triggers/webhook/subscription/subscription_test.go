@@ -1,7 +1,10 @@
 package subscription
 
 import (
+	"bytes"
 	"context"
+	"io"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -183,6 +186,47 @@ func TestSwitchedOff(t *testing.T) {
 	}
 	if d.counted(webhook.Recorded) != 1 || !strings.Contains(d.log.String(), "had been switched off") {
 		t.Errorf("%v\n%s", d.outcomes, d.log.String())
+	}
+}
+
+// A mumbling service does not say of its webhooks whether they are active, or for which events.
+type mumbling []string
+
+func (m mumbling) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil || r.Method != http.MethodGet || !strings.HasSuffix(r.URL.Path, "/integrations/webhooks") {
+		return res, err
+	}
+	defer func() { _ = res.Body.Close() }()
+	body, err := io.ReadAll(res.Body)
+	for _, name := range m {
+		body = bytes.ReplaceAll(body, []byte(`"`+name+`":`), []byte(`"_":`))
+	}
+	res.Body, res.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	return res, err
+}
+
+// TestUnmoved shows that a change that does not show is not taken for a repair each time, and that somebody is told what to do.
+func TestUnmoved(t *testing.T) {
+	for _, names := range []mumbling{{"active"}, {"events"}} {
+		d := newDesk(t)
+		d.client = must(service.New(service.Options{BaseURL: d.address.BaseURL, APIKey: service.Secret(d.address.APIKey), Transport: names}))
+		s := d.open()
+		s.SetRules(compile(t, "message.received"))
+		var err error
+		for range 5 {
+			err = s.Tend(t.Context())
+		}
+		if len(d.repairs) > 2 {
+			t.Errorf("%v: repaired %v", names, d.repairs)
+		}
+		if err == nil || !strings.Contains(err.Error(), "set webhook.active and webhook.events in the profile") || s.Status().Problem == "" {
+			t.Errorf("%v: %v", names, err)
+		}
+		d.writes("hello")
+		if d.counted(webhook.Recorded) != 1 {
+			t.Errorf("%v: %v", names, d.outcomes)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package subscription
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -72,7 +73,7 @@ func (s *Subscription) tend(ctx context.Context) (*Status, error) {
 	}
 	own, err = s.adjust(ctx, own, want)
 	errs = append(errs, err)
-	if err == nil && s.takeRefused() > 0 {
+	if (err == nil || errors.Is(err, errUnmoved)) && s.takeRefused() > 0 {
 		errs = append(errs, s.verifySecret(ctx, own))
 	}
 	s.mu.Lock()
@@ -188,13 +189,24 @@ func (s *Subscription) adjust(ctx context.Context, own *service.Webhook, want []
 		patch.Events = service.Set(want)
 	}
 	if own.Active && !changes {
+		s.shown = ""
 		return own, nil
 	}
 	if _, err := s.options.Client.UpdateWebhook(ctx, own.ID, patch); err != nil {
 		return own, explain(err)
 	}
 	after := *own
-	if after.Active = true; !own.Active {
+	after.Active = true
+	shown := fmt.Sprint(own.ID, own.Active, slices.Sorted(slices.Values(own.Events)))
+	if shown == s.shown {
+		if changes {
+			after.Events = want
+		}
+		return &after, fmt.Errorf("%w: it is shown as active %v with the events %v, and it was given active true and the events %v; "+
+			"where the service calls these otherwise, set webhook.active and webhook.events in the profile", errUnmoved, own.Active, own.Events, want)
+	}
+	s.shown = shown
+	if !own.Active {
 		s.repaired(Reactivated, "the webhook had been switched off; it is active again", "webhook", own.ID)
 	}
 	if changes {
@@ -203,6 +215,9 @@ func (s *Subscription) adjust(ctx context.Context, own *service.Webhook, want []
 	}
 	return &after, nil
 }
+
+// errUnmoved says that a change was taken by the service and does not show. It is made again with each look, and counted once: it may have been made, and not be told.
+var errUnmoved = errors.New("the webhook stays as it was after it was changed")
 
 // keepWaited adds to the wanted events those that are not needed by the rules any more, but by runs that began before.
 func (s *Subscription) keepWaited(ctx context.Context, has, want []string) []string {
