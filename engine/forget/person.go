@@ -3,6 +3,8 @@ package forget
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/quandohq/quando/engine"
@@ -16,6 +18,19 @@ type Person struct {
 
 	// Who was forgotten before is known by less: by all ids that the service had, and by the lanes that were the person's alone.
 	Contacts, Lanes []string
+
+	// Known is what another journal has told of the person, such as the one that a backup was made of; nil is nothing.
+	Known *Trail
+}
+
+// learned returns what a journal has told of a person, to look for them in another one.
+func (p Person) learned() Person {
+	if p.Known == nil {
+		return p
+	}
+	p.Contacts = slices.Concat(p.Contacts, p.Known.Contacts())
+	p.Lanes = slices.Concat(p.Lanes, p.Known.Lanes())
+	return p
 }
 
 // anIDsLength is how long an id is that stands for a contact wherever it is found. A shorter one may be a number of something else.
@@ -41,6 +56,11 @@ func newIdentity(p Person) *identity {
 		id.contacts[contact] = true
 	}
 	id.phone(p.Phone)
+	if p.Known != nil {
+		maps.Copy(id.phones, p.Known.id.phones)
+		maps.Copy(id.names, p.Known.id.names)
+		maps.Copy(id.written, p.Known.id.written)
+	}
 	return id
 }
 

@@ -42,12 +42,17 @@ const rounds = 8
 
 // Find reads a journal for what it holds of a person.
 func Find(ctx context.Context, k stored.Keeper, p Person) (*Trail, error) {
+	p = p.learned()
 	if p.Contact == "" && len(p.Contacts)+len(p.Lanes) == 0 && len(digits(p.Phone)) < phoneEnd {
 		return nil, fmt.Errorf("a person is named by a contact's id, or by a phone with at least %d digits", phoneEnd)
 	}
 	t := &Trail{
 		keeper: k, workspace: p.Workspace, given: p.Lanes, id: newIdentity(p), lanes: map[laneKey]bool{}, groups: map[laneKey]bool{}, events: map[int64]bool{}, runs: map[int64]bool{},
 		open: map[int64]bool{}, sent: map[string]bool{}, known: map[int64]bool{}, texts: map[string]bool{},
+	}
+	if p.Known != nil {
+		maps.Copy(t.texts, p.Known.texts)
+		maps.Copy(t.sent, p.Known.sent)
 	}
 	for range rounds {
 		before := t.size()

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/quandohq/quando/engine/forget"
+	"github.com/quandohq/quando/engine/stored"
+)
+
+// TestForgetInBackupsLater erases in backups, by the contact's id, whom the journal has forgotten before: as forget itself says that one should.
+func TestForgetInBackupsLater(t *testing.T) {
+	c := newCrime(t, filepath.Join(t.TempDir(), "quando.db"))
+	backup := filepath.Join(t.TempDir(), "backup.db")
+	if code, _, errOut := c.quando("journal", "backup", backup); code != 0 {
+		t.Fatal(errOut)
+	}
+	c.stop()
+	for range 2 { // who says it twice is told twice
+		if _, out, errOut := c.quando("journal", "forget", "--contact", c.contact); !strings.Contains(out, backup+" still holds the person") {
+			t.Fatal(out, errOut)
+		}
+	}
+	if code, out, errOut := c.quando("journal", "forget", "--contact", c.contact, "--backups"); code != exitNo || !strings.Contains(out, "Erased in the backup "+backup) {
+		t.Fatalf("%d %s %s", code, out, errOut)
+	}
+	c.tidyFile(backup)
+	if list := readFile(t, manifestBeside(backup)); strings.Contains(list, c.contact) {
+		t.Errorf("the list says that the person is still in the backup: %s", list)
+	}
+	if code, out, errOut := c.quando("journal", "verify", backup); code != 0 {
+		t.Errorf("%d %s %s", code, out, errOut)
+	}
+	if _, out, errOut := c.quando("journal", "forget", "--contact", c.contact, "--backups"); strings.Contains(out, "backup") {
+		t.Errorf("there is nothing left in the backup: %s %s", out, errOut)
+	}
+}
+
+// TestForgetHalfway stops forgetting after each change that it makes: whoever says it once more finds the rest, and nothing is left in the journal's files. Backups that hold the
+// person are known from the beginning.
+func TestForgetHalfway(t *testing.T) {
+	c := newCrime(t, filepath.Join(t.TempDir(), "quando.db"))
+	c.stop()
+	whole, err := os.ReadFile(c.where)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, ended := 0, false; !ended; n++ {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			folder := t.TempDir()
+			where := filepath.Join(folder, "quando.db")
+			if err := os.WriteFile(where, whole, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if code, _, errOut := c.quando("journal", "backup", "--journal", where); code != 0 {
+				t.Fatal(errOut)
+			}
+			ended = forgetHalfway(t, where, forget.Person{Contact: c.contact}, n)
+			_, out, errOut := c.quando("journal", "forget", "--contact", c.contact, "--journal", where)
+			if strings.Count(out, "still holds the person") != 1 || strings.Contains(out, "found, and left") {
+				t.Error(out, errOut)
+			}
+			for _, end := range []string{"", "-wal"} {
+				text, err := os.ReadFile(where + end)
+				if err != nil && !os.IsNotExist(err) {
+					t.Fatal(err)
+				}
+				(&crime{office: &office{t: t}}).tidy(end+" after "+out+errOut, string(text))
+			}
+			if code, out, errOut := c.quando("journal", "verify", "--journal", where); code != 0 {
+				t.Errorf("%d %s %s", code, out, errOut)
+			}
+			if text := readFile(t, filepath.Join(folder, "backups", manifestName)); !strings.Contains(text, c.contact) {
+				t.Errorf("the backup is not marked: %s", text)
+			}
+		})
+	}
+}
+
+// forgetHalfway does what quando journal forget does, and stops after so many changes. It reports whether there were no more.
+func forgetHalfway(t *testing.T, where string, who forget.Person, changes int) (ended bool) {
+	t.Helper()
+	j, err := openJournal(t.Context(), where, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	k, err := openKeeper(t.Context(), where, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer k.Close()
+	cmd := newJournalForget()
+	cmd.SetContext(t.Context())
+	_, err = (&forgetFlags{person: who}).erase(cmd, &stopping{Keeper: k, left: changes}, j, &forgot{})
+	if err != nil && !errors.Is(err, errStopped) {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+var errStopped = errors.New("stopped")
+
+// A stopping keeper makes so many changes, and no more. Compacting is one.
+type stopping struct {
+	stored.Keeper
+	left int
+}
+
+func (s *stopping) Edit(ctx context.Context, t *stored.Table, keys [][]any, edit func([]any) ([]any, error)) (int, error) {
+	if s.left--; s.left < 0 {
+		return 0, errStopped
+	}
+	return s.Keeper.Edit(ctx, t, keys, edit)
+}
+
+func (s *stopping) Compact(ctx context.Context) error {
+	if s.left--; s.left < 0 {
+		return errStopped
+	}
+	return s.Keeper.Compact(ctx)
+}
