@@ -12,10 +12,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/forget"
+	"github.com/quandohq/quando/engine/sqlite"
 )
 
 const (
@@ -181,6 +183,18 @@ func holding(ctx context.Context, lists []*manifest, p forget.Person) (held []st
 	return held
 }
 
+// halfway are the files that backups and a restore have left behind that were stopped halfway.
+func halfway(lists []*manifest, where string) (paths []string) {
+	for _, m := range lists {
+		parts, _ := filepath.Glob(filepath.Join(filepath.Dir(m.path), ".*"+sqlite.PartOfBackup+"*")) // the pattern is right
+		paths = append(paths, parts...)
+	}
+	if _, err := os.Stat(where + restoring); err == nil {
+		paths = append(paths, where+restoring)
+	}
+	return paths
+}
+
 func backupHolds(ctx context.Context, path string, p forget.Person) (bool, error) {
 	k, err := openKeeper(ctx, path, true)
 	if err != nil {
@@ -217,3 +231,6 @@ func (f forgotten) same(other forgotten) bool {
 	}
 	return shares(f.Contacts, other.Contacts) || shares(f.Lanes, other.Lanes)
 }
+
+// subject is the person as the audit has it.
+func (f forgotten) subject() string { return strings.Join(slices.Concat(f.Contacts, f.Lanes), " ") }

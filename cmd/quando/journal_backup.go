@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/quandohq/quando/engine/forget"
 	"github.com/quandohq/quando/engine/sqlite"
 	"github.com/quandohq/quando/engine/stored"
 )
@@ -80,6 +81,10 @@ func backupJournal(cmd *cobra.Command, where, to string) error {
 	if err := noteManifest(ctx, j, manifestBeside(path)); err != nil {
 		return err
 	}
+	since, err := forgettingSince(ctx, j, at)
+	if err != nil {
+		return err
+	}
 	k, err := sqlite.OpenKeeper(ctx, where, true)
 	if err != nil {
 		return err
@@ -95,6 +100,9 @@ func backupJournal(cmd *cobra.Command, where, to string) error {
 	if err != nil {
 		return fmt.Errorf("the backup is not to be trusted, and has been taken away again: %w", errors.Join(err, os.Remove(path)))
 	}
+	if b.Forgotten, err = stillIn(ctx, j, path, since); err != nil {
+		return err
+	}
 	m, err := readManifest(manifestBeside(path))
 	if err != nil {
 		return err
@@ -106,6 +114,34 @@ func backupJournal(cmd *cobra.Command, where, to string) error {
 	fmt.Fprintf(cmd.OutOrStdout(), "%s\n", path)
 	fmt.Fprintf(cmd.ErrOrStderr(), "Backed up and verified: %s, %d events, %d runs. To put it back: quando journal restore %s\n", size(b.Bytes), b.Events, b.Runs, path)
 	return nil
+}
+
+// forgettingSince is from when on somebody who was forgotten may be in a backup that begins at a time: earlier than that where somebody is being forgotten.
+func forgettingSince(ctx context.Context, j journal, at time.Time) (time.Time, error) {
+	text, err := j.Cursor(ctx, forgettingCursor)
+	if begun, parseErr := time.Parse(time.RFC3339, text); parseErr == nil && begun.Before(at) {
+		at = begun
+	}
+	return at.Truncate(time.Second), err
+}
+
+// stillIn returns who was forgotten in the journal since a time, and is in a backup.
+func stillIn(ctx context.Context, j journal, path string, since time.Time) ([]forgotten, error) {
+	held := []forgotten{}
+	list, err := forgottenSince(ctx, j, since)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range list {
+		holds, err := backupHolds(ctx, path, forget.Person{Contacts: f.Contacts, Lanes: f.Lanes})
+		if err != nil {
+			return nil, err
+		}
+		if holds {
+			held = append(held, f)
+		}
+	}
+	return held, nil
 }
 
 // lookAtBackup verifies a backup, and returns what a manifest tells of it.

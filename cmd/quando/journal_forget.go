@@ -72,7 +72,11 @@ type forgot struct {
 	Proof     *forget.Proof `json:"proof"`
 	Backups   []string      `json:"backups"` // that still hold the person
 	Cleaned   []string      `json:"cleaned"` // backups in which the person was erased
-	Rules     []string      `json:"rules"`   // files of rules, or of their tests, that hold something of the person
+
+	// Unfinished are files of backups that were stopped halfway, which may hold the person.
+	Unfinished []string `json:"unfinished"`
+
+	Rules []string `json:"rules"` // files of rules, or of their tests, that hold something of the person
 }
 
 func (f *forgetFlags) run(cmd *cobra.Command) error {
@@ -96,7 +100,7 @@ func (f *forgetFlags) run(cmd *cobra.Command) error {
 	if err != nil && !unknown {
 		return err
 	}
-	if err := f.others(ctx, out, j, trail, c); err != nil {
+	if err := f.others(ctx, out, j, trail, where, c); err != nil {
 		return err
 	}
 	return f.report(cmd, out, unknown)
@@ -119,13 +123,13 @@ func (f *forgetFlags) erase(cmd *cobra.Command, k stored.Keeper, j journal, out 
 		},
 		// Who is stopped after this can begin again: the audit and the backups know who it was, and that the file is to be written anew.
 		Found: func(ctx context.Context, t *forget.Trail) error {
+			if err := j.SetCursor(ctx, forgettingCursor, now().UTC().Format(time.RFC3339)); err != nil {
+				return err
+			}
 			if err := audit(ctx, j, t); err != nil {
 				return err
 			}
-			if err := f.markBackups(ctx, j, t); err != nil {
-				return err
-			}
-			return j.SetCursor(ctx, forgettingCursor, now().UTC().Format(time.RFC3339))
+			return f.markBackups(ctx, j, t)
 		},
 	})
 	unknown := errors.Is(err, forget.ErrUnknown)
@@ -178,20 +182,27 @@ func forgottenNow(t *forget.Trail) forgotten {
 }
 
 // others looks at what is beside the journal: its backups, and the files of rules.
-func (f *forgetFlags) others(ctx context.Context, out *forgot, j engine.Journal, trail *forget.Trail, c *config) error {
+func (f *forgetFlags) others(ctx context.Context, out *forgot, j engine.Journal, trail *forget.Trail, where string, c *config) error {
 	lists, err := manifests(ctx, j)
 	if err != nil {
 		return err
 	}
 	held := holding(ctx, lists, f.known(trail))
+	parts := halfway(lists, where)
 	out.Backups = append([]string{}, held...)
+	out.Unfinished = append([]string{}, parts...)
 	if f.backups {
+		for _, path := range parts {
+			if err := removeJournal(path); err != nil {
+				return err
+			}
+		}
 		for _, path := range held {
 			if err := f.clean(ctx, path, trail); err != nil {
 				return fmt.Errorf("backup %s: %w", path, err)
 			}
 		}
-		out.Backups, out.Cleaned = []string{}, append(out.Cleaned, held...)
+		out.Backups, out.Unfinished, out.Cleaned = []string{}, []string{}, append(out.Cleaned, held...)
 	} else if err := mark(lists, held, forgottenNow(trail)); err != nil {
 		return err
 	}
@@ -229,10 +240,12 @@ func (f *forgetFlags) clean(ctx context.Context, path string, trail *forget.Trai
 	return m.write()
 }
 
+// auditForget is what the audit calls it when somebody was forgotten.
+const auditForget = "forget"
+
 // audit keeps who has forgotten whom, by ids alone.
 func audit(ctx context.Context, j journal, t *forget.Trail) error {
-	whom := append(t.Contacts(), t.Lanes()...)
-	return j.Audit(ctx, engine.AuditEntry{At: now(), Who: whoami(), From: "quando journal forget", What: "forget", Subject: strings.Join(whom, " ")})
+	return j.Audit(ctx, engine.AuditEntry{At: now(), Who: whoami(), From: "quando journal forget", What: auditForget, Subject: forgottenNow(t).subject()})
 }
 
 // whoami names who runs the command.
@@ -314,6 +327,9 @@ func (o *forgot) text(cmd *cobra.Command, unknown bool) {
 	}
 	for _, path := range o.Backups {
 		fmt.Fprintf(w, "The backup %s still holds the person, and is marked so: throw it away, or say quando journal forget once more with --backups.\n", path)
+	}
+	for _, path := range o.Unfinished {
+		fmt.Fprintf(w, "The file %s is left of a backup or a restore that was stopped halfway, and may hold the person: throw it away, or say quando journal forget once more with --backups.\n", path)
 	}
 	for _, path := range o.Rules {
 		fmt.Fprintf(w, "The file %s holds something of the person: change it.\n", path)

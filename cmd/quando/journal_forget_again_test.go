@@ -82,6 +82,36 @@ func TestForgetHalfway(t *testing.T) {
 	}
 }
 
+// TestForgetUnfinished tells of what a backup and a restore have left that were stopped halfway, and takes it away where backups are to be looked after.
+func TestForgetUnfinished(t *testing.T) {
+	folder := t.TempDir()
+	where := filepath.Join(folder, "quando.db")
+	if err := fillJournal(t.Context(), where); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errOut := quando(t, "journal", "backup", "--journal", where); code != 0 {
+		t.Fatal(errOut)
+	}
+	left := []string{filepath.Join(folder, "backups", ".quando-20261114T090000Z.db.part-123"), where + ".restoring"}
+	for _, path := range left {
+		if err := copyFile(where, path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, out, errOut := quando(t, "journal", "forget", "--contact", "somebody-who-wrote", "--journal", where)
+	for _, path := range left {
+		if !strings.Contains(out, path) {
+			t.Errorf("%s is not told of: %s %s", path, out, errOut)
+		}
+	}
+	_, out, errOut = quando(t, "journal", "forget", "--contact", "somebody-who-wrote", "--backups", "--journal", where)
+	for _, path := range left {
+		if _, err := os.Stat(path); err == nil {
+			t.Errorf("%s is still there: %s %s", path, out, errOut)
+		}
+	}
+}
+
 // forgetHalfway does what quando journal forget does, and stops after so many changes. It reports whether there were no more.
 func forgetHalfway(t *testing.T, where string, who forget.Person, changes int) (ended bool) {
 	t.Helper()
