@@ -81,8 +81,11 @@ type forgot struct {
 
 func (f *forgetFlags) run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	where, c, err := journalOf(cmd, "rules")
+	where, c, err := journalOf(cmd, "rules", profileKey)
 	if err != nil {
+		return err
+	}
+	if f.person.Words, err = c.words(); err != nil {
 		return err
 	}
 	j, err := openJournal(ctx, where, true)

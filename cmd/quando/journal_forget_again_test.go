@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/quandohq/quando/engine/forget"
+	"github.com/quandohq/quando/engine/postgres/postgrestest"
 	"github.com/quandohq/quando/engine/stored"
 )
 
@@ -109,6 +110,35 @@ func TestForgetUnfinished(t *testing.T) {
 		if _, err := os.Stat(path); err == nil {
 			t.Errorf("%s is still there: %s %s", path, out, errOut)
 		}
+	}
+}
+
+// TestForgetAlone forgets somebody in both journals while no engine runs that could cancel runs: they are cancelled all the same, and who waited for them is next.
+func TestForgetAlone(t *testing.T) {
+	for name, journal := range map[string]func(*testing.T) string{
+		"SQLite":     func(t *testing.T) string { return filepath.Join(t.TempDir(), "quando.db") },
+		"PostgreSQL": func(t *testing.T) string { return postgrestest.Shared(t).Database(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCrime(t, journal(t), "  - { id: alone, when: message.received, mode: queued, by: '\"everybody\"', do: [{ wait: 30d }] }\n")
+			c.stop()
+			code, out, errOut := c.quando("journal", "forget", "--phone", "+5511944440000") // Bruno, who wrote first
+			if code != 0 || !strings.Contains(out, "found nowhere") {
+				t.Fatalf("%d %s %s", code, out, errOut)
+			}
+			_, out, errOut = c.quando("runs", "--rule", "alone", "--output", "json")
+			for state, want := range map[string]int{"cancelled": 2, "running": 1, "queued": 1} {
+				if got := strings.Count(out, `"state": "`+state+`"`); got != want {
+					t.Errorf("%d runs are %s, not %d: %s %s", got, state, want, out, errOut)
+				}
+			}
+			if rows := c.rows(); strings.Contains(rows, "Bruno Costa") || !strings.Contains(rows, markedText) {
+				t.Error("not he was forgotten, or not he alone")
+			}
+			if code, out, errOut := c.quando("journal", "verify"); code != 0 {
+				t.Errorf("%d %s %s", code, out, errOut)
+			}
+		})
 	}
 }
 

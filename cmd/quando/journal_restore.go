@@ -30,14 +30,18 @@ What came after the backup is not in it. Events that the service delivers again 
 		Example: "  quando journal restore backups/quando-20261113T205000Z.db",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			where, _, err := journalOf(cmd)
+			where, c, err := journalOf(cmd, profileKey)
 			if err != nil {
 				return err
 			}
 			if isAddress(where) {
 				return errors.New("the journal is in PostgreSQL: restore it with the database's own tools, such as pg_restore")
 			}
-			return restoreJournal(cmd, args[0], where)
+			words, err := c.words()
+			if err != nil {
+				return err
+			}
+			return restoreJournal(cmd, args[0], where, words)
 		},
 	}
 }
@@ -45,7 +49,7 @@ What came after the backup is not in it. Events that the service delivers again 
 // restoring ends the name of a copy that is about to take the journal's place.
 const restoring = ".restoring"
 
-func restoreJournal(cmd *cobra.Command, from, where string) (err error) {
+func restoreJournal(cmd *cobra.Command, from, where string, words forget.Words) (err error) {
 	ctx := cmd.Context()
 	b, report, err := lookAtBackup(ctx, from, now())
 	if err != nil {
@@ -66,6 +70,7 @@ func restoreJournal(cmd *cobra.Command, from, where string) (err error) {
 	if err != nil {
 		return err
 	}
+	past.words = words
 	part := where + restoring
 	if err := removeJournal(part); err != nil { // of a restore that was stopped: its log would be taken for that of this one
 		return err
@@ -100,6 +105,7 @@ func restoreJournal(cmd *cobra.Command, from, where string) (err error) {
 type past struct {
 	forgotten []forgotten // since the backup was made
 	lists     []string    // of backups
+	words     forget.Words
 }
 
 // pastOf reads what is to be handed on from a journal to a backup that takes its place. One that cannot be read has nothing to hand on.
@@ -185,7 +191,7 @@ func (p *past) hand(ctx context.Context, from, copied, list string) error {
 		return err
 	}
 	for _, f := range p.forgotten {
-		_, err := forget.Forget(ctx, k, forget.Person{Contacts: f.Contacts, Lanes: f.Lanes}, forget.Options{Now: now})
+		_, err := forget.Forget(ctx, k, forget.Person{Contacts: f.Contacts, Lanes: f.Lanes, Words: p.words}, forget.Options{Now: now})
 		if err != nil && !errors.Is(err, forget.ErrUnknown) {
 			return errors.Join(fmt.Errorf("forget again who was forgotten: %w", err), k.Close())
 		}

@@ -111,7 +111,7 @@ func (t *Trail) mentioning(f func(string) any, set func(string, any)) (bool, err
 	if t.elsewhere(f("workspace")) || t.tellsOf(f) {
 		return true, nil
 	}
-	others := f("type") != "message.received" // in which others may have written the same
+	others := f("type") != messageReceived // in which others may have written the same
 	return true, errors.Join(t.scrubbed(f, set, others, "data"), t.scrubbed(f, set, others, "verdicts"), t.scrubbed(f, set, others, "answers"))
 }
 

@@ -73,7 +73,7 @@ func (t *Trail) Prove(ctx context.Context) (*Proof, error) {
 
 // received reports whether a row is a message that a customer wrote.
 func received(table *stored.Table, row []any) bool {
-	return table.Name == "events" && row[table.Index("type")] == "message.received"
+	return table.Name == "events" && row[table.Index("type")] == messageReceived
 }
 
 // keyShown is how much of a key may be shown: texts in it may be the person's.
