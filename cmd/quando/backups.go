@@ -108,6 +108,11 @@ func (m *manifest) find(file string) *backup {
 	return m.Backups[i]
 }
 
+// add lists a backup. One of the same name was thrown away before.
+func (m *manifest) add(b *backup) {
+	m.Backups = append(slices.DeleteFunc(m.Backups, func(o *backup) bool { return o.File == b.File }), b)
+}
+
 // pathOf is where a backup is.
 func (m *manifest) pathOf(b *backup) string { return filepath.Join(filepath.Dir(m.path), b.File) }
 

@@ -212,7 +212,7 @@ func listAside(ctx context.Context, aside string) error {
 	if err != nil {
 		return err
 	}
-	m.Backups = append(m.Backups, b)
+	m.add(b)
 	if err := m.write(); err != nil {
 		return fmt.Errorf("list what was moved aside: %w", err)
 	}

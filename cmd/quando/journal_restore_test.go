@@ -78,3 +78,26 @@ func TestRestoreAfterStop(t *testing.T) {
 		t.Errorf("%v %v are left", names, err)
 	}
 }
+
+// TestBackupAgain makes a backup under the name of one that was thrown away: it is the one that is listed.
+func TestBackupAgain(t *testing.T) {
+	folder := t.TempDir()
+	where, backup := filepath.Join(folder, "quando.db"), filepath.Join(folder, "nightly.db")
+	if err := fillJournal(t.Context(), where); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if code, _, errOut := quando(t, "journal", "backup", backup, "--journal", where); code != 0 {
+			t.Fatal(errOut)
+		}
+		if code, out, errOut := quando(t, "journal", "verify", backup); code != 0 {
+			t.Errorf("%d %s %s", code, out, errOut)
+		}
+		if code, _, errOut := quando(t, "pause", "--journal", where, "--reason", "so that it is another one"); code != 0 {
+			t.Fatal(errOut)
+		}
+		if err := os.Rename(backup, backup+".old"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

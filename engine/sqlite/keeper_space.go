@@ -66,9 +66,9 @@ func (k *Keeper) checkpoint(ctx context.Context) error {
 // PartOfBackup is in the name of a backup that is not whole yet, before some digits.
 const PartOfBackup = ".part-"
 
-// Backup writes a copy of the journal as it is at one moment into a file that is not there yet. When it returns, the copy is on disk under its name, or there
-// is none.
-func (k *Keeper) Backup(ctx context.Context, to string) (err error) {
+// Backup writes a copy of the journal as it is at one moment into a file that is not there yet. Look is given the copy before it has its name, and may refuse it. When Backup returns, the
+// copy is on disk under its name, or there is none.
+func (k *Keeper) Backup(ctx context.Context, to string, look func(part string) error) (err error) {
 	folder, name := filepath.Split(to)
 	if folder == "" {
 		folder = "."
@@ -91,6 +91,9 @@ func (k *Keeper) Backup(ctx context.Context, to string) (err error) {
 	}
 	if err := syncFile(part.Name()); err != nil {
 		return fmt.Errorf("backup: %w", err)
+	}
+	if err := look(part.Name()); err != nil {
+		return err
 	}
 	if err := os.Rename(part.Name(), to); err != nil {
 		return fmt.Errorf("backup: %w", err)

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -44,5 +45,40 @@ func TestReplace(t *testing.T) {
 	over.Store(true)
 	if n := <-missing; n > 0 {
 		t.Errorf("%d times there was no journal", n)
+	}
+}
+
+// TestBackupName shows that a backup has its name only when somebody has looked at it and found it right.
+func TestBackupName(t *testing.T) {
+	folder := t.TempDir()
+	file, to := filepath.Join(folder, "quando.db"), filepath.Join(folder, "backup.db")
+	j, err := Open(t.Context(), file, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	k, err := OpenKeeper(t.Context(), file, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer k.Close()
+	wrong := errors.New("wrong")
+	for _, found := range []error{wrong, nil} {
+		err := k.Backup(t.Context(), to, func(part string) error {
+			if _, err := os.Stat(to); err == nil {
+				t.Error("it has its name before it was looked at")
+			}
+			if _, err := os.Stat(part); err != nil {
+				t.Error(err)
+			}
+			return found
+		})
+		if !errors.Is(err, found) {
+			t.Error(err)
+		}
+		names, err := filepath.Glob(filepath.Join(folder, "*backup.db*"))
+		if err != nil || len(names) != map[bool]int{true: 1}[found == nil] {
+			t.Errorf("there are %v %v", names, err)
+		}
 	}
 }
