@@ -70,6 +70,9 @@ func (f *exportFlags) export(cmd *cobra.Command, v *view) (err error) {
 		if err != nil {
 			return err
 		}
+		if x.trail.Empty() {
+			return no(cmd, "the journal has nothing that is about this person")
+		}
 	}
 	for _, part := range []func(context.Context, *view) error{x.events, x.runs, x.audit} {
 		if err := part(cmd.Context(), v); err != nil {
