@@ -83,6 +83,12 @@ func restoreJournal(cmd *cobra.Command, from, where string, words forget.Words) 
 		return err
 	}
 	aside := where + ".before-" + now().UTC().Format("20060102T150405Z")
+	// It is in the list before it is there: somebody who stops this leaves nothing that nobody knows of.
+	if _, err := os.Stat(where); err == nil {
+		if err := listAside(aside, &backup{MadeAt: now().UTC().Truncate(time.Second)}); err != nil {
+			return err
+		}
+	}
 	moved, err := sqlite.Replace(ctx, part, where, aside)
 	if err != nil {
 		return err
@@ -96,7 +102,9 @@ func restoreJournal(cmd *cobra.Command, from, where string, words forget.Words) 
 		fmt.Fprintf(cmd.OutOrStdout(), "Forgotten again: %s.\n", count(n, "person"))
 	}
 	if moved {
-		return listAside(ctx, aside)
+		if b, _, err := lookAtBackup(ctx, aside, now()); err == nil { // a damaged one is listed by its name alone
+			return listAside(aside, b)
+		}
 	}
 	return nil
 }
@@ -199,22 +207,16 @@ func (p *past) hand(ctx context.Context, from, copied, list string) error {
 	return errors.Join(k.Compact(ctx), k.Close())
 }
 
-// listAside lists a journal that was moved aside with the backups beside it. One that is damaged is listed by its bytes alone.
-func listAside(ctx context.Context, aside string) error {
-	b, _, err := lookAtBackup(ctx, aside, now())
-	if err != nil {
-		b = &backup{File: filepath.Base(aside), MadeAt: now().UTC().Truncate(time.Second), Forgotten: []forgotten{}}
-		if b.Bytes, b.SHA256, err = checksum(aside); err != nil {
-			return err
-		}
-	}
+// listAside lists a journal that is moved aside with the backups beside it.
+func listAside(aside string, b *backup) error {
+	b.File, b.Forgotten = filepath.Base(aside), []forgotten{}
 	m, err := readManifest(manifestBeside(aside))
 	if err != nil {
 		return err
 	}
 	m.add(b)
 	if err := m.write(); err != nil {
-		return fmt.Errorf("list what was moved aside: %w", err)
+		return fmt.Errorf("list what is moved aside: %w", err)
 	}
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/quandohq/quando/engine/sqlite"
 )
 
 // TestRestoreElsewhere restores a backup that was carried away from its list: who was forgotten since is forgotten in it again all the same, and who is forgotten afterwards is found in the
@@ -76,6 +78,28 @@ func TestRestoreAfterStop(t *testing.T) {
 	names, err := filepath.Glob(left + "*")
 	if err != nil || len(names) > 0 {
 		t.Errorf("%v %v are left", names, err)
+	}
+}
+
+// TestRestoreStopped stops a restore when it has moved a journal aside, and before it has said so: the journal that was moved is listed all the same, and can be put back.
+func TestRestoreStopped(t *testing.T) {
+	folder := t.TempDir()
+	where, copied, aside := filepath.Join(folder, "quando.db"), filepath.Join(folder, "backup.db"), filepath.Join(folder, "quando.db.before-20261114T090000Z")
+	record(t, where, "conversation:a", "message.received", `{"contact":{"id":"1ff3570a-9f58-45d6","name":"Zuleika Marcador","phone":"+5511977712345"},"message":{"text":"hello"}}`)
+	if code, _, errOut := quando(t, "journal", "backup", copied, "--journal", where); code != 0 {
+		t.Fatal(errOut)
+	}
+	if err := listAside(aside, &backup{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sqlite.Replace(t.Context(), copied, where, aside); err != nil {
+		t.Fatal(err)
+	}
+	if _, out, errOut := quando(t, "journal", "forget", "--contact", "1ff3570a-9f58-45d6", "--journal", where); !strings.Contains(out, aside+" still holds") {
+		t.Error(out, errOut)
+	}
+	if code, out, errOut := quando(t, "journal", "restore", aside, "--journal", where); code != 0 {
+		t.Errorf("%d %s %s", code, out, errOut)
 	}
 }
 
