@@ -12,10 +12,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/forget"
+	"github.com/quandohq/quando/engine/sqlite"
 )
 
 const (
@@ -106,6 +108,11 @@ func (m *manifest) find(file string) *backup {
 	return m.Backups[i]
 }
 
+// add lists a backup. One of the same name was thrown away before.
+func (m *manifest) add(b *backup) {
+	m.Backups = append(slices.DeleteFunc(m.Backups, func(o *backup) bool { return o.File == b.File }), b)
+}
+
 // pathOf is where a backup is.
 func (m *manifest) pathOf(b *backup) string { return filepath.Join(filepath.Dir(m.path), b.File) }
 
@@ -165,32 +172,70 @@ func checksum(path string) (n int64, sum string, err error) {
 	return n, hex.EncodeToString(h.Sum(nil)), errors.Join(err, f.Close())
 }
 
-// holding finds the backups that still hold a person, and marks them. One that cannot be read is taken for one that does.
-func holding(ctx context.Context, lists []*manifest, t *forget.Trail, at time.Time) (held []string, err error) {
+// holding finds the backups that still hold a person. One that cannot be read is taken for one that does.
+func holding(ctx context.Context, lists []*manifest, p forget.Person) (held []string) {
 	for _, m := range lists {
 		for _, b := range m.Backups {
 			path := m.pathOf(b)
 			if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 				continue // it was thrown away
 			}
-			if holds, err := backupHolds(ctx, path, t); err == nil && !holds {
-				continue
+			if holds, err := backupHolds(ctx, path, p); err != nil || holds {
+				held = append(held, path)
 			}
-			held = append(held, path)
-			b.Forgotten = append(b.Forgotten, forgotten{At: at.UTC().Truncate(time.Second), Contacts: t.Contacts(), Lanes: t.Lanes()})
-		}
-		if err := m.write(); err != nil {
-			return held, fmt.Errorf("mark the backups: %w", err)
 		}
 	}
-	return held, nil
+	return held
 }
 
-func backupHolds(ctx context.Context, path string, t *forget.Trail) (bool, error) {
+// halfway are the files that backups and a restore have left behind that were stopped halfway.
+func halfway(lists []*manifest, where string) (paths []string) {
+	for _, m := range lists {
+		parts, _ := filepath.Glob(filepath.Join(filepath.Dir(m.path), ".*"+sqlite.PartOfBackup+"*")) // the pattern is right
+		paths = append(paths, parts...)
+	}
+	if _, err := os.Stat(where + restoring); err == nil {
+		paths = append(paths, where+restoring)
+	}
+	return paths
+}
+
+func backupHolds(ctx context.Context, path string, p forget.Person) (bool, error) {
 	k, err := openKeeper(ctx, path, true)
 	if err != nil {
 		return true, err
 	}
-	holds, err := t.Holds(ctx, k)
+	holds, err := forget.Holds(ctx, k, p)
 	return holds, errors.Join(err, k.Close())
 }
+
+// mark notes in the lists who was forgotten and is still in these backups.
+func mark(lists []*manifest, held []string, who forgotten) error {
+	for _, m := range lists {
+		changed := false
+		for _, b := range m.Backups {
+			if slices.Contains(held, m.pathOf(b)) {
+				b.Forgotten = append(slices.DeleteFunc(b.Forgotten, who.same), who)
+				changed = true
+			}
+		}
+		if !changed {
+			continue
+		}
+		if err := m.write(); err != nil {
+			return fmt.Errorf("mark the backups: %w", err)
+		}
+	}
+	return nil
+}
+
+// same reports whether somebody else who was forgotten is the same person.
+func (f forgotten) same(other forgotten) bool {
+	shares := func(a, b []string) bool {
+		return slices.ContainsFunc(a, func(s string) bool { return slices.Contains(b, s) })
+	}
+	return shares(f.Contacts, other.Contacts) || shares(f.Lanes, other.Lanes)
+}
+
+// subject is the person as the audit has it.
+func (f forgotten) subject() string { return strings.Join(slices.Concat(f.Contacts, f.Lanes), " ") }

@@ -13,10 +13,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/learn"
+	"github.com/quandohq/quando/engine/postgres"
 	"github.com/quandohq/quando/engine/sqlite"
 	"github.com/quandohq/quando/rules/source"
 	"github.com/quandohq/quando/service"
@@ -30,13 +32,16 @@ func (d *doctor) journal(ctx context.Context, c *config) journal {
 			d.add("journal", "", warning, "start the engine: quando run", "there is none yet at %s", where)
 			return nil
 		}
-		if err := sqlite.Probe(ctx, where, 2*time.Second); err != nil {
+		if err := sqlite.Probe(ctx, where, lockPatience); err != nil {
 			d.add("journal", "", failing, lockMend(where, err), "%s cannot be written: %v", where, err)
 			return nil
 		}
 	}
 	ctx, cancel := patiently(ctx)
 	defer cancel()
+	if isAddress(where) && !d.unlocked(ctx, where) {
+		return nil
+	}
 	j, err := openJournal(ctx, where, true)
 	if err != nil {
 		d.add("journal", "", failing, "do what it says; a damaged file is replaced by a backup (quando journal restore)", "%v", err)
@@ -50,6 +55,21 @@ func (d *doctor) journal(ctx context.Context, c *config) journal {
 	d.add("journal", "", well, "", "it can be read and written; %s", size(extent.Bytes))
 	return j
 }
+
+// unlocked looks at whether a journal in a database can be written.
+func (d *doctor) unlocked(ctx context.Context, where string) bool {
+	who, err := postgres.Probe(ctx, where, lockPatience)
+	switch {
+	case errors.Is(err, postgres.ErrBusy):
+		d.add("journal", "", failing, "end the transaction that keeps it locked, such as one of a database tool or a maintenance job: "+cmp.Or(who, "pg_locks and pg_stat_activity show whose it is"), "the tables cannot be written: %v", err)
+	case err != nil:
+		d.add("journal", "", failing, "do what it says", "it cannot be written: %v", err)
+	}
+	return err == nil
+}
+
+// lockPatience is how long somebody may keep a journal locked.
+const lockPatience = 2 * time.Second
 
 // lockMend says how to mend a journal that cannot be written.
 func lockMend(where string, err error) string {
@@ -108,6 +128,10 @@ func (d *doctor) disk(c *config) {
 	}
 	known := err == nil
 	if err := trialWrite(folder); err != nil {
+		mend := mend
+		if errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.EROFS) {
+			mend = "let the user that runs quando write there: see who owns the folder, and whether its disk is mounted for writing"
+		}
 		d.add("disk", "", failing, mend, "nothing can be written beside the journal in %s: %v", folder, err)
 		return
 	}
@@ -139,6 +163,8 @@ func (d *doctor) engine(ctx context.Context, c *config, j journal) {
 	if j == nil {
 		return
 	}
+	ctx, cancel := patiently(ctx)
+	defer cancel()
 	name, err := engineOf(ctx, c.journalPath())
 	if err != nil {
 		d.add("engine", "", warning, "", "nobody knows whether an engine runs: %v", err)
@@ -153,8 +179,6 @@ func (d *doctor) engine(ctx context.Context, c *config, j journal) {
 		d.add("engine", "", well, "", "%s is running", name)
 		return
 	}
-	ctx, cancel := patiently(ctx)
-	defer cancel()
 	status, text, err := askEngine(ctx, r, "/readyz", "")
 	switch {
 	case err != nil && !strings.HasSuffix(r.Process, strings.TrimPrefix(name, "process")):
@@ -210,6 +234,8 @@ func askEngine(ctx context.Context, engine running, page, token string) (status 
 
 // files looks at the rules and the profile.
 func (v *visitor) files(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 2*doctorPatience)
+	defer cancel()
 	v.loaded(ctx)
 	if v.journal != nil {
 		v.profile(ctx)
@@ -243,7 +269,7 @@ func (v *visitor) loaded(ctx context.Context) {
 		v.found("rules", failing, "see whether it watches this folder (rules in the configuration that it was started with); kill -HUP lets it read them anew, and its log tells what it finds",
 			"the engine that runs (%s) uses other rules than stand in %s: it has loaded %d, and there are %d", name, v.rules, l.Rules, len(set.Rules))
 	case len(set.Rules) == 0:
-		v.found("rules", warning, "write some: quando init shows how", "there are no rules in %s", v.rules)
+		v.found("rules", failing, "write some: quando init shows how; or let rules in the configuration name where they are", "there are no rules in %s, so that nothing is done", v.rules)
 	default:
 		v.found("rules", well, "", "%s in %s", count(len(set.Rules), "rule"), v.rules)
 	}

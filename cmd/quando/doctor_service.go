@@ -15,7 +15,6 @@ import (
 
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
-	"github.com/quandohq/quando/triggers/webhook"
 )
 
 // A visitor looks at one workspace for a doctor.
@@ -62,17 +61,17 @@ func (v *visitor) service(ctx context.Context) {
 	defer cancel()
 	asked := now()
 	me, err := v.client.Me(ctx)
-	if refused, ok := errors.AsType[*service.Error](err); ok && refused.Status == http.StatusTooManyRequests {
-		v.found("key", warning, "try again in a moment", "the service asks for a pause: %v", err)
-		return
-	}
+	why := "the service does not take the key"
 	switch refused, ok := errors.AsType[*service.Error](err); {
+	case ok && refused.Status == http.StatusTooManyRequests:
+		why = "the service asks for a pause"
+		v.found("key", warning, "try again in a moment", "%s: %v", why, err)
 	case ok && refused.Status == http.StatusUnauthorized:
 		v.found("key", failing, "put the key of a live integration into service.api_key; an expired or revoked one is made anew where the service's integrations are managed", "the service refuses the key: it is wrong, expired or revoked (401)")
 	case ok && refused.Status != 0:
-		v.found("key", failing, "check service.base_url, with its version segment; and look whether the service is well", "%s answers, but not as it should: %v", v.Service.BaseURL, err)
+		v.found("key", failing, "check service.base_url, with its version segment; and look whether the service is well", "%s answers, but not as it should: %v", shownURL(v.Service.BaseURL), err)
 	case err != nil:
-		v.found("key", failing, "check service.base_url, this machine's network, its DNS and any proxy; then try again", "the service at %s cannot be reached: %v", v.Service.BaseURL, err)
+		v.found("key", failing, "check service.base_url, this machine's network, its DNS and any proxy; then try again", "the service at %s cannot be reached: %v", shownURL(v.Service.BaseURL), err)
 	default:
 		v.found("key", well, "", "the service takes it%s", named(me.Name))
 		v.scopes(ctx, me)
@@ -81,7 +80,7 @@ func (v *visitor) service(ctx context.Context) {
 		return
 	}
 	for _, check := range []string{"scopes", "clock", "webhook"} {
-		v.found(check, warning, "", "not looked at, because the service does not take the key")
+		v.found(check, warning, "", "not looked at, because %s", why)
 	}
 	v.address(ctx, v.Service.Webhook.PublicURL, false)
 }
@@ -113,7 +112,7 @@ func (v *visitor) scopes(ctx context.Context, me service.Identity) {
 		}
 	}
 	if len(missing) > 0 {
-		v.found("scopes", failing, "give the key these scopes where the service's integrations are managed, or use a key that has them", "the key lacks what rules need: %s", strings.Join(missing, "; "))
+		v.found("scopes", failing, "give the key these scopes where the service's integrations are managed, or use a key that has them", "the key lacks what is needed: %s", strings.Join(missing, "; "))
 	}
 	if len(wanted) > 0 {
 		v.found("scopes", warning, "give the key these scopes too", "the key lacks %s, with which facts and names are read that an event may not carry", strings.Join(wanted, ", "))
@@ -122,13 +121,19 @@ func (v *visitor) scopes(ctx context.Context, me service.Identity) {
 		v.found("scopes", warning, "compare with what the key was made with: "+strings.Join(unknown, ", "), "the service does not tell which scopes the key has, and these cannot be tried without changing something")
 	}
 	if len(missing)+len(wanted)+len(unknown) == 0 {
-		v.found("scopes", well, "", "the key has all %d that the rules need", len(users))
+		v.found("scopes", well, "", "the key has all %d that are needed", len(users))
 	}
 }
 
-// needed returns the scopes that rules are said to need, those without which a call is refused, and which rules use each.
+// manageScope is the scope without which nobody looks after a webhook.
+const manageScope = "webhooks:manage"
+
+// needed returns the scopes that rules are said to need, those without which a call is refused, and which rules use each. The webhook needs one where the engine is to look after it.
 func (v *visitor) needed() (calls map[string]bool, users map[string][]string) {
 	calls, users = map[string]bool{}, map[string][]string{}
+	if v.publicURL() != "" {
+		calls[manageScope], users[manageScope] = true, []string{"service.webhook.public_url"}
+	}
 	if v.set == nil {
 		return calls, users
 	}
@@ -163,7 +168,7 @@ func (v *visitor) probe(ctx context.Context, scope string) (yes, known bool) {
 		_, err = v.client.GetAttendance(ctx, nobody)
 	case "team:read":
 		_, err = v.client.ListTeam(ctx)
-	case "webhooks:manage":
+	case manageScope:
 		_, err = v.client.ListWebhooks(ctx)
 	case "read":
 		_, err = v.client.ListBoards(ctx, false)
@@ -199,7 +204,11 @@ func (v *visitor) publicURL() string { return v.Service.Webhook.PublicURL }
 func (v *visitor) webhook(ctx context.Context) {
 	hooks, err := v.client.ListWebhooks(ctx)
 	if err != nil {
-		v.found("webhook", warning, "give the key the scope webhooks:manage, so that it can be seen", "the webhook cannot be looked at: %v", err)
+		mend := "try again in a moment; look whether the service is well"
+		if refused, ok := errors.AsType[*service.Error](err); ok && refused.Status == http.StatusForbidden {
+			mend = "give the key the scope " + manageScope + ", so that it can be seen"
+		}
+		v.found("webhook", warning, mend, "the webhook cannot be looked at: %v", err)
 		v.address(ctx, v.publicURL(), false)
 		return
 	}
@@ -213,7 +222,7 @@ func (v *visitor) webhook(ctx context.Context) {
 		v.address(ctx, v.publicURL(), false)
 		return
 	case !hook.Active:
-		v.found("webhook", failing, "see to it that its address answers, then activate it: quando run does that with service.webhook.public_url set, or the console's health page", "the webhook %s is switched off, as the service does after ten failures: no event comes", hook.URL)
+		v.found("webhook", failing, "see to it that its address answers, then activate it: quando run does that with service.webhook.public_url set, or the console's health page", "the webhook %s is switched off, as the service does after ten failures: no event comes", shownURL(hook.URL))
 	default:
 		v.subscribed(ctx, hook)
 	}
@@ -249,7 +258,7 @@ func (v *visitor) subscribed(ctx context.Context, hook *service.Webhook) {
 		v.found("webhook", failing, "subscribe them: quando webhook register", "the webhook does not deliver %s, which rules wait for", strings.Join(missing, ", "))
 		return
 	}
-	v.found("webhook", well, "", "%s is active", hook.URL)
+	v.found("webhook", well, "", "%s is active", shownURL(hook.URL))
 }
 
 // events are the service's events that start rules, or end runs of them.
@@ -274,93 +283,6 @@ func (v *visitor) events() []string {
 	return list
 }
 
-const recently = time.Hour // that deliveries tell how it is at present
-
-// deliveries looks at what became of the latest deliveries, and asks for one where there is none.
-func (v *visitor) deliveries(ctx context.Context, hook *service.Webhook) {
-	last, err := v.last(ctx, hook.ID)
-	if err != nil {
-		v.found("secret", warning, "", "deliveries cannot be looked at: %v", err)
-		v.address(ctx, hook.URL, false)
-		return
-	}
-	fresh := last != nil && now().Sub(last.At) < recently
-	reached := v.address(ctx, hook.URL, fresh && last.ResponseStatus/100 == 2)
-	if !fresh && reached && hook.Active && v.test {
-		if tried := v.tried(ctx, hook.ID, last); tried != nil {
-			last, fresh = tried, true
-		}
-	}
-	if (last == nil || last.ResponseStatus == 0) && v.refuses(ctx) {
-		last, fresh = &service.Delivery{ResponseStatus: http.StatusUnauthorized, At: now()}, true
-	}
-	v.secret(last, fresh)
-}
-
-// refuses asks the engine that runs whether it has refused deliveries for their signature, and taken none. Where the service tells nothing of its deliveries, that is how a wrong
-// secret is found.
-func (v *visitor) refuses(ctx context.Context) bool {
-	var r running
-	if v.journal == nil || !noted(ctx, v.journal, runningCursor, &r) {
-		return false
-	}
-	_, text, err := askEngine(ctx, r, "/metrics", string(v.config.Console.Token))
-	counted := func(outcome webhook.Outcome) bool {
-		_, rest, ok := strings.Cut(text, fmt.Sprintf("quando_deliveries_total{outcome=%q,workspace=%q} ", string(outcome), v.name))
-		n, _, _ := strings.Cut(rest, "\n")
-		return ok && n != "0"
-	}
-	return err == nil && counted(webhook.Forged) && !counted(webhook.Recorded)
-}
-
-// secret tells by what a delivery was answered whether the secret is right.
-func (v *visitor) secret(last *service.Delivery, fresh bool) {
-	const mend = "put the webhook's secret into service.webhook.secrets and start the engine again; if nobody has it any more, replace it: quando webhook rotate"
-	switch {
-	case last != nil && last.ResponseStatus == http.StatusUnauthorized:
-		v.found("secret", failing, mend, "deliveries are answered with 401: the service signs with another secret than the one that is configured, or the clock is wrong")
-	case fresh && last.ResponseStatus/100 == 2:
-		v.found("secret", well, "", "the last delivery was taken, %s ago", span(max(0, now().Sub(last.At))))
-	case len(v.Service.Webhook.Secrets) == 0 && last == nil:
-		v.found("secret", failing, mend, "no signing secret is configured, so every delivery is refused")
-	case fresh && last.ResponseStatus != 0:
-		v.found("secret", warning, "look at the engine's log; 503 is that it could not record, 404 that the address has another path", "the last delivery was answered with %d", last.ResponseStatus)
-	case fresh:
-		v.found("secret", warning, "see to the address first", "the last delivery was not answered, so that nobody knows")
-	default:
-		v.found("secret", warning, "run quando doctor again when something has happened, or try a test event: quando webhook test", "nothing was delivered within %s, so that nobody knows whether the secret is right", span(recently))
-	}
-}
-
-// last returns the latest delivery that was attempted, or nil.
-func (v *visitor) last(ctx context.Context, hook string) (*service.Delivery, error) {
-	list, err := v.client.ListDeliveries(ctx, hook)
-	if err != nil {
-		return nil, err
-	}
-	var last *service.Delivery
-	for i, d := range list {
-		if attempted := d.ResponseStatus != 0 || d.Error != ""; attempted && (last == nil || d.At.After(last.At)) {
-			last = &list[i]
-		}
-	}
-	return last, nil
-}
-
-// tried asks for a test event and returns what became of it, or nil where that is not seen in time.
-func (v *visitor) tried(ctx context.Context, hook string, before *service.Delivery) *service.Delivery {
-	if err := v.client.TestWebhook(ctx, hook); err != nil {
-		return nil
-	}
-	for over := time.Now().Add(doctorPatience); time.Now().Before(over) && ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
-		last, err := v.last(ctx, hook)
-		if err == nil && last != nil && (before == nil || last.ID != before.ID) {
-			return last
-		}
-	}
-	return nil
-}
-
 // address looks at whether the address is reached, and whether it is ours. From this machine it may be closed although the service reaches it.
 func (v *visitor) address(ctx context.Context, where string, delivered bool) (reached bool) {
 	if where == "" {
@@ -370,6 +292,7 @@ func (v *visitor) address(ctx context.Context, where string, delivered bool) (re
 		return false
 	}
 	why, mend := v.visit(ctx, where)
+	where = shownURL(where)
 	switch {
 	case why == "":
 		v.found("address", well, "", "%s is reached", where)
@@ -382,9 +305,17 @@ func (v *visitor) address(ctx context.Context, where string, delivered bool) (re
 	return false
 }
 
+// shownURL is an address without a password.
+func shownURL(where string) string {
+	if u, err := url.Parse(where); err == nil {
+		return u.Redacted()
+	}
+	return where
+}
+
 // visit asks an address for something that changes nothing, and says why it is not the one of an engine.
 func (v *visitor) visit(ctx context.Context, where string) (why, mend string) {
-	ctx, cancel := patiently(ctx)
+	ctx, cancel := patiently(context.WithoutCancel(ctx)) // a service that is slow has no part in this
 	defer cancel()
 	u, err := url.Parse(where)
 	if err != nil || u.Host == "" {
@@ -407,7 +338,7 @@ func (v *visitor) visit(ctx context.Context, where string) (why, mend string) {
 	}
 	_ = res.Body.Close() // only its head is looked at
 	switch {
-	case res.StatusCode == http.StatusMethodNotAllowed, res.StatusCode == http.StatusUnauthorized:
+	case res.StatusCode == http.StatusMethodNotAllowed:
 		return "", ""
 	case res.StatusCode/100 == 3:
 		return "it leads on to another address, which the service does not follow", "set service.webhook.public_url to the address that it leads to"

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/quandohq/quando/engine/forget"
 	"github.com/quandohq/quando/engine/sqlite"
 	"github.com/quandohq/quando/engine/stored"
 )
@@ -80,32 +81,77 @@ func backupJournal(cmd *cobra.Command, where, to string) error {
 	if err := noteManifest(ctx, j, manifestBeside(path)); err != nil {
 		return err
 	}
+	since, err := forgettingSince(ctx, j, at)
+	if err != nil {
+		return err
+	}
 	k, err := sqlite.OpenKeeper(ctx, where, true)
 	if err != nil {
 		return err
 	}
-	err = k.Backup(ctx, path)
+	var b *backup
+	err = k.Backup(ctx, path, func(part string) (err error) {
+		b, err = listBackup(ctx, j, part, path, at, since)
+		return err
+	})
 	if err = errors.Join(err, k.Close()); err != nil {
 		return err
-	}
-	b, report, err := lookAtBackup(ctx, path, at)
-	if err == nil && len(report.Findings) > 0 {
-		err = errors.New(strings.Join(report.Findings, "\n"))
-	}
-	if err != nil {
-		return fmt.Errorf("the backup is not to be trusted, and has been taken away again: %w", errors.Join(err, os.Remove(path)))
-	}
-	m, err := readManifest(manifestBeside(path))
-	if err != nil {
-		return err
-	}
-	m.Backups = append(m.Backups, b)
-	if err := m.write(); err != nil {
-		return fmt.Errorf("list the backup: %w", err)
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "%s\n", path)
 	fmt.Fprintf(cmd.ErrOrStderr(), "Backed up and verified: %s, %d events, %d runs. To put it back: quando journal restore %s\n", size(b.Bytes), b.Events, b.Runs, path)
 	return nil
+}
+
+// listBackup verifies a backup that does not have its name yet, and lists it under that name: one that has it is in the list.
+func listBackup(ctx context.Context, j journal, part, path string, at, since time.Time) (*backup, error) {
+	b, report, err := lookAtBackup(ctx, part, at)
+	if err == nil && len(report.Findings) > 0 {
+		err = errors.New(strings.Join(report.Findings, "\n"))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the backup is not to be trusted, and has been taken away again: %w", err)
+	}
+	b.File = filepath.Base(path)
+	if b.Forgotten, err = stillIn(ctx, j, part, since); err != nil {
+		return nil, err
+	}
+	m, err := readManifest(manifestBeside(path))
+	if err != nil {
+		return nil, err
+	}
+	m.add(b)
+	if err := m.write(); err != nil {
+		return nil, fmt.Errorf("list the backup: %w", err)
+	}
+	return b, nil
+}
+
+// forgettingSince is from when on somebody who was forgotten may be in a backup that begins at a time: earlier than that where somebody is being forgotten.
+func forgettingSince(ctx context.Context, j journal, at time.Time) (time.Time, error) {
+	text, err := j.Cursor(ctx, forgettingCursor)
+	if begun, parseErr := time.Parse(time.RFC3339, text); parseErr == nil && begun.Before(at) {
+		at = begun
+	}
+	return at.Truncate(time.Second), err
+}
+
+// stillIn returns who was forgotten in the journal since a time, and is in a backup.
+func stillIn(ctx context.Context, j journal, path string, since time.Time) ([]forgotten, error) {
+	held := []forgotten{}
+	list, err := forgottenSince(ctx, j, since)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range list {
+		holds, err := backupHolds(ctx, path, forget.Person{Contacts: f.Contacts, Lanes: f.Lanes})
+		if err != nil {
+			return nil, err
+		}
+		if holds {
+			held = append(held, f)
+		}
+	}
+	return held, nil
 }
 
 // lookAtBackup verifies a backup, and returns what a manifest tells of it.

@@ -55,16 +55,23 @@ func (f *exportFlags) export(cmd *cobra.Command, v *view) (err error) {
 		return fmt.Errorf("--until: %w", err)
 	}
 	if f.contact != "" || f.phone != "" {
-		where, _, err := journalOf(cmd)
+		where, c, err := journalOf(cmd, profileKey)
+		if err != nil {
+			return err
+		}
+		words, err := c.words()
 		if err != nil {
 			return err
 		}
 		err = keeping(cmd, where, true, func(k stored.Keeper) error {
-			x.trail, err = forget.Find(cmd.Context(), k, forget.Person{Contact: f.contact, Phone: f.phone})
+			x.trail, err = forget.Find(cmd.Context(), k, forget.Person{Contact: f.contact, Phone: f.phone, Words: words})
 			return err
 		})
 		if err != nil {
 			return err
+		}
+		if x.trail.Empty() {
+			return no(cmd, "the journal has nothing that is about this person")
 		}
 	}
 	for _, part := range []func(context.Context, *view) error{x.events, x.runs, x.audit} {

@@ -72,13 +72,20 @@ type forgot struct {
 	Proof     *forget.Proof `json:"proof"`
 	Backups   []string      `json:"backups"` // that still hold the person
 	Cleaned   []string      `json:"cleaned"` // backups in which the person was erased
-	Rules     []string      `json:"rules"`   // files of rules, or of their tests, that hold something of the person
+
+	// Unfinished are files of backups that were stopped halfway, which may hold the person.
+	Unfinished []string `json:"unfinished"`
+
+	Rules []string `json:"rules"` // files of rules, or of their tests, that hold something of the person
 }
 
 func (f *forgetFlags) run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	where, c, err := journalOf(cmd, "rules")
+	where, c, err := journalOf(cmd, "rules", profileKey)
 	if err != nil {
+		return err
+	}
+	if f.person.Words, err = c.words(); err != nil {
 		return err
 	}
 	j, err := openJournal(ctx, where, true)
@@ -88,84 +95,134 @@ func (f *forgetFlags) run(cmd *cobra.Command) error {
 	defer func() { _ = j.Close() }() // what was written is on disk
 	out := &forgot{Cleaned: []string{}}
 	var trail *forget.Trail
-	err = keeping(cmd, where, false, func(k stored.Keeper) error {
-		r, err := forget.Forget(ctx, k, f.person, forget.Options{
-			Wait: f.wait.Duration, Now: now, Tell: tellOn(cmd),
-			Ask: func(ctx context.Context, run int64) error {
-				err := j.Ask(ctx, now(), run, engine.Ask{What: engine.AskCancel, Reason: forget.Reason, At: now()})
-				if errors.Is(err, engine.ErrNoRun) {
-					return nil
-				}
-				return err
-			},
-		})
-		if err != nil {
-			if r != nil {
-				trail = r.Trail
-			}
-			return err
-		}
-		trail = r.Trail
-		out.Contacts, out.Lanes, out.Cancelled, out.Changed = trail.Contacts(), append([]string{}, trail.Lanes()...), r.Cancelled, r.Changed
-		out.Events, out.Runs, _ = trail.Size()
-		if err := audit(ctx, j, trail); err != nil {
-			return err
-		}
-		tellOn(cmd)("giving the space back")
-		if err := k.Compact(ctx); err != nil {
-			return fmt.Errorf("the person is forgotten, but what was there may still be in the file's free space: %w; say quando journal prune when nobody else uses the journal", err)
-		}
-		tellOn(cmd)("looking for what is left")
-		out.Proof, err = trail.Prove(ctx)
+	err = keeping(cmd, where, false, func(k stored.Keeper) (err error) {
+		trail, err = f.erase(cmd, k, j, out)
 		return err
 	})
-	switch {
-	case errors.Is(err, forget.ErrUnknown):
-		fmt.Fprintln(cmd.ErrOrStderr(), "The journal has nothing that is about this person.")
-	case err != nil:
+	unknown := errors.Is(err, forget.ErrUnknown)
+	if err != nil && !unknown {
 		return err
 	}
-	unknown := err != nil
-	if err := f.others(ctx, out, j, trail, c); err != nil {
+	if err := f.others(ctx, out, j, trail, where, c); err != nil {
 		return err
 	}
 	return f.report(cmd, out, unknown)
 }
 
-// others looks at what is beside the journal: its backups, and the files of rules.
-func (f *forgetFlags) others(ctx context.Context, out *forgot, j engine.Journal, trail *forget.Trail, c *config) error {
+// forgettingCursor is there while somebody is being forgotten. Who finds it was not the one who ended that.
+const forgettingCursor = "forgetting"
+
+// erase forgets the person in the journal. With what was found of them it returns ErrUnknown where there was nothing.
+func (f *forgetFlags) erase(cmd *cobra.Command, k stored.Keeper, j journal, out *forgot) (*forget.Trail, error) {
+	ctx := cmd.Context()
+	r, err := forget.Forget(ctx, k, f.person, forget.Options{
+		Wait: f.wait.Duration, Now: now, Tell: tellOn(cmd),
+		Ask: func(ctx context.Context, run int64) error {
+			err := j.Ask(ctx, now(), run, engine.Ask{What: engine.AskCancel, Reason: forget.Reason, At: now()})
+			if errors.Is(err, engine.ErrNoRun) {
+				return nil
+			}
+			return err
+		},
+		// Who is stopped after this can begin again: the audit and the backups know who it was, and that the file is to be written anew.
+		Found: func(ctx context.Context, t *forget.Trail) error {
+			if err := j.SetCursor(ctx, forgettingCursor, now().UTC().Format(time.RFC3339)); err != nil {
+				return err
+			}
+			if err := audit(ctx, j, t); err != nil {
+				return err
+			}
+			return f.markBackups(ctx, j, t)
+		},
+	})
+	unknown := errors.Is(err, forget.ErrUnknown)
+	if err != nil && !unknown {
+		return nil, err
+	}
+	if unknown {
+		fmt.Fprintln(cmd.ErrOrStderr(), "The journal has nothing that is about this person.")
+		begun, cursorErr := j.Cursor(ctx, forgettingCursor)
+		if begun == "" || cursorErr != nil {
+			return r.Trail, errors.Join(err, cursorErr)
+		}
+		fmt.Fprintln(cmd.ErrOrStderr(), "Somebody was being forgotten when that was stopped: it is brought to its end.")
+	} else {
+		out.Contacts, out.Lanes, out.Cancelled, out.Changed = r.Contacts(), append([]string{}, r.Lanes()...), r.Cancelled, r.Changed
+		out.Events, out.Runs, _ = r.Size()
+	}
+	tellOn(cmd)("giving the space back")
+	if err := k.Compact(ctx); err != nil {
+		return nil, fmt.Errorf("the person is forgotten, but what was there may still be in the file's free space: %w; say it once more when nobody else uses the journal", err)
+	}
+	if err := j.SetCursor(ctx, forgettingCursor, ""); err != nil {
+		return nil, err
+	}
+	tellOn(cmd)("looking for what is left")
+	if out.Proof, err = r.Prove(ctx); err == nil && unknown {
+		err = forget.ErrUnknown
+	}
+	return r.Trail, err
+}
+
+// markBackups marks the backups that hold the person before the journal does not know them any more.
+func (f *forgetFlags) markBackups(ctx context.Context, j engine.Journal, t *forget.Trail) error {
 	lists, err := manifests(ctx, j)
 	if err != nil {
 		return err
 	}
-	held, err := holding(ctx, lists, trail, now())
+	return mark(lists, holding(ctx, lists, f.known(t)), forgottenNow(t))
+}
+
+// known is the person with what the journal has told of them.
+func (f *forgetFlags) known(t *forget.Trail) forget.Person {
+	p := f.person
+	p.Known = t
+	return p
+}
+
+func forgottenNow(t *forget.Trail) forgotten {
+	return forgotten{At: now().UTC().Truncate(time.Second), Contacts: t.Contacts(), Lanes: t.Lanes()}
+}
+
+// others looks at what is beside the journal: its backups, and the files of rules.
+func (f *forgetFlags) others(ctx context.Context, out *forgot, j engine.Journal, trail *forget.Trail, where string, c *config) error {
+	lists, err := manifests(ctx, j)
 	if err != nil {
 		return err
 	}
+	held := holding(ctx, lists, f.known(trail))
+	parts := halfway(lists, where)
 	out.Backups = append([]string{}, held...)
+	out.Unfinished = append([]string{}, parts...)
 	if f.backups {
+		for _, path := range parts {
+			if err := removeJournal(path); err != nil {
+				return err
+			}
+		}
 		for _, path := range held {
-			if err := f.clean(ctx, path); err != nil {
+			if err := f.clean(ctx, path, trail); err != nil {
 				return fmt.Errorf("backup %s: %w", path, err)
 			}
 		}
-		out.Backups, out.Cleaned = []string{}, append(out.Cleaned, held...)
+		out.Backups, out.Unfinished, out.Cleaned = []string{}, []string{}, append(out.Cleaned, held...)
+	} else if err := mark(lists, held, forgottenNow(trail)); err != nil {
+		return err
 	}
 	out.Rules, err = rulesHolding(c, trail)
 	return err
 }
 
 // clean erases the person in a backup, which is another file after that.
-func (f *forgetFlags) clean(ctx context.Context, path string) (err error) {
+func (f *forgetFlags) clean(ctx context.Context, path string, trail *forget.Trail) (err error) {
 	k, err := openKeeper(ctx, path, false)
 	if err != nil {
 		return err
 	}
-	_, err = forget.Forget(ctx, k, f.person, forget.Options{Now: now})
-	if errors.Is(err, forget.ErrUnknown) {
-		err = nil
-	}
+	who := forgottenNow(trail)
+	r, err := forget.Forget(ctx, k, f.known(trail), forget.Options{Now: now})
 	if err == nil {
+		who.Contacts, who.Lanes = r.Contacts(), r.Lanes()
 		err = k.Compact(ctx)
 	}
 	if err = errors.Join(err, k.Close()); err != nil {
@@ -179,20 +236,19 @@ func (f *forgetFlags) clean(ctx context.Context, path string) (err error) {
 	if b == nil {
 		return nil
 	}
-	if n := len(b.Forgotten); n > 0 { // the last is this person, who was marked just before
-		b.Forgotten = b.Forgotten[:n-1]
-	}
-	b.Forgotten = slices.DeleteFunc(b.Forgotten, func(o forgotten) bool { return slices.Contains(o.Contacts, f.person.Contact) })
+	b.Forgotten = slices.DeleteFunc(b.Forgotten, who.same)
 	if b.Bytes, b.SHA256, err = checksum(path); err != nil {
 		return err
 	}
 	return m.write()
 }
 
+// auditForget is what the audit calls it when somebody was forgotten.
+const auditForget = "forget"
+
 // audit keeps who has forgotten whom, by ids alone.
 func audit(ctx context.Context, j journal, t *forget.Trail) error {
-	whom := append(t.Contacts(), t.Lanes()...)
-	return j.Audit(ctx, engine.AuditEntry{At: now(), Who: whoami(), From: "quando journal forget", What: "forget", Subject: strings.Join(whom, " ")})
+	return j.Audit(ctx, engine.AuditEntry{At: now(), Who: whoami(), From: "quando journal forget", What: auditForget, Subject: forgottenNow(t).subject()})
 }
 
 // whoami names who runs the command.
@@ -274,6 +330,9 @@ func (o *forgot) text(cmd *cobra.Command, unknown bool) {
 	}
 	for _, path := range o.Backups {
 		fmt.Fprintf(w, "The backup %s still holds the person, and is marked so: throw it away, or say quando journal forget once more with --backups.\n", path)
+	}
+	for _, path := range o.Unfinished {
+		fmt.Fprintf(w, "The file %s is left of a backup or a restore that was stopped halfway, and may hold the person: throw it away, or say quando journal forget once more with --backups.\n", path)
 	}
 	for _, path := range o.Rules {
 		fmt.Fprintf(w, "The file %s holds something of the person: change it.\n", path)

@@ -69,11 +69,11 @@ type crime struct {
 	contact string
 }
 
-func newCrime(t *testing.T, journal string) *crime {
+func newCrime(t *testing.T, journal string, more ...string) *crime {
 	t.Helper()
 	o := newOffice(t)
 	c := &crime{office: o, where: journal}
-	c.write("rules/r.yaml", markedRules)
+	c.write("rules/r.yaml", markedRules+strings.Join(more, ""))
 	settings := o.service() + fmt.Sprintf("\njournal: %q\nhttp_request: { allow: [\"127.0.0.1:1\"] }\nconsole: { listen: \"127.0.0.1:0\" }", journal)
 	o.start(settings)
 	c.config = filepath.Join(o.folder, "quando.yaml")

@@ -18,6 +18,8 @@ func newJournalPrune() *cobra.Command {
 		Long: `Prune forgets what is older than keep of the configuration, as an engine does by itself, and then gives the free space back to the disk. A file in
 which there is free space does not grow before that is used up, so this is only needed after something unusual: a shorter keep, or a flood that is over.
 
+The file is written anew for that, which needs as much free room as what is left in it takes, beside the journal and once more in the folder for temporary files.
+
 While an engine uses a journal's file, that engine forgets, every minute, and prune only gives the space back; what is recorded meanwhile waits for it. In PostgreSQL free space is used again, and stays with the database.`,
 		Example: "  quando journal prune",
 		Args:    cobra.NoArgs,

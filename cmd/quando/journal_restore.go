@@ -6,10 +6,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/forget"
 	"github.com/quandohq/quando/engine/sqlite"
 )
@@ -19,27 +23,35 @@ func newJournalRestore() *cobra.Command {
 		Use:   "restore FILE",
 		Short: "Put a backup in the place of the journal",
 		Long: `Restore verifies a backup and puts it in the place of the journal. The journal that was there is moved aside, with its time in its name, and nothing of it is lost. No engine may run
-meanwhile. People who were forgotten since the backup was made are forgotten in it again, before it is put there.
+meanwhile. People who were forgotten since the backup was made are forgotten in it again, before it is put there. The journal that was moved aside is listed with the backups, so that who is forgotten
+later is found in it.
 
 What came after the backup is not in it. Events that the service delivers again are recorded as new; steps that had been done by then are done again only where the service does not know them by their keys.`,
 		Example: "  quando journal restore backups/quando-20261113T205000Z.db",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			where, _, err := journalOf(cmd)
+			where, c, err := journalOf(cmd, profileKey)
 			if err != nil {
 				return err
 			}
 			if isAddress(where) {
 				return errors.New("the journal is in PostgreSQL: restore it with the database's own tools, such as pg_restore")
 			}
-			return restoreJournal(cmd, args[0], where)
+			words, err := c.words()
+			if err != nil {
+				return err
+			}
+			return restoreJournal(cmd, args[0], where, words)
 		},
 	}
 }
 
-func restoreJournal(cmd *cobra.Command, from, where string) (err error) {
+// restoring ends the name of a copy that is about to take the journal's place.
+const restoring = ".restoring"
+
+func restoreJournal(cmd *cobra.Command, from, where string, words forget.Words) (err error) {
 	ctx := cmd.Context()
-	_, report, err := lookAtBackup(ctx, from, now())
+	b, report, err := lookAtBackup(ctx, from, now())
 	if err != nil {
 		return err
 	}
@@ -54,56 +66,159 @@ func restoreJournal(cmd *cobra.Command, from, where string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, free()) }()
-	part := where + ".restoring"
+	past, err := pastOf(ctx, where, b)
+	if err != nil {
+		return err
+	}
+	past.words = words
+	part := where + restoring
+	if err := removeJournal(part); err != nil { // of a restore that was stopped: its log would be taken for that of this one
+		return err
+	}
 	if err := copyFile(from, part); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, removeJournal(part)) }()
-	again, err := forgetAgain(ctx, from, part)
-	if err != nil {
+	if err := past.hand(ctx, from, part, manifestBeside(where)); err != nil {
 		return err
 	}
 	aside := where + ".before-" + now().UTC().Format("20060102T150405Z")
-	moved, err := sqlite.Move(ctx, where, aside)
+	// It is in the list before it is there: somebody who stops this leaves nothing that nobody knows of.
+	if _, err := os.Stat(where); err == nil {
+		if err := listAside(aside, &backup{MadeAt: now().UTC().Truncate(time.Second)}); err != nil {
+			return err
+		}
+	}
+	moved, err := sqlite.Replace(ctx, part, where, aside)
 	if err != nil {
 		return err
-	}
-	if err := os.Rename(part, where); err != nil {
-		return plainError(err)
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "Restored: %d events, %d runs.", report.Rows["events"], report.Rows["runs"])
 	if moved {
 		fmt.Fprintf(cmd.OutOrStdout(), " What was there is %s.", aside)
 	}
 	fmt.Fprintln(cmd.OutOrStdout())
-	if again > 0 {
-		fmt.Fprintf(cmd.OutOrStdout(), "Forgotten again: %s.\n", count(again, "person"))
+	if n := len(past.forgotten); n > 0 {
+		fmt.Fprintf(cmd.OutOrStdout(), "Forgotten again: %s.\n", count(n, "person"))
+	}
+	if moved {
+		if b, _, err := lookAtBackup(ctx, aside, now()); err == nil { // a damaged one is listed by its name alone
+			return listAside(aside, b)
+		}
 	}
 	return nil
 }
 
-// forgetAgain forgets in a copy of a backup who was forgotten since the backup was made.
-func forgetAgain(ctx context.Context, from, copied string) (n int, err error) {
+// A past is what a journal knows that takes another's place, and that must not be lost with it.
+type past struct {
+	forgotten []forgotten // since the backup was made
+	lists     []string    // of backups
+	words     forget.Words
+}
+
+// pastOf reads what is to be handed on from a journal to a backup that takes its place. One that cannot be read has nothing to hand on.
+func pastOf(ctx context.Context, where string, b *backup) (*past, error) {
+	p := &past{}
+	j, err := openJournal(ctx, where, true)
+	if err != nil {
+		return p, nil //nolint:nilerr // a journal that is missing or damaged is why somebody restores one
+	}
+	defer func() { _ = j.Close() }() // it was only read
+	if p.lists, err = manifestPaths(ctx, j); err != nil {
+		return nil, err
+	}
+	var since time.Time
+	if b.Newest != nil {
+		since = b.Newest.ReceivedAt
+	}
+	p.forgotten, err = forgottenSince(ctx, j, since)
+	return p, err
+}
+
+// forgottenSince returns who was forgotten in a journal since a time, as its audit has it.
+func forgottenSince(ctx context.Context, j journal, since time.Time) (list []forgotten, err error) {
+	const page = 200
+	for before := int64(0); ; {
+		entries, err := j.Audits(ctx, before, page)
+		if err != nil {
+			return nil, fmt.Errorf("find out who was forgotten: %w", err)
+		}
+		for _, e := range entries {
+			if before = e.ID; e.What != auditForget || e.At.Before(since) {
+				continue
+			}
+			f := forgotten{At: e.At}
+			for _, id := range strings.Fields(e.Subject) {
+				if strings.Contains(id, ":") { // a lane, as conversation:…
+					f.Lanes = append(f.Lanes, id)
+				} else {
+					f.Contacts = append(f.Contacts, id)
+				}
+			}
+			list = append(list, f)
+		}
+		if len(entries) < page {
+			return list, nil
+		}
+	}
+}
+
+// hand gives a copy of a backup what it does not know: which lists of backups there are, and who was forgotten since it was made.
+func (p *past) hand(ctx context.Context, from, copied, list string) error {
 	m, err := readManifest(manifestBeside(from))
 	if err != nil {
-		return 0, err
+		return err
 	}
-	b := m.find(from)
-	if b == nil || len(b.Forgotten) == 0 {
-		return 0, nil
+	if b := m.find(from); b != nil {
+		for _, f := range b.Forgotten {
+			if !slices.ContainsFunc(p.forgotten, f.same) {
+				p.forgotten = append(p.forgotten, f)
+			}
+		}
+	}
+	// One of an earlier version is brought up to date by that, as it would be when an engine begins.
+	j, err := openJournal(ctx, copied, false)
+	if err != nil {
+		return err
+	}
+	for _, path := range append(p.lists, list) {
+		if err == nil {
+			err = noteManifest(ctx, j, path)
+		}
+	}
+	for _, f := range p.forgotten {
+		if err == nil {
+			err = j.Audit(ctx, engine.AuditEntry{At: f.At, Who: whoami(), From: "quando journal restore", What: auditForget, Subject: f.subject()})
+		}
+	}
+	if err = errors.Join(err, j.Close()); err != nil || len(p.forgotten) == 0 {
+		return err
 	}
 	k, err := openKeeper(ctx, copied, false)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	for _, o := range b.Forgotten {
-		_, err := forget.Forget(ctx, k, forget.Person{Contacts: o.Contacts, Lanes: o.Lanes}, forget.Options{Now: now})
+	for _, f := range p.forgotten {
+		_, err := forget.Forget(ctx, k, forget.Person{Contacts: f.Contacts, Lanes: f.Lanes, Words: p.words}, forget.Options{Now: now})
 		if err != nil && !errors.Is(err, forget.ErrUnknown) {
-			return n, errors.Join(fmt.Errorf("forget again who was forgotten: %w", err), k.Close())
+			return errors.Join(fmt.Errorf("forget again who was forgotten: %w", err), k.Close())
 		}
-		n++
 	}
-	return n, errors.Join(k.Compact(ctx), k.Close())
+	return errors.Join(k.Compact(ctx), k.Close())
+}
+
+// listAside lists a journal that is moved aside with the backups beside it.
+func listAside(aside string, b *backup) error {
+	b.File, b.Forgotten = filepath.Base(aside), []forgotten{}
+	m, err := readManifest(manifestBeside(aside))
+	if err != nil {
+		return err
+	}
+	m.add(b)
+	if err := m.write(); err != nil {
+		return fmt.Errorf("list what is moved aside: %w", err)
+	}
+	return nil
 }
 
 // copyFile copies a file into one that only its owner may read, and lets it reach the disk.
@@ -124,7 +239,7 @@ func copyFile(from, to string) error {
 // removeJournal removes what is left of a journal that was not put in its place.
 func removeJournal(path string) error {
 	var problems []error
-	for _, end := range []string{"", "-wal", "-shm"} {
+	for _, end := range []string{"", "-wal", "-shm", ".lock"} {
 		if err := os.Remove(path + end); !errors.Is(err, os.ErrNotExist) {
 			problems = append(problems, err)
 		}

@@ -4,12 +4,15 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/quandohq/quando/engine/forget"
 	"github.com/quandohq/quando/engine/postgres"
 	"github.com/quandohq/quando/engine/sqlite"
 	"github.com/quandohq/quando/engine/stored"
+	"github.com/quandohq/quando/service"
 )
 
 // openKeeper opens a journal to look after it, beside an engine that may be using it. One that is only read may be a backup.
@@ -44,6 +47,37 @@ func journalOf(cmd *cobra.Command, keys ...string) (where string, c *config, err
 		where = c.journalPath()
 	}
 	return where, c, nil
+}
+
+// profileKey is the part of the configuration that says by which names the service's data tells of people.
+const profileKey = "service.profile"
+
+// words returns by which names the data of all services tells of people, as their profiles have it.
+func (c *config) words() (w forget.Words, err error) {
+	w.SamePhone = service.SamePhone
+	all := []workspace{c.workspace}
+	for _, other := range c.Workspaces {
+		all = append(all, other)
+	}
+	for _, one := range all {
+		p, err := c.profile(&one)
+		if err != nil {
+			return w, fmt.Errorf("the profile says by which names people are told of: %w", err)
+		}
+		w.People = append(w.People, lastNames(&p, "event", "contact")...)
+		w.Phones = append(w.Phones, lastNames(&p, "contact", "phone")...)
+		w.Names = append(w.Names, lastNames(&p, "contact", "name")...)
+		w.Said = append(w.Said, lastNames(&p, "message", "text")...)
+	}
+	return w, nil
+}
+
+// lastNames are the names of members at the ends of a profile's paths.
+func lastNames(p *service.Profile, section, field string) (names []string) {
+	for _, path := range pathsOf(p, section, field) {
+		names = append(names, path[strings.LastIndex(path, ".")+1:])
+	}
+	return names
 }
 
 // keeping hands a keeper of the command's journal to f.

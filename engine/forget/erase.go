@@ -30,18 +30,21 @@ func (t *Trail) Erase(ctx context.Context, now time.Time) (changed int, err erro
 		}
 		clear(t.open)
 	}
-	dropped := map[int64]map[engine.MentionKey]bool{} // lanes that are known by less, and what they are still found by
+	dropped, err := t.lessKnown(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("forget known: %w", err)
+	}
+	// What leads to a row goes after it, the person's own events last of all: who is stopped halfway and begins again finds the rest.
 	for _, part := range []struct {
 		table string
 		edit  editor
 	}{
-		{"events", t.event}, {"runs", t.run}, {"steps", t.step}, {"gathers", t.gather}, {"caused", t.caused}, {"lanes", t.lane}, {"slots", t.slot}, {"holds", t.texted("reason")},
-		{"known", func(f func(string) any, set func(string, any)) (bool, error) { return t.knowing(f, set, dropped) }},
+		{"gathers", t.gather}, {"caused", t.caused}, {"lanes", t.lane}, {"slots", t.slot}, {"holds", t.texted("reason")}, {"audit", t.texted("subject", "detail")},
 		{"mentions", func(f func(string) any, _ func(string, any)) (bool, error) {
 			left, less := dropped[f("known").(int64)]
 			return !less || left[engine.MentionKey{Kind: engine.MentionKind(text(f("kind"))), Key: text(f("key"))}], nil
 		}},
-		{"audit", t.texted("subject", "detail")},
+		{"known", t.knowing}, {"steps", t.step}, {"runs", t.run}, {"events", t.mentioning}, {"events", t.event},
 	} {
 		n, err := t.edit(ctx, stored.Named(part.table), part.edit)
 		if err != nil {
@@ -89,17 +92,26 @@ func (t *Trail) edit(ctx context.Context, table *stored.Table, e editor) (change
 
 // event takes the content of an event away that is about the person. Its id stays, and it is decided: nothing comes of it any more, and a duplicate is known.
 func (t *Trail) event(f func(string) any, set func(string, any)) (bool, error) {
-	if t.elsewhere(f("workspace")) {
-		return true, nil
-	}
-	if t.events[f("seq").(int64)] || t.lanes[laneKey{text(f("workspace")), text(f("lane"))}] {
+	if t.tellsOf(f) {
 		set("decided", true)
 		for _, name := range []string{"data", "verdicts", "answers"} {
 			set(name, nil)
 		}
+	}
+	return true, nil
+}
+
+// tellsOf reports whether an event is about the person.
+func (t *Trail) tellsOf(f func(string) any) bool {
+	return !t.elsewhere(f("workspace")) && (t.events[f("seq").(int64)] || t.lanes[laneKey{text(f("workspace")), text(f("lane"))}])
+}
+
+// mentioning takes what the person is found by out of an event that is about others.
+func (t *Trail) mentioning(f func(string) any, set func(string, any)) (bool, error) {
+	if t.elsewhere(f("workspace")) || t.tellsOf(f) {
 		return true, nil
 	}
-	others := f("type") != "message.received" // in which others may have written the same
+	others := f("type") != messageReceived // in which others may have written the same
 	return true, errors.Join(t.scrubbed(f, set, others, "data"), t.scrubbed(f, set, others, "verdicts"), t.scrubbed(f, set, others, "answers"))
 }
 
@@ -212,20 +224,42 @@ func (t *Trail) slot(f func(string) any, _ func(string, any)) (bool, error) {
 }
 
 // knowing takes away what a lane is known by that is the person's.
-func (t *Trail) knowing(f func(string) any, set func(string, any), dropped map[int64]map[engine.MentionKey]bool) (bool, error) {
-	id := f("id").(int64)
-	if t.elsewhere(f("workspace")) {
-		return true, nil
+func (t *Trail) knowing(f func(string) any, set func(string, any)) (bool, error) {
+	left, less, err := t.leftKnown(f)
+	if err != nil || !less {
+		return true, err
 	}
-	if t.known[id] || t.lanes[laneKey{text(f("workspace")), text(f("lane"))}] {
-		dropped[id] = nil
-		return false, nil
+	s, err := stored.Text(left)
+	set("mentions", s)
+	return len(left) > 0, err
+}
+
+// lessKnown returns the lanes that are to be known by less, and what they are still found by.
+func (t *Trail) lessKnown(ctx context.Context) (map[int64]map[engine.MentionKey]bool, error) {
+	dropped := map[int64]map[engine.MentionKey]bool{}
+	return dropped, stored.EachRow(ctx, t.keeper, knownTable, func(row []any) error {
+		f := fields(knownTable, row)
+		left, less, err := t.leftKnown(f)
+		if less {
+			dropped[f("id").(int64)] = left.Keys()
+		}
+		return err
+	})
+}
+
+// leftKnown returns what a lane is known by without what is the person's, and whether that is less.
+func (t *Trail) leftKnown(f func(string) any) (left engine.Known, less bool, err error) {
+	if t.elsewhere(f("workspace")) {
+		return nil, false, nil
+	}
+	if t.known[f("id").(int64)] || t.lanes[laneKey{text(f("workspace")), text(f("lane"))}] {
+		return nil, true, nil
 	}
 	known, err := knownOf(f("mentions"))
 	if err != nil {
-		return true, err
+		return nil, false, err
 	}
-	left := engine.Known{}
+	left = engine.Known{}
 	for kind, list := range known {
 		for _, k := range list {
 			if t.terms.scrub(k.Text, true) == k.Text {
@@ -233,11 +267,5 @@ func (t *Trail) knowing(f func(string) any, set func(string, any), dropped map[i
 			}
 		}
 	}
-	if left.Equal(known) {
-		return true, nil
-	}
-	dropped[id] = left.Keys()
-	s, err := stored.Text(left)
-	set("mentions", s)
-	return len(left) > 0, err
+	return left, !left.Equal(known), nil
 }

@@ -22,6 +22,9 @@ type Options struct {
 
 	// Tell is told what is being done; nil is nobody.
 	Tell func(what string)
+
+	// Found is called when it is known what there is of the person, before anything is changed; an error ends it there. Nil is nobody.
+	Found func(ctx context.Context, t *Trail) error
 }
 
 // A Result is what came of forgetting a person.
@@ -50,8 +53,13 @@ func Forget(ctx context.Context, k stored.Keeper, p Person, o Options) (*Result,
 		return nil, err
 	}
 	r := &Result{Trail: t, Cancelled: len(t.open)}
-	if t.Empty() {
+	if t.Empty() && p.Known == nil { // whom another journal knows may still be named in what is about others
 		return r, ErrUnknown
+	}
+	if o.Found != nil {
+		if err := o.Found(ctx, t); err != nil {
+			return nil, err
+		}
 	}
 	engine, err := k.Engine(ctx)
 	if err != nil {

@@ -3,6 +3,8 @@ package forget
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/quandohq/quando/engine"
@@ -16,16 +18,30 @@ type Person struct {
 
 	// Who was forgotten before is known by less: by all ids that the service had, and by the lanes that were the person's alone.
 	Contacts, Lanes []string
+
+	// Words are the names by which the service's data tells of people.
+	Words Words
+
+	// Known is what another journal has told of the person, such as the one that a backup was made of; nil is nothing.
+	Known *Trail
+}
+
+// learned returns what a journal has told of a person, to look for them in another one.
+func (p Person) learned() Person {
+	if p.Known == nil {
+		return p
+	}
+	p.Contacts = slices.Concat(p.Contacts, p.Known.Contacts())
+	p.Lanes = slices.Concat(p.Lanes, p.Known.Lanes())
+	return p
 }
 
 // anIDsLength is how long an id is that stands for a contact wherever it is found. A shorter one may be a number of something else.
 const anIDsLength = 12
 
-// personal are the objects that tell of the other side, by their names in the data of events.
-var personal = map[string]bool{"contact": true, "customer": true}
-
 // identity is what a person is known by. It grows while a journal is read.
 type identity struct {
+	words    Words
 	contacts map[string]bool
 	phones   map[string]bool // their digits
 	names    map[string]bool // as they are written
@@ -33,7 +49,7 @@ type identity struct {
 }
 
 func newIdentity(p Person) *identity {
-	id := &identity{contacts: map[string]bool{}, phones: map[string]bool{}, names: map[string]bool{}, written: map[string]bool{}}
+	id := &identity{words: p.Words.withUsual(), contacts: map[string]bool{}, phones: map[string]bool{}, names: map[string]bool{}, written: map[string]bool{}}
 	if p.Contact != "" {
 		id.contacts[p.Contact] = true
 	}
@@ -41,6 +57,11 @@ func newIdentity(p Person) *identity {
 		id.contacts[contact] = true
 	}
 	id.phone(p.Phone)
+	if p.Known != nil {
+		maps.Copy(id.phones, p.Known.id.phones)
+		maps.Copy(id.names, p.Known.id.names)
+		maps.Copy(id.written, p.Known.id.written)
+	}
 	return id
 }
 
@@ -68,78 +89,71 @@ func (id *identity) mayKnow(text string) bool {
 	return false
 }
 
-// owns reports whether an object that tells of the other side tells of the person.
-func (id *identity) owns(object map[string]any) bool {
-	if id.contacts[word(object["id"])] {
+// owns reports whether an object of a name tells of the person: it is the other side, or says of the other side what is the person's.
+func (id *identity) owns(object map[string]any, name string, received bool) bool {
+	if (id.words.isPerson(name, received) || isConversation(name)) && id.contacts[word(object["id"])] {
 		return true
 	}
-	phone, _ := object["phone"].(string)
-	return id.hasPhone(phone)
+	return slices.ContainsFunc(id.words.phonesOf(object, name, received), id.hasPhone)
 }
 
 // hasPhone reports whether a phone is the person's, with or without its country and area codes.
 func (id *identity) hasPhone(text string) bool {
-	d := digits(text)
-	if len(d) < phoneEnd {
-		return false
-	}
 	for phone := range id.phones {
-		if strings.HasSuffix(phone, d) || strings.HasSuffix(d, phone) {
+		if id.words.same(text, phone) {
 			return true
 		}
 	}
 	return false
 }
 
-// tells reports whether a value is about the person: it names the contact, or has an object of the other side with the person's id or phone.
-func (id *identity) tells(v any, under string) bool {
+// tells reports whether a value is about the person: it names the contact, or has an object of the other side with the person's id or phone. Received is that the other side sent it.
+func (id *identity) tells(v any, under string, received bool) bool {
 	switch v := v.(type) {
 	case map[string]any:
-		if (personal[under] || under == "conversation" || under == "chat") && id.owns(v) {
+		if id.owns(v, under, received) {
 			return true
 		}
 		for name, below := range v {
-			if id.tells(below, name) {
+			if id.tells(below, name, received) {
 				return true
 			}
 		}
 	case []any:
 		for _, below := range v {
-			if id.tells(below, under) {
+			if id.tells(below, under, received) {
 				return true
 			}
 		}
 	default:
 		text := word(v)
-		return id.contacts[text] && (len(text) >= anIDsLength || under == "contact_id" || under == "customer_id" || personal[under])
+		return id.contacts[text] && (len(text) >= anIDsLength || under == "contact_id" || under == "customer_id" || slices.Contains(id.words.People, under))
 	}
 	return false
 }
 
 // learn takes in what a value that is about the person tells of them. Where all of a lane is the person's, whoever is told of is the person.
-func (id *identity) learn(v any, under string, all bool) {
+func (id *identity) learn(v any, under string, all, received bool) {
 	switch v := v.(type) {
 	case map[string]any:
-		if personal[under] && (all || id.owns(v)) || all && (under == "conversation" || under == "chat") {
-			if contact := word(v["id"]); contact != "" && personal[under] {
+		person := id.words.isPerson(under, received)
+		if all || person && id.owns(v, under, received) {
+			if contact := word(v["id"]); contact != "" && slices.Contains(id.words.People, under) {
 				id.contacts[contact] = true
 			}
-			for _, member := range []string{"phone", "contact_phone"} {
-				phone, _ := v[member].(string)
+			for _, phone := range id.words.phonesOf(v, under, received) {
 				id.phone(phone)
 			}
-			for _, member := range []string{"name", "contact_name"} {
-				if name, _ := v[member].(string); strings.TrimSpace(name) != "" {
-					id.names[strings.TrimSpace(name)] = true
-				}
+			for _, name := range id.words.namesOf(v, under, received) {
+				id.names[name] = true
 			}
 		}
 		for name, below := range v {
-			id.learn(below, name, all)
+			id.learn(below, name, all, received)
 		}
 	case []any:
 		for _, below := range v {
-			id.learn(below, under, all)
+			id.learn(below, under, all, received)
 		}
 	}
 }
@@ -170,10 +184,9 @@ func decode(v any) any {
 	return out
 }
 
-// sameName reports whether a name is another's too: the words of the one stand in the other.
-func sameName(a, b string) bool {
-	a, b = " "+strings.Join(words(a), " ")+" ", " "+strings.Join(words(b), " ")+" "
-	return strings.Contains(a, b) || strings.Contains(b, a)
+// isIn reports whether a name is another's too: its words stand in the other. Who has less of a name than it, as a colleague who is called by the first one, does not have it.
+func isIn(name, other string) bool {
+	return strings.Contains(" "+strings.Join(words(other), " ")+" ", " "+strings.Join(words(name), " ")+" ")
 }
 
 func words(s string) []string { return strings.FieldsFunc(engine.FoldText(s), notOfWord) }

@@ -73,7 +73,7 @@ func (t *Trail) Prove(ctx context.Context) (*Proof, error) {
 
 // received reports whether a row is a message that a customer wrote.
 func received(table *stored.Table, row []any) bool {
-	return table.Name == "events" && row[table.Index("type")] == "message.received"
+	return table.Name == "events" && row[table.Index("type")] == messageReceived
 }
 
 // keyShown is how much of a key may be shown: texts in it may be the person's.
@@ -105,14 +105,16 @@ func (t *Trail) found(table *stored.Table, row []any) bool {
 	return false
 }
 
-// Holds reports whether a journal, such as a backup, holds anything that is about the person or that they are found by.
-func (t *Trail) Holds(ctx context.Context, k stored.Keeper) (bool, error) {
+// Holds reports whether a journal, such as a backup, holds anything that is about a person, or that they are found by as far as that is known.
+func Holds(ctx context.Context, k stored.Keeper, p Person) (bool, error) {
+	t, err := Find(ctx, k, p)
+	if err != nil {
+		return false, err
+	}
 	errFound := errors.New("found")
-	other := *t
-	other.keeper = k
 	for _, table := range stored.Tables {
 		err := stored.EachRow(ctx, k, table, func(row []any) error {
-			if other.found(table, row) || other.about(table, row) {
+			if t.found(table, row) || t.about(table, row) {
 				return errFound
 			}
 			return nil

@@ -25,13 +25,14 @@ type terms struct {
 	texts   []string        // that the person wrote
 	written []string        // the phones as they were written
 	sent    map[string]bool // ids of messages about the person
+	words   *Words
 }
 
 // numbers are what may be phones: digits, with what people put between them.
 var numbers = regexp.MustCompile(`\+?\(?\d(?:[\d ().\-]{6,}\d)`)
 
-func newTerms(phones, written, names, texts []string, sent map[string]bool) *terms {
-	t := &terms{phones: map[string]bool{}, written: written, plain: names, sent: sent}
+func newTerms(phones, written, names, texts []string, sent map[string]bool, w *Words) *terms {
+	t := &terms{phones: map[string]bool{}, written: written, plain: names, sent: sent, words: w}
 	for _, p := range phones {
 		t.phones[p] = true
 	}
@@ -75,12 +76,8 @@ func (t *terms) scrub(s string, texts bool) string {
 }
 
 func (t *terms) isPhone(text string) bool {
-	d := digits(text)
-	if len(d) < phoneEnd {
-		return false
-	}
 	for phone := range t.phones {
-		if strings.HasSuffix(phone, d) || strings.HasSuffix(d, phone) {
+		if t.words.same(text, phone) {
 			return true
 		}
 	}
@@ -157,7 +154,7 @@ func (t *terms) scrubValue(v any, texts bool) any {
 // told reports whether a member of an object is the text of a message that a run about the person sent, to whomever it was sent.
 func (t *terms) told(object map[string]any, member string) bool {
 	text, _ := object[member].(string)
-	return text != "" && slices.Contains(said, member) && (t.sent[word(object["id"])] || t.sent[word(object["message_id"])])
+	return text != "" && slices.Contains(t.words.Said, member) && (t.sent[word(object["id"])] || t.sent[word(object["message_id"])])
 }
 
 // bytes are the terms as they would stand in a file: as they are, and as JSON writes them.

@@ -37,17 +37,25 @@ type laneKey struct{ workspace, lane string }
 // ErrUnknown says that a journal has nothing of a person.
 var ErrUnknown = errors.New("the journal has nothing of this person")
 
+// messageReceived is the type of events that the other side causes.
+const messageReceived = "message.received"
+
 // rounds is how often a journal is read to find all of a person: what is found in one reading may lead to more in the next.
 const rounds = 8
 
 // Find reads a journal for what it holds of a person.
 func Find(ctx context.Context, k stored.Keeper, p Person) (*Trail, error) {
+	p = p.learned()
 	if p.Contact == "" && len(p.Contacts)+len(p.Lanes) == 0 && len(digits(p.Phone)) < phoneEnd {
 		return nil, fmt.Errorf("a person is named by a contact's id, or by a phone with at least %d digits", phoneEnd)
 	}
 	t := &Trail{
 		keeper: k, workspace: p.Workspace, given: p.Lanes, id: newIdentity(p), lanes: map[laneKey]bool{}, groups: map[laneKey]bool{}, events: map[int64]bool{}, runs: map[int64]bool{},
 		open: map[int64]bool{}, sent: map[string]bool{}, known: map[int64]bool{}, texts: map[string]bool{},
+	}
+	if p.Known != nil {
+		maps.Copy(t.texts, p.Known.texts)
+		maps.Copy(t.sent, p.Known.sent)
 	}
 	for range rounds {
 		before := t.size()
@@ -132,16 +140,17 @@ func (t *Trail) readEvents(ctx context.Context) error {
 			mine, t.groups[lane] = false, true
 			delete(t.lanes, lane)
 		}
-		if !mine && !t.id.tells(content, "") && !t.id.tells(told, "") {
+		received := f("type") == messageReceived
+		if !mine && !t.id.tells(content, "", received) && !t.id.tells(told, "", false) {
 			return nil
 		}
 		t.events[seq] = true
 		if ownable(lane.lane) && !t.groups[lane] {
 			t.lanes[lane], mine = true, true
 		}
-		t.id.learn(content, "", mine)
-		t.id.learn(told, "", mine)
-		if f("type") == "message.received" {
+		t.id.learn(content, "", mine, received)
+		t.id.learn(told, "", mine, false)
+		if received {
 			t.write(content, "")
 		}
 		return nil
@@ -160,14 +169,11 @@ func isGroup(v any) bool {
 	return false
 }
 
-// said are the members that hold what somebody wrote.
-var said = []string{"text", "body", "caption", "content"}
-
 // write takes in what the person wrote.
 func (t *Trail) write(v any, under string) {
 	switch v := v.(type) {
 	case string:
-		if slices.Contains(said, under) && strings.TrimSpace(v) != "" {
+		if slices.Contains(t.id.words.Said, under) && strings.TrimSpace(v) != "" {
 			t.texts[v] = true
 		}
 	case map[string]any:
@@ -212,7 +218,7 @@ func (t *Trail) readSteps(ctx context.Context) error {
 		}
 		content, _ := decode(record).(map[string]any)
 		answers, _ := content["answers"].(map[string]any)
-		if contact, _ := answers["contact"].(map[string]any); contact != nil && t.id.owns(contact) {
+		if contact, _ := answers["contact"].(map[string]any); contact != nil && t.id.owns(contact, "contact", false) {
 			t.runs[run] = true
 		}
 		return nil
@@ -272,7 +278,7 @@ func (t *Trail) settleTerms(ctx context.Context) error {
 	look := func(names ...string) {
 		for name := range t.id.names {
 			for _, other := range names {
-				others[name] = others[name] || sameName(name, other)
+				others[name] = others[name] || isIn(name, other)
 			}
 		}
 	}
@@ -320,7 +326,7 @@ func (t *Trail) settleTerms(ctx context.Context) error {
 			t.shared = append(t.shared, name)
 		}
 	}
-	t.terms = newTerms(slices.Sorted(maps.Keys(t.id.phones)), slices.Sorted(maps.Keys(t.id.written)), names, slices.Sorted(maps.Keys(t.texts)), t.sent)
+	t.terms = newTerms(slices.Sorted(maps.Keys(t.id.phones)), slices.Sorted(maps.Keys(t.id.written)), names, slices.Sorted(maps.Keys(t.texts)), t.sent, &t.id.words)
 	return err
 }
 

@@ -277,7 +277,7 @@ func (c *Copy) Newest(ctx context.Context) (map[string]int64, error) {
 // SetNewest lets numbers go on after those that were given.
 func (c *Copy) SetNewest(ctx context.Context, newest map[string]int64) error {
 	for name, n := range newest {
-		if _, err := c.pool.Exec(ctx, `SELECT setval($1::regclass, greatest($2, 1), $2 > 0)`, "quando."+sequences[name], n); err != nil {
+		if _, err := c.pool.Exec(ctx, `SELECT setval($1::regclass, greatest($2::bigint, 1), $2::bigint > 0)`, "quando."+sequences[name], n); err != nil {
 			return explain(err)
 		}
 	}

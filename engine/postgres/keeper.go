@@ -141,14 +141,14 @@ func places(first, n int) string {
 }
 
 const (
-	cancelRuns = `UPDATE quando.runs SET state = 'cancelled', finished = true, wake_at = 0, finished_at = greatest($1, 1), reason = $2, asked = NULL
+	cancelRuns = `UPDATE quando.runs SET state = 'cancelled', finished = true, wake_at = 0, finished_at = greatest($1::bigint, 1), reason = $2, asked = NULL
 		WHERE id = ANY($3::bigint[]) AND NOT finished RETURNING workspace, rule, by`
 
 	// The oldest unfinished run of its kind begins, if it is one that waits for its turn.
 	beginNext = `UPDATE quando.runs SET state = 'running', wake_at = $1 WHERE state = 'queued'
 			AND id = (SELECT id FROM quando.runs WHERE workspace = $2 AND rule = $3 AND by = $4 AND NOT finished ORDER BY id LIMIT 1)
 		RETURNING workspace, lane`
-	makeDue = `INSERT INTO quando.lanes AS d (workspace, lane, due_at, news) VALUES ($1, $2, greatest($3, 1), 1)
+	makeDue = `INSERT INTO quando.lanes AS d (workspace, lane, due_at, news) VALUES ($1, $2, greatest($3::bigint, 1), 1)
 		ON CONFLICT (workspace, lane) DO UPDATE SET due_at = least(d.due_at, excluded.due_at), news = d.news + 1`
 )
 

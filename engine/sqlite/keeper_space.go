@@ -63,15 +63,18 @@ func (k *Keeper) checkpoint(ctx context.Context) error {
 	return nil
 }
 
-// Backup writes a copy of the journal as it is at one moment into a file that is not there yet. When it returns, the copy is on disk under its name, or there
-// is none.
-func (k *Keeper) Backup(ctx context.Context, to string) (err error) {
+// PartOfBackup is in the name of a backup that is not whole yet, before some digits.
+const PartOfBackup = ".part-"
+
+// Backup writes a copy of the journal as it is at one moment into a file that is not there yet. Look is given the copy before it has its name, and may refuse it. When Backup returns, the
+// copy is on disk under its name, or there is none.
+func (k *Keeper) Backup(ctx context.Context, to string, look func(part string) error) (err error) {
 	folder, name := filepath.Split(to)
 	if folder == "" {
 		folder = "."
 	}
 	// SQLite writes into an empty file, which only its owner may read.
-	part, err := os.CreateTemp(folder, "."+name+".part-*")
+	part, err := os.CreateTemp(folder, "."+name+PartOfBackup+"*")
 	if err != nil {
 		return fmt.Errorf("backup: %w", err)
 	}
@@ -88,6 +91,9 @@ func (k *Keeper) Backup(ctx context.Context, to string) (err error) {
 	}
 	if err := syncFile(part.Name()); err != nil {
 		return fmt.Errorf("backup: %w", err)
+	}
+	if err := look(part.Name()); err != nil {
+		return err
 	}
 	if err := os.Rename(part.Name(), to); err != nil {
 		return fmt.Errorf("backup: %w", err)
@@ -114,21 +120,36 @@ func syncFile(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// Move gives a journal that nobody uses another name, whole: what stands in its write-ahead log is put into the file first, because a log that is left behind would be taken for that of
-// the file which comes in its place. It reports whether there was one. A file that cannot be opened is moved as it is, with its log.
-func Move(ctx context.Context, from, to string) (bool, error) {
-	if _, err := os.Stat(from); errors.Is(err, os.ErrNotExist) {
-		return false, nil
-	}
-	if k, err := OpenKeeper(ctx, from, false); err == nil {
-		if err := errors.Join(k.checkpoint(ctx), k.Close()); err != nil {
-			return false, fmt.Errorf("move %s: %w", from, explain(err))
+// Replace puts a journal in the place of another that nobody uses, and gives that one another name, whole: what stands in its write-ahead log is put into the file first, because a log that is left
+// behind would be taken for that of the file which comes in its place. At every moment there is a journal under the name. It reports whether there was one before. A file that cannot be opened is moved
+// as it is, with its log.
+func Replace(ctx context.Context, from, name, aside string) (was bool, err error) {
+	if _, err := os.Stat(name); err == nil {
+		was = true
+		if k, err := OpenKeeper(ctx, name, false); err == nil {
+			if err := errors.Join(k.checkpoint(ctx), k.Close()); err != nil {
+				return false, fmt.Errorf("move %s: %w", name, explain(err))
+			}
+		}
+		if err := moveAside(name, aside); err != nil {
+			return false, fmt.Errorf("move %s: %w", name, err)
 		}
 	}
-	for _, end := range []string{"", "-wal", "-shm"} {
-		if err := os.Rename(from+end, to+end); err != nil && (end == "" || !errors.Is(err, os.ErrNotExist)) {
-			return false, fmt.Errorf("move %s: %w", from, err)
+	if err := os.Rename(from, name); err != nil {
+		return was, fmt.Errorf("put the journal in its place: %w", err)
+	}
+	return was, syncFile(filepath.Dir(name))
+}
+
+// moveAside gives a file a second name, which is its only one when another takes its place. Where files cannot have two names it is renamed.
+func moveAside(name, aside string) error {
+	for _, end := range []string{"-wal", "-shm"} {
+		if err := os.Rename(name+end, aside+end); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
 		}
 	}
-	return true, nil
+	if os.Link(name, aside) == nil {
+		return nil
+	}
+	return os.Rename(name, aside)
 }

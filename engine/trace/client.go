@@ -94,8 +94,8 @@ func (c *client) post(ctx context.Context, body []byte) (again time.Duration, er
 func (c *client) tell(err error) {
 	switch failing := err != nil; {
 	case failing && !c.failing.Swap(true):
-		c.log.Warn("traces are lost: the collector does not take them", "endpoint", c.endpoint, "error", err)
+		c.log.Warn("traces are lost: the collector does not take them", "endpoint", shown(c.endpoint), "error", err)
 	case !failing && c.failing.Swap(false):
-		c.log.Info("the collector takes traces again", "endpoint", c.endpoint)
+		c.log.Info("the collector takes traces again", "endpoint", shown(c.endpoint))
 	}
 }

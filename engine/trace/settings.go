@@ -30,7 +30,7 @@ func settingsOf(endpoint string) (*settings, error) {
 		return nil, nil
 	}
 	if u, err := url.Parse(s.endpoint); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("traces: %q is no address of a collector; as in http://localhost:4318", s.endpoint)
+		return nil, fmt.Errorf("traces: %q is no address of a collector; as in http://localhost:4318", shown(s.endpoint))
 	}
 	if p := fromEnv("PROTOCOL"); p != "" && p != "http/protobuf" {
 		return nil, fmt.Errorf("traces: OTEL_EXPORTER_OTLP_PROTOCOL is %q, and only http/protobuf is spoken here; the collector's port for it is usually 4318", p)
@@ -52,6 +52,14 @@ func settingsOf(endpoint string) (*settings, error) {
 	var err error
 	s.share, err = shareOf(os.Getenv("OTEL_TRACES_SAMPLER"), os.Getenv("OTEL_TRACES_SAMPLER_ARG"))
 	return s, err
+}
+
+// shown is an address without a password.
+func shown(address string) string {
+	if u, err := url.Parse(address); err == nil {
+		return u.Redacted()
+	}
+	return "the address"
 }
 
 // fromEnv returns a setting of the exporter, of traces alone or of everything.

@@ -201,7 +201,7 @@ func TestCollectorInTrouble(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip")
 	c := newCollector(t, 503, 400, 400)
 	var log bytes.Buffer
-	tracer := newTracer(t, Options{Endpoint: c.URL, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	tracer := newTracer(t, Options{Endpoint: strings.Replace(c.URL, "://", "://quando:open-sesame@", 1), Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	for range 3 {
 		tracer.Delivered(t.Context(), &event("e", "message.received").Event, true, nil)
 		_ = tracer.provider.ForceFlush(t.Context())

@@ -176,6 +176,29 @@ func Do(ctx context.Context, address, statement string, args ...any) error {
 	})
 }
 
+// Locked locks a table in a mode for as long as free has not been called.
+func Locked(t testing.TB, address, table, mode string) (free func()) {
+	t.Helper()
+	locked, over, ended := make(chan error, 2), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		locked <- connected(context.WithoutCancel(t.Context()), address, func(ctx context.Context, c *pgx.Conn) error {
+			if _, err := c.Exec(ctx, "BEGIN; LOCK TABLE "+table+" IN "+mode+" MODE"); err != nil {
+				return err
+			}
+			locked <- nil
+			<-over
+			return nil
+		})
+	}()
+	free = sync.OnceFunc(func() { close(over); <-ended })
+	t.Cleanup(free)
+	if err := <-locked; err != nil {
+		t.Fatal(err)
+	}
+	return free
+}
+
 // Ask returns the number that a query finds in the database at an address.
 func Ask(ctx context.Context, address, query string, args ...any) (n int, err error) {
 	err = connected(ctx, address, func(ctx context.Context, c *pgx.Conn) error { return c.QueryRow(ctx, query, args...).Scan(&n) })

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/quandohq/quando/engine/forget"
+	"github.com/quandohq/quando/engine/postgres/postgrestest"
+	"github.com/quandohq/quando/engine/stored"
+	"github.com/quandohq/quando/service"
+)
+
+// TestForgetInBackupsLater erases in backups, by the contact's id, whom the journal has forgotten before: as forget itself says that one should.
+func TestForgetInBackupsLater(t *testing.T) {
+	c := newCrime(t, filepath.Join(t.TempDir(), "quando.db"))
+	backup := filepath.Join(t.TempDir(), "backup.db")
+	if code, _, errOut := c.quando("journal", "backup", backup); code != 0 {
+		t.Fatal(errOut)
+	}
+	c.stop()
+	for range 2 { // who says it twice is told twice
+		if _, out, errOut := c.quando("journal", "forget", "--contact", c.contact); !strings.Contains(out, backup+" still holds the person") {
+			t.Fatal(out, errOut)
+		}
+	}
+	if code, out, errOut := c.quando("journal", "forget", "--contact", c.contact, "--backups"); code != exitNo || !strings.Contains(out, "Erased in the backup "+backup) {
+		t.Fatalf("%d %s %s", code, out, errOut)
+	}
+	c.tidyFile(backup)
+	if list := readFile(t, manifestBeside(backup)); strings.Contains(list, c.contact) {
+		t.Errorf("the list says that the person is still in the backup: %s", list)
+	}
+	if code, out, errOut := c.quando("journal", "verify", backup); code != 0 {
+		t.Errorf("%d %s %s", code, out, errOut)
+	}
+	if _, out, errOut := c.quando("journal", "forget", "--contact", c.contact, "--backups"); strings.Contains(out, "backup") {
+		t.Errorf("there is nothing left in the backup: %s %s", out, errOut)
+	}
+}
+
+// TestForgetHalfway stops forgetting after each change that it makes: whoever says it once more finds the rest, and nothing is left in the journal's files. Backups that hold the
+// person are known from the beginning.
+func TestForgetHalfway(t *testing.T) {
+	c := newCrime(t, filepath.Join(t.TempDir(), "quando.db"))
+	c.stop()
+	whole, err := os.ReadFile(c.where)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, ended := 0, false; !ended; n++ {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			folder := t.TempDir()
+			where := filepath.Join(folder, "quando.db")
+			if err := os.WriteFile(where, whole, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if code, _, errOut := c.quando("journal", "backup", "--journal", where); code != 0 {
+				t.Fatal(errOut)
+			}
+			ended = forgetHalfway(t, where, forget.Person{Contact: c.contact}, n)
+			_, out, errOut := c.quando("journal", "forget", "--contact", c.contact, "--journal", where)
+			if strings.Count(out, "still holds the person") != 1 || strings.Contains(out, "found, and left") {
+				t.Error(out, errOut)
+			}
+			for _, end := range []string{"", "-wal"} {
+				text, err := os.ReadFile(where + end)
+				if err != nil && !os.IsNotExist(err) {
+					t.Fatal(err)
+				}
+				(&crime{office: &office{t: t}}).tidy(end+" after "+out+errOut, string(text))
+			}
+			if code, out, errOut := c.quando("journal", "verify", "--journal", where); code != 0 {
+				t.Errorf("%d %s %s", code, out, errOut)
+			}
+			if text := readFile(t, filepath.Join(folder, "backups", manifestName)); !strings.Contains(text, c.contact) {
+				t.Errorf("the backup is not marked: %s", text)
+			}
+		})
+	}
+}
+
+// TestForgetUnfinished tells of what a backup and a restore have left that were stopped halfway, and takes it away where backups are to be looked after.
+func TestForgetUnfinished(t *testing.T) {
+	folder := t.TempDir()
+	where := filepath.Join(folder, "quando.db")
+	if err := fillJournal(t.Context(), where); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errOut := quando(t, "journal", "backup", "--journal", where); code != 0 {
+		t.Fatal(errOut)
+	}
+	left := []string{filepath.Join(folder, "backups", ".quando-20261114T090000Z.db.part-123"), where + ".restoring"}
+	for _, path := range left {
+		if err := copyFile(where, path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, out, errOut := quando(t, "journal", "forget", "--contact", "somebody-who-wrote", "--journal", where)
+	for _, path := range left {
+		if !strings.Contains(out, path) {
+			t.Errorf("%s is not told of: %s %s", path, out, errOut)
+		}
+	}
+	_, out, errOut = quando(t, "journal", "forget", "--contact", "somebody-who-wrote", "--backups", "--journal", where)
+	for _, path := range left {
+		if _, err := os.Stat(path); err == nil {
+			t.Errorf("%s is still there: %s %s", path, out, errOut)
+		}
+	}
+}
+
+// TestForgetAlone forgets somebody in both journals while no engine runs that could cancel runs: they are cancelled all the same, and who waited for them is next.
+func TestForgetAlone(t *testing.T) {
+	for name, journal := range map[string]func(*testing.T) string{
+		"SQLite":     func(t *testing.T) string { return filepath.Join(t.TempDir(), "quando.db") },
+		"PostgreSQL": func(t *testing.T) string { return postgrestest.Shared(t).Database(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCrime(t, journal(t), "  - { id: alone, when: message.received, mode: queued, by: '\"everybody\"', do: [{ wait: 30d }] }\n")
+			c.stop()
+			phone, gone, left := "+5511944440000", "Bruno Costa", markedText
+			if !c.first(phone) {
+				phone, gone, left = markedPhone, markedName, "good evening"
+			}
+			code, out, errOut := c.quando("journal", "forget", "--phone", phone)
+			if code != 0 || !strings.Contains(out, "found nowhere") {
+				t.Fatalf("%d %s %s", code, out, errOut)
+			}
+			_, out, errOut = c.quando("runs", "--rule", "alone", "--output", "json")
+			for state, want := range map[string]int{"cancelled": 2, "running": 1, "queued": 1} {
+				if got := strings.Count(out, `"state": "`+state+`"`); got != want {
+					t.Errorf("%d runs are %s, not %d: %s %s", got, state, want, out, errOut)
+				}
+			}
+			if rows := c.rows(); strings.Contains(rows, gone) || !strings.Contains(rows, left) {
+				t.Error("not who was first is forgotten, or others too")
+			}
+			if code, out, errOut := c.quando("journal", "verify"); code != 0 {
+				t.Errorf("%d %s %s", code, out, errOut)
+			}
+		})
+	}
+}
+
+// first reports whether the run for which others wait is about the one with this phone.
+func (c *crime) first(phone string) bool {
+	c.t.Helper()
+	_, out, errOut := c.quando("runs", "--rule", "alone", "--state", "waiting", "--output", "json")
+	var list struct{ Runs []struct{ Lane string } }
+	if err := json.Unmarshal([]byte(out), &list); err != nil || len(list.Runs) != 1 {
+		c.t.Fatal(err, out, errOut)
+	}
+	conversation, err := serviceOf(c.t, c.office).GetConversation(c.t.Context(), strings.TrimPrefix(list.Runs[0].Lane, "conversation:"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return service.SamePhone(conversation.Phone, phone)
+}
+
+// forgetHalfway does what quando journal forget does, and stops after so many changes. It reports whether there were no more.
+func forgetHalfway(t *testing.T, where string, who forget.Person, changes int) (ended bool) {
+	t.Helper()
+	j, err := openJournal(t.Context(), where, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	k, err := openKeeper(t.Context(), where, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer k.Close()
+	cmd := newJournalForget()
+	cmd.SetContext(t.Context())
+	_, err = (&forgetFlags{person: who}).erase(cmd, &stopping{Keeper: k, left: changes}, j, &forgot{})
+	if err != nil && !errors.Is(err, errStopped) {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+var errStopped = errors.New("stopped")
+
+// A stopping keeper makes so many changes, and no more. Compacting is one.
+type stopping struct {
+	stored.Keeper
+	left int
+}
+
+func (s *stopping) Edit(ctx context.Context, t *stored.Table, keys [][]any, edit func([]any) ([]any, error)) (int, error) {
+	if s.left--; s.left < 0 {
+		return 0, errStopped
+	}
+	return s.Keeper.Edit(ctx, t, keys, edit)
+}
+
+func (s *stopping) Compact(ctx context.Context) error {
+	if s.left--; s.left < 0 {
+		return errStopped
+	}
+	return s.Keeper.Compact(ctx)
+}
