@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"maps"
 	"time"
 
 	"github.com/quandohq/quando/engine"
@@ -38,10 +39,11 @@ func (s *saving) takings(t *tx) ([]taking, error) {
 // multiple of Times apart, and no window holds these both.
 func (t *tx) free(workspace string, slot engine.Slot, now, ahead int64) (taking, bool, error) {
 	k := taking{Slot: slot}
-	if _, err := t.get(`SELECT n FROM slots WHERE workspace = ? AND key = ? ORDER BY n DESC LIMIT 1`, []any{workspace, slot.Key}, &k.n); err != nil {
+	recorded, err := t.taken(slotKey{workspace, slot.Key})
+	if err != nil {
 		return k, false, err
 	}
-	recorded := k.n
+	k.n = recorded
 	k.n += 1 + ahead
 	before := k.n - int64(slot.Times)
 	switch {
@@ -59,11 +61,38 @@ func (t *tx) free(workspace string, slot engine.Slot, now, ahead int64) (taking,
 	return k, at <= now-per || at >= now+per+wrongClock.Microseconds(), nil
 }
 
+// A slotKey is a slot's key with its workspace.
+type slotKey struct{ workspace, key string }
+
+// mostTaken bounds of how many keys it is remembered how many takings they have.
+const mostTaken = 20_000
+
+// taken returns the number of a key's last taking. Nobody else takes any, so that the writer may remember it.
+func (t *tx) taken(key slotKey) (n int64, err error) {
+	if n, ok := t.takings[key]; ok {
+		return n, nil
+	}
+	if n, ok := t.w.takings[key]; ok {
+		return n, nil
+	}
+	_, err = t.get(`SELECT n FROM slots WHERE workspace = ? AND key = ? ORDER BY n DESC LIMIT 1`, []any{key.workspace, key.key}, &n)
+	return n, err
+}
+
+// remember keeps what a transaction has taken, when it is committed.
+func (w *writer) remember(takings map[slotKey]int64) {
+	if len(w.takings)+len(takings) > mostTaken {
+		clear(w.takings)
+	}
+	maps.Copy(w.takings, takings)
+}
+
 // take records a taking and forgets those that nobody will ask for.
 func (t *tx) take(workspace string, k taking, now int64) error {
 	if _, err := t.exec(`INSERT INTO slots (workspace, key, n, at, over) VALUES (?, ?, ?, ?, ?)`, workspace, k.Key, k.n, now, now+k.Per.Microseconds()); err != nil {
 		return err
 	}
+	t.takings[slotKey{workspace, k.Key}] = k.n
 	if k.n <= int64(k.Times) {
 		return nil
 	}

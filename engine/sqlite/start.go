@@ -33,18 +33,29 @@ func (s *saving) start(t *tx) error {
 }
 
 func (s *saving) startOne(t *tx, st *engine.Start, texts stored.Run, r *started) error {
-	known, err := t.get(`SELECT id, state FROM runs WHERE key = ?`, []any{st.Run.Key}, &r.id, &r.state)
-	if err != nil {
-		return err
+	fresh := s.seq != 0 && st.Run.Event == 0 // nothing can have come of its event yet, and its lane is empty
+	if !fresh {
+		known, err := t.get(`SELECT id, state FROM runs WHERE key = ?`, []any{st.Run.Key}, &r.id, &r.state)
+		if err != nil {
+			return err
+		}
+		if known {
+			r.verdict.Run = st.Run.Key
+			return nil
+		}
 	}
-	if known {
-		r.verdict.Run = st.Run.Key
-		return nil
+	if fresh && st.Run.By == s.lane.Name {
+		return s.begin(t, st, texts, r, nil)
 	}
 	others, err := t.unfinished(st)
 	if err != nil {
 		return err
 	}
+	return s.begin(t, st, texts, r, others)
+}
+
+// begin begins a run beside those of the same workspace, rule and by, where they and the limit let it.
+func (s *saving) begin(t *tx, st *engine.Start, texts stored.Run, r *started, others []int64) (err error) {
 	if outcome, why := st.Refused(others); outcome != "" {
 		r.verdict.Outcome, r.verdict.Error = outcome, why
 		return nil

@@ -24,9 +24,10 @@ type writer struct {
 	commits, statements atomic.Int64
 	restart             atomic.Bool // the log is long, and the next one who writes should begin it anew
 
-	versions map[string]bool // of rules whose runs have begun since the journal was opened; only the goroutine looks
-	queued   bool            // there may be runs that wait for their turn; only the goroutine looks
-	anyFound bool            // the journal has events that were found; only the goroutine looks
+	versions map[string]bool   // of rules whose runs have begun since the journal was opened; only the goroutine looks
+	takings  map[slotKey]int64 // the last of keys that were taken lately; only the goroutine looks
+	queued   bool              // there may be runs that wait for their turn; only the goroutine looks
+	anyFound bool              // the journal has events that were found; only the goroutine looks
 }
 
 // An operation is one call's part of a transaction.
@@ -51,7 +52,7 @@ func newWriter(ctx context.Context, db *sql.DB, o Options) (*writer, error) {
 	if _, err := conn.ExecContext(ctx, fmt.Sprintf(`PRAGMA wal_autocheckpoint = %d; PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY`, auto)); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	w := &writer{db: db, conn: conn, stmts: map[string]*sql.Stmt{}, execs: map[string]*execution{}, versions: map[string]bool{}, fail: o.Fail}
+	w := &writer{db: db, conn: conn, stmts: map[string]*sql.Stmt{}, execs: map[string]*execution{}, versions: map[string]bool{}, takings: map[slotKey]int64{}, fail: o.Fail}
 	if w.fail == nil {
 		w.fail = func(Point) error { return nil }
 	}
@@ -95,7 +96,7 @@ func (w *writer) commit(ops []*operation) []error {
 // nothing is recorded.
 func (w *writer) attempt(ops []*operation) (results []error, broken bool) {
 	results = make([]error, len(ops))
-	t := &tx{w: w, released: map[*claim]bool{}, versions: map[string]bool{}}
+	t := &tx{w: w, released: map[*claim]bool{}, versions: map[string]bool{}, takings: map[slotKey]int64{}}
 	all := func(err error) []error {
 		t.rollback()
 		for i := range results {
@@ -126,6 +127,7 @@ func (w *writer) attempt(ops []*operation) (results []error, broken bool) {
 		return all(fmt.Errorf("commit: %w", err)), false
 	}
 	w.commits.Add(1)
+	w.remember(t.takings)
 	for i, op := range ops {
 		if results[i] == nil && op.kept != nil {
 			op.kept()
@@ -148,8 +150,9 @@ type tx struct {
 	stirs    bool  // it has made a lane due
 	seq      int64 // of the last event; 0 is that it is not known
 	released map[*claim]bool
-	versions map[string]bool // of rules whose runs begin in it
-	anyFound bool            // it records events that were found
+	versions map[string]bool   // of rules whose runs begin in it
+	anyFound bool              // it records events that were found
+	takings  map[slotKey]int64 // the last of each key that was taken in it
 	tally    stored.Tally
 }
 
