@@ -32,31 +32,45 @@ type arrival struct {
 // errTooSoon says that an event cannot be decided on before it is recorded.
 var errTooSoon = errors.New("the event must be recorded before it can be decided on")
 
-// inVain is for how long nothing of a type is decided at once after that could not be done.
-const inVain = time.Second
+// For how long nothing of a type is decided at once after that could not be done: longer each time, because most often what was missing is soon known.
+const (
+	shortVain = 20 * time.Millisecond
+	longVain  = 2 * time.Second
+)
 
 // attempts is what deciding at once has come to lately, by the type of the event.
-type attempts struct {
-	vain  sync.Map // until when it is not tried again
-	calls sync.Map // whether it led to calls, for which there must be a worker
+type attempts struct{ byType sync.Map }
+
+// An attempt is what came of the last one.
+type attempt struct {
+	vain  time.Duration // for how long it is not tried again; 0 is that it was not in vain
+	until time.Time
+	calls bool // it led to calls, for which there must be a worker
 }
 
 // are reports whether an event of a type is worth an attempt.
 func (t *attempts) are(eventType string, seats bool) bool {
-	if until, ok := t.vain.Load(eventType); ok && time.Now().Before(until.(time.Time)) {
-		return false
+	last, ok := t.byType.Load(eventType)
+	if !ok {
+		return true
 	}
-	calls, _ := t.calls.Load(eventType)
-	return seats || calls != true
+	a := last.(attempt)
+	return (seats || !a.calls) && (a.vain == 0 || !time.Now().Before(a.until))
 }
 
 // note notes what became of an attempt.
 func (t *attempts) note(eventType string, vain, calls bool) {
-	if vain {
-		t.vain.Store(eventType, time.Now().Add(inVain))
+	var before attempt
+	if last, ok := t.byType.Load(eventType); ok {
+		before = last.(attempt)
 	}
-	if known, _ := t.calls.Load(eventType); known != calls {
-		t.calls.Store(eventType, calls)
+	after := attempt{calls: calls}
+	if vain {
+		after.vain = min(max(2*before.vain, shortVain), longVain)
+		after.until = time.Now().Add(after.vain)
+	}
+	if after != before {
+		t.byType.Store(eventType, after)
 	}
 }
 
