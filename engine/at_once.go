@@ -74,21 +74,29 @@ func (t *attempts) note(eventType string, vain, calls bool) {
 	}
 }
 
-// arrivals are the events that are being decided on at once.
+// arrivals are the events that are being decided on at once, and who does it: as many goroutines as there are events at a time. They stay for a while, because a stack
+// that has grown is worth keeping.
 type arrivals struct {
 	mu      sync.RWMutex
-	open    bool // Run is at work
-	visits  sync.WaitGroup
+	open    bool            // Run is at work
 	ctx     context.Context // ends when nothing more is to be begun
 	working context.Context // ends when nothing more can be waited for
 	clock   func() time.Time
+
+	visits sync.WaitGroup // under way
+	idle   chan func()    // for somebody who has nothing to do
+	closed chan struct{}
 }
+
+// idleFor is how long somebody stays who has nothing to do.
+const idleFor = 10 * time.Second
 
 // begin lets events be decided at once.
 func (a *arrivals) begin(ctx, working context.Context, clock func() time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.open, a.ctx, a.working, a.clock = true, ctx, working, clock
+	a.idle, a.closed = make(chan func()), make(chan struct{})
 }
 
 // end waits until nothing is under way, and nothing more can be.
@@ -97,16 +105,44 @@ func (a *arrivals) end() {
 	a.open = false
 	a.mu.Unlock()
 	a.visits.Wait()
+	close(a.closed)
 }
 
 // do visits a lane beside the workers, and reports whether that can be.
 func (a *arrivals) do(visit func(ctx, working context.Context)) bool {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
-	if a.open {
-		a.visits.Go(func() { visit(a.ctx, a.working) })
+	if !a.open {
+		return false
 	}
-	return a.open
+	a.visits.Add(1)
+	one := func() {
+		defer a.visits.Done()
+		visit(a.ctx, a.working)
+	}
+	select {
+	case a.idle <- one:
+	default:
+		go stay(one, a.idle, a.closed)
+	}
+	return true
+}
+
+// stay does something, and whatever else there is until it has been idle for long.
+func stay(do func(), idle <-chan func(), closed <-chan struct{}) {
+	timer := time.NewTimer(idleFor)
+	defer timer.Stop()
+	for {
+		do()
+		timer.Reset(idleFor)
+		select {
+		case do = <-idle:
+		case <-closed:
+			return
+		case <-timer.C:
+			return
+		}
+	}
 }
 
 // acceptDecided has an event decided on at once, and reports whether it is recorded. If not, it may be recorded as any other.

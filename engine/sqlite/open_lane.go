@@ -59,11 +59,11 @@ func (s *saving) vacant(t *tx, e *rules.Event) error {
 	if !s.claim.opened {
 		return engine.ErrOccupied
 	}
-	var known bool
-	_, err := t.get(`SELECT EXISTS (SELECT 1 FROM events WHERE workspace = ?1 AND id = ?3) OR EXISTS (SELECT 1 FROM lanes WHERE workspace = ?1 AND lane = ?2)
+	// What is gathered in a lane gives it a row.
+	n, _, err := t.number(`SELECT EXISTS (SELECT 1 FROM events WHERE workspace = ?1 AND id = ?3) OR EXISTS (SELECT 1 FROM lanes WHERE workspace = ?1 AND lane = ?2)
 		OR EXISTS (SELECT 1 FROM runs INDEXED BY runs_lane WHERE workspace = ?1 AND lane = ?2 AND finished = 0)
-		OR EXISTS (SELECT 1 FROM runs INDEXED BY runs_away WHERE workspace = ?1 AND home = ?2 AND finished = 0 AND home <> lane)
-		OR EXISTS (SELECT 1 FROM gathers WHERE workspace = ?1 AND lane = ?2)`, []any{e.Workspace, e.Lane, e.ID}, &known)
+		OR EXISTS (SELECT 1 FROM runs INDEXED BY runs_away WHERE workspace = ?1 AND home = ?2 AND finished = 0 AND home <> lane)`, e.Workspace, e.Lane, e.ID)
+	known := n != 0
 	if err == nil && !known {
 		known, _, err = t.found(e)
 	}
@@ -83,9 +83,11 @@ func (t *tx) insertDecided(seq int64, e *engine.Event, data string, verdicts, an
 // next returns the number of the next event, which is the caller's.
 func (t *tx) next() (int64, error) {
 	if t.seq == 0 {
-		if _, err := t.get(`SELECT seq FROM sqlite_sequence WHERE name = 'events'`, nil, &t.seq); err != nil {
+		last, _, err := t.number(`SELECT seq FROM sqlite_sequence WHERE name = 'events'`)
+		if err != nil {
 			return 0, err
 		}
+		t.seq = last
 	}
 	t.seq++
 	return t.seq, nil

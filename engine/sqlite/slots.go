@@ -52,8 +52,7 @@ func (t *tx) free(workspace string, slot engine.Slot, now, ahead int64) (taking,
 	case before < 1: // there have not been as many
 		return k, true, nil
 	}
-	var at int64
-	found, err := t.get(`SELECT at FROM slots WHERE workspace = ? AND key = ? AND n = ?`, []any{workspace, slot.Key, before}, &at)
+	at, found, err := t.number(`SELECT at FROM slots WHERE workspace = ? AND key = ? AND n = ?`, workspace, slot.Key, before)
 	if err != nil || !found {
 		return k, err == nil, err
 	}
@@ -75,7 +74,7 @@ func (t *tx) taken(key slotKey) (n int64, err error) {
 	if n, ok := t.w.takings[key]; ok {
 		return n, nil
 	}
-	_, err = t.get(`SELECT n FROM slots WHERE workspace = ? AND key = ? ORDER BY n DESC LIMIT 1`, []any{key.workspace, key.key}, &n)
+	n, _, err = t.number(`SELECT n FROM slots WHERE workspace = ? AND key = ? ORDER BY n DESC LIMIT 1`, key.workspace, key.key)
 	return n, err
 }
 

@@ -159,16 +159,32 @@ type tx struct {
 // exec carries out a statement that writes.
 func (t *tx) exec(query string, args ...any) (driver.Result, error) {
 	t.touched = true
-	t.w.statements.Add(1)
-	e := t.w.execs[query]
-	if e == nil {
-		var err error
-		if e, err = newExecution(t.w.conn, query); err != nil {
-			return nil, err
-		}
-		t.w.execs[query] = e
+	e, err := t.statement(query)
+	if err != nil {
+		return nil, err
 	}
 	return e.do(args)
+}
+
+// number reads the one number that a statement asks for. It returns false when there is no row.
+func (t *tx) number(query string, args ...any) (n int64, found bool, err error) {
+	e, err := t.statement(query)
+	if err == nil {
+		n, found, err = e.number(args)
+	}
+	t.touched = t.touched || err != nil
+	return n, found, err
+}
+
+func (t *tx) statement(query string) (e *execution, err error) {
+	t.w.statements.Add(1)
+	if e = t.w.execs[query]; e != nil {
+		return e, nil
+	}
+	if e, err = newExecution(t.w.conn, query); err == nil {
+		t.w.execs[query] = e
+	}
+	return e, err
 }
 
 // changed carries out a statement and returns how many rows it wrote.
