@@ -55,6 +55,8 @@ type Engine struct {
 
 	shares    shares
 	accepting atomic.Int64 // that are being recorded
+	rushed    atomic.Int64 // when there were last so many of them that it was a rush
+	behind    atomic.Bool  // what was recorded has waited for so long that it does not wait for a rush any more
 
 	strangers sync.Map // workspaces that were met in the journal and are not configured here
 
@@ -119,16 +121,18 @@ func (e *Engine) SetRules(workspace string, set *rules.Set) error {
 	return nil
 }
 
-// Accept records events. It is a triggers.Sink: when it returns they are on disk. One that comes alone to a lane in which nothing waits is decided on by then.
+// Accept records events. It is a triggers.Sink: when it returns they are on disk. One that comes alone to a lane in which nothing waits is decided on by then, unless there is a rush.
 func (e *Engine) Accept(ctx context.Context, events ...rules.Event) ([]bool, error) {
-	if len(events) == 1 {
+	if e.accepting.Add(1) >= aRush {
+		e.rushed.Store(time.Now().UnixNano())
+	}
+	defer e.accepting.Add(-1)
+	if len(events) == 1 && !e.rush() {
 		if recorded, err := e.acceptDecided(ctx, events[0]); recorded || err != nil {
 			return []bool{recorded}, err
 		}
 	}
-	e.accepting.Add(1)
 	fresh, err := e.journal.Accept(ctx, events)
-	e.accepting.Add(-1)
 	if err == nil {
 		e.wake()
 	}
