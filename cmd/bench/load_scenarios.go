@@ -91,7 +91,7 @@ func (b *bench) acknowledgeOn(ctx context.Context, name string, n int, on disk) 
 	return b.settle(ctx, d, int(d.next.Load()), 0, "")
 }
 
-// disks measures acknowledgements on disks that are not this machine's.
+// disks measures acknowledgements on disks that are not this machine's, with as many connections as there can be.
 func (b *bench) disks(ctx context.Context) error {
 	if b.noShim != nil {
 		b.leaveOut("disks other than this one", b.noShim)
@@ -105,7 +105,7 @@ func (b *bench) disks(ctx context.Context) error {
 		{"the log is not synced", disk{forgetful: true}},
 		{"the log is not synced, a sync takes 2 ms more", disk{slower: 2 * time.Millisecond, forgetful: true}},
 	} {
-		if err := b.acknowledgeOn(ctx, c.name, b.scale.busy(), c.on); err != nil {
+		if err := b.acknowledgeOn(ctx, c.name, slices.Max(b.scale.connections), c.on); err != nil {
 			return err
 		}
 	}
