@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"os"
 	"runtime"
 	"runtime/debug"
+	"time"
 )
 
 const (
@@ -24,4 +26,32 @@ func tuneCollector() {
 	runtime.ReadMemStats(&m)
 	debug.SetGCPercent(int(min(max(100, spare*100/max(m.HeapAlloc, 1)), 1000)))
 	debug.SetMemoryLimit(int64(max(usual, 3*m.HeapAlloc)))
+}
+
+const (
+	restLook  = 5 * time.Second // how often it is looked whether there is anything to do
+	restUsual = 4 << 20         // bytes that are allocated in that time when there is not
+)
+
+// giveBack returns memory to the system when a rush is over: by itself the collector keeps what it may need again. It ends with ctx.
+func giveBack(ctx context.Context) {
+	allocated := func() uint64 {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.TotalAlloc
+	}
+	given, last := uint64(0), allocated()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(restLook):
+		}
+		now := allocated()
+		if now-last < restUsual && now-given > spare {
+			debug.FreeOSMemory()
+			given = now
+		}
+		last = now
+	}
 }

@@ -94,6 +94,7 @@ func runConfig(cmd *cobra.Command, c *config, strict bool) (err error) {
 		return err
 	}
 	tuneCollector()
+	go giveBack(ctx)
 	return p.run(ctx, c)
 }
 
