@@ -66,4 +66,11 @@ func TestStatements(t *testing.T) {
 				Caused: []engine.Caused{{Workspace: "default", Lane: l.Name, Event: "message.sent", Object: r.Key, Run: r.ID, Rule: r.Rule}}})
 		}
 	})
+	costs("an event that is decided at once", 6.1, func() { // with a transaction to each, in which one statement counts what was decided
+		for i := range events {
+			e, c := decided(fmt.Sprint("at once ", i), fmt.Sprint("lane ", i))
+			c.Decided[0].Verdicts[0].Outcome = engine.False
+			save(j.Open(e.Workspace, e.Lane), c)
+		}
+	})
 }
