@@ -139,7 +139,8 @@ func TestEncryptedConsole(t *testing.T) {
 	for _, tt := range []struct{ tls, want string }{
 		{"{ cert: cert.pem }", "both cert and key"}, {"{ cert: none.pem, key: key.pem }", "none.pem"}, {"{ cert: other.pem, key: key.pem }", "other.pem"},
 		{"{ cert: cert.pem, key: key.pem, acme: { hosts: [a.example.com] } }", "take one of them away"}, {"{ acme: { email: a@example.com } }", "tls.acme.hosts is missing"},
-		{"{ acme: { hosts: [a.example.com], roots: other.pem } }", "there is no certificate"},
+		{"{ acme: { hosts: [a.example.com], roots: other.pem } }", "there is no certificate"}, {"{ acme: { hosts: [] } }", "there is no host"},
+		{`{ acme: { hosts: ["https://a.example.com"] } }`, "is not the name of one host"}, {`{ acme: { hosts: ["*.example.com"] } }`, "is not the name"}, {"{ acme: { hosts: [127.0.0.1] } }", "is not the name"},
 	} {
 		if code, _, errOut := quando(t, "run", "--config", o.config(o.service()+"\nconsole: { listen: \"127.0.0.1:0\" }\ntls: "+tt.tls)); code != exitError || !strings.Contains(errOut, tt.want) {
 			t.Errorf("%s: %d %s", tt.tls, code, errOut)

@@ -151,7 +151,7 @@ func (c *config) settings() settings {
 		{"listen", address(&c.Listen)},
 		{"tls.cert", text(&c.TLS.Cert)},
 		{"tls.key", text(&c.TLS.Key)},
-		{"tls.acme.hosts", texts(&c.TLS.ACME.Hosts)},
+		{"tls.acme.hosts", hostNames(&c.TLS.ACME.Hosts)},
 		{"tls.acme.email", text(&c.TLS.ACME.Email)},
 		{"tls.acme.cache", text(&c.TLS.ACME.Cache)},
 		{"tls.acme.directory", text(&c.TLS.ACME.Directory)},

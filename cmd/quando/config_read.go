@@ -155,6 +155,22 @@ func texts(to *[]string) func(*configReader, *source.Node) {
 	}
 }
 
+// hostNames reads the names that certificates are wanted for. Without any, everything would go unencrypted, and nobody be told.
+func hostNames(to *[]string) func(*configReader, *source.Node) {
+	return func(d *configReader, n *source.Node) {
+		texts(to)(d, n)
+		const hint = "list the names that certificates are wanted for, as in hosts: [hooks.example.com]"
+		if len(*to) == 0 {
+			d.report(n, hint, "there is no host")
+		}
+		for _, host := range *to {
+			if net.ParseIP(host) != nil || strings.ContainsAny(host, "/:*@ ") {
+				d.report(n, hint, "%q is not the name of one host", host)
+			}
+		}
+	}
+}
+
 func secrets(to *[]service.Secret) func(*configReader, *source.Node) {
 	return func(d *configReader, n *source.Node) {
 		var plain []string
