@@ -226,7 +226,7 @@ func (p *peer) crash(ctx context.Context) error {
 	}
 	_, double := b.service.count()
 	b.add(p.name+": acknowledged before kill -9", "events", []float64{float64(len(list))}, nil, "")
-	b.add(p.name+": of them without effect after a restart", "events", []float64{float64(missing)}, nil, "")
+	b.add(p.name+": of them without effect 30 s after a restart", "events", []float64{float64(missing)}, nil, "")
 	b.add(p.name+": effects that came twice", "effects", []float64{float64(double)}, nil, "")
 	return nil
 }
