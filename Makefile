@@ -25,6 +25,8 @@ test: tools lint ## install what the tests need, then run them all
 tools: $(PEBBLE) $(PROMTOOL) ## install the programs that tests use, where they are missing
 	@command -v openssl > /dev/null || { echo "installing openssl"; apt-get update -qq && $(APT_INSTALL) openssl; }
 	@command -v initdb > /dev/null || ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || { echo "installing postgresql"; apt-get update -qq && $(APT_INSTALL) postgresql; }
+	@command -v man > /dev/null || { echo "installing man"; apt-get update -qq && $(APT_INSTALL) man-db; }
+	@command -v systemd-analyze > /dev/null || { echo "installing systemd"; apt-get update -qq && $(APT_INSTALL) systemd; }
 	@command -v pgbouncer > /dev/null || { echo "installing pgbouncer"; apt-get update -qq && $(APT_INSTALL) pgbouncer; }
 	@command -v chromium > /dev/null || command -v chromium-browser > /dev/null || command -v google-chrome > /dev/null || \
 		{ echo "installing chromium"; apt-get update -qq && $(APT_INSTALL) chromium fonts-noto-core; }

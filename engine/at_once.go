@@ -20,7 +20,7 @@ type Opener interface {
 	Drop(lane *Lane)
 }
 
-// An arrival is an event that a worker decides on before it is recorded. Whoever delivers it waits for no more than that: the service is not called before,
+// An arrival is an event that is decided on before it is recorded. Whoever delivers it waits for no more than that: the service is not called before,
 // and the journal not asked for what the event itself would be a part of.
 type arrival struct {
 	event    *Event
@@ -48,8 +48,8 @@ type attempt struct {
 	calls bool // it led to calls, for which there must be a worker
 }
 
-// are reports whether an event of a type is worth an attempt.
-func (t *attempts) are(eventType string, seats bool) bool {
+// worthwhile reports whether an event of a type should be tried.
+func (t *attempts) worthwhile(eventType string, seats bool) bool {
 	last, ok := t.byType.Load(eventType)
 	if !ok {
 		return true
@@ -149,7 +149,7 @@ func stay(do func(), idle <-chan func(), closed <-chan struct{}) {
 func (e *Engine) acceptDecided(ctx context.Context, event rules.Event) (recorded bool, err error) {
 	opener, ok := e.journal.(Opener)
 	w := e.workspaces[event.Workspace]
-	if !ok || w == nil || w.rules.Load() == nil || event.Rule != "" || !w.attempts.are(event.Type, e.seats()) || e.holdOn(event.Workspace, "") != nil || e.shares.full(event.Workspace) {
+	if !ok || w == nil || w.rules.Load() == nil || event.Rule != "" || !w.attempts.worthwhile(event.Type, e.seats()) || e.holdOn(event.Workspace, "") != nil || e.shares.full(event.Workspace) {
 		return false, nil
 	}
 	lane := opener.Open(event.Workspace, event.Lane)

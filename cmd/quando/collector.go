@@ -33,8 +33,8 @@ const (
 	restUsual = 4 << 20         // bytes that are allocated in that time when there is not
 )
 
-// giveBack returns memory to the system when a rush is over: by itself the collector keeps what it may need again. It ends with ctx.
-func giveBack(ctx context.Context) {
+// giveMemoryBack returns memory to the system when a rush is over: by itself the collector keeps what it may need again. It ends with ctx.
+func giveMemoryBack(ctx context.Context) {
 	allocated := func() uint64 {
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)

@@ -48,7 +48,7 @@ func TestMan(t *testing.T) {
 	walk(root)
 	man, err := exec.LookPath("man")
 	if err != nil {
-		t.Skip("there is no man here to read them")
+		t.Fatal("there is no man to read them; make tools installs it")
 	}
 	read := exec.CommandContext(t.Context(), man, "--warnings=w", "-l", filepath.Join(folder, "quando-runs-resolve.1"))
 	read.Env = append(os.Environ(), "MANWIDTH=100", "MANPAGER=cat", "LC_ALL=C.UTF-8")

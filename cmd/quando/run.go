@@ -94,7 +94,7 @@ func runConfig(cmd *cobra.Command, c *config, strict bool) (err error) {
 		return err
 	}
 	tuneCollector()
-	go giveBack(ctx)
+	go giveMemoryBack(ctx)
 	return p.run(ctx, c)
 }
 

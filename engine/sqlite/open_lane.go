@@ -80,8 +80,8 @@ func (t *tx) insertDecided(seq int64, e *engine.Event, data string, verdicts, an
 	return err
 }
 
-// next returns the number of the next event, which is the caller's.
-func (t *tx) next() (int64, error) {
+// nextEvent returns the number of the next event, which is the caller's.
+func (t *tx) nextEvent() (int64, error) {
 	if t.seq == 0 {
 		last, _, err := t.number(`SELECT seq FROM sqlite_sequence WHERE name = 'events'`)
 		if err != nil {

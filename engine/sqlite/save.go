@@ -70,7 +70,7 @@ func (s *saving) do(t *tx) error {
 		}
 	}
 	if s.change.Fresh != nil {
-		if s.seq, err = t.next(); err != nil {
+		if s.seq, err = t.nextEvent(); err != nil {
 			return err
 		}
 	}
