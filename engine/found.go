@@ -21,10 +21,6 @@ type Finder interface {
 	// as long as the ids of events are kept is forgotten.
 	Seen(ctx context.Context, workspace, kind string) (map[string]string, error)
 	SetSeen(ctx context.Context, now time.Time, workspace, kind string, values map[string]string) error
-
-	// Lease takes something for a holder until a time, or reports that another holder has it. Who has it may take it again, and gives it back with an
-	// until that is not after now.
-	Lease(ctx context.Context, name, holder string, now, until time.Time) (taken bool, err error)
 }
 
 var errNoFinder = errors.New("the journal cannot take events that were found")

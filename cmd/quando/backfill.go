@@ -80,8 +80,8 @@ func (f *findings) SetSeen(ctx context.Context, now time.Time, workspace, kind s
 	return f.journal.SetSeen(ctx, now, workspace, kind, values)
 }
 
-func (f *findings) Lease(ctx context.Context, name, holder string, now, until time.Time) (bool, error) {
-	return f.journal.Lease(ctx, name, holder, now, until)
+func (f *findings) SwapCursor(ctx context.Context, name, old, value string) (bool, error) {
+	return f.journal.SwapCursor(ctx, name, old, value)
 }
 
 // AcceptFound records what was found.

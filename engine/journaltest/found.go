@@ -19,9 +19,7 @@ var foundTests = []test{
 	{"what was found is forgotten with the ids of events", foundPruned},
 	{"what was found is counted", foundCounted},
 	{"what was seen is kept, changed and forgotten", seenKept},
-	{"a lease is one holder's until it is over", leased},
 	{"two engines tell and find the same: one of them records it", shareFound},
-	{"two engines take a lease: one of them has it", shareLease},
 }
 
 // finder returns the journal as one that takes what was found.
@@ -183,23 +181,6 @@ func seenKept(c *check) {
 	c.equal("seen", got, map[string]string{"1": "elsewhere", "a\x00'": "odd\xff"})
 }
 
-func leased(c *check) {
-	take := func(holder string, now, until time.Duration, want bool) {
-		c.Helper()
-		got, err := c.finder().Lease(c.Context(), "work", holder, at(now), at(until))
-		c.ok(err)
-		c.equal(holder+" has it", got, want)
-	}
-	take("one", 0, time.Minute, true)
-	take("two", 0, time.Minute, false)
-	take("one", 30*time.Second, 2*time.Minute, true)
-	take("two", time.Minute, 2*time.Minute, false)
-	take("two", 2*time.Minute, 3*time.Minute, true)
-	take("one", 2*time.Minute, 3*time.Minute, false)
-	take("two", 2*time.Minute, 2*time.Minute, true)
-	take("one", 2*time.Minute, 3*time.Minute, true)
-}
-
 func shareFound(c *check) {
 	other := c.second()
 	finder := other.finder()
@@ -218,24 +199,4 @@ func shareFound(c *check) {
 		}
 	}
 	c.equal("events", len(c.lane(noon, "a").Events), 2*rounds)
-}
-
-func shareLease(c *check) {
-	other := c.second()
-	for i := range rounds {
-		var taken [2]bool
-		var errs [2]error
-		var group sync.WaitGroup
-		for k, f := range []engine.Finder{c.finder(), other.finder()} {
-			group.Go(func() {
-				taken[k], errs[k] = f.Lease(c.Context(), fmt.Sprint("work ", i), fmt.Sprint(k), noon, at(time.Minute))
-			})
-		}
-		group.Wait()
-		c.ok(errs[0])
-		c.ok(errs[1])
-		if taken[0] == taken[1] {
-			c.Fatalf("round %d: %v", i, taken)
-		}
-	}
 }

@@ -153,25 +153,3 @@ func (j *Journal) SetSeen(ctx context.Context, now time.Time, workspace, kind st
 	}
 	return nil
 }
-
-// Lease takes something for a holder until a time. A lease that is being taken is locked by its name, because it may have no row yet.
-func (j *Journal) Lease(ctx context.Context, name, holder string, now, until time.Time) (taken bool, err error) {
-	err = pgx.BeginFunc(ctx, j.pool, func(t pgx.Tx) error {
-		if _, err := t.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1, $2))`, keep(name), int64(foundLock)); err != nil {
-			return err
-		}
-		var held string
-		if err := t.QueryRow(ctx, `SELECT coalesce((SELECT value FROM quando.cursors WHERE name = $1), '')`, keep(name)).Scan(text{&held}); err != nil {
-			return err
-		}
-		if taken = stored.MayLease(held, holder, now); !taken {
-			return nil
-		}
-		_, err := t.Exec(ctx, `INSERT INTO quando.cursors (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, keep(name), keep(stored.Leased(holder, until)))
-		return err
-	})
-	if err != nil {
-		return false, fmt.Errorf("lease %s: %w", name, explain(err))
-	}
-	return taken, nil
-}

@@ -146,22 +146,3 @@ func (j *Journal) SetSeen(ctx context.Context, now time.Time, workspace, kind st
 	}
 	return nil
 }
-
-// Lease takes something for a holder until a time.
-func (j *Journal) Lease(ctx context.Context, name, holder string, now, until time.Time) (taken bool, err error) {
-	err = j.writer.write(ctx, &operation{do: func(t *tx) error {
-		var held string
-		if _, err := t.get(`SELECT value FROM cursors WHERE name = ?`, []any{name}, &held); err != nil {
-			return err
-		}
-		if taken = stored.MayLease(held, holder, now); !taken {
-			return nil
-		}
-		_, err := t.exec(`INSERT OR REPLACE INTO cursors (name, value) VALUES (?, ?)`, name, stored.Leased(holder, until))
-		return err
-	}})
-	if err != nil {
-		return false, fmt.Errorf("lease %s: %w", name, err)
-	}
-	return taken, nil
-}

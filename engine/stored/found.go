@@ -2,8 +2,6 @@ package stored
 
 import (
 	"math"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/quandohq/quando/rules"
@@ -24,16 +22,4 @@ func Until(t time.Time) int64 {
 		return math.MaxInt64
 	}
 	return t.UnixMicro()
-}
-
-// Leased is how a lease is kept.
-func Leased(holder string, until time.Time) string {
-	return strconv.FormatInt(Micros(until), 10) + " " + holder
-}
-
-// MayLease reports whether a holder may take what is leased like this.
-func MayLease(kept, holder string, now time.Time) bool {
-	until, who, _ := strings.Cut(kept, " ")
-	micros, err := strconv.ParseInt(until, 10, 64)
-	return err != nil || who == holder || micros <= Micros(now)
 }

@@ -20,7 +20,7 @@ type Journal interface {
 	SetCursor(ctx context.Context, name, value string) error
 	Seen(ctx context.Context, workspace, kind string) (map[string]string, error)
 	SetSeen(ctx context.Context, now time.Time, workspace, kind string, values map[string]string) error
-	Lease(ctx context.Context, name, holder string, now, until time.Time) (bool, error)
+	SwapCursor(ctx context.Context, name, old, value string) (bool, error)
 
 	// Known returns recorded events of a lane with one of these types, created at or after since, oldest first.
 	Known(ctx context.Context, workspace, lane string, types []string, since time.Time) ([]rules.Event, error)

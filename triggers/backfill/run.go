@@ -12,7 +12,6 @@ import (
 const (
 	atLeast = 10 * time.Second // between two passes over everything, whoever asks for one
 	retry   = 30 * time.Second // until something that failed is tried again; longer each time
-	lease   = 2 * time.Minute  // how long an engine that does not say so any more is thought to be at it
 )
 
 // Run finds what was not told until ctx ends.
@@ -123,31 +122,5 @@ func (s *Source) learn(ctx context.Context) {
 	value, err := s.options.Journal.Cursor(ctx, s.name("pass"))
 	if at, wrong := time.Parse(time.RFC3339Nano, value); err == nil && wrong == nil && at.After(s.all) && s.failed == 0 {
 		s.all = at
-	}
-}
-
-// take makes sure that no other engine is at it.
-func (s *Source) take(ctx context.Context, now time.Time) bool {
-	if s.options.Alone {
-		return true
-	}
-	taken, err := s.options.Journal.Lease(ctx, s.name("lease"), s.options.Holder, now, now.Add(lease))
-	if err != nil {
-		s.say("journal", "the journal cannot be used, so nothing is looked for", "error", err)
-		return false
-	}
-	s.over("journal")
-	s.leased = now
-	return taken
-}
-
-// give lets another engine have its turn.
-func (s *Source) give(ctx context.Context) {
-	if s.options.Alone {
-		return
-	}
-	now := s.options.Now()
-	if _, err := s.options.Journal.Lease(context.WithoutCancel(ctx), s.name("lease"), s.options.Holder, now, now); err != nil {
-		s.log.Debug("the lease of the backfill runs out by itself", "error", err)
 	}
 }

@@ -221,14 +221,20 @@ func TestTooManyRequests(t *testing.T) {
 	}
 }
 
+// lease lets another engine be at it, as it would say itself.
+func (d *desk) lease(holder string, now time.Time) {
+	d.t.Helper()
+	if err := d.journal.SetCursor(d.t.Context(), "backfill/default/lease", fmt.Sprint(now.Add(2*time.Minute).UnixMicro(), " ", holder)); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
 // An engine that has its journal for itself does not wait for the one before it, which was killed in the middle of a pass.
 func TestKilledAndAlone(t *testing.T) {
 	for _, alone := range []bool{true, false} {
 		d := newDesk(t, bothRules, func(o *deskOptions) { o.tune = func(o *backfill.Options) { o.Alone = alone } })
 		now := d.clock()
-		if taken := must(d.journal.Lease(t.Context(), "backfill/default/lease", "killed", now, now.Add(2*time.Minute))); !taken {
-			t.Fatal("the lease is not to be had")
-		}
+		d.lease("killed", now)
 		d.source.Tick(t.Context())
 		if looked := !d.source.State().Ended.IsZero(); looked != alone {
 			t.Errorf("alone %v: looked %v", alone, looked)
@@ -256,9 +262,7 @@ func TestOneEngineAtATime(t *testing.T) {
 	d.customer(1, "hello")
 	d.move(d.clock().Add(time.Minute))
 	now := d.clock()
-	if taken := must(d.journal.Lease(t.Context(), "backfill/default/lease", "one", now, now.Add(2*time.Minute))); !taken {
-		t.Fatal("the lease is not to be had")
-	}
+	d.lease("one", now)
 	other.Wake("test")
 	other.Tick(t.Context())
 	if !other.State().Ended.Equal(first) {
@@ -284,7 +288,7 @@ func TestLeaseLost(t *testing.T) {
 	l.after = func(*list, int) {
 		now := d.clock().Add(5 * time.Minute)
 		d.move(now)
-		must(d.journal.Lease(t.Context(), "backfill/default/lease", "two", now, now.Add(2*time.Minute)))
+		d.lease("two", now)
 	}
 	d.source.Tick(t.Context())
 	if len(d.all()) > 0 || l.pages != 1 {
