@@ -19,16 +19,20 @@ const wrongClock = time.Hour
 // takings finds the slots that a change must have, or returns a *engine.BoundError.
 func (s *saving) takings(t *tx) ([]taking, error) {
 	var found []taking
-	ahead := map[string]int64{}
 	for _, slot := range s.change.Take {
-		k, free, err := t.free(s.lane.Workspace, slot, s.at, ahead[slot.Key])
+		ahead := int64(0)
+		for _, before := range found {
+			if before.Key == slot.Key {
+				ahead++
+			}
+		}
+		k, free, err := t.free(s.lane.Workspace, slot, s.at, ahead)
 		if err != nil {
 			return nil, err
 		}
 		if !free {
 			return nil, &engine.BoundError{Slot: slot}
 		}
-		ahead[slot.Key]++
 		found = append(found, k)
 	}
 	return found, nil
