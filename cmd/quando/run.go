@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
@@ -117,6 +118,7 @@ type process struct {
 	engine   *engine.Engine
 	units    []*unit
 	books    []*book
+	busy     string // the folder of the journal's file
 	sources  []*schedule.Source
 	hooks    map[string]http.Handler // by workspace
 
@@ -129,7 +131,7 @@ type process struct {
 
 // newProcess puts everything together. It starts nothing. Those who watch are told what the engine does; the tracer may be nil.
 func newProcess(c *config, list []namedWorkspace, j journal, log *slog.Logger, tracer *trace.Tracer, watch ...engine.Observer) (*process, error) {
-	p := &process{log: log, journal: j, now: c.now, tracer: tracer, hooks: make(map[string]http.Handler)}
+	p := &process{log: log, journal: j, busy: filepath.Dir(c.journalPath()), now: c.now, tracer: tracer, hooks: make(map[string]http.Handler)}
 	p.metrics = newMetrics(j, c.journalPath(), p.present)
 	p.recorder = &recorder{
 		tracer: tracer,
@@ -343,7 +345,7 @@ func (p *process) work(ctx context.Context, start func(func() error)) {
 		hup := make(chan os.Signal, 1)
 		signal.Notify(hup, syscall.SIGHUP)
 		defer signal.Stop(hup)
-		(&watch{books: p.books, log: p.log, ask: hup}).run(ctx)
+		(&watch{books: p.books, log: p.log, ask: hup, busy: p.busy}).run(ctx)
 		return nil
 	})
 }

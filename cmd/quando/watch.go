@@ -36,6 +36,9 @@ type watch struct {
 	ask   <-chan os.Signal // reload everything
 	every time.Duration    // between looks at the times of files; 0 is as usual
 
+	// busy is a folder that is written to all the time, such as the journal's: the system would tell of every page. The times of files tell of changes in it.
+	busy string
+
 	hearing sync.WaitGroup
 	notify  *fsnotify.Watcher // nil where the system tells nothing
 	changed chan struct{}     // that it has told of something
@@ -145,6 +148,9 @@ func (w *watch) follow() {
 }
 
 func (w *watch) add(folder string) {
+	if filepath.Clean(folder) == w.busy {
+		return
+	}
 	if err := w.notify.Add(folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		w.without(err)
 	}

@@ -4,19 +4,21 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
 
 // watched starts to watch a loaded book, looking at the times of files only now and then, and returns a function that waits until certain rules are in use.
-func watched(t *testing.T, s *shelf, every time.Duration) (becomes func(want string)) {
+func watched(t *testing.T, s *shelf, every time.Duration, busy ...string) (becomes func(want string)) {
 	t.Helper()
 	if _, err := s.load(false, false); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
-	w := &watch{books: []*book{s.book}, log: s.book.log, every: every}
+	w := &watch{books: []*book{s.book}, log: s.book.log, every: every, busy: strings.Join(busy, "")}
 	go func() {
 		defer close(done)
 		w.run(ctx)
@@ -162,5 +164,27 @@ func TestWatchConcerns(t *testing.T) {
 		if got := w.concerns(name); got != want {
 			t.Errorf("%s: %v", name, got)
 		}
+	}
+}
+
+// TestWatchBusyFolder shows that the system is not asked about the journal's folder, and that rules in it are read again all the same.
+func TestWatchBusyFolder(t *testing.T) {
+	for _, path := range []string{"rules", "rules.yaml"} {
+		s := newShelf(t, path)
+		file := "rules/a.yaml"
+		if path != "rules" {
+			file = path
+		}
+		s.write(file, "rules:\n"+rule("a", "a1"))
+		becomes := watched(t, s, 10*time.Millisecond, s.folder)
+		becomes("a=a1")
+		s.write(file, "rules:\n"+rule("a", "another"))
+		becomes("a=another")
+		w := &watch{books: []*book{s.book}, log: s.book.log, busy: s.folder, changed: make(chan struct{}, 1)}
+		w.follow()
+		if list := w.notify.WatchList(); slices.Contains(list, s.folder) {
+			t.Errorf("%s: the system is asked about %s", path, list)
+		}
+		w.forsake()
 	}
 }
