@@ -22,6 +22,7 @@ type Queue[T any] struct {
 
 	mu      sync.Mutex
 	waiting []*item[T]
+	company int // so many must be waiting, or one be the first, for the goroutine to be told
 	closed  bool
 	lately  time.Time // when the last turn ended
 
@@ -69,8 +70,11 @@ func (q *Queue[T]) Do(ctx context.Context, value T, weight int) error {
 		return ErrClosed
 	}
 	q.waiting = append(q.waiting, it)
+	tell := len(q.waiting) == 1 || len(q.waiting) >= q.company
 	q.mu.Unlock()
-	q.tell()
+	if tell {
+		q.tell()
+	}
 	select {
 	case err := <-it.answer:
 		return err
@@ -133,6 +137,9 @@ func (q *Queue[T]) assemble() {
 	if q.last < 2 || q.linger <= 0 || q.Len() == 0 {
 		return
 	}
+	q.mu.Lock()
+	q.company = q.last
+	q.mu.Unlock()
 	timer := time.NewTimer(q.linger)
 	defer timer.Stop()
 	for q.Len() < q.last {
