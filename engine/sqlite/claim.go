@@ -37,8 +37,9 @@ type laneKey struct{ workspace, lane string }
 type claim struct {
 	epoch   int64
 	news    int64
-	gathers bool // some may end in the lane
-	opened  bool // for an event that is not recorded yet: the lane has no row
+	gathers bool       // some may end in the lane
+	opened  bool       // for an event that is not recorded yet: the lane has no row
+	runs    []runState // as they were recorded in this claim; only the writer looks
 }
 
 func (c *claims) open(ctx context.Context, source string) (err error) {

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/stored"
@@ -64,7 +65,44 @@ func (s *saving) changeRuns(t *tx) error {
 	return nil
 }
 
+// A runState is what of a run changes. Only who has claimed its lane changes it, and so knows how it is recorded.
+type runState struct {
+	id                  int64
+	state               engine.State
+	wake                int64
+	lane, reason, about string
+}
+
+func stateOf(r *engine.Run, texts stored.Run) runState {
+	return runState{r.ID, r.State, stored.Micros(r.WakeAt), r.Lane, r.Reason, texts.About}
+}
+
+// remember notes how runs are recorded.
+func (c *claim) remember(runs []runState) {
+	for _, r := range runs {
+		c.runs = append(slices.DeleteFunc(c.runs, func(before runState) bool { return before.id == r.id }), r)
+	}
+}
+
 func (s *saving) changeRun(t *tx, c *engine.RunChange, texts stored.Run) error {
+	// Between two calls nothing changes but the steps, while a run is in many indexes.
+	if state := stateOf(c.Run, texts); c.Answered || state.state.Finished() || !slices.Contains(s.claim.runs, state) {
+		if err := s.updateRun(t, c, texts); err != nil {
+			return err
+		}
+		s.runs = append(s.runs, state)
+	}
+	if c.Effects > 0 {
+		t.tally.Count(s.at, engine.RuleName{Workspace: c.Run.Workspace, Rule: c.Run.Rule}, engine.CountEffects, "", c.Effects)
+	}
+	if err := t.steps(c.Run.ID, c.Steps); err != nil {
+		return err
+	}
+	return s.away(t, c.Run)
+}
+
+// updateRun records a run itself.
+func (s *saving) updateRun(t *tx, c *engine.RunChange, texts stored.Run) error {
 	r := c.Run
 	wake, finished := stored.Micros(r.WakeAt), int64(0)
 	if r.State.Finished() {
@@ -85,17 +123,10 @@ func (s *saving) changeRun(t *tx, c *engine.RunChange, texts stored.Run) error {
 	if n == 0 {
 		return fmt.Errorf("run %d: %w", r.ID, engine.ErrNoRun)
 	}
-	rule := engine.RuleName{Workspace: r.Workspace, Rule: r.Rule}
 	if ended {
-		t.tally.Ended(s.at, rule, r.Stage, r.State)
+		t.tally.Ended(s.at, engine.RuleName{Workspace: r.Workspace, Rule: r.Rule}, r.Stage, r.State)
 	}
-	if c.Effects > 0 {
-		t.tally.Count(s.at, rule, engine.CountEffects, "", c.Effects)
-	}
-	if err := t.steps(r.ID, c.Steps); err != nil {
-		return err
-	}
-	return s.away(t, r)
+	return nil
 }
 
 // away asks for the attention of the lane where an unfinished run is, unless it is the claimed one. What held a run may have been lifted

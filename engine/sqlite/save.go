@@ -43,12 +43,13 @@ type saving struct {
 	left    bool  // something is left in the lane
 	stirs   bool  // something is due because of it
 	started []started
-	made    []int64 // the ids of what was caused
+	made    []int64    // the ids of what was caused
+	runs    []runState // that were recorded
 }
 
 // do records the change: first everything that may refuse it, then everything that writes.
 func (s *saving) do(t *tx) error {
-	s.claim, s.started, s.made, s.left, s.stirs = s.journal.claims.of(s.lane), nil, nil, false, false
+	s.claim, s.started, s.made, s.runs, s.left, s.stirs = s.journal.claims.of(s.lane), nil, nil, nil, false, false
 	if s.claim == nil || t.released[s.claim] {
 		return engine.ErrLost
 	}
@@ -109,9 +110,12 @@ func (s *saving) kept() {
 	if s.change.Release {
 		s.lane.Calm = !s.stirs
 		s.journal.claims.release(s.lane, s.left)
-	} else if s.claim.opened {
+		return
+	}
+	if s.claim.opened {
 		s.claim.opened, s.claim.news = false, 1
 	}
+	s.claim.remember(s.runs)
 }
 
 // decide records verdicts, those of starts as they came out, and counts them.

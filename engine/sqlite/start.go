@@ -103,6 +103,8 @@ func (s *saving) insert(t *tx, st *engine.Start, texts stored.Run, r *started) e
 	if !r.begun {
 		return nil
 	}
+	run.ID = id
+	s.runs = append(s.runs, stateOf(&run, texts))
 	if err := t.steps(id, run.Steps); err != nil {
 		return err
 	}

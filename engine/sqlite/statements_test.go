@@ -58,10 +58,30 @@ func TestStatements(t *testing.T) {
 				Starts: []*engine.Start{{Mode: rules.Single, Source: "source", Verdict: &e.Verdicts[0], Run: runs[l]}}})
 		}
 	})
-	costs("a run's end", 10, func() {
+	costs("a run between two calls", 4.1, func() { // the steps alone: the one that is over and the next
 		for _, l := range lanes {
 			r := runs[l]
-			r.State, r.FinishedAt, r.Steps[0].State = engine.Done, now, engine.StepDone
+			r.Steps[0].State = engine.StepDone
+			r.Steps = append(r.Steps, &engine.Step{N: 1, Path: "2", Verb: "send_message", Key: "k2", State: engine.StepOpen})
+			save(l, &engine.Change{At: now, Runs: []*engine.RunChange{{Run: r, Steps: r.Steps}}})
+		}
+	})
+	costs("a run that is told why it waits", 3.1, func() { // itself
+		for _, l := range lanes {
+			runs[l].Reason = "it must"
+			save(l, &engine.Change{At: now, Runs: []*engine.RunChange{{Run: runs[l]}}})
+		}
+	})
+	for _, r := range runs {
+		got, err := j.FindRun(t.Context(), r.ID)
+		if err != nil || got.Reason != "it must" || len(got.Steps) != 2 || got.Steps[0].State != engine.StepDone {
+			t.Errorf("%+v, with %d steps: %v", got, len(got.Steps), err)
+		}
+	}
+	costs("a run's end", 11, func() {
+		for _, l := range lanes {
+			r := runs[l]
+			r.State, r.FinishedAt, r.Steps[1].State = engine.Done, now, engine.StepDone
 			save(l, &engine.Change{At: now, Release: true, Runs: []*engine.RunChange{{Run: r, Steps: r.Steps, Effects: 1}},
 				Caused: []engine.Caused{{Workspace: "default", Lane: l.Name, Event: "message.sent", Object: r.Key, Run: r.ID, Rule: r.Rule}}})
 		}
