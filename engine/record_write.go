@@ -64,7 +64,7 @@ func (w *recordWriter) name(name string) []byte {
 
 func (w *recordWriter) time(name string, t time.Time) {
 	var err error
-	if w.b, err = appendTime(w.name(name), t); err != nil {
+	if w.b, err = plain.AppendTime(w.name(name), t); err != nil {
 		w.err = err
 	}
 }

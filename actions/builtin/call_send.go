@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"context"
+	"unicode/utf8"
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/service"
@@ -18,17 +19,29 @@ type sendRequest struct {
 }
 
 func (c sendCall) do(ctx context.Context, _ *actions.Step, i actions.Intent) (actions.Receipt, error) {
-	in, err := recorded[sendRequest](i.Request)
-	if err != nil {
-		return actions.Receipt{}, err
+	in, ok := i.Planned.(sendRequest)
+	if !ok || !in.survives() {
+		var err error
+		if in, err = recorded[sendRequest](i.Request); err != nil {
+			return actions.Receipt{}, err
+		}
 	}
 	m, err := c.SendMessage(ctx, in.Conversation, in.Message)
 	if err != nil {
 		return actions.Receipt{}, err
 	}
-	return receipt(sentFact(m, in),
+	fact := sentFact(m, in)
+	r := receipt(fact,
 		actions.Caused{Event: "message.sent", Object: m.ID, Set: map[string]any{"client_id": in.Message.ClientID}},
-		actions.Caused{Event: "conversation.updated", Object: in.Conversation, Set: map[string]any{"last_message": map[string]any{"id": orNil(m.ID)}}}), nil
+		actions.Caused{Event: "conversation.updated", Object: in.Conversation, Set: map[string]any{"last_message": map[string]any{"id": orNil(m.ID)}}})
+	r.Fact = fact // all of it is texts and a time in UTC, which come back from JSON as they are
+	return r, nil
+}
+
+// survives reports whether the request comes back from JSON as it is: what is no character does not.
+func (r sendRequest) survives() bool {
+	m := &r.Message
+	return utf8.ValidString(m.Text) && utf8.ValidString(r.Conversation) && utf8.ValidString(m.ReplyToExternalID) && utf8.ValidString(m.MediaID)
 }
 
 // sentFact completes what the service's answer may leave out with what was sent.
