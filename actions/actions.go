@@ -127,9 +127,9 @@ type Caused struct {
 	Object string `json:"object,omitempty"` // the id of the message, card, attendance or conversation
 	Stage  string `json:"stage,omitempty"`  // of a moved card: where it went
 
-	// Set is what the call set, as a part of the object's facts: an event that shows something else in these
+	// Set is what the call set, as a part of the object's facts, an object in JSON: an event that shows something else in these
 	// fields is somebody else's doing.
-	Set map[string]any `json:"set,omitempty"`
+	Set json.RawMessage `json:"set,omitempty"`
 }
 
 // ConversationLane is the lane of a conversation.

@@ -171,7 +171,7 @@ func (w *recordWriter) receipt(r actions.Receipt) {
 		w.b = plain.AppendText(w.name("event"), c.Event)
 		w.text("object", c.Object)
 		w.text("stage", c.Stage)
-		w.object("set", c.Set)
+		w.raw("set", c.Set)
 		w.b = append(w.b, '}')
 	})
 	w.b = append(w.b, '}')

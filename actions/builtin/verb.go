@@ -197,6 +197,15 @@ func receipt(answer any, caused ...actions.Caused) actions.Receipt {
 	return r
 }
 
+// setting is what a call set, as a Caused has it.
+func setting(fields map[string]any) json.RawMessage {
+	if len(fields) == 0 {
+		return nil
+	}
+	raw, _ := plain.Encode(fields) // texts and flags, which can be written
+	return raw
+}
+
 // done ends a step.
 func done(value any) (actions.Next, error) {
 	return actions.Next{Result: &actions.Result{Outcome: actions.Done, Value: value}}, nil
