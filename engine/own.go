@@ -84,11 +84,7 @@ func (f *facts) shows(e *Event, c *Caused, again bool) bool {
 	if c.Stage != "" && fact != nil && fact["stage_id"] != nil && fact["stage_id"] != c.Stage {
 		return false
 	}
-	if len(c.Set) == 0 {
-		return true
-	}
-	set, err := plain.Decode([]byte(c.Set))
-	return err == nil && agrees(throughJSON(fact), set)
+	return len(c.Set) == 0 || agrees(throughJSON(fact), throughJSON(c.Set))
 }
 
 // objectOf names the fact that an event of a type is about.
