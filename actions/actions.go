@@ -106,6 +106,9 @@ type Intent struct {
 	Request json.RawMessage `json:"request"`          // exactly what is sent
 	Before  json.RawMessage `json:"before,omitempty"` // what the object looked like
 	Emits   []string        `json:"emits,omitempty"`  // events that the service raises when it has its effect
+
+	// Planned is the request as the plan made it, for a Do that comes right after it. It is not recorded: an intent that was read back has none.
+	Planned any `json:"-"`
 }
 
 // A Receipt is the answer to a call. Its JSON too is recorded just as the action wrote it.
@@ -113,6 +116,9 @@ type Receipt struct {
 	Call   string          `json:"call"`
 	Answer json.RawMessage `json:"answer,omitempty"`
 	Caused []Caused        `json:"caused,omitempty"` // what the engine will hear of its own doing
+
+	// Fact is the answer as Typed reads it, for a Plan that comes right after it. It is not recorded: nil is that Answer must be read.
+	Fact any `json:"-"`
 }
 
 // Caused is an event that a call causes, as far as the answer tells: by it the engine knows its own effects when they come back.
@@ -121,9 +127,9 @@ type Caused struct {
 	Object string `json:"object,omitempty"` // the id of the message, card, attendance or conversation
 	Stage  string `json:"stage,omitempty"`  // of a moved card: where it went
 
-	// Set is what the call set, as a part of the object's facts: an event that shows something else in these
+	// Set is what the call set, as a part of the object's facts, an object in JSON: an event that shows something else in these
 	// fields is somebody else's doing.
-	Set map[string]any `json:"set,omitempty"`
+	Set json.RawMessage `json:"set,omitempty"`
 }
 
 // ConversationLane is the lane of a conversation.

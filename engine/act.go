@@ -34,11 +34,10 @@ func (k *walk) act(ctx context.Context, s *rules.Step, taken *Step, rec *record)
 	if rec.Intent != nil && rec.Answered {
 		k.failed = errors.New(taken.Error) // without a mark: the last try is known to have had no effect
 	}
+	step := &actions.Step{Workspace: k.run.Workspace, Key: taken.Key, Args: args}
 	for {
-		step := &actions.Step{
-			Workspace: k.run.Workspace, Key: taken.Key, Args: args, Now: k.now(), Subject: k.run.About,
-			Receipts: rec.Receipts, Generation: rec.Generation, Failed: k.failed,
-		}
+		step.Now, step.Subject, step.Until = k.now(), k.run.About, time.Time{}
+		step.Receipts, step.Generation, step.Failed = rec.Receipts, rec.Generation, k.failed
 		if rec.Intent == nil {
 			flow, done, err := k.intend(ctx, action, step, s, taken, rec)
 			if done || err != nil {

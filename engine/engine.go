@@ -48,7 +48,7 @@ type Engine struct {
 	holding  sync.Mutex
 	holds    atomic.Pointer[holds]
 	news     chan struct{} // that there may be something to do
-	unsaved  sync.Map      // messages that were sent by visits which have not recorded it yet, by messageKey
+	unsaved  unsaved
 
 	free     chan struct{} // a token for each worker that is free
 	arrivals arrivals

@@ -423,10 +423,10 @@ type Caused struct {
 	ID        int64 // given by the journal
 	Workspace string
 	Lane      string
-	Event     string         // message.sent
-	Object    string         // the id of the message, card, attendance or conversation, else the lane
-	Stage     string         // of a moved card: where it went
-	Set       map[string]any // what the call set, as a part of the object's facts
+	Event     string          // message.sent
+	Object    string          // the id of the message, card, attendance or conversation, else the lane
+	Stage     string          // of a moved card: where it went
+	Set       json.RawMessage // what the call set, as a part of the object's facts
 	Run       int64
 	Rule      string
 	Ancestry  []string  // of the run

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/quandohq/quando/rules/plain"
@@ -140,7 +141,7 @@ func throughJSON(v any) any {
 
 // Owns reports whether the engine itself sent a message.
 func (e *Engine) Owns(ctx context.Context, workspace, message string) (bool, error) {
-	if _, ok := e.unsaved.Load(messageKey{workspace, message}); ok {
+	if e.unsaved.has(messageKey{workspace, message}) {
 		return true, nil
 	}
 	own, err := e.journal.Caused(ctx, workspace, "message.sent", []string{message})
@@ -150,18 +151,44 @@ func (e *Engine) Owns(ctx context.Context, workspace, message string) (bool, err
 // A messageKey is a message of a workspace.
 type messageKey struct{ workspace, message string }
 
+// unsaved are the messages that were sent by visits which have not recorded it yet.
+type unsaved struct {
+	mu   sync.Mutex
+	sent map[messageKey]bool
+}
+
+func (u *unsaved) add(m messageKey) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	put(&u.sent, m, true)
+}
+
+func (u *unsaved) remove(m messageKey) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.sent, m)
+}
+
+func (u *unsaved) has(m messageKey) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.sent[m]
+}
+
 // expect notes what an own call caused. A message is known as the engine's own before that is on disk: the next step may ask.
 func (v *visit) expect(c Caused) {
 	v.pending.Caused = append(v.pending.Caused, c)
 	if c.Event == "message.sent" {
-		v.engine.unsaved.Store(messageKey{c.Workspace, c.Object}, true)
+		v.engine.unsaved.add(messageKey{c.Workspace, c.Object})
 	}
 }
 
 // forgetUnsaved ends what expect began.
 func (e *Engine) forgetUnsaved(list []Caused) {
-	for _, c := range list {
-		e.unsaved.Delete(messageKey{c.Workspace, c.Object})
+	for i := range list {
+		if c := &list[i]; c.Event == "message.sent" {
+			e.unsaved.remove(messageKey{c.Workspace, c.Object})
+		}
 	}
 }
 

@@ -64,7 +64,7 @@ func (w *recordWriter) name(name string) []byte {
 
 func (w *recordWriter) time(name string, t time.Time) {
 	var err error
-	if w.b, err = appendTime(w.name(name), t); err != nil {
+	if w.b, err = plain.AppendTime(w.name(name), t); err != nil {
 		w.err = err
 	}
 }
@@ -171,7 +171,7 @@ func (w *recordWriter) receipt(r actions.Receipt) {
 		w.b = plain.AppendText(w.name("event"), c.Event)
 		w.text("object", c.Object)
 		w.text("stage", c.Stage)
-		w.object("set", c.Set)
+		w.raw("set", c.Set)
 		w.b = append(w.b, '}')
 	})
 	w.b = append(w.b, '}')

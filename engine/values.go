@@ -68,7 +68,7 @@ func appendTagged(b []byte, v any) ([]byte, error) {
 	case string:
 		return plain.AppendText(b, v), nil
 	case time.Time:
-		b, err := appendTime(append(b, `{"`+tagTime+`":`...), v)
+		b, err := plain.AppendTime(append(b, `{"`+tagTime+`":`...), v)
 		b = plain.AppendText(append(b, `,"zone":`...), v.Location().String())
 		return append(b, '}'), err
 	case time.Duration:
@@ -131,12 +131,6 @@ func appendMembers(b []byte, object map[string]any) (_ []byte, err error) {
 		}
 	}
 	return append(b, '}'), nil
-}
-
-// appendTime writes a time as encoding/json does.
-func appendTime(b []byte, t time.Time) ([]byte, error) {
-	b, err := t.AppendText(append(b, '"'))
-	return append(b, '"'), err
 }
 
 // survives reports whether a value comes back from encode and decode just as it is, so that neither is needed to know what was recorded.

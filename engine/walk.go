@@ -31,6 +31,9 @@ type walk struct {
 	latest  time.Time        // when the call that is about to be made must be over, by this machine's clock
 }
 
+// noResults are the results of a walk before there are any. Nothing is put into them.
+var noResults = map[string]any{}
+
 // A flow says how a walk goes on after a step.
 type flow int
 
@@ -68,11 +71,12 @@ func (v *visit) walk(ctx context.Context, r *Run, f *facts) error {
 		f.gathered, f.about = events[1:], &r.About
 		f.run, f.trigger = r, f.event
 	}
-	k := &walk{visit: v, run: r, rule: rule, facts: f, steps: make(map[string]*Step, len(r.Steps)), results: make(map[string]any), names: make(map[string]any)}
+	k := &walk{visit: v, run: r, rule: rule, facts: f, steps: make(map[string]*Step, len(r.Steps)), results: noResults}
 	for _, s := range r.Steps {
 		k.steps[s.Path] = s
 	}
-	k.eval = rules.NewEvaluation(ctx, rule, f)
+	k.eval, v.evaluation = v.evaluate(ctx, rule, f), nil // nobody else may use it before the walk is over
+	defer func() { v.evaluation = k.eval }()
 	k.eval.Set("steps", k.results)
 	if fresh || len(r.Steps) == 0 {
 		end, err := v.endedBefore(ctx, r, rule, f.event)
@@ -290,6 +294,10 @@ func (k *walk) learn(s *rules.Step, rec *record, value any) {
 		return
 	}
 	if s.ID != "" {
+		if len(k.results) == 0 {
+			k.results = make(map[string]any)
+			k.eval.Set("steps", k.results)
+		}
 		k.results[s.ID] = value
 		k.name(s.ID, value)
 	}
@@ -311,7 +319,7 @@ func idOf(value any) string {
 
 // name gives a value the name by which later steps see it.
 func (k *walk) name(name string, value any) {
-	k.names[name] = value
+	put(&k.names, name, value)
 	k.eval.Set(name, value)
 }
 

@@ -67,7 +67,7 @@ func (c closeCall) settle(ctx context.Context, _ *actions.Step, i actions.Intent
 
 func (r closeRequest) receipt(before closeBefore) actions.Receipt {
 	return receipt(nil,
-		actions.Caused{Event: "attendance.closed", Object: before.Attendance, Set: map[string]any{"status": service.StatusClosed}},
+		actions.Caused{Event: "attendance.closed", Object: before.Attendance, Set: setting(map[string]any{"status": service.StatusClosed})},
 		actions.Caused{Event: "conversation.updated", Object: r.Conversation},
 		// The attendance's card moves to the stage for what is done.
 		actions.Caused{Event: "kanban.card.moved"},

@@ -23,7 +23,7 @@ func (c markReadCall) do(ctx context.Context, _ *actions.Step, i actions.Intent)
 	if err := c.MarkRead(ctx, in.Conversation); err != nil {
 		return actions.Receipt{}, err
 	}
-	return receipt(nil, actions.Caused{Event: "conversation.updated", Object: in.Conversation, Set: map[string]any{"unread": false}}), nil
+	return receipt(nil, actions.Caused{Event: "conversation.updated", Object: in.Conversation, Set: setting(map[string]any{"unread": false})}), nil
 }
 
 func (markReadCall) settle(context.Context, *actions.Step, actions.Intent) (actions.Settlement, error) {

@@ -90,5 +90,5 @@ func (c patchConversationCall) settle(ctx context.Context, _ *actions.Step, i ac
 
 func (r patchConversationRequest) receipt(now service.Conversation) actions.Receipt {
 	set := fieldsOf(r.Patch)
-	return receipt(part(conversationFact(now), set), actions.Caused{Event: "conversation.updated", Object: r.Conversation, Set: set})
+	return receipt(part(conversationFact(now), set), actions.Caused{Event: "conversation.updated", Object: r.Conversation, Set: setting(set)})
 }

@@ -2,8 +2,11 @@ package builtin
 
 import (
 	"context"
+	"encoding/json"
+	"unicode/utf8"
 
 	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/rules/plain"
 	"github.com/quandohq/quando/service"
 )
 
@@ -18,17 +21,40 @@ type sendRequest struct {
 }
 
 func (c sendCall) do(ctx context.Context, _ *actions.Step, i actions.Intent) (actions.Receipt, error) {
-	in, err := recorded[sendRequest](i.Request)
-	if err != nil {
-		return actions.Receipt{}, err
+	in, ok := i.Planned.(sendRequest)
+	if !ok || !in.survives() {
+		var err error
+		if in, err = recorded[sendRequest](i.Request); err != nil {
+			return actions.Receipt{}, err
+		}
 	}
 	m, err := c.SendMessage(ctx, in.Conversation, in.Message)
 	if err != nil {
 		return actions.Receipt{}, err
 	}
-	return receipt(sentFact(m, in),
-		actions.Caused{Event: "message.sent", Object: m.ID, Set: map[string]any{"client_id": in.Message.ClientID}},
-		actions.Caused{Event: "conversation.updated", Object: in.Conversation, Set: map[string]any{"last_message": map[string]any{"id": orNil(m.ID)}}}), nil
+	fact := sentFact(m, in)
+	r := receipt(fact,
+		actions.Caused{Event: "message.sent", Object: m.ID, Set: withID(`{"client_id":`, in.Message.ClientID, `}`)},
+		actions.Caused{Event: "conversation.updated", Object: in.Conversation, Set: withID(`{"last_message":{"id":`, m.ID, `}}`)})
+	r.Fact = fact // all of it is texts and a time in UTC, which come back from JSON as they are
+	return r, nil
+}
+
+// survives reports whether the request comes back from JSON as it is: what is no character does not.
+func (r sendRequest) survives() bool {
+	m := &r.Message
+	return utf8.ValidString(m.Text) && utf8.ValidString(r.Conversation) && utf8.ValidString(m.ReplyToExternalID) && utf8.ValidString(m.MediaID)
+}
+
+// withID writes JSON with an id in it; an empty one is null.
+func withID(before, id, after string) json.RawMessage {
+	b := append(make([]byte, 0, len(before)+len(id)+len(after)+len("null")), before...)
+	if id == "" {
+		b = append(b, "null"...)
+	} else {
+		b = plain.AppendText(b, id)
+	}
+	return append(b, after...)
 }
 
 // sentFact completes what the service's answer may leave out with what was sent.

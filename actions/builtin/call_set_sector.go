@@ -56,5 +56,5 @@ func (c sectorCall) settle(ctx context.Context, _ *actions.Step, i actions.Inten
 }
 
 func (r sectorRequest) receipt() actions.Receipt {
-	return receipt(nil, actions.Caused{Event: "conversation.updated", Object: r.Conversation, Set: map[string]any{"sector": orNil(r.Sector)}})
+	return receipt(nil, actions.Caused{Event: "conversation.updated", Object: r.Conversation, Set: setting(map[string]any{"sector": orNil(r.Sector)})})
 }

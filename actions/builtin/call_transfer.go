@@ -98,5 +98,5 @@ func (r transferRequest) receipt() actions.Receipt {
 	if r.To.SectorID != "" {
 		set["sector"] = r.To.SectorID
 	}
-	return receipt(nil, actions.Caused{Event: "conversation.updated", Object: r.Conversation, Set: set})
+	return receipt(nil, actions.Caused{Event: "conversation.updated", Object: r.Conversation, Set: setting(set)})
 }

@@ -3,6 +3,7 @@ package builtin_test
 import (
 	"context"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -30,6 +31,29 @@ func TestMessageHasOneClientID(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.wantEffects("POST /conversations/{id}/messages", 2)
+}
+
+// A message is sent, and its result is, as it is recorded, also where nothing had to be read back.
+func TestMessageAtHandIsTheRecordedOne(t *testing.T) {
+	for _, text := range []string{"once", "cut \xc3", "<b>\u2028"} {
+		d := newDesk(t)
+		run := d.drive("send_message", d.step(m{"text": text}))
+		intent := must(run.action.Plan(t.Context(), run.now())).Intent
+		atHand := must(run.action.Do(t.Context(), run.now(), *intent))
+		readBack := must(run.action.Do(t.Context(), run.now(), *through(intent)))
+		if string(atHand.Answer) != string(readBack.Answer) {
+			t.Errorf("%q: the answer is %s, read back %s", text, atHand.Answer, readBack.Answer)
+		}
+		var results []any
+		for _, r := range []actions.Receipt{atHand, *through(&atHand)} {
+			run.step.Receipts = []actions.Receipt{r}
+			results = append(results, must(run.action.Plan(t.Context(), run.now())).Result.Value)
+		}
+		if !reflect.DeepEqual(results[0], results[1]) {
+			t.Errorf("%q: the result is %v, read back %v", text, results[0], results[1])
+		}
+		d.wantEffects("POST /conversations/{id}/messages", 1)
+	}
 }
 
 func TestHeldAndPermanentAnswers(t *testing.T) {

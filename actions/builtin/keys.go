@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -22,8 +23,14 @@ const (
 // under way.
 var clientIDs = uuid.MustParse("6f1d3b0e-6c1c-5a0e-9a57-3d0a4c8f2b11")
 
-// clientID is what makes a message the same on every repeat.
-func clientID(s *actions.Step) string { return uuid.NewSHA1(clientIDs, []byte(s.Key)).String() }
+// clientID is what makes a message the same on every repeat: what uuid.NewSHA1 makes of the step's key, at less than half of its cost.
+func clientID(s *actions.Step) string {
+	sum := sha1.Sum(append(append(make([]byte, 0, 256), clientIDs[:]...), s.Key...))
+	id := uuid.UUID(sum[:16])
+	id[6] = id[6]&0x0f | 5<<4 // the version
+	id[8] = id[8]&0x3f | 0x80 // the variant
+	return id.String()
+}
 
 // idempotencyKey is what makes a call the same on every repeat, and another in every generation: 64 characters.
 func idempotencyKey(s *actions.Step, call string, generation int) string {

@@ -154,7 +154,7 @@ func (d *desk) call(i actions.Intent) (call, error) {
 
 // intend makes the next step of a plan a call.
 func intend(s *actions.Step, call string, i actions.Intent, request, before any) (actions.Next, error) {
-	i.Call, i.At = call, s.Now
+	i.Call, i.At, i.Planned = call, s.Now, request
 	var err error
 	if i.Request, err = json.Marshal(request); err != nil {
 		return actions.Next{}, actions.Permanent(fmt.Errorf("the request cannot be recorded: %w", err))
@@ -195,6 +195,15 @@ func receipt(answer any, caused ...actions.Caused) actions.Receipt {
 		r.Answer, _ = plain.Append(make([]byte, 0, 512), answer)
 	}
 	return r
+}
+
+// setting is what a call set, as a Caused has it.
+func setting(fields map[string]any) json.RawMessage {
+	if len(fields) == 0 {
+		return nil
+	}
+	raw, _ := plain.Encode(fields) // texts and flags, which can be written
+	return raw
 }
 
 // done ends a step.

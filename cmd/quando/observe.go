@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"io"
 	"log/slog"
 	"time"
@@ -65,23 +66,36 @@ type runLog struct{ log *slog.Logger }
 func (l runLog) Decided(*engine.Event) {}
 
 func (l runLog) Began(r *engine.Run, e *engine.Event) {
-	l.log.Debug("run began", "workspace", r.Workspace, "rule", r.Rule, "run", r.ID, "lane", engine.WithoutPhones(r.Home), "stage", string(r.Stage), "event", e.ID)
+	l.log.LogAttrs(context.Background(), slog.LevelDebug, "run began", slog.String("workspace", r.Workspace), slog.String("rule", r.Rule), slog.Int64("run", r.ID), homeOf(r), stageOf(r), slog.String("event", e.ID))
 }
 
+// Changed is told of every step, and most are nothing to write of.
 func (l runLog) Changed(r *engine.Run) {
-	args := []any{"workspace", r.Workspace, "rule", r.Rule, "run", r.ID, "lane", engine.WithoutPhones(r.Home), "state", string(r.State), "stage", string(r.Stage), "steps", len(r.Steps)}
-	if s := lastStep(r, engine.StepFailed, engine.StepUncertain); s != nil {
-		args = append(args, "step", s.Path, "verb", s.Verb)
-	}
+	level, message := slog.LevelError, ""
 	switch {
 	case r.State == engine.FailedRun:
-		l.log.Error("run failed", args...)
+		message = "run failed"
 	case r.State == engine.Uncertain:
-		l.log.Error("nobody knows what became of a call; a person must say", args...)
+		message = "nobody knows what became of a call; a person must say"
 	case r.State.Finished():
-		l.log.Info("run finished", append(args, "took", r.FinishedAt.Sub(r.StartedAt).Round(time.Millisecond))...)
+		level, message = slog.LevelInfo, "run finished"
+	default:
+		return
 	}
+	attrs := append(make([]slog.Attr, 0, 10), slog.String("workspace", r.Workspace), slog.String("rule", r.Rule), slog.Int64("run", r.ID), homeOf(r),
+		slog.String("state", string(r.State)), stageOf(r), slog.Int("steps", len(r.Steps)))
+	if s := lastStep(r, engine.StepFailed, engine.StepUncertain); s != nil {
+		attrs = append(attrs, slog.String("step", s.Path), slog.String("verb", s.Verb))
+	}
+	if level == slog.LevelInfo {
+		attrs = append(attrs, slog.Duration("took", r.FinishedAt.Sub(r.StartedAt).Round(time.Millisecond)))
+	}
+	l.log.LogAttrs(context.Background(), level, message, attrs...)
 }
+
+func homeOf(r *engine.Run) slog.Attr { return slog.String("lane", engine.WithoutPhones(r.Home)) }
+
+func stageOf(r *engine.Run) slog.Attr { return slog.String("stage", string(r.Stage)) }
 
 func (l runLog) Called(workspace, verb string, took time.Duration, err error) {
 	if err != nil {

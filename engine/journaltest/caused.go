@@ -1,6 +1,7 @@
 package journaltest
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/quandohq/quando/engine"
@@ -13,8 +14,8 @@ var causedTests = []test{
 func caused(c *check) {
 	l := c.fresh("a")
 	message := engine.Caused{Workspace: ws, Lane: "a", Event: "message.sent", Object: "m1", Run: 3, Rule: "r", Ancestry: []string{"q", "r"}}
-	updated := engine.Caused{Workspace: ws, Lane: "a", Event: "conversation.updated", Object: "a", Set: map[string]any{"label_ids": []any{"x"}, "n": 1.0}, From: noon, To: at(30 * time.Second)}
-	moved := engine.Caused{Workspace: ws, Lane: "a", Event: "kanban.card.moved", Object: "m1", Stage: "s2", Set: map[string]any{}}
+	updated := engine.Caused{Workspace: ws, Lane: "a", Event: "conversation.updated", Object: "a", Set: json.RawMessage(`{"label_ids":["x"],"n":1}`), From: noon, To: at(30 * time.Second)}
+	moved := engine.Caused{Workspace: ws, Lane: "a", Event: "kanban.card.moved", Object: "m1", Stage: "s2"}
 	foreign := engine.Caused{Workspace: "other", Event: "message.sent", Object: "m1"}
 	change := engine.Change{At: noon, Caused: []engine.Caused{message, updated, moved, foreign}}
 	c.ok(c.Save(c.Context(), l, &change))

@@ -242,7 +242,7 @@ func (j *Journal) cause(c *engine.Caused, at time.Time) {
 	c.ID = int64(len(j.caused))
 	twin := *c
 	twin.From, twin.To, twin.Ancestry = moment(c.From), moment(c.To), slices.Clone(c.Ancestry)
-	twin.Set = plain(c.Set)
+	twin.Set = slices.Clone(c.Set)
 	j.caused, j.causedAt = append(j.caused, &twin), append(j.causedAt, at)
 	object := place{c.Workspace, c.Object}
 	j.byObject[object] = append(j.byObject[object], c.ID)

@@ -106,7 +106,7 @@ var mutants = []mutant{
 `},
 	}},
 	{name: "own messages are taken for those of a person", edits: []edit{
-		{"engine/own.go", `	if _, ok := e.unsaved.Load(messageKey{workspace, message}); ok {
+		{"engine/own.go", `	if e.unsaved.has(messageKey{workspace, message}) {
 		return true, nil
 	}
 	own, err`, `	own, err`},

@@ -2,6 +2,7 @@ package stored_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -94,7 +95,7 @@ func fill(t *testing.T, where string, events int) {
 			At: noon, Decided: l.Events[:1], Release: true, Next: noon.Add(time.Hour), Take: []engine.Slot{{Key: "bound", Times: 5, Per: time.Hour}},
 			Starts: []*engine.Start{{Run: r, Mode: rules.Queued, Max: 10, Source: "rules: []", Verdict: &e.Verdicts[0]}},
 			Gather: []engine.Gather{{Workspace: "default", Rule: "g", By: l.Name, Events: []int64{e.Seq}, Quiet: time.Minute}},
-			Caused: []engine.Caused{{Workspace: "default", Lane: l.Name, Event: "message.sent", Object: "o", Set: map[string]any{"x": 1.0}, Used: i == 1}},
+			Caused: []engine.Caused{{Workspace: "default", Lane: l.Name, Event: "message.sent", Object: "o", Set: json.RawMessage(`{"x":1}`), Used: i == 1}},
 		}))
 	}
 	run := must[*engine.Run](t)(j.(engine.Reader).FindRun(ctx, 1))

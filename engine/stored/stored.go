@@ -115,10 +115,7 @@ type Caused struct{ Fields, Ancestry *string }
 // CausedOf is what of an engine.Caused is kept as JSON.
 func CausedOf(c engine.Caused) (t Caused, err error) {
 	if c.Set != nil {
-		fields, err := Text(c.Set)
-		if err != nil {
-			return t, err
-		}
+		fields := string(c.Set)
 		t.Fields = &fields
 	}
 	t.Ancestry, err = List(c.Ancestry)

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"time"
 	"unicode/utf8"
 )
 
@@ -28,6 +29,8 @@ func appendValue(b []byte, v any, depth int) (_ []byte, err error) {
 		return appendText(b, v), nil
 	case float64:
 		return appendNumber(b, v)
+	case time.Time:
+		return AppendTime(b, v)
 	case map[string]any:
 		return appendObject(b, v, depth)
 	case []any:
@@ -70,6 +73,12 @@ func appendObject(b []byte, object map[string]any, depth int) (_ []byte, err err
 		}
 	}
 	return append(b, '}'), nil
+}
+
+// AppendTime writes a time as encoding/json does.
+func AppendTime(b []byte, t time.Time) ([]byte, error) {
+	b, err := t.AppendText(append(b, '"'))
+	return append(b, '"'), err
 }
 
 // appendNumber writes a number as encoding/json does: with an exponent only where it is very small or very large.

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -66,6 +67,7 @@ func TestEncode(t *testing.T) {
 	for _, v := range []any{
 		map[string]any(nil), []any(nil), 1, int64(7), "\x00\x1f\x7f<\xff>", math.Copysign(0, -1), 1e15, -1e15, 1e15 + 0.5, 0.1, 1e20, 1e-6, 9.9e-7, []string{"a"}, map[string]int{"b": 1},
 		math.MaxFloat64, math.SmallestNonzeroFloat64, float64(1 << 53), json.Number("1.50"), json.RawMessage(`{ "a": 1 }`),
+		time.Time{}, time.Date(2026, 11, 13, 20, 50, 0, 123456789, time.UTC), time.Date(2026, 11, 13, 20, 50, 0, 1e6, time.FixedZone("", -3*3600)),
 	} {
 		want, err := json.Marshal(v)
 		if err != nil {
@@ -75,7 +77,7 @@ func TestEncode(t *testing.T) {
 			t.Errorf("%#v is written as %s (%v), not as %s", v, got, err, want)
 		}
 	}
-	for _, v := range []any{math.Inf(1), math.NaN(), func() {}, map[string]any{"a": []any{make(chan int)}}} {
+	for _, v := range []any{math.Inf(1), math.NaN(), func() {}, map[string]any{"a": []any{make(chan int)}}, map[string]any{"a": time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}} {
 		if got, err := plain.Encode(v); err == nil {
 			t.Errorf("%#v is written as %s", v, got)
 		}
