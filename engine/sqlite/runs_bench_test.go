@@ -84,8 +84,8 @@ func oneRun(b *testing.B, j *Journal, n int64, calls int) error {
 		s.State, s.Record = engine.StepDone, json.RawMessage(`{"received":"`+strings.Repeat("y", 1350)+`"}`)
 		sent := fmt.Sprintf("d520e0fc-7f18-8dfc-ac92-%06x%06x", n, i)
 		c = &engine.Change{At: time.Now(), Runs: []*engine.RunChange{{Run: r, Steps: []*engine.Step{s}, Effects: 1}}, Caused: []engine.Caused{
-			{Workspace: "default", Lane: name, Event: "message.sent", Object: sent, Set: map[string]any{"client_id": sent}, Run: r.ID, Rule: "answer", From: now, To: now},
-			{Workspace: "default", Lane: name, Event: "conversation.updated", Object: conversation, Set: map[string]any{"last_message": map[string]any{"id": sent}}, Run: r.ID, Rule: "answer", From: now, To: now},
+			{Workspace: "default", Lane: name, Event: "message.sent", Object: sent, Set: json.RawMessage(`{"client_id":"` + sent + `"}`), Run: r.ID, Rule: "answer", From: now, To: now},
+			{Workspace: "default", Lane: name, Event: "conversation.updated", Object: conversation, Set: json.RawMessage(`{"last_message":{"id":"` + sent + `"}}`), Run: r.ID, Rule: "answer", From: now, To: now},
 		}}
 	}
 	r.State, r.WakeAt, r.FinishedAt = engine.Done, time.Time{}, time.Now()
