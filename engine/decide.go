@@ -145,7 +145,17 @@ func (v *visit) candidates(ctx context.Context, e *Event, f *facts) ([]*rules.Ru
 	if err := f.load(ctx); err != nil {
 		return nil, err
 	}
-	return set.Candidates(nil, e.Type, f.carried), nil
+	known := make(map[string]any)
+	for _, name := range set.Looks(e.Type) {
+		fact, ok, err := f.told(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			known[name] = fact
+		}
+	}
+	return set.Candidates(nil, e.Type, known), nil
 }
 
 // judge decides whether a rule fires. An error means that it cannot be told yet.

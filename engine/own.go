@@ -49,14 +49,22 @@ func (v *visit) recognise(ctx context.Context, e *Event, f *facts, again bool) (
 	if err != nil {
 		return nil, fmt.Errorf("look for own effects: %w", err)
 	}
+	if len(list) == 0 {
+		return nil, nil
+	}
+	told, _, err := f.told(ctx, objectOf(e.Type))
+	if err != nil {
+		return nil, err
+	}
+	object, _ := told.(map[string]any)
 	var open *openCallError
 	for i := range list {
 		c := &list[i]
 		c.Used = c.Used || slices.Contains(v.pending.Used, c.ID) || slices.Contains(v.pending.Gone, c.ID)
 		switch {
-		case c.Object != elsewhere && f.shows(e, c, again):
+		case c.Object != elsewhere && f.shows(e, object, c, again):
 			return c, nil
-		case c.Object == elsewhere && !again && f.shows(e, c, false) && v.now().Before(c.To):
+		case c.Object == elsewhere && !again && f.shows(e, object, c, false) && v.now().Before(c.To):
 			open = &openCallError{until: c.To}
 		}
 	}
@@ -66,8 +74,8 @@ func (v *visit) recognise(ctx context.Context, e *Event, f *facts, again bool) (
 	return nil, nil
 }
 
-// shows reports whether an event is the one that an own call caused.
-func (f *facts) shows(e *Event, c *Caused, again bool) bool {
+// shows reports whether an event, with what it carries of its object, is the one that an own call caused.
+func (f *facts) shows(e *Event, object map[string]any, c *Caused, again bool) bool {
 	if e.Type == "message.sent" && c.Object == f.about.Message && c.Object != "" {
 		return true
 	}
@@ -79,11 +87,10 @@ func (f *facts) shows(e *Event, c *Caused, again bool) bool {
 	if len(c.Set) == 0 && c.Stage == "" {
 		return true
 	}
-	fact, _ := f.carried[objectOf(e.Type)].(map[string]any)
-	if c.Stage != "" && fact != nil && fact["stage_id"] != nil && fact["stage_id"] != c.Stage {
+	if c.Stage != "" && object != nil && object["stage_id"] != nil && object["stage_id"] != c.Stage {
 		return false
 	}
-	return len(c.Set) == 0 || agrees(throughJSON(fact), throughJSON(c.Set))
+	return len(c.Set) == 0 || agrees(throughJSON(object), throughJSON(c.Set))
 }
 
 // objectOf names the fact that an event of a type is about.
@@ -232,10 +239,11 @@ func (f *facts) clientID(ctx context.Context) (string, error) {
 	if f.event.Type != "message.sent" {
 		return "", nil
 	}
-	if err := f.load(ctx); err != nil {
+	told, _, err := f.told(ctx, "message")
+	if err != nil {
 		return "", err
 	}
-	m, _ := f.carried["message"].(map[string]any)
+	m, _ := told.(map[string]any)
 	id, _ := m["client_id"].(string)
 	return id, nil
 }
