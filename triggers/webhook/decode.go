@@ -16,7 +16,7 @@ const maxName = 200 // of an id or a type
 // decode reads an event. Names are taken exactly: Go's decoder would let ID stand for id, and the last of two win. So a name that comes twice is refused, also in
 // another case.
 func decode(body []byte) (rules.Event, error) {
-	e := rules.Event{Data: map[string]any{}}
+	var e rules.Event
 	var created string
 	seen := make(map[string]bool, 8)
 	err := plain.Members(body, func(name string, value any, raw string) error {
@@ -52,6 +52,9 @@ func decode(body []byte) (rules.Event, error) {
 		if m.value == "" || len(m.value) > maxName {
 			return e, fmt.Errorf("the event has no %s", m.name)
 		}
+	}
+	if e.Data == nil {
+		e.Data = map[string]any{}
 	}
 	var ok bool
 	if e.CreatedAt, ok = service.ParseTime(created); !ok {
