@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/quandohq/quando/actions"
@@ -256,14 +257,29 @@ func (v *visit) late(rule *rules.Rule, e *Event, age time.Duration) string {
 	return ""
 }
 
+// evaluations are those of visits that are over.
+var evaluations sync.Pool
+
 // evaluate returns an evaluation of a rule's expressions. There is one in a visit, so it is for one rule at a time.
 func (v *visit) evaluate(ctx context.Context, rule *rules.Rule, f *facts) *rules.Evaluation {
+	if v.evaluation == nil {
+		v.evaluation, _ = evaluations.Get().(*rules.Evaluation)
+	}
 	if v.evaluation == nil {
 		v.evaluation = rules.NewEvaluation(ctx, rule, f)
 	} else {
 		v.evaluation.Reset(ctx, rule, f)
 	}
 	return v.evaluation
+}
+
+// evaluated ends the use of the visit's evaluation.
+func (v *visit) evaluated() {
+	if v.evaluation != nil {
+		v.evaluation.Clear()
+		evaluations.Put(v.evaluation)
+		v.evaluation = nil
+	}
 }
 
 // postpone leaves an event undecided because the desk could not answer. How long grows with how long it has been so.
