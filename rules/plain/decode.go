@@ -42,20 +42,47 @@ func DecodeObject[T string | []byte](src T) (map[string]any, error) {
 // ErrNoObject says that a document is something else than an object.
 var ErrNoObject = errors.New("it is not a JSON object")
 
-// Members reads a JSON object member by member, in their order, each with its value and that as it is written.
-func Members(src []byte, member func(name string, value any, raw string) error) error {
+// A Member is one of an object.
+type Member struct {
+	Name string
+	Raw  string // its value as it is written
+
+	text   string
+	isText bool
+	value  any // of what is no text
+}
+
+// Text returns the value where it is a text; otherwise it is empty.
+func (m Member) Text() string { return m.text }
+
+// Value returns the value.
+func (m Member) Value() any {
+	if m.isText {
+		return m.text
+	}
+	return m.value
+}
+
+// Members reads a JSON object member by member, in their order.
+func Members(src []byte, member func(m Member) error) error {
 	d := decoder{src: string(src)}
 	if d.next() != '{' {
 		return ErrNoObject
 	}
 	err := d.members(func(name string) error {
-		d.space()
+		m := Member{Name: name, isText: d.next() == '"'}
 		from := d.at
-		v, err := d.value(1)
-		if err == nil {
-			err = member(name, v, d.src[from:d.at])
+		var err error
+		if m.isText {
+			m.text, err = d.text()
+		} else {
+			m.value, err = d.value(1)
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		m.Raw = d.src[from:d.at]
+		return member(m)
 	})
 	if err != nil {
 		return err

@@ -81,3 +81,12 @@ func BenchmarkReceive(b *testing.B) {
 		p.deliver(b)
 	}
 }
+
+// What a delivery allocates is bounded, a little above what it is: most of it are the objects and texts that it tells.
+func TestAllocationsOfADelivery(t *testing.T) {
+	const most = 52
+	p := newPouch(t)
+	if got := testing.AllocsPerRun(200, func() { p.deliver(t) }); got > most {
+		t.Errorf("%.0f allocations, at most %d are allowed: compare with BenchmarkReceive and -memprofile before raising that", got, most)
+	}
+}
