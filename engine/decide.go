@@ -23,26 +23,31 @@ func (v *visit) decideAll(ctx context.Context) error {
 		f := v.factsOf(e)
 		waits, err := v.settleFirst(ctx, e, f)
 		if waits || err != nil {
-			return err
+			return v.undecided(ctx, e, err)
 		}
 		if v.stopped() {
 			return nil
 		}
 		if err := v.decide(ctx, e, f); err != nil {
-			if v.tooSoon() {
-				return errTooSoon
-			}
-			if missing, ok := errors.AsType[*deskError](err); ok {
-				return v.postpone(ctx, e, missing)
-			}
-			if open, ok := errors.AsType[*openCallError](err); ok {
-				v.wake(earlier(open.until, v.now().Add(time.Second/2)))
-				return nil
-			}
-			return err
+			return v.undecided(ctx, e, err)
 		}
 	}
 	return nil
+}
+
+// undecided leaves an event, and those behind it, for later. An error says why, unless the lane is due again already.
+func (v *visit) undecided(ctx context.Context, e *Event, err error) error {
+	if err != nil && v.tooSoon() {
+		return errTooSoon
+	}
+	if missing, ok := errors.AsType[*deskError](err); ok {
+		return v.postpone(ctx, e, missing)
+	}
+	if open, ok := errors.AsType[*openCallError](err); ok {
+		v.wake(earlier(open.until, v.now().Add(time.Second/2)))
+		return nil
+	}
+	return err
 }
 
 // A prospect is a rule's verdict on an event, with what a run would be counted by.

@@ -56,15 +56,15 @@ func (v *visit) recognise(ctx context.Context, e *Event, f *facts, again bool) (
 	if err != nil {
 		return nil, err
 	}
-	object, _ := told.(map[string]any)
+	fact, _ := told.(map[string]any)
 	var open *openCallError
 	for i := range list {
 		c := &list[i]
 		c.Used = c.Used || slices.Contains(v.pending.Used, c.ID) || slices.Contains(v.pending.Gone, c.ID)
 		switch {
-		case c.Object != elsewhere && f.shows(e, object, c, again):
+		case c.Object != elsewhere && f.shows(e, fact, c, again):
 			return c, nil
-		case c.Object == elsewhere && !again && f.shows(e, object, c, false) && v.now().Before(c.To):
+		case c.Object == elsewhere && !again && f.shows(e, fact, c, false) && v.now().Before(c.To):
 			open = &openCallError{until: c.To}
 		}
 	}
@@ -75,7 +75,7 @@ func (v *visit) recognise(ctx context.Context, e *Event, f *facts, again bool) (
 }
 
 // shows reports whether an event, with what it carries of its object, is the one that an own call caused.
-func (f *facts) shows(e *Event, object map[string]any, c *Caused, again bool) bool {
+func (f *facts) shows(e *Event, fact map[string]any, c *Caused, again bool) bool {
 	if e.Type == "message.sent" && c.Object == f.about.Message && c.Object != "" {
 		return true
 	}
@@ -87,10 +87,10 @@ func (f *facts) shows(e *Event, object map[string]any, c *Caused, again bool) bo
 	if len(c.Set) == 0 && c.Stage == "" {
 		return true
 	}
-	if c.Stage != "" && object != nil && object["stage_id"] != nil && object["stage_id"] != c.Stage {
+	if c.Stage != "" && fact != nil && fact["stage_id"] != nil && fact["stage_id"] != c.Stage {
 		return false
 	}
-	return len(c.Set) == 0 || agrees(throughJSON(object), throughJSON(c.Set))
+	return len(c.Set) == 0 || agrees(throughJSON(fact), throughJSON(c.Set))
 }
 
 // objectOf names the fact that an event of a type is about.
@@ -186,7 +186,7 @@ func (v *visit) settleFirst(ctx context.Context, e *Event, f *facts) (waits bool
 		sender, err := f.clientID(ctx)
 		switch {
 		case unanswered(err) != nil:
-			return false, nil // deciding will find the same
+			return false, err
 		case err != nil || sender != "" && !strings.Contains(string(rec.Intent.Request), sender):
 			continue // it is somebody else's message
 		case sender != "" && f.about.Message != "":
