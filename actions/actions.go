@@ -73,6 +73,21 @@ type Item struct {
 	Data map[string]any // that an event about it carries; it survives JSON
 }
 
+// Carried is what an event carries: facts as expressions see them. Most are never asked for.
+type Carried interface {
+	// Fact returns a fact by its name. It is not ok where the event does not tell it.
+	Fact(ctx context.Context, name string) (fact any, ok bool, err error)
+}
+
+// Told are facts that are there already.
+type Told map[string]any
+
+// Fact returns a fact by its name.
+func (t Told) Fact(_ context.Context, name string) (fact any, ok bool, err error) {
+	fact, ok = t[name]
+	return fact, ok, nil
+}
+
 // Receipt returns the newest receipt of a call of the step, by the call's name.
 func (s *Step) Receipt(call string) (Receipt, bool) {
 	for _, r := range slices.Backward(s.Receipts) {

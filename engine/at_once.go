@@ -179,6 +179,7 @@ func (e *Engine) visitAtOnce(ctx context.Context, lane *Lane, a *arrival, stoppi
 	v := e.newVisit(lane, clock, stopping)
 	v.arrival = a
 	err = v.work(ctx)
+	v.evaluated()
 	if v.seated {
 		e.rise()
 	}

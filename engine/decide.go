@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/quandohq/quando/actions"
@@ -22,26 +23,31 @@ func (v *visit) decideAll(ctx context.Context) error {
 		f := v.factsOf(e)
 		waits, err := v.settleFirst(ctx, e, f)
 		if waits || err != nil {
-			return err
+			return v.undecided(ctx, e, err)
 		}
 		if v.stopped() {
 			return nil
 		}
 		if err := v.decide(ctx, e, f); err != nil {
-			if v.tooSoon() {
-				return errTooSoon
-			}
-			if missing, ok := errors.AsType[*deskError](err); ok {
-				return v.postpone(ctx, e, missing)
-			}
-			if open, ok := errors.AsType[*openCallError](err); ok {
-				v.wake(earlier(open.until, v.now().Add(time.Second/2)))
-				return nil
-			}
-			return err
+			return v.undecided(ctx, e, err)
 		}
 	}
 	return nil
+}
+
+// undecided leaves an event, and those behind it, for later. An error says why, unless the lane is due again already.
+func (v *visit) undecided(ctx context.Context, e *Event, err error) error {
+	if err != nil && v.tooSoon() {
+		return errTooSoon
+	}
+	if missing, ok := errors.AsType[*deskError](err); ok {
+		return v.postpone(ctx, e, missing)
+	}
+	if open, ok := errors.AsType[*openCallError](err); ok {
+		v.wake(earlier(open.until, v.now().Add(time.Second/2)))
+		return nil
+	}
+	return err
 }
 
 // A prospect is a rule's verdict on an event, with what a run would be counted by.
@@ -145,7 +151,17 @@ func (v *visit) candidates(ctx context.Context, e *Event, f *facts) ([]*rules.Ru
 	if err := f.load(ctx); err != nil {
 		return nil, err
 	}
-	return set.Candidates(nil, e.Type, f.carried), nil
+	known := make(map[string]any)
+	for _, name := range set.Looks(e.Type) {
+		fact, ok, err := f.told(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			known[name] = fact
+		}
+	}
+	return set.Candidates(nil, e.Type, known), nil
 }
 
 // judge decides whether a rule fires. An error means that it cannot be told yet.
@@ -246,14 +262,29 @@ func (v *visit) late(rule *rules.Rule, e *Event, age time.Duration) string {
 	return ""
 }
 
+// evaluations are those of visits that are over.
+var evaluations sync.Pool
+
 // evaluate returns an evaluation of a rule's expressions. There is one in a visit, so it is for one rule at a time.
 func (v *visit) evaluate(ctx context.Context, rule *rules.Rule, f *facts) *rules.Evaluation {
+	if v.evaluation == nil {
+		v.evaluation, _ = evaluations.Get().(*rules.Evaluation)
+	}
 	if v.evaluation == nil {
 		v.evaluation = rules.NewEvaluation(ctx, rule, f)
 	} else {
 		v.evaluation.Reset(ctx, rule, f)
 	}
 	return v.evaluation
+}
+
+// evaluated ends the use of the visit's evaluation.
+func (v *visit) evaluated() {
+	if v.evaluation != nil {
+		v.evaluation.Clear()
+		evaluations.Put(v.evaluation)
+		v.evaluation = nil
+	}
 }
 
 // postpone leaves an event undecided because the desk could not answer. How long grows with how long it has been so.

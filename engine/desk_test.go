@@ -159,6 +159,13 @@ func (d *desk) open() {
 	}
 }
 
+// onlyRecord keeps events from being decided as they arrive.
+func (d *desk) onlyRecord() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.sink = func(ctx context.Context, events ...rules.Event) ([]bool, error) { return d.journal.Accept(ctx, events) }
+}
+
 // restart ends the engine as a stop of the machine would, and starts another on the same journal.
 func (d *desk) restart() {
 	d.t.Helper()

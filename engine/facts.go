@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"time"
@@ -18,7 +19,7 @@ type facts struct {
 	about    *actions.Subject // of a run, else own
 	own      actions.Subject
 
-	carried map[string]any // by the event; nil before it was looked at
+	carried actions.Carried // by the event; nil before it was looked at
 	fetched map[string]any
 	waited  bool      // what the event carried may have changed
 	at      time.Time // of a decision: it sees one moment only, so that it can be looked into; zero is the present
@@ -57,31 +58,33 @@ func (f *facts) load(ctx context.Context) error {
 	if f.carried != nil {
 		return nil
 	}
-	carried, about, err := f.visit.workspace.Desk.Carried(f.asking(ctx), f.event.Event)
+	carried, about, err := f.visit.workspace.Desk.Read(f.asking(ctx), f.event.Event)
 	if err != nil {
 		return &deskError{err}
-	}
-	if carried == nil {
-		carried = map[string]any{}
 	}
 	f.carried = carried
 	complete(f.about, about)
 	return nil
 }
 
+// told returns a fact that the event carries. It is not ok where the event does not tell it.
+func (f *facts) told(ctx context.Context, name string) (fact any, ok bool, err error) {
+	if err := f.load(ctx); err != nil {
+		return nil, false, err
+	}
+	if fact, ok, err = f.carried.Fact(ctx, name); err != nil {
+		return nil, false, &deskError{err}
+	}
+	return fact, ok, nil
+}
+
 // complete fills in what is not known yet.
 func complete(known *actions.Subject, more actions.Subject) {
-	for _, id := range []struct {
-		known *string
-		more  string
-	}{
-		{&known.Conversation, more.Conversation}, {&known.Contact, more.Contact}, {&known.Attendance, more.Attendance},
-		{&known.Card, more.Card}, {&known.Message, more.Message},
-	} {
-		if *id.known == "" {
-			*id.known = id.more
-		}
-	}
+	known.Conversation = cmp.Or(known.Conversation, more.Conversation)
+	known.Contact = cmp.Or(known.Contact, more.Contact)
+	known.Attendance = cmp.Or(known.Attendance, more.Attendance)
+	known.Card = cmp.Or(known.Card, more.Card)
+	known.Message = cmp.Or(known.Message, more.Message)
 }
 
 // Now is the engine's clock, in the workspace's zone: that decides which day it is.
@@ -115,8 +118,10 @@ func (f *facts) Fact(ctx context.Context, name string) (any, error) {
 	if err := f.load(ctx); err != nil {
 		return nil, err
 	}
-	if v, ok := f.carried[name]; ok && (!f.waited || name == "message") {
-		return v, nil
+	if !f.waited || name == "message" {
+		if v, ok, err := f.told(ctx, name); ok || err != nil {
+			return v, err
+		}
 	}
 	v, err := f.visit.workspace.Desk.Fact(f.asking(ctx), name, f.about)
 	if err != nil {
@@ -155,18 +160,24 @@ func (f *facts) set(name string, v any) {
 
 // describe returns an event as expressions see it.
 func (f *facts) describe(ctx context.Context, e *Event) (any, error) {
-	carried := f.carried
-	if e != f.event || carried == nil {
-		of := f.visit.factsOf(e)
-		if err := of.load(ctx); err != nil {
+	of := f
+	if e != f.event || f.carried == nil {
+		of = f.visit.factsOf(e)
+	}
+	event := map[string]any{
+		"id": e.ID, "type": e.Type, "created_at": e.CreatedAt, "received_at": e.ReceivedAt, "age": f.Now().Sub(e.CreatedAt),
+		"tenant_id": e.Tenant, "data": e.Data, "message": nil, "attendance": nil, "card": nil,
+	}
+	for _, name := range [...]string{"message", "attendance", "card"} {
+		fact, ok, err := of.told(ctx, name)
+		if err != nil {
 			return nil, err
 		}
-		carried = of.carried
+		if ok {
+			event[name] = fact
+		}
 	}
-	return map[string]any{
-		"id": e.ID, "type": e.Type, "created_at": e.CreatedAt, "received_at": e.ReceivedAt, "age": f.Now().Sub(e.CreatedAt),
-		"tenant_id": e.Tenant, "data": e.Data, "message": carried["message"], "attendance": carried["attendance"], "card": carried["card"],
-	}, nil
+	return event, nil
 }
 
 func (f *facts) describeAll(ctx context.Context) ([]map[string]any, error) {

@@ -224,6 +224,7 @@ rules:
   - { id: it, when: message.received, do: [{ send_message: hello }] }
   - { id: patient, when: message.received, late: { skip_after: 2h }, do: [{ add_labels: [vip] }] }
 `)
+	d.onlyRecord()
 	must(d.CustomerMessage(sandbox.CustomerMessage{Phone: ana, Name: "Ana", Text: "hello"}))
 	if err := d.Settle(t.Context()); err != nil {
 		t.Fatal(err)

@@ -50,14 +50,22 @@ func (v *visit) recognise(ctx context.Context, e *Event, f *facts, again bool) (
 	if err != nil {
 		return nil, fmt.Errorf("look for own effects: %w", err)
 	}
+	if len(list) == 0 {
+		return nil, nil
+	}
+	told, _, err := f.told(ctx, objectOf(e.Type))
+	if err != nil {
+		return nil, err
+	}
+	fact, _ := told.(map[string]any)
 	var open *openCallError
 	for i := range list {
 		c := &list[i]
 		c.Used = c.Used || slices.Contains(v.pending.Used, c.ID) || slices.Contains(v.pending.Gone, c.ID)
 		switch {
-		case c.Object != elsewhere && f.shows(e, c, again):
+		case c.Object != elsewhere && f.shows(e, fact, c, again):
 			return c, nil
-		case c.Object == elsewhere && !again && f.shows(e, c, false) && v.now().Before(c.To):
+		case c.Object == elsewhere && !again && f.shows(e, fact, c, false) && v.now().Before(c.To):
 			open = &openCallError{until: c.To}
 		}
 	}
@@ -67,8 +75,8 @@ func (v *visit) recognise(ctx context.Context, e *Event, f *facts, again bool) (
 	return nil, nil
 }
 
-// shows reports whether an event is the one that an own call caused.
-func (f *facts) shows(e *Event, c *Caused, again bool) bool {
+// shows reports whether an event, with what it carries of its object, is the one that an own call caused.
+func (f *facts) shows(e *Event, fact map[string]any, c *Caused, again bool) bool {
 	if e.Type == "message.sent" && c.Object == f.about.Message && c.Object != "" {
 		return true
 	}
@@ -80,7 +88,6 @@ func (f *facts) shows(e *Event, c *Caused, again bool) bool {
 	if len(c.Set) == 0 && c.Stage == "" {
 		return true
 	}
-	fact, _ := f.carried[objectOf(e.Type)].(map[string]any)
 	if c.Stage != "" && fact != nil && fact["stage_id"] != nil && fact["stage_id"] != c.Stage {
 		return false
 	}
@@ -206,7 +213,7 @@ func (v *visit) settleFirst(ctx context.Context, e *Event, f *facts) (waits bool
 		sender, err := f.clientID(ctx)
 		switch {
 		case unanswered(err) != nil:
-			return false, nil // deciding will find the same
+			return false, err
 		case err != nil || sender != "" && !strings.Contains(string(rec.Intent.Request), sender):
 			continue // it is somebody else's message
 		case sender != "" && f.about.Message != "":
@@ -259,10 +266,11 @@ func (f *facts) clientID(ctx context.Context) (string, error) {
 	if f.event.Type != "message.sent" {
 		return "", nil
 	}
-	if err := f.load(ctx); err != nil {
+	told, _, err := f.told(ctx, "message")
+	if err != nil {
 		return "", err
 	}
-	m, _ := f.carried["message"].(map[string]any)
+	m, _ := told.(map[string]any)
 	id, _ := m["client_id"].(string)
 	return id, nil
 }

@@ -1,8 +1,10 @@
 package engine_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -98,4 +100,40 @@ rules:
 	d.pass(24 * time.Hour)
 	d.expect(send + "hello")
 	d.wantStates("it", engine.Done)
+}
+
+// forgetful is a journal that cannot tell at first whose a message is.
+type forgetful struct {
+	fileJournal
+	fails atomic.Int32
+}
+
+func (j *forgetful) Caused(ctx context.Context, workspace, typ string, objects []string) ([]engine.Caused, error) {
+	if typ == "message.sent" && len(objects) == 1 && j.fails.Add(-1) >= 0 {
+		return nil, errFlaky
+	}
+	return j.fileJournal.Caused(ctx, workspace, typ, objects)
+}
+
+// A message of which it cannot be told whose it is, while a call has no answer, waits until that can be told.
+func TestOwnMessageThatCannotBeTold(t *testing.T) {
+	var journal *forgetful
+	d := newDesk(t, `
+rules:
+  - { id: it, when: message.received, do: [{ send_message: hello }] }
+  - { id: watch, when: message.sent, do: [{ add_labels: [vip] }] }
+`, func(o *deskOptions) {
+		o.journal = func(j fileJournal) engine.Journal {
+			journal = &forgetful{fileJournal: j}
+			return journal
+		}
+	})
+	journal.fails.Store(1)
+	d.fault("POST /conversations/{id}/messages", "status_after", 503, 20)
+	d.customer(ana, "hello")
+	d.pass(24 * time.Hour)
+	d.expect(send + "hello")
+	if got := d.outcomes("watch"); !slices.Equal(got, []engine.Outcome{engine.Own}) || journal.fails.Load() >= 0 {
+		t.Errorf("verdicts: %v", got)
+	}
 }

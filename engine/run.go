@@ -54,6 +54,7 @@ func (e *Engine) next(ctx context.Context) (time.Time, error) {
 func (e *Engine) visit(ctx context.Context, lane *Lane, clock func() time.Time, stopping func() bool) (waited time.Duration, err error) {
 	v := e.newVisit(lane, clock, stopping)
 	err = v.work(ctx)
+	v.evaluated()
 	e.forgetUnsaved(v.pending.Caused)
 	return v.waited, e.leave(ctx, lane, clock, err)
 }

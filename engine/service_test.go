@@ -288,6 +288,7 @@ rules:
     when: message.received
     do: [{ http_request: { method: POST, url: "%s/order", json: { text: "{{ message.text }}" } } }, { send_message: ordered }]
 `, other.URL), mortal(r), other.allow)
+			d.onlyRecord()
 			must(d.CustomerMessage(sandbox.CustomerMessage{Phone: ana, Name: "Ana", Text: "one pizza"}))
 			if err := d.Settle(t.Context()); err != nil {
 				t.Fatal(err)

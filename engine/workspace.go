@@ -36,9 +36,8 @@ type Bound struct {
 // A Desk tells what rules want to know of the service. Errors are marked as those of actions are: without a mark, asking again
 // later may help.
 type Desk interface {
-	// Carried returns the facts that an event carries (message, conversation, contact, attendance, card), as expressions see them, and
-	// the ids of what it is about. A fact that the event does not tell is not there.
-	Carried(ctx context.Context, e rules.Event) (facts map[string]any, about actions.Subject, err error)
+	// Read returns the facts that an event carries (message, conversation, contact, attendance, card) and the ids of what it is about.
+	Read(ctx context.Context, e rules.Event) (facts actions.Carried, about actions.Subject, err error)
 
 	// Fact fetches a fact afresh. It may have to find out first what there is: about is completed by what was learnt. It is nil where there is
 	// none. An attendance is the one that about names, else the conversation's present one.

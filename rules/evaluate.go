@@ -62,6 +62,14 @@ func (e *Evaluation) Reset(ctx context.Context, rule *Rule, facts Facts) {
 	e.env["vars"] = rule.vars
 }
 
+// Clear makes the evaluation forget everything, for a worker that has nothing to do: it keeps its memory for the next Reset.
+func (e *Evaluation) Clear() {
+	clear(e.env)
+	clear(e.vm.Stack)
+	clear(e.vm.Variables)
+	e.ctx, e.rule, e.facts, e.answers = nil, nil, nil, nil
+}
+
 // In has people told what was so in a language.
 func (e *Evaluation) In(l Language) { e.language = l }
 

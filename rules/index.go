@@ -138,6 +138,7 @@ func comparableValue(v any) (value any, ok bool) {
 type typeIndex struct {
 	always []*Rule      // rules that no field can exclude
 	fields []fieldIndex // in the order of their paths
+	facts  []string     // that the fields are of
 }
 
 // A fieldIndex finds rules by the value of one field.
@@ -199,6 +200,10 @@ func newTypeIndex(rules []*Rule, shared map[key]int) *typeIndex {
 		t.fields = append(t.fields, *f)
 	}
 	slices.SortFunc(t.fields, func(a, b fieldIndex) int { return slices.Compare(a.path, b.path) })
+	for _, f := range t.fields {
+		t.facts = append(t.facts, f.path[0])
+	}
+	t.facts = slices.Compact(t.facts)
 	return t
 }
 
@@ -219,6 +224,14 @@ func bestKeys(r *Rule, shared map[key]int) keySet {
 		}
 	}
 	return best
+}
+
+// Looks returns the names of the facts that Candidates looks at for an event of the type.
+func (s *Set) Looks(typ string) []string {
+	if t := s.index[typ]; t != nil {
+		return t.facts
+	}
+	return nil
 }
 
 // Candidates appends the rules that an event of the type may call for to dst, in the order of their ids, and returns it.

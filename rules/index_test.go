@@ -22,6 +22,23 @@ func candidateIDs(set *rules.Set, typ string, known map[string]any) []string {
 	return ids
 }
 
+func TestLooks(t *testing.T) {
+	set, problems := compile("r.yaml", `rules:
+  - { id: a, when: message.received, if: conversation.kind == "direct", do: [mark_read] }
+  - { id: b, when: message.received, if: message.text == "hello" and now().Hour() > 3, do: [mark_read] }
+  - { id: c, when: message.received, if: conversation.archived, do: [mark_read] }
+  - { id: d, when: message.sent, if: contact.name contains "Ana", do: [mark_read] }
+`)
+	if problems.HasErrors() {
+		t.Fatal(problems)
+	}
+	for typ, want := range map[string][]string{"message.received": {"conversation", "message"}, "message.sent": nil, "attendance.opened": nil} {
+		if diff := cmp.Diff(want, set.Looks(typ)); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", typ, diff)
+		}
+	}
+}
+
 func TestCandidates(t *testing.T) {
 	conditions := map[string]string{
 		"a-always":   `now().Hour() > 3`,

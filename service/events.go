@@ -1,7 +1,5 @@
 package service
 
-import "strings"
-
 // Kind is a kind of object that the service names.
 type Kind string
 
@@ -22,14 +20,22 @@ const (
 
 // EventObject finds the conversation, contact, message, attendance or card in an event's data, as it was delivered.
 func (p *Profile) EventObject(kind Kind, eventType string, data map[string]any) (map[string]any, bool) {
-	objects, _ := p.eventPaths(kind)
-	if m, ok := first(data, objects, asObject); ok {
-		return m, true
-	}
-	if p.selfKind(eventType) == kind && p.isObject(kind, data) {
-		return data, true
-	}
-	return nil, false
+	r := p.ReadEvent(eventType, data)
+	object := r.Object(kind)
+	return object, object != nil
+}
+
+// EventID finds the id of the conversation, contact, message, attendance or card that an event is about; it is empty
+// where the data names none.
+func (p *Profile) EventID(kind Kind, eventType string, data map[string]any) string {
+	r := p.ReadEvent(eventType, data)
+	return r.ID(kind)
+}
+
+// EventMessage decodes the message of a message event. Where the message does not tell its side, the event's type does.
+func (p *Profile) EventMessage(eventType string, data map[string]any) (Message, bool) {
+	r := p.ReadEvent(eventType, data)
+	return r.Message()
 }
 
 // isObject reports whether data is an object of a kind itself and not only what names one: it has something to say. What is taken for an object with nothing in it would make rules decide on values that nobody gave.
@@ -53,41 +59,6 @@ func (p *Profile) isObject(kind Kind, data map[string]any) bool {
 		}
 	}
 	return false
-}
-
-// EventID finds the id of the conversation, contact, message, attendance or card that an event is about; it is empty
-// where the data names none.
-func (p *Profile) EventID(kind Kind, eventType string, data map[string]any) string {
-	_, ids := p.eventPaths(kind)
-	if id, ok := first(data, ids, asID); ok {
-		return id
-	}
-	if self, ok := p.EventObject(kind, eventType, data); ok {
-		if id := fields(self).id(p.idPaths(kind)); id != "" {
-			return id
-		}
-	}
-	// The data may itself be an object that points to this one: a message has its conversation's id.
-	self := p.selfKind(eventType)
-	links := p.linkPaths(self, kind)
-	if len(links) == 0 {
-		return ""
-	}
-	if object, ok := p.EventObject(self, eventType, data); ok {
-		return fields(object).id(links)
-	}
-	return ""
-}
-
-// selfKind is the kind of object that an event of this type is about: the longest beginning in Self that fits.
-func (p *Profile) selfKind(eventType string) Kind {
-	best, kind := "", Kind("")
-	for prefix, k := range p.Event.Self {
-		if strings.HasPrefix(eventType, prefix) && len(prefix) > len(best) {
-			best, kind = prefix, Kind(k)
-		}
-	}
-	return kind
 }
 
 func (p *Profile) eventPaths(kind Kind) (objects, ids Paths) {
@@ -142,27 +113,6 @@ func (p *Profile) linkPaths(from, to Kind) Paths {
 		return p.Card.AttendanceID
 	}
 	return nil
-}
-
-// EventMessage decodes the message of a message event. Where the message does not tell its side, the event's type does.
-func (p *Profile) EventMessage(eventType string, data map[string]any) (Message, bool) {
-	raw, ok := p.EventObject(KindMessage, eventType, data)
-	if !ok {
-		return Message{}, false
-	}
-	m := DecodeMessage(raw, p)
-	if m.Direction == "" {
-		switch eventType {
-		case "message.received":
-			m.Direction = Inbound
-		case "message.sent":
-			m.Direction = Outbound
-		}
-	}
-	if m.ConversationID == "" {
-		m.ConversationID = p.EventID(KindConversation, eventType, data)
-	}
-	return m, true
 }
 
 // CardMove is what a kanban.card.moved event tells beside the card.

@@ -14,8 +14,9 @@ var Places = [...]Kind{KindConversation, KindCard, KindAttendance, KindMessage}
 
 // EventPlace returns what an event concerns: its conversation, else its card, else its attendance, else its message. The id is empty where it names none of them.
 func (p *Profile) EventPlace(eventType string, data map[string]any) (Kind, string) {
+	r := p.ReadEvent(eventType, data)
 	for _, kind := range Places {
-		if id := p.EventID(kind, eventType, data); id != "" {
+		if id := r.ID(kind); id != "" {
 			return kind, id
 		}
 	}
@@ -52,6 +53,7 @@ type Objects map[Kind]map[string]any
 // EventData puts objects where the profile looks for them in the data of an event, so that they are read as those of a delivery are.
 func (p *Profile) EventData(eventType string, objects Objects) map[string]any {
 	data := map[string]any{}
+	reader := p.ReadEvent(eventType, nil)
 	for _, kind := range [...]Kind{KindMessage, KindAttendance, KindCard, KindConversation, KindContact} {
 		object, ok := objects[kind]
 		if !ok {
@@ -61,7 +63,7 @@ func (p *Profile) EventData(eventType string, objects Objects) map[string]any {
 		switch {
 		case len(places) > 0:
 			data = put(data, places[0], object)
-		case p.selfKind(eventType) == kind:
+		case reader.selfKind() == kind:
 			data = maps.Clone(data)
 			maps.Copy(data, object)
 		}

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -28,138 +29,178 @@ func ownEvents(p service.Profile) *service.Profile {
 	return &p
 }
 
-// Carried returns the facts that an event carries and the ids of what it is about. An object counts as carried only when it is whole:
+// Read returns what an event carries and the ids of what it is about. An object counts as carried only when it is whole:
 // a rule must not decide on values that nobody gave. A part of one still tells what it is about.
 //
 // Where kanban.card.moved does not carry its card, the card is read, because only the event knows where it came from.
+func (d *Desk) Read(ctx context.Context, e rules.Event) (actions.Carried, actions.Subject, error) {
+	c, err := d.read(ctx, e)
+	if err != nil {
+		return nil, actions.Subject{}, err
+	}
+	return c, c.about, nil
+}
+
+// Carried returns all the facts that an event carries and the ids of what it is about.
 func (d *Desk) Carried(ctx context.Context, e rules.Event) (map[string]any, actions.Subject, error) {
-	c := &carried{desk: d.desk, profile: d.desk.Profile(), event: e, facts: make(map[string]any, 4)}
+	c, err := d.read(ctx, e)
+	if err != nil {
+		return nil, actions.Subject{}, err
+	}
+	facts := make(map[string]any, len(c.made))
+	for _, kind := range [...]service.Kind{service.KindMessage, service.KindConversation, service.KindContact, service.KindAttendance, service.KindCard} {
+		fact, ok, err := c.Fact(ctx, string(kind))
+		if err != nil {
+			return nil, actions.Subject{}, err
+		}
+		if ok {
+			facts[string(kind)] = fact
+		}
+	}
+	return facts, c.about, nil
+}
+
+func (d *Desk) read(ctx context.Context, e rules.Event) (*carried, error) {
+	c := &carried{desk: d.desk, profile: d.desk.Profile(), id: e.ID, typ: e.Type, data: e.Data}
 	if e.Type == "schedule" || e.Type == "manual" {
 		c.profile = d.own
 	}
-	for _, read := range []func(context.Context) error{c.message, c.conversation, c.contact, c.attendance, c.card} {
-		if err := read(ctx); err != nil {
-			return nil, actions.Subject{}, failedTo(fmt.Sprintf("read the event %s", e.ID), err)
+	c.event = c.profile.ReadEvent(e.Type, e.Data)
+	c.learn()
+	if c.typ == movedCard {
+		if err := c.readCard(ctx); err != nil {
+			return nil, c.failed(err)
 		}
 	}
-	if err := c.bounded(); err != nil {
-		return nil, actions.Subject{}, err
-	}
-	return c.facts, c.about, nil
+	return c, c.bounded()
 }
 
-// carried is an event that is being read.
+// movedCard is the event that tells where a card came from.
+const movedCard = "kanban.card.moved"
+
+// carried is an event that is being read. A fact is made when it is first asked for.
 type carried struct {
 	*desk
 	profile *service.Profile
-	event   rules.Event
-	facts   map[string]any
+	id, typ string
+	data    map[string]any
+	event   service.EventReader
 	about   actions.Subject
+	card    *service.Card // that was moved and had to be read
+
+	made  [5]carriedFact
+	count int // of those that are made
 }
 
-// object returns what an event shows of an object, and whether that is all of it.
-func (c *carried) object(kind service.Kind) (raw map[string]any, whole bool) {
-	raw, ok := c.profile.EventObject(kind, c.event.Type, c.event.Data)
-	return raw, ok && c.profile.IsWhole(kind, raw)
+type carriedFact struct {
+	name string
+	fact map[string]any
 }
 
-func (c *carried) id(kind service.Kind) string {
-	return c.profile.EventID(kind, c.event.Type, c.event.Data)
+// learn finds out what the event is about: what it says of that itself comes before what its objects say.
+func (c *carried) learn() {
+	e, about := &c.event, &c.about
+	about.Message, about.Conversation = e.ID(service.KindMessage), e.ID(service.KindConversation)
+	c.link(&about.Contact, service.KindConversation, service.KindContact)
+	if about.Contact == "" {
+		about.Contact = e.ID(service.KindContact)
+	}
+	about.Attendance = e.ID(service.KindAttendance)
+	c.link(&about.Conversation, service.KindAttendance, service.KindConversation)
+	c.link(&about.Contact, service.KindAttendance, service.KindContact)
+	about.Card = e.ID(service.KindCard)
+	c.link(&about.Conversation, service.KindCard, service.KindConversation)
+	c.link(&about.Contact, service.KindCard, service.KindContact)
+	c.link(&about.Attendance, service.KindCard, service.KindAttendance)
 }
 
-func (c *carried) message(ctx context.Context) error {
-	complete(&c.about, actions.Subject{Message: c.id(service.KindMessage), Conversation: c.id(service.KindConversation)})
-	if _, whole := c.object(service.KindMessage); !whole {
+// link takes an id from an object that names it, where it is not known.
+func (c *carried) link(known *string, from, to service.Kind) {
+	if *known == "" {
+		*known = c.event.Link(from, to)
+	}
+}
+
+// Fact returns a fact by its name. It is not ok where the event does not tell it.
+func (c *carried) Fact(ctx context.Context, name string) (any, bool, error) {
+	made := slices.IndexFunc(c.made[:c.count], func(m carriedFact) bool { return m.name == name })
+	if made < 0 {
+		fact, err := c.fact(ctx, service.Kind(name))
+		if err != nil {
+			return nil, false, c.failed(err)
+		}
+		if fact == nil {
+			return nil, false, nil
+		}
+		made = c.count
+		c.made[made] = carriedFact{name, fact}
+		c.count++
+	}
+	return c.made[made].fact, true, nil
+}
+
+// fact makes a fact of the object that the event shows, where that is all of it.
+func (c *carried) fact(ctx context.Context, kind service.Kind) (map[string]any, error) {
+	if c.card != nil && kind == service.KindCard {
+		return c.moved(ctx, *c.card)
+	}
+	raw := c.event.Object(kind)
+	if raw == nil || !c.profile.IsWhole(kind, raw) {
+		return nil, nil
+	}
+	switch kind {
+	case service.KindMessage:
+		if m, ok := c.event.Message(); ok && m.Direction != "" {
+			return c.facts.Message(ctx, m)
+		}
+	case service.KindConversation:
+		return c.facts.Conversation(ctx, service.DecodeConversation(raw, c.profile))
+	case service.KindContact:
+		return c.facts.Contact(service.DecodeContact(raw, c.profile)), nil
+	case service.KindAttendance:
+		return c.facts.Attendance(ctx, service.DecodeAttendance(raw, c.profile))
+	case service.KindCard:
+		card := service.DecodeCard(raw, c.profile)
+		if c.typ == movedCard {
+			return c.moved(ctx, card)
+		}
+		return c.facts.Card(ctx, card)
+	}
+	return nil, nil
+}
+
+// moved adds to a card where it came from and who moved it.
+func (c *carried) moved(ctx context.Context, card service.Card) (map[string]any, error) {
+	move := c.profile.EventCardMove(c.data)
+	return c.facts.MovedCard(ctx, card, move.FromStageID, move.By.ID)
+}
+
+// readCard reads the card that was moved, where the event does not show all of it. One that cannot be read is left to whoever asks for it: most
+// rules do not.
+func (c *carried) readCard(ctx context.Context) error {
+	if raw := c.event.Object(service.KindCard); raw != nil && c.profile.IsWhole(service.KindCard, raw) {
 		return nil
 	}
-	m, ok := c.profile.EventMessage(c.event.Type, c.event.Data)
-	if !ok || m.Direction == "" {
+	if c.about.Card == "" || len(c.about.Card) > maxID || c.Client == nil {
 		return nil
 	}
-	return c.take("message")(c.desk.facts.Message(ctx, m))
-}
-
-func (c *carried) conversation(ctx context.Context) error {
-	raw, whole := c.object(service.KindConversation)
-	if raw == nil {
-		return nil
+	card, err := c.GetCard(ctx, c.about.Card)
+	if err != nil {
+		if err = classify(err); actions.IsPermanent(err) || actions.IsHeld(err) || actions.IsDenied(err) {
+			return nil
+		}
+		return err
 	}
-	v := service.DecodeConversation(raw, c.profile)
-	complete(&c.about, ofConversation(v))
-	if !whole {
-		return nil
+	if to := c.profile.EventCardMove(c.data).ToStageID; to != "" {
+		card.StageID = to // it may have moved on meanwhile; the event is about this move
 	}
-	return c.take("conversation")(c.desk.facts.Conversation(ctx, v))
-}
-
-func (c *carried) contact(context.Context) error {
-	complete(&c.about, actions.Subject{Contact: c.id(service.KindContact)})
-	if raw, whole := c.object(service.KindContact); whole {
-		return c.take("contact")(c.desk.facts.Contact(service.DecodeContact(raw, c.profile)), nil)
-	}
+	complete(&c.about, ofCard(card))
+	c.card = &card
 	return nil
 }
 
-func (c *carried) attendance(ctx context.Context) error {
-	complete(&c.about, actions.Subject{Attendance: c.id(service.KindAttendance)})
-	raw, whole := c.object(service.KindAttendance)
-	if raw == nil {
-		return nil
-	}
-	v := service.DecodeAttendance(raw, c.profile)
-	complete(&c.about, ofAttendance(v))
-	if !whole {
-		return nil
-	}
-	return c.take("attendance")(c.desk.facts.Attendance(ctx, v))
-}
-
-func (c *carried) card(ctx context.Context) error {
-	complete(&c.about, actions.Subject{Card: c.id(service.KindCard)})
-	raw, whole := c.object(service.KindCard)
-	var v service.Card
-	if raw != nil {
-		v = service.DecodeCard(raw, c.profile)
-		complete(&c.about, ofCard(v))
-	}
-	if c.event.Type == "kanban.card.moved" {
-		return c.movedCard(ctx, v, whole)
-	}
-	if !whole {
-		return nil
-	}
-	return c.take("card")(c.desk.facts.Card(ctx, v))
-}
-
-// movedCard adds to a card where it came from and who moved it. A card that must be read, and cannot, is left to whoever
-// asks for it: most rules do not.
-func (c *carried) movedCard(ctx context.Context, v service.Card, whole bool) error {
-	move := c.profile.EventCardMove(c.event.Data)
-	if !whole {
-		if c.about.Card == "" || len(c.about.Card) > maxID || c.Client == nil {
-			return nil
-		}
-		var err error
-		if v, err = c.GetCard(ctx, c.about.Card); err != nil {
-			if err = classify(err); actions.IsPermanent(err) || actions.IsHeld(err) || actions.IsDenied(err) {
-				return nil
-			}
-			return err
-		}
-		if move.ToStageID != "" {
-			v.StageID = move.ToStageID // it may have moved on meanwhile; the event is about this move
-		}
-		complete(&c.about, ofCard(v))
-	}
-	return c.take("card")(c.desk.facts.MovedCard(ctx, v, move.FromStageID, move.By.ID))
-}
-
-// take keeps a fact under its name.
-func (c *carried) take(name string) func(map[string]any, error) error {
-	return func(fact map[string]any, err error) error {
-		c.facts[name] = fact
-		return err
-	}
+func (c *carried) failed(err error) error {
+	return failedTo(fmt.Sprintf("read the event %s", c.id), err)
 }
 
 // bounded refuses an event with an id that cannot be one.
@@ -167,7 +208,7 @@ func (c *carried) bounded() error {
 	a := &c.about
 	for _, id := range []string{a.Conversation, a.Contact, a.Attendance, a.Card, a.Message} {
 		if len(id) > maxID {
-			return actions.Permanent(fmt.Errorf("read the event %s: it names something by an id of %d bytes; at most %d can be one", c.event.ID, len(id), maxID))
+			return actions.Permanent(fmt.Errorf("read the event %s: it names something by an id of %d bytes; at most %d can be one", c.id, len(id), maxID))
 		}
 	}
 	return nil
@@ -175,17 +216,11 @@ func (c *carried) bounded() error {
 
 // complete adds to a subject what was learnt. What is known stays.
 func complete(about *actions.Subject, learnt actions.Subject) {
-	for _, field := range []struct {
-		known  *string
-		learnt string
-	}{
-		{&about.Conversation, learnt.Conversation}, {&about.Contact, learnt.Contact}, {&about.Attendance, learnt.Attendance},
-		{&about.Card, learnt.Card}, {&about.Message, learnt.Message},
-	} {
-		if *field.known == "" {
-			*field.known = field.learnt
-		}
-	}
+	about.Conversation = cmp.Or(about.Conversation, learnt.Conversation)
+	about.Contact = cmp.Or(about.Contact, learnt.Contact)
+	about.Attendance = cmp.Or(about.Attendance, learnt.Attendance)
+	about.Card = cmp.Or(about.Card, learnt.Card)
+	about.Message = cmp.Or(about.Message, learnt.Message)
 }
 
 // What an object says it belongs to.

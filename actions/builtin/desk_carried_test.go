@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -289,6 +290,36 @@ func TestNamesThatCannotBeFoundNow(t *testing.T) {
 	_, _, err := d.tells.Carried(t.Context(), event("conversation.updated", fmt.Sprintf(`{"conversation":%s}`, must(json.Marshal(d.readConversation().Raw)))))
 	if err == nil || actions.IsPermanent(err) || actions.IsHeld(err) {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestNamesThatNobodyAsksFor shows that an event is read without the names that only a part of its facts needs.
+func TestNamesThatNobodyAsksFor(t *testing.T) {
+	d := newDesk(t)
+	heard := d.heard()
+	must(d.CustomerMessage(sandbox.CustomerMessage{Phone: ana, Text: "good evening"}))
+	events := heard()
+	e := events[slices.IndexFunc(events, func(e rules.Event) bool { return e.Type == "message.received" })]
+	d.fault(sandbox.Fault{Operation: "GET /channels", Kind: "status_before", Status: http.StatusServiceUnavailable})
+	carried, about, err := d.tells.Read(t.Context(), e)
+	if err != nil || about.Conversation != d.conversation {
+		t.Fatal(about, err)
+	}
+	fact, ok, err := carried.Fact(t.Context(), "message")
+	if message, _ := fact.(m); message["text"] != "good evening" || !ok || err != nil {
+		t.Error(fact, ok, err)
+	}
+	if fact, ok, err := carried.Fact(t.Context(), "conversation"); ok || err == nil || actions.IsPermanent(err) {
+		t.Error(fact, ok, err)
+	}
+	d.ClearFaults()
+	d.clock.advance(time.Minute)
+	fact, ok, err = carried.Fact(t.Context(), "conversation")
+	if conversation, _ := fact.(m); conversation["channel_name"] != "Main" || !ok || err != nil {
+		t.Error(fact, ok, err)
+	}
+	if fact, ok, err := carried.Fact(t.Context(), "card"); fact != nil || ok || err != nil {
+		t.Error(fact, ok, err)
 	}
 }
 

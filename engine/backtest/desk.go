@@ -50,9 +50,9 @@ func (d desk) recorded(ctx context.Context, q engine.Inquiry, question string) (
 	return nil, false, nil
 }
 
-// Carried reads what an event carries. What lacks a name that nobody knows any more is handed over only when it is asked for: whether the name would
+// Read reads what an event carries. What lacks a name that nobody knows any more is handed over only when it is asked for: whether the name would
 // have kept a rule from being asked is not recorded, and a rule that looks at it cannot be told.
-func (d desk) Carried(ctx context.Context, e rules.Event) (map[string]any, actions.Subject, error) {
+func (d desk) Read(ctx context.Context, e rules.Event) (actions.Carried, actions.Subject, error) {
 	facts, about, err := d.Desk.Carried(ctx, e)
 	switch {
 	case actions.IsPermanent(err):
@@ -70,7 +70,7 @@ func (d desk) Carried(ctx context.Context, e rules.Event) (map[string]any, actio
 			delete(facts, name)
 		}
 	}
-	return facts, about, nil
+	return actions.Told(facts), about, nil
 }
 
 // unnamed returns the fields of a fact in which the name of something should stand and does not, with what is not known.

@@ -125,6 +125,10 @@ func (noAction) Settle(context.Context, *actions.Step, actions.Intent) (actions.
 // noDesk knows what events carry, and nothing else.
 type noDesk struct{ *builtin.Offline }
 
+func (d noDesk) Read(ctx context.Context, e rules.Event) (actions.Carried, actions.Subject, error) {
+	facts, about, err := d.Carried(ctx, e)
+	return actions.Told(facts), about, err
+}
 func (noDesk) Fact(context.Context, string, *actions.Subject) (any, error)  { return nil, nil }
 func (noDesk) HumanActive(context.Context, string, time.Time) (bool, error) { return false, nil }
 func (noDesk) WaitingSince(context.Context, string) (time.Time, error)      { return time.Time{}, nil }

@@ -53,6 +53,11 @@ func (w worlds) Carried(_ context.Context, e rules.Event) (map[string]any, actio
 	return facts, actions.Subject{Conversation: e.ID, Contact: e.ID, Attendance: e.ID, Message: e.ID}, nil
 }
 
+func (w worlds) Read(ctx context.Context, e rules.Event) (actions.Carried, actions.Subject, error) {
+	facts, about, err := w.Carried(ctx, e)
+	return actions.Told(facts), about, err
+}
+
 func (w worlds) Fact(_ context.Context, name string, about *actions.Subject) (any, error) {
 	return w[about.Conversation].facts[name], nil
 }

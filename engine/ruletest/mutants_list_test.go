@@ -99,9 +99,9 @@ var mutants = []mutant{
 `},
 	}},
 	{name: "own effects are not recognised", edits: []edit{
-		{"engine/own.go", `		case c.Object != elsewhere && f.shows(e, c, again):
+		{"engine/own.go", `		case c.Object != elsewhere && f.shows(e, fact, c, again):
 			return c, nil
-`, `		case c.Object != elsewhere && f.shows(e, c, again) && e.Type == "":
+`, `		case c.Object != elsewhere && f.shows(e, fact, c, again) && e.Type == "":
 			return c, nil
 `},
 	}},

@@ -42,20 +42,47 @@ func DecodeObject[T string | []byte](src T) (map[string]any, error) {
 // ErrNoObject says that a document is something else than an object.
 var ErrNoObject = errors.New("it is not a JSON object")
 
-// Members reads a JSON object member by member, in their order, each with its value and that as it is written.
-func Members(src []byte, member func(name string, value any, raw string) error) error {
+// A Member is one of an object.
+type Member struct {
+	Name string
+	Raw  string // its value as it is written
+
+	text   string
+	isText bool
+	value  any // of what is no text
+}
+
+// Text returns the value where it is a text; otherwise it is empty.
+func (m Member) Text() string { return m.text }
+
+// Value returns the value.
+func (m Member) Value() any {
+	if m.isText {
+		return m.text
+	}
+	return m.value
+}
+
+// Members reads a JSON object member by member, in their order.
+func Members(src []byte, member func(m Member) error) error {
 	d := decoder{src: string(src)}
 	if d.next() != '{' {
 		return ErrNoObject
 	}
-	err := d.members(0, func(name string) error {
-		d.space()
+	err := d.members(func(name string) error {
+		m := Member{Name: name, isText: d.next() == '"'}
 		from := d.at
-		v, err := d.value(1)
-		if err == nil {
-			err = member(name, v, d.src[from:d.at])
+		var err error
+		if m.isText {
+			m.text, err = d.text()
+		} else {
+			m.value, err = d.value(1)
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		m.Raw = d.src[from:d.at]
+		return member(m)
 	})
 	if err != nil {
 		return err
@@ -67,6 +94,35 @@ func Members(src []byte, member func(name string, value any, raw string) error) 
 type decoder struct {
 	src string
 	at  int
+
+	// The first entries of objects and lists that have begun: most are made in their size, once they have ended.
+	begun [32]entry
+	count int
+
+	lately [16]any // texts
+}
+
+// An entry is a member of an object, or an item of a list, which has no name.
+type entry struct {
+	name  string
+	value any
+}
+
+// keep keeps an entry until its object or list has ended. It reports false where there is no room.
+func (d *decoder) keep(name string, value any) bool {
+	if d.count == len(d.begun) {
+		return false
+	}
+	d.begun[d.count] = entry{name, value}
+	d.count++
+	return true
+}
+
+// take returns the entries that were kept since there were so many, and keeps them no longer.
+func (d *decoder) take(from int) []entry {
+	entries := d.begun[from:d.count]
+	d.count = from
+	return entries
 }
 
 // space goes to the next byte that is not white space.
@@ -111,16 +167,12 @@ func (d *decoder) value(depth int) (any, error) {
 	}
 	switch c := d.next(); c {
 	case '{':
-		object := map[string]any{}
-		return object, d.members(depth, func(name string) error {
-			v, err := d.value(depth + 1)
-			object[name] = v
-			return err
-		})
+		return d.object(depth)
 	case '[':
 		return d.list(depth)
 	case '"':
-		return d.text()
+		s, err := d.text()
+		return d.boxed(s), err
 	case 't':
 		return true, d.word("true")
 	case 'f':
@@ -135,8 +187,49 @@ func (d *decoder) value(depth int) (any, error) {
 	}
 }
 
+// boxed returns a text as a value. A document tells the same id or time in several places, and they need not be several values.
+func (d *decoder) boxed(s string) any {
+	if s == "" {
+		return s
+	}
+	v := &d.lately[(len(s)+int(s[len(s)-1]))%len(d.lately)]
+	if *v != s {
+		*v = s
+	}
+	return *v
+}
+
+func (d *decoder) object(depth int) (any, error) {
+	var object map[string]any
+	from := d.count
+	err := d.members(func(name string) error {
+		v, err := d.value(depth + 1)
+		if object == nil && d.keep(name, v) {
+			return err
+		}
+		object = d.objectOf(object, from)
+		object[name] = v
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return d.objectOf(object, from), nil
+}
+
+// objectOf makes the object of the members that were kept, where it is not made yet.
+func (d *decoder) objectOf(object map[string]any, from int) map[string]any {
+	if object == nil {
+		object = make(map[string]any, d.count-from)
+		for _, m := range d.take(from) {
+			object[m.name] = m.value
+		}
+	}
+	return object
+}
+
 // members reads the members of an object that begins here.
-func (d *decoder) members(depth int, member func(name string) error) error {
+func (d *decoder) members(member func(name string) error) error {
 	d.at++
 	if d.next() == '}' {
 		d.at++
@@ -171,28 +264,45 @@ func (d *decoder) members(depth int, member func(name string) error) error {
 
 func (d *decoder) list(depth int) (any, error) {
 	d.at++
-	list := []any{}
 	if d.next() == ']' {
 		d.at++
-		return list, nil
+		return nothing, nil
 	}
+	var list []any
+	from := d.count
 	for {
 		v, err := d.value(depth + 1)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, v)
+		if list != nil || !d.keep("", v) {
+			list = append(d.listOf(list, from), v)
+		}
 		switch d.next() {
 		case ',':
 			d.at++
 		case ']':
 			d.at++
-			return list, nil
+			return d.listOf(list, from), nil
 		default:
 			return nil, d.problem()
 		}
 	}
 }
+
+// listOf makes the list of the items that were kept, where it is not made yet.
+func (d *decoder) listOf(list []any, from int) []any {
+	if list == nil {
+		list = make([]any, 0, d.count-from)
+		for _, item := range d.take(from) {
+			list = append(list, item.value)
+		}
+	}
+	return list
+}
+
+// nothing is the empty list: nobody can change it.
+var nothing any = []any{}
 
 func (d *decoder) word(w string) error {
 	if !strings.HasPrefix(d.src[d.at:], w) {
@@ -246,22 +356,32 @@ func (d *decoder) digits() (n int) {
 
 // text reads a string that begins here. Most are as they are written.
 func (d *decoder) text() (string, error) {
-	d.at++
-	from := d.at
-	for d.at < len(d.src) {
-		switch c := d.src[d.at]; {
-		case c == '"':
-			d.at++
-			return d.src[from : d.at-1], nil
-		case c == '\\' || c >= utf8.RuneSelf:
-			return d.escaped(from)
-		case c < ' ':
-			return "", d.problem()
-		}
-		d.at++
+	from := d.at + 1
+	at := from
+	for at < len(d.src) && asWritten[d.src[at]] {
+		at++
 	}
-	return "", d.problem()
+	d.at = at
+	if at == len(d.src) {
+		return "", d.problem()
+	}
+	switch c := d.src[at]; {
+	case c == '"':
+		d.at++
+		return d.src[from:at], nil
+	case c < ' ':
+		return "", d.problem()
+	}
+	return d.escaped(from)
 }
+
+// asWritten has the bytes that stand for themselves in a string.
+var asWritten = func() (table [256]bool) {
+	for c := ' '; c < utf8.RuneSelf; c++ {
+		table[c] = c != '"' && c != '\\'
+	}
+	return table
+}()
 
 // escaped reads the rest of a string, the first part of which needs nothing.
 func (d *decoder) escaped(from int) (string, error) {

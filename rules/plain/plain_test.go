@@ -2,6 +2,7 @@ package plain_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"reflect"
 	"strings"
@@ -93,17 +94,31 @@ func TestEncode(t *testing.T) {
 
 func TestMembers(t *testing.T) {
 	var got []string
-	err := plain.Members([]byte(` {"a" : {"b": 1 } , "c":"d","a":null} `), func(name string, v any, raw string) error {
-		got = append(got, name+" "+raw)
+	err := plain.Members([]byte(` {"a" : {"b": 1 } , "c":"d","a":null, "e" : "\u00e9" } `), func(m plain.Member) error {
+		got = append(got, fmt.Sprintf("%s %s %q %v", m.Name, m.Raw, m.Text(), m.Value()))
 		return nil
 	})
-	if diff := cmp.Diff([]string{`a {"b": 1 }`, `c "d"`, `a null`}, got); err != nil || diff != "" {
+	if diff := cmp.Diff([]string{`a {"b": 1 } "" map[b:1]`, `c "d" "d" d`, `a null "" <nil>`, `e "\u00e9" "é" é`}, got); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
-	for _, text := range []string{``, `[]`, `null`, `{`, `{"a":}`, `{"a":1} x`} {
-		if err := plain.Members([]byte(text), func(string, any, string) error { return nil }); err == nil {
+	for _, text := range []string{``, `[]`, `null`, `{`, `{"a":}`, `{"a":"`, `{"a":1} x`} {
+		if err := plain.Members([]byte(text), func(plain.Member) error { return nil }); err == nil {
 			t.Errorf("%q has members", text)
 		}
+	}
+}
+
+// An object or a list is whole however many entries it has, and however many there are in those around it.
+func TestDecodeMany(t *testing.T) {
+	for n := range 70 {
+		var object, list []string
+		for i := range n {
+			object = append(object, fmt.Sprintf(`"k%d":{"a":[%d,"x"],"b":[]}`, i, i))
+			list = append(list, fmt.Sprintf(`{"a":"x","b":[%d,%d]}`, i, i+1))
+		}
+		same(t, []byte(`{`+strings.Join(object, ",")+`}`))
+		same(t, []byte(`[`+strings.Join(list, ",")+`]`))
+		same(t, []byte(`{"o":[`+strings.Join(list, ",")+`],"l":{`+strings.Join(object, ",")+`},"k":1,"k":2}`))
 	}
 }
 

@@ -16,31 +16,31 @@ const maxName = 200 // of an id or a type
 // decode reads an event. Names are taken exactly: Go's decoder would let ID stand for id, and the last of two win. So a name that comes twice is refused, also in
 // another case.
 func decode(body []byte) (rules.Event, error) {
-	e := rules.Event{Data: map[string]any{}}
+	var e rules.Event
 	var created string
 	seen := make(map[string]bool, 8)
-	err := plain.Members(body, func(name string, value any, raw string) error {
-		folded := strings.ToLower(name)
+	err := plain.Members(body, func(m plain.Member) error {
+		folded := strings.ToLower(m.Name)
 		if seen[folded] {
-			return fmt.Errorf("the member %q comes twice", name)
+			return fmt.Errorf("the member %q comes twice", m.Name)
 		}
 		seen[folded] = true
-		switch name {
+		switch m.Name {
 		case "id":
-			e.ID, _ = value.(string)
+			e.ID = m.Text()
 		case "type":
-			e.Type, _ = value.(string)
+			e.Type = m.Text()
 		case "created_at":
-			created, _ = value.(string)
+			created = m.Text()
 		case "tenant_id":
-			e.Tenant = strings.Trim(raw, `"`) // a number is as good an identifier as a text
+			e.Tenant = strings.Trim(m.Raw, `"`) // a number is as good an identifier as a text
 		case "data":
-			data, ok := value.(map[string]any)
-			if !ok && value != nil {
+			data, ok := m.Value().(map[string]any)
+			if !ok && m.Value() != nil {
 				return errors.New("data is not an object")
 			}
 			if data != nil {
-				e.Data, e.Text = data, asRecorded(raw)
+				e.Data, e.Text = data, asRecorded(m.Raw)
 			}
 		}
 		return nil
@@ -52,6 +52,9 @@ func decode(body []byte) (rules.Event, error) {
 		if m.value == "" || len(m.value) > maxName {
 			return e, fmt.Errorf("the event has no %s", m.name)
 		}
+	}
+	if e.Data == nil {
+		e.Data = map[string]any{}
 	}
 	var ok bool
 	if e.CreatedAt, ok = service.ParseTime(created); !ok {

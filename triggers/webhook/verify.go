@@ -1,11 +1,14 @@
 package webhook
 
 import (
+	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -14,8 +17,57 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
+// A desktop is the memory that a delivery is received in. It is used for one after another, and nothing of it is handed on.
+type desktop struct {
+	signed bytes.Buffer // what the signature is over: the timestamp, a dot and the body
+	macs   []keyed      // of the secrets that were tried last
+	sum    []byte
+}
+
+// A keyed is what signs with a secret.
+type keyed struct {
+	hash.Hash
+	secret service.Secret
+}
+
+// maxDesktop is how much memory is kept for the next delivery: most need a few KiB.
+const maxDesktop = 64 << 10
+
+// clean gives a desktop back.
+func (r *Receiver) clean(d *desktop) {
+	if d.signed.Cap() <= maxDesktop {
+		r.desktops.Put(d)
+	}
+}
+
+// read takes in what is signed, and returns the body.
+func (d *desktop) read(timestamp string, body io.Reader) ([]byte, error) {
+	d.signed.Reset()
+	d.signed.WriteString(timestamp)
+	d.signed.WriteByte('.')
+	if _, err := d.signed.ReadFrom(body); err != nil {
+		return nil, err
+	}
+	return d.signed.Bytes()[len(timestamp)+1:], nil
+}
+
+// sign returns what a secret, one of several, makes of what is signed. It is good until the next.
+func (d *desktop) sign(i int, secret service.Secret) []byte {
+	if i == len(d.macs) {
+		d.macs = append(d.macs, keyed{})
+	}
+	mac := &d.macs[i]
+	if mac.Hash == nil || mac.secret != secret {
+		*mac = keyed{hmac.New(sha256.New, []byte(secret)), secret}
+	}
+	mac.Reset()
+	mac.Write(d.signed.Bytes())
+	d.sum = mac.Sum(d.sum[:0])
+	return d.sum
+}
+
 // verify decides whether a delivery comes from the service. The signature is over the timestamp and the raw bytes.
-func (r *Receiver) verify(h http.Header, body []byte, secrets []service.Secret) (Outcome, error) {
+func (r *Receiver) verify(h http.Header, d *desktop, secrets []service.Secret) (Outcome, error) {
 	if len(secrets) == 0 {
 		return NoSecret, errors.New("no signing secret is known: either service.webhook.secrets has one, or with service.webhook.public_url the webhook is looked after")
 	}
@@ -29,12 +81,8 @@ func (r *Receiver) verify(h http.Header, body []byte, secrets []service.Secret) 
 	}
 	// Every secret is tried, also after one fits: the time that it takes tells nothing.
 	genuine := false
-	for _, secret := range secrets {
-		mac := hmac.New(sha256.New, []byte(secret))
-		mac.Write([]byte(timestamp))
-		mac.Write([]byte("."))
-		mac.Write(body)
-		if hmac.Equal(given, mac.Sum(nil)) && secret != "" {
+	for i, secret := range secrets {
+		if hmac.Equal(given, d.sign(i, secret)) && secret != "" {
 			genuine = true
 		}
 	}

@@ -7,8 +7,10 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
+	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/triggers"
 )
@@ -58,8 +60,9 @@ type Options struct {
 
 // A Receiver serves the address of one workspace's webhook.
 type Receiver struct {
-	options Options
-	headers struct{ event, id, timestamp, signature string }
+	options  Options
+	headers  struct{ event, id, timestamp, signature string }
+	desktops sync.Pool
 }
 
 // New returns a receiver.
@@ -81,6 +84,7 @@ func New(o Options) (*Receiver, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	r := &Receiver{options: o}
+	r.desktops.New = func() any { return new(desktop) }
 	r.headers.event, r.headers.id = o.Profile.Header("Event"), o.Profile.Header("Event-Id")
 	r.headers.timestamp, r.headers.signature = o.Profile.Header("Timestamp"), o.Profile.Header("Signature")
 	return r, nil
@@ -99,48 +103,34 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if reason != nil {
 		r.options.Logger.Warn("delivery refused", "workspace", r.options.Workspace, "outcome", string(outcome), "reason", reason)
 	}
-	status, text := answer(outcome)
+	status, body := answer(outcome)
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, `{"status":"`+text+`"}`+"\n") // who delivers may have gone away
+	_, _ = io.WriteString(w, body) // who delivers may have gone away
 }
 
 // answer returns what the service is told. Why a delivery is not trusted stays between us and the log.
-func answer(o Outcome) (status int, text string) {
+func answer(o Outcome) (status int, body string) {
 	switch o {
 	case Recorded:
-		return http.StatusAccepted, "recorded"
+		return http.StatusAccepted, `{"status":"recorded"}` + "\n"
 	case Duplicate:
-		return http.StatusOK, "duplicate"
+		return http.StatusOK, `{"status":"duplicate"}` + "\n"
 	case TooLarge:
-		return http.StatusRequestEntityTooLarge, "too large"
+		return http.StatusRequestEntityTooLarge, `{"status":"too large"}` + "\n"
 	case NotAnEvent, Mismatch, Interrupted:
-		return http.StatusBadRequest, "not an event"
+		return http.StatusBadRequest, `{"status":"not an event"}` + "\n"
 	case Unavailable:
-		return http.StatusServiceUnavailable, "not recorded, deliver it again"
+		return http.StatusServiceUnavailable, `{"status":"not recorded, deliver it again"}` + "\n"
 	}
-	return http.StatusUnauthorized, "signature refused"
+	return http.StatusUnauthorized, `{"status":"signature refused"}` + "\n"
 }
 
 // receive takes a delivery through its steps, in this order.
 func (r *Receiver) receive(w http.ResponseWriter, req *http.Request) (Outcome, error) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxBody))
-	if err != nil {
-		if _, large := errors.AsType[*http.MaxBytesError](err); large {
-			return TooLarge, err
-		}
-		return Interrupted, err
-	}
-	outcome, err := r.verify(req.Header, body, r.options.Secrets())
-	if (outcome == Forged || outcome == NoSecret) && r.options.Renew != nil {
-		outcome, err = r.verify(req.Header, body, r.options.Renew(req.Context()))
-	}
+	event, outcome, err := r.open(w, req)
 	if err != nil {
 		return outcome, err
-	}
-	event, err := decode(body)
-	if err != nil {
-		return NotAnEvent, err
 	}
 	if err := r.agrees(req.Header, event.ID, event.Type); err != nil {
 		return Mismatch, err
@@ -156,4 +146,26 @@ func (r *Receiver) receive(w http.ResponseWriter, req *http.Request) (Outcome, e
 		return Duplicate, nil
 	}
 	return Recorded, nil
+}
+
+// open reads a delivery, verifies it and decodes it.
+func (r *Receiver) open(w http.ResponseWriter, req *http.Request) (event rules.Event, outcome Outcome, err error) {
+	d := r.desktops.Get().(*desktop)
+	defer r.clean(d)
+	body, err := d.read(req.Header.Get(r.headers.timestamp), http.MaxBytesReader(w, req.Body, maxBody))
+	if err != nil {
+		if _, large := errors.AsType[*http.MaxBytesError](err); large {
+			return event, TooLarge, err
+		}
+		return event, Interrupted, err
+	}
+	outcome, err = r.verify(req.Header, d, r.options.Secrets())
+	if (outcome == Forged || outcome == NoSecret) && r.options.Renew != nil {
+		outcome, err = r.verify(req.Header, d, r.options.Renew(req.Context()))
+	}
+	if err != nil {
+		return event, outcome, err
+	}
+	event, err = decode(body)
+	return event, NotAnEvent, err
 }

@@ -426,3 +426,40 @@ func TestTextAsRecorded(t *testing.T) {
 		}
 	}
 }
+
+// TestDeliveriesAreApart lets deliveries of all lengths come one after another and at once, while the secrets change: each is judged by what it is itself.
+func TestDeliveriesAreApart(t *testing.T) {
+	d := newDesk(t)
+	numbered := func(i int) string {
+		return strings.NewReplacer(`"e1"`, fmt.Sprintf(`"e%d"`, i), `"hi"`, `"`+strings.Repeat("x", i*i%5000)+`"`).Replace(body)
+	}
+	signed := func(i int, secret string) *http.Request {
+		return d.delivery(numbered(i), func(r *http.Request) {
+			r.Header.Set("X-Service-Signature", signature(secret, r.Header.Get("X-Service-Timestamp"), numbered(i)))
+		})
+	}
+	var all sync.WaitGroup
+	for i := range 100 {
+		all.Go(func() {
+			if got := d.serve(signed(i, []string{"whsec_new", "whsec_old"}[i%2])); got != http.StatusAccepted {
+				t.Errorf("delivery %d: %d", i, got)
+			}
+			if got := d.serve(signed(i, "whsec_other")); got != http.StatusUnauthorized {
+				t.Errorf("delivery %d with another secret: %d", i, got)
+			}
+		})
+	}
+	all.Wait()
+	for _, e := range d.memory.events {
+		i, _ := strconv.Atoi(e.ID[1:])
+		if text := e.Data["message"].(map[string]any)["text"].(string); len(text) != i*i%5000 || !strings.Contains(numbered(i), e.Text) {
+			t.Errorf("the event %s has the text of another", e.ID)
+		}
+	}
+	d.secrets = []service.Secret{"whsec_other"}
+	for secret, want := range map[string]int{"whsec_new": http.StatusUnauthorized, "whsec_old": http.StatusUnauthorized, "whsec_other": http.StatusAccepted} {
+		if got := d.serve(signed(100, secret)); got != want {
+			t.Errorf("%s after the secrets have changed: %d", secret, got)
+		}
+	}
+}
