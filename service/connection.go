@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net"
 	"net/http"
@@ -34,7 +35,7 @@ func (e noAnswer) Unwrap() error { return e.error }
 
 // exchange sends a request and reads the answer, its body into a buffer, and reports whether the connection can be used again.
 func (c *connection) exchange(ctx context.Context, request []byte, body *bytes.Buffer) (a response, reusable bool, err error) {
-	c.link.sent = false
+	c.link.sent, c.link.failed = false, nil
 	_, failed := c.Write(request)
 	if failed != nil && !c.link.sent {
 		return a, false, notSent{ended(ctx, failed)}
@@ -46,10 +47,10 @@ func (c *connection) exchange(ctx context.Context, request []byte, body *bytes.B
 	}
 	res, err := readHead(c.r) //nolint:bodyclose // to close it is to read it to its end, however far that is
 	if err != nil {
-		return a, false, ended(ctx, fmt.Errorf("the answer's head: %w", err))
+		return a, false, ended(ctx, fmt.Errorf("the answer's head: %w", c.link.why(err)))
 	}
 	c.link.left = math.MaxInt64
-	a = response{res.StatusCode, res.Header, ended(ctx, readBody(body, res.Body))}
+	a = response{res.StatusCode, res.Header, ended(ctx, c.link.why(readBody(body, res.Body)))}
 	reusable = failed == nil && a.cut == nil && !res.Close && res.StatusCode != http.StatusSwitchingProtocols && c.r.Buffered() == 0
 	return a, reusable, nil
 }
@@ -91,6 +92,7 @@ type link struct {
 	sent    bool  // whether anything was written
 	looking bool  // reads do not wait
 	heard   bool  // whether looking found anything
+	failed  error // why nothing more can be read, unless it has come to its end
 }
 
 func newLink(socket net.Conn) *link {
@@ -109,11 +111,23 @@ func (l *link) Read(p []byte) (n int, err error) {
 		return n, err
 	}
 	if l.left <= 0 {
-		return 0, errLongHead
+		n, err = 0, errLongHead
+	} else {
+		n, err = l.Conn.Read(p[:min(int64(len(p)), l.left)])
+		l.left -= int64(n)
 	}
-	n, err = l.Conn.Read(p[:min(int64(len(p)), l.left)])
-	l.left -= int64(n)
+	if err != nil && !errors.Is(err, io.EOF) {
+		l.failed = err
+	}
 	return n, err
+}
+
+// why is the reason for which an answer could not be read. Parsers tell of the line that is cut off, not always of what cut it off.
+func (l *link) why(err error) error {
+	if err != nil && l.failed != nil {
+		return l.failed
+	}
+	return err
 }
 
 func (l *link) Write(p []byte) (int, error) {

@@ -80,7 +80,7 @@ func (d *direct) carry(ctx context.Context, end time.Time, r *outgoing, body *by
 	}
 	c, err := d.connect(ctx, end)
 	if err != nil {
-		if d.tls != nil && speaksElse(err) {
+		if isRefused(err) {
 			return d.carryElsewhere(ctx, end, r, body)
 		}
 		return response{}, notSent{err}
@@ -107,11 +107,10 @@ func (d *direct) carryElsewhere(ctx context.Context, end time.Time, r *outgoing,
 	return a, err
 }
 
-// speaksElse reports whether encryption failed because the host refused what it was offered, or answered with something else.
-func speaksElse(err error) bool {
-	refused, ok := errors.AsType[*net.OpError](err)
-	_, odd := errors.AsType[tls.RecordHeaderError](err)
-	return ok && refused.Op == "remote error" || odd
+// isRefused reports whether encryption failed because the host did not like what it was offered.
+func isRefused(err error) bool {
+	alert, ok := errors.AsType[*net.OpError](err)
+	return ok && alert.Op == "remote error"
 }
 
 // connect makes a new connection, to be used until the given time.
@@ -127,14 +126,22 @@ func (d *direct) connect(ctx context.Context, end time.Time) (*connection, error
 	if d.tls == nil {
 		return newConnection(l, l), nil
 	}
-	ctx, cancelTLS := context.WithTimeout(ctx, connectTimeout)
-	defer cancelTLS()
 	encrypted := tls.Client(l, d.tls)
-	if err := encrypted.HandshakeContext(ctx); err != nil {
+	if err := shakeHands(ctx, encrypted); err != nil {
 		_ = l.Close()
-		return nil, err
+		return nil, ended(ctx, err)
 	}
 	return newConnection(encrypted, l), nil
+}
+
+func shakeHands(ctx context.Context, c *tls.Conn) error {
+	short, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	err := c.HandshakeContext(short)
+	if err != nil && short.Err() != nil && ctx.Err() == nil {
+		return fmt.Errorf("no encrypted connection within %v", connectTimeout)
+	}
+	return err
 }
 
 var longAgo = time.Unix(1, 0)
