@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/http"
 	"strings"
 	"syscall"
 	"testing"
@@ -34,9 +35,7 @@ func TestCallsEnd(t *testing.T) {
 			_, _ = c.Read(make([]byte, 1))
 			arrive()
 			<-c.over
-		}, control: func(_ context.Context, _, _ string, c syscall.RawConn) error {
-			return c.Control(func(fd uintptr) { _ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_SNDBUF, 1) })
-		}},
+		}, control: narrow},
 		{name: "waiting", uncertain: true, serve: func(c *caller) { c.hear(); arrive(); c.wait() }},
 		{name: "reading the head", uncertain: true, serve: func(c *caller) { c.hear(); c.say(created201[:30]); arrive(); c.wait() }},
 		{name: "reading the body", uncertain: true, serve: func(c *caller) { c.hear(); c.say(created201[:len(created201)-1]); arrive(); c.wait() }},
@@ -66,7 +65,8 @@ func TestCallsEnd(t *testing.T) {
 						o.BaseURL = strings.Replace(o.BaseURL, "http:", "https:", 1)
 					}
 				})
-				c.carrier.(*direct).dialer.ControlContext = place.control
+				d := c.carrier.(*direct)
+				d.dialer.ControlContext, d.dialer.Timeout = place.control, time.Hour
 				done := make(chan error)
 				go func() {
 					_, err := c.SendMessage(ctx, idConv, NewMessage{ClientID: idClient, Text: "oi" + place.text})
@@ -86,6 +86,28 @@ func TestCallsEnd(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// narrow makes the buffer of what is sent as small as it can be.
+func narrow(_ context.Context, _, _ string, c syscall.RawConn) error {
+	return c.Control(func(fd uintptr) { _ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_SNDBUF, 1) })
+}
+
+// A long request is refused before it is written, by a host that does not read it.
+func TestAnswerBeforeALongRequestIsWritten(t *testing.T) {
+	h := newHost(t, listenNarrow(t), func(_ int, c *caller) {
+		_, _ = c.Read(make([]byte, 1))
+		c.say("HTTP/1.1 413 Content Too Large\r\nContent-Length: 2\r\n\r\n{}")
+		<-c.over
+	})
+	c := h.client(t)
+	d := c.carrier.(*direct)
+	d.dialer.ControlContext = narrow
+	d.rest.(*transport).RoundTripper.(*http.Transport).DialContext = d.dialer.DialContext
+	_, err := c.SendMessage(t.Context(), idConv, NewMessage{ClientID: idClient, Text: strings.Repeat("x", maxRequest-200)})
+	if e := asError(t, err); e.Status != 413 {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -169,6 +169,9 @@ func TestAnswers(t *testing.T) {
 					t.Errorf("got %.1000v, status %d, uncertain %v; want %d, %q", err, e.Status, e.Uncertain, tc.status, tc.says)
 				}
 			}
+			if kept := len(c.carrier.(*direct).idle.list) == 1; kept != tc.kept {
+				t.Errorf("the connection is kept: %v, want %v", kept, tc.kept)
+			}
 			if err := send(c); err != nil {
 				t.Errorf("the next call: %v", err)
 			}
@@ -349,6 +352,92 @@ func TestConnectionBreaksInTheWrite(t *testing.T) {
 	}
 }
 
+// An answer that comes before the write breaks counts, and the connection is not used again.
+func TestAnswerBeforeTheWriteBreaks(t *testing.T) {
+	h := newHost(t, listen(t), func(_ int, c *caller) {
+		c.hear()
+		c.say(created201)
+		if _, err := c.r.ReadByte(); err == nil {
+			c.say("HTTP/1.1 413 Content Too Large\r\nContent-Length: 2\r\n\r\n{}")
+		}
+		c.wait()
+	})
+	c := h.client(t)
+	if err := send(c); err != nil {
+		t.Fatal(err)
+	}
+	kept := c.carrier.(*direct).idle.list[0].link
+	kept.Conn = &stubborn{kept.Conn, 1}
+	if e := asError(t, send(c)); e.Status != 413 || e.Uncertain || len(c.carrier.(*direct).idle.list) != 0 {
+		t.Errorf("got %v; %d connections kept", e, len(c.carrier.(*direct).idle.list))
+	}
+}
+
+// The time of one call is not the time of the next on the same connection.
+func TestTimeOfTheCallBefore(t *testing.T) {
+	h := newHost(t, listen(t), func(_ int, c *caller) { c.serve() })
+	c := h.client(t, func(o *Options) { o.Timeout = 50 * time.Millisecond })
+	if err := send(c); err != nil {
+		t.Fatal(err)
+	}
+	over := time.Now().Add(50 * time.Millisecond)
+	c.timeout = time.Minute
+	for time.Now().Before(over.Add(10 * time.Millisecond)) {
+		time.Sleep(time.Millisecond)
+	}
+	if err := send(c); err != nil || h.connections.Load() != 1 {
+		t.Errorf("%v over %d connections", err, h.connections.Load())
+	}
+}
+
+// ending is a connection over which nothing comes without a call being cancelled.
+type ending struct {
+	net.Conn
+	cancel func()
+}
+
+func (e ending) Read(p []byte) (int, error) {
+	n, err := e.Conn.Read(p)
+	e.cancel()
+	return n, err
+}
+
+// A context that ends while the last bytes of an answer are read is about to end the connection too: nobody else must get it.
+func TestContextEndsWithTheAnswer(t *testing.T) {
+	h := newHost(t, listen(t), func(_ int, c *caller) { c.serve() })
+	c := h.client(t)
+	if err := send(c); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	idle := &c.carrier.(*direct).idle
+	idle.list[0].link.Conn = ending{idle.list[0].link.Conn, cancel}
+	if _, err := c.SendMessage(ctx, idConv, NewMessage{ClientID: idClient, Text: "oi"}); err != nil || len(idle.list) != 0 {
+		t.Errorf("%v; %d connections kept, want an answer and none", err, len(idle.list))
+	}
+}
+
+// A read that is given up on a kept connection is not begun again.
+func TestReadGivenUp(t *testing.T) {
+	heard := make(chan struct{})
+	h := newHost(t, listen(t), func(_ int, c *caller) {
+		c.hear()
+		c.say(created201)
+		c.hear()
+		heard <- struct{}{}
+		c.wait()
+	})
+	c := h.client(t)
+	if err := send(c); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { <-heard; cancel() }()
+	if _, err := c.GetConversation(ctx, idConv); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "dial") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestHeaderThatCannotBeSent(t *testing.T) {
 	h := newHost(t, listen(t), func(_ int, c *caller) { c.serve() })
 	c := h.client(t)
@@ -413,7 +502,7 @@ func TestAnswersReachWhoAsked(t *testing.T) {
 			_, id, _ := strings.Cut(r.URL.Path, "/conversations/")
 			answer := withLength("HTTP/1.1 200 OK\r\n", `{"id":"`+id+`"}`)
 			c.say(answer[:n%len(answer)])
-			if n%7 == 0 {
+			if n%50 == 0 {
 				return
 			}
 			c.say(answer[n%len(answer):])
@@ -427,13 +516,16 @@ func TestAnswersReachWhoAsked(t *testing.T) {
 			for n := range 200 {
 				ctx, cancel := context.WithCancel(t.Context())
 				if n%5 == 0 {
-					time.AfterFunc(time.Duration(n)*time.Microsecond, cancel)
+					time.AfterFunc(time.Duration(10*n)*time.Microsecond, cancel)
 				}
 				id := fmt.Sprintf("%d-%d", caller, n)
 				got, err := c.GetConversation(ctx, id)
 				cancel()
 				if err == nil && got.ID != id {
 					t.Errorf("%s got the answer of %s", id, got.ID)
+				}
+				if n%5 != 0 && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+					t.Errorf("%s ended with somebody else's context: %v", id, err)
 				}
 				if err == nil {
 					answered.Add(1)

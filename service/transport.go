@@ -164,11 +164,7 @@ func (c *Client) send(ctx context.Context, r request, leaving *outgoing) (reply,
 	if r.upload != nil {
 		timeout = c.upload
 	}
-	end := time.Now().Add(timeout)
-	if own, ok := ctx.Deadline(); ok && own.Before(end) {
-		end = own
-	}
-	start := c.now()
+	start, end := c.now(), time.Now().Add(timeout)
 	b := buffers.Get().(*bytes.Buffer)
 	defer putBuffer(b)
 	a, err := c.carrier.carry(ctx, end, leaving, b)
