@@ -19,9 +19,10 @@ type outgoing struct {
 	method  string
 	address url.URL
 	header  []field
-	body    []byte  // nil means none
-	upload  *upload // instead of body
-	changes bool    // whether it may have an effect
+	room    [6]field // of header
+	body    []byte   // nil means none
+	upload  *upload  // instead of body
+	changes bool     // whether it may have an effect
 }
 
 type field struct{ name, value string }
@@ -114,8 +115,7 @@ func (r *outgoing) request(ctx context.Context) *http.Request {
 		values[i] = f.value
 		h[f.name] = values[i : i+1 : i+1]
 	}
-	address := r.address
-	req := &http.Request{Method: r.method, URL: &address, Host: address.Host, Header: h, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+	req := &http.Request{Method: r.method, URL: &r.address, Host: r.address.Host, Header: h, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
 	switch {
 	case r.upload != nil:
 		req.Body, req.ContentLength = io.NopCloser(r.upload.body), r.upload.length

@@ -182,7 +182,7 @@ func (c *Client) send(ctx context.Context, r request, leaving *outgoing) (reply,
 // outgoing is a request with everything that it is sent with.
 func (c *Client) outgoing(r request, address url.URL, body []byte) *outgoing {
 	o := &outgoing{method: r.op.Method, address: address, body: body, upload: r.upload, changes: r.op.Changes()}
-	h := append(make([]field, 0, 6), field{"Authorization", c.authorization}, field{"Accept", jsonType}, field{"User-Agent", c.userAgent})
+	h := append(o.room[:0], field{"Authorization", c.authorization}, field{"Accept", jsonType}, field{"User-Agent", c.userAgent})
 	switch {
 	case r.upload != nil:
 		h = append(h, field{"Content-Type", r.upload.contentType})
