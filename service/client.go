@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,22 +58,21 @@ type Options struct {
 
 // Client calls the service with one key. It is safe for concurrent use.
 type Client struct {
-	base      url.URL // no trailing slash in its path
-	key       Secret
-	profile   *Profile
-	limiter   *Limiter
-	maxWait   time.Duration
-	timeout   time.Duration
-	upload    time.Duration
-	transport http.RoundTripper
-	now       func() time.Time
-	log       *slog.Logger
-	patient   bool
-	allow     func(context.Context) error
-	beside    *Beside
+	base    url.URL // no trailing slash in its path
+	key     Secret
+	profile *Profile
+	limiter *Limiter
+	maxWait time.Duration
+	timeout time.Duration
+	upload  time.Duration
+	carrier carrier
+	now     func() time.Time
+	log     *slog.Logger
+	patient bool
+	allow   func(context.Context) error
+	beside  *Beside
 
-	// Header values that every request shares, so that none allocates them again.
-	authorization, userAgent []string
+	authorization, userAgent string // header values
 
 	learned *learned
 }
@@ -99,8 +99,8 @@ func New(o Options) (*Client, error) {
 	}
 	c := &Client{
 		base: *base, key: o.APIKey, profile: o.Profile, limiter: o.Limiter, maxWait: o.MaxWait,
-		timeout: o.Timeout, upload: o.UploadTimeout, transport: o.Transport, now: o.Now, log: o.Logger, allow: o.Allow,
-		authorization: []string{"Bearer " + string(o.APIKey)}, userAgent: []string{o.UserAgent}, learned: &learned{},
+		timeout: o.Timeout, upload: o.UploadTimeout, now: o.Now, log: o.Logger, allow: o.Allow,
+		authorization: "Bearer " + string(o.APIKey), userAgent: cmp.Or(o.UserAgent, "quando"), learned: &learned{},
 	}
 	if c.profile == nil {
 		p := DefaultProfile()
@@ -121,11 +121,10 @@ func New(o Options) (*Client, error) {
 	if c.upload <= 0 {
 		c.upload = max(defaultUploadTimeout, c.timeout)
 	}
-	if c.transport == nil {
-		c.transport = newTransport()
-	}
-	if o.UserAgent == "" {
-		c.userAgent = []string{"quando"}
+	if o.Transport != nil {
+		c.carrier = &transport{o.Transport}
+	} else {
+		c.carrier = newCarrier(base, http.ProxyFromEnvironment)
 	}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
@@ -154,23 +153,6 @@ func parseBase(s string) (*url.URL, error) {
 		return nil, errors.New("service: base_url must not hold a query or a fragment")
 	}
 	return &url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimRight(u.Path, "/"), RawPath: strings.TrimRight(u.RawPath, "/")}, nil
-}
-
-// newTransport keeps more idle connections to one host than net/http does by default (2): the workers of an engine all
-// talk to the same one, and a new TLS connection costs more than the request. Compression costs more than
-// it saves on answers of a few KiB.
-func newTransport() *http.Transport {
-	return &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
-		DialContext:           (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
-		ForceAttemptHTTP2:     true,
-		MaxIdleConns:          256,
-		MaxIdleConnsPerHost:   256,
-		IdleConnTimeout:       90 * time.Second,
-		TLSHandshakeTimeout:   5 * time.Second,
-		ExpectContinueTimeout: time.Second,
-		DisableCompression:    true,
-	}
 }
 
 // Profile is the profile the client decodes with.
@@ -215,8 +197,4 @@ func (c *Client) Beside(b Beside) *Client {
 }
 
 // CloseIdleConnections closes the connections that no call uses.
-func (c *Client) CloseIdleConnections() {
-	if t, ok := c.transport.(interface{ CloseIdleConnections() }); ok {
-		t.CloseIdleConnections()
-	}
-}
+func (c *Client) CloseIdleConnections() { c.carrier.CloseIdleConnections() }

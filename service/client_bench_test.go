@@ -11,23 +11,43 @@ import (
 
 // What a call costs with the network of this machine, to a service that does next to nothing.
 func BenchmarkSendOverHTTP(b *testing.B) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	go answerMessages(l)
-	c, err := New(Options{BaseURL: "http://" + l.Addr().String() + "/v1", APIKey: testKey})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer c.CloseIdleConnections()
+	c := answered(b)
 	b.ReportAllocs()
 	for b.Loop() {
 		if err := send(c); err != nil {
 			b.Fatal(err)
 		}
 	}
+}
+
+// A call must not become dearer unnoticed: an engine makes little else. The bound leaves room for what a pool loses under the race detector.
+func TestSendAllocates(t *testing.T) {
+	c := answered(t)
+	got := testing.AllocsPerRun(500, func() {
+		if err := send(c); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if got > 48 {
+		t.Errorf("a call makes %v allocations", got)
+	}
+}
+
+// answered gives a client for such a service.
+func answered(t testing.TB) *Client {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go answerMessages(l)
+	c, err := New(Options{BaseURL: "http://" + l.Addr().String() + "/v1", APIKey: testKey})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.CloseIdleConnections)
+	return c
 }
 
 // answerMessages answers every request with a message.

@@ -6,15 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"net"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/quandohq/quando/rules/plain"
@@ -57,6 +53,7 @@ func (c *Client) do(ctx context.Context, r request) (reply, error) {
 	if err := c.allowed(ctx); err != nil {
 		return reply{}, err
 	}
+	leaving := c.outgoing(r, address, body)
 	for times := 1; ; times++ {
 		if c.beside != nil {
 			if err := c.beside.Wait(ctx); err != nil {
@@ -66,7 +63,7 @@ func (c *Client) do(ctx context.Context, r request) (reply, error) {
 		if err := c.admit(ctx, r.op); err != nil {
 			return reply{}, err
 		}
-		out, err := c.send(ctx, r, address, body)
+		out, err := c.send(ctx, r, leaving)
 		if c.patient && r.upload == nil && err != nil && err.Status == http.StatusTooManyRequests {
 			continue
 		}
@@ -88,19 +85,19 @@ func (c *Client) allowed(ctx context.Context) error {
 	return c.allow(ctx)
 }
 
-func (c *Client) address(r request) (*url.URL, error) {
+func (c *Client) address(r request) (url.URL, error) {
 	u := c.base
 	path := r.op.Path
 	if before, after, ok := strings.Cut(path, "{id}"); ok {
 		if r.id == "" || r.id == "." || r.id == ".." {
-			return nil, invalid(r.op, "the id %q names no object", r.id)
+			return u, invalid(r.op, "the id %q names no object", r.id)
 		}
 		path = before + r.id + after
 		if escaped := url.PathEscape(r.id); escaped != r.id {
 			u.RawPath = u.EscapedPath() + before + escaped + after
 			u.Path += path
 			u.RawQuery = r.query.Encode()
-			return &u, nil
+			return u, nil
 		}
 	}
 	if u.RawPath != "" {
@@ -108,7 +105,7 @@ func (c *Client) address(r request) (*url.URL, error) {
 	}
 	u.Path += path
 	u.RawQuery = r.query.Encode()
-	return &u, nil
+	return u, nil
 }
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
@@ -120,7 +117,7 @@ func putBuffer(b *bytes.Buffer) {
 	}
 }
 
-// encode copies out of the pooled buffer, because the transport may go on reading a body after it has returned.
+// encode copies out of the pooled buffer, because net/http may go on reading a body after it has returned.
 func encode(r request) ([]byte, error) {
 	b := buffers.Get().(*bytes.Buffer)
 	defer putBuffer(b)
@@ -162,92 +159,74 @@ func (c *Client) admit(ctx context.Context, o Operation) error {
 	return e
 }
 
-func (c *Client) send(ctx context.Context, r request, address *url.URL, body []byte) (reply, *Error) {
+func (c *Client) send(ctx context.Context, r request, leaving *outgoing) (reply, *Error) {
 	timeout := c.timeout
 	if r.upload != nil {
 		timeout = c.upload
 	}
-	if end, ok := ctx.Deadline(); !ok || end.After(time.Now().Add(timeout)) {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, timeout)
-		defer cancel()
-	}
-	var way onItsWay
-	if r.op.Changes() {
-		ctx = way.trace(ctx)
-	}
-	start := c.now()
-	res, err := c.transport.RoundTrip(c.newRequest(ctx, r, address, body))
+	start, end := c.now(), time.Now().Add(timeout)
+	b := buffers.Get().(*bytes.Buffer)
+	defer putBuffer(b)
+	a, err := c.carrier.carry(ctx, end, leaving, b)
 	if err != nil {
 		e := c.broken(r.op, err, timeout)
-		e.Uncertain = r.op.Changes() && way.mayHaveLeft(err)
+		e.Uncertain = r.op.Changes() && mayHaveLeft(err)
 		c.logCall(ctx, r.op, start, e)
 		return reply{}, e
 	}
-	defer func() { _ = res.Body.Close() }()
-	out, e := c.read(r, res, timeout)
+	out, e := c.read(r, a, b.Bytes(), timeout)
 	c.logCall(ctx, r.op, start, e)
 	return out, e
 }
 
-func (c *Client) newRequest(ctx context.Context, r request, address *url.URL, body []byte) *http.Request {
-	h := http.Header{"Authorization": c.authorization, "Accept": jsonType, "User-Agent": c.userAgent}
-	req := &http.Request{Method: r.op.Method, URL: address, Host: address.Host, Header: h, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+// outgoing is a request with everything that it is sent with.
+func (c *Client) outgoing(r request, address url.URL, body []byte) *outgoing {
+	o := &outgoing{method: r.op.Method, address: address, body: body, upload: r.upload, changes: r.op.Changes()}
+	h := append(o.room[:0], field{"Authorization", c.authorization}, field{"Accept", jsonType}, field{"User-Agent", c.userAgent})
 	switch {
 	case r.upload != nil:
-		h["Content-Type"] = []string{r.upload.contentType}
-		req.Body, req.ContentLength = io.NopCloser(r.upload.body), r.upload.length
+		h = append(h, field{"Content-Type", r.upload.contentType})
 	case r.body != nil:
-		h["Content-Type"] = jsonType
-		req.ContentLength = int64(len(body))
-		req.Body = io.NopCloser(bytes.NewReader(body))
-		// With GetBody the transport can repeat a request of which nothing was written, on a connection gone stale.
-		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-	case r.op.Changes():
-		req.Body = http.NoBody
+		h = append(h, field{"Content-Type", jsonType})
 	}
 	if r.key != "" {
-		// Lower case on purpose: under its usual spelling the transport takes the header as leave to repeat the
+		// Lower case on purpose: under its usual spelling net/http takes the header as leave to repeat the
 		// request unasked after a lost connection, and the caller would get a 409 for a call that succeeded.
-		h["idempotency-key"] = []string{r.key}
+		h = append(h, field{"idempotency-key", r.key})
 	}
 	if r.ifMatch != "" {
-		h["If-Match"] = []string{r.ifMatch}
+		h = append(h, field{"If-Match", r.ifMatch})
 	}
-	return req.WithContext(ctx)
+	o.header = h
+	return o
 }
 
-var jsonType = []string{"application/json"}
+const jsonType = "application/json"
 
 // read turns an answer into a reply or an error.
-func (c *Client) read(r request, res *http.Response, timeout time.Duration) (reply, *Error) {
-	b := buffers.Get().(*bytes.Buffer)
-	defer putBuffer(b)
-	ok := res.StatusCode >= 200 && res.StatusCode < 300
-	n, err := b.ReadFrom(io.LimitReader(res.Body, maxResponse+1))
-	if n > maxResponse {
-		err = fmt.Errorf("the answer is larger than %d MiB", maxResponse>>20)
-	}
+func (c *Client) read(r request, a response, body []byte, timeout time.Duration) (reply, *Error) {
+	ok := a.status >= 200 && a.status < 300
 	var value any
-	if err == nil && len(bytes.TrimSpace(b.Bytes())) > 0 {
-		if value, err = plain.Decode(b.Bytes()); err != nil {
+	err := a.cut
+	if err == nil && len(bytes.TrimSpace(body)) > 0 {
+		if value, err = plain.Decode(body); err != nil {
 			err = fmt.Errorf("the answer is not JSON: %w", err)
 		}
 	}
 	if !ok {
-		return reply{}, c.refusal(r, res, value) // an unreadable explanation does not matter: the status speaks
+		return reply{}, c.refusal(r, a, value) // an unreadable explanation does not matter: the status speaks
 	}
 	if err != nil {
 		e := c.broken(r.op, err, timeout)
-		e.Status, e.Uncertain = res.StatusCode, r.op.Changes()
+		e.Status, e.Uncertain = a.status, r.op.Changes()
 		return reply{}, e
 	}
-	return reply{header: res.Header, value: value}, nil
+	return reply{header: a.header, value: value}, nil
 }
 
 // refusal is the error of an answer that is not a 2xx.
-func (c *Client) refusal(r request, res *http.Response, value any) *Error {
-	e := &Error{Op: r.op.String(), Status: res.StatusCode, Scope: r.op.Scope}
+func (c *Client) refusal(r request, a response, value any) *Error {
+	e := &Error{Op: r.op.String(), Status: a.status, Scope: r.op.Scope}
 	if m, ok := value.(map[string]any); ok {
 		e.Code = c.clean(fields(m).str(c.profile.Error.Code))
 		e.Message = c.clean(fields(m).str(c.profile.Error.Message))
@@ -257,22 +236,22 @@ func (c *Client) refusal(r request, res *http.Response, value any) *Error {
 	}
 	switch {
 	case e.Status == http.StatusTooManyRequests:
-		e.RetryAfter = max(time.Second, retryAfter(res.Header, c.now()))
+		e.RetryAfter = max(time.Second, retryAfter(a.header, c.now()))
 		c.limiter.Pause(c.now().Add(e.RetryAfter))
 	case e.Status == http.StatusConflict && r.key != "":
 		e.Pending = c.profile.Error.pending(e.Code)
 	case e.Status >= 500:
-		e.RetryAfter = retryAfter(res.Header, c.now())
+		e.RetryAfter = retryAfter(a.header, c.now())
 		e.Uncertain = r.op.Changes()
 	case e.Status >= 300 && e.Status < 400:
-		e.Code, e.Message = "redirected", "the service redirects to "+c.clean(target(res))
+		e.Code, e.Message = "redirected", "the service redirects to "+c.clean(target(a.header))
 	}
 	return e
 }
 
 // target is where a redirect leads, without its query, which may hold secrets.
-func target(res *http.Response) string {
-	u, err := url.Parse(res.Header.Get("Location"))
+func target(h http.Header) string {
+	u, err := url.Parse(h.Get("Location"))
 	if err != nil || u.String() == "" {
 		return "an unnamed address"
 	}
@@ -310,34 +289,18 @@ func (c *Client) clean(s string) string {
 	return s
 }
 
+// maxError bounds the error of an answer that is not HTTP: it quotes a line of it, which may be long.
+const maxError = 2000
+
 // broken is the error of a call without a usable answer.
 func (c *Client) broken(o Operation, err error, timeout time.Duration) *Error {
 	e := &Error{Op: o.String(), Scope: o.Scope, Err: err}
 	if errors.Is(err, context.DeadlineExceeded) {
 		e.Message = fmt.Sprintf("no answer within %v", timeout)
-	} else if s := err.Error(); strings.Contains(s, string(c.key)) {
+	} else if s := err.Error(); len(s) > maxError || strings.Contains(s, string(c.key)) {
 		e.Err = errors.New(c.clean(s))
 	}
 	return e
-}
-
-// onItsWay watches whether a request got hold of a connection. Before that nothing has left this machine; after it, nobody knows.
-type onItsWay struct{ asked, got atomic.Bool }
-
-func (w *onItsWay) trace(ctx context.Context) context.Context {
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GetConn: func(string) { w.asked.Store(true) },
-		GotConn: func(httptrace.GotConnInfo) { w.got.Store(true) },
-	})
-}
-
-// mayHaveLeft is in doubt true: a transport that is not net/http's may not report its connections.
-func (w *onItsWay) mayHaveLeft(err error) bool {
-	if w.asked.Load() {
-		return w.got.Load()
-	}
-	dial, ok := errors.AsType[*net.OpError](err)
-	return !ok || dial.Op != "dial"
 }
 
 // logCall names the operation by its template: ids and queries are the customers' business.
