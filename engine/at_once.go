@@ -74,77 +74,6 @@ func (t *attempts) note(eventType string, vain, calls bool) {
 	}
 }
 
-// arrivals are the events that are being decided on at once, and who does it: as many goroutines as there are events at a time. They stay for a while, because a stack
-// that has grown is worth keeping.
-type arrivals struct {
-	mu      sync.RWMutex
-	open    bool            // Run is at work
-	ctx     context.Context // ends when nothing more is to be begun
-	working context.Context // ends when nothing more can be waited for
-	clock   func() time.Time
-
-	visits sync.WaitGroup // under way
-	idle   chan func()    // for somebody who has nothing to do
-	closed chan struct{}
-}
-
-// idleFor is how long somebody stays who has nothing to do.
-const idleFor = 10 * time.Second
-
-// begin lets events be decided at once.
-func (a *arrivals) begin(ctx, working context.Context, clock func() time.Time) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.open, a.ctx, a.working, a.clock = true, ctx, working, clock
-	a.idle, a.closed = make(chan func()), make(chan struct{})
-}
-
-// end waits until nothing is under way, and nothing more can be.
-func (a *arrivals) end() {
-	a.mu.Lock()
-	a.open = false
-	a.mu.Unlock()
-	a.visits.Wait()
-	close(a.closed)
-}
-
-// do visits a lane beside the workers, and reports whether that can be.
-func (a *arrivals) do(visit func(ctx, working context.Context)) bool {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	if !a.open {
-		return false
-	}
-	a.visits.Add(1)
-	one := func() {
-		defer a.visits.Done()
-		visit(a.ctx, a.working)
-	}
-	select {
-	case a.idle <- one:
-	default:
-		go stay(one, a.idle, a.closed)
-	}
-	return true
-}
-
-// stay does something, and whatever else there is until it has been idle for long.
-func stay(do func(), idle <-chan func(), closed <-chan struct{}) {
-	timer := time.NewTimer(idleFor)
-	defer timer.Stop()
-	for {
-		do()
-		timer.Reset(idleFor)
-		select {
-		case do = <-idle:
-		case <-closed:
-			return
-		case <-timer.C:
-			return
-		}
-	}
-}
-
 // acceptDecided has an event decided on at once, and reports whether it is recorded. If not, it may be recorded as any other.
 func (e *Engine) acceptDecided(ctx context.Context, event rules.Event) (recorded bool, err error) {
 	opener, ok := e.journal.(Opener)
@@ -159,7 +88,7 @@ func (e *Engine) acceptDecided(ctx context.Context, event rules.Event) (recorded
 	a := &arrival{event: &Event{Event: event}, recorded: make(chan bool, 1)}
 	lane.Events = []*Event{a.event}
 	e.shares.begin([]*Lane{lane})
-	if !e.arrivals.do(func(ctx, working context.Context) { e.workOn(ctx, working, lane, a) }) {
+	if !e.crew.do(func(ctx, working context.Context) { e.workOn(ctx, working, lane, a) }) {
 		e.shares.end(lane.Workspace, 0, 0)
 		opener.Drop(lane)
 		return false, nil
@@ -175,7 +104,7 @@ func (e *Engine) acceptDecided(ctx context.Context, event rules.Event) (recorded
 // visitAtOnce works on a lane that was opened for an event. What keeps the event from being recorded is nobody's trouble: it is recorded as any other.
 func (e *Engine) visitAtOnce(ctx context.Context, lane *Lane, a *arrival, stopping func() bool) (waited time.Duration, err error) {
 	ctx, a.calls = actions.Abstain(ctx)
-	clock := e.arrivals.clock
+	clock := e.crew.clock
 	v := e.newVisit(lane, clock, stopping)
 	v.arrival = a
 	err = v.work(ctx)

@@ -50,8 +50,8 @@ type Engine struct {
 	news     chan struct{} // that there may be something to do
 	unsaved  unsaved
 
-	free     chan struct{} // a token for each worker that is free
-	arrivals arrivals
+	free chan struct{} // a token for each worker that is free
+	crew crew
 
 	shares    shares
 	accepting atomic.Int64 // that are being recorded

@@ -141,23 +141,16 @@ func (e *Engine) together(ctx context.Context, took time.Duration) {
 func (e *Engine) Run(ctx context.Context) error {
 	working, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
-	var workers sync.WaitGroup
-	work := make(chan *Lane)
-	for range e.options.Workers { // they stay, because a stack that has grown is worth keeping
+	for range e.options.Workers {
 		e.free <- struct{}{}
-		workers.Go(func() {
-			for lane := range work {
-				e.workOn(ctx, working, lane, nil)
-				e.rise()
-			}
-		})
 	}
-	e.arrivals.begin(ctx, working, time.Now)
+	e.crew.begin(ctx, working, time.Now)
+	var beside sync.WaitGroup
 	if j, ok := e.journal.(Notifier); ok {
-		workers.Go(func() { e.hearNews(ctx, j.News()) })
+		beside.Go(func() { e.hearNews(ctx, j.News()) })
 	}
-	workers.Go(func() { e.regularly(ctx, time.Second, e.probe) })
-	workers.Go(func() { e.regularly(ctx, time.Minute, e.prune) })
+	beside.Go(func() { e.regularly(ctx, time.Second, e.probe) })
+	beside.Go(func() { e.regularly(ctx, time.Minute, e.prune) })
 	for ctx.Err() == nil {
 		began := time.Now()
 		lanes, err := e.claim(ctx, len(e.free))
@@ -169,7 +162,10 @@ func (e *Engine) Run(ctx context.Context) error {
 		e.lag(lanes, began)
 		for _, lane := range lanes {
 			<-e.free
-			work <- lane
+			e.crew.do(func(ctx, working context.Context) {
+				e.workOn(ctx, working, lane, nil)
+				e.rise()
+			})
 		}
 		switch {
 		case len(lanes) == 0 || len(e.free) == 0:
@@ -178,11 +174,10 @@ func (e *Engine) Run(ctx context.Context) error {
 			e.together(ctx, time.Since(began))
 		}
 	}
-	close(work)
 	drained := make(chan struct{})
 	go func() {
-		e.arrivals.end()
-		workers.Wait()
+		e.crew.end()
+		beside.Wait()
 		close(drained)
 	}()
 	defer func() {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/quandohq/quando/rules"
 )
@@ -74,7 +75,8 @@ type toldText struct {
 	inner  []bool // which of its parts are such texts too
 }
 
-var toldPortuguese = func() (list []toldText) {
+// toldPortuguese is made when somebody reads Portuguese.
+var toldPortuguese = sync.OnceValue(func() (list []toldText) {
 	part := regexp.MustCompile(`%[drs]`)
 	for _, t := range toldTexts {
 		pattern, inner := regexp.QuoteMeta(t[0]), []bool{}
@@ -90,14 +92,14 @@ var toldPortuguese = func() (list []toldText) {
 		list = append(list, toldText{regexp.MustCompile(`(?s)^` + pattern + `$`), part.ReplaceAllString(t[1], "%s"), inner})
 	}
 	return list
-}()
+})
 
 // Told puts a text that the engine recorded for people into a language. What others wrote, such as a rule, a person or the service, stays as it is.
 func Told(l rules.Language, text string) string {
 	if l == rules.English || strings.TrimSpace(text) == "" {
 		return text
 	}
-	for _, t := range toldPortuguese {
+	for _, t := range toldPortuguese() {
 		m := t.text.FindStringSubmatch(text)
 		if m == nil {
 			continue

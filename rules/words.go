@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/expr-lang/expr/ast"
@@ -284,7 +285,7 @@ func (w *wording) nameOf(m *ast.MemberNode) (any, bool) {
 }
 
 // plainWord is a text that needs no quotes to be told from what stands around it.
-var plainWord = regexp.MustCompile(`^[\pL\pN][\pL\pN_.:+-]*$`)
+var plainWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\pL\pN][\pL\pN_.:+-]*$`) })
 
 // wordsOf writes a value for a sentence.
 func (w *wording) wordsOf(v any) string {
@@ -294,7 +295,7 @@ func (w *wording) wordsOf(v any) string {
 	case bool:
 		return w.t(strconv.FormatBool(v))
 	case string:
-		if plainWord.MatchString(v) && len(v) <= 40 {
+		if plainWord().MatchString(v) && len(v) <= 40 {
 			return v
 		}
 		return quote(v)

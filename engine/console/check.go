@@ -185,7 +185,7 @@ func (q *request) json(v any) error {
 // part returns a part of a page.
 func (q *request) part(page, name string, data any) (string, error) {
 	var b bytes.Buffer
-	if err := q.console.templates[q.lang].all[page].ExecuteTemplate(&b, name, data); err != nil {
+	if err := q.console.templates[q.lang].show(&b, page, name, data); err != nil {
 		return "", fmt.Errorf("page %s: %w", page, err)
 	}
 	return b.String(), nil

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/form"
@@ -31,7 +32,7 @@ type completer struct {
 	named     func(kind string) []string
 }
 
-var wordBefore = regexp.MustCompile(`[\p{L}\p{N}_.*-]*$`)
+var wordBefore = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[\p{L}\p{N}_.*-]*$`) })
 
 // at returns what could be written at a line and a column, both from 1. The text need not be whole: somebody is writing it.
 func (c *completer) at(text string, line, column int) completions {
@@ -47,7 +48,7 @@ func (c *completer) at(text string, line, column int) completions {
 	default:
 		found = c.values(p.path)
 	}
-	word := wordBefore.FindString(p.word)
+	word := wordBefore().FindString(p.word)
 	return completions{len([]rune(word)), fitting(found, word)}
 }
 
@@ -203,11 +204,11 @@ func lastOf(path []string, n int) string {
 	return path[len(path)-1-n]
 }
 
-var plainName = regexp.MustCompile(`^\p{L}[\p{L}\p{N}_ .*-]*$`)
+var plainName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\p{L}[\p{L}\p{N}_ .*-]*$`) })
 
 // plainOrQuoted writes a name so that YAML takes it for a text.
 func plainOrQuoted(name string) string {
-	if plainName.MatchString(name) && !slices.Contains([]string{"yes", "no", "on", "off", "null", "y", "n"}, strings.ToLower(name)) && !strings.HasSuffix(name, " ") {
+	if plainName().MatchString(name) && !slices.Contains([]string{"yes", "no", "on", "off", "null", "y", "n"}, strings.ToLower(name)) && !strings.HasSuffix(name, " ") {
 		return name
 	}
 	return strconv.Quote(name)

@@ -4,7 +4,6 @@ package console
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -206,9 +205,7 @@ func New(o Options) (*Console, error) {
 	if c.gate, err = newGate(o.Access, c.now); err != nil {
 		return nil, err
 	}
-	if c.templates, err = loadTemplates(); err != nil {
-		return nil, fmt.Errorf("console: %w", err)
-	}
+	c.templates = allTemplates()
 	c.handler = c.serve()
 	return c, nil
 }

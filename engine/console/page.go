@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/quandohq/quando/engine"
@@ -18,11 +20,23 @@ import (
 //go:embed templates
 var templateFiles embed.FS
 
-// templates are the pages in one language.
+// templates are the pages in one language. Each is read when it is first shown: all of them take as much memory as an engine that has nothing to do.
 type templates struct {
 	words
-	all map[string]*template.Template
+	all map[string]func() (*template.Template, error)
 }
+
+// show writes a page, or a part of it.
+func (t *templates) show(w io.Writer, page, part string, data any) error {
+	all, err := t.all[page]()
+	if err != nil {
+		return err
+	}
+	return all.ExecuteTemplate(w, part, data)
+}
+
+// layout is the whole of a page.
+const layout = "layout.html"
 
 // pages are the templates, one for each page.
 var pages = []string{
@@ -30,20 +44,18 @@ var pages = []string{
 	"begin", "write", "history", "totest",
 }
 
-func loadTemplates() (map[string]*templates, error) {
+func allTemplates() map[string]*templates {
 	out := map[string]*templates{}
 	for _, w := range languages {
-		set := &templates{words: w, all: map[string]*template.Template{}}
+		set := &templates{words: w, all: map[string]func() (*template.Template, error){}}
 		for _, name := range pages {
-			t, err := template.New("layout.html").Funcs(w.functions()).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html", "templates/"+name+".html")
-			if err != nil {
-				return nil, err
-			}
-			set.all[name] = t
+			set.all[name] = sync.OnceValues(func() (*template.Template, error) {
+				return template.New(layout).Funcs(w.functions()).ParseFS(templateFiles, "templates/"+layout, "templates/parts.html", "templates/"+name+".html")
+			})
 		}
 		out[w.Code] = set
 	}
-	return out, nil
+	return out
 }
 
 // A request is one that is being answered.
@@ -103,7 +115,7 @@ func (q *request) showAs(status int, name, nav, title string, body any) error {
 		p.Said = q.words().t("said." + said)
 	}
 	var b bytes.Buffer
-	if err := q.console.templates[q.lang].all[name].Execute(&b, p); err != nil {
+	if err := q.console.templates[q.lang].show(&b, name, layout, p); err != nil {
 		return fmt.Errorf("page %s: %w", name, err)
 	}
 	q.w.Header().Set("Content-Type", "text/html; charset=utf-8")

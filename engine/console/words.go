@@ -3,7 +3,6 @@ package console
 import (
 	"fmt"
 	"html/template"
-	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -59,20 +58,23 @@ func languageOf(r *http.Request) string {
 }
 
 // messages are all texts of the pages, by their keys, in each language.
-var messages = func() map[string][2]string {
-	all := map[string][2]string{}
-	for _, part := range []map[string][2]string{commonMessages, pageMessages, ruleMessages, simulatorMessages, healthMessages, editorMessages, fieldMessages} {
-		maps.Copy(all, part)
+var messages = [...]map[string][2]string{commonMessages, pageMessages, ruleMessages, simulatorMessages, healthMessages, editorMessages, fieldMessages}
+
+func message(key string) (m [2]string, ok bool) {
+	for _, part := range messages {
+		if m, ok = part[key]; ok {
+			break
+		}
 	}
-	return all
-}()
+	return m, ok
+}
 
 // knows reports whether there is such a message.
-func (w words) knows(key string) bool { _, ok := messages[key]; return ok }
+func (w words) knows(key string) bool { _, ok := message(key); return ok }
 
 // t returns a message. A key that there is none for is shown as it stands, so that it is noticed.
 func (w words) t(key string, args ...any) string {
-	m, ok := messages[key]
+	m, ok := message(key)
 	if !ok {
 		return "⟦" + key + "⟧"
 	}

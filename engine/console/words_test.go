@@ -1,6 +1,7 @@
 package console
 
 import (
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -22,7 +23,11 @@ var (
 
 // TestMessages shows that every text of the pages is there in both languages, and says the same things.
 func TestMessages(t *testing.T) {
-	for key, m := range messages {
+	all := map[string][2]string{}
+	for _, part := range messages {
+		maps.Copy(all, part)
+	}
+	for key, m := range all {
 		for _, l := range languages {
 			if strings.TrimSpace(m[l.at]) == "" {
 				t.Errorf("%s is missing in %s", key, l.Name)
@@ -34,11 +39,11 @@ func TestMessages(t *testing.T) {
 	}
 	used, made := keysInSources(t)
 	for key := range used {
-		if _, ok := messages[key]; !ok && messages[key+".one"] == [2]string{} {
+		if _, ok := all[key]; !ok && all[key+".one"] == [2]string{} {
 			t.Errorf("there is no message %s", key)
 		}
 	}
-	for key := range messages {
+	for key := range all {
 		whole := strings.TrimSuffix(strings.TrimSuffix(key, ".one"), ".many")
 		if !used[key] && !used[whole] && !slices.ContainsFunc(made, func(prefix string) bool { return strings.HasPrefix(key, prefix) }) {
 			t.Errorf("nobody uses %s", key)

@@ -1,0 +1,77 @@
+package engine
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// A crew visits lanes, with as many goroutines as there are visits at a time. They stay for a while, because a stack that has grown is worth keeping.
+type crew struct {
+	mu      sync.RWMutex
+	open    bool            // Run is at work
+	ctx     context.Context // ends when nothing more is to be begun
+	working context.Context // ends when nothing more can be waited for
+	clock   func() time.Time
+
+	visits sync.WaitGroup // under way
+	idle   chan func()    // for somebody who has nothing to do
+	closed chan struct{}
+}
+
+// idleFor is how long somebody stays who has nothing to do.
+const idleFor = 10 * time.Second
+
+// begin lets lanes be visited.
+func (c *crew) begin(ctx, working context.Context, clock func() time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open, c.ctx, c.working, c.clock = true, ctx, working, clock
+	c.idle, c.closed = make(chan func()), make(chan struct{})
+}
+
+// end waits until nothing is under way, and nothing more can be.
+func (c *crew) end() {
+	c.mu.Lock()
+	c.open = false
+	c.mu.Unlock()
+	c.visits.Wait()
+	close(c.closed)
+}
+
+// do visits a lane, and reports whether that can be.
+func (c *crew) do(visit func(ctx, working context.Context)) bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if !c.open {
+		return false
+	}
+	c.visits.Add(1)
+	one := func() {
+		defer c.visits.Done()
+		visit(c.ctx, c.working)
+	}
+	select {
+	case c.idle <- one:
+	default:
+		go stay(one, c.idle, c.closed)
+	}
+	return true
+}
+
+// stay does something, and whatever else there is until it has been idle for long.
+func stay(do func(), idle <-chan func(), closed <-chan struct{}) {
+	timer := time.NewTimer(idleFor)
+	defer timer.Stop()
+	for {
+		do()
+		timer.Reset(idleFor)
+		select {
+		case do = <-idle:
+		case <-closed:
+			return
+		case <-timer.C:
+			return
+		}
+	}
+}
