@@ -10,9 +10,9 @@ import (
 
 const (
 	// spare is how much garbage may lie about before it is collected.
-	spare = 64 << 20
+	spare = 48 << 20
 	// usual is how much memory Go may take before garbage is collected more eagerly; three times what is in use at the start where that is more.
-	usual = 104 << 20
+	usual = 88 << 20
 )
 
 // tuneCollector lets the garbage collector wait for a fixed amount of garbage. By itself it collects whenever as much has come as is in use, which for an engine that
