@@ -1,11 +1,13 @@
 package stored
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules/plain"
 )
 
 // A Change is what of an engine.Change is kept as JSON, as far as the journal has nothing to decide.
@@ -17,22 +19,20 @@ type Change struct {
 	Answers []*string // of the decided events
 
 	decided  []*engine.Event
-	verdicts [][]json.RawMessage // of the decided events; nil where a start decides
+	verdicts [][][]byte // in JSON, of the decided events; nil where a start decides
 }
 
 // ChangeOf puts everything into the form in which it is kept.
 func ChangeOf(c *engine.Change) (*Change, error) {
 	f := &Change{decided: c.Decided}
-	open := map[*engine.Verdict]bool{}
 	for _, st := range c.Starts {
-		open[st.Verdict] = true
 		r, err := RunOf(st.Run)
 		if err != nil {
 			return nil, err
 		}
 		f.Starts = append(f.Starts, r)
 	}
-	if err := f.decide(open); err != nil {
+	if err := f.decide(c.Starts); err != nil {
 		return nil, err
 	}
 	for _, changed := range c.Runs {
@@ -59,12 +59,12 @@ func ChangeOf(c *engine.Change) (*Change, error) {
 	return f, nil
 }
 
-// decide forms the verdicts and the answers of decided events, but not the verdicts that are open.
-func (f *Change) decide(open map[*engine.Verdict]bool) (err error) {
+// decide forms the verdicts and the answers of decided events, but not the verdicts that starts decide.
+func (f *Change) decide(starts []*engine.Start) (err error) {
 	for _, e := range f.decided {
-		parts := make([]json.RawMessage, len(e.Verdicts))
+		parts := make([][]byte, len(e.Verdicts))
 		for i := range e.Verdicts {
-			if !open[&e.Verdicts[i]] {
+			if !slices.ContainsFunc(starts, func(st *engine.Start) bool { return st.Verdict == &e.Verdicts[i] }) {
 				if parts[i], err = verdict(e.Verdicts[i]); err != nil {
 					return err
 				}
@@ -96,23 +96,49 @@ func (f *Change) Verdicts(i int, cameOut func(*engine.Verdict) engine.Verdict) (
 			return nil, nil, err
 		}
 	}
-	kept, err = List(parts)
-	return kept, given, err
+	if len(parts) == 0 {
+		return nil, given, nil
+	}
+	list := "[" + string(bytes.Join(parts, []byte(","))) + "]"
+	return &list, given, nil
 }
 
-// verdict is how a verdict is kept. A value that JSON does not know, such as what is not a number, is kept as a text.
-func verdict(v engine.Verdict) (json.RawMessage, error) {
-	b, err := json.Marshal(v)
-	if err == nil {
+// verdict is how a verdict is kept.
+func verdict(v engine.Verdict) ([]byte, error) {
+	b := append(make([]byte, 0, 256), '{')
+	text := func(name, s string) {
+		if s != "" {
+			b = plain.AppendText(append(plain.AppendText(append(b, ','), name), ':'), s)
+		}
+	}
+	b = plain.AppendText(append(b, `"rule":`...), v.Rule)
+	b = plain.AppendText(append(b, `,"outcome":`...), string(v.Outcome))
+	text("clause", v.Clause)
+	if len(v.Values) > 0 {
+		values, err := valuesText(v.Values)
+		if err != nil {
+			return nil, err
+		}
+		b = append(append(b, `,"values":`...), values...)
+	}
+	text("error", v.Error)
+	text("run", v.Run)
+	text("version", v.Version)
+	text("stage", string(v.Stage))
+	return append(b, '}'), nil
+}
+
+// valuesText is how the values of a verdict are kept. One that JSON does not know, such as what is not a number, is kept as a text.
+func valuesText(values map[string]any) ([]byte, error) {
+	if b, err := json.Marshal(values); err == nil {
 		return b, nil
 	}
-	values := make(map[string]any, len(v.Values))
-	for name, value := range v.Values {
+	readable := make(map[string]any, len(values))
+	for name, value := range values {
 		if _, err := json.Marshal(value); err != nil {
 			value = fmt.Sprint(value)
 		}
-		values[name] = value
+		readable[name] = value
 	}
-	v.Values = values
-	return json.Marshal(v)
+	return json.Marshal(readable)
 }

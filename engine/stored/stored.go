@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/plain"
@@ -97,16 +98,31 @@ type Run struct {
 
 // RunOf is what of a run is kept as JSON.
 func RunOf(r *engine.Run) (t Run, err error) {
-	var problems [4]error
+	var problems [3]error
 	t.Gathered, problems[0] = List(r.Gathered)
 	t.Ancestry, problems[1] = List(r.Ancestry)
-	t.About, problems[2] = Text(r.About)
+	t.About = subject(r.About)
 	if r.Asked != nil {
 		var asked string
-		asked, problems[3] = Ask(*r.Asked)
+		asked, problems[2] = Ask(*r.Asked)
 		t.Asked = &asked
 	}
 	return t, errors.Join(problems[:]...)
+}
+
+// subject is how what a run is about is kept.
+func subject(s actions.Subject) string {
+	b := append(make([]byte, 0, 256), '{')
+	for _, id := range [...][2]string{{"conversation", s.Conversation}, {"contact", s.Contact}, {"attendance", s.Attendance}, {"card", s.Card}, {"message", s.Message}} {
+		if id[1] == "" {
+			continue
+		}
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = plain.AppendText(append(plain.AppendText(b, id[0]), ':'), id[1])
+	}
+	return string(append(b, '}'))
 }
 
 // A Caused is what of an engine.Caused is kept as JSON.
