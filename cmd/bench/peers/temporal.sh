@@ -20,7 +20,9 @@ run)
 	export LISTEN="127.0.0.1:$3" SERVICE="$4" TEMPORAL="127.0.0.1:$server" PARENT="$$"
 	# The worker ends with the server, whose process this one becomes.
 	"$cache/worker" &
+	# The last setting lets it hand an activity to the worker that asked for it, without a queue in between.
 	exec "$cache/temporal" server start-dev --ip 127.0.0.1 --port "$server" --http-port "$6" --metrics-port "$7" --headless --log-level warn \
-		--db-filename "$folder/temporal.db" --sqlite-pragma journal_mode=WAL --sqlite-pragma synchronous=FULL
+		--db-filename "$folder/temporal.db" --sqlite-pragma journal_mode=WAL --sqlite-pragma synchronous=FULL \
+		--dynamic-config-value system.enableActivityEagerExecution=true
 	;;
 esac
