@@ -1,5 +1,5 @@
 #!/bin/sh
-# n8n: a webhook, an if, an HTTP request, with SQLite. It answers when the workflow was started; of executions that succeed it keeps nothing, as its makers advise.
+# n8n: a webhook, an if, an HTTP request, with SQLite. It answers when the workflow was started; of executions that succeed it keeps nothing.
 #
 # Two dependencies are overridden in n8n/package.json: one that is not in the npm registry, and one that depends on a package which is not there.
 # The job needs neither. SQLite's driver is built from source, which takes a C++ compiler.
@@ -25,7 +25,7 @@ run)
 	export N8N_PORT="$3" N8N_LISTEN_ADDRESS=127.0.0.1 N8N_USER_FOLDER="$folder" N8N_ENCRYPTION_KEY=bench NODE_ENV=production
 	export EXECUTIONS_MODE=regular EXECUTIONS_DATA_SAVE_ON_SUCCESS=none EXECUTIONS_DATA_SAVE_ON_ERROR=all EXECUTIONS_DATA_SAVE_ON_PROGRESS=false
 	export N8N_DISABLE_UI=true N8N_LOG_LEVEL=warn N8N_DIAGNOSTICS_ENABLED=false N8N_VERSION_NOTIFICATIONS_ENABLED=false N8N_TEMPLATES_ENABLED=false
-	# Expressions in the process itself: the default makes a virtual machine for every execution, which takes three times as long.
+	# Expressions in the process itself: the default makes a virtual machine for every execution, which took about three times the processor time.
 	export N8N_EXPRESSION_ENGINE=legacy
 	if [ ! -e "$folder/workflow.json" ]; then
 		sed "s#SERVICE#$service#" "$here/n8n/workflow.json" >"$folder/workflow.json"

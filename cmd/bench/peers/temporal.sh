@@ -3,7 +3,7 @@
 # An event is acknowledged when the server has recorded the start of its workflow.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-version=1.5.1 # the newest of the command whose module can be installed: later ones replace a part of it by a folder
+version=1.5.1 # go install refuses 1.9.1, which replaces a part of its module by a folder
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/quando-bench/temporal-$version
 
 case $1 in
