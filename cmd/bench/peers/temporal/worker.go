@@ -1,0 +1,155 @@
+// Command temporal is the part of a Temporal deployment that its user writes: it starts a workflow for every delivery, and works on them.
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+)
+
+const queue = "desk"
+
+// An event is the part of a delivery that matters here.
+type event struct {
+	ID   string `json:"id"`
+	Data struct {
+		Message      struct{ Text string }
+		Conversation struct{ ID string }
+	} `json:"data"`
+}
+
+// A desk calls the service.
+type desk struct {
+	service string
+	http    *http.Client
+}
+
+// Received is the workflow: one condition, one call.
+func Received(ctx workflow.Context, e event) error {
+	if !strings.Contains(e.Data.Message.Text, "order") {
+		return nil
+	}
+	// The timeout is also how long a call that a dead worker had begun is waited for.
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: 10 * time.Second})
+	var d *desk
+	return workflow.ExecuteActivity(ctx, d.Send, e.Data.Conversation.ID, e.ID, "a "+e.ID).Get(ctx, nil)
+}
+
+// Send is the activity. A repeat of it has the same client id.
+func (d *desk) Send(ctx context.Context, conversation, client, text string) error {
+	body, err := json.Marshal(map[string]string{"client_id": client, "text": text})
+	if err != nil {
+		return err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, d.service+"/conversations/"+conversation+"/messages", bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer bench-key")
+	answer, err := d.http.Do(r)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if _, err := io.Copy(io.Discard, answer.Body); err != nil {
+		return err
+	}
+	if answer.StatusCode >= http.StatusMultipleChoices {
+		return fmt.Errorf("answered %s", answer.Status)
+	}
+	return nil
+}
+
+// A door takes deliveries. One is acknowledged when the server has recorded the workflow's start, and a repeat starts nothing.
+type door struct{ temporal client.Client }
+
+func (d door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var e event
+	if err := json.NewDecoder(r.Body).Decode(&e); err != nil || e.ID == "" {
+		http.Error(w, "an event is JSON with an id", http.StatusBadRequest)
+		return
+	}
+	options := client.StartWorkflowOptions{
+		ID:                    e.ID,
+		TaskQueue:             queue,
+		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
+		EnableEagerStart:      true, // the worker is in this process, so the server need not look for one
+	}
+	_, err := d.temporal.ExecuteWorkflow(r.Context(), options, Received, e)
+	if err != nil && !temporal.IsWorkflowExecutionAlreadyStartedError(err) {
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+	}
+}
+
+func main() {
+	go endWithParent()
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	options := client.Options{
+		HostPort: os.Getenv("TEMPORAL"),
+		Logger:   log.NewStructuredLogger(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))),
+	}
+	c, err := untilItWorks(func() (client.Client, error) { return client.Dial(options) })
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	w := worker.New(c, queue, worker.Options{
+		WorkflowTaskPollerBehavior: worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{}),
+		ActivityTaskPollerBehavior: worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{}),
+	})
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = 64
+	w.RegisterWorkflow(Received)
+	w.RegisterActivity(&desk{os.Getenv("SERVICE"), &http.Client{Transport: transport, Timeout: 5 * time.Second}})
+	if err := w.Start(); err != nil {
+		return err
+	}
+	defer w.Stop()
+	l, err := untilItWorks(func() (net.Listener, error) { return net.Listen("tcp", os.Getenv("LISTEN")) })
+	if err != nil {
+		return err
+	}
+	return http.Serve(l, door{c})
+}
+
+// untilItWorks waits for the server to come up, and for the port of a worker whose server was killed a moment ago.
+func untilItWorks[T any](try func() (T, error)) (thing T, err error) {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		if thing, err = try(); err == nil {
+			return thing, nil
+		}
+	}
+	return thing, err
+}
+
+// endWithParent ends this process when the server has gone away.
+func endWithParent() {
+	parent, _ := strconv.Atoi(os.Getenv("PARENT"))
+	for os.Getppid() == parent {
+		time.Sleep(100 * time.Millisecond)
+	}
+	os.Exit(1)
+}
