@@ -16,8 +16,12 @@ var ErrClosed = errors.New("the journal is closed")
 const Full = 1024
 
 // A Queue collects items and hands them to one goroutine, as many at a time as are waiting.
+//
+// Where what a turn has done must be settled before anybody hears of it, as when it has to reach a disk, another goroutine sees to that, for all turns that were had meanwhile: the next turn does not
+// wait for it.
 type Queue[T any] struct {
 	turn   func([]T) []error
+	settle func() error // nil is that there is nothing to settle
 	linger time.Duration
 
 	mu      sync.Mutex
@@ -29,6 +33,15 @@ type Queue[T any] struct {
 	news chan struct{} // that the queue is longer, or closed
 	done chan struct{}
 	last int // items of the last turn
+
+	unsettled chan had[T]
+	settling  atomic.Int32 // turns that are not settled
+}
+
+// A had is a turn that was had, with its answers.
+type had[T any] struct {
+	items   []*item[T]
+	answers []error
 }
 
 // An item is what one caller waits for.
@@ -46,14 +59,15 @@ const (
 	withdrawn
 )
 
-// New returns a queue with its goroutine. Turn returns an answer for each of its items. Linger is how long a turn that has company waits for more of it;
-// the zero value is 1.5 milliseconds, a negative one no time.
-func New[T any](linger time.Duration, turn func([]T) []error) *Queue[T] {
+// New returns a queue with its goroutines. Turn returns an answer for each of its items, which is given when settle has returned; its error is the answer instead. Settle may be nil. Linger is how long
+// a turn that has company waits for more of it; the zero value is 1.5 milliseconds, a negative one no time.
+func New[T any](linger time.Duration, turn func([]T) []error, settle func() error) *Queue[T] {
 	if linger == 0 {
 		linger = 1500 * time.Microsecond
 	}
-	q := &Queue[T]{turn: turn, linger: linger, news: make(chan struct{}, 1), done: make(chan struct{})}
+	q := &Queue[T]{turn: turn, settle: settle, linger: linger, news: make(chan struct{}, 1), done: make(chan struct{}), unsettled: make(chan had[T], 16)}
 	go q.run()
+	go q.settleAll()
 	return q
 }
 
@@ -103,7 +117,7 @@ func (q *Queue[T]) Close() {
 }
 
 func (q *Queue[T]) run() {
-	defer close(q.done)
+	defer close(q.unsettled)
 	for range q.news {
 		for {
 			q.assemble()
@@ -116,9 +130,7 @@ func (q *Queue[T]) run() {
 			for i, it := range items {
 				values[i] = it.value
 			}
-			for i, err := range q.turn(values) {
-				items[i].answer <- err
-			}
+			q.finish(had[T]{items, q.turn(values)})
 			q.mu.Lock()
 			q.lately = time.Now()
 			q.mu.Unlock()
@@ -129,6 +141,52 @@ func (q *Queue[T]) run() {
 		if end {
 			return
 		}
+	}
+}
+
+// finish has a turn settled, and its items answered. Who is alone need not wait for another goroutine.
+func (q *Queue[T]) finish(h had[T]) {
+	switch {
+	case q.settle == nil:
+		h.answer(nil)
+	case len(h.items) == 1 && q.settling.Load() == 0:
+		h.answer(q.settle())
+	default:
+		q.settling.Add(1)
+		q.unsettled <- h
+	}
+}
+
+// settleAll settles turns, as many at a time as have been had.
+func (q *Queue[T]) settleAll() {
+	defer close(q.done)
+	for first := range q.unsettled {
+		turns := []had[T]{first}
+		for more := true; more; {
+			select {
+			case h, ok := <-q.unsettled:
+				if more = ok; ok {
+					turns = append(turns, h)
+				}
+			default:
+				more = false
+			}
+		}
+		err := q.settle()
+		q.settling.Add(-int32(len(turns)))
+		for _, h := range turns {
+			h.answer(err)
+		}
+	}
+}
+
+// answer answers the items of a turn. What could not be settled has not been done, as far as anybody may rely on it.
+func (h had[T]) answer(unsettled error) {
+	for i, err := range h.answers {
+		if err == nil {
+			err = unsettled
+		}
+		h.items[i].answer <- err
 	}
 }
 

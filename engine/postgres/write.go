@@ -41,7 +41,7 @@ type operation struct {
 
 func newWriter(j *Journal, name string, linger time.Duration) *writer {
 	w := &writer{journal: j, name: name}
-	w.Queue = batch.New(linger, w.commit)
+	w.Queue = batch.New(linger, w.commit, nil)
 	return w
 }
 

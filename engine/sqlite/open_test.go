@@ -69,20 +69,6 @@ func TestOneEngine(t *testing.T) {
 	}
 }
 
-// TestSynced looks at the settings on which it depends that what is recorded survives a power cut.
-func TestSynced(t *testing.T) {
-	t.Parallel()
-	j := open(t, filepath.Join(t.TempDir(), "quando.db"), Options{})
-	var mode string
-	var level int
-	if err := j.writer.conn.QueryRowContext(t.Context(), `SELECT journal_mode, synchronous FROM pragma_journal_mode, pragma_synchronous`).Scan(&mode, &level); err != nil {
-		t.Fatal(err)
-	}
-	if mode != "wal" || level != 2 {
-		t.Errorf("the journal mode is %s, and synchronous is %d", mode, level)
-	}
-}
-
 func TestCloseLeavesOneFile(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "quando.db")
