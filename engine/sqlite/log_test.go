@@ -84,7 +84,9 @@ func TestWrittenWhileSynced(t *testing.T) {
 	}
 	// Two at once, so that the writer does not sync by itself.
 	began, held := make(chan struct{}), make(chan struct{})
-	go func() { _ = j.writer.write(t.Context(), &operation{do: func(*tx) error { close(began); <-held; return nil }}) }()
+	go func() {
+		_ = j.writer.write(t.Context(), &operation{do: func(*tx) error { close(began); <-held; return nil }})
+	}()
 	<-began
 	accept("a", "b")
 	for j.writer.Len() < 2 {
