@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/plain"
@@ -101,7 +100,7 @@ func RunOf(r *engine.Run) (t Run, err error) {
 	var problems [3]error
 	t.Gathered, problems[0] = List(r.Gathered)
 	t.Ancestry, problems[1] = List(r.Ancestry)
-	t.About = subject(r.About)
+	t.About = subject(r)
 	if r.Asked != nil {
 		var asked string
 		asked, problems[2] = Ask(*r.Asked)
@@ -111,7 +110,8 @@ func RunOf(r *engine.Run) (t Run, err error) {
 }
 
 // subject is how what a run is about is kept.
-func subject(s actions.Subject) string {
+func subject(r *engine.Run) string {
+	s := &r.About
 	b := append(make([]byte, 0, 256), '{')
 	for _, id := range [...][2]string{{"conversation", s.Conversation}, {"contact", s.Contact}, {"attendance", s.Attendance}, {"card", s.Card}, {"message", s.Message}} {
 		if id[1] == "" {

@@ -5,7 +5,6 @@ import (
 	"math"
 	"testing"
 
-	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/rules"
 )
@@ -31,9 +30,12 @@ func TestWrittenAsJSON(t *testing.T) {
 		}
 		same(string(got), v)
 	}
-	for _, s := range []actions.Subject{{}, {Conversation: odd}, {Contact: "c", Message: "m"}, {Conversation: "1", Contact: "2", Attendance: "3", Card: "4", Message: "5"}} {
-		same(subject(s), s)
-	}
+	var r engine.Run
+	same(subject(&r), r.About)
+	r.About.Contact, r.About.Message = odd, "m"
+	same(subject(&r), r.About)
+	r.About.Conversation, r.About.Attendance, r.About.Card = "1", "2", "3"
+	same(subject(&r), r.About)
 	got, err := verdict(engine.Verdict{Rule: "r", Values: map[string]any{"x": math.NaN()}})
 	if err != nil || string(got) != `{"rule":"r","outcome":"","values":{"x":"NaN"}}` {
 		t.Errorf("%s, %v", got, err)
@@ -42,7 +44,9 @@ func TestWrittenAsJSON(t *testing.T) {
 
 func BenchmarkChangeOf(b *testing.B) {
 	e := &engine.Event{Decided: true, Verdicts: []engine.Verdict{{Rule: "answer", Outcome: engine.Fired, Run: "default/answer/0192f3a4", Version: "7f63753c2f4b4f5f"}}}
-	c := &engine.Change{Decided: []*engine.Event{e}, Starts: []*engine.Start{{Verdict: &e.Verdicts[0], Run: &engine.Run{About: actions.Subject{Conversation: "0192f3a4", Contact: "44ebb9f6"}}}}}
+	r := &engine.Run{}
+	r.About.Conversation, r.About.Contact = "0192f3a4", "44ebb9f6"
+	c := &engine.Change{Decided: []*engine.Event{e}, Starts: []*engine.Start{{Verdict: &e.Verdicts[0], Run: r}}}
 	b.ReportAllocs()
 	for b.Loop() {
 		f, err := ChangeOf(c)
