@@ -58,7 +58,7 @@ func (c *Copy) Close() error {
 		problems = append(problems, c.db.Close())
 	}
 	if c.lock != nil {
-		problems = append(problems, c.lock.Close())
+		problems = append(problems, unlock(c.lock))
 	}
 	return errors.Join(problems...)
 }

@@ -244,7 +244,7 @@ func EngineOf(path string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("find out whether an engine is using it: %w", err)
 	}
-	return "", f.Close()
+	return "", unlock(f)
 }
 
 // Newest returns the newest event that the journal has recorded; nil when there is none.

@@ -40,7 +40,7 @@ func Lock(file string) (free func() error, err error) {
 	if err == nil {
 		var f *os.File
 		if f, err = lock(path); err == nil {
-			return f.Close, nil
+			return func() error { return unlock(f) }, nil
 		}
 	}
 	return nil, fmt.Errorf("journal %s: %w", file, err)

@@ -22,3 +22,8 @@ func exclusive(path string) (*os.File, error) {
 	}
 	return f, nil
 }
+
+// unlock gives a lock back. To close the file is not enough at once: a program that is just being started has it too, until it runs.
+func unlock(f *os.File) error {
+	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
+}

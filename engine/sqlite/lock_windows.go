@@ -24,3 +24,6 @@ func exclusive(path string) (*os.File, error) {
 	}
 	return os.NewFile(uintptr(h), path), nil
 }
+
+// unlock gives a lock back.
+func unlock(f *os.File) error { return f.Close() }

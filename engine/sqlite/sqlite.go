@@ -182,7 +182,7 @@ func (j *Journal) Close() error {
 			problems = append(problems, j.writer.db.Close())
 		}
 		if j.lock != nil {
-			problems = append(problems, j.lock.Close())
+			problems = append(problems, unlock(j.lock))
 		}
 		j.closed = errors.Join(problems...)
 	})
