@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	followSize     = 128                    // events that are taken up at a time
+	followSize     = 16                     // events that are taken up at a time: others who record wait as long, up to 0.1 ms for each
 	followShare    = 30                     // while others record, following waits so many times as long as it takes
 	followPatience = time.Second            // that it waits at most
 	followKept     = 1000                   // events after which the cursor is kept even if nothing else is
-	followLook     = 8                      // times that somebody who looks follows
+	followLook     = 64                     // times that somebody who looks follows
 	followWait     = 200 * time.Millisecond // that somebody who looks waits for it
 	followLanes    = 50_000                 // lanes of which it is remembered what is recorded
 	followCursor   = "mentions"             // the number of the last event that was taken up
