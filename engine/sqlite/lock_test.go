@@ -17,7 +17,7 @@ func TestLockIsGivenBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer syscall.Close(shared) //nolint:errcheck // of a test
+	defer syscall.Close(shared)
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
