@@ -57,16 +57,7 @@ func listen(t *testing.T) net.Listener {
 // client gives a client for the host, with its own connections.
 func (h *host) client(t *testing.T, options ...func(*Options)) *Client {
 	t.Helper()
-	o := Options{BaseURL: "http://" + h.Addr().String() + "/v1", APIKey: testKey, Timeout: 20 * time.Second}
-	for _, set := range options {
-		set(&o)
-	}
-	c, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.CloseIdleConnections)
-	return c
+	return newClient(t, Options{BaseURL: "http://" + h.Addr().String() + "/v1", APIKey: testKey, Timeout: 20 * time.Second}, options)
 }
 
 // caller is the other end of a connection, as the host sees it.

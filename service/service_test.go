@@ -47,7 +47,12 @@ func setup(t *testing.T, h http.HandlerFunc, options ...func(*Options)) *Client 
 	t.Helper()
 	srv := httptest.NewServer(h)
 	t.Cleanup(srv.Close)
-	o := Options{BaseURL: srv.URL + "/self/hosted/v1/", APIKey: testKey}
+	return newClient(t, Options{BaseURL: srv.URL + "/self/hosted/v1/", APIKey: testKey}, options)
+}
+
+// newClient makes a client with other options where somebody sets them.
+func newClient(t *testing.T, o Options, options []func(*Options)) *Client {
+	t.Helper()
 	for _, set := range options {
 		set(&o)
 	}
