@@ -144,6 +144,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	for range e.options.Workers {
 		e.free <- struct{}{}
 	}
+	e.awaitHolds(ctx) // what arrives is decided on at once, and what is stopped must not be
 	e.crew.begin(ctx, working, time.Now)
 	var beside sync.WaitGroup
 	if j, ok := e.journal.(Notifier); ok {
@@ -192,6 +193,20 @@ func (e *Engine) Run(ctx context.Context) error {
 	case <-time.After(e.options.Drain):
 		end()
 		return fmt.Errorf("stopped after %s with calls under way; they will be settled at the next start", e.options.Drain)
+	}
+}
+
+// awaitHolds reads what is stopped, as soon as the journal can be read.
+func (e *Engine) awaitHolds(ctx context.Context) {
+	for ctx.Err() == nil {
+		err := e.readHolds(ctx, time.Now())
+		if err == nil {
+			return
+		}
+		if ctx.Err() == nil {
+			e.log.Error("the journal cannot be read", "error", err)
+			pauseFor(ctx, time.Second)
+		}
 	}
 }
 
