@@ -4,8 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/stored"
@@ -19,65 +17,29 @@ const (
 // FindLanes returns the lanes whose events mention what a text may mean.
 func (j *Journal) FindLanes(ctx context.Context, text string, limit int) ([]engine.Who, error) {
 	j.catchUp(ctx)
-	found := map[laneKey]engine.Who{}
-	for _, s := range engine.LaneSearches(text) {
-		if err := j.findLanes(ctx, s, found); err != nil {
-			return nil, fmt.Errorf("find lanes: %w", err)
-		}
+	list, err := stored.LaneFinder{Count: j.countKeys, Lanes: j.lanesBy}.Find(ctx, text, limit)
+	if err != nil {
+		return nil, fmt.Errorf("find lanes: %w", err)
 	}
-	list := make([]engine.Who, 0, len(found))
-	for _, w := range found {
-		list = append(list, w)
-	}
-	slices.SortFunc(list, func(a, b engine.Who) int {
-		if c := b.Seen.Compare(a.Seen); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Lane+a.Workspace, b.Lane+b.Workspace)
-	})
-	return list[:min(len(list), limit)], nil
+	return list, nil
 }
 
-// findLanes adds the lanes that fit what is looked for. Those come first that have it as a whole word, the newest first.
-func (j *Journal) findLanes(ctx context.Context, s engine.LaneSearch, found map[laneKey]engine.Who) error {
-	prefix, err := j.rarest(ctx, s)
-	if err != nil {
-		return err
-	}
+// countKeys returns how many keys there are, up to so many.
+func (j *Journal) countKeys(ctx context.Context, k stored.Keys, most int) (n int, err error) {
+	err = j.reads.QueryRowContext(ctx, `SELECT count(*) FROM (SELECT 1 FROM mentions WHERE kind = ? AND key >= ? AND key < ? LIMIT ?)`, k.Kind, k.From, k.To, min(most, mostCounted)).Scan(&n)
+	return n, err
+}
+
+// lanesBy finds lanes by their keys. Those come first that have what is looked for as a whole word, the newest first.
+func (j *Journal) lanesBy(ctx context.Context, k stored.Keys, found func(engine.Who, engine.Known)) error {
 	return j.each(ctx, `SELECT k.workspace, k.lane, k.mentions FROM (
 			SELECT * FROM (SELECT known FROM mentions WHERE kind = ?1 AND key = ?2 ORDER BY known DESC LIMIT ?4)
 			UNION ALL SELECT * FROM (SELECT known FROM mentions WHERE kind = ?1 AND key > ?2 AND key < ?3 LIMIT ?4) LIMIT ?4) AS found
-		CROSS JOIN known k ON k.id = found.known`, append(span(s.Kind, prefix), mostCandidates), func(rows *sql.Rows) error {
+		CROSS JOIN known k ON k.id = found.known`, []any{k.Kind, k.From, k.To, mostCandidates}, func(rows *sql.Rows) error {
 		w, known, err := scanKnown(rows)
-		if err == nil && (len(s.Prefixes) == 1 || s.Fits(known)) {
-			found[laneKey{w.Workspace, w.Lane}] = w
-		}
+		found(w, known)
 		return err
 	})
-}
-
-// rarest returns the beginning that the fewest keys have.
-func (j *Journal) rarest(ctx context.Context, s engine.LaneSearch) (string, error) {
-	best, fewest := s.Prefixes[0], mostCounted
-	if len(s.Prefixes) == 1 {
-		return best, nil
-	}
-	for _, prefix := range s.Prefixes {
-		var n int
-		err := j.reads.QueryRowContext(ctx, `SELECT count(*) FROM (SELECT 1 FROM mentions WHERE kind = ? AND key >= ? AND key < ? LIMIT ?)`, append(span(s.Kind, prefix), fewest)...).Scan(&n)
-		if err != nil {
-			return "", err
-		}
-		if n < fewest {
-			best, fewest = prefix, n
-		}
-	}
-	return best, nil
-}
-
-// span is the arguments of a query for the keys of a kind that begin with a text.
-func span(kind engine.MentionKind, prefix string) []any {
-	return []any{string(kind), prefix, prefix + "\U0010ffff"}
 }
 
 // Who returns who lanes are about.
