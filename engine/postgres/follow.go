@@ -14,12 +14,11 @@ import (
 )
 
 const (
-	followSize     = 128                    // events that are taken up at a time
-	followShare    = 30                     // while others record, following waits so many times as long as it takes
-	followPatience = time.Second            // that it waits at most
-	followLook     = 8                      // times that somebody who looks follows
-	followWait     = 200 * time.Millisecond // that somebody who looks waits for it
-	followCursor   = "mentions"             // the number of the last event that was taken up
+	followSize     = 128         // events that are taken up at a time
+	followShare    = 30          // while others record, following waits so many times as long as it takes
+	followPatience = time.Second // that it waits at most
+	followLook     = 8           // times that somebody who looks follows
+	followCursor   = "mentions"  // the number of the last event that was taken up
 )
 
 // followLock is the key under which one engine at a time follows, so that mentions come in the order of the events.
@@ -27,8 +26,8 @@ const followLock = migrationLock + 3
 
 // A following is what an engine knows of the mentions of events. How far they are taken up is in the database: another engine may be next.
 type following struct {
-	cost   atomic.Int64  // how long it took the last time, in nanoseconds
-	turn   chan struct{} // whoever has put something in may look at the rest
+	cost   atomic.Int64 // how long it took the last time, in nanoseconds
+	turn   stored.Turn  // whoever has it may look at the rest
 	gap    gap
 	pruned struct{ day, id int64 } // how far it is looked through for what is older; less than 0 is to the end
 }
@@ -48,7 +47,7 @@ func (g *gap) over(seq, oldest int64) bool {
 	return seq <= g.seq && (oldest > g.transaction || time.Since(g.since) > longest)
 }
 
-func newFollowing() *following { return &following{turn: make(chan struct{}, 1)} }
+func newFollowing() *following { return &following{turn: make(stored.Turn, 1)} }
 
 // Follow takes up whom events mention. While others record events it waits for long enough to take a small part of the time only. Where another engine is at it,
 // there is nothing to do.
@@ -60,26 +59,8 @@ func (j *Journal) Follow(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// catchUp follows the events for somebody who looks, a little. What cannot be recorded at the moment is no reason not to look.
-func (j *Journal) catchUp(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, followWait)
-	defer cancel()
-	for range followLook {
-		if more, err := j.follow(ctx); !more || err != nil {
-			return
-		}
-	}
-}
-
-// take waits for the turn, and returns what gives it back.
-func (f *following) take(ctx context.Context) (back func(), err error) {
-	select {
-	case f.turn <- struct{}{}:
-		return func() { <-f.turn }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
+// catchUp follows the events for somebody who looks, a little.
+func (j *Journal) catchUp(ctx context.Context) { stored.CatchUp(ctx, followLook, j.follow) }
 
 const (
 	// followSettings let what was taken up be lost with the database's machine: the cursor is lost with it.
@@ -95,7 +76,7 @@ func (j *Journal) follow(ctx context.Context) (more bool, err error) {
 		return false, errBeside
 	}
 	f := j.following
-	back, err := f.take(ctx)
+	back, err := f.turn.Take(ctx)
 	if err != nil {
 		return false, err
 	}

@@ -15,23 +15,22 @@ import (
 )
 
 const (
-	followSize     = 16                     // events that are taken up at a time: others who record wait as long, up to 0.1 ms for each
-	followShare    = 30                     // while others record, following waits so many times as long as it takes
-	followPatience = time.Second            // that it waits at most
-	followKept     = 1000                   // events after which the cursor is kept even if nothing else is
-	followLook     = 64                     // times that somebody who looks follows
-	followWait     = 200 * time.Millisecond // that somebody who looks waits for it
-	followLanes    = 50_000                 // lanes of which it is remembered what is recorded
-	followCursor   = "mentions"             // the number of the last event that was taken up
+	followSize     = 16          // events that are taken up at a time: others who record wait as long, up to 0.1 ms for each
+	followShare    = 30          // while others record, following waits so many times as long as it takes
+	followPatience = time.Second // that it waits at most
+	followKept     = 1000        // events after which the cursor is kept even if nothing else is
+	followLook     = 64          // times that somebody who looks follows
+	followLanes    = 50_000      // lanes of which it is remembered what is recorded
+	followCursor   = "mentions"  // the number of the last event that was taken up
 )
 
 // A following is how far the mentions of events are taken up.
 type following struct {
 	cost atomic.Int64 // how long it took the last time, in nanoseconds
 
-	turn   chan struct{} // whoever has put something in may look at the rest
-	cursor int64         // the last event that was taken up; less than 0 when that is to be read
-	kept   int64         // the cursor on disk
+	turn   stored.Turn // whoever has it may look at the rest
+	cursor int64       // the last event that was taken up; less than 0 when that is to be read
+	kept   int64       // the cursor on disk
 	seed   maphash.Seed
 	lanes  map[laneKey]mentionSums
 	pruned struct{ day, id int64 } // how far it is looked through for what is older; less than 0 is to the end
@@ -56,7 +55,7 @@ type mentioning struct {
 }
 
 func newFollowing() *following {
-	return &following{turn: make(chan struct{}, 1), cursor: -1, seed: maphash.MakeSeed(), lanes: map[laneKey]mentionSums{}}
+	return &following{turn: make(stored.Turn, 1), cursor: -1, seed: maphash.MakeSeed(), lanes: map[laneKey]mentionSums{}}
 }
 
 // Follow takes up whom events mention. While others have something to record it waits for long enough to take a small part of the time only.
@@ -68,26 +67,8 @@ func (j *Journal) Follow(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// catchUp follows the events for somebody who looks, a little. What cannot be recorded at the moment is no reason not to look.
-func (j *Journal) catchUp(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, followWait)
-	defer cancel()
-	for range followLook {
-		if more, err := j.follow(ctx); !more || err != nil {
-			return
-		}
-	}
-}
-
-// take waits for the turn, and returns what gives it back.
-func (f *following) take(ctx context.Context) (back func(), err error) {
-	select {
-	case f.turn <- struct{}{}:
-		return func() { <-f.turn }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
+// catchUp follows the events for somebody who looks, a little.
+func (j *Journal) catchUp(ctx context.Context) { stored.CatchUp(ctx, followLook, j.follow) }
 
 // follow takes up the next events. The cursor moves in the transaction of what they add. When they add nothing it may stay behind on disk: to take
 // them up once more adds nothing either.
@@ -96,7 +77,7 @@ func (j *Journal) follow(ctx context.Context) (more bool, err error) {
 		return false, errBeside
 	}
 	f := j.following
-	back, err := f.take(ctx)
+	back, err := f.turn.Take(ctx)
 	if err != nil {
 		return false, err
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/quandohq/quando/engine"
 )
@@ -64,4 +65,31 @@ func (f LaneFinder) rarest(ctx context.Context, s engine.LaneSearch) (Keys, erro
 		}
 	}
 	return best, nil
+}
+
+// followWait is how long somebody who looks waits for mentions to be taken up.
+const followWait = 200 * time.Millisecond
+
+// CatchUp takes up mentions for somebody who looks, so many times. What cannot be recorded at the moment is no reason not to look.
+func CatchUp(ctx context.Context, times int, follow func(context.Context) (more bool, err error)) {
+	ctx, cancel := context.WithTimeout(ctx, followWait)
+	defer cancel()
+	for range times {
+		if more, err := follow(ctx); !more || err != nil {
+			return
+		}
+	}
+}
+
+// A Turn to change what is known of lanes is had by one at a time: by whoever has put something in.
+type Turn chan struct{}
+
+// Take waits for the turn, and returns what gives it back.
+func (t Turn) Take(ctx context.Context) (back func(), err error) {
+	select {
+	case t <- struct{}{}:
+		return func() { <-t }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
