@@ -207,19 +207,11 @@ func (k *Keeper) Compact(ctx context.Context) error {
 // Check looks for what is wrong with what is in the database. How its files are is for the database to say.
 func (k *Keeper) Check(ctx context.Context, tell func(string)) (*stored.Report, error) {
 	r := &stored.Report{Schema: k.schema, Rows: map[string]int64{}, Findings: []string{}}
-	add := func(finding string) {
-		if finding != "" {
-			r.Findings = append(r.Findings, finding)
-		}
-	}
 	for _, t := range stored.Tables {
 		tell("the table " + t.Name)
-		n, unreadable, err := stored.Readable(ctx, k, t)
-		if err != nil {
+		if err := r.Read(ctx, k, t); err != nil {
 			return nil, err
 		}
-		r.Rows[t.Name] = n
-		add(unreadable)
 	}
 	err := pgx.BeginTxFunc(ctx, k.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(x pgx.Tx) error {
 		if _, err := x.Exec(ctx, `SET LOCAL search_path = quando`); err != nil {
@@ -239,7 +231,7 @@ func (k *Keeper) Check(ctx context.Context, tell func(string)) (*stored.Report, 
 			if err != nil {
 				return fmt.Errorf("%s: %w", c.Name, err)
 			}
-			add(c.Finding(found))
+			r.Add(c, found)
 		}
 		return nil
 	})

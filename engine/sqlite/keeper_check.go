@@ -44,11 +44,6 @@ var indexed = regexp.MustCompile(`NOT (\w+)\.(finished|decided)`)
 // Check looks for what is wrong with the file and with what is in it.
 func (k *Keeper) Check(ctx context.Context, tell func(string)) (*stored.Report, error) {
 	r := &stored.Report{Schema: k.schema, Rows: map[string]int64{}, Findings: []string{}}
-	add := func(finding string) {
-		if finding != "" {
-			r.Findings = append(r.Findings, finding)
-		}
-	}
 	tell("the file itself")
 	broken, err := k.texts(ctx, `PRAGMA integrity_check(20)`)
 	if err != nil {
@@ -56,7 +51,7 @@ func (k *Keeper) Check(ctx context.Context, tell func(string)) (*stored.Report, 
 	}
 	if !slices.Equal(broken, []string{"ok"}) {
 		for _, text := range broken {
-			add("the file is damaged: " + text + "; put back a backup (quando journal restore)")
+			r.Findings = append(r.Findings, "the file is damaged: "+text+"; put back a backup (quando journal restore)")
 		}
 		return r, nil // whatever else is found would follow from that
 	}
@@ -65,12 +60,9 @@ func (k *Keeper) Check(ctx context.Context, tell func(string)) (*stored.Report, 
 			continue
 		}
 		tell("the table " + t.Name)
-		n, unreadable, err := stored.Readable(ctx, k, t)
-		if err != nil {
+		if err := r.Read(ctx, k, t); err != nil {
 			return nil, err
 		}
-		r.Rows[t.Name] = n
-		add(unreadable)
 	}
 	for _, c := range stored.Consistencies {
 		if !c.Looks(k.tables) {
@@ -81,7 +73,7 @@ func (k *Keeper) Check(ctx context.Context, tell func(string)) (*stored.Report, 
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.Name, err)
 		}
-		add(c.Finding(rows))
+		r.Add(c, rows)
 	}
 	return r, nil
 }

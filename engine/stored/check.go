@@ -88,16 +88,16 @@ var Consistencies = []Consistency{
 	},
 }
 
-// Finding puts into words for which rows it does not hold; nothing when for none.
-func (c Consistency) Finding(rows []string) string {
+// Add puts into words for which rows something does not hold; nothing when for none.
+func (r *Report) Add(c Consistency, rows []string) {
 	if len(rows) == 0 {
-		return ""
+		return
 	}
 	list := fmt.Sprint(rows[:min(len(rows), mostNamed)])
 	if len(rows) > mostNamed {
 		list += " and more"
 	}
-	return fmt.Sprintf(c.Words, list)
+	r.Findings = append(r.Findings, fmt.Sprintf(c.Words, list))
 }
 
 // Limited is the query with a bound on what it returns.
@@ -110,11 +110,12 @@ func (c Consistency) Looks(tables []string) bool {
 	return !slices.ContainsFunc(c.Tables, func(t string) bool { return !slices.Contains(tables, t) })
 }
 
-// Readable goes through a table and returns how many rows it has, and in words which of them hold JSON that cannot be read.
-func Readable(ctx context.Context, k Keeper, t *Table) (n int64, finding string, err error) {
+// Read goes through a table for how many rows it has, and which of them hold JSON that cannot be read.
+func (r *Report) Read(ctx context.Context, k Keeper, t *Table) error {
 	var bad []string
-	err = EachRow(ctx, k, t, func(row []any) error {
-		n++
+	r.Rows[t.Name] = 0
+	err := EachRow(ctx, k, t, func(row []any) error {
+		r.Rows[t.Name]++
 		for i, c := range t.Columns {
 			text, ok := row[i].(string)
 			if ok && (c.Kind == JSON || t.Name == "steps" && c.Name == "record") && !json.Valid([]byte(text)) && len(bad) <= mostNamed {
@@ -123,6 +124,6 @@ func Readable(ctx context.Context, k Keeper, t *Table) (n int64, finding string,
 		}
 		return nil
 	})
-	c := Consistency{Words: t.Name + " that cannot be read: %s"}
-	return n, c.Finding(bad), err
+	r.Add(Consistency{Words: t.Name + " that cannot be read: %s"}, bad)
+	return err
 }
