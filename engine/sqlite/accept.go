@@ -56,6 +56,7 @@ func (t *tx) record(e rules.Event, data string) (bool, error) {
 // due asks for a lane's attention at a time. Whoever has claimed the lane finds out when it is released. No time at all is long ago.
 func (t *tx) due(workspace, lane string, at int64) error {
 	t.stirs = true
+	t.w.stir(laneKey{workspace, lane})
 	_, err := t.exec(`INSERT INTO lanes (workspace, lane, due_at, news) VALUES (?, ?, ?, 1)
 		ON CONFLICT (workspace, lane) DO UPDATE SET due_at = min(due_at, excluded.due_at), news = news + 1`, workspace, lane, max(at, 1))
 	return err

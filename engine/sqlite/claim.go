@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/quandohq/quando/engine"
@@ -37,9 +38,11 @@ type laneKey struct{ workspace, lane string }
 type claim struct {
 	epoch   int64
 	news    int64
-	gathers bool       // some may end in the lane
-	opened  bool       // for an event that is not recorded yet: the lane has no row
-	runs    []runState // as they were recorded in this claim; only the writer looks
+	gathers bool        // some may end in the lane
+	opened  bool        // for an event that is not recorded yet: the lane has no row
+	runs    []runState  // as they were recorded in this claim; only the writer looks
+	drafts  []int64     // runs that began as drafts in this claim; only the writer looks
+	stirred atomic.Bool // somebody has asked for the lane's attention
 }
 
 func (c *claims) open(ctx context.Context, source string) (err error) {
@@ -82,6 +85,15 @@ func (c *claims) of(l *engine.Lane) *claim {
 		return nil
 	}
 	return held
+}
+
+// stir notes that somebody asks for a lane's attention.
+func (c *claims) stir(key laneKey) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if held := c.held[key]; held != nil {
+		held.stirred.Store(true)
+	}
 }
 
 // release ends a claim, and notes whether something is left in the lane.

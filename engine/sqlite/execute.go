@@ -79,7 +79,7 @@ func (e *execution) bind(args []any) (err error) {
 	for i, a := range args {
 		v := driver.NamedValue{Ordinal: i + 1}
 		switch a := a.(type) {
-		case nil, string, int64, bool:
+		case nil, string, int64, bool, []byte:
 			v.Value = a
 		case int:
 			v.Value = int64(a)

@@ -8,8 +8,14 @@ import (
 	"github.com/quandohq/quando/engine/stored"
 )
 
-// insertRun records a run and returns its id.
-func (t *tx) insertRun(r *engine.Run, texts stored.Run, at int64) (int64, error) {
+// nextRun returns the number of the next run, which is the caller's. A draft has one too, so that the newest of the runs does not tell it.
+func (t *tx) nextRun() int64 {
+	t.run++
+	return t.run
+}
+
+// insertRun puts a run among the runs.
+func (t *tx) insertRun(r *engine.Run, texts stored.Run, at int64) error {
 	started, finished, wake := stored.Micros(r.StartedAt), int64(0), stored.Micros(r.WakeAt)
 	if started == 0 {
 		started = at
@@ -17,35 +23,36 @@ func (t *tx) insertRun(r *engine.Run, texts stored.Run, at int64) (int64, error)
 	if r.State.Finished() {
 		finished, wake = stored.EndOf(r, at), 0
 	}
-	result, err := t.exec(`INSERT INTO runs (key, workspace, rule, version, event, gathered, home, lane, by, state, finished, stage, ancestry, about,
-			started_at, wake_at, finished_at, reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		r.Key, r.Workspace, r.Rule, r.Version, r.Event, texts.Gathered, r.Home, r.Lane, r.By, string(r.State), r.State.Finished(), string(r.Stage), texts.Ancestry, texts.About,
+	_, err := t.exec(`INSERT INTO runs (id, key, workspace, rule, version, event, gathered, home, lane, by, state, finished, stage, ancestry, about,
+			started_at, wake_at, finished_at, reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		r.ID, r.Key, r.Workspace, r.Rule, r.Version, r.Event, texts.Gathered, r.Home, r.Lane, r.By, string(r.State), r.State.Finished(), string(r.Stage), texts.Ancestry, texts.About,
 		started, wake, finished, r.Reason)
-	if err != nil {
-		return 0, err
-	}
-	if r.State.Finished() {
+	if err == nil && r.State.Finished() {
 		t.tally.Ended(at, engine.RuleName{Workspace: r.Workspace, Rule: r.Rule}, r.Stage, r.State)
 	}
-	return result.LastInsertId()
+	return err
 }
 
 // steps records the steps of a run that changed.
 func (t *tx) steps(run int64, steps []*engine.Step) error {
 	for _, s := range steps {
-		var record any
-		if s.Record != nil {
-			record = string(s.Record)
-		}
-		_, err := t.exec(`INSERT INTO steps (run, n, path, verb, key, state, attempts, error, record) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT (run, n) DO UPDATE SET path = excluded.path, verb = excluded.verb, key = excluded.key, state = excluded.state, attempts = excluded.attempts,
-				error = excluded.error, record = excluded.record`,
-			run, s.N, s.Path, s.Verb, s.Key, string(s.State), s.Attempts, s.Error, record)
-		if err != nil {
+		if err := t.step(run, s); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (t *tx) step(run int64, s *engine.Step) error {
+	var record any
+	if s.Record != nil {
+		record = string(s.Record)
+	}
+	_, err := t.exec(`INSERT INTO steps (run, n, path, verb, key, state, attempts, error, record) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (run, n) DO UPDATE SET path = excluded.path, verb = excluded.verb, key = excluded.key, state = excluded.state, attempts = excluded.attempts,
+			error = excluded.error, record = excluded.record`,
+		run, s.N, s.Path, s.Verb, s.Key, string(s.State), s.Attempts, s.Error, record)
+	return err
 }
 
 // changeRuns records runs that went on. When all of them are recorded, those that waited for finished ones begin.
@@ -84,7 +91,23 @@ func (c *claim) remember(runs []runState) {
 	}
 }
 
-func (s *saving) changeRun(t *tx, c *engine.RunChange, texts stored.Run) error {
+func (s *saving) changeRun(t *tx, c *engine.RunChange, texts stored.Run) (err error) {
+	if d := t.draftOf(c.Run.ID); d != nil {
+		err = s.changeDraft(t, d, c, texts)
+	} else {
+		err = s.changePlaced(t, c, texts)
+	}
+	if err != nil {
+		return err
+	}
+	if c.Effects > 0 {
+		t.tally.Count(s.at, engine.RuleName{Workspace: c.Run.Workspace, Rule: c.Run.Rule}, engine.CountEffects, "", c.Effects)
+	}
+	return s.away(t, c.Run)
+}
+
+// changePlaced changes a run that is among the runs.
+func (s *saving) changePlaced(t *tx, c *engine.RunChange, texts stored.Run) error {
 	// Between two calls nothing changes but the steps, while a run is in many indexes.
 	if state := stateOf(c.Run, texts); c.Answered || state.state.Finished() || !slices.Contains(s.claim.runs, state) {
 		if err := s.updateRun(t, c, texts); err != nil {
@@ -92,13 +115,7 @@ func (s *saving) changeRun(t *tx, c *engine.RunChange, texts stored.Run) error {
 		}
 		s.runs = append(s.runs, state)
 	}
-	if c.Effects > 0 {
-		t.tally.Count(s.at, engine.RuleName{Workspace: c.Run.Workspace, Rule: c.Run.Rule}, engine.CountEffects, "", c.Effects)
-	}
-	if err := t.steps(c.Run.ID, c.Steps); err != nil {
-		return err
-	}
-	return s.away(t, c.Run)
+	return t.steps(c.Run.ID, c.Steps)
 }
 
 // updateRun records a run itself.

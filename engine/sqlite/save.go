@@ -39,9 +39,11 @@ type saving struct {
 
 	// What the transaction came to.
 	claim   *claim
-	seq     int64 // of the fresh event
-	left    bool  // something is left in the lane
-	stirs   bool  // something is due because of it
+	seq     int64   // of the fresh event
+	left    bool    // something is left in the lane
+	stirs   bool    // something is due because of it
+	rooted  bool    // an unfinished run of the lane is among the runs
+	drafts  []int64 // runs that began as drafts
 	started []started
 	made    []int64    // the ids of what was caused
 	runs    []runState // that were recorded
@@ -49,7 +51,7 @@ type saving struct {
 
 // do records the change: first everything that may refuse it, then everything that writes.
 func (s *saving) do(t *tx) error {
-	s.claim, s.started, s.made, s.runs, s.left, s.stirs = s.journal.claims.of(s.lane), nil, nil, nil, false, false
+	s.claim, s.started, s.made, s.runs, s.drafts, s.left, s.stirs, s.rooted = s.journal.claims.of(s.lane), nil, nil, nil, nil, false, false, false
 	if s.claim == nil || t.released[s.claim] {
 		return engine.ErrLost
 	}
@@ -112,10 +114,11 @@ func (s *saving) kept() {
 		s.journal.claims.release(s.lane, s.left)
 		return
 	}
-	if s.claim.opened {
+	if s.claim.opened && s.rooted {
 		s.claim.opened, s.claim.news = false, 1
 	}
 	s.claim.remember(s.runs)
+	s.claim.drafts = append(s.claim.drafts, s.drafts...)
 }
 
 // decide records verdicts, those of starts as they came out, and counts them.
@@ -188,14 +191,21 @@ func (s *saving) ask(t *tx) error {
 // release gives the lane back. Whatever asked for its attention since it was claimed, the change itself included, makes it due at once.
 func (s *saving) release(t *tx) error {
 	if !s.change.Release {
-		if s.claim.opened {
-			// While somebody works on it a lane has a row: should he come to nothing, another finds it due.
+		if s.claim.opened && s.rooted {
+			// While somebody works on its runs a lane has a row: should he come to nothing, another finds it due. Drafts do not need it.
 			return t.due(s.lane.Workspace, s.lane.Name, s.at)
 		}
 		return nil
 	}
+	for _, run := range s.claim.drafts {
+		if d := t.draftOf(run); d != nil {
+			if err := t.place(d, s.at); err != nil {
+				return err
+			}
+		}
+	}
 	t.released[s.claim] = true
-	s.stirs = t.stirs
+	s.stirs = t.stirs || s.claim.stirred.Load()
 	next := stored.Micros(s.change.Next)
 	if s.claim.gathers || len(s.change.Gather) > 0 {
 		var until, after int64
@@ -215,6 +225,7 @@ func (s *saving) release(t *tx) error {
 	s.stirs = s.stirs || next != 0
 	if s.claim.opened {
 		if next == 0 {
+			s.left = s.claim.stirred.Load() // which gave it a row
 			return nil
 		}
 		return t.due(s.lane.Workspace, s.lane.Name, next)

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -29,6 +30,9 @@ type writer struct {
 	takings  map[slotKey]int64 // the last of keys that were taken lately; only the goroutine looks
 	queued   bool              // there may be runs that wait for their turn; only the goroutine looks
 	anyFound bool              // the journal has events that were found; only the goroutine looks
+	run      int64             // the newest number of a run; only the goroutine looks
+	drafts   drafts
+	stir     func(laneKey) // says that somebody asks for a lane's attention
 }
 
 // An operation is one call's part of a transaction.
@@ -60,6 +64,11 @@ func newWriter(ctx context.Context, db *sql.DB, path string, o Options) (*writer
 	if err := conn.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM runs WHERE state = 'queued')`).Scan(&w.queued); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
+	if err := conn.QueryRowContext(ctx, `SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'runs'), 0)`).Scan(&w.run); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	w.stir = func(laneKey) {}
+	w.drafts = drafts{runs: map[int64]*draft{}, rows: map[int64]int{}, stay: cmp.Or(o.stay, draftPatience)}
 	if err := w.readFound(ctx); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
@@ -107,7 +116,7 @@ func (w *writer) attempt(ops []*operation) (results []error, broken bool) {
 		}
 		return results, false
 	}
-	t := &tx{w: w, released: map[*claim]bool{}, versions: map[string]bool{}, takings: map[slotKey]int64{}}
+	t := &tx{w: w, run: w.run, drafts: map[int64]*draft{}, released: map[*claim]bool{}, versions: map[string]bool{}, takings: map[slotKey]int64{}}
 	all := func(err error) []error {
 		t.rollback()
 		for i := range results {
@@ -128,7 +137,7 @@ func (w *writer) attempt(ops []*operation) (results []error, broken bool) {
 		}
 		results[i] = err
 	}
-	if err := t.tallied(); err != nil {
+	if err := errors.Join(t.writeDrafts(), t.tallied()); err != nil {
 		return all(err), false
 	}
 	if err := w.fail(BeforeCommit); err != nil {
@@ -138,7 +147,9 @@ func (w *writer) attempt(ops []*operation) (results []error, broken bool) {
 		return all(fmt.Errorf("commit: %w", err)), false
 	}
 	w.commits.Add(1)
+	w.run = t.run
 	w.remember(t.takings)
+	w.keepDrafts(t.drafts)
 	for i, op := range ops {
 		if results[i] == nil && op.kept != nil {
 			op.kept()
@@ -157,9 +168,11 @@ func (w *writer) attempt(ops []*operation) (results []error, broken bool) {
 // A tx is the transaction that is open.
 type tx struct {
 	w        *writer
-	touched  bool  // an operation has written something, or a statement has failed
-	stirs    bool  // it has made a lane due
-	seq      int64 // of the last event; 0 is that it is not known
+	touched  bool             // an operation has written something, or a statement has failed
+	stirs    bool             // it has made a lane due
+	seq      int64            // of the last event; 0 is that it is not known
+	run      int64            // the number of the last run
+	drafts   map[int64]*draft // that it changes; nil is that it is none any more
 	released map[*claim]bool
 	versions map[string]bool   // of rules whose runs begin in it
 	anyFound bool              // it records events that were found
