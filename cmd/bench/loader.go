@@ -53,8 +53,11 @@ func (c *conn) close() {
 }
 
 // deliver delivers an event and returns the status of the answer.
-func (c *conn) deliver(n uint64) (int, error) {
-	if _, err := c.net.Write(c.w.write(n, time.Now())); err != nil {
+func (c *conn) deliver(n uint64) (int, error) { return c.send(c.w.write(n, time.Now())) }
+
+// send sends a request and returns the status of the answer.
+func (c *conn) send(request []byte) (int, error) {
+	if _, err := c.net.Write(request); err != nil {
 		return 0, err
 	}
 	return c.answer()
