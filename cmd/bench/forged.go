@@ -51,6 +51,7 @@ func (p *peer) forge(ctx context.Context) error {
 		}
 		n := p.next.Add(1)
 		p.forged[n] = f.about
+		c.expect(20 * time.Second)
 		status, err := c.send(f.write(c.w, n))
 		c.close()
 		if err != nil {

@@ -147,6 +147,7 @@ func (p *peer) start(ctx context.Context, effective bool) error {
 		c, err := dial(ctx, p.to)
 		if err == nil {
 			n := p.next.Add(1)
+			c.expect(20 * time.Second)
 			err = load{}.deliver(ctx, c, n)
 			c.close()
 			if err == nil && effective {
