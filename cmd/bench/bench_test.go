@@ -14,7 +14,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if playRole() {
+	if playRole() || playPeer() {
 		return
 	}
 	os.Exit(m.Run())

@@ -52,9 +52,15 @@ func (c *conn) close() {
 	}
 }
 
+// expect bounds how long answers over this connection are waited for, all in all: a peer that never answers must not hold up the others.
+func (c *conn) expect(within time.Duration) { _ = c.net.SetDeadline(time.Now().Add(within)) }
+
 // deliver delivers an event and returns the status of the answer.
-func (c *conn) deliver(n uint64) (int, error) {
-	if _, err := c.net.Write(c.w.write(n, time.Now())); err != nil {
+func (c *conn) deliver(n uint64) (int, error) { return c.send(c.w.write(n, time.Now())) }
+
+// send sends a request and returns the status of the answer.
+func (c *conn) send(request []byte) (int, error) {
+	if _, err := c.net.Write(request); err != nil {
 		return 0, err
 	}
 	return c.answer()
@@ -125,6 +131,9 @@ func (l load) run(ctx context.Context) (loaded, error) {
 			return out, err
 		}
 		defer conns[i].close()
+		if l.duration > 0 && !l.again {
+			conns[i].expect(l.duration + time.Minute)
+		}
 	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)

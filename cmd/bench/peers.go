@@ -12,14 +12,16 @@ import (
 	"time"
 )
 
-// A peer is another program that does the same job: a webhook comes in, a condition holds, one call goes out. Its script is called with
+// A peer is another program that does the same job: a webhook comes in, its signature is right, a condition holds, one call goes out. Its
+// script is called with
 //
 //	NAME.sh install                      to put it outside of the repository
 //	NAME.sh version                      to print what was installed
 //	NAME.sh path                         to print where it takes events
 //	NAME.sh run FOLDER PORT SERVICE MORE to become it: to take events on the port, with its data in the folder; more ports are free for its own use
 //
-// and sends the message "a EVENT" to SERVICE/conversations/CONVERSATION/messages.
+// and sends the message "a EVENT" to SERVICE/conversations/CONVERSATION/messages. It sends nothing for what is not signed as the anchor
+// asks for: that is no slower peer but one that must not be used.
 type peer struct {
 	bench  *bench
 	name   string
@@ -28,6 +30,7 @@ type peer struct {
 	to     target
 	ports  []string // free ones, of which the first is where events go
 	next   atomic.Uint64
+	forged map[uint64]string // events that must have no effect, and what is wrong with them
 
 	cmd  *exec.Cmd
 	done chan error
@@ -79,10 +82,14 @@ func (p *peer) compare(ctx context.Context) (err error) {
 	}
 	p.to = target{addresses[0], path}
 	b.service.forget()
-	if err := p.start(ctx); err != nil {
+	if err := p.start(ctx, true); err != nil {
 		return err
 	}
 	defer p.kill()
+	defer p.settleForged()
+	if err := p.forge(ctx); err != nil {
+		return err
+	}
 	var ours, anchor series
 	for i := range b.scale.rounds {
 		if err := b.anchorRound(ctx, &anchor, b.scale.busy()); err != nil {
@@ -115,8 +122,9 @@ func (p *peer) says(ctx context.Context, question string) (string, error) {
 // environment is what scripts are called with.
 func (p *peer) environment() []string { return append(os.Environ(), "QUANDO="+p.bench.quando) }
 
-// start starts the peer and waits until it takes an event.
-func (p *peer) start(ctx context.Context) error {
+// start starts the peer and waits until it takes an event, and if that is asked for until one has had its effect: n8n answers whatever
+// comes before it is ready with a page that asks for patience, and status 200.
+func (p *peer) start(ctx context.Context, effective bool) error {
 	log, err := os.OpenFile(filepath.Join(p.folder, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -138,8 +146,15 @@ func (p *peer) start(ctx context.Context) error {
 		}
 		c, err := dial(ctx, p.to)
 		if err == nil {
-			err = load{}.deliver(ctx, c, p.next.Add(1))
+			n := p.next.Add(1)
+			c.expect(20 * time.Second)
+			err = load{}.deliver(ctx, c, n)
 			c.close()
+			if err == nil && effective {
+				if missing, _ := p.wait(ctx, n, n, 2*time.Second); missing > 0 {
+					err = fmt.Errorf("event %d was acknowledged and had no effect", n)
+				}
+			}
 		}
 		if err == nil {
 			return nil
@@ -208,7 +223,7 @@ func (p *peer) crash(ctx context.Context) error {
 	p.kill()
 	list := <-acknowledged
 	p.next.Store(max(p.next.Load(), first))
-	if err := p.start(ctx); err != nil {
+	if err := p.start(ctx, false); err != nil {
 		return err
 	}
 	began, missing := time.Now(), 0

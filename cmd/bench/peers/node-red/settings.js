@@ -8,5 +8,6 @@ module.exports = {
 	credentialSecret: false,
 	telemetry: { enabled: false },
 	externalModules: { autoInstall: false },
+	functionExternalModules: true, // crypto, which is in Node.js
 	logging: { console: { level: "warn", metrics: false, audit: false } },
 };

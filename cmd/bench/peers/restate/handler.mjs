@@ -1,3 +1,4 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
 import http from "node:http";
 import * as restate from "@restatedev/restate-sdk";
 
@@ -17,10 +18,21 @@ function send(conversation, message) {
 	});
 }
 
+// verify ends a run whose delivery the service has not signed within the five minutes before.
+function verify({ headers, body }, now) {
+	const time = headers.get("x-service-timestamp") ?? "";
+	const given = Buffer.from(headers.get("x-service-signature") ?? "");
+	const right = Buffer.from("sha256=" + createHmac("sha256", process.env.SECRET).update(time + ".").update(body).digest("hex"));
+	if (given.length !== right.length || !timingSafeEqual(given, right) || !(Math.abs(now / 1000 - time) <= 300)) {
+		throw new restate.TerminalError("signature refused", { errorCode: 401 });
+	}
+}
+
 const desk = restate.service({
 	name: "desk",
 	handlers: {
 		received: async (ctx, event) => {
+			verify(ctx.request(), await ctx.date.now()); // the time at which it was first looked at, however often it is
 			if (!event.data.message.text.includes("order")) return;
 			const client = ctx.rand.uuidv4();
 			await ctx.run("send", () => send(event.data.conversation.id, { client_id: client, text: "a " + event.id }));

@@ -4,6 +4,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -78,11 +81,41 @@ func (d *desk) Send(ctx context.Context, conversation, client, text string) erro
 }
 
 // A door takes deliveries. One is acknowledged when the server has recorded the workflow's start, and a repeat starts nothing.
-type door struct{ temporal client.Client }
+type door struct {
+	temporal client.Client
+	secret   []byte
+}
+
+// signed reports whether the service has signed a delivery, within the last five minutes.
+func (d door) signed(h http.Header, body []byte) bool {
+	timestamp := h.Get("X-Service-Timestamp")
+	seconds, err := strconv.ParseInt(timestamp, 10, 64)
+	if err != nil || time.Since(time.Unix(seconds, 0)).Abs() > 5*time.Minute {
+		return false
+	}
+	given, err := hex.DecodeString(strings.TrimPrefix(h.Get("X-Service-Signature"), "sha256="))
+	if err != nil {
+		return false
+	}
+	mac := hmac.New(sha256.New, d.secret)
+	mac.Write([]byte(timestamp))
+	mac.Write([]byte("."))
+	mac.Write(body)
+	return hmac.Equal(given, mac.Sum(nil))
+}
 
 func (d door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))
+	if err != nil {
+		http.Error(w, "not read", http.StatusBadRequest)
+		return
+	}
+	if !d.signed(r.Header, body) {
+		http.Error(w, "signature refused", http.StatusUnauthorized)
+		return
+	}
 	var e event
-	if err := json.NewDecoder(r.Body).Decode(&e); err != nil || e.ID == "" {
+	if err := json.Unmarshal(body, &e); err != nil || e.ID == "" {
 		http.Error(w, "an event is JSON with an id", http.StatusBadRequest)
 		return
 	}
@@ -92,7 +125,7 @@ func (d door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		EnableEagerStart:      true, // the worker is in this process, so the server need not look for one
 	}
-	_, err := d.temporal.ExecuteWorkflow(r.Context(), options, Received, e)
+	_, err = d.temporal.ExecuteWorkflow(r.Context(), options, Received, e)
 	if err != nil && !temporal.IsWorkflowExecutionAlreadyStartedError(err) {
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 	}
@@ -132,7 +165,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	return http.Serve(l, door{c})
+	return http.Serve(l, door{c, []byte(os.Getenv("SECRET"))})
 }
 
 // untilItWorks waits for the server to come up, and for the port of a worker whose server was killed a moment ago.
