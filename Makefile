@@ -160,7 +160,7 @@ mutants: ## plant bugs into the engine, one after another, and see quando test f
 fuzz: ## run every fuzz target for FUZZTIME
 	@for target in \
 		rules/source:FuzzFormat rules/form:FuzzWrite rules:FuzzRules rules:FuzzFormat rules:FuzzTemplate \
-		rules/calendar:FuzzParseShift rules/calendar:FuzzParseICS rules/calendar:FuzzCalendar triggers/webhook:FuzzDecode actions/builtin:FuzzCarried service:FuzzDecode service/sandbox:FuzzState; do \
+		rules/calendar:FuzzParseShift rules/calendar:FuzzParseICS rules/calendar:FuzzCalendar triggers/webhook:FuzzDecode actions/builtin:FuzzCarried service:FuzzDecode service:FuzzAnswer service/sandbox:FuzzState; do \
 		echo "== $$target"; \
 		go test -run '^$$' -fuzz "^$${target#*:}$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 50x ./$${target%%:*} || exit 1; \
 	done

@@ -135,14 +135,51 @@ func (c *crowd) writes(n int) {
 func (c *crowd) served() {
 	c.t.Helper()
 	c.writing.Wait()
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		counts := must(c.look.CountRuns(c.t.Context(), time.Unix(0, 0)))
-		if counts[engine.Done] == c.written {
-			return
+	c.await("every run is done", func() bool { return must(c.look.CountRuns(c.t.Context(), time.Unix(0, 0)))[engine.Done] == c.written })
+}
+
+// await waits for something. Its patience is counted in looks, not in time: a machine that crawls or stands still looks less often too. And what an engine
+// will come back to at a later time is late, not lost: after calls that were not answered in time the pauses double.
+func (c *crowd) await(what string, so func() bool) {
+	c.t.Helper()
+	for looks := 0; !so(); time.Sleep(50 * time.Millisecond) {
+		if due := must(c.look.Due(c.t.Context(), nil)); !due.After(time.Now()) {
+			looks++
 		}
-		if time.Now().After(deadline) {
-			c.t.Fatalf("not every run of %d is done: %v", c.written, counts)
+		if looks == 2400 {
+			c.t.Fatalf("waited in vain: %s\n%s", what, c.left())
 		}
+	}
+}
+
+// left tells what is not decided and what is not done after so many messages.
+func (c *crowd) left() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d messages, the next lane is due at %s, stopped is %v\n", c.written, must(c.look.Due(c.t.Context(), nil)), must(c.look.Holds(c.t.Context())))
+	for _, e := range c.undecided() {
+		fmt.Fprintf(&b, "event %d %s of %s is not decided, in %s\n", e.Seq, e.Type, e.ReceivedAt, e.Lane)
+	}
+	for _, r := range must(c.look.ListRuns(c.t.Context(), engine.RunFilter{Limit: c.written})) {
+		if r.State == engine.Done {
+			continue
+		}
+		fmt.Fprintf(&b, "run %d of event %d is %s since %s, wakes at %s: %s\n", r.ID, r.Event, r.State, r.StartedAt, r.WakeAt, r.Reason)
+		for _, s := range r.Steps {
+			fmt.Fprintf(&b, "  %s %s %s attempts=%d error=%q\n", s.Path, s.Verb, s.State, s.Attempts, s.Error)
+		}
+	}
+	return b.String()
+}
+
+// undecided returns the events that are recorded, and no more.
+func (c *crowd) undecided() (list []*engine.Event) {
+	for after := int64(0); ; {
+		page := must(c.look.ListEvents(c.t.Context(), engine.EventFilter{Forward: true, After: after, Limit: 1000}))
+		if len(page) == 0 {
+			return list
+		}
+		after = page[len(page)-1].Seq
+		list = append(list, slices.DeleteFunc(page, func(e *engine.Event) bool { return e.Decided })...)
 	}
 }
 
@@ -158,9 +195,13 @@ func (c *crowd) effects() (list []string) {
 	return list
 }
 
-// check compares what was done with what should have been done.
+// check compares what was done with what should have been done. Of all that was told, nothing is left undecided.
 func (c *crowd) check() {
 	c.t.Helper()
+	if err := c.Settle(c.t.Context()); err != nil {
+		c.t.Fatal(err)
+	}
+	c.await("every event is decided", func() bool { return len(c.undecided()) == 0 })
 	got := c.effects()
 	all := len(got)
 	slices.Sort(got)

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/service/sandbox"
 )
 
 // lifting lifts a hold just before a run is recorded as held by it.
@@ -122,5 +124,76 @@ rules:
 	d.until("the key was tried again", func() bool { return must(d.journal.Holds(t.Context()))[0].Until.After(now.Add(time.Second)) })
 	if n := journal.claims.Load(); n > 50 {
 		t.Errorf("the journal was asked for lanes %d times", n)
+	}
+}
+
+// slowHolds is a journal that takes its time to say what is stopped, once it is told to.
+type slowHolds struct {
+	fileJournal
+	slow          atomic.Bool
+	asked, answer chan struct{}
+}
+
+func (j *slowHolds) Holds(ctx context.Context) ([]engine.Hold, error) {
+	if j.slow.CompareAndSwap(true, false) {
+		close(j.asked)
+		select {
+		case <-j.answer:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return j.fileJournal.Holds(ctx)
+}
+
+// What arrives while an engine that starts does not know yet what is stopped leads to nothing that is stopped.
+func TestStoppedBeforeTheStart(t *testing.T) {
+	for name, test := range map[string]struct {
+		workspace, rule string
+		outcomes        []engine.Outcome // before it is resumed
+		states          []engine.State   // of the runs, after that
+	}{
+		"everything":    {"", "", []engine.Outcome{engine.Fired}, []engine.State{engine.Done, engine.Done}},
+		"the workspace": {"default", "", []engine.Outcome{engine.Fired}, []engine.State{engine.Done, engine.Done}},
+		"the rule":      {"default", "it", []engine.Outcome{engine.Fired, engine.Paused}, []engine.State{engine.Done}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			journal := &slowHolds{asked: make(chan struct{}), answer: make(chan struct{})}
+			d := newDesk(t, `
+rules:
+  - { id: it, when: message.received, do: [{ send_message: hello }] }
+`, func(o *deskOptions) {
+				o.journal = func(j fileJournal) engine.Journal {
+					journal.fileJournal = j
+					return journal
+				}
+			})
+			d.customer(ana, "hello")
+			d.expect(send + "hello")
+			if err := d.engine.Pause(t.Context(), time.Now(), test.workspace, test.rule, "too loud"); err != nil {
+				t.Fatal(err)
+			}
+			d.restart()
+
+			journal.slow.Store(true)
+			d.live()
+			<-journal.asked
+			must(d.CustomerMessage(sandbox.CustomerMessage{Phone: ana, Text: "are you there?"}))
+			if err := d.Settle(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			arrived := must(d.journal.ListEvents(t.Context(), engine.EventFilter{Type: "message.received", Limit: 1}))[0]
+			if arrived.Decided {
+				t.Fatalf("it is decided on already: %+v", arrived.Verdicts)
+			}
+			close(journal.answer)
+			d.until("it runs", d.engine.Runs)
+			d.until("what is not stopped is decided on", func() bool { return slices.Equal(d.outcomes("it"), test.outcomes) })
+			d.expect()
+			if !must(d.engine.Resume(t.Context(), time.Now(), test.workspace, test.rule)) {
+				t.Error("nothing was stopped")
+			}
+			d.until("what was stopped is done", func() bool { return slices.Equal(d.states("it"), test.states) })
+		})
 	}
 }

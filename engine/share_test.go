@@ -3,6 +3,7 @@
 package engine_test
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -195,10 +196,13 @@ type door struct {
 
 // passed is a request that came through a door.
 type passed struct {
-	at     time.Time
-	status int
-	what   string
+	came, answered time.Time
+	status         int
+	what           string
 }
+
+// came is when a request came to its door, in its context.
+type came struct{}
 
 func newDoor(t *testing.T, to string) *door {
 	d := &door{}
@@ -208,14 +212,16 @@ func newDoor(t *testing.T, to string) *door {
 		ModifyResponse: func(r *http.Response) error {
 			d.mu.Lock()
 			defer d.mu.Unlock()
-			d.calls = append(d.calls, passed{time.Now(), r.StatusCode, r.Request.Method + " " + r.Request.URL.Path})
+			d.calls = append(d.calls, passed{r.Request.Context().Value(came{}).(time.Time), time.Now(), r.StatusCode, r.Request.Method + " " + r.Request.URL.Path})
 			if d.answering != nil && !d.answering(r.Request) {
 				panic(http.ErrAbortHandler)
 			}
 			return nil
 		},
 	}
-	d.Server = httptest.NewServer(proxy)
+	d.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		proxy.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), came{}, time.Now())))
+	}))
 	t.Cleanup(d.Close)
 	return d
 }

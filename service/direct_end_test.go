@@ -81,7 +81,7 @@ func TestCallsEnd(t *testing.T) {
 				if place.name != "connecting" && place.name != "writing" {
 					<-h.left
 				}
-				if kept := len(c.carrier.(*direct).idle.list); kept != 0 {
+				if kept := len(idleOf(c).list); kept != 0 {
 					t.Errorf("%d connections are kept", kept)
 				}
 			})
@@ -98,7 +98,7 @@ func narrow(_ context.Context, _, _ string, c syscall.RawConn) error {
 func TestAnswerBeforeALongRequestIsWritten(t *testing.T) {
 	h := newHost(t, listenNarrow(t), func(_ int, c *caller) {
 		_, _ = c.Read(make([]byte, 1))
-		c.say("HTTP/1.1 413 Content Too Large\r\nContent-Length: 2\r\n\r\n{}")
+		c.say(refused413)
 		<-c.over
 	})
 	c := h.client(t)

@@ -8,7 +8,6 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -155,24 +154,5 @@ func TestEncryptedConnectionThatIsNotQuiet(t *testing.T) {
 				<-disturbed
 			}
 		})
-	}
-}
-
-func TestProxyOfTheEnvironment(t *testing.T) {
-	var asked []string
-	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked = append(asked, r.URL.String())
-		answer(201, jsonMessage)(w, r)
-	}))
-	defer proxy.Close()
-	c, err := New(Options{BaseURL: "http://service.example.com/v1", APIKey: testKey})
-	if err != nil {
-		t.Fatal(err)
-	}
-	through := func(*http.Request) (*url.URL, error) { return url.Parse(proxy.URL) }
-	c.carrier = newCarrier(&c.base, through)
-	defer c.CloseIdleConnections()
-	if err := send(c); err != nil || len(asked) != 1 || asked[0] != "http://service.example.com/v1/conversations/"+idConv+"/messages" {
-		t.Errorf("%v; the proxy was asked for %v", err, asked)
 	}
 }

@@ -141,7 +141,10 @@ func TestBrokenConnections(t *testing.T) {
 		{"refused", refused, false},
 		{"closed after the request", func(t *testing.T) *Client { return setup(t, hijack) }, true},
 		{"time-out", func(t *testing.T) *Client {
-			return setup(t, func(http.ResponseWriter, *http.Request) { time.Sleep(200 * time.Millisecond) }, func(o *Options) { o.Timeout = 50 * time.Millisecond })
+			return setup(t, func(_ http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body)
+				<-r.Context().Done()
+			}, func(o *Options) { o.Timeout = time.Second }) // enough for a busy machine to connect
 		}, true},
 		{"time-out before there is a connection", func(t *testing.T) *Client {
 			return setup(t, answer(200, "{}"), func(o *Options) {

@@ -45,6 +45,34 @@ func newHost(t *testing.T, l net.Listener, serve func(n int, c *caller)) *host {
 	return h
 }
 
+// serving is a host that answers every request.
+func serving(t *testing.T) *host {
+	t.Helper()
+	return newHost(t, listen(t), func(_ int, c *caller) { c.serve() })
+}
+
+// acquainted is a host that has answered one call of a client, which has kept the connection. Two functions say what becomes of that connection after it, and of others.
+func acquainted(t *testing.T, kept, others func(*caller)) (*host, *Client) {
+	t.Helper()
+	h := newHost(t, listen(t), func(n int, c *caller) {
+		if n > 1 {
+			others(c)
+			return
+		}
+		c.hear()
+		c.say(created201)
+		kept(c)
+	})
+	c := h.client(t)
+	if err := send(c); err != nil {
+		t.Fatal(err)
+	}
+	return h, c
+}
+
+// idleOf are the connections that a client keeps.
+func idleOf(c *Client) *idle { return &c.carrier.(*direct).idle }
+
 func listen(t *testing.T) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -91,7 +119,13 @@ func (c *caller) serve() {
 // wait returns when the client has closed the connection.
 func (c *caller) wait() { _, _ = io.Copy(io.Discard, c.r) }
 
-var created201 = withLength("HTTP/1.1 201 Created\r\n", jsonMessage)
+var (
+	created201 = withLength("HTTP/1.1 201 Created\r\n", jsonMessage)
+	refused413 = withLength("HTTP/1.1 413 Content Too Large\r\n", "{}")
+)
+
+// evil is an answer that nobody has asked for.
+const evil = "HTTP/1.1 418 Not Yours\r\nContent-Length: 0\r\n\r\n"
 
 func withLength(head, body string) string {
 	return fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", head, len(body), body)

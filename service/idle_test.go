@@ -42,7 +42,7 @@ func TestIdleConnectionsAreClosedInTime(t *testing.T) {
 	const many = 5
 	h, answer := answering(t)
 	c := h.client(t)
-	c.carrier.(*direct).idle.timeout = 20 * time.Millisecond
+	idleOf(c).timeout = 20 * time.Millisecond
 	for range 2 {
 		occupy(t, c, h, many, answer)
 		for range many {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 )
 
 // A Report is what a check of a journal has found.
@@ -41,9 +43,10 @@ var Consistencies = []Consistency{
 		"runs whose event is not there although older ones are: %s",
 	},
 	{
-		"every run that has something to do is in a lane that is due by then", []string{"runs", "lanes"},
+		// A lane may be due later than its runs would be: a run that goes there was on its way until that was recorded, and what could not be worked on is looked at again after a while.
+		"every run that has something to do is in a lane that is due by then, or soon", []string{"runs", "lanes"},
 		`SELECT r.id FROM runs r WHERE NOT r.finished AND r.state IN ('running', 'waiting') AND r.wake_at > 0
-			AND NOT EXISTS (SELECT 1 FROM lanes l WHERE l.workspace = r.workspace AND l.lane = r.lane AND l.due_at <= r.wake_at)`,
+			AND NOT EXISTS (SELECT 1 FROM lanes l WHERE l.workspace = r.workspace AND l.lane = r.lane AND (l.due_at <= r.wake_at OR l.due_at <= ` + soon + `))`,
 		"runs that nobody would wake, because their lanes are not due by then: %s; quando runs cancel ends them",
 	},
 	{
@@ -100,9 +103,13 @@ func (r *Report) Add(c Consistency, rows []string) {
 	r.Findings = append(r.Findings, fmt.Sprintf(c.Words, list))
 }
 
-// Limited is the query with a bound on what it returns.
+// soon stands in a query for a moment that is further away than any pause after which an engine looks again at what it could not work on.
+const soon = ":soon"
+
+// Limited is the query as of now, with a bound on what it returns.
 func (c Consistency) Limited() string {
-	return fmt.Sprintf("%s ORDER BY 1 LIMIT %d", c.Query, mostNamed+1)
+	query := strings.ReplaceAll(c.Query, soon, fmt.Sprint(Micros(time.Now().Add(10*time.Minute))))
+	return fmt.Sprintf("%s ORDER BY 1 LIMIT %d", query, mostNamed+1)
 }
 
 // Looks reports whether all its tables are among some.

@@ -1,0 +1,54 @@
+package engine_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/sqlite"
+	"github.com/quandohq/quando/service/sandbox"
+)
+
+// verified is a journal that is verified after everything that is saved, as a person may do at any time.
+type verified struct {
+	fileJournal
+	t      *testing.T
+	keeper *sqlite.Keeper
+}
+
+func (j *verified) Save(ctx context.Context, l *engine.Lane, c *engine.Change) error {
+	err := j.fileJournal.Save(ctx, l, c)
+	if j.keeper != nil {
+		for _, finding := range must(j.keeper.Check(context.WithoutCancel(ctx), func(string) {})).Findings {
+			j.t.Error(finding)
+		}
+	}
+	return err
+}
+
+// Whoever verifies the journal of an engine at work, or backs it up, finds nothing wrong with runs that are on their way.
+func TestWholeAtEveryMoment(t *testing.T) {
+	journal := &verified{t: t}
+	d := newDesk(t, `
+rules:
+  - id: it
+    when: message.received
+    do:
+      - send_message: hello
+      - wait: 50ms
+      - create_card: { board: Sales, title: hello }
+      - move_card: Proposal
+      - transfer: { sector: Sales, reason: hello }
+`, func(o *deskOptions) {
+		o.journal = func(j fileJournal) engine.Journal {
+			journal.fileJournal = j
+			return journal
+		}
+	})
+	journal.keeper = must(sqlite.OpenKeeper(t.Context(), d.file, true))
+	t.Cleanup(func() { _ = journal.keeper.Close() })
+	d.live()
+	must(d.CustomerMessage(sandbox.CustomerMessage{Phone: ana, Name: "Ana", Text: "hello"}))
+	d.until("the run is done", func() bool { return slices.Equal(d.states("it"), []engine.State{engine.Done}) })
+}
