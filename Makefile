@@ -100,6 +100,10 @@ SCALE ?= full
 bench: ## measure quando against a bare server, and write docs/bench.json, bench.svg and the table of benchmarks.md; SCALE=short takes minutes, PEERS=yes measures others too
 	go run ./cmd/bench -scale $(SCALE) -write docs $(if $(PEERS),-run '.*')
 
+.PHONY: learn
+learn: ## let the compiler learn from quando under load: write cmd/quando/default.pgo
+	folder=$$(mktemp -d) && go run ./cmd/bench -run '^(acknowledge|runs)$$' -rounds 1 -duration 10s -profile "$$folder" -learn cmd/quando/default.pgo && rm -r "$$folder"
+
 .PHONY: microbench
 microbench: ## print what matching, compiling, calendars, visits, calls and the journal cost
 	go test -run '^$$' -bench . -benchtime $(BENCHTIME) -count 3 ./rules/... ./service ./engine ./engine/sqlite ./engine/postgres
@@ -160,7 +164,7 @@ mutants: ## plant bugs into the engine, one after another, and see quando test f
 fuzz: ## run every fuzz target for FUZZTIME
 	@for target in \
 		rules/source:FuzzFormat rules/form:FuzzWrite rules:FuzzRules rules:FuzzFormat rules:FuzzTemplate \
-		rules/calendar:FuzzParseShift rules/calendar:FuzzParseICS rules/calendar:FuzzCalendar triggers/webhook:FuzzDecode actions/builtin:FuzzCarried service:FuzzDecode service:FuzzAnswer service/sandbox:FuzzState; do \
+		rules/calendar:FuzzParseShift rules/calendar:FuzzParseICS rules/calendar:FuzzCalendar triggers/webhook:FuzzDecode actions/builtin:FuzzCarried service:FuzzDecode service:FuzzAnswer service/sandbox:FuzzState engine/sqlite:FuzzDrafts; do \
 		echo "== $$target"; \
 		go test -run '^$$' -fuzz "^$${target#*:}$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 50x ./$${target%%:*} || exit 1; \
 	done

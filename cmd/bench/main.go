@@ -27,10 +27,10 @@ func main() {
 
 // options is what the command line asks for.
 type options struct {
-	pattern, scale, write, peers string
-	list                         bool
-	duration                     time.Duration
-	rounds                       int
+	pattern, scale, write, peers, learn string
+	list                                bool
+	duration                            time.Duration
+	rounds                              int
 }
 
 // parse reads the command line.
@@ -47,6 +47,7 @@ func parse(args []string, b *bench) (o options, err error) {
 	flags.StringVar(&b.quando, "quando", "", "the program to measure; built from the tree unless given")
 	flags.StringVar(&b.folder, "folder", "", "where journals are kept meanwhile: the disk that is measured; the system's folder for temporary files unless given")
 	flags.StringVar(&b.profile, "profile", "", "keep processor profiles of quando in this folder, one for each case; the figures of such a run are not to be trusted")
+	flags.StringVar(&o.learn, "learn", "", "write what the compiler can learn from the profiles into this file")
 	flags.BoolVar(&b.keep, "keep", false, "keep the folders with journals and logs")
 	if err := flags.Parse(args); err != nil {
 		return o, err
@@ -63,6 +64,9 @@ func parse(args []string, b *bench) (o options, err error) {
 	}
 	if b.profile != "" && b.quando != "" {
 		return o, errors.New("a profile needs a quando that is built for it: leave out -quando")
+	}
+	if o.learn != "" && b.profile == "" {
+		return o, errors.New("there is nothing to learn from without -profile")
 	}
 	b.peers, err = filepath.Glob(filepath.Join(o.peers, "*.sh"))
 	return o, err
@@ -99,6 +103,11 @@ func measure(ctx context.Context, args []string) error {
 	r.table(os.Stdout)
 	if o.write != "" {
 		if err := r.write(o.write); err != nil {
+			return err
+		}
+	}
+	if o.learn != "" {
+		if err := b.learn(ctx, o.learn); err != nil {
 			return err
 		}
 	}

@@ -49,7 +49,7 @@ func (b *bench) build(ctx context.Context) error {
 			return err
 		}
 		b.profileAddress = ports[0]
-		args = append(args, "-overlay", overlay)
+		args = append(args, "-overlay", overlay, "-trimpath") // what the profiles say is to be the same wherever the tree is
 	}
 	cmd := exec.CommandContext(ctx, "go", append(args, "./cmd/quando")...)
 	cmd.Dir, cmd.Stderr = b.root, os.Stderr

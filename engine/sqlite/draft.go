@@ -281,8 +281,12 @@ func (w *writer) settleDrafts(ctx context.Context) error {
 	}})
 }
 
-// settleLeft places what an engine that is gone has left in a file, unless another uses it, which has done so.
-func settleLeft(ctx context.Context, path string) error {
+// settleLeft places what an engine that is gone has left in a file, for somebody who is not an engine. While one uses the file, it sees to that itself.
+func settleLeft(ctx context.Context, db *sql.DB, path string) error {
+	left := false
+	if err := db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM drafts)`).Scan(&left); err != nil || !left {
+		return err
+	}
 	f, err := exclusive(path + ".lock")
 	if errors.Is(err, errInUse) {
 		return nil

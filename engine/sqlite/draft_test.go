@@ -173,7 +173,7 @@ func TestDraftsOfAnEngineThatDied(t *testing.T) {
 	}
 }
 
-// A journal that is copied or looked after has everything in its place.
+// A journal that no engine uses and that is copied, looked after or looked at has everything in its place.
 func TestDraftsOfAJournalThatIsCopied(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "quando.db")
@@ -200,11 +200,15 @@ func TestDraftsOfAJournalThatIsCopied(t *testing.T) {
 	defer k.Close()
 	runs(func(table *stored.Table) ([][]any, error) { return k.Rows(t.Context(), table, nil, 10) })
 
+	looks := open(t, died(t, file), Options{Beside: true})
+	runs(func(table *stored.Table) ([][]any, error) { return readRows(t.Context(), looks.reads, table, "true", nil, 10) })
+
 	beside, err := OpenKeeper(t.Context(), file, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer beside.Close()
+	open(t, file, Options{Beside: true})
 	if rowsOf(t, j, "drafts") != 1 {
 		t.Error("somebody else has placed what an engine works on")
 	}

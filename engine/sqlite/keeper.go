@@ -56,7 +56,7 @@ func (k *Keeper) open(ctx context.Context, file string, readOnly bool) (err erro
 		err = migrate(ctx, k.db, true)
 	}
 	if err == nil && !readOnly {
-		err = settleLeft(ctx, k.path)
+		err = settleLeft(ctx, k.db, k.path)
 	}
 	if err != nil {
 		return err

@@ -120,6 +120,11 @@ func (j *Journal) open(ctx context.Context, file string, o Options) error {
 	if err := uncopied(ctx, db, o.Beside); err != nil {
 		return errors.Join(explain(err), db.Close())
 	}
+	if o.Beside {
+		if err := settleLeft(ctx, db, path); err != nil {
+			return errors.Join(explain(err), db.Close())
+		}
+	}
 	if j.writer, err = newWriter(ctx, db, path, o); err != nil {
 		return errors.Join(err, db.Close())
 	}
