@@ -201,7 +201,9 @@ func TestDraftsOfAJournalThatIsCopied(t *testing.T) {
 	runs(func(table *stored.Table) ([][]any, error) { return k.Rows(t.Context(), table, nil, 10) })
 
 	looks := open(t, died(t, file), Options{Beside: true})
-	runs(func(table *stored.Table) ([][]any, error) { return readRows(t.Context(), looks.reads, table, "true", nil, 10) })
+	runs(func(table *stored.Table) ([][]any, error) {
+		return readRows(t.Context(), looks.reads, table, "true", nil, 10)
+	})
 
 	beside, err := OpenKeeper(t.Context(), file, false)
 	if err != nil {
