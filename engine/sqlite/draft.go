@@ -141,11 +141,7 @@ func (t *tx) placeAsked(at int64, asked func(*draft) bool) error {
 		if !d.opened {
 			continue
 		}
-		due := at
-		if wake := stored.Micros(d.run.WakeAt); wake != 0 {
-			due = min(due, wake)
-		}
-		if err := t.due(d.run.Workspace, d.run.Lane, due); err != nil {
+		if err := t.due(d.run.Workspace, d.run.Lane, at); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -173,6 +174,60 @@ func TestDraftsOfAnEngineThatDied(t *testing.T) {
 	}
 }
 
+// Drafts that began in one transaction go on each for itself, and the newest of each counts.
+func TestDraftsOfOneTransaction(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "quando.db")
+	j := open(t, file, patient)
+	held, begun := make(chan struct{}), make(chan struct{})
+	var group sync.WaitGroup
+	group.Go(func() {
+		_ = j.writer.write(t.Context(), &operation{do: func(*tx) error {
+			close(begun)
+			<-held
+			return nil
+		}})
+	})
+	<-begun
+	var lanes [3]*engine.Lane
+	var runs [3]*engine.Run
+	for i := range runs {
+		lanes[i] = j.Open("default", fmt.Sprint("lane ", i))
+		_, c := decided(fmt.Sprint("event ", i), lanes[i].Name)
+		c.Release = false
+		runs[i] = starts(c, engine.Running)
+		group.Go(func() {
+			if err := j.Save(t.Context(), lanes[i], c); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for j.writer.Len() < len(runs) {
+		time.Sleep(time.Millisecond)
+	}
+	close(held)
+	group.Wait()
+	goOn(t, j, lanes[0], runs[0])
+	end(t, j, lanes[1], runs[1])
+	if rows := rowsOf(t, j, "drafts"); rows != 2 {
+		t.Errorf("%d rows of drafts", rows)
+	}
+	after := open(t, died(t, file), Options{})
+	for i, want := range []struct {
+		state engine.State
+		steps int
+	}{{engine.Running, 2}, {engine.Done, 1}, {engine.Running, 1}} {
+		if got := found(t, after, runs[i].ID); got.State != want.state || len(got.Steps) != want.steps {
+			t.Errorf("%d: %+v", i, got)
+		}
+	}
+	end(t, j, lanes[0], runs[0])
+	end(t, j, lanes[2], runs[2])
+	if rows := rowsOf(t, j, "drafts"); rows != 0 {
+		t.Errorf("%d rows of drafts are left", rows)
+	}
+}
+
 // A journal that no engine uses and that is copied, looked after or looked at has everything in its place.
 func TestDraftsOfAJournalThatIsCopied(t *testing.T) {
 	t.Parallel()
@@ -281,13 +336,18 @@ func TestDraftsThatAreAskedFor(t *testing.T) {
 		},
 		"by nobody, for a while": func(t *testing.T, j *Journal, _ *engine.Lane, run *engine.Run) {
 			beside := open(t, j.file, Options{Beside: true})
-			for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-				r, err := beside.FindRun(t.Context(), run.ID)
-				if err == nil && r.State == engine.Running && len(r.Steps) == 1 {
-					return
-				}
-				if time.Now().After(deadline) {
-					t.Fatalf("%+v %v", r, err)
+			for i, id := range []int64{run.ID, run.ID + 1} { // the second is begun when the first has waited for long
+				for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+					r, err := beside.FindRun(t.Context(), id)
+					if err == nil && r.State == engine.Running && len(r.Steps) == 1 {
+						break
+					}
+					if time.Now().After(deadline) {
+						t.Fatalf("%d %+v %v", i, r, err)
+					}
+					if i == 0 && rowsOf(t, j, "drafts") == 1 && time.Since(run.StartedAt) > 600*time.Millisecond {
+						begin(t, j, "another", "another")
+					}
 				}
 			}
 		},
