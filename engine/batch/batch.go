@@ -12,6 +12,12 @@ import (
 // ErrClosed says that a queue takes nothing any more.
 var ErrClosed = errors.New("the journal is closed")
 
+const (
+	someCompany = 8   // items below which nobody waits for others: they would be kept for longer than they save
+	mostCompany = 256 // items beyond which no more are waited for
+	mostVain    = 256 // turns
+)
+
 // Full is the weight of the items that one turn takes; a single item may weigh more.
 const Full = 1024
 
@@ -30,9 +36,11 @@ type Queue[T any] struct {
 	closed  bool
 	lately  time.Time // when the last turn ended
 
-	news chan struct{} // that the queue is longer, or closed
-	done chan struct{}
-	last int // items of the last turn
+	news    chan struct{} // that the queue is longer, or closed
+	done    chan struct{}
+	last    int // items of the last turn
+	content int // turns for which no more company is waited for
+	vain    int // turns for which none was waited for after the last time that it did not come
 
 	unsettled chan had[T]
 	settling  atomic.Int32 // turns that are not settled
@@ -60,10 +68,10 @@ const (
 )
 
 // New returns a queue with its goroutines. Turn returns an answer for each of its items, which is given when settle has returned; its error is the answer instead. Settle may be nil. Linger is how long
-// a turn that has company waits for more of it; the zero value is 1.5 milliseconds, a negative one no time.
+// a turn that has company waits for more of it; the zero value is 3 milliseconds, a negative one no time.
 func New[T any](linger time.Duration, turn func([]T) []error, settle func() error) *Queue[T] {
 	if linger == 0 {
-		linger = 1500 * time.Microsecond
+		linger = 3 * time.Millisecond
 	}
 	q := &Queue[T]{turn: turn, settle: settle, linger: linger, news: make(chan struct{}, 1), done: make(chan struct{}), unsettled: make(chan had[T], 16)}
 	go q.run()
@@ -190,22 +198,34 @@ func (h had[T]) answer(unsettled error) {
 	}
 }
 
-// assemble waits a moment for those who shared the last turn and are likely to come back.
+// assemble waits a moment for those who shared the last turn and are likely to come back, and for half as many more: a turn costs the less for each the more share it. Where they do not come they are not
+// waited for again for some turns, twice as many each time.
 func (q *Queue[T]) assemble() {
-	if q.last < 2 || q.linger <= 0 || q.Len() == 0 {
+	if q.last < someCompany || q.linger <= 0 || q.Len() == 0 {
 		return
 	}
+	company := q.last
+	if q.content--; q.content < 0 {
+		company = min(q.last+q.last/2+1, max(mostCompany, q.last))
+	}
 	q.mu.Lock()
-	q.company = q.last
+	q.company = company
 	q.mu.Unlock()
 	timer := time.NewTimer(q.linger)
 	defer timer.Stop()
-	for q.Len() < q.last {
+	for q.Len() < company {
 		select {
 		case <-q.news:
 		case <-timer.C:
+			if company > q.last {
+				q.vain = min(2*q.vain+4, mostVain)
+				q.content = q.vain
+			}
 			return
 		}
+	}
+	if company > q.last {
+		q.vain = 0
 	}
 }
 

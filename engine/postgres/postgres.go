@@ -56,7 +56,7 @@ type Options struct {
 	// Claim, Save, Follow and Prune are refused.
 	Beside bool
 
-	// Linger is how long a transaction that has company waits for more of it. The zero value is 1.5 milliseconds; a negative one, no time.
+	// Linger is how long a transaction that has company waits for more of it. The zero value is 3 milliseconds; a negative one, no time.
 	Linger time.Duration
 
 	// Lease is how long an engine that is not heard of keeps its lanes. The zero value is 10 seconds.

@@ -51,7 +51,7 @@ type Options struct {
 	// Claim, Save, Follow and Prune are refused.
 	Beside bool
 
-	// Linger is how long a transaction that has company waits for more of it. The zero value is 1.5 milliseconds; a negative one, no time.
+	// Linger is how long a transaction that has company waits for more of it. The zero value is 3 milliseconds; a negative one, no time.
 	Linger time.Duration
 
 	// Fail lets tests make a transaction fail: before the commit, so that nothing is recorded, or after it, so that everything is and
