@@ -77,6 +77,12 @@ func (r *reaper) pass(point string) error {
 	return nil
 }
 
+func (r *reaper) died() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.dead
+}
+
 type mortalJournal struct {
 	fileJournal
 	r *reaper
@@ -198,10 +204,11 @@ rules:
 		d.revive(r) // whoever told of it was not answered, and tells again
 	}
 	for range 60 {
-		if _, err := d.engine.Tick(t.Context(), d.clock.Now()); errors.Is(err, errDead) {
-			d.revive(r)
-		} else if err != nil {
+		if _, err := d.engine.Tick(t.Context(), d.clock.Now()); err != nil && !errors.Is(err, errDead) {
 			t.Fatal(err)
+		}
+		if r.died() { // perhaps while an event was decided as it arrived, which is no matter of the tick
+			d.revive(r)
 		}
 		if err := d.Settle(t.Context()); err != nil {
 			t.Fatal(err)
