@@ -43,7 +43,7 @@ func (c *coder) failed() error {
 	return nil
 }
 
-// count writes or reads a number that is not below 0.
+// count writes or reads how many bytes or things follow, each of which takes a byte at least.
 func (c *coder) count(n int) int {
 	long := int64(n)
 	c.number(&long)
@@ -118,7 +118,10 @@ func (c *coder) draft(d *draft) {
 }
 
 func (c *coder) step(s *engine.Step) {
-	s.N, s.Attempts = c.count(s.N), c.count(s.Attempts)
+	n, attempts := int64(s.N), int64(s.Attempts)
+	c.number(&n)
+	c.number(&attempts)
+	s.N, s.Attempts = int(n), int(attempts)
 	c.texts(&s.Path, &s.Verb, &s.Key, &s.Error)
 	coded[engine.StepState](c, &s.State)
 	record := (*string)(nil)

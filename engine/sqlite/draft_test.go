@@ -53,7 +53,7 @@ func goOn(t *testing.T, j *Journal, lane *engine.Lane, run *engine.Run) {
 	t.Helper()
 	last := run.Steps[len(run.Steps)-1]
 	last.State, last.Record = engine.StepDone, []byte(`{"answer":1}`)
-	run.Steps = append(run.Steps, &engine.Step{N: len(run.Steps), Path: fmt.Sprint(len(run.Steps) + 1), Verb: "add_label", Key: fmt.Sprint("k", len(run.Steps)), State: engine.StepOpen, Attempts: 1, Record: []byte(`{"intent":1}`)})
+	run.Steps = append(run.Steps, &engine.Step{N: last.N + 1, Path: fmt.Sprint(len(run.Steps) + 1), Verb: "add_label", Key: fmt.Sprint("k", len(run.Steps)), State: engine.StepOpen, Attempts: 1, Record: []byte(`{"intent":1}`)})
 	save(t, j, lane, &engine.Change{Runs: []*engine.RunChange{{Run: run, Steps: run.Steps[len(run.Steps)-2:]}}})
 }
 
@@ -134,6 +134,7 @@ func TestDraftsOfAnEngineThatDied(t *testing.T) {
 	second, two := begin(t, j, "second", "lane 2", func(st *engine.Start) {
 		st.Run.Ancestry, st.Run.Reason, st.Run.Steps[0].Error = []string{"greet", "label"}, "\xff\x00 it is so", `"quoted"`
 		st.Run.WakeAt = time.Now()
+		st.Run.Steps[0].N, st.Run.Steps[0].Attempts = 70_000, 900 // as in a long list, after many attempts
 	})
 	third, three := begin(t, j, "third", "lane 3")
 	end(t, j, first, one)
