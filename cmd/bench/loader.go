@@ -199,8 +199,9 @@ type paced struct {
 	duration time.Duration
 }
 
-// run delivers and returns when each event was due to be delivered, and how long each was waited for from then on.
-func (p paced) run(ctx context.Context) (due map[uint64]time.Time, out loaded, err error) {
+// run delivers and returns when the delivery of each event began, and how long its answer took from then on. A delivery begins when its turn has come, whether or not a
+// connection is free. That this program's own clock wakes it up to a millisecond too late is no delay of anybody else.
+func (p paced) run(ctx context.Context) (began map[uint64]time.Time, out loaded, err error) {
 	const connections = 64
 	free := make(chan *conn, connections)
 	for range connections {
@@ -211,18 +212,17 @@ func (p paced) run(ctx context.Context) (due map[uint64]time.Time, out loaded, e
 		defer c.close()
 		free <- c
 	}
-	due = map[uint64]time.Time{}
+	began = map[uint64]time.Time{}
 	out.first = p.next.Load() + 1
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	var group sync.WaitGroup
 	var mu sync.Mutex
-	began := time.Now()
+	start := time.Now()
 	for i := range int(p.duration.Seconds() * float64(p.rate)) {
-		at := began.Add(time.Duration(i) * time.Second / time.Duration(p.rate))
-		time.Sleep(time.Until(at))
-		n := p.next.Add(1)
-		due[n] = at
+		time.Sleep(time.Until(start.Add(time.Duration(i) * time.Second / time.Duration(p.rate))))
+		n, at := p.next.Add(1), time.Now()
+		began[n] = at
 		c := <-free
 		group.Go(func() {
 			err := load{to: p.to}.deliver(ctx, c, n)
@@ -236,7 +236,7 @@ func (p paced) run(ctx context.Context) (due map[uint64]time.Time, out loaded, e
 		})
 	}
 	group.Wait()
-	out.took, out.last = time.Since(began), p.next.Load()
+	out.took, out.last = time.Since(start), p.next.Load()
 	slices.Sort(out.delays)
-	return due, out, context.Cause(ctx)
+	return began, out, context.Cause(ctx)
 }
