@@ -285,7 +285,7 @@ rules:
 			batch = batch[:0]
 		}
 	}
-	for must(d.journal.CountRuns(t.Context(), time.Now()))[engine.Waiting] < *waiting+1 {
+	for must(d.journal.CountRuns(t.Context()))[engine.Waiting] < *waiting+1 {
 		time.Sleep(20 * time.Millisecond)
 	}
 	filled := time.Since(began)

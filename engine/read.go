@@ -17,8 +17,8 @@ type Reader interface {
 	FindRun(ctx context.Context, id int64) (*Run, error)
 	// Holds returns what is stopped.
 	Holds(ctx context.Context) ([]Hold, error)
-	// CountRuns returns how many runs there are in each state, unfinished ones and those finished since a time.
-	CountRuns(ctx context.Context, since time.Time) (map[State]int, error)
+	// CountRuns returns how many unfinished runs there are in each state.
+	CountRuns(ctx context.Context) (map[State]int, error)
 }
 
 // An EventFilter chooses events. Zero values choose all.

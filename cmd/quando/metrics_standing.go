@@ -47,7 +47,7 @@ func (s *standing) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
 	fail := func(d *prometheus.Desc, err error) { ch <- prometheus.NewInvalidMetric(d, err) }
-	if counts, err := s.journal.CountRuns(ctx, time.Now()); err != nil {
+	if counts, err := s.journal.CountRuns(ctx); err != nil {
 		fail(runsNow, err)
 	} else {
 		for _, state := range unfinished {

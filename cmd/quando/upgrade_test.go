@@ -26,6 +26,7 @@ var oldJournals = map[string]func(t *testing.T) string{
 	"schema2": func(t *testing.T) string { return oldFile(t, "schema2") },
 	"schema3": func(t *testing.T) string { return oldFile(t, "schema3") },
 	"schema4": func(t *testing.T) string { return oldFile(t, "schema4") },
+	"schema5": func(t *testing.T) string { return oldFile(t, "schema5") },
 	"schema2 in PostgreSQL": func(t *testing.T) string {
 		where := postgrestest.Shared(t).Database(t)
 		conn, err := pgx.Connect(t.Context(), where)

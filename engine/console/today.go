@@ -55,7 +55,7 @@ func (c *Console) today(q *request) error {
 	if err != nil {
 		return err
 	}
-	standing, err := j.CountRuns(q.ctx(), q.now)
+	standing, err := j.CountRuns(q.ctx())
 	if err != nil {
 		return err
 	}

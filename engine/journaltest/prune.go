@@ -130,7 +130,7 @@ func prunesIDs(c *check) {
 	c.hasEvent(id, true)
 }
 
-// prunesMuch has many old events that must stay before many that go.
+// prunesMuch has many old events and runs that must stay before many that go.
 func prunesMuch(c *check) {
 	const n = 1300
 	var events []rules.Event
@@ -152,6 +152,9 @@ func prunesMuch(c *check) {
 	for i := range n {
 		r := run("a", "r", "", fmt.Sprint(i))
 		r.State, r.Steps = engine.Done, []*engine.Step{{Path: "1"}, {N: 1, Path: "2"}}
+		if i < n/2 {
+			r.State = engine.Waiting
+		}
 		starts = append(starts, start(rules.Parallel, r))
 	}
 	c.save(decided, engine.Change{Decided: decided.Events, Starts: starts, Release: true})
@@ -161,9 +164,12 @@ func prunesMuch(c *check) {
 	left, err := c.ListEvents(c.Context(), engine.EventFilter{Limit: 2 * n})
 	c.ok(err)
 	c.equal("events left", len(left), n/2)
-	runs, err := c.ListRuns(c.Context(), engine.RunFilter{})
+	runs, err := c.ListRuns(c.Context(), engine.RunFilter{Limit: 2 * n})
 	c.ok(err)
-	c.equal("runs left", len(runs), 0)
+	c.equal("runs left", len(runs), n/2)
+	for _, r := range runs {
+		c.equal("the state of a run that is left", r.State, engine.Waiting)
+	}
 }
 
 func prunesRest(c *check) {

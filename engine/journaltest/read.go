@@ -1,6 +1,7 @@
 package journaltest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -129,21 +130,30 @@ func readListEvents(c *check) {
 
 func readListRuns(c *check) {
 	states := []engine.State{engine.Running, engine.Waiting, engine.Held, engine.Uncertain, engine.Done, engine.FailedRun, engine.Cancelled}
-	lanes := []*engine.Lane{c.fresh("lane 0"), c.fresh("lane 1"), c.fresh("lane 2")}
+	var events []*engine.Event // in three lanes
+	for i := range 53 {
+		c.accept(event(fmt.Sprint("event ", i), fmt.Sprint("lane ", i%3)))
+	}
+	lanes := c.claim(noon, "lane 0", "lane 1", "lane 2")
+	for _, l := range lanes {
+		events = append(events, l.Events...)
+	}
+	slices.SortFunc(events, func(a, b *engine.Event) int { return cmp.Compare(a.Seq, b.Seq) })
 	var everything []*engine.Run
 	for i := range 210 {
-		r := run(fmt.Sprint("lane ", i%3), fmt.Sprint("rule ", i%2), fmt.Sprint(i), fmt.Sprint(i))
-		r.State, r.Event, r.StartedAt, r.Workspace = states[i%len(states)], int64(i/4+1), at(time.Duration(i)*time.Second), []string{ws, "other"}[i%5/4]
+		e := events[i/4]
+		r := run(e.Lane, fmt.Sprint("rule ", i%2), fmt.Sprint(i), fmt.Sprint(i))
+		r.State, r.Event, r.StartedAt, r.Workspace = states[i%len(states)], e.Seq, at(time.Duration(i)*time.Second), []string{ws, "other"}[i%5/4]
 		r.Steps = []*engine.Step{{Path: r.Key}, {N: 1, Path: "2"}}
 		s := start(rules.Parallel, r)
-		c.save(lanes[i%3], engine.Change{Starts: []*engine.Start{s}})
+		c.save(lanes[i/4%3], engine.Change{Starts: []*engine.Start{s}})
 		everything = append([]*engine.Run{c.find(s.Run.ID)}, everything...)
 	}
 	first, err := c.ListRuns(c.Context(), engine.RunFilter{})
 	c.ok(err)
 	c.equal("a page", first, everything[:100])
 	for _, f := range []engine.RunFilter{
-		{Limit: 70}, {Workspace: "other"}, {Rule: "rule 1"}, {Lane: "lane 2"}, {Event: 3}, {Events: []int64{3, 7, 1000}}, {Since: at(150 * time.Second)}, {State: engine.Running}, {State: engine.Done}, {State: engine.FailedRun},
+		{Limit: 70}, {Workspace: "other"}, {Rule: "rule 1"}, {Lane: "lane 2"}, {Event: events[2].Seq}, {Events: []int64{events[2].Seq, events[6].Seq, 1000}}, {Lane: "lane 2", Event: events[2].Seq}, {Lane: "lane 1", Event: events[2].Seq}, {Since: at(150 * time.Second)}, {State: engine.Running}, {State: engine.Done}, {State: engine.FailedRun},
 		{State: engine.Waiting, Rule: "rule 0", Lane: "lane 1", Workspace: ws, Since: at(10 * time.Second), Limit: 3}, {Event: 1000}, {State: engine.Queued},
 	} {
 		var want, got []*engine.Run
@@ -177,10 +187,7 @@ func readCountRuns(c *check) {
 		}
 		c.save(l, engine.Change{Runs: []*engine.RunChange{{Run: r}}})
 	}
-	counts, err := c.CountRuns(c.Context(), at(4*time.Minute))
+	counts, err := c.CountRuns(c.Context())
 	c.ok(err)
-	c.equal("counts", counts, map[engine.State]int{engine.Running: 1, engine.Waiting: 2, engine.Done: 2, engine.FailedRun: 1})
-	counts, err = c.CountRuns(c.Context(), time.Time{})
-	c.ok(err)
-	c.equal("counts of all time", counts[engine.Done], 3)
+	c.equal("counts", counts, map[engine.State]int{engine.Running: 1, engine.Waiting: 2})
 }

@@ -174,15 +174,15 @@ func (j *Journal) FindRun(ctx context.Context, id int64) (*engine.Run, error) {
 	return nil, engine.ErrNoRun
 }
 
-// CountRuns returns how many runs there are in each state.
-func (j *Journal) CountRuns(ctx context.Context, since time.Time) (map[engine.State]int, error) {
+// CountRuns returns how many unfinished runs there are in each state.
+func (j *Journal) CountRuns(ctx context.Context) (map[engine.State]int, error) {
 	if err := j.lock(ctx); err != nil {
 		return nil, err
 	}
 	defer j.mu.Unlock()
 	counts := make(map[engine.State]int)
 	for _, r := range j.runs {
-		if r != nil && (!r.State.Finished() || !r.FinishedAt.Before(moment(since))) {
+		if r != nil && !r.State.Finished() {
 			counts[r.State]++
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -165,12 +164,10 @@ func (j *Journal) runs(ctx context.Context, query string, args ...any) (runs []*
 	return runs, nil
 }
 
-// CountRuns returns how many runs there are in each state.
-func (j *Journal) CountRuns(ctx context.Context, since time.Time) (map[engine.State]int, error) {
+// CountRuns returns how many unfinished runs there are in each state.
+func (j *Journal) CountRuns(ctx context.Context) (map[engine.State]int, error) {
 	counts := map[engine.State]int{}
-	err := j.each(ctx, `SELECT state, count(*) FROM quando.runs
-		WHERE state IN ('queued', 'running', 'waiting', 'held', 'uncertain') OR state IN ('done', 'stopped', 'cancelled', 'failed') AND finished_at >= $1
-		GROUP BY state`, []any{stored.Micros(since)}, func(rows pgx.Rows) error {
+	err := j.each(ctx, `SELECT state, count(*) FROM quando.runs WHERE state IN ('queued', 'running', 'waiting', 'held', 'uncertain') GROUP BY state`, nil, func(rows pgx.Rows) error {
 		var state engine.State
 		var n int
 		err := rows.Scan(&state, &n)

@@ -32,7 +32,7 @@ func (j *Journal) Lift(ctx context.Context, now time.Time, workspace, rule strin
 			return err
 		}
 		_, err = t.exec(`INSERT INTO lanes (workspace, lane, due_at, news)
-			SELECT DISTINCT workspace, lane, ?1, 1 FROM runs INDEXED BY runs_state WHERE state = 'held' AND ?2 IN ('', workspace) AND ?3 IN ('', rule)
+			SELECT DISTINCT workspace, lane, ?1, 1 FROM runs INDEXED BY runs_open WHERE finished = 0 AND state = 'held' AND ?2 IN ('', workspace) AND ?3 IN ('', rule)
 			ON CONFLICT (workspace, lane) DO UPDATE SET due_at = min(due_at, excluded.due_at), news = news + 1`, max(stored.Micros(now), 1), workspace, rule)
 		return err
 	}})

@@ -19,6 +19,7 @@ const fewRows = 5000
 
 // A filter is what a listing's rows must be.
 type filter struct {
+	before  string // what leads to them, with the word that joins it; most often nothing
 	index   string // by which they are found; empty is in the order of the listing until there are enough
 	forward bool   // the oldest first
 	clauses []string
@@ -46,7 +47,7 @@ func (f *filter) query(columns, table, key string, limit int) (string, []any) {
 	if index == "" {
 		index = " NOT INDEXED"
 	}
-	q := `SELECT ` + columns + ` FROM ` + table + index
+	q := `SELECT ` + columns + ` FROM ` + f.before + table + index
 	if len(f.clauses) > 0 {
 		q += ` WHERE ` + strings.Join(f.clauses, ` AND `)
 	}
@@ -131,8 +132,12 @@ func (j *Journal) ListRuns(ctx context.Context, f engine.RunFilter) ([]*engine.R
 		q.by(`runs_event`)
 		q.where(`r.event IN (SELECT value FROM json_each(?))`, seqs)
 	}
-	if f.Lane != "" {
-		q.by(`runs_home`)
+	if f.Lane != "" { // a run is at home where its event is
+		if q.index == "" {
+			q.before = `events e INDEXED BY events_lane CROSS JOIN `
+			q.by(`runs_event`)
+			q.where(`e.lane = ? AND r.event = e.seq`, f.Lane)
+		}
 		q.where(`r.home = ?`, f.Lane)
 	}
 	apart := f.State != "" && f.State != engine.Running && f.State != engine.Done
@@ -152,7 +157,8 @@ func (j *Journal) ListRuns(ctx context.Context, f engine.RunFilter) ([]*engine.R
 		case apart:
 			q.by(`runs_apart`)
 		case f.State != engine.Done:
-			q.by(`runs_state`)
+			q.by(`runs_open`)
+			q.where(`r.finished = 0`)
 		}
 		q.where(`r.state = ?`, string(f.State))
 	}
@@ -230,13 +236,12 @@ func (j *Journal) runs(ctx context.Context, query string, args ...any) (runs []*
 	return runs, nil
 }
 
-// CountRuns returns how many runs there are in each state.
-func (j *Journal) CountRuns(ctx context.Context, since time.Time) (map[engine.State]int, error) {
+// CountRuns returns how many unfinished runs there are in each state.
+func (j *Journal) CountRuns(ctx context.Context) (map[engine.State]int, error) {
 	j.showDrafts(ctx)
 	counts := map[engine.State]int{}
-	err := j.each(ctx, `SELECT state, count(*) FROM runs INDEXED BY runs_state
-		WHERE state IN ('queued', 'running', 'waiting', 'held', 'uncertain') OR state IN ('done', 'stopped', 'cancelled', 'failed') AND finished_at >= ?
-		GROUP BY state`, []any{stored.Micros(since)}, func(rows *sql.Rows) error {
+	err := j.each(ctx, `SELECT state, count(*) FROM runs INDEXED BY runs_open
+		WHERE finished = 0 AND state IN ('queued', 'running', 'waiting', 'held', 'uncertain') GROUP BY state`, nil, func(rows *sql.Rows) error {
 		var state engine.State
 		var n int
 		err := rows.Scan(&state, &n)

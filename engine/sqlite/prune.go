@@ -16,9 +16,21 @@ const (
 	slotsKept = 24 * time.Hour      // how long a slot outlives its window
 )
 
-// pruning is how far Prune has come with the contents of events: those that must stay are passed once, not again and again. Only the
-// writer's goroutine looks.
-type pruning struct{ received, seq int64 }
+// pruning is how far Prune has come with what it goes through in an order: what must stay is passed once, not again and again. Only the writer's goroutine looks.
+type pruning struct {
+	runs, events place
+	slots        slotPlace
+}
+
+// A place is the row that was passed last in the order of a time.
+type place struct{ at, id int64 }
+
+// A slotPlace is the slot that was passed last, on the day on which all are gone through.
+type slotPlace struct {
+	day, n         int64
+	workspace, key string
+	through        bool
+}
 
 // Prune forgets what is older than keep; without keep, nothing. It ends with the first kind of things of which there may be more.
 func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) (bool, error) {
@@ -44,9 +56,7 @@ func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) 
 		func(ctx context.Context) (bool, error) {
 			return j.pruneRows(ctx, `DELETE FROM seen WHERE (workspace, kind, id) IN (SELECT workspace, kind, id FROM seen INDEXED BY seen_at WHERE at < ? LIMIT ?)`, older)
 		},
-		func(ctx context.Context) (bool, error) {
-			return j.pruneRows(ctx, `DELETE FROM slots WHERE (workspace, key, n) IN (SELECT workspace, key, n FROM slots INDEXED BY slots_over WHERE over < ? LIMIT ?)`, stored.Micros(now.Add(-slotsKept)))
-		},
+		func(ctx context.Context) (bool, error) { return j.pruneSlots(ctx, now) },
 		func(ctx context.Context) (bool, error) {
 			return j.pruneRows(ctx, `DELETE FROM counts WHERE (hour, workspace, what, detail) IN (SELECT hour, workspace, what, detail FROM counts WHERE hour < ? LIMIT ?)`, old/stored.AnHour)
 		},
@@ -80,18 +90,25 @@ func (j *Journal) pruneRows(ctx context.Context, query string, old int64) (bool,
 	return n == pruneSize, err
 }
 
-// pruneRuns forgets finished runs with their steps. One of which something is asked stays until it is answered.
+// pruneRuns forgets finished runs with their steps. One of which something is asked stays until it is answered. No run has ended before it began, so that those which began
+// later need not be looked at.
 func (j *Journal) pruneRuns(ctx context.Context, old int64) (more bool, err error) {
+	var next place
 	err = j.writer.write(ctx, &operation{weight: pruneSize, do: func(t *tx) error {
 		var ids []int64
-		err := t.each(`SELECT id FROM runs INDEXED BY runs_state WHERE state IN ('done', 'stopped', 'cancelled', 'failed') AND finished_at < ? AND asked IS NULL LIMIT ?`,
-			[]any{old, pruneSize}, func(rows *sql.Rows) error {
-				var id int64
-				err := rows.Scan(&id)
-				ids = append(ids, id)
+		n := 0
+		next = j.prune.runs
+		err := t.each(`SELECT started_at, id, finished = 1 AND finished_at < ?1 AND asked IS NULL FROM runs INDEXED BY runs_started
+			WHERE started_at < ?1 AND started_at >= ?2 AND (started_at > ?2 OR id > ?3) ORDER BY started_at, id LIMIT ?4`,
+			[]any{old, next.at, next.id, pruneSize}, func(rows *sql.Rows) error {
+				var over bool
+				err := rows.Scan(&next.at, &next.id, &over)
+				if n++; over {
+					ids = append(ids, next.id)
+				}
 				return err
 			})
-		if more = len(ids) == pruneSize; err != nil || len(ids) == 0 {
+		if more = n == pruneSize; err != nil || len(ids) == 0 {
 			return err
 		}
 		keys, err := stored.Text(ids)
@@ -103,6 +120,10 @@ func (j *Journal) pruneRuns(ctx context.Context, old int64) (more bool, err erro
 		}
 		_, err = t.exec(`DELETE FROM runs WHERE id IN (SELECT value FROM json_each(?))`, keys)
 		return err
+	}, kept: func() {
+		if j.prune.runs = next; !more {
+			j.prune.runs = place{}
+		}
 	}})
 	return more, err
 }
@@ -110,17 +131,17 @@ func (j *Journal) pruneRuns(ctx context.Context, old int64) (more bool, err erro
 // pruneContents forgets the data and the verdicts of events, but not of those that are undecided, being gathered, or what an unfinished
 // run came of.
 func (j *Journal) pruneContents(ctx context.Context, old int64) (more bool, err error) {
-	var next pruning
+	var next place
 	err = j.writer.write(ctx, &operation{weight: pruneSize, do: func(t *tx) error {
 		if err := t.placeAsked(stored.Micros(time.Now()), every); err != nil { // what they came of stays
 			return err
 		}
 		var seqs []int64
-		next = j.prune
+		next = j.prune.events
 		err := t.each(`SELECT received_at, seq FROM events INDEXED BY events_full WHERE data IS NOT NULL AND received_at < ?1 AND received_at >= ?2 AND (received_at > ?2 OR seq > ?3)
-			ORDER BY received_at, seq LIMIT ?4`, []any{old, j.prune.received, j.prune.seq, pruneSize}, func(rows *sql.Rows) error {
-			err := rows.Scan(&next.received, &next.seq)
-			seqs = append(seqs, next.seq)
+			ORDER BY received_at, seq LIMIT ?4`, []any{old, next.at, next.id, pruneSize}, func(rows *sql.Rows) error {
+			err := rows.Scan(&next.at, &next.id)
+			seqs = append(seqs, next.id)
 			return err
 		})
 		if more = len(seqs) == pruneSize; err != nil || len(seqs) == 0 {
@@ -132,8 +153,8 @@ func (j *Journal) pruneContents(ctx context.Context, old int64) (more bool, err 
 		}
 		return t.empty(keys)
 	}, kept: func() {
-		if j.prune = next; !more {
-			j.prune = pruning{}
+		if j.prune.events = next; !more {
+			j.prune.events = place{}
 		}
 	}})
 	return more, err
@@ -170,6 +191,40 @@ func (t *tx) empty(keys string) error {
 		}
 	}
 	return nil
+}
+
+// pruneSlots forgets slots whose windows have been over for long. One walk through all of them is enough for each day, so that nothing has to be kept by the time.
+func (j *Journal) pruneSlots(ctx context.Context, now time.Time) (more bool, err error) {
+	over, day := stored.Micros(now.Add(-slotsKept)), stored.Micros(now)/stored.ADay
+	var next slotPlace
+	err = j.writer.write(ctx, &operation{weight: pruneSize, do: func(t *tx) error {
+		if next = j.prune.slots; next.day != day {
+			next = slotPlace{day: day}
+		}
+		if next.through {
+			return nil
+		}
+		var old []slotPlace
+		n := 0
+		err := t.each(`SELECT workspace, key, n, over < ? FROM slots WHERE (workspace, key, n) > (?, ?, ?) ORDER BY workspace, key, n LIMIT ?`,
+			[]any{over, next.workspace, next.key, next.n, pruneSize}, func(rows *sql.Rows) error {
+				var over bool
+				err := rows.Scan(&next.workspace, &next.key, &next.n, &over)
+				if n++; over {
+					old = append(old, next)
+				}
+				return err
+			})
+		more, next.through = n == pruneSize, n < pruneSize
+		for _, s := range old {
+			if err != nil {
+				break
+			}
+			_, err = t.exec(`DELETE FROM slots WHERE workspace = ? AND key = ? AND n = ?`, s.workspace, s.key, s.n)
+		}
+		return err
+	}, kept: func() { j.prune.slots = next }})
+	return more, err
 }
 
 // pruneKnown forgets what lanes are known by that was last mentioned before a day. Days are long, so that one walk through all lanes is enough for each,

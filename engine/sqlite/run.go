@@ -46,9 +46,9 @@ func (t *tx) steps(run int64, steps []*engine.Step) error {
 func (t *tx) step(run int64, s *engine.Step) error {
 	var record any
 	if s.Record != nil {
-		record = string(s.Record)
+		record = []byte(s.Record) // as it is: a text would be a copy
 	}
-	_, err := t.exec(`INSERT INTO steps (run, n, path, verb, key, state, attempts, error, record) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+	_, err := t.exec(`INSERT INTO steps (run, n, path, verb, key, state, attempts, error, record) VALUES (?, ?, ?, ?, ?, ?, ?, ?, CAST(? AS TEXT))
 		ON CONFLICT (run, n) DO UPDATE SET path = excluded.path, verb = excluded.verb, key = excluded.key, state = excluded.state, attempts = excluded.attempts,
 			error = excluded.error, record = excluded.record`,
 		run, s.N, s.Path, s.Verb, s.Key, string(s.State), s.Attempts, s.Error, record)

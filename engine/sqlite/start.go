@@ -38,7 +38,7 @@ func (s *saving) startOne(t *tx, st *engine.Start, texts stored.Run, r *started)
 		if err := t.placeAsked(s.at, func(d *draft) bool { return d.run.Key == st.Run.Key }); err != nil {
 			return err
 		}
-		known, err := t.get(`SELECT id, state FROM runs WHERE key = ?`, []any{st.Run.Key}, &r.id, &r.state)
+		known, err := t.get(`SELECT id, state FROM runs INDEXED BY runs_event WHERE event = ? AND key = ?`, []any{st.Run.Event, st.Run.Key}, &r.id, &r.state)
 		if err != nil {
 			return err
 		}

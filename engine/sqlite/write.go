@@ -61,7 +61,7 @@ func newWriter(ctx context.Context, db *sql.DB, path string, o Options) (*writer
 	if w.fail == nil {
 		w.fail = func(Point) error { return nil }
 	}
-	if err := conn.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM runs WHERE state = 'queued')`).Scan(&w.queued); err != nil {
+	if err := conn.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM runs INDEXED BY runs_open WHERE finished = 0 AND state = 'queued')`).Scan(&w.queued); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	if err := conn.QueryRowContext(ctx, `SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'runs'), 0)`).Scan(&w.run); err != nil {
