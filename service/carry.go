@@ -30,7 +30,7 @@ type field struct{ name, value string }
 // response is what came back.
 type response struct {
 	status int
-	header http.Header
+	header header
 	cut    error // why the rest of its body could not be read; the status counts nevertheless
 }
 
@@ -105,7 +105,7 @@ func (t *transport) carry(ctx context.Context, end time.Time, r *outgoing, body 
 		return response{}, err
 	}
 	defer func() { _ = res.Body.Close() }()
-	return response{res.StatusCode, res.Header, readBody(body, res.Body)}, nil
+	return response{res.StatusCode, header{fields: res.Header}, readBody(body, res.Body)}, nil
 }
 
 // request is the request as net/http knows it.

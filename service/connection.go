@@ -10,7 +10,6 @@ import (
 	"io"
 	"math"
 	"net"
-	"net/http"
 	"os"
 )
 
@@ -45,13 +44,13 @@ func (c *connection) exchange(ctx context.Context, request []byte, body *bytes.B
 	if _, err := c.r.Peek(1); err != nil {
 		return a, false, noAnswer{ended(ctx, cmp.Or(failed, err))}
 	}
-	res, err := readHead(c.r) //nolint:bodyclose // to close it is to read it to its end, however far that is
+	h, err := readHead(c.r)
 	if err != nil {
 		return a, false, ended(ctx, fmt.Errorf("the answer's head: %w", c.link.why(err)))
 	}
 	c.link.left = math.MaxInt64
-	a = response{res.StatusCode, res.Header, ended(ctx, c.link.why(readBody(body, res.Body)))}
-	reusable = failed == nil && a.cut == nil && !res.Close && res.StatusCode != http.StatusSwitchingProtocols && c.r.Buffered() == 0
+	a = response{h.status, h.header, ended(ctx, c.link.why(h.readBody(c.r, body)))}
+	reusable = failed == nil && a.cut == nil && !h.last && c.r.Buffered() == 0
 	return a, reusable, nil
 }
 
@@ -64,16 +63,6 @@ func ended(ctx context.Context, err error) error {
 		return cause
 	}
 	return context.DeadlineExceeded
-}
-
-// readHead passes over what only announces the answer.
-func readHead(r *bufio.Reader) (*http.Response, error) {
-	for {
-		res, err := http.ReadResponse(r, nil)
-		if err != nil || res.StatusCode < 100 || res.StatusCode >= 200 || res.StatusCode == http.StatusSwitchingProtocols {
-			return res, err
-		}
-	}
 }
 
 // isQuiet reports whether nothing has come over a connection since it was used last: neither its end nor bytes that nobody asked for, which would be taken for the next answer.

@@ -102,12 +102,12 @@ func TestRetryAfterOnAGivenClock(t *testing.T) {
 
 func TestRetryAfterForms(t *testing.T) {
 	now := time.Date(2026, 11, 13, 20, 0, 0, 0, time.UTC)
-	for header, want := range map[string]time.Duration{
+	for value, want := range map[string]time.Duration{
 		"30": 30 * time.Second, "1.5": 1500 * time.Millisecond, "": 0, "soon": 0, "-5": 0, "99999999999999": maxRetryAfter,
 		"Fri, 13 Nov 2026 20:01:00 GMT": time.Minute, "Fri, 13 Nov 2026 19:00:00 GMT": 0,
 	} {
-		if got := retryAfter(http.Header{"Retry-After": {header}}, now); got != want {
-			t.Errorf("%q means %v, want %v", header, got, want)
+		if got := retryAfter(header{fields: http.Header{"Retry-After": {value}}}, now); got != want {
+			t.Errorf("%q means %v, want %v", value, got, want)
 		}
 	}
 }

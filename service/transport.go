@@ -34,7 +34,7 @@ type request struct {
 
 // reply is a successful answer.
 type reply struct {
-	header http.Header
+	header header
 	value  any // decoded JSON; nil when there was no body, or it was null
 }
 
@@ -250,7 +250,7 @@ func (c *Client) refusal(r request, a response, value any) *Error {
 }
 
 // target is where a redirect leads, without its query, which may hold secrets.
-func target(h http.Header) string {
+func target(h header) string {
 	u, err := url.Parse(h.Get("Location"))
 	if err != nil || u.String() == "" {
 		return "an unnamed address"
@@ -264,7 +264,7 @@ const maxRetryAfter = 24 * time.Hour
 
 // retryAfter reads seconds or, as HTTP allows, a date. 0 means that there is none: of a 429 the client then makes one second,
 // the shortest pause it keeps.
-func retryAfter(h http.Header, now time.Time) time.Duration {
+func retryAfter(h header, now time.Time) time.Duration {
 	s := h.Get("Retry-After")
 	if n, ok := asNumber(s); ok {
 		if n >= maxRetryAfter.Seconds() {
