@@ -32,11 +32,13 @@ func (c sendCall) do(ctx context.Context, _ *actions.Step, i actions.Intent) (ac
 	if err != nil {
 		return actions.Receipt{}, err
 	}
-	fact := sentFact(m, in)
-	r := receipt(fact,
-		actions.Caused{Event: "message.sent", Object: m.ID, Set: withID(`{"client_id":`, in.Message.ClientID, `}`)},
-		actions.Caused{Event: "conversation.updated", Object: in.Conversation, Set: withID(`{"last_message":{"id":`, m.ID, `}}`)})
-	r.Fact = fact // all of it is texts and a time in UTC, which come back from JSON as they are
+	told := messageMembers(in.complete(m), "engine")
+	r := actions.Receipt{Caused: []actions.Caused{
+		{Event: "message.sent", Object: m.ID, Set: withID(`{"client_id":`, in.Message.ClientID, `}`)},
+		{Event: "conversation.updated", Object: in.Conversation, Set: withID(`{"last_message":{"id":`, m.ID, `}}`)},
+	}}
+	r.Answer, _ = appendMembers(make([]byte, 0, 512), told[:]) // one that cannot be recorded is not worth a failure: the call has been made
+	r.Fact = object(told[:])                                   // all of it is texts and a time in UTC, which come back from JSON as they are
 	return r, nil
 }
 
@@ -57,18 +59,16 @@ func withID(before, id, after string) json.RawMessage {
 	return append(b, after...)
 }
 
-// sentFact completes what the service's answer may leave out with what was sent.
-func sentFact(m service.Message, in sendRequest) map[string]any {
-	m.ConversationID, m.ClientID = in.Conversation, in.Message.ClientID
+// complete completes what the service's answer may leave out with what was sent.
+func (r sendRequest) complete(m service.Message) service.Message {
+	m.ConversationID, m.ClientID = r.Conversation, r.Message.ClientID
 	if m.Text == "" {
-		m.Text = in.Message.Text
+		m.Text = r.Message.Text
 	}
 	if m.MediaID == "" {
-		m.MediaID = in.Message.MediaID
+		m.MediaID = r.Message.MediaID
 	}
-	fact := messageFact(m)
-	fact["by"] = "engine"
-	return fact
+	return m
 }
 
 func (sendCall) settle(context.Context, *actions.Step, actions.Intent) (actions.Settlement, error) {

@@ -13,10 +13,15 @@ func messageFact(m service.Message) map[string]any {
 	case service.Outbound:
 		by = "team"
 	}
-	return map[string]any{
-		"id": orNil(m.ID), "text": m.Text, "media_id": orNil(m.MediaID), "by": by, "client_id": orNil(m.ClientID),
-		"external_id": orNil(m.ExternalID), "reply_to_external_id": orNil(m.ReplyToExternalID),
-		"conversation_id": orNil(m.ConversationID), "created_at": timeOrNil(&m.CreatedAt),
+	told := messageMembers(m, by)
+	return object(told[:])
+}
+
+// messageMembers tells the same as members, sent by whom it is said to be.
+func messageMembers(m service.Message, by any) [9]member {
+	return [9]member{
+		{"by", by}, {"client_id", orNil(m.ClientID)}, {"conversation_id", orNil(m.ConversationID)}, {"created_at", timeOrNil(&m.CreatedAt)}, {"external_id", orNil(m.ExternalID)},
+		{"id", orNil(m.ID)}, {"media_id", orNil(m.MediaID)}, {"reply_to_external_id", orNil(m.ReplyToExternalID)}, {"text", m.Text},
 	}
 }
 
