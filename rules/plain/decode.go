@@ -371,8 +371,25 @@ func (d *decoder) text() (string, error) {
 		return d.src[from:at], nil
 	case c < ' ':
 		return "", d.problem()
+	case c >= utf8.RuneSelf:
+		if s, ok := d.accented(from); ok {
+			return s, nil
+		}
 	}
 	return d.escaped(from)
+}
+
+// accented reads the rest of a string that has letters of more than one byte, where it is as it is written too: without an escape, and every letter is one.
+func (d *decoder) accented(from int) (string, bool) {
+	at := d.at
+	for at < len(d.src) && (asWritten[d.src[at]] || d.src[at] >= utf8.RuneSelf) {
+		at++
+	}
+	if at == len(d.src) || d.src[at] != '"' || !utf8.ValidString(d.src[d.at:at]) {
+		return "", false
+	}
+	d.at = at + 1
+	return d.src[from:at], true
 }
 
 // asWritten has the bytes that stand for themselves in a string.

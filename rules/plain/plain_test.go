@@ -19,6 +19,7 @@ var texts = []string{
 	`{}`, `[]`, `null`, `true`, `false`, `0`, `-0`, `1`, `-1.5e3`, `1E+2`, `1e-7`, `123456789012345678`, `1e21`, `1e400`, `-1e400`, `""`, `"a"`, `"olá ✓ 😀"`,
 	`{"a":1,"a":2}`, `{"a":{"b":[1,2,{"c":null}]},"d":"\u00e9\n\t\"\\\/\b\f\r"}`, `"\ud83d\ude00"`, `"\ud83d"`, `"\ud83d\u0041"`, `"\ude00\ud83d"`, `"\u0000"`, `"\u2028\u2029<>&"`,
 	" { \"a\" :\t1 ,\r\n \"b\" : [ ] } ", "\"\xff\xfe\"", "\"\xed\xa0\x80\"", `{"id":"e1","type":"message.received","data":{"message":{"id":"m1","text":"hi"}}}`,
+	`{"olá":"olá","b":"olá \"João\" \u00e9","c":"é"}`, "\"olá\xff é\"", "\"olá\xc3\"", `"olá`, `"olá\`, "\"olá\n\"",
 	``, ` `, `{`, `}`, `[`, `[1`, `[1,`, `[1,]`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,`, `{"a":1,}`, `{a:1}`, `{1:1}`, `"`, `"a`, `"\`, `"\x"`, `"\u12"`, `"\u12g4"`, "\"\n\"", `01`, `-`, `1.`, `.5`, `1e`, `+1`, `tru`,
 	`truex`, `nul`, `NaN`, `{} {}`, `1 2`, `[1 2]`, `{"a" 1}`, "\ufeff{}", `{"a":1}x`,
 	strings.Repeat("[", 1000) + strings.Repeat("]", 1000), strings.Repeat("[", 20000) + strings.Repeat("]", 20000),
@@ -119,6 +120,14 @@ func TestDecodeMany(t *testing.T) {
 		same(t, []byte(`{`+strings.Join(object, ",")+`}`))
 		same(t, []byte(`[`+strings.Join(list, ",")+`]`))
 		same(t, []byte(`{"o":[`+strings.Join(list, ",")+`],"l":{`+strings.Join(object, ",")+`},"k":1,"k":2}`))
+	}
+}
+
+// A text with accents that is written as it is read is not copied: it is part of the document.
+func TestDecodeAccents(t *testing.T) {
+	const written = `"Olá, João: são três às 10h?"`
+	if got := testing.AllocsPerRun(100, func() { _, _ = plain.Decode(written) }); got > 1 {
+		t.Errorf("%.0f allocations for a text that needs one", got)
 	}
 }
 
