@@ -8,8 +8,6 @@ import (
 	"unicode"
 
 	"github.com/expr-lang/expr/conf"
-	"golang.org/x/text/runes"
-	"golang.org/x/text/transform"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -243,14 +241,19 @@ func plainWords(s string) string {
 	// Most texts are plain already; only the others pay for taking the accents off.
 	for i := 0; i < len(s); i++ {
 		if s[i] >= 0x80 {
-			plain, _, err := transform.String(transform.Chain(norm.NFD, runes.Remove(runes.In(unicode.Mn)), norm.NFC), s)
-			if err == nil {
-				s = plain
-			}
+			s = norm.NFC.String(strings.Map(withoutAccent, norm.NFD.String(s)))
 			break
 		}
 	}
 	return strings.Join(strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }), " ")
+}
+
+// withoutAccent drops what stands for an accent, in a text that has them beside their letters.
+func withoutAccent(r rune) rune {
+	if unicode.Is(unicode.Mn, r) {
+		return -1
+	}
+	return r
 }
 
 func asTime(v any) (time.Time, error) {
