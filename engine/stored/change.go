@@ -1,7 +1,6 @@
 package stored
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -19,12 +18,13 @@ type Change struct {
 	Answers []*string // of the decided events
 
 	decided  []*engine.Event
-	verdicts [][][]byte // in JSON, of the decided events; nil where a start decides
+	starts   []*engine.Start
+	verdicts []*string // of the decided events, if all starts come out as they are meant to
 }
 
 // ChangeOf puts everything into the form in which it is kept.
 func ChangeOf(c *engine.Change) (*Change, error) {
-	f := &Change{decided: c.Decided}
+	f := &Change{decided: c.Decided, starts: c.Starts}
 	for _, st := range c.Starts {
 		r, err := RunOf(st.Run)
 		if err != nil {
@@ -32,8 +32,13 @@ func ChangeOf(c *engine.Change) (*Change, error) {
 		}
 		f.Starts = append(f.Starts, r)
 	}
-	if err := f.decide(c.Starts); err != nil {
-		return nil, err
+	for _, e := range c.Decided {
+		verdicts, err := verdictsText(e.Verdicts)
+		if err != nil {
+			return nil, err
+		}
+		f.verdicts = append(f.verdicts, verdicts)
+		f.Answers = append(f.Answers, answersText(e.Answers))
 	}
 	for _, changed := range c.Runs {
 		r, err := RunOf(changed.Run)
@@ -42,12 +47,12 @@ func ChangeOf(c *engine.Change) (*Change, error) {
 		}
 		f.Runs = append(f.Runs, r)
 	}
-	for _, caused := range c.Caused {
-		t, err := CausedOf(caused)
-		if err != nil {
+	f.Caused = make([]Caused, len(c.Caused))
+	for i := range c.Caused {
+		var err error
+		if f.Caused[i], err = CausedOf(&c.Caused[i]); err != nil {
 			return nil, err
 		}
-		f.Caused = append(f.Caused, t)
 	}
 	for _, a := range c.Asks {
 		t, err := Ask(a.Ask)
@@ -59,61 +64,53 @@ func ChangeOf(c *engine.Change) (*Change, error) {
 	return f, nil
 }
 
-// decide forms the verdicts and the answers of decided events, but not the verdicts that starts decide.
-func (f *Change) decide(starts []*engine.Start) (err error) {
-	for _, e := range f.decided {
-		parts := make([][]byte, len(e.Verdicts))
-		for i := range e.Verdicts {
-			if !slices.ContainsFunc(starts, func(st *engine.Start) bool { return st.Verdict == &e.Verdicts[i] }) {
-				if parts[i], err = verdict(e.Verdicts[i]); err != nil {
-					return err
-				}
-			}
-		}
-		f.verdicts = append(f.verdicts, parts)
-		var answers *string
-		if len(e.Answers) > 0 {
-			t, err := Text(e.Answers)
-			if err != nil {
-				return err
-			}
-			answers = &t
-		}
-		f.Answers = append(f.Answers, answers)
-	}
-	return nil
-}
-
-// Verdicts are the verdicts on the decided event with this number in the change, those of starts as they came out, and how they are kept.
+// Verdicts are the verdicts on the decided event with this number in the change, those of starts as they came out, and how they are kept. Most starts come out as they were
+// meant to, and then both are what they were. Of a verdict a journal decides on the outcome, the error and the run.
 func (f *Change) Verdicts(i int, cameOut func(*engine.Verdict) engine.Verdict) (kept *string, given []engine.Verdict, err error) {
-	parts, given := slices.Clone(f.verdicts[i]), slices.Clone(f.decided[i].Verdicts)
-	for k := range parts {
-		if parts[k] != nil {
+	meant := f.decided[i].Verdicts
+	for k := range meant {
+		v := &meant[k]
+		if !slices.ContainsFunc(f.starts, func(st *engine.Start) bool { return st.Verdict == v }) {
 			continue
 		}
-		given[k] = cameOut(&f.decided[i].Verdicts[k])
-		if parts[k], err = verdict(given[k]); err != nil {
-			return nil, nil, err
+		if is := cameOut(v); is.Outcome != v.Outcome || is.Error != v.Error || is.Run != v.Run {
+			if given == nil {
+				given = slices.Clone(meant) // the change stays as it is until it is recorded
+			}
+			given[k] = is
 		}
 	}
-	if len(parts) == 0 {
-		return nil, given, nil
+	if given == nil {
+		return f.verdicts[i], meant, nil
 	}
-	list := "[" + string(bytes.Join(parts, []byte(","))) + "]"
-	return &list, given, nil
+	kept, err = verdictsText(given)
+	return kept, given, err
 }
 
-// verdict is how a verdict is kept.
-func verdict(v engine.Verdict) ([]byte, error) {
-	b := append(make([]byte, 0, 256), '{')
-	text := func(name, s string) {
-		if s != "" {
-			b = plain.AppendText(append(plain.AppendText(append(b, ','), name), ':'), s)
+// verdictsText is how verdicts are kept; none are NULL.
+func verdictsText(list []engine.Verdict) (*string, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	b := append(make([]byte, 0, 512), '[')
+	for i := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		var err error
+		if b, err = appendVerdict(b, &list[i]); err != nil {
+			return nil, err
 		}
 	}
-	b = plain.AppendText(append(b, `"rule":`...), v.Rule)
+	text := string(append(b, ']'))
+	return &text, nil
+}
+
+// appendVerdict writes how a verdict is kept.
+func appendVerdict(b []byte, v *engine.Verdict) ([]byte, error) {
+	b = plain.AppendText(append(b, `{"rule":`...), v.Rule)
 	b = plain.AppendText(append(b, `,"outcome":`...), string(v.Outcome))
-	text("clause", v.Clause)
+	b = appendMember(b, `,"clause":`, v.Clause)
 	if len(v.Values) > 0 {
 		values, err := valuesText(v.Values)
 		if err != nil {
@@ -121,16 +118,46 @@ func verdict(v engine.Verdict) ([]byte, error) {
 		}
 		b = append(append(b, `,"values":`...), values...)
 	}
-	text("error", v.Error)
-	text("run", v.Run)
-	text("version", v.Version)
-	text("stage", string(v.Stage))
+	b = appendMember(b, `,"error":`, v.Error)
+	b = appendMember(b, `,"run":`, v.Run)
+	b = appendMember(b, `,"version":`, v.Version)
+	b = appendMember(b, `,"stage":`, string(v.Stage))
 	return append(b, '}'), nil
+}
+
+// appendMember writes a text that is left out where it is empty.
+func appendMember(b []byte, name, text string) []byte {
+	if text == "" {
+		return b
+	}
+	return plain.AppendText(append(b, name...), text)
+}
+
+// answersText is how the answers to what rules asked are kept; none are NULL. Each is JSON, as the engine writes it.
+func answersText(answers engine.Answers) *string {
+	if len(answers) == 0 {
+		return nil
+	}
+	var few [8]string
+	questions := few[:0]
+	for question := range answers {
+		questions = append(questions, question)
+	}
+	slices.Sort(questions)
+	b := append(make([]byte, 0, 512), '{')
+	for i, question := range questions {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(plain.AppendText(b, question), ':'), answers[question]...)
+	}
+	text := string(append(b, '}'))
+	return &text
 }
 
 // valuesText is how the values of a verdict are kept. One that JSON does not know, such as what is not a number, is kept as a text.
 func valuesText(values map[string]any) ([]byte, error) {
-	if b, err := json.Marshal(values); err == nil {
+	if b, err := plain.Encode(values); err == nil {
 		return b, nil
 	}
 	readable := make(map[string]any, len(values))

@@ -129,7 +129,7 @@ func subject(r *engine.Run) string {
 type Caused struct{ Fields, Ancestry *string }
 
 // CausedOf is what of an engine.Caused is kept as JSON.
-func CausedOf(c engine.Caused) (t Caused, err error) {
+func CausedOf(c *engine.Caused) (t Caused, err error) {
 	if c.Set != nil {
 		fields := string(c.Set)
 		t.Fields = &fields

@@ -5,6 +5,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/rules"
 )
@@ -24,7 +26,7 @@ func TestWrittenAsJSON(t *testing.T) {
 		{Rule: odd, Outcome: engine.False, Clause: odd, Values: map[string]any{"b": 1.5, "a": []any{odd, nil, true}}, Error: odd, Run: odd},
 		{Rule: "r", Values: map[string]any{}},
 	} {
-		got, err := verdict(v)
+		got, err := appendVerdict(nil, &v)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,9 +38,48 @@ func TestWrittenAsJSON(t *testing.T) {
 	same(subject(&r), r.About)
 	r.About.Conversation, r.About.Attendance, r.About.Card = "1", "2", "3"
 	same(subject(&r), r.About)
-	got, err := verdict(engine.Verdict{Rule: "r", Values: map[string]any{"x": math.NaN()}})
+	got, err := appendVerdict(nil, &engine.Verdict{Rule: "r", Values: map[string]any{"x": math.NaN()}})
 	if err != nil || string(got) != `{"rule":"r","outcome":"","values":{"x":"NaN"}}` {
 		t.Errorf("%s, %v", got, err)
+	}
+	answers := engine.Answers{}
+	for _, question := range []string{odd, "now()", "has_label(é)", ""} {
+		answers[question] = json.RawMessage(`{"$time":"2026-11-13T17:50:00-03:00","zone":"America/Sao_Paulo"}`)
+		same(*answersText(answers), answers)
+	}
+}
+
+// What a journal decides on a start is in the verdicts that are kept and counted, and in the change only when it is recorded.
+func TestVerdictsOfStarts(t *testing.T) {
+	t.Parallel()
+	e := &engine.Event{Verdicts: []engine.Verdict{{Rule: "a", Outcome: engine.False, Clause: "x"}, {Rule: "b", Outcome: engine.Fired, Run: "w/b/1"}}}
+	f, err := ChangeOf(&engine.Change{Decided: []*engine.Event{e, {}}, Starts: []*engine.Start{{Verdict: &e.Verdicts[1], Run: &engine.Run{}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		cameOut engine.Verdict
+		kept    string
+	}{
+		{e.Verdicts[1], `{"rule":"b","outcome":"fired","run":"w/b/1"}`},
+		{engine.Verdict{Rule: "b", Outcome: engine.Limited, Error: "max", Run: "w/b/1"}, `{"rule":"b","outcome":"limited","error":"max","run":"w/b/1"}`},
+		{engine.Verdict{Rule: "b", Outcome: engine.Skipped, Run: "w/b/1"}, `{"rule":"b","outcome":"skipped","run":"w/b/1"}`},
+		{engine.Verdict{Rule: "b", Outcome: engine.Fired, Run: "w/b/2"}, `{"rule":"b","outcome":"fired","run":"w/b/2"}`},
+		{engine.Verdict{Rule: "b", Outcome: engine.Fired, Error: "e", Run: "w/b/1"}, `{"rule":"b","outcome":"fired","error":"e","run":"w/b/1"}`},
+	} {
+		kept, given, err := f.Verdicts(0, func(*engine.Verdict) engine.Verdict { return tc.cameOut })
+		if want := `[{"rule":"a","outcome":"false","clause":"x"},` + tc.kept + `]`; err != nil || *kept != want {
+			t.Errorf("%s, %v\nwant %s", *kept, err, want)
+		}
+		if diff := cmp.Diff([]engine.Verdict{e.Verdicts[0], tc.cameOut}, given); diff != "" {
+			t.Error(diff)
+		}
+		if e.Verdicts[1].Outcome != engine.Fired || e.Verdicts[1].Run != "w/b/1" {
+			t.Fatalf("the change has %v before it is recorded", e.Verdicts[1])
+		}
+	}
+	if kept, given, err := f.Verdicts(1, nil); kept != nil || len(given) > 0 || err != nil {
+		t.Errorf("of an event that no rule wanted %v is kept, and %v counted; %v", kept, given, err)
 	}
 }
 
@@ -47,11 +88,16 @@ func BenchmarkChangeOf(b *testing.B) {
 	r := &engine.Run{}
 	r.About.Conversation, r.About.Contact = "0192f3a4", "44ebb9f6"
 	c := &engine.Change{Decided: []*engine.Event{e}, Starts: []*engine.Start{{Verdict: &e.Verdicts[0], Run: r}}}
+	e.Answers = engine.Answers{engine.AnswerNow: json.RawMessage(`{"$time":"2026-11-13T17:50:00.123456-03:00","zone":"America/Sao_Paulo"}`)}
+	after := &engine.Change{Runs: []*engine.RunChange{{Run: r}}, Caused: make([]engine.Caused, 2)}
 	b.ReportAllocs()
 	for b.Loop() {
 		f, err := ChangeOf(c)
 		if err == nil {
 			_, _, err = f.Verdicts(0, func(v *engine.Verdict) engine.Verdict { return *v })
+		}
+		if err == nil {
+			_, err = ChangeOf(after)
 		}
 		if err != nil {
 			b.Fatal(err)
