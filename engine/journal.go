@@ -28,7 +28,7 @@ type Journal interface {
 
 	// Save records a change of a claimed lane, all of it or nothing. It fails with ErrLost when the lane is not the caller's any
 	// more, with a *BoundError when a slot that the change must have is not free, and with ErrChanged when a gather that the
-	// change ends has grown meanwhile.
+	// change ends has grown meanwhile. When it has returned, the change is the caller's again.
 	Save(ctx context.Context, lane *Lane, change *Change) error
 
 	// Due returns when the next lane is due; the zero time when none is. Claimed lanes and those of the workspaces in except are

@@ -155,7 +155,8 @@ type careless struct {
 
 func (j *careless) Save(ctx context.Context, lane *engine.Lane, c *engine.Change) error {
 	if !c.Release && len(c.Starts) == 0 {
-		j.kept = append(j.kept, c)
+		own := *c
+		j.kept = append(j.kept, &own)
 		return nil
 	}
 	for len(j.kept) > 0 {
