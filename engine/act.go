@@ -309,6 +309,7 @@ func (k *walk) receive(ctx context.Context, rec *record, taken *Step, r actions.
 		return err
 	}
 	k.pending.Caused = slices.Grow(k.pending.Caused, len(r.Caused))
+	until := k.now().Add(afterCall)
 	for _, c := range r.Caused {
 		object := c.Object
 		if object == "" {
@@ -316,14 +317,15 @@ func (k *walk) receive(ctx context.Context, rec *record, taken *Step, r actions.
 		}
 		k.expect(Caused{
 			Workspace: k.run.Workspace, Lane: k.lane.Name, Event: c.Event, Object: object, Stage: c.Stage, Set: c.Set,
-			Run: k.run.ID, Rule: k.run.Rule, Ancestry: k.run.Ancestry, From: rec.Intent.At, To: k.now().Add(afterCall),
+			Run: k.run.ID, Rule: k.run.Rule, Ancestry: k.run.Ancestry, From: rec.Intent.At, To: until,
 		})
 	}
 	rec.Receipts = append(rec.Receipts, r)
 	rec.Sent = append(rec.Sent, sent{rec.Intent.Call, rec.Intent.Request})
 	rec.Intent, rec.Failures, rec.Since = nil, 0, time.Time{}
 	taken.Error = ""
-	k.touch(k.run, taken).Effects++
+	k.touch(k.run, taken)
+	k.changed(k.run).Effects++
 	return nil
 }
 

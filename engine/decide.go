@@ -102,11 +102,15 @@ func (v *visit) begin(ctx context.Context, starts []*Start, f *facts, sure bool)
 			return err
 		}
 	}
-	for _, s := range starts {
+	for i, s := range starts {
 		if v.refused[s.Run] {
 			continue
 		}
-		if err := v.walk(ctx, s.Run, f.forRun(s.Run)); err != nil {
+		own := f
+		if i < len(starts)-1 {
+			own = f.twin() // the next one knows nothing of what this one learns
+		}
+		if err := v.walk(ctx, s.Run, own.serve(s.Run)); err != nil {
 			return err
 		}
 	}

@@ -38,14 +38,19 @@ func (v *visit) factsOf(e *Event) *facts {
 	return f
 }
 
-// forRun returns the same facts for a run, which may learn more of what it is about.
-func (f *facts) forRun(r *Run) *facts {
-	own := *f
-	own.fetched = maps.Clone(f.fetched)
-	own.about = &r.About
-	own.asked, own.at = nil, time.Time{}
-	own.run, own.trigger = r, f.event
-	return &own
+// twin returns the same facts for another who may learn more.
+func (f *facts) twin() *facts {
+	twin := *f
+	twin.fetched = maps.Clone(f.fetched)
+	return &twin
+}
+
+// serve makes facts that were decided on those of a run, which may learn more of what it is about.
+func (f *facts) serve(r *Run) *facts {
+	f.about = &r.About
+	f.asked, f.at = nil, time.Time{}
+	f.run, f.trigger = r, f.event
+	return f
 }
 
 // A deskError is an answer that the desk could not give. What follows from it stands in its marks.

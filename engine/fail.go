@@ -106,11 +106,11 @@ func (v *visit) resolve(r *Run, what AskKind) error {
 			rec.Receipts = append(rec.Receipts, actions.Receipt{Call: rec.Intent.Call})
 			rec.Sent = append(rec.Sent, sent{rec.Intent.Call, rec.Intent.Request})
 			rec.Intent = nil
-			v.touch(r, s).Effects++
+			v.changed(r).Effects++
 		} else {
 			rec.Confirmed = true
-			v.touch(r, s)
 		}
+		v.touch(r, s)
 	}
 	return nil
 }

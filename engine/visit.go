@@ -121,7 +121,7 @@ func (v *visit) answer(ctx context.Context) error {
 			continue
 		}
 		ask := *r.Asked
-		v.touch(r).Answered = true
+		v.changed(r).Answered = true
 		var err error
 		switch {
 		case ask.What == AskCancel && !r.State.Finished():
@@ -140,6 +140,9 @@ func (v *visit) answer(ctx context.Context) error {
 
 // walkDue takes the steps of the runs whose time has come.
 func (v *visit) walkDue(ctx context.Context) error {
+	if !slices.ContainsFunc(v.lane.Runs, v.due) {
+		return nil
+	}
 	runs := slices.Clone(v.lane.Runs)
 	slices.SortFunc(runs, func(a, b *Run) int { return cmp.Compare(a.ID, b.ID) })
 	for _, r := range runs {
@@ -177,17 +180,25 @@ func (v *visit) due(r *Run) bool {
 	return false
 }
 
-// touch notes that a run has changed.
-func (v *visit) touch(r *Run, steps ...*Step) *RunChange {
-	c := v.touched[r]
-	if c == nil {
-		c = &RunChange{Run: r}
-		put(&v.touched, r, c)
+// touch notes that a run has changed. One that the journal has not begun is recorded whole when it does.
+func (v *visit) touch(r *Run, steps ...*Step) {
+	if r.ID == 0 {
+		return
 	}
+	c := v.changed(r)
 	for _, s := range steps {
 		if !slices.Contains(c.Steps, s) {
 			c.Steps = append(c.Steps, s)
 		}
+	}
+}
+
+// changed returns what has changed of a run that has begun.
+func (v *visit) changed(r *Run) *RunChange {
+	c := v.touched[r]
+	if c == nil {
+		c = &RunChange{Run: r}
+		put(&v.touched, r, c)
 	}
 	return c
 }
@@ -246,13 +257,12 @@ func (v *visit) eventsOf(ctx context.Context, seqs ...int64) ([]*Event, error) {
 
 // save hands in everything that has happened since the last time.
 func (v *visit) save(ctx context.Context, release bool, take ...Slot) error {
-	c := v.pending
-	c.At, c.Take, c.Release, c.Next = v.now(), take, release, v.next
+	c := &v.pending
+	c.At, c.Runs, c.Take, c.Release, c.Next = v.now(), nil, take, release, v.next
 	for _, s := range c.Starts {
 		if err := v.seal(s.Run.Steps); err != nil {
 			return err
 		}
-		delete(v.touched, s.Run)
 	}
 	for _, r := range v.lane.Runs {
 		if changed := v.touched[r]; changed != nil {
@@ -265,25 +275,26 @@ func (v *visit) save(ctx context.Context, release bool, take ...Slot) error {
 	if !release && len(c.Decided)+len(c.Starts)+len(c.Gather)+len(c.Ended)+len(c.Runs)+len(c.Caused)+len(c.Used)+len(c.Gone)+len(c.Asks)+len(c.Take) == 0 {
 		return nil
 	}
-	if v.arrival != nil {
+	arrives := v.arrival != nil
+	if arrives {
 		if err := v.mayRecord(); err != nil {
 			return err
 		}
 		c.Fresh = v.arrival.event
 	}
-	if err := v.engine.journal.Save(ctx, v.lane, &c); err != nil {
+	if err := v.engine.journal.Save(ctx, v.lane, c); err != nil {
 		return err
 	}
-	v.traceSaved(ctx, &c)
+	v.traceSaved(ctx, c)
 	v.saved(c)
-	if c.Fresh != nil {
+	if arrives {
 		return v.arrived(ctx, release)
 	}
 	return nil
 }
 
-// saved clears what is on disk and tells the observer.
-func (v *visit) saved(c Change) {
+// saved tells the observer what is on disk, and begins the next change.
+func (v *visit) saved(c *Change) {
 	o := v.engine.options.Observer
 	var replaced []*Run
 	for _, e := range c.Decided {

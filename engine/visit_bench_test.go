@@ -150,8 +150,8 @@ func TestAllocationsOfAVisit(t *testing.T) {
 		name, rules string
 		most        float64
 	}{
-		{"an event that no rule wants", nothingWants, 26}, {"a condition that is not true", nothingFires, 37},
-		{"a run with one call", sendsOnce, 146}, {"a run with two calls", sendsTwice, 238},
+		{"an event that no rule wants", nothingWants, 25}, {"a condition that is not true", nothingFires, 36},
+		{"a run with one call", sendsOnce, 138}, {"a run with two calls", sendsTwice, 229},
 	} {
 		const visits = 200 // in one go, so that what a look at the journal costs does not count
 		c, e := newConveyor(t, tc.rules)

@@ -22,7 +22,7 @@ type walk struct {
 	facts *facts
 	eval  *rules.Evaluation
 
-	steps   map[string]*Step // by path
+	steps   map[string]*Step // that were reached before, by path
 	results map[string]any   // by step id
 	names   map[string]any   // of results, of set and of for_each
 	indexes []int            // of the for_each loops that the walk is in
@@ -71,7 +71,10 @@ func (v *visit) walk(ctx context.Context, r *Run, f *facts) error {
 		f.gathered, f.about = events[1:], &r.About
 		f.run, f.trigger = r, f.event
 	}
-	k := &walk{visit: v, run: r, rule: rule, facts: f, steps: make(map[string]*Step, len(r.Steps)), results: noResults}
+	k := &walk{visit: v, run: r, rule: rule, facts: f, results: noResults}
+	if len(r.Steps) > 0 {
+		k.steps = make(map[string]*Step, len(r.Steps))
+	}
 	for _, s := range r.Steps {
 		k.steps[s.Path] = s
 	}
@@ -194,7 +197,6 @@ func (k *walk) step(ctx context.Context, s *rules.Step) (flow, error) {
 		}
 		taken = &Step{N: len(k.run.Steps), Path: path, Verb: s.Verb, Key: k.run.Key + "/" + path, State: StepOpen}
 		k.run.Steps = append(k.run.Steps, taken)
-		k.steps[path] = taken
 		put(&k.records, taken, &record{At: k.now()})
 	}
 	rec, err := k.record(taken)
