@@ -53,7 +53,7 @@ func (v *visit) undecided(ctx context.Context, e *Event, err error) error {
 // A prospect is a rule's verdict on an event, with what a run would be counted by.
 type prospect struct {
 	rule        *rules.Rule
-	verdict     Verdict
+	verdict     *Verdict
 	by, limitBy string
 }
 
@@ -83,13 +83,14 @@ func (v *visit) decide(ctx context.Context, e *Event, f *facts) error {
 	heard.take(v, e)
 	sure := true
 	var starts []*Start
-	for i, p := range prospects {
+	for i := range prospects {
+		p := &prospects[i]
 		switch {
 		case p.verdict.Outcome == Gathered:
 			v.gather(p, e)
 		case p.verdict.Outcome == Fired && !expands(p.rule, e):
 			sure = v.sure(p) && sure
-			starts = append(starts, v.start(p, &e.Verdicts[i], f, own))
+			starts = append(starts, v.start(p, f, own))
 		}
 	}
 	return v.begin(ctx, starts, f, sure)
@@ -126,15 +127,16 @@ func (v *visit) prospects(ctx context.Context, e *Event, f *facts, own *Caused) 
 	list := make([]prospect, len(candidates))
 	verdicts := make([]Verdict, len(candidates))
 	for i, rule := range candidates {
-		if list[i], err = v.judge(ctx, rule, e, f, own); err != nil {
+		p := &list[i]
+		p.rule, p.verdict = rule, &verdicts[i]
+		if err := v.judge(ctx, p, e, f, own); err != nil {
 			return nil, err
 		}
-		if list[i].verdict.Outcome == Fired && expands(rule, e) {
-			if err := v.expand(ctx, rule, e, f, &list[i].verdict); err != nil {
+		if p.verdict.Outcome == Fired && expands(rule, e) {
+			if err := v.expand(ctx, rule, e, f, p.verdict); err != nil {
 				return nil, err
 			}
 		}
-		verdicts[i] = list[i].verdict
 	}
 	if e.Rule != "" && len(candidates) == 0 {
 		verdicts = []Verdict{{Rule: e.Rule, Outcome: Failed, Error: "there is no such rule, or it is a draft"}}
@@ -169,11 +171,12 @@ func (v *visit) candidates(ctx context.Context, e *Event, f *facts) ([]*rules.Ru
 }
 
 // judge decides whether a rule fires. An error means that it cannot be told yet.
-func (v *visit) judge(ctx context.Context, rule *rules.Rule, e *Event, f *facts, own *Caused) (prospect, error) {
-	p := prospect{rule: rule, verdict: Verdict{Rule: rule.ID, Outcome: Fired, Version: rule.Version, Stage: told(rule.Stage)}}
-	because := func(o Outcome, reason string) (prospect, error) {
+func (v *visit) judge(ctx context.Context, p *prospect, e *Event, f *facts, own *Caused) error {
+	rule := p.rule
+	*p.verdict = Verdict{Rule: rule.ID, Outcome: Fired, Version: rule.Version, Stage: told(rule.Stage)}
+	because := func(o Outcome, reason string) error {
 		p.verdict.Outcome, p.verdict.Error = o, reason
-		return p, nil
+		return nil
 	}
 	if h := v.engine.holdOn(v.lane.Workspace, rule.ID); h != nil {
 		return because(Paused, h.Reason)
@@ -188,7 +191,7 @@ func (v *visit) judge(ctx context.Context, rule *rules.Rule, e *Event, f *facts,
 		return because(Late, late)
 	}
 	if expands(rule, e) {
-		return p, nil // the conditions are those of each item
+		return nil // the conditions are those of each item
 	}
 	if rule.Gather != nil && e.Rule == "" {
 		p.verdict.Outcome = Gathered
@@ -198,24 +201,24 @@ func (v *visit) judge(ctx context.Context, rule *rules.Rule, e *Event, f *facts,
 }
 
 // conditions evaluates a rule's conditions.
-func (v *visit) conditions(ctx context.Context, p prospect, f *facts) (prospect, error) {
+func (v *visit) conditions(ctx context.Context, p *prospect, f *facts) error {
 	eval := v.evaluate(ctx, p.rule, f)
 	d := eval.Decide()
 	if err := unanswered(d.Err); err != nil {
-		return p, err
+		return err
 	}
 	p.verdict.Outcome, p.verdict.Clause, p.verdict.Values = Outcome(d.Outcome), d.Clause, named(d.Values)
 	if d.Err != nil {
 		p.verdict.Error = d.Err.Error()
 	}
 	if p.verdict.Outcome != Fired {
-		return p, nil
+		return nil
 	}
 	return v.count(eval, p, f.event)
 }
 
 // count works out what a run would be counted by.
-func (v *visit) count(eval *rules.Evaluation, p prospect, e *Event) (prospect, error) {
+func (v *visit) count(eval *rules.Evaluation, p *prospect, e *Event) error {
 	var err error
 	if p.by, err = key(eval, p.rule.By, e.Lane); err == nil {
 		p.limitBy = p.by
@@ -224,12 +227,12 @@ func (v *visit) count(eval *rules.Evaluation, p prospect, e *Event) (prospect, e
 		}
 	}
 	if err := unanswered(err); err != nil {
-		return p, err
+		return err
 	}
 	if err != nil {
 		p.verdict.Outcome, p.verdict.Error = Failed, err.Error()
 	}
-	return p, nil
+	return nil
 }
 
 // unanswered returns the error of an expression that failed only because the desk could not answer now.
@@ -344,7 +347,7 @@ func (v *visit) pause(ctx context.Context, err error) (halted bool, _ error) {
 }
 
 // start asks the journal for a run of a rule that has fired.
-func (v *visit) start(p prospect, verdict *Verdict, f *facts, own *Caused) *Start {
+func (v *visit) start(p *prospect, f *facts, own *Caused) *Start {
 	e, rule, now := f.event, p.rule, v.now()
 	run := &Run{
 		Key: runKey(e, rule), Workspace: e.Workspace, Rule: rule.ID, Version: rule.Version, Event: e.Seq, Home: e.Lane, Lane: e.Lane, By: p.by,
@@ -356,8 +359,8 @@ func (v *visit) start(p prospect, verdict *Verdict, f *facts, own *Caused) *Star
 	if own != nil {
 		run.Ancestry = append(slices.Clone(own.Ancestry), own.Rule)
 	}
-	verdict.Run, verdict.Stage = run.Key, told(run.Stage)
-	s := &Start{Run: run, Mode: rule.Mode, Max: rule.Max, Source: rule.Source(), Verdict: verdict}
+	p.verdict.Run, p.verdict.Stage = run.Key, told(run.Stage)
+	s := &Start{Run: run, Mode: rule.Mode, Max: rule.Max, Source: rule.Source(), Verdict: p.verdict}
 	if rule.Limit != nil {
 		s.Limit = &Slot{Key: fmt.Sprintf("limit/%s/%s/%s", rule.ID, run.Stage, p.limitBy), Times: rule.Limit.Times, Per: rule.Limit.Per}
 	}
@@ -368,7 +371,7 @@ func (v *visit) start(p prospect, verdict *Verdict, f *facts, own *Caused) *Star
 
 // sure reports whether nothing can keep a run from beginning: there is no limit, and no unfinished run of its rule. A by of its own may be
 // that of a run in another lane.
-func (v *visit) sure(p prospect) bool {
+func (v *visit) sure(p *prospect) bool {
 	return p.rule.Limit == nil && p.rule.By == nil && !slices.ContainsFunc(v.lane.Runs, func(r *Run) bool {
 		return r.Rule == p.rule.ID && r.By == p.by && !r.State.Finished()
 	})

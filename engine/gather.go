@@ -10,7 +10,7 @@ import (
 )
 
 // gather adds an event to those of the same rule and by that are being collected.
-func (v *visit) gather(p prospect, e *Event) {
+func (v *visit) gather(p *prospect, e *Event) {
 	g := p.rule.Gather
 	v.pending.Gather = append(v.pending.Gather, Gather{
 		Workspace: e.Workspace, Rule: p.rule.ID, By: p.by, Lane: v.lane.Name, Events: []int64{e.Seq}, Since: v.now(),
@@ -79,7 +79,8 @@ func (v *visit) endGather(ctx context.Context, g *Gather) error {
 		last.Verdicts = append(last.Verdicts, Verdict{})
 		i = len(last.Verdicts) - 1
 	}
-	last.Verdicts[i] = p.verdict
+	last.Verdicts[i] = *p.verdict
+	p.verdict = &last.Verdicts[i]
 	last.Answers = last.Answers.with(g.Rule, f.asked)
 	v.pending.Decided = append(v.pending.Decided, last)
 	v.matched(last, began)
@@ -88,13 +89,13 @@ func (v *visit) endGather(ctx context.Context, g *Gather) error {
 		return nil
 	}
 	sure := v.sure(p)
-	return v.begin(ctx, []*Start{v.start(p, &last.Verdicts[i], f, own)}, f, sure)
+	return v.begin(ctx, []*Start{v.start(p, f, own)}, f, sure)
 }
 
 // judgeAll decides whether a rule fires for what was gathered for it.
-func (v *visit) judgeAll(ctx context.Context, g *Gather, f *facts) (prospect, *Caused, error) {
+func (v *visit) judgeAll(ctx context.Context, g *Gather, f *facts) (*prospect, *Caused, error) {
 	rule := v.workspace.rules.Load().Rule(g.Rule)
-	p := prospect{rule: rule, verdict: Verdict{Rule: g.Rule, Outcome: Fired}}
+	p := &prospect{rule: rule, verdict: &Verdict{Rule: g.Rule, Outcome: Fired}}
 	own, err := v.recognise(ctx, f.event, f, true)
 	if err != nil {
 		return p, nil, err
@@ -112,8 +113,7 @@ func (v *visit) judgeAll(ctx context.Context, g *Gather, f *facts) (prospect, *C
 		p.verdict.Outcome, p.verdict.Error = Late, late
 		return p, own, nil
 	}
-	p, err = v.conditions(ctx, p, f)
-	return p, own, err
+	return p, own, v.conditions(ctx, p, f)
 }
 
 // gathered ends a gather.
