@@ -32,6 +32,9 @@ func (v *visit) decideAll(ctx context.Context) error {
 			return v.undecided(ctx, e, err)
 		}
 	}
+	if v.lane.More {
+		v.halt() // what is behind them comes before gathers and runs: it may end them
+	}
 	return nil
 }
 
@@ -187,8 +190,8 @@ func (v *visit) judge(ctx context.Context, p *prospect, e *Event, f *facts, own 
 	if own != nil && (own.Rule == rule.ID || slices.Contains(own.Ancestry, rule.ID)) {
 		return because(Looped, "it came of this rule itself")
 	}
-	if late := v.late(rule, e, v.now().Sub(e.CreatedAt)); late != "" {
-		return because(Late, late)
+	if late, err := v.late(ctx, rule, e, v.now().Sub(e.CreatedAt)); late != "" || err != nil {
+		return errors.Join(err, because(Late, late))
 	}
 	if expands(rule, e) {
 		return nil // the conditions are those of each item
@@ -244,29 +247,39 @@ func unanswered(err error) error {
 }
 
 // late says why an event of an age comes too late for a rule; empty is that it does not.
-func (v *visit) late(rule *rules.Rule, e *Event, age time.Duration) string {
+func (v *visit) late(ctx context.Context, rule *rules.Rule, e *Event, age time.Duration) (string, error) {
 	if e.Type != "schedule" {
 		if limit := rule.Late.SkipAfter; limit > 0 && age > limit {
-			return fmt.Sprintf("it is %s old, and late: skip_after is %s", rules.FormatDuration(age.Round(time.Second)), rules.FormatDuration(limit))
+			return fmt.Sprintf("it is %s old, and late: skip_after is %s", rules.FormatDuration(age.Round(time.Second)), rules.FormatDuration(limit)), nil
 		}
-		return ""
+		return "", nil
 	}
 	if len(e.Data) > 0 {
-		return "" // an item of a tick that was on time
+		return "", nil // an item of a tick that was on time
 	}
 	switch rule.Late.Run {
 	case "none":
 		if age > time.Minute {
-			return fmt.Sprintf("the tick was %s ago, and late: run is none", rules.FormatDuration(age.Round(time.Second)))
+			return fmt.Sprintf("the tick was %s ago, and late: run is none", rules.FormatDuration(age.Round(time.Second))), nil
 		}
 	case "last", "":
-		for _, other := range v.lane.Events {
-			if other.Rule == e.Rule && other.Type == e.Type && other.CreatedAt.After(e.CreatedAt) {
-				return "a later tick has come"
-			}
+		if later, err := v.laterTick(ctx, e); later || err != nil {
+			return "a later tick has come", err
 		}
 	}
-	return ""
+	return "", nil
+}
+
+// laterTick reports whether a later tick of the same rule waits in the lane, also among the events that are not loaded.
+func (v *visit) laterTick(ctx context.Context, e *Event) (bool, error) {
+	later := func(other *Event) bool {
+		return other.Rule == e.Rule && other.Type == e.Type && other.CreatedAt.After(e.CreatedAt)
+	}
+	if here := slices.ContainsFunc(v.lane.Events, later); here || !v.lane.More {
+		return here, nil
+	}
+	behind, err := v.engine.journal.Happened(ctx, e.Workspace, e.Lane, []string{e.Type}, e.CreatedAt, 100)
+	return slices.ContainsFunc(behind, later), err
 }
 
 // evaluations are those of visits that are over.

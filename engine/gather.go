@@ -109,9 +109,9 @@ func (v *visit) judgeAll(ctx context.Context, g *Gather, f *facts) (*prospect, *
 		p.verdict.Outcome, p.verdict.Error = Paused, h.Reason
 		return p, own, nil
 	}
-	if late := v.late(rule, f.event, v.now().Sub(f.event.CreatedAt)-g.Quiet); late != "" {
+	if late, err := v.late(ctx, rule, f.event, v.now().Sub(f.event.CreatedAt)-g.Quiet); late != "" || err != nil {
 		p.verdict.Outcome, p.verdict.Error = Late, late
-		return p, own, nil
+		return p, own, err
 	}
 	return p, own, v.conditions(ctx, p, f)
 }

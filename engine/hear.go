@@ -105,13 +105,13 @@ func (v *visit) ends(ctx context.Context, r *Run, e *Event, f *facts) (ending, e
 	return ending{}, nil
 }
 
-// mayEnd reports whether an event that cannot be decided yet is one that the run's rule names in cancel_on.
+// mayEnd reports whether an event that cannot be decided yet is one that the run's rule names in cancel_on, or may be.
 func (v *visit) mayEnd(ctx context.Context, r *Run) (bool, error) {
 	if !v.postponed || r.Home != v.lane.Name {
 		return false, nil
 	}
 	rule, err := v.ruleOf(ctx, r)
-	if err != nil || rule == nil {
+	if err != nil || rule == nil || len(rule.CancelOn) == 0 {
 		return false, err
 	}
 	for _, e := range v.lane.Events {
@@ -119,7 +119,7 @@ func (v *visit) mayEnd(ctx context.Context, r *Run) (bool, error) {
 			return true, nil
 		}
 	}
-	return false, nil
+	return v.lane.More, nil
 }
 
 // awaiting returns the step of a run that waits for an event of this type, also while the run is held or could not look at one before. What

@@ -170,18 +170,29 @@ type Verdict struct {
 	Stage   rules.Stage    `json:"stage,omitempty"` // Shadow where nothing is changed; empty is Live
 }
 
-// A Lane is a claimed lane with everything that waits in it.
+// MostEvents is how many events of a lane are worked on in one visit. What waits in a lane may be long, and lanes are many: neither memory nor who comes next should depend on it.
+const MostEvents = 4
+
+// A Lane is a claimed lane with what waits in it.
 type Lane struct {
 	Workspace string
 	Name      string
 	Epoch     int64 // which claim it is; a later one makes this one's changes refused
 	News      int64 // how often somebody asked for the lane's attention, when it was claimed
 
-	Events  []*Event // undecided, in the order of recording
+	Events  []*Event // undecided, in the order of recording, MostEvents at most
+	More    bool     // there are others behind them, for which the lane is due again when Next says so
 	Runs    []*Run   // unfinished ones that are here or belong here, and those of which something is asked, by id
 	Gathers []*Gather
 
 	Calm bool // set by Save where it gives the lane back and nothing is due because of it
+}
+
+// Add adds an event to a lane that is being loaded, or notes that there are more.
+func (l *Lane) Add(e *Event) {
+	if l.More = len(l.Events) == MostEvents; !l.More {
+		l.Events = append(l.Events, e)
+	}
 }
 
 // A State is where a run stands.

@@ -97,18 +97,30 @@ func acceptOrder(c *check) {
 		events = append(events, event(fmt.Sprint(i), fmt.Sprint("lane ", i%2)))
 	}
 	c.accept(events...)
-	var last int64
-	for _, l := range c.claim(noon, "lane 0", "lane 1") {
-		c.equal("events", len(l.Events), 1500)
-		for i, e := range l.Events {
-			if i > 0 && e.Seq <= last {
-				c.Fatalf("event %s has number %d, after %d", e.ID, e.Seq, last)
-			}
-			last = e.Seq
+	first, seen, last := map[string]int{"lane 0": 0, "lane 1": 1}, map[string]int{}, map[string]int64{}
+	for parts := 0; ; parts++ {
+		lanes := c.claimAfter(0)
+		if len(lanes) == 0 {
+			c.equal("parts", parts, (1500+engine.MostEvents-1)/engine.MostEvents)
+			break
 		}
-		last = 0
-		c.equal("the last of "+l.Name, l.Events[1499].ID, map[string]string{"lane 0": "2998", "lane 1": "2999"}[l.Name])
+		for _, l := range lanes {
+			for _, e := range l.Events {
+				if e.Seq <= last[l.Name] {
+					c.Fatalf("event %s has number %d, after %d", e.ID, e.Seq, last[l.Name])
+				}
+				c.equal("the next of "+l.Name, e.ID, fmt.Sprint(2*seen[l.Name]+first[l.Name]))
+				last[l.Name], seen[l.Name] = e.Seq, seen[l.Name]+1
+			}
+			c.equal("more of "+l.Name, l.More, seen[l.Name] < 1500)
+			change := engine.Change{Decided: l.Events, Release: true}
+			if l.More {
+				change.Next = noon
+			}
+			c.save(l, change)
+		}
 	}
+	c.equal("events", seen, map[string]int{"lane 0": 1500, "lane 1": 1500})
 }
 
 func acceptHostile(c *check) {

@@ -191,7 +191,11 @@ func (c *check) newsStress(engines ...Journal) {
 					return
 				}
 				for _, l := range claimed {
-					if err := j.Save(c.Context(), l, &engine.Change{At: noon, Decided: l.Events, Release: true}); err != nil {
+					change := &engine.Change{At: noon, Decided: l.Events, Release: true}
+					if l.More {
+						change.Next = noon
+					}
+					if err := j.Save(c.Context(), l, change); err != nil {
 						c.Error(err)
 						return
 					}

@@ -198,5 +198,5 @@ func shareFound(c *check) {
 			c.Fatalf("round %d: told is new: %v, found is new: %v", i, one[0], two[0])
 		}
 	}
-	c.equal("events", len(c.lane(noon, "a").Events), 2*rounds)
+	c.equal("events", c.recorded("a"), 2*rounds)
 }

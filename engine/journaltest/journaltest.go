@@ -151,6 +151,23 @@ func (c *check) fresh(name string) *engine.Lane {
 	return c.lane(noon, name)
 }
 
+// whole gives a lane all events that wait in it, also those that a claim leaves for another time.
+func (c *check) whole(l *engine.Lane) *engine.Lane {
+	c.Helper()
+	events, err := c.ListEvents(c.Context(), engine.EventFilter{Workspace: l.Workspace, Lane: l.Name, Forward: true, Limit: 10_000})
+	c.ok(err)
+	l.Events, l.More = slices.DeleteFunc(events, func(e *engine.Event) bool { return e.Decided }), false
+	return l
+}
+
+// recorded is how many events a lane has had.
+func (c *check) recorded(lane string) int {
+	c.Helper()
+	events, err := c.ListEvents(c.Context(), engine.EventFilter{Lane: lane, Limit: 10_000})
+	c.ok(err)
+	return len(events)
+}
+
 // save records a change, which must succeed.
 func (c *check) save(l *engine.Lane, change engine.Change) {
 	c.Helper()

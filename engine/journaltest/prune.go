@@ -52,7 +52,7 @@ func prunes(c *check) {
 	recent.ReceivedAt = at(2 * day)
 	c.accept(recent)
 	lanes := c.claimAfter(2 * day)
-	l := lanes[0]
+	l := c.whole(lanes[0])
 	seq := map[string]int64{}
 	for _, e := range l.Events {
 		e.Verdicts = []engine.Verdict{{Rule: "r", Outcome: engine.False}}
@@ -142,12 +142,11 @@ func prunesMuch(c *check) {
 		events = append(events, event(fmt.Sprint(i), lane))
 	}
 	c.accept(events...)
-	var decided *engine.Lane
+	lanes := map[string]*engine.Lane{}
 	for _, l := range c.claim(noon, "a", "undecided") {
-		if l.Name == "a" {
-			decided = l
-		}
+		lanes[l.Name] = l
 	}
+	decided := c.whole(lanes["a"])
 	var starts []*engine.Start
 	for i := range n {
 		r := run("a", "r", "", fmt.Sprint(i))

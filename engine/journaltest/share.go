@@ -111,7 +111,7 @@ func shareAccept(c *check) {
 	}
 	group.Wait()
 	c.equal("times that one was fresh", fresh.Load(), int32(n))
-	c.equal("events", len(c.lane(noon, "a").Events), n)
+	c.equal("events", c.recorded("a"), n)
 }
 
 // rounds is how often two engines do something at once: often enough to be in each other's way.

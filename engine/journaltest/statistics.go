@@ -148,7 +148,7 @@ func statisticsReasons(c *check) {
 	for i := range 5 {
 		c.accept(event(fmt.Sprint(i), "a"))
 	}
-	l := c.lane(noon, "a")
+	l := c.whole(c.lane(noon, "a"))
 	for i, e := range l.Events {
 		e.Verdicts = []engine.Verdict{{Rule: "r", Outcome: engine.False, Clause: "open()"}}
 		if i == 1 {

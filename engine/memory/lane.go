@@ -153,8 +153,8 @@ func (j *Journal) Claim(ctx context.Context, now time.Time, max int, except []st
 // fill returns a claimed lane with what waits in it.
 func (j *Journal) fill(l *lane) *engine.Lane {
 	out := &engine.Lane{Workspace: l.workspace, Name: l.name, Epoch: l.claim, News: l.news}
-	for _, seq := range l.undecided {
-		out.Events = append(out.Events, copyEvent(j.events[seq]))
+	for _, seq := range l.undecided[:min(len(l.undecided), engine.MostEvents+1)] {
+		out.Add(copyEvent(j.events[seq]))
 	}
 	for _, id := range slices.Sorted(maps.Keys(l.runs)) {
 		r := j.runs[id]

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
@@ -12,7 +13,6 @@ const (
 	// claimed is a table k of the lanes of a claim: a number, a workspace and a name.
 	claimed = `unnest($1::bigint[], $2::text[], $3::text[]) k (i, w, l)`
 
-	fillEvents  = `SELECT k.i, ` + eventColumns + ` FROM ` + claimed + ` JOIN quando.events e ON e.workspace = k.w AND e.lane = k.l AND NOT e.decided ORDER BY e.seq`
 	fillGathers = `SELECT k.i, ` + gatherColumns + ` FROM ` + claimed + ` JOIN quando.gathers g ON g.workspace = k.w AND g.lane = k.l ORDER BY g.until, g.rule, g.by`
 
 	// found are the runs of the lanes: those that are there, those that belong there, and those of which something is asked.
@@ -23,6 +23,10 @@ const (
 	fillRuns  = found + `SELECT found.i, ` + runColumns + ` FROM found JOIN quando.runs r ON r.id = found.id ORDER BY r.id`
 	fillSteps = found + `SELECT ` + stepColumns + ` FROM (SELECT DISTINCT id FROM found) f JOIN quando.steps s ON s.run = f.id ORDER BY s.run, s.n`
 )
+
+// fillEvents loads one more event of a lane than are worked on, which tells that there are more.
+var fillEvents = fmt.Sprintf(`SELECT k.i, `+eventColumns+` FROM `+claimed+` CROSS JOIN LATERAL (SELECT * FROM quando.events u WHERE u.workspace = k.w AND u.lane = k.l AND NOT u.decided
+	ORDER BY u.seq LIMIT %d) e ORDER BY e.seq`, engine.MostEvents+1)
 
 // fill loads what waits in claimed lanes. Their news was read when they were taken, so that what comes in between is only looked at twice.
 func (j *Journal) fill(ctx context.Context, lanes []*engine.Lane) error {
@@ -40,7 +44,7 @@ func (j *Journal) fill(ctx context.Context, lanes []*engine.Lane) error {
 		var i int
 		e, err := scanEvent(rows, &i)
 		if err == nil {
-			lanes[i].Events = append(lanes[i].Events, e)
+			lanes[i].Add(e)
 		}
 		return err
 	})

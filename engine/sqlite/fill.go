@@ -2,14 +2,16 @@ package sqlite
 
 import (
 	"database/sql"
+	"fmt"
 
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/stored"
 )
 
 var (
-	fillNews    = chunkOf + `SELECT k.i, d.news FROM k CROSS JOIN lanes d ON d.workspace = k.w AND d.lane = k.l`
-	fillEvents  = chunkOf + `SELECT k.i, ` + eventColumns + ` FROM k CROSS JOIN events e INDEXED BY events_undecided ON e.workspace = k.w AND e.lane = k.l AND e.decided = 0 ORDER BY e.seq`
+	fillNews   = chunkOf + `SELECT k.i, d.news FROM k CROSS JOIN lanes d ON d.workspace = k.w AND d.lane = k.l`
+	fillEvents = chunkOf + `SELECT k.i, ` + eventColumns + ` FROM k CROSS JOIN events e ON e.seq IN (SELECT u.seq FROM events u INDEXED BY events_undecided
+		WHERE u.workspace = k.w AND u.lane = k.l AND u.decided = 0 ORDER BY u.seq LIMIT ` + fmt.Sprint(engine.MostEvents+1) + `) ORDER BY e.seq`
 	fillGathers = chunkOf + `SELECT k.i, ` + gatherColumns + ` FROM k CROSS JOIN gathers g INDEXED BY gathers_lane ON g.workspace = k.w AND g.lane = k.l ORDER BY g.until, g.rule, g.by`
 	fillRuns    = chunkOf + `, found (i, id) AS (
 		SELECT k.i, r.id FROM k CROSS JOIN runs r INDEXED BY runs_lane ON r.workspace = k.w AND r.lane = k.l AND r.finished = 0
@@ -40,7 +42,7 @@ func (r *reading) fill(lanes []*engine.Lane) error {
 		var i int
 		e, err := scanEvent(rows, &i)
 		if err == nil {
-			lanes[i].Events = append(lanes[i].Events, e)
+			lanes[i].Add(e)
 		}
 		return err
 	})

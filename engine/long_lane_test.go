@@ -1,0 +1,83 @@
+package engine_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/service/sandbox"
+)
+
+// backlog lets so much be written in a conversation that its lane is worked on in parts, and its attendance be closed at last. Nothing of it is decided on yet.
+func (d *desk) backlog() (messages int) {
+	d.t.Helper()
+	messages = 3*engine.MostEvents + 1
+	for i := range messages {
+		must(d.CustomerMessage(sandbox.CustomerMessage{Phone: ana, Name: "Ana Lima", Text: fmt.Sprint(i)}))
+	}
+	must(d.TeamClose(sandbox.TeamClose{Conversation: ana, Person: "Bruno"}))
+	if err := d.Settle(d.t.Context()); err != nil {
+		d.t.Fatal(err)
+	}
+	return messages
+}
+
+// Everything that waits in a lane is heard in its order before its runs go on, however much it is.
+func TestLongLane(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - { id: it, when: message.received, if: message.text == "go", cancel_on: [attendance.closed], do: [{ wait: 5m }, { send_message: late }] }
+  - { id: each, when: message.received, if: message.text != "go", mode: parallel, do: [{ send_message: "{{ message.text }}" }] }
+`)
+	d.customer(ana, "go")
+	d.onlyRecord()
+	messages := d.backlog()
+	d.move(d.clock.Now().Add(10 * time.Minute))
+	d.rest()
+	var want []string
+	for i := range messages {
+		want = append(want, send+fmt.Sprint(i))
+	}
+	d.expect(want...)
+	d.wantStates("it", engine.Cancelled)
+}
+
+// Of many ticks that wait the last is taken, and only that.
+func TestManyTicks(t *testing.T) {
+	d := newDesk(t, "rules:\n  - { id: report, when: { every: 1h }, do: [{ log: x }] }\n")
+	var ticks []rules.Event
+	const n = 3*engine.MostEvents + 1
+	for i := range n {
+		at := friday.Add(time.Duration(i-n) * time.Hour)
+		ticks = append(ticks, rules.Event{
+			Workspace: "default", ID: "report/" + at.UTC().Format(time.RFC3339), Type: "schedule", Rule: "report", Lane: "schedule:report", CreatedAt: at, ReceivedAt: d.clock.Now(), Data: map[string]any{},
+		})
+	}
+	must(d.journal.Accept(t.Context(), ticks))
+	d.rest()
+	want := append(slices.Repeat([]engine.Outcome{engine.Late}, n-1), engine.Fired)
+	if got := d.outcomes("report"); !slices.Equal(got, want) {
+		t.Errorf("verdicts: %v", got)
+	}
+}
+
+// A run does not go on past an event that cannot be decided yet where an event behind it may end the run, also one that is far behind.
+func TestEndingFarBehind(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - { id: it, when: attendance.opened, cancel_on: [attendance.closed], do: [{ wait: 5m }, { send_message: late }] }
+  - { id: asks, when: conversation.updated, if: attendance.status == "open" and conversation.sector_name == "Sales", do: [{ log: x }] }
+`)
+	d.customer(ana, "hello")
+	d.pass(4 * time.Minute)
+	d.fault("GET /conversations/{id}/attendance", "status_before", 503, 12)
+	d.onlyRecord()
+	must(d.TeamTransfer(sandbox.TeamTransfer{Conversation: ana, Person: "Bruno", To: "Carla", Sector: "Sales"}))
+	d.backlog()
+	d.pass(time.Hour)
+	d.expect()
+	d.wantStates("it", engine.Cancelled)
+}
