@@ -190,8 +190,12 @@ func (v *visit) judge(ctx context.Context, p *prospect, e *Event, f *facts, own 
 	if own != nil && (own.Rule == rule.ID || slices.Contains(own.Ancestry, rule.ID)) {
 		return because(Looped, "it came of this rule itself")
 	}
-	if late, err := v.late(ctx, rule, e, v.now().Sub(e.CreatedAt)); late != "" || err != nil {
-		return errors.Join(err, because(Late, late))
+	late, err := v.late(ctx, rule, e, v.now().Sub(e.CreatedAt))
+	if err != nil {
+		return err
+	}
+	if late != "" {
+		return because(Late, late)
 	}
 	if expands(rule, e) {
 		return nil // the conditions are those of each item
