@@ -30,7 +30,7 @@ type options struct {
 	pattern, scale, write, peers, learn string
 	list                                bool
 	duration                            time.Duration
-	rounds                              int
+	rounds, connections                 int
 }
 
 // parse reads the command line.
@@ -42,6 +42,7 @@ func parse(args []string, b *bench) (o options, err error) {
 	flags.StringVar(&o.write, "write", "", "write bench.json and bench.svg into this folder, and the table into its benchmarks.md")
 	flags.DurationVar(&o.duration, "duration", 0, "how long one load lasts, where the scale is not to say it")
 	flags.IntVar(&o.rounds, "rounds", 0, "how many rounds there are, where the scale is not to say it")
+	flags.IntVar(&o.connections, "connections", 0, "how many connections deliver, where the scale is not to say it")
 	flags.StringVar(&o.peers, "peers", filepath.Join("cmd", "bench", "peers"), "the folder with a script for each peer")
 	flags.Uint64Var(&b.seed, "seed", 1, "decides when the engine is killed")
 	flags.StringVar(&b.quando, "quando", "", "the program to measure; built from the tree unless given")
@@ -61,6 +62,9 @@ func parse(args []string, b *bench) (o options, err error) {
 	}
 	if o.rounds > 0 {
 		b.scale.rounds = o.rounds
+	}
+	if o.connections > 0 {
+		b.scale.connections = []int{o.connections}
 	}
 	if b.profile != "" && b.quando != "" {
 		return o, errors.New("a profile needs a quando that is built for it: leave out -quando")
