@@ -120,7 +120,7 @@ func (a *authority) run(ctx context.Context) error {
 		}
 		// It answers the server's questions, and sends everybody else to the encrypted address.
 		s := newServer(a.manager.HTTPHandler(nil), a.log)
-		all.Go(func() { _ = serve(s, l) })
+		all.Go(func() { _ = serve(s, false, l) })
 		context.AfterFunc(ctx, func() { _ = s.Close() })
 	}
 	for _, host := range a.hosts {

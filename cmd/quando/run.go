@@ -23,6 +23,7 @@ import (
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/triggers/schedule"
 	"github.com/quandohq/quando/triggers/webhook"
+	"github.com/quandohq/quando/triggers/webhook/front"
 )
 
 func newRun() *cobra.Command {
@@ -283,7 +284,9 @@ func (p *process) serve(ctx context.Context, public, private net.Listener, work 
 			servers[1].TLSConfig = tlsConfig(p.certificates)
 		}
 	}
-	p.log.Info("listening", "webhooks", addressOf(servers[0], public), "console", addressOf(servers[1], private))
+	encrypted := []bool{servers[0].TLSConfig != nil, servers[1].TLSConfig != nil}
+	p.log.Info("listening", "webhooks", addressOf(encrypted[0], public), "console", addressOf(encrypted[1], private))
+	doors := []server{&front.Server{Server: servers[0]}, servers[1]}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	var serving, working sync.WaitGroup
@@ -295,7 +298,7 @@ func (p *process) serve(ctx context.Context, public, private net.Listener, work 
 		})
 	}
 	for i, l := range []net.Listener{public, private} {
-		start(&serving, func() error { return serve(servers[i], l) })
+		start(&serving, func() error { return serve(doors[i], encrypted[i], l) })
 	}
 	start(&working, func() error { p.console.Run(ctx); return nil })
 	work(ctx, func(f func() error) { start(&working, f) })
@@ -306,7 +309,7 @@ func (p *process) serve(ctx context.Context, public, private net.Listener, work 
 	working.Wait()
 	last, cancel := context.WithTimeout(context.Background(), stopServing)
 	defer cancel()
-	for _, s := range servers {
+	for _, s := range doors {
 		if err := s.Shutdown(last); err != nil {
 			_ = s.Close() // those who are still at it are cut off
 		}

@@ -99,9 +99,17 @@ func listen(ctx context.Context, setting, address string) (net.Listener, error) 
 	return l, nil
 }
 
-// serve serves until the server is shut down, encrypted where the server has certificates.
-func serve(s *http.Server, l net.Listener) (err error) {
-	if s.TLSConfig != nil {
+// A server is an http.Server, or what stands before one.
+type server interface {
+	Serve(net.Listener) error
+	ServeTLS(l net.Listener, certificate, key string) error
+	Shutdown(context.Context) error
+	Close() error
+}
+
+// serve serves until the server is shut down.
+func serve(s server, encrypted bool, l net.Listener) (err error) {
+	if encrypted {
 		err = s.ServeTLS(l, "", "")
 	} else {
 		err = s.Serve(l)
@@ -113,8 +121,8 @@ func serve(s *http.Server, l net.Listener) (err error) {
 }
 
 // addressOf is where a server is found that listens there.
-func addressOf(s *http.Server, l net.Listener) string {
-	if s.TLSConfig != nil {
+func addressOf(encrypted bool, l net.Listener) string {
+	if encrypted {
 		return "https://" + l.Addr().String()
 	}
 	return "http://" + l.Addr().String()
