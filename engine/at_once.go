@@ -85,13 +85,24 @@ func (e *Engine) acceptDecided(ctx context.Context, event rules.Event) (recorded
 	if lane == nil {
 		return false, nil
 	}
-	a := &arrival{event: &Event{Event: event}, recorded: make(chan bool, 1)}
-	lane.Events = []*Event{a.event}
-	e.shares.begin([]*Lane{lane})
-	if !e.crew.do(func(ctx, working context.Context) { e.workOn(ctx, working, lane, a) }) {
-		e.shares.end(lane.Workspace, 0, 0)
+	if !e.crew.join() {
 		opener.Drop(lane)
 		return false, nil
+	}
+	e.shares.begin([]*Lane{lane})
+	v := e.newVisit(lane, e.crew.clock, e.crew.stopping)
+	a := &arrival{event: &Event{Event: event}, recorded: make(chan bool, 1)}
+	lane.Events, v.arrival = []*Event{a.event}, a
+	var visiting context.Context
+	visiting, a.calls = actions.Abstain(e.crew.working)
+	began := time.Now()
+	if v.decideFirst(visiting) {
+		e.crew.do(func() { e.over(v, began, e.visitAtOnce(visiting, v)) })
+	} else if err := e.visitAtOnce(visiting, v); err != nil {
+		e.crew.do(func() { e.over(v, began, err) }) // which may take long
+	} else {
+		e.over(v, began, nil)
+		e.crew.part()
 	}
 	select {
 	case recorded = <-a.recorded:
@@ -101,13 +112,18 @@ func (e *Engine) acceptDecided(ctx context.Context, event rules.Event) (recorded
 	}
 }
 
+// decideFirst decides on the event that arrives, and reports whether runs begin: then the visit is not over when the event is recorded, and whoever delivers it is not to wait for the rest.
+func (v *visit) decideFirst(ctx context.Context) bool {
+	v.decided = &decision{}
+	defer v.survive(&v.decided.err)
+	v.decided = v.decide(ctx, v.arrival.event)
+	return len(v.decided.starts) > 0
+}
+
 // visitAtOnce works on a lane that was opened for an event. What keeps the event from being recorded is nobody's trouble: it is recorded as any other.
-func (e *Engine) visitAtOnce(ctx context.Context, lane *Lane, a *arrival, stopping func() bool) (waited time.Duration, err error) {
-	ctx, a.calls = actions.Abstain(ctx)
-	clock := e.crew.clock
-	v := e.newVisit(lane, clock, stopping)
-	v.arrival = a
-	err = v.work(ctx)
+func (e *Engine) visitAtOnce(ctx context.Context, v *visit) error {
+	a := v.arrival
+	err := v.work(ctx)
 	v.evaluated()
 	if v.seated {
 		e.rise()
@@ -116,15 +132,15 @@ func (e *Engine) visitAtOnce(ctx context.Context, lane *Lane, a *arrival, stoppi
 	e.forgetUnsaved(v.pending.Caused)
 	switch {
 	case v.arrival == nil:
-		return v.waited, e.leave(ctx, lane, clock, err)
+		return e.leave(ctx, v.lane, v.clock, err)
 	case errors.Is(err, errTooSoon), errors.Is(err, ErrOccupied):
-		e.journal.(Opener).Drop(lane)
+		e.journal.(Opener).Drop(v.lane)
 		err = nil
 	default:
-		err = e.leave(ctx, lane, clock, err) // nobody knows whether it was recorded
+		err = e.leave(ctx, v.lane, v.clock, err) // nobody knows whether it was recorded
 	}
 	a.recorded <- false
-	return v.waited, err
+	return err
 }
 
 // mayRecord returns an error where the visit's event cannot be recorded as one that is decided on.

@@ -1,10 +1,13 @@
 package engine_test
 
 import (
+	"context"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/rules"
 )
@@ -69,4 +72,35 @@ rules:
 	}
 	close(service.answer)
 	d.until("it is decided", func() bool { return must(d.journal.FindEvent(t.Context(), "default", "m1")).Decided })
+}
+
+// A faulty action has faults when it plans, so many of them.
+type faulty struct {
+	actions.Action
+	left *atomic.Int32
+}
+
+func (f faulty) Plan(ctx context.Context, s *actions.Step) (actions.Next, error) {
+	if f.left.Add(-1) >= 0 {
+		panic("an index out of range, say")
+	}
+	return f.Action.Plan(ctx, s)
+}
+
+// A fault in quando is not the end of the process, nor of the event at which it showed: it is recorded, and tried again.
+func TestFault(t *testing.T) {
+	var left atomic.Int32
+	left.Store(2)
+	d := newDesk(t, `
+rules:
+  - { id: it, when: message.received, do: [{ send_message: { text: hello } }] }
+`, func(o *deskOptions) { o.action = func(a actions.Action) actions.Action { return faulty{a, &left} } })
+	d.live()
+	d.until("it runs", func() bool { return d.engine.Runs() })
+	if e := d.arrives("m1"); e.Decided {
+		t.Error("it is decided, by nobody")
+	}
+	d.until("it is decided", func() bool { return must(d.journal.FindEvent(t.Context(), "default", "m1")).Decided })
+	d.until("it is tried again", func() bool { return left.Load() < 0 })
+	d.until("it has come to its end", func() bool { return len(d.states("it")) == 1 && d.states("it")[0].Finished() })
 }

@@ -39,24 +39,33 @@ func (c *crew) end() {
 	close(c.closed)
 }
 
-// do visits a lane, and reports whether that can be.
-func (c *crew) do(visit func(ctx, working context.Context)) bool {
+// join makes the caller one of the crew until it parts, and reports whether that can be.
+func (c *crew) join() bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	if !c.open {
-		return false
+	if c.open {
+		c.visits.Add(1)
 	}
-	c.visits.Add(1)
+	return c.open
+}
+
+// part ends what join began.
+func (c *crew) part() { c.visits.Done() }
+
+// stopping reports whether nothing more is to be begun.
+func (c *crew) stopping() bool { return c.ctx.Err() != nil }
+
+// do lets somebody else visit a lane in place of the caller, who has joined and need not part.
+func (c *crew) do(visit func()) {
 	one := func() {
-		defer c.visits.Done()
-		visit(c.ctx, c.working)
+		defer c.part()
+		visit()
 	}
 	select {
 	case c.idle <- one:
 	default:
 		go stay(one, c.idle, c.closed)
 	}
-	return true
 }
 
 // stay does something, and whatever else there is until it has been idle for long.

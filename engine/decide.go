@@ -17,19 +17,18 @@ import (
 // decideAll decides on the lane's events in their order, and takes the first steps of the runs that come of each before the next.
 func (v *visit) decideAll(ctx context.Context) error {
 	for _, e := range v.lane.Events {
-		if v.stopped() {
-			return nil
+		d := v.decided
+		if v.decided = nil; d == nil {
+			if v.stopped() {
+				return nil
+			}
+			d = v.decide(ctx, e)
 		}
-		f := v.factsOf(e)
-		waits, err := v.settleFirst(ctx, e, f)
-		if waits || err != nil {
-			return v.undecided(ctx, e, err)
+		if d.err == nil && !d.waits {
+			d.err = v.begin(ctx, d.starts, d.facts, d.sure)
 		}
-		if v.stopped() {
-			return nil
-		}
-		if err := v.decide(ctx, e, f); err != nil {
-			return v.undecided(ctx, e, err)
+		if d.err != nil || d.waits {
+			return v.undecided(ctx, e, d.err)
 		}
 	}
 	if v.lane.More {
@@ -60,10 +59,31 @@ type prospect struct {
 	by, limitBy string
 }
 
-// decide gives every rule that an event may call for its verdict, and begins the runs. As long as an answer may be missing nothing
-// is changed: the event may have to be decided another time.
-func (v *visit) decide(ctx context.Context, e *Event, f *facts) error {
-	began := v.moment()
+// A decision is what was decided on an event: which runs are to begin, and whether nobody can be in the way of one.
+type decision struct {
+	starts []*Start
+	facts  *facts
+	sure   bool
+
+	waits bool  // it has to be decided later
+	err   error // why it could not be decided
+}
+
+// decide gives every rule that an event may call for its verdict. As long as an answer may be missing nothing is changed: the event may have to be decided another time.
+func (v *visit) decide(ctx context.Context, e *Event) *decision {
+	d := &decision{facts: v.factsOf(e), sure: true}
+	if d.waits, d.err = v.settleFirst(ctx, e, d.facts); d.err == nil && !d.waits {
+		d.waits = v.stopped()
+	}
+	if d.err == nil && !d.waits {
+		d.err = v.giveVerdicts(ctx, e, d)
+	}
+	return d
+}
+
+// giveVerdicts gives the verdicts, and plans the runs.
+func (v *visit) giveVerdicts(ctx context.Context, e *Event, d *decision) error {
+	began, f := v.moment(), d.facts
 	f.decideAt(AnswerNow)
 	own, err := v.recognise(ctx, e, f, false)
 	if err != nil {
@@ -84,19 +104,17 @@ func (v *visit) decide(ctx context.Context, e *Event, f *facts) error {
 	v.pending.Decided = append(v.pending.Decided, e)
 	v.matched(e, began)
 	heard.take(v, e)
-	sure := true
-	var starts []*Start
 	for i := range prospects {
 		p := &prospects[i]
 		switch {
 		case p.verdict.Outcome == Gathered:
 			v.gather(p, e)
 		case p.verdict.Outcome == Fired && !expands(p.rule, e):
-			sure = v.sure(p) && sure
-			starts = append(starts, v.start(p, f, own))
+			d.sure = v.sure(p) && d.sure
+			d.starts = append(d.starts, v.start(p, f, own))
 		}
 	}
-	return v.begin(ctx, starts, f, sure)
+	return nil
 }
 
 // begin takes the first steps of runs. Where somebody else may be in the way of one, the journal is asked before anything is planned.

@@ -24,7 +24,7 @@ func (e *Engine) Tick(ctx context.Context, now time.Time) (next time.Time, err e
 			return next, fmt.Errorf("claim lanes: %w", err)
 		}
 		for _, lane := range lanes {
-			if _, visitErr := e.visit(ctx, lane, clock, func() bool { return ctx.Err() != nil }); visitErr != nil {
+			if visitErr := e.visit(ctx, e.newVisit(lane, clock, func() bool { return ctx.Err() != nil })); visitErr != nil {
 				err = errors.Join(err, visitErr)
 			}
 		}
@@ -49,14 +49,12 @@ func (e *Engine) next(ctx context.Context) (time.Time, error) {
 	return next, nil
 }
 
-// visit works on a claimed lane, and returns how long it waited for the service to answer calls. When something keeps it from handing in what it did, the
-// lane is given back as it was.
-func (e *Engine) visit(ctx context.Context, lane *Lane, clock func() time.Time, stopping func() bool) (waited time.Duration, err error) {
-	v := e.newVisit(lane, clock, stopping)
-	err = v.work(ctx)
+// visit works on a claimed lane. When something keeps it from handing in what it did, the lane is given back as it was.
+func (e *Engine) visit(ctx context.Context, v *visit) error {
+	err := v.work(ctx)
 	v.evaluated()
 	e.forgetUnsaved(v.pending.Caused)
-	return v.waited, e.leave(ctx, lane, clock, err)
+	return e.leave(ctx, v.lane, v.clock, err)
 }
 
 // leave ends a visit. A lane that something kept it from giving back is due again.
@@ -163,8 +161,10 @@ func (e *Engine) Run(ctx context.Context) error {
 		e.lag(lanes, began)
 		for _, lane := range lanes {
 			<-e.free
-			e.crew.do(func(ctx, working context.Context) {
-				e.workOn(ctx, working, lane, nil)
+			e.crew.join()
+			e.crew.do(func() {
+				v, began := e.newVisit(lane, e.crew.clock, e.crew.stopping), time.Now()
+				e.over(v, began, e.visit(working, v))
 				e.rise()
 			})
 		}
@@ -210,21 +210,13 @@ func (e *Engine) awaitHolds(ctx context.Context) {
 	}
 }
 
-// workOn visits a lane that was claimed, or opened for an event that arrives. Nothing more is begun when ctx ends, and what is under way may go on until working does.
-func (e *Engine) workOn(ctx, working context.Context, lane *Lane, a *arrival) {
-	began, stopping := time.Now(), func() bool { return ctx.Err() != nil }
-	var waited time.Duration
-	var err error // has been logged, and the lane will be due again
-	if a != nil {
-		waited, err = e.visitAtOnce(working, lane, a, stopping)
-	} else {
-		waited, err = e.visit(working, lane, time.Now, stopping)
-	}
+// over ends a visit that one of the crew made. Its error has been logged, and the lane will be due again.
+func (e *Engine) over(v *visit, began time.Time, err error) {
 	if kept, ok := errors.AsType[*keptError](err); ok {
-		e.giveBack(ctx, lane, kept)
+		e.giveBack(e.crew.ctx, v.lane, kept)
 	}
-	e.shares.end(lane.Workspace, time.Since(began), waited)
-	if !lane.Calm || e.shares.of != nil {
+	e.shares.end(v.lane.Workspace, time.Since(began), v.waited)
+	if !v.lane.Calm || e.shares.of != nil {
 		e.wake() // something may be due, or have room
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -31,6 +32,7 @@ type visit struct {
 	halted  bool             // the workspace is stopped, or the engine is
 	waited  time.Duration    // for the service's answers to calls
 	arrival *arrival         // an event of the lane that is not recorded yet; nil is that all are
+	decided *decision        // on the first event, where that was decided before anything else
 	seated  bool             // it began beside the workers and counts as one of them
 	calls   bool             // it came to a call
 
@@ -63,7 +65,8 @@ func put[K comparable, V any](m *map[K]V, key K, value V) {
 func (v *visit) now() time.Time { return v.clock().Truncate(time.Microsecond) }
 
 // work does what there is to do in the lane and gives it back.
-func (v *visit) work(ctx context.Context) error {
+func (v *visit) work(ctx context.Context) (err error) {
+	defer v.survive(&err)
 	if v.workspace == nil || v.workspace.rules.Load() == nil {
 		v.engine.leaveAlone(v.lane.Workspace)
 		v.wake(v.now())
@@ -79,6 +82,14 @@ func (v *visit) work(ctx context.Context) error {
 	}
 	v.plan()
 	return v.save(ctx, true)
+}
+
+// survive makes an error of a panic, so that a fault in one lane is not the end of all others.
+func (v *visit) survive(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("a fault in quando: %v; please report it with what the log has of it", p)
+		v.engine.log.Error("panic", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	}
 }
 
 // stopped reports whether nothing more is to be begun in this visit.
