@@ -107,7 +107,7 @@ func (k *walk) intend(ctx context.Context, action actions.Action, step *actions.
 	if k.stopped() {
 		return parked, true, nil
 	}
-	if err := k.seat(); err != nil {
+	if err := k.seat(ctx); err != nil {
 		return over, true, err
 	}
 	rec.Intent = next.Intent

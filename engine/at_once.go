@@ -45,26 +45,25 @@ type attempts struct{ byType sync.Map }
 type attempt struct {
 	vain  time.Duration // for how long it is not tried again; 0 is that it was not in vain
 	until time.Time
-	calls bool // it led to calls, for which there must be a worker
 }
 
 // worthwhile reports whether an event of a type should be tried.
-func (t *attempts) worthwhile(eventType string, seats bool) bool {
+func (t *attempts) worthwhile(eventType string) bool {
 	last, ok := t.byType.Load(eventType)
 	if !ok {
 		return true
 	}
 	a := last.(attempt)
-	return (seats || !a.calls) && (a.vain == 0 || !time.Now().Before(a.until))
+	return a.vain == 0 || !time.Now().Before(a.until)
 }
 
 // note notes what became of an attempt.
-func (t *attempts) note(eventType string, vain, calls bool) {
+func (t *attempts) note(eventType string, vain bool) {
 	var before attempt
 	if last, ok := t.byType.Load(eventType); ok {
 		before = last.(attempt)
 	}
-	after := attempt{calls: calls}
+	var after attempt
 	if vain {
 		after.vain = min(max(2*before.vain, shortVain), longVain)
 		after.until = time.Now().Add(after.vain)
@@ -78,7 +77,7 @@ func (t *attempts) note(eventType string, vain, calls bool) {
 func (e *Engine) acceptDecided(ctx context.Context, event rules.Event) (recorded bool, err error) {
 	opener, ok := e.journal.(Opener)
 	w := e.workspaces[event.Workspace]
-	if !ok || w == nil || w.rules.Load() == nil || event.Rule != "" || !w.attempts.worthwhile(event.Type, e.seats()) || e.holdOn(event.Workspace, "") != nil || e.shares.full(event.Workspace) {
+	if !ok || w == nil || w.rules.Load() == nil || event.Rule != "" || !w.attempts.worthwhile(event.Type) || e.holdOn(event.Workspace, "") != nil || e.shares.full(event.Workspace) {
 		return false, nil
 	}
 	lane := opener.Open(event.Workspace, event.Lane)
@@ -126,9 +125,10 @@ func (e *Engine) visitAtOnce(ctx context.Context, v *visit) error {
 	err := v.work(ctx)
 	v.evaluated()
 	if v.seated {
+		<-e.guests
 		e.rise()
 	}
-	v.workspace.attempts.note(a.event.Type, v.tooSoon(), v.calls)
+	v.workspace.attempts.note(a.event.Type, v.tooSoon())
 	e.forgetUnsaved(v.pending.Caused)
 	switch {
 	case v.arrival == nil:
@@ -164,35 +164,63 @@ func (v *visit) arrived(ctx context.Context, over bool) error {
 	v.arrival.calls.End()
 	v.arrival.recorded <- true
 	v.arrival = nil
-	if over || v.seated {
+	if over || v.sit(ctx) {
 		return nil
 	}
-	select {
-	case <-v.engine.free:
-		v.seated = true
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return ctx.Err()
 }
 
-// seats reports whether some workers are free for what arrives. What was recorded before must not be kept waiting, so that a part of them is left to it.
-func (e *Engine) seats() bool { return len(e.free) > e.options.Workers/4 }
+// A seat is waited for so long before a call is announced: where they are all taken for longer, the event is better recorded.
+const seatPatience = 250 * time.Millisecond
 
 // seat makes the visit one of the workers, where it is not yet: a call that is announced must not have to wait for that.
-func (v *visit) seat() error {
-	v.calls = true
-	if v.arrival == nil || v.seated {
+func (v *visit) seat(ctx context.Context) error {
+	if v.arrival == nil || v.sitNow() {
 		return nil
 	}
-	if !v.engine.seats() {
+	ctx, cancel := context.WithTimeout(ctx, seatPatience)
+	defer cancel()
+	if !v.sit(ctx) {
+		v.arrival.tooSoon = true
 		return errTooSoon
+	}
+	return nil
+}
+
+// sit waits for a worker's place, and reports whether the visit has one.
+func (v *visit) sit(ctx context.Context) bool {
+	if v.seated {
+		return true
+	}
+	select {
+	case v.engine.guests <- struct{}{}:
+	case <-ctx.Done():
+		return false
 	}
 	select {
 	case <-v.engine.free:
 		v.seated = true
-		return nil
-	default:
-		return errTooSoon
+	case <-ctx.Done():
+		<-v.engine.guests
 	}
+	return v.seated
+}
+
+// sitNow is sit for who does not wait.
+func (v *visit) sitNow() bool {
+	if v.seated {
+		return true
+	}
+	select {
+	case v.engine.guests <- struct{}{}:
+	default:
+		return false
+	}
+	select {
+	case <-v.engine.free:
+		v.seated = true
+	default:
+		<-v.engine.guests
+	}
+	return v.seated
 }

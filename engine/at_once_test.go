@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -12,11 +13,14 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// blocked is a service that does not answer until it is told to.
-type blocked struct{ answer chan struct{} }
+// blocked is a service that does not answer some requests until it is told to.
+type blocked struct {
+	these  func(*http.Request) bool
+	answer chan struct{}
+}
 
 func (b blocked) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Method == http.MethodGet {
+	if b.these(r) {
 		select {
 		case <-b.answer:
 		case <-r.Context().Done():
@@ -29,10 +33,15 @@ func (b blocked) RoundTrip(r *http.Request) (*http.Response, error) {
 // arrives accepts an event of Ana's and returns it as it is recorded then.
 func (d *desk) arrives(id string) *engine.Event {
 	d.t.Helper()
+	return d.arrivesIn("c1", id)
+}
+
+func (d *desk) arrivesIn(conversation, id string) *engine.Event {
+	d.t.Helper()
 	now := time.Now()
 	e := rules.Event{
-		Workspace: "default", ID: id, Type: "message.received", Lane: "conversation:c1", CreatedAt: now, ReceivedAt: now,
-		Data: map[string]any{"conversation": map[string]any{"id": "c1"}, "message": map[string]any{"id": id, "text": "hello"}},
+		Workspace: "default", ID: id, Type: "message.received", Lane: "conversation:" + conversation, CreatedAt: now, ReceivedAt: now,
+		Data: map[string]any{"conversation": map[string]any{"id": conversation}, "message": map[string]any{"id": id, "text": "hello"}},
 	}
 	if fresh := must(d.engine.Accept(d.t.Context(), e)); !fresh[0] {
 		d.t.Fatalf("the event %s is known", id)
@@ -59,7 +68,7 @@ rules:
 
 // Whoever delivers an event does not wait for the service: what rules ask of it is asked when the event is recorded.
 func TestNobodyWaitsForTheService(t *testing.T) {
-	service := blocked{make(chan struct{})}
+	service := blocked{func(r *http.Request) bool { return r.Method == http.MethodGet }, make(chan struct{})}
 	d := newDesk(t, `
 rules:
   - { id: asks, when: message.received, if: "not human_active('1h')", do: [{ log: heard }] }
@@ -72,6 +81,24 @@ rules:
 	}
 	close(service.answer)
 	d.until("it is decided", func() bool { return must(d.journal.FindEvent(t.Context(), "default", "m1")).Decided })
+}
+
+// Whoever delivers an event does not wait for workers either, where all of them are waiting for the service.
+func TestNobodyWaitsForWorkers(t *testing.T) {
+	service := blocked{func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/messages") }, make(chan struct{})}
+	d := newDesk(t, `
+rules:
+  - { id: asks, when: message.received, do: [{ send_message: { text: hello } }] }
+`, func(o *deskOptions) { o.transport, o.workers = service, 2 })
+	d.live()
+	d.until("it runs", func() bool { return d.engine.Runs() })
+	for _, id := range []string{"m1", "m2", "m3", "m4"} {
+		if e := d.arrivesIn("c"+id, id); e.Decided && id > "m2" {
+			t.Errorf("%s is decided on, and nobody could do what it asks for\n%s", id, d.trace())
+		}
+	}
+	close(service.answer)
+	d.until("all is decided", func() bool { return len(d.outcomes("asks")) == 4 })
 }
 
 // A faulty action has faults when it plans, so many of them.

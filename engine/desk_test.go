@@ -72,6 +72,7 @@ type deskOptions struct {
 	deliver   http.RoundTripper // of the sandbox's deliveries
 	transport http.RoundTripper // of the engine's calls
 	tracer    engine.Tracer
+	workers   int
 }
 
 type clock struct {
@@ -149,7 +150,7 @@ func (d *desk) open() {
 		Name: "default", Actions: must(actions.NewRegistry(list...)), Desk: must(builtin.NewDesk(o)), Location: saoPaulo, Safety: d.options.safety,
 		Timeout: d.options.timeout,
 	}
-	d.engine = must(engine.New(engine.Options{Journal: journal, Observer: d.watch, Tracer: d.options.tracer}, w))
+	d.engine = must(engine.New(engine.Options{Journal: journal, Observer: d.watch, Tracer: d.options.tracer, Workers: d.options.workers}, w))
 	if err := d.engine.SetRules("default", d.set); err != nil {
 		d.t.Fatal(err)
 	}

@@ -50,14 +50,11 @@ type Engine struct {
 	news     chan struct{} // that there may be something to do
 	unsaved  unsaved
 
-	free chan struct{} // a token for each worker that is free
-	crew crew
+	free   chan struct{} // a token for each worker that is free
+	guests chan struct{} // a token for each worker that is at work on what arrives
+	crew   crew
 
 	shares    shares
-	accepting atomic.Int64 // that are being recorded
-	rushed    atomic.Int64 // when there were last so many of them that it was a rush
-	behind    atomic.Bool  // what was recorded has waited for so long that it does not wait for a rush any more
-
 	strangers sync.Map // workspaces that were met in the journal and are not configured here
 
 	refreshed time.Time // when Run last learnt what is stopped
@@ -89,6 +86,7 @@ func New(o Options, list ...Workspace) (*Engine, error) {
 	}
 	e := &Engine{options: o, journal: o.Journal, log: o.Logger, workspaces: make(map[string]*workspace, len(list)), news: make(chan struct{}, 1)}
 	e.free = make(chan struct{}, o.Workers)
+	e.guests = make(chan struct{}, max(o.Workers*3/4, 1)) // what was recorded before must not be kept waiting
 	for _, w := range list {
 		if w.Name == "" || w.Actions == nil || w.Desk == nil || e.workspaces[w.Name] != nil {
 			return nil, fmt.Errorf("engine: the workspace %q needs a name of its own, actions and a desk", w.Name)
@@ -121,13 +119,9 @@ func (e *Engine) SetRules(workspace string, set *rules.Set) error {
 	return nil
 }
 
-// Accept records events. It is a triggers.Sink: when it returns they are on disk. One that comes alone to a lane in which nothing waits is decided on by then, unless there is a rush.
+// Accept records events. It is a triggers.Sink: when it returns they are on disk. One that comes alone to a lane in which nothing waits is decided on by then, most often.
 func (e *Engine) Accept(ctx context.Context, events ...rules.Event) ([]bool, error) {
-	if e.accepting.Add(1) >= aRush {
-		e.rushed.Store(time.Now().UnixNano())
-	}
-	defer e.accepting.Add(-1)
-	if len(events) == 1 && !e.rush() {
+	if len(events) == 1 {
 		if recorded, err := e.acceptDecided(ctx, events[0]); recorded || err != nil {
 			return []bool{recorded}, err
 		}

@@ -97,42 +97,9 @@ func (e *Engine) giveBack(ctx context.Context, lane *Lane, kept *keptError) {
 // look is how often Run looks for what other processes may have put into the journal.
 const look = 250 * time.Millisecond
 
-// A rush is so many deliveries at a time that wait to be recorded, and a moment after that. The service waits for their answers, and what they ask for can wait a moment: so they are only
-// recorded. That ends when what was recorded has waited for as long as mostBehind, until there is nothing left that waits.
-const (
-	aRush      = 96
-	rushMoment = 100 * time.Millisecond
-	mostBehind = 10 * time.Second
-)
-
-// rush reports whether deliveries come first.
-func (e *Engine) rush() bool {
-	return !e.behind.Load() && time.Now().UnixNano()-e.rushed.Load() < int64(rushMoment)
-}
-
-// lag notes how long what was claimed has waited.
-func (e *Engine) lag(lanes []*Lane, now time.Time) {
-	var waited time.Duration
-	for _, l := range lanes {
-		if len(l.Events) > 0 {
-			waited = max(waited, now.Sub(l.Events[0].ReceivedAt))
-		}
-	}
-	switch {
-	case waited > mostBehind:
-		e.behind.Store(true)
-	case waited < mostBehind/10:
-		e.behind.Store(false)
-	}
-}
-
-// together lets lanes come together that Run claims at once, after a claim that took so long; in a rush for longer.
-func (e *Engine) together(ctx context.Context, took time.Duration) {
-	const usual, step, longest = 5 * time.Millisecond, 20 * time.Millisecond, 500 * time.Millisecond
-	pauseFor(ctx, min(4*took, usual))
-	for began := time.Now(); ctx.Err() == nil && e.rush() && time.Since(began) < longest; {
-		pauseFor(ctx, step)
-	}
+// together lets lanes come together that Run claims at once, after a claim that took so long.
+func together(ctx context.Context, took time.Duration) {
+	pauseFor(ctx, min(4*took, 5*time.Millisecond))
 }
 
 // Run works until ctx ends, then lets the calls under way come to an end. It returns nil after a clean stop.
@@ -158,7 +125,6 @@ func (e *Engine) Run(ctx context.Context) error {
 			pauseFor(ctx, time.Second)
 			continue
 		}
-		e.lag(lanes, began)
 		for _, lane := range lanes {
 			<-e.free
 			e.crew.join()
@@ -172,7 +138,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		case len(lanes) == 0 || len(e.free) == 0:
 			e.rest(ctx, len(e.free) > 0)
 		case len(lanes) > 1:
-			e.together(ctx, time.Since(began))
+			together(ctx, time.Since(began))
 		}
 	}
 	drained := make(chan struct{})

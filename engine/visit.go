@@ -34,7 +34,6 @@ type visit struct {
 	arrival *arrival         // an event of the lane that is not recorded yet; nil is that all are
 	decided *decision        // on the first event, where that was decided before anything else
 	seated  bool             // it began beside the workers and counts as one of them
-	calls   bool             // it came to a call
 
 	postponed bool          // there are events that cannot be decided yet
 	deferred  map[*Run]bool // runs that such an event may end
