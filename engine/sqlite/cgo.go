@@ -20,9 +20,9 @@ func explain(err error) error {
 	}
 	switch e.Code {
 	case sqlite3.ErrNotADB:
-		return fmt.Errorf("this is not a journal: give another file, or move this one away (%w)", err)
+		return unsound{fmt.Errorf("this is not a journal: give another file, or move this one away (%w)", err)}
 	case sqlite3.ErrCorrupt:
-		return fmt.Errorf("the file is damaged: put back a backup, or move it away to begin anew (%w)", err)
+		return unsound{fmt.Errorf("the file is damaged: put back a backup, or move it away to begin anew (%w)", err)}
 	case sqlite3.ErrBusy, sqlite3.ErrLocked:
 		return fmt.Errorf("another program keeps the file busy: end it and try again (%w)", err)
 	case sqlite3.ErrReadonly, sqlite3.ErrCantOpen, sqlite3.ErrPerm:
