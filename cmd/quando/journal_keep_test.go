@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/quandohq/quando/engine/postgres/postgrestest"
 	"github.com/quandohq/quando/engine/stored"
 	"github.com/quandohq/quando/rules"
@@ -218,6 +220,38 @@ func TestVerifyDamaged(t *testing.T) {
 	}
 	if code, _, errOut := quando(t, "journal", "verify", filepath.Join(folder, "none.db")); code != exitError || !strings.Contains(errOut, "there is no journal") {
 		t.Errorf("%d %s", code, errOut)
+	}
+}
+
+// TestListOfBackups shows which backups the list goes on to tell of when another is made: those that are there, and those that were thrown away less than a year ago.
+func TestListOfBackups(t *testing.T) {
+	folder := t.TempDir()
+	where := filepath.Join(folder, "quando.db")
+	if err := fillJournal(t.Context(), where); err != nil {
+		t.Fatal(err)
+	}
+	m := &manifest{path: filepath.Join(folder, manifestName)}
+	for name, age := range map[string]int{"old.db": 500, "old-and-gone.db": 500, "gone.db": 360} {
+		m.Backups = append(m.Backups, &backup{File: name, MadeAt: now().AddDate(0, 0, -age)})
+	}
+	if err := m.write(); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(folder, "old.db"), "")
+	if code, _, errOut := quando(t, "journal", "backup", filepath.Join(folder, "another.db"), "--journal", where); code != 0 {
+		t.Fatal(errOut)
+	}
+	m, err := readManifest(m.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, b := range m.Backups {
+		names = append(names, b.File)
+	}
+	slices.Sort(names)
+	if diff := cmp.Diff([]string{"another.db", "gone.db", "old.db"}, names); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
