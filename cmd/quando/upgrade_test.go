@@ -198,7 +198,9 @@ func TestSlowUpgrade(t *testing.T) {
 		}
 		ended <- err
 	}()
-	eventually(t, func() (bool, string) { return strings.Contains(log.String(), "is brought up to date first"), log.String() })
+	eventually(t, func() (bool, string) {
+		return strings.Contains(log.String(), "is brought up to date first"), log.String()
+	})
 	if _, err := x.ExecContext(t.Context(), `ROLLBACK`); err != nil {
 		t.Fatal(err)
 	}
