@@ -5,6 +5,7 @@ package sqlite
 import (
 	"errors"
 	"fmt"
+	"syscall"
 
 	"github.com/mattn/go-sqlite3"
 )
@@ -17,6 +18,9 @@ func explain(err error) error {
 	var e sqlite3.Error
 	if !errors.As(err, &e) {
 		return err
+	}
+	if e.SystemErrno == syscall.ENOSPC {
+		e.Code = sqlite3.ErrFull // whatever it was about to do
 	}
 	switch e.Code {
 	case sqlite3.ErrNotADB:
