@@ -103,8 +103,8 @@ type Subscription struct {
 
 	tending sync.Mutex // one look at a time
 	// What follows is of the one that looks.
-	activated  string    // the webhook that was switched on by the look before, and that was off
-	subscribed string    // how the webhook was shown when a look last changed its events
+	activated  string    // the webhook that the look before switched on, where that did not show
+	subscribed string    // how the webhook was shown when the look before changed its events, where that did not show
 	offered    []string  // the events that can be subscribed to, as the service last said
 	unsaid     error     // why it did not say
 	askAgain   time.Time // until when it is not asked again after that

@@ -189,6 +189,28 @@ func TestSwitchedOff(t *testing.T) {
 	}
 }
 
+// TestChangedAgain shows that a webhook which is changed again soon after it was mended is mended again, and that this counts: what was missed meanwhile is to be found.
+func TestChangedAgain(t *testing.T) {
+	d := newDesk(t)
+	s := d.open()
+	s.SetRules(compile(t, "message.received"))
+	d.tend(s)
+	want := []Repair{Registered}
+	for _, change := range []struct {
+		patch  service.WebhookPatch
+		repair Repair
+	}{{service.WebhookPatch{Active: service.Set(false)}, Reactivated}, {service.WebhookPatch{Events: service.Set([]string{"message.sent"})}, Resubscribed}} {
+		for range 3 {
+			must(d.client.UpdateWebhook(t.Context(), d.hooks()[0].ID, change.patch))
+			d.tend(s)
+			want = append(want, change.repair)
+		}
+	}
+	if diff := cmp.Diff(want, d.repairs); diff != "" {
+		t.Errorf("repairs (-want +got):\n%s", diff)
+	}
+}
+
 // TestEventsUnanswered shows that a service that never says what can be subscribed to, and asks for a pause instead, keeps nobody from registering the webhook, nor from switching it on, nor
 // from having it follow the rules; and that it is not asked with every look.
 func TestEventsUnanswered(t *testing.T) {

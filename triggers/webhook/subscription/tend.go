@@ -228,12 +228,24 @@ func (s *Subscription) activate(ctx context.Context, own *service.Webhook) (*ser
 	}
 	after := *own
 	after.Active = true
-	if s.activated == own.ID {
+	shown := s.look(ctx, own.ID)
+	if moved := shown != nil && shown.Active; !moved && s.activated == own.ID {
 		return &after, fmt.Errorf("%w: it is shown as active false, and it was given active true; where the service calls that otherwise, set webhook.active in the profile", errUnmoved)
+	} else if s.activated = own.ID; moved {
+		s.activated = "" // who finds it off after this knows that it was switched off again
 	}
-	s.activated = own.ID
 	s.repaired(Reactivated, "the webhook had been switched off; it is active again", "webhook", own.ID)
 	return &after, nil
+}
+
+// look returns the webhook as it is shown after it was changed, or nil where nobody knows.
+func (s *Subscription) look(ctx context.Context, id string) *service.Webhook {
+	hooks, err := s.options.Client.ListWebhooks(ctx)
+	i := slices.IndexFunc(hooks, func(h service.Webhook) bool { return h.ID == id })
+	if err != nil || i < 0 {
+		return nil
+	}
+	return &hooks[i]
 }
 
 // subscribe has the webhook deliver what the rules need. Without wanted events those that it has stay: it cannot have none.
@@ -248,11 +260,13 @@ func (s *Subscription) subscribe(ctx context.Context, own *service.Webhook, want
 	}
 	after := *own
 	after.Events = want
-	shown := fmt.Sprint(own.ID, slices.Sorted(slices.Values(own.Events)))
-	if shown == s.subscribed {
+	before := fmt.Sprint(own.ID, slices.Sorted(slices.Values(own.Events)))
+	shown := s.look(ctx, own.ID)
+	if moved := shown != nil && sameSet(shown.Events, want); !moved && s.subscribed == before {
 		return &after, fmt.Errorf("%w: it is shown with the events %v, and it was given the events %v; where the service calls these otherwise, set webhook.events in the profile", errUnmoved, own.Events, want)
+	} else if s.subscribed = before; moved {
+		s.subscribed = ""
 	}
-	s.subscribed = shown
 	s.repaired(Resubscribed, "the webhook is subscribed to what the rules need", "webhook", own.ID, "events", want, "before", own.Events)
 	return &after, nil
 }
