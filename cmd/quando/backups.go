@@ -108,9 +108,18 @@ func (m *manifest) find(file string) *backup {
 	return m.Backups[i]
 }
 
-// add lists a backup. One of the same name was thrown away before.
+// listedFor is how long a backup stays in the list whose file is not there any more: it may be kept elsewhere, and come back.
+const listedFor = 400 * 24 * time.Hour
+
+// add lists a backup. One of the same name was thrown away before, and so were those whose files have been gone for long.
 func (m *manifest) add(b *backup) {
-	m.Backups = append(slices.DeleteFunc(m.Backups, func(o *backup) bool { return o.File == b.File }), b)
+	m.Backups = append(slices.DeleteFunc(m.Backups, func(o *backup) bool {
+		if o.File == b.File {
+			return true
+		}
+		_, err := os.Stat(m.pathOf(o))
+		return b.MadeAt.Sub(o.MadeAt) > listedFor && errors.Is(err, fs.ErrNotExist)
+	}), b)
 }
 
 // pathOf is where a backup is.

@@ -83,6 +83,7 @@ func TestRunMendsTheWebhook(t *testing.T) {
 	}
 	o.write("rules/r.yaml", "rules:\n  - { id: greet, when: message.received, do: [{ send_message: hello }] }\n")
 	o.start(strings.Replace(o.service(), "webhook: {", "rate: 5/s, webhook: { public_url: "+hook().URL+",", 1))
+	o.shows(`quando_webhook_active{workspace="default"} 1`) // the engine looks again after 50 seconds
 	if _, err := client.UpdateWebhook(t.Context(), hook().ID, service.WebhookPatch{Active: service.Set(false)}); err != nil {
 		t.Fatal(err)
 	}

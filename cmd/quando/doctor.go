@@ -22,7 +22,7 @@ func newDoctor() *cobra.Command {
 		Long: `Doctor looks at the key and its scopes, the clock, the webhook, its secret and its address, the profile, the journal, the disk and the rules, and says of each whether it is well. What is
 not is followed by how to mend it. It changes nothing, takes some seconds, and works beside an engine as well as without one. Secrets are never shown.
 
-Where no delivery has been taken or refused for an hour, or since the engine began, it asks the service for a test event, to see what becomes of it; --test=false does not.
+It asks the service for a test event, where that gets through to the engine, to see what becomes of it; --test=false does not, and judges by the last delivery.
 
 It exits with 1 when something is wrong. Warnings are no reason for that.`,
 		Example: "  quando doctor\n  quando doctor --output json",
@@ -39,7 +39,7 @@ It exits with 1 when something is wrong. Warnings are no reason for that.`,
 		},
 	}
 	outputFlag(cmd, &output)
-	cmd.Flags().BoolVar(&test, "test", true, "ask for a test event where no delivery has come for an hour")
+	cmd.Flags().BoolVar(&test, "test", true, "ask the service for a test event")
 	return cmd
 }
 

@@ -13,7 +13,7 @@ import (
 
 const recently = time.Hour // that deliveries tell how it is at present
 
-// deliveries looks at what became of the latest deliveries, and asks for one where there is none.
+// deliveries asks for a delivery, where the service gets through to the engine, and looks at what became of it or else of the latest one.
 func (v *visitor) deliveries(ctx context.Context, hook *service.Webhook) {
 	last, err := v.last(ctx, hook.ID)
 	if err != nil {
@@ -22,13 +22,13 @@ func (v *visitor) deliveries(ctx context.Context, hook *service.Webhook) {
 		return
 	}
 	fresh := last != nil && now().Sub(last.At) < recently
-	reached := v.address(ctx, hook.URL, fresh && last.ResponseStatus/100 == 2)
+	answered := fresh && (last.ResponseStatus/100 == 2 || last.ResponseStatus == http.StatusUnauthorized) // by the engine, after it looked at the signature
+	reached := v.address(ctx, hook.URL, fresh && last.ResponseStatus/100 == 2) || answered                // an address need not lead here from inside
 	before := last
 	if reached && last != nil && v.restarted(ctx, last.At) {
 		last, fresh = nil, false
 	}
-	told := fresh && (last.ResponseStatus/100 == 2 || last.ResponseStatus == http.StatusUnauthorized) // what the engine made of the signature
-	if !told && reached && hook.Active && v.test {
+	if reached && hook.Active && v.test {
 		if tried := v.tried(ctx, hook.ID, before); tried != nil {
 			last, fresh = tried, true
 		}

@@ -63,7 +63,7 @@ func (d *doctor) unlocked(ctx context.Context, where string) bool {
 	case errors.Is(err, postgres.ErrBusy):
 		d.add("journal", "", failing, "end the transaction that keeps it locked, such as one of a database tool or a maintenance job: "+cmp.Or(who, "pg_locks and pg_stat_activity show whose it is"), "the tables cannot be written: %v", err)
 	case err != nil:
-		d.add("journal", "", failing, "do what it says", "it cannot be written: %v", err)
+		d.add("journal", "", failing, "see to it that the database runs and is reached at the address in journal, that it lets this user in, and that the user owns the schema quando", "it cannot be written: %v", err)
 	}
 	return err == nil
 }
@@ -74,7 +74,7 @@ const lockPatience = 2 * time.Second
 // lockMend says how to mend a journal that cannot be written.
 func lockMend(where string, err error) string {
 	if !errors.Is(err, sqlite.ErrBusy) {
-		return "do what it says"
+		return "see to it that this user may write the file and its folder, and that their disk has room; quando journal verify says whether the file is whole, and a damaged one is replaced by a backup (quando journal restore)"
 	}
 	mend := "find out who has it open (fuser -v " + where + "), such as a database browser with an open transaction or a backup that copies the file, and end that"
 	if who := lockedBy(where); who != "" {

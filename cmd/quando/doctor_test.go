@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -201,6 +203,50 @@ func TestDoctorWrongSecret(t *testing.T) {
 	})
 	t.Run("seen by a test event", func(t *testing.T) {
 		c := newClinic(t)
+		c.startWith("whsec_another")
+		c.finds("secret", failing, "answered with 401", "service.webhook.secrets")
+	})
+	t.Run("replaced since the last delivery", func(t *testing.T) {
+		c := newClinic(t)
+		c.startAlone()
+		c.writes("+5511988887777", "hello")
+		client := serviceOf(t, c.office)
+		hooks, err := client.ListWebhooks(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.RotateSecret(t.Context(), hooks[0].ID); err != nil {
+			t.Fatal(err)
+		}
+		c.finds("secret", failing, "answered with 401", "service.webhook.secrets")
+	})
+	t.Run("where the address does not lead here from inside", func(t *testing.T) {
+		c := newClinic(t)
+		outside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method != http.MethodPost {
+				http.NotFound(w, r)
+				return
+			}
+			to, err := url.Parse(c.public)
+			if err != nil {
+				t.Error(err)
+			}
+			httputil.NewSingleHostReverseProxy(to).ServeHTTP(w, r)
+		}))
+		defer outside.Close()
+		c.front = outside.URL + "/webhook"
+		client := serviceOf(t, c.office)
+		hooks, err := client.ListWebhooks(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.UpdateWebhook(t.Context(), hooks[0].ID, service.WebhookPatch{URL: service.Set(c.front)}); err != nil {
+			t.Fatal(err)
+		}
+		c.startAlone()
+		c.writes("+5511988887777", "hello")
+		c.finds("secret", well, "the last delivery was taken", "")
+		c.stop()
 		c.startWith("whsec_another")
 		c.finds("secret", failing, "answered with 401", "service.webhook.secrets")
 	})

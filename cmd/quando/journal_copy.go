@@ -69,7 +69,17 @@ func openStore(ctx context.Context, where string, from bool) (copyEnd, error) {
 	return c, nil
 }
 
+// sameJournal reports whether two names are one journal's.
+func sameJournal(a, b string) bool {
+	one, err := os.Stat(a)
+	other, otherErr := os.Stat(b)
+	return a == b || err == nil && otherErr == nil && os.SameFile(one, other)
+}
+
 func copyJournal(cmd *cobra.Command, source, target string) (err error) {
+	if sameJournal(source, target) {
+		return fmt.Errorf("%s is where it is already: name an empty journal to copy it to, or back it up with quando journal backup", source)
+	}
 	from, err := openStore(cmd.Context(), source, true)
 	if err != nil {
 		return fmt.Errorf("copy from: %w", err)

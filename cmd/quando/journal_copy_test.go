@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -69,5 +70,22 @@ func TestJournalCopy(t *testing.T) {
 	o.start(o.service() + fmt.Sprintf("\njournal: %q", places[2]))
 	if code, _, errOut := quando(t, "journal", "copy", places[2], filepath.Join(o.folder, "4.db")); code != exitError || !strings.Contains(errOut, "engine is using it") {
 		t.Errorf("%d\n%s", code, errOut)
+	}
+}
+
+// TestJournalCopyOntoItself says what is wrong when both names are one journal's, and not that an engine is using it.
+func TestJournalCopyOntoItself(t *testing.T) {
+	folder := t.TempDir()
+	where, link := filepath.Join(folder, "quando.db"), filepath.Join(folder, "link.db")
+	if err := fillJournal(t.Context(), where); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(where, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, target := range []string{where, link} {
+		if code, _, errOut := quando(t, "journal", "copy", where, target); code != exitError || !strings.Contains(errOut, "name an empty journal to copy it to") {
+			t.Errorf("%d %s", code, errOut)
+		}
 	}
 }

@@ -73,6 +73,9 @@ type forgot struct {
 	Backups   []string      `json:"backups"` // that still hold the person
 	Cleaned   []string      `json:"cleaned"` // backups in which the person was erased
 
+	// Failed says of those in which the person was to be erased, and could not be, why.
+	Failed []string `json:"failed"`
+
 	// Unfinished are files of backups that were stopped halfway, which may hold the person.
 	Unfinished []string `json:"unfinished"`
 
@@ -93,7 +96,7 @@ func (f *forgetFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	defer func() { _ = j.Close() }() // what was written is on disk
-	out := &forgot{Cleaned: []string{}}
+	out := &forgot{Cleaned: []string{}, Failed: []string{}}
 	var trail *forget.Trail
 	err = keeping(cmd, where, false, func(k stored.Keeper) (err error) {
 		trail, err = f.erase(cmd, k, j, out)
@@ -200,12 +203,14 @@ func (f *forgetFlags) others(ctx context.Context, out *forgot, j engine.Journal,
 				return err
 			}
 		}
+		out.Backups, out.Unfinished = []string{}, []string{}
 		for _, path := range held {
-			if err := f.clean(ctx, path, trail); err != nil {
-				return fmt.Errorf("backup %s: %w", path, err)
+			if err := f.clean(ctx, path, trail); err != nil { // no reason to leave the person in the others
+				out.Backups, out.Failed = append(out.Backups, path), append(out.Failed, fmt.Sprintf("%s: %v", path, err))
+			} else {
+				out.Cleaned = append(out.Cleaned, path)
 			}
 		}
-		out.Backups, out.Unfinished, out.Cleaned = []string{}, []string{}, append(out.Cleaned, held...)
 	} else if err := mark(lists, held, forgottenNow(trail)); err != nil {
 		return err
 	}
@@ -213,8 +218,16 @@ func (f *forgetFlags) others(ctx context.Context, out *forgot, j engine.Journal,
 	return err
 }
 
-// clean erases the person in a backup, which is another file after that.
+// clean erases the person in a backup, which is another file after that: one that an earlier version wrote is brought up to date.
 func (f *forgetFlags) clean(ctx context.Context, path string, trail *forget.Trail) (err error) {
+	defer func() { _ = os.Remove(path + ".lock") }() // no engine ever uses a backup
+	j, err := openJournal(ctx, path, false)
+	if err != nil {
+		return err
+	}
+	if err := j.Close(); err != nil {
+		return err
+	}
 	k, err := openKeeper(ctx, path, false)
 	if err != nil {
 		return err
@@ -237,9 +250,11 @@ func (f *forgetFlags) clean(ctx context.Context, path string, trail *forget.Trai
 		return nil
 	}
 	b.Forgotten = slices.DeleteFunc(b.Forgotten, who.same)
-	if b.Bytes, b.SHA256, err = checksum(path); err != nil {
+	after, _, err := lookAtBackup(ctx, path, b.MadeAt)
+	if err != nil {
 		return err
 	}
+	b.Bytes, b.SHA256, b.Schema = after.Bytes, after.SHA256, after.Schema
 	return m.write()
 }
 
@@ -296,7 +311,7 @@ func (f *forgetFlags) report(cmd *cobra.Command, out *forgot, unknown bool) erro
 	} else {
 		out.text(cmd, unknown)
 	}
-	if unknown || out.Proof != nil && len(out.Proof.Left) > 0 {
+	if unknown || len(out.Failed) > 0 || out.Proof != nil && len(out.Proof.Left) > 0 {
 		return errNo
 	}
 	return nil
@@ -327,6 +342,9 @@ func (o *forgot) text(cmd *cobra.Command, unknown bool) {
 	}
 	for _, path := range o.Cleaned {
 		fmt.Fprintf(w, "Erased in the backup %s too.\n", path)
+	}
+	for _, why := range o.Failed {
+		fmt.Fprintf(w, "The person could not be erased in the backup %s.\n", harmless(why))
 	}
 	for _, path := range o.Backups {
 		fmt.Fprintf(w, "The backup %s still holds the person, and is marked so: throw it away, or say quando journal forget once more with --backups.\n", path)

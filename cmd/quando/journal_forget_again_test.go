@@ -206,3 +206,53 @@ func (s *stopping) Compact(ctx context.Context) error {
 	}
 	return s.Keeper.Compact(ctx)
 }
+
+// TestForgetInOldBackups erases a person in backups that earlier versions wrote, and does not leave them in one because another cannot be read.
+func TestForgetInOldBackups(t *testing.T) {
+	const phone = "+5511988880001"
+	folder := t.TempDir()
+	backups := filepath.Join(folder, "backups")
+	if err := os.Mkdir(backups, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	m := &manifest{path: filepath.Join(backups, manifestName)}
+	list := func(name, text string) string {
+		path := filepath.Join(backups, name)
+		writeFile(t, path, text)
+		m.add(&backup{File: name})
+		return path
+	}
+	broken := list("broken.db", "no journal")
+	var old []string
+	for schema := 1; schema <= 5; schema++ {
+		name := fmt.Sprint("schema", schema)
+		old = append(old, list(name+".db", readFile(t, oldFile(t, name))))
+	}
+	if err := m.write(); err != nil {
+		t.Fatal(err)
+	}
+	where := filepath.Join(folder, "quando.db")
+	writeFile(t, where, readFile(t, old[4]))
+	j, err := openJournal(t.Context(), where, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(noteManifest(t.Context(), j, m.path), j.Close()); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errOut := quando(t, "journal", "forget", "--phone", phone, "--backups", "--journal", where)
+	if code != exitNo || strings.Count(out, "Erased in the backup") != len(old) || !strings.Contains(out, "could not be erased in the backup "+broken) || !strings.Contains(out, "found nowhere") {
+		t.Errorf("%d %s %s", code, out, errOut)
+	}
+	for _, path := range old {
+		if text := readFile(t, path); strings.Contains(text, phone) || strings.Contains(text, "are you there?") {
+			t.Errorf("the person is still in %s", path)
+		}
+		if code, out, errOut := quando(t, "journal", "verify", path); code != 0 || errOut != "" {
+			t.Errorf("%s: %d %s %s", path, code, out, errOut)
+		}
+	}
+	if left, err := filepath.Glob(filepath.Join(backups, "*.lock")); err != nil || len(left) > 0 {
+		t.Errorf("%v is left behind", left)
+	}
+}

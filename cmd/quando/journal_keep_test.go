@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/quandohq/quando/engine/postgres/postgrestest"
 	"github.com/quandohq/quando/engine/stored"
@@ -180,17 +183,101 @@ func TestVerifyDamaged(t *testing.T) {
 	if code, out, errOut := quando(t, "journal", "verify", backup); code != exitNo || !strings.Contains(out, "its checksum is not the one in") {
 		t.Errorf("%d %s %s", code, out, errOut)
 	}
-	text, err := os.ReadFile(where)
+	whole, err := os.ReadFile(where)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := 3 * 4096; i < len(text); i += 4096 { // the head of most pages
-		copy(text[i:], "spoilt")
+	spoil := func(from int) string {
+		text := slices.Clone(whole)
+		for i := from; i < len(text); i += 4096 { // the head of most pages
+			copy(text[i:], "spoilt")
+		}
+		return string(text)
 	}
-	writeFile(t, where, string(text))
-	code, out, errOut := quando(t, "journal", "verify", where)
-	if code == 0 || !strings.Contains(out+errOut, "damaged") {
-		t.Errorf("%d %s %s", code, out, errOut)
+	for _, tt := range []struct{ name, text, want string }{
+		{"most pages are spoilt", spoil(3 * 4096), "damaged"},
+		{"SQLite gives up", spoil(4096), "damaged"},
+		{"cut off", string(whole[:5000]), "damaged"},
+		{"the beginning is gone", string(whole[512:]), "not a journal"},
+		{"empty", "", "no journal"},
+		{"a text", "hello", "not a journal"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "copy.db")
+			writeFile(t, file, tt.text)
+			code, out, errOut := quando(t, "journal", "verify", file)
+			if code != exitNo || !strings.Contains(out, "wrong: ") || !strings.Contains(out, tt.want) {
+				t.Errorf("%d %s %s", code, out, errOut)
+			}
+			code, out, errOut = quando(t, "journal", "verify", file, "--output", "json")
+			if code != exitNo || !strings.Contains(out, tt.want) || !json.Valid([]byte(out)) {
+				t.Errorf("%d %s %s", code, out, errOut)
+			}
+			if code, _, errOut := quando(t, "journal", "restore", file, "--journal", where); code != exitNo || !strings.Contains(errOut, "nothing was changed") {
+				t.Errorf("restore: %d %s", code, errOut)
+			}
+		})
+	}
+	if code, _, errOut := quando(t, "journal", "verify", filepath.Join(folder, "none.db")); code != exitError || !strings.Contains(errOut, "there is no journal") {
+		t.Errorf("%d %s", code, errOut)
+	}
+}
+
+// TestListOfBackups shows which backups the list goes on to tell of when another is made: those that are there, and those that were thrown away less than a year ago.
+func TestListOfBackups(t *testing.T) {
+	folder := t.TempDir()
+	where := filepath.Join(folder, "quando.db")
+	if err := fillJournal(t.Context(), where); err != nil {
+		t.Fatal(err)
+	}
+	m := &manifest{path: filepath.Join(folder, manifestName)}
+	for name, age := range map[string]int{"old.db": 500, "old-and-gone.db": 500, "gone.db": 360} {
+		m.Backups = append(m.Backups, &backup{File: name, MadeAt: now().AddDate(0, 0, -age)})
+	}
+	if err := m.write(); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(folder, "old.db"), "")
+	if code, _, errOut := quando(t, "journal", "backup", filepath.Join(folder, "another.db"), "--journal", where); code != 0 {
+		t.Fatal(errOut)
+	}
+	m, err := readManifest(m.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, b := range m.Backups {
+		names = append(names, b.File)
+	}
+	slices.Sort(names)
+	if diff := cmp.Diff([]string{"another.db", "gone.db", "old.db"}, names); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestVerifyUnlisted says of a copy that no list tells of that its bytes could not be compared.
+func TestVerifyUnlisted(t *testing.T) {
+	folder := t.TempDir()
+	where, backup := filepath.Join(folder, "quando.db"), filepath.Join(folder, "backup.db")
+	if err := fillJournal(t.Context(), where); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errOut := quando(t, "journal", "backup", backup, "--journal", where); code != 0 {
+		t.Fatal(errOut)
+	}
+	text, err := os.ReadFile(backup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := filepath.Join(t.TempDir(), "backup.db")
+	writeFile(t, elsewhere, string(text))
+	for file, said := range map[string]bool{backup: false, elsewhere: true} {
+		if code, _, errOut := quando(t, "journal", "verify", file); code != 0 || strings.Contains(errOut, "keep that list with copies") != said {
+			t.Errorf("%s: %d %s", file, code, errOut)
+		}
+	}
+	if code, _, errOut := quando(t, "journal", "verify", "--journal", where); code != 0 || strings.Contains(errOut, "checksum") {
+		t.Errorf("the journal itself: %d %s", code, errOut)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/forget"
 	"github.com/quandohq/quando/engine/sqlite"
+	"github.com/quandohq/quando/engine/stored"
 )
 
 func newJournalRestore() *cobra.Command {
@@ -52,10 +53,13 @@ const restoring = ".restoring"
 func restoreJournal(cmd *cobra.Command, from, where string, words forget.Words) (err error) {
 	ctx := cmd.Context()
 	b, report, err := lookAtBackup(ctx, from, now())
+	if errors.Is(err, stored.ErrUnsound) {
+		return no(cmd, "the backup is not to be trusted, and nothing was changed: %v", err)
+	}
 	if err != nil {
 		return err
 	}
-	if err := compareListed(from, report); err != nil {
+	if _, err := compareListed(from, report); err != nil {
 		return err
 	}
 	if len(report.Findings) > 0 {

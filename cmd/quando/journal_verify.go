@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -17,7 +18,7 @@ func newJournalVerify() *cobra.Command {
 		Long: `Verify reads all of a journal and reports what is wrong with it: a damaged file, rows that cannot be read, and whatever does not fit together, such as a run that
 nobody would wake. It changes nothing, and works while an engine runs. FILE may be a backup, of this version or an older one; its checksum is compared with the one in backups.json.
 
-It exits with 1 when something is wrong.`,
+It exits with 1 when something is wrong, also when the file is so damaged that it cannot be opened, and with 2 when there is none or it cannot be read.`,
 		Example: "  quando journal verify\n  quando journal verify backups/quando-20261113T205000Z.db",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -25,70 +26,86 @@ It exits with 1 when something is wrong.`,
 				return err
 			}
 			if len(args) > 0 {
-				return verifyJournal(cmd, args[0], output)
+				return verifyJournal(cmd, args[0], output, true)
 			}
 			where, _, err := journalOf(cmd)
 			if err != nil {
 				return err
 			}
-			return verifyJournal(cmd, where, output)
+			return verifyJournal(cmd, where, output, false)
 		},
 	}
 	outputFlag(cmd, &output)
 	return cmd
 }
 
-func verifyJournal(cmd *cobra.Command, where, output string) error {
-	return keeping(cmd, where, true, func(k stored.Keeper) error {
-		report, err := k.Check(cmd.Context(), tellOn(cmd))
-		if err != nil {
-			return fmt.Errorf("verify: %w", err)
-		}
-		if err := compareListed(where, report); err != nil {
+func verifyJournal(cmd *cobra.Command, where, output string, copied bool) error {
+	report, err := readWhole(cmd, where)
+	if err != nil {
+		return err
+	}
+	listed, err := compareListed(where, report)
+	if err != nil {
+		return err
+	}
+	if output == "json" {
+		if err := writeJSON(cmd.OutOrStdout(), report); err != nil {
 			return err
 		}
-		if output == "json" {
-			if err := writeJSON(cmd.OutOrStdout(), report); err != nil {
-				return err
-			}
-		} else {
-			w := cmd.OutOrStdout()
-			fmt.Fprintf(w, "schema %d: %d events, %d runs, %d steps, %d rows in all\n", report.Schema, report.Rows["events"], report.Rows["runs"], report.Rows["steps"], total(report.Rows))
-			for _, finding := range report.Findings {
-				fmt.Fprintf(w, "wrong: %s\n", harmless(finding))
-			}
-			if len(report.Findings) == 0 {
-				fmt.Fprintln(w, "Nothing is wrong with it.")
-			}
+	} else {
+		w := cmd.OutOrStdout()
+		fmt.Fprintf(w, "schema %d: %d events, %d runs, %d steps, %d rows in all\n", report.Schema, report.Rows["events"], report.Rows["runs"], report.Rows["steps"], total(report.Rows))
+		for _, finding := range report.Findings {
+			fmt.Fprintf(w, "wrong: %s\n", harmless(finding))
 		}
-		if len(report.Findings) > 0 {
-			return errNo
+		if len(report.Findings) == 0 {
+			fmt.Fprintln(w, "Nothing is wrong with it.")
+		}
+	}
+	if len(report.Findings) > 0 {
+		return errNo
+	}
+	if copied && !listed && !isAddress(where) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "No %s beside it has its checksum, so that a byte which was changed inside of a text would not be found: keep that list with copies of backups.\n", manifestName)
+	}
+	return nil
+}
+
+// readWhole reads all of a journal. A file that cannot be opened because it is no journal, or a damaged one, is a finding.
+func readWhole(cmd *cobra.Command, where string) (report *stored.Report, err error) {
+	err = keeping(cmd, where, true, func(k stored.Keeper) error {
+		if report, err = k.Check(cmd.Context(), tellOn(cmd)); err != nil {
+			return fmt.Errorf("verify: %w", err)
 		}
 		return nil
 	})
+	if errors.Is(err, stored.ErrUnsound) {
+		report, err = &stored.Report{Rows: map[string]int64{}, Findings: []string{err.Error()}}, nil
+	}
+	return report, err
 }
 
-// compareListed compares a backup with what its manifest says of it.
-func compareListed(where string, report *stored.Report) error {
+// compareListed compares a backup with what its manifest says of it, and reports whether that tells of it.
+func compareListed(where string, report *stored.Report) (listed bool, err error) {
 	if isAddress(where) {
-		return nil
+		return false, nil
 	}
 	m, err := readManifest(manifestBeside(where))
 	if err != nil {
-		return err
+		return false, err
 	}
 	b := m.find(where)
 	if b == nil || b.SHA256 == "" { // or moved aside, and nobody has looked at it
-		return nil
+		return false, nil
 	}
 	n, sum, err := checksum(where)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if n != b.Bytes || sum != b.SHA256 {
 		report.Findings = append(report.Findings, fmt.Sprintf("%s is another file than the one that was backed up: its checksum is not the one in %s; use another backup", filepath.Base(where), m.path))
 	}
-	return nil
+	return true, nil
 }
 
 func total(rows map[string]int64) (n int64) {

@@ -61,7 +61,7 @@ func runConfig(cmd *cobra.Command, c *config, strict bool) (err error) {
 	if list[0].name != defaultWorkspaceName {
 		log.Info("the top level of the configuration names no service, so there is no default workspace")
 	}
-	j, err := openJournal(ctx, c.journalPath(), false)
+	j, err := openPatiently(ctx, c.journalPath(), log)
 	if err != nil {
 		return err
 	}
@@ -98,6 +98,18 @@ func runConfig(cmd *cobra.Command, c *config, strict bool) (err error) {
 	tuneCollector()
 	go giveMemoryBack(ctx)
 	return p.run(ctx, c)
+}
+
+// slowOpen is after how long whoever waits for the journal is told what it may be waiting for.
+const slowOpen = 2 * time.Second
+
+// openPatiently opens the engine's journal, and says so when that takes long.
+func openPatiently(ctx context.Context, where string, log *slog.Logger) (journal, error) {
+	slow := time.AfterFunc(slowOpen, func() {
+		log.Warn("the journal is not open yet: one that an earlier version wrote is brought up to date first, which takes minutes where it is very large; whoever stops it meanwhile loses nothing, and it begins anew")
+	})
+	defer slow.Stop()
+	return openJournal(ctx, where, false)
 }
 
 // closeTracer sends what has not been sent yet, if that does not take long.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -173,5 +174,37 @@ func TestDowngrade(t *testing.T) {
 				t.Errorf("%d %s", code, out)
 			}
 		})
+	}
+}
+
+// TestSlowUpgrade shows that somebody who waits for a journal that is brought up to date is told so.
+func TestSlowUpgrade(t *testing.T) {
+	where := oldFile(t, "schema5")
+	db := openFile(t, where)
+	defer db.Close()
+	x, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	if _, err := x.ExecContext(t.Context(), `BEGIN IMMEDIATE`); err != nil {
+		t.Fatal(err)
+	}
+	log, ended := &buffer{}, make(chan error, 1)
+	go func() {
+		j, err := openPatiently(t.Context(), where, slog.New(slog.NewTextHandler(log, nil)))
+		if err == nil {
+			err = j.Close()
+		}
+		ended <- err
+	}()
+	eventually(t, func() (bool, string) {
+		return strings.Contains(log.String(), "is brought up to date first"), log.String()
+	})
+	if _, err := x.ExecContext(t.Context(), `ROLLBACK`); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }

@@ -5,6 +5,7 @@ package sqlite
 import (
 	"errors"
 	"fmt"
+	"syscall"
 
 	"github.com/mattn/go-sqlite3"
 )
@@ -18,11 +19,14 @@ func explain(err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
+	if e.SystemErrno == syscall.ENOSPC {
+		e.Code = sqlite3.ErrFull // whatever it was about to do
+	}
 	switch e.Code {
 	case sqlite3.ErrNotADB:
-		return fmt.Errorf("this is not a journal: give another file, or move this one away (%w)", err)
+		return unsound{fmt.Errorf("this is not a journal: give another file, or move this one away (%w)", err)}
 	case sqlite3.ErrCorrupt:
-		return fmt.Errorf("the file is damaged: put back a backup, or move it away to begin anew (%w)", err)
+		return unsound{fmt.Errorf("the file is damaged: put back a backup, or move it away to begin anew (%w)", err)}
 	case sqlite3.ErrBusy, sqlite3.ErrLocked:
 		return fmt.Errorf("another program keeps the file busy: end it and try again (%w)", err)
 	case sqlite3.ErrReadonly, sqlite3.ErrCantOpen, sqlite3.ErrPerm:

@@ -34,7 +34,7 @@ func known(ctx context.Context, db *sql.DB) error {
 	case version > newest:
 		return fmt.Errorf("a newer version of this program wrote it (schema %d, this one knows %d): use that version or a later one", version, newest)
 	case version == 0:
-		return errors.New("there is nothing in this file: it is no journal")
+		return unsound{errors.New("there is nothing in this file: it is no journal")}
 	}
 	return nil
 }
@@ -53,16 +53,27 @@ func (k *Keeper) inOurWords(query string) string {
 // Check looks for what is wrong with the file and with what is in it.
 func (k *Keeper) Check(ctx context.Context, tell func(string)) (*stored.Report, error) {
 	r := &stored.Report{Schema: k.schema, Rows: map[string]int64{}, Findings: []string{}}
+	err := k.check(ctx, r, tell)
+	if !errors.Is(err, stored.ErrUnsound) {
+		err = explain(err)
+	}
+	if errors.Is(err, stored.ErrUnsound) { // SQLite gave up
+		r.Findings, err = append(r.Findings, err.Error()), nil
+	}
+	return r, err
+}
+
+func (k *Keeper) check(ctx context.Context, r *stored.Report, tell func(string)) error {
 	tell("the file itself")
 	broken, err := k.texts(ctx, `PRAGMA integrity_check(20)`)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if !slices.Equal(broken, []string{"ok"}) {
 		for _, text := range broken {
 			r.Findings = append(r.Findings, "the file is damaged: "+text+"; put back a backup (quando journal restore)")
 		}
-		return r, nil // whatever else is found would follow from that
+		return nil // whatever else is found would follow from that
 	}
 	for _, t := range stored.Tables {
 		if !slices.Contains(k.tables, t.Name) {
@@ -70,7 +81,7 @@ func (k *Keeper) Check(ctx context.Context, tell func(string)) (*stored.Report, 
 		}
 		tell("the table " + t.Name)
 		if err := r.Read(ctx, k, t); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	for _, c := range stored.Consistencies {
@@ -80,11 +91,11 @@ func (k *Keeper) Check(ctx context.Context, tell func(string)) (*stored.Report, 
 		tell(c.Name)
 		rows, err := k.texts(ctx, k.inOurWords(c.Limited()))
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", c.Name, err)
+			return fmt.Errorf("%s: %w", c.Name, err)
 		}
 		r.Add(c, rows)
 	}
-	return r, nil
+	return nil
 }
 
 // texts returns the first column of a query.

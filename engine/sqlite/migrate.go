@@ -9,6 +9,8 @@ import (
 	"io/fs"
 
 	"github.com/pressly/goose/v3"
+
+	"github.com/quandohq/quando/engine/stored"
 )
 
 //go:embed migrations/*.sql
@@ -71,9 +73,18 @@ func schema(ctx context.Context, db *sql.DB) (int64, error) {
 		return 0, err
 	}
 	if known == 0 {
-		return 0, errors.New("this is the database of something else: give another file")
+		return 0, unsound{errors.New("this is the database of something else: give another file")}
 	}
 	var version int64
 	err = db.QueryRowContext(ctx, `SELECT coalesce(max(version_id), 0) FROM `+goose.DefaultTablename+` WHERE is_applied = 1`).Scan(&version)
 	return version, err
 }
+
+// unsound is the error of a file that is no journal, or a damaged one.
+type unsound struct{ error }
+
+// Is reports whether it is asked for as such.
+func (unsound) Is(target error) bool { return target == stored.ErrUnsound }
+
+// Unwrap returns what SQLite says.
+func (e unsound) Unwrap() error { return e.error }

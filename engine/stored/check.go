@@ -3,6 +3,7 @@ package stored
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +16,9 @@ type Report struct {
 	Rows     map[string]int64 `json:"rows"` // by table
 	Findings []string         `json:"findings"`
 }
+
+// ErrUnsound is in the error of a file that can be read, and is no journal or a damaged one.
+var ErrUnsound = errors.New("no sound journal")
 
 // A Consistency is something that holds in every journal. Its query returns what it does not hold for, in the SQL that all databases share: a number or a text that
 // names the row, at most mostNamed of them.

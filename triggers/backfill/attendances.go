@@ -104,6 +104,9 @@ func (p *pass) opened(ctx context.Context, sp span, done map[string]bool) error 
 
 // closed looks at one that is not among the open ones any more, and reports whether nothing is to be expected of it.
 func (p *pass) closed(ctx context.Context, sp span, id string) (gone bool, err error) {
+	if err := p.glance(ctx); err != nil {
+		return false, err
+	}
 	a, err := p.client.GetAttendance(ctx, id)
 	if service.IsNotFound(err) {
 		return true, nil

@@ -201,7 +201,7 @@ func (s *Source) over(about string) {
 
 // needs returns those of these types that are needed.
 func needs(needed []string, types ...string) []string {
-	return slices.DeleteFunc(types, func(typ string) bool { return !slices.Contains(needed, typ) })
+	return slices.DeleteFunc(slices.Clone(types), func(typ string) bool { return !slices.Contains(needed, typ) })
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

@@ -13,6 +13,9 @@ import (
 // seenCards are cards as they were when they were last looked at, because the service shows where a card is, not where it was.
 const seenCards = "card"
 
+// cardTypes are the events of cards.
+var cardTypes = []string{"kanban.card.created", "kanban.card.moved", "kanban.card.completed"}
+
 // A seenCard is what is remembered of a card.
 type seenCard struct {
 	Stage   string    `json:"stage"`

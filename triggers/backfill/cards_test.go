@@ -1,6 +1,7 @@
 package backfill_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/service/sandbox"
+	"github.com/quandohq/quando/triggers/backfill"
 )
 
 const cardRules = `
@@ -65,6 +67,42 @@ func TestMovedOncePerMove(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A card is moved every 20 seconds while a pass over many conversations takes minutes: no webhook tells of it, and the rule fires once for each move all the same.
+func TestMovedDuringALongPass(t *testing.T) {
+	var d *desk
+	var next time.Time // of the card's moves; zero is that it stays where it is
+	stages := []string{"Proposal", "Lead", "Proposal", "Won"}
+	moved := 0
+	d = newDesk(t, cardRules+"  - { id: on-received, when: message.received, do: [{ log: received }] }\n", subscribed(false), func(o *deskOptions) {
+		o.tune = func(b *backfill.Options) {
+			b.Rate = 1
+			b.Sleep = func(_ context.Context, length time.Duration) error {
+				d.move(d.clock().Add(length))
+				if !next.IsZero() && moved < len(stages) && !d.clock().Before(next) {
+					must(d.MoveCard(sandbox.MoveCard{Card: "Order", Stage: stages[moved], Person: "Bruno"}))
+					next = d.clock().Add(20 * time.Second)
+					moved++
+				}
+				return nil
+			}
+		}
+	})
+	d.pass(time.Minute)
+	must(d.CreateCard(sandbox.NewCard{Board: "Sales", Stage: "Lead", Title: "Order"}))
+	d.fault("delivery", "lose", 0, 0, 0)
+	for n := range 120 {
+		d.customer(n, "hello")
+	}
+	d.pass(time.Minute)
+	before := d.fired()
+	next = d.clock().Add(4 * time.Minute)
+	d.pass(15 * time.Minute)
+	if moved != len(stages) || d.verdicts("on-received")[engine.Fired] != 120 {
+		t.Fatalf("the card was moved %d times, and %d messages were found", moved, d.verdicts("on-received")[engine.Fired])
+	}
+	d.wantFired(before[0], before[1]+len(stages), before[2]+1)
 }
 
 // Of three moves between two looks any may be lost: the rule fires once for each that can be known of.

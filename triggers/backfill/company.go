@@ -8,6 +8,9 @@ import (
 
 // complete adds to a sighting what a delivery would carry too. It reports false for what no delivery would tell: what happens on a private number.
 func (p *pass) complete(ctx context.Context, s *sighting) (told bool, err error) {
+	if err := p.glance(ctx); err != nil {
+		return false, err
+	}
 	if p.tenant == "" {
 		if me, err := p.client.Me(ctx); err == nil {
 			p.tenant = me.TenantID

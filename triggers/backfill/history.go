@@ -55,10 +55,9 @@ func (h *history) sightings(ctx context.Context) (list []sighting, err error) {
 // recall reads what was told of the card.
 func (h *history) recall(ctx context.Context) error {
 	profile := h.client.Profile()
-	types := []string{"kanban.card.created", "kanban.card.moved", "kanban.card.completed"}
-	s := sighting{typ: types[1], objects: h.objects(h.card.StageID), to: h.card.StageID, at: h.start()}
+	s := sighting{typ: "kanban.card.moved", objects: h.objects(h.card.StageID), to: h.card.StageID, at: h.start()}
 	for _, lane := range h.finding(&s).Lanes {
-		told, err := h.options.Journal.Known(ctx, h.options.Workspace, lane, types, h.start())
+		told, err := h.options.Journal.Known(ctx, h.options.Workspace, lane, cardTypes, h.start())
 		if err != nil {
 			return err
 		}

@@ -118,6 +118,9 @@ func (w *walk) page(ctx context.Context, items []service.Conversation, again boo
 		if stale {
 			continue
 		}
+		if err := w.glance(ctx); err != nil {
+			return fresh, false, err
+		}
 		if err := w.messagesOf(ctx, w.span, c); !service.IsNotFound(err) && w.broken.end(err) {
 			return fresh, false, err
 		}

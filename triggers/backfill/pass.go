@@ -30,6 +30,7 @@ type pass struct {
 	needed []string
 	full   bool     // it takes nothing for granted
 	parts  []string // nil is all
+	fast   bool     // no webhook tells of cards, so they are looked at in between
 	reason string
 
 	looked map[string]*service.Conversation // by their ids; nil is one that cannot be read
@@ -63,12 +64,13 @@ func (p *pass) make(ctx context.Context) (ok bool) {
 	}{
 		{partAttendances, []string{"attendance.opened", "attendance.closed"}, p.attendances},
 		{partMessages, []string{"message.received", "message.sent"}, p.messages},
-		{partCards, []string{"kanban.card.created", "kanban.card.moved", "kanban.card.completed"}, p.cards},
+		{partCards, cardTypes, p.cards},
 	} {
 		if p.parts != nil && !slices.Contains(p.parts, part.name) || ctx.Err() != nil {
 			continue
 		}
 		p.note(func(st *State) { st.Part = part.name })
+		p.fast = p.fast && part.name != partCards // two looks at cards, one inside of the other, would each tell of a move
 		if err := p.part(ctx, part.name, needs(p.needed, part.types...), part.look); err != nil {
 			ok = false
 			if p.trouble(ctx, part.name, err) {
@@ -80,10 +82,29 @@ func (p *pass) make(ctx context.Context) (ok bool) {
 	return ok
 }
 
+// glance looks at cards in the middle of a pass, where no webhook tells of them and it is time: a pass can take long, and moves that follow each other look like one to whoever looks
+// seldom. It returns an error where nothing else can be looked at either.
+func (p *pass) glance(ctx context.Context) error {
+	now := p.options.Now().Round(0)
+	if !p.fast || now.Sub(p.Source.cards) < p.options.Cards {
+		return nil
+	}
+	p.Source.cards = now
+	q := &pass{Source: p.Source, now: now, told: latest(p.told, now.Add(-p.options.Fresh)), needed: p.needed, parts: []string{partCards}, reason: p.reason, looked: p.looked, people: p.people}
+	part := p.State().Part
+	p.note(func(st *State) { st.Part = partCards })
+	defer p.note(func(st *State) { st.Part = part })
+	err := q.part(ctx, partCards, needs(q.needed, cardTypes...), q.cards)
+	if err != nil && q.trouble(ctx, partCards, err) {
+		return err
+	}
+	return nil
+}
+
 // end writes down that the pass is over.
 func (p *pass) end(ctx context.Context, ok bool) {
 	whole := p.parts == nil
-	p.Source.cards = p.now
+	p.Source.cards = latest(p.Source.cards, p.now)
 	if whole {
 		p.all = p.now
 	}

@@ -52,12 +52,12 @@ func (s *Source) Tick(ctx context.Context) (next time.Time) {
 	if !s.take(ctx, now) {
 		return now.Add(min(s.options.Cards, retry))
 	}
-	p := &pass{Source: s, now: now, told: latest(now.Add(-s.options.Fresh), silent), needed: needed, full: reason != "", reason: reason}
+	p := &pass{Source: s, now: now, told: latest(now.Add(-s.options.Fresh), silent), needed: needed, full: reason != "", reason: reason, fast: fast}
 	if p.reason == "" {
 		p.reason = "timer"
 	}
 	if !whole {
-		p.reason, p.parts = "cards", []string{partCards}
+		p.reason, p.parts, p.fast = "cards", []string{partCards}, false
 	}
 	ok := p.make(ctx)
 	s.give(ctx)

@@ -97,10 +97,17 @@ type Subscription struct {
 	options Options
 	me      string
 	wake    chan struct{}
+	asking  time.Duration
 
-	tending   sync.Mutex // one look at a time
-	shown     string     // how the webhook was shown when a look last changed it; of the one that looks
 	recording sync.Mutex // what was read of the record first is put to use first
+
+	tending sync.Mutex // one look at a time
+	// What follows is of the one that looks.
+	activated  string    // the webhook that the look before switched on, where that did not show
+	subscribed string    // how the webhook was shown when the look before changed its events, where that did not show
+	offered    []string  // the events that can be subscribed to, as the service last said
+	unsaid     error     // why it did not say
+	askAgain   time.Time // until when it is not asked again after that
 
 	mu      sync.Mutex
 	rules   []string // the events that they need
@@ -148,7 +155,7 @@ func New(o Options) (*Subscription, error) {
 	}
 	name := make([]byte, 6)
 	_, _ = rand.Read(name) // it never fails
-	s := &Subscription{options: o, me: engineName + hex.EncodeToString(name), wake: make(chan struct{}, 1), opened: map[string]service.Secret{}}
+	s := &Subscription{options: o, me: engineName + hex.EncodeToString(name), wake: make(chan struct{}, 1), asking: asking, opened: map[string]service.Secret{}}
 	if o.Beside {
 		s.me = "command-" + hex.EncodeToString(name)
 	}

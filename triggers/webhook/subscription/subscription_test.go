@@ -189,6 +189,75 @@ func TestSwitchedOff(t *testing.T) {
 	}
 }
 
+// TestChangedAgain shows that a webhook which is changed again soon after it was mended is mended again, and that this counts: what was missed meanwhile is to be found.
+func TestChangedAgain(t *testing.T) {
+	d := newDesk(t)
+	s := d.open()
+	s.SetRules(compile(t, "message.received"))
+	d.tend(s)
+	want := []Repair{Registered}
+	for _, change := range []struct {
+		patch  service.WebhookPatch
+		repair Repair
+	}{{service.WebhookPatch{Active: service.Set(false)}, Reactivated}, {service.WebhookPatch{Events: service.Set([]string{"message.sent"})}, Resubscribed}} {
+		for range 3 {
+			must(d.client.UpdateWebhook(t.Context(), d.hooks()[0].ID, change.patch))
+			d.tend(s)
+			want = append(want, change.repair)
+		}
+	}
+	if diff := cmp.Diff(want, d.repairs); diff != "" {
+		t.Errorf("repairs (-want +got):\n%s", diff)
+	}
+}
+
+// TestEventsUnanswered shows that a service that never says what can be subscribed to, and asks for a pause instead, keeps nobody from registering the webhook, nor from switching it on, nor
+// from having it follow the rules; and that it is not asked with every look.
+func TestEventsUnanswered(t *testing.T) {
+	d := newDesk(t)
+	if err := d.sandbox.AddFault(sandbox.Fault{Operation: "GET /integrations/webhooks/events", Kind: "status_before", Status: http.StatusTooManyRequests, RetryAfter: 1}); err != nil {
+		t.Fatal(err)
+	}
+	s := d.open(func(o *Options) { o.Client = d.client.Patient() })
+	s.asking = 500 * time.Millisecond
+	look := func(want ...string) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		if err := s.Tend(ctx); err == nil || !strings.Contains(err.Error(), "does not say which events can be subscribed to") {
+			t.Errorf("nobody is told: %v", err)
+		}
+		hooks := must(must(service.New(service.Options{BaseURL: d.address.BaseURL, APIKey: service.Secret(d.address.APIKey)})).ListWebhooks(t.Context()))
+		if len(hooks) != 1 || !hooks[0].Active {
+			t.Fatalf("%+v", hooks)
+		}
+		if diff := cmp.Diff(want, hooks[0].Events); diff != "" {
+			t.Errorf("events (-want +got):\n%s", diff)
+		}
+	}
+	s.SetRules(compile(t, "message.received", "kanban.card.moved"))
+	look("message.received")
+	id := s.Status().Webhook
+	must(d.client.UpdateWebhook(t.Context(), id, service.WebhookPatch{Active: service.Set(false)}))
+	s.SetRules(compile(t, "message.received", "attendance.closed"))
+	look("message.received", "attendance.closed")
+	if diff := cmp.Diff([]Repair{Registered, Reactivated, Resubscribed}, d.repairs); diff != "" {
+		t.Errorf("repairs (-want +got):\n%s", diff)
+	}
+	asked := func() int { return d.client.Limiter().State().Times }
+	before := asked()
+	look("message.received", "attendance.closed")
+	if asked() != before {
+		t.Error("it is asked with every look")
+	}
+	d.ahead = unanswered
+	must(d.client.UpdateWebhook(t.Context(), id, service.WebhookPatch{Active: service.Set(false)}))
+	look("message.received", "attendance.closed")
+	if asked() == before {
+		t.Error("it is never asked again")
+	}
+}
+
 // A mumbling service does not say of its webhooks whether they are active, or for which events.
 type mumbling []string
 
@@ -208,7 +277,7 @@ func (m mumbling) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // TestUnmoved shows that a change that does not show is not taken for a repair each time, and that somebody is told what to do.
 func TestUnmoved(t *testing.T) {
-	for _, names := range []mumbling{{"active"}, {"events"}} {
+	for _, names := range []mumbling{{"active"}, {"events"}, {"active", "events"}} {
 		d := newDesk(t)
 		d.client = must(service.New(service.Options{BaseURL: d.address.BaseURL, APIKey: service.Secret(d.address.APIKey), Transport: names}))
 		s := d.open()
@@ -217,11 +286,13 @@ func TestUnmoved(t *testing.T) {
 		for range 5 {
 			err = s.Tend(t.Context())
 		}
-		if len(d.repairs) > 2 {
+		if len(d.repairs) > 1+len(names) {
 			t.Errorf("%v: repaired %v", names, d.repairs)
 		}
-		if err == nil || !strings.Contains(err.Error(), "set webhook.active and webhook.events in the profile") || s.Status().Problem == "" {
-			t.Errorf("%v: %v", names, err)
+		for _, name := range names {
+			if err == nil || !strings.Contains(err.Error(), "set webhook."+name+" in the profile") || s.Status().Problem == "" {
+				t.Errorf("%v: %v", names, err)
+			}
 		}
 		d.writes("hello")
 		if d.counted(webhook.Recorded) != 1 {

@@ -54,24 +54,26 @@ func (s *Subscription) tend(ctx context.Context) (*Status, error) {
 	if err != nil {
 		return nil, explain(err)
 	}
-	want, missing, wantErr := s.wanted(ctx, r)
 	own, more := s.own(hooks, r)
+	errs := []error{more}
+	if own != nil {
+		// That it delivers comes first: what is asked after it may take long, or make the service ask for a pause.
+		own, err = s.revive(ctx, r, own)
+		errs = append(errs, err)
+	}
+	want, missing, wantErr := s.wanted(ctx, r, own)
+	errs = append(errs, wantErr)
 	switch {
-	case own == nil && wantErr != nil:
+	case own == nil && len(want) == 0 && wantErr != nil:
 		return nil, wantErr
 	case own == nil && len(want) == 0:
 		return &Status{Idle: true, Missing: missing}, nil
 	case own == nil:
 		if own, err = s.register(ctx, want); err != nil {
-			return &Status{Missing: missing}, err
+			return &Status{Missing: missing}, errors.Join(distinct([]error{wantErr, err})...)
 		}
 	}
-	errs := []error{wantErr, more}
-	// A secret that is not known first: what an active webhook delivers before would be refused.
-	if s.strange(r, own) {
-		errs = append(errs, s.rotate(ctx, own.ID, "nobody knows the secret that it signs with", func(r *record) bool { return s.strange(r, own) }))
-	}
-	own, err = s.adjust(ctx, own, want)
+	own, err = s.subscribe(ctx, own, want)
 	errs = append(errs, err)
 	if (err == nil || errors.Is(err, errUnmoved)) && s.takeRefused() > 0 {
 		errs = append(errs, s.verifySecret(ctx, own))
@@ -129,14 +131,14 @@ func (s *Subscription) declare(ctx context.Context) (*record, error) {
 }
 
 // wanted returns the events to subscribe to, and those that are needed but cannot be subscribed to. Engines that share a journal may have other rules for a
-// while: each hears what all of them need.
-func (s *Subscription) wanted(ctx context.Context, r *record) (want, missing []string, err error) {
-	available, err := s.options.Client.ListEvents(ctx)
-	if err != nil {
-		return nil, nil, explain(err)
-	}
+// while: each hears what all of them need. Where the service does not say what can be subscribed to, that is an error besides: it is no reason to hear nothing.
+func (s *Subscription) wanted(ctx context.Context, r *record, own *service.Webhook) (want, missing []string, err error) {
+	available, err := s.available(ctx)
 	if len(available) == 0 {
-		available = documented // a list that cannot be read is no reason to hear nothing
+		available = documented
+		if own != nil {
+			available = slices.Concat(documented, own.Events)
+		}
 	}
 	s.mu.Lock()
 	needs := slices.Clone(s.rules)
@@ -155,6 +157,9 @@ func (s *Subscription) wanted(ctx context.Context, r *record) (want, missing []s
 			missing = append(missing, name)
 		}
 	}
+	if err != nil {
+		return want, missing, err
+	}
 	s.mu.Lock()
 	news := !s.told || !slices.Equal(s.missing, missing)
 	s.told, s.missing = true, missing
@@ -168,6 +173,31 @@ func (s *Subscription) wanted(ctx context.Context, r *record) (want, missing []s
 	return want, missing, nil
 }
 
+const (
+	// asking is how long the service may take to say what can be subscribed to: a look has more to do.
+	asking = 10 * time.Second
+
+	// unanswered is how long it is not asked again when it did not say: with a 429 all calls of the workspace wait.
+	unanswered = 5 * time.Minute
+)
+
+// available returns the events that can be subscribed to; with an error those that could be when the service last said so, if it ever did.
+func (s *Subscription) available(ctx context.Context) ([]string, error) {
+	if s.options.Now().Before(s.askAgain) {
+		return s.offered, s.unsaid
+	}
+	call, cancel := context.WithTimeout(ctx, s.asking)
+	defer cancel()
+	offered, err := s.options.Client.ListEvents(call)
+	if err != nil {
+		s.askAgain = s.options.Now().Add(unanswered)
+		s.unsaid = fmt.Errorf("the service does not say which events can be subscribed to, so those of its reference are taken: %w", explain(err))
+		return s.offered, s.unsaid
+	}
+	s.offered = offered
+	return offered, nil
+}
+
 // documented are the events that the service's reference allows in a subscription. Others, such as those of cards, only where the service lists them.
 var documented = []string{"message.received", "message.sent", "conversation.updated", "attendance.opened", "attendance.closed"}
 
@@ -177,42 +207,67 @@ func (s *Subscription) strange(r *record, own *service.Webhook) bool {
 	return r.Unsure || (current == nil || current.Webhook != own.ID) && len(s.options.Secrets) == 0
 }
 
-// adjust switches the webhook on, and has it deliver what the rules need. Without wanted events those that it has stay: it cannot have none.
-func (s *Subscription) adjust(ctx context.Context, own *service.Webhook, want []string) (*service.Webhook, error) {
-	var patch service.WebhookPatch
-	if !own.Active {
-		patch.Active = service.Set(true)
+// revive replaces a secret that nobody knows, and switches the webhook on. The secret first: what an active webhook delivers before would be refused.
+func (s *Subscription) revive(ctx context.Context, r *record, own *service.Webhook) (*service.Webhook, error) {
+	var errs []error
+	if s.strange(r, own) {
+		errs = append(errs, s.rotate(ctx, own.ID, "nobody knows the secret that it signs with", func(r *record) bool { return s.strange(r, own) }))
 	}
-	want = s.keepWaited(ctx, own.Events, want)
-	changes := len(want) > 0 && !sameSet(own.Events, want)
-	if changes {
-		patch.Events = service.Set(want)
-	}
-	if own.Active && !changes {
-		s.shown = ""
+	own, err := s.activate(ctx, own)
+	return own, errors.Join(append(errs, err)...)
+}
+
+// activate switches the webhook on.
+func (s *Subscription) activate(ctx context.Context, own *service.Webhook) (*service.Webhook, error) {
+	if own.Active {
+		s.activated = ""
 		return own, nil
 	}
-	if _, err := s.options.Client.UpdateWebhook(ctx, own.ID, patch); err != nil {
+	if _, err := s.options.Client.UpdateWebhook(ctx, own.ID, service.WebhookPatch{Active: service.Set(true)}); err != nil {
 		return own, explain(err)
 	}
 	after := *own
 	after.Active = true
-	shown := fmt.Sprint(own.ID, own.Active, slices.Sorted(slices.Values(own.Events)))
-	if shown == s.shown {
-		if changes {
-			after.Events = want
-		}
-		return &after, fmt.Errorf("%w: it is shown as active %v with the events %v, and it was given active true and the events %v; "+
-			"where the service calls these otherwise, set webhook.active and webhook.events in the profile", errUnmoved, own.Active, own.Events, want)
+	shown := s.look(ctx, own.ID)
+	if moved := shown != nil && shown.Active; !moved && s.activated == own.ID {
+		return &after, fmt.Errorf("%w: it is shown as active false, and it was given active true; where the service calls that otherwise, set webhook.active in the profile", errUnmoved)
+	} else if s.activated = own.ID; moved {
+		s.activated = "" // who finds it off after this knows that it was switched off again
 	}
-	s.shown = shown
-	if !own.Active {
-		s.repaired(Reactivated, "the webhook had been switched off; it is active again", "webhook", own.ID)
+	s.repaired(Reactivated, "the webhook had been switched off; it is active again", "webhook", own.ID)
+	return &after, nil
+}
+
+// look returns the webhook as it is shown after it was changed, or nil where nobody knows.
+func (s *Subscription) look(ctx context.Context, id string) *service.Webhook {
+	hooks, err := s.options.Client.ListWebhooks(ctx)
+	i := slices.IndexFunc(hooks, func(h service.Webhook) bool { return h.ID == id })
+	if err != nil || i < 0 {
+		return nil
 	}
-	if changes {
-		after.Events = want
-		s.repaired(Resubscribed, "the webhook is subscribed to what the rules need", "webhook", own.ID, "events", want, "before", own.Events)
+	return &hooks[i]
+}
+
+// subscribe has the webhook deliver what the rules need. Without wanted events those that it has stay: it cannot have none.
+func (s *Subscription) subscribe(ctx context.Context, own *service.Webhook, want []string) (*service.Webhook, error) {
+	want = s.keepWaited(ctx, own.Events, want)
+	if len(want) == 0 || sameSet(own.Events, want) {
+		s.subscribed = ""
+		return own, nil
 	}
+	if _, err := s.options.Client.UpdateWebhook(ctx, own.ID, service.WebhookPatch{Events: service.Set(want)}); err != nil {
+		return own, explain(err)
+	}
+	after := *own
+	after.Events = want
+	before := fmt.Sprint(own.ID, slices.Sorted(slices.Values(own.Events)))
+	shown := s.look(ctx, own.ID)
+	if moved := shown != nil && sameSet(shown.Events, want); !moved && s.subscribed == before {
+		return &after, fmt.Errorf("%w: it is shown with the events %v, and it was given the events %v; where the service calls these otherwise, set webhook.events in the profile", errUnmoved, own.Events, want)
+	} else if s.subscribed = before; moved {
+		s.subscribed = ""
+	}
+	s.repaired(Resubscribed, "the webhook is subscribed to what the rules need", "webhook", own.ID, "events", want, "before", own.Events)
 	return &after, nil
 }
 
