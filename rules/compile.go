@@ -161,6 +161,7 @@ func (c *compiler) compileVars() {
 	c.vars = make(map[string]any)
 	var fields []Field
 	if c.file.vars != nil {
+		c.warnOfSecrets(c.file.vars, "", false)
 		for _, p := range c.file.vars.Pairs {
 			if !identifier.MatchString(p.Key.Value) {
 				c.report(p.Key, "use letters, digits and _", "%q is not a name that expressions can use", p.Key.Value)
