@@ -340,6 +340,10 @@ func (c *compiler) expected(n *source.Node) []ExpectedEffect {
 			continue
 		}
 		e := ExpectedEffect{Verb: verb.Value, Args: make(map[string]any), Line: item.Line}
+		if bareMatcher(args, schema) {
+			c.report(args, fmt.Sprintf("write %s: { %s: … }", schema.Main, args.Pairs[0].Key.Value), "%s has several arguments; say which of them is described", schema.Verb)
+			continue
+		}
 		for name, v := range c.given(args, schema) {
 			if schema.Outside && !slices.Contains(outsideArgs, name) {
 				c.report(v, "leave it out", "a test sees of %s only its %s", schema.Verb, strings.Join(outsideArgs, ", "))
@@ -355,6 +359,13 @@ func (c *compiler) expected(n *source.Node) []ExpectedEffect {
 
 // matchers are what an expected text may be instead of a text.
 var matchers = []string{"contains", "matches"}
+
+// bareMatcher reports whether a description stands where the argument that it describes should be named.
+func bareMatcher(args *source.Node, schema *Schema) bool {
+	return args != nil && schema.Main != "" && len(args.Pairs) > 0 && !slices.ContainsFunc(args.Pairs, func(p source.Pair) bool {
+		return !slices.Contains(matchers, p.Key.Value)
+	})
+}
 
 // matcher checks the value that an argument is expected to have.
 func (c *compiler) matcher(n *source.Node, a *Arg) {
