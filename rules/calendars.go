@@ -136,7 +136,11 @@ func (c *compiler) openingHours(n *source.Node, config *calendar.Config) {
 			}
 			shift, err := calendar.ParseShift(s)
 			if err != nil {
-				c.report(item, "", "%v", err)
+				hint := ""
+				if strings.EqualFold(s, "closed") || strings.EqualFold(s, "fechado") {
+					hint = "leave out the days on which it is closed"
+				}
+				c.report(item, hint, "%v", err)
 				continue
 			}
 			shifts = append(shifts, shift)
@@ -178,11 +182,11 @@ func (c *compiler) holiday(n *source.Node, config *calendar.Config) {
 	default:
 		date, err := calendar.ParseDate(s)
 		if err != nil {
-			hint := source.DidYouMean(s, calendar.Countries())
-			if len(s) > 3 {
-				hint = "a country code such as br, a date such as 2026-12-24, or an .ics file"
+			if len(s) == 2 {
+				c.report(n, "write its dates, such as 2026-12-24, or an .ics file; the lists are "+strings.Join(calendar.Countries(), ", "), "there is no list of the holidays of %q", s)
+				return
 			}
-			c.report(n, hint, "%q is no holiday", s)
+			c.report(n, "a country code such as br, a date such as 2026-12-24, or an .ics file", "%q is no holiday", s)
 			return
 		}
 		config.Holidays = append(config.Holidays, date)

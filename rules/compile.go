@@ -161,6 +161,7 @@ func (c *compiler) compileVars() {
 	c.vars = make(map[string]any)
 	var fields []Field
 	if c.file.vars != nil {
+		c.warnOfSecrets(c.file.vars, "", false)
 		for _, p := range c.file.vars.Pairs {
 			if !identifier.MatchString(p.Key.Value) {
 				c.report(p.Key, "use letters, digits and _", "%q is not a name that expressions can use", p.Key.Value)
@@ -372,15 +373,25 @@ func (c *compiler) notEmpty(n *source.Node, what, hint string) {
 // mapping reports a node that is no mapping, and its keys that are none of those allowed.
 func (c *compiler) mapping(n *source.Node, what string, keys ...string) bool {
 	if n.Kind != source.Mapping {
-		c.report(n, "", "%s must be a mapping of %s, not %s", what, list(keys), n.Kind)
+		c.report(n, mappingExamples[what], "%s must be a mapping of %s, not %s", what, list(keys), n.Kind)
 		return false
 	}
 	for _, p := range n.Pairs {
 		if !slices.Contains(keys, p.Key.Value) {
-			c.report(p.Key, source.OneOf(p.Key.Value, keys), "%s has no key %q", what, p.Key.Value)
+			hint := source.OneOf(p.Key.Value, keys)
+			if other := otherKeys[p.Key.Value]; what == "a rule" && other != "" {
+				hint = other
+			}
+			c.report(p.Key, hint, "%s has no key %q", what, p.Key.Value)
 		}
 	}
 	return true
+}
+
+// mappingExamples show what to write for a key that wants a mapping.
+var mappingExamples = map[string]string{
+	"gather": "as in { quiet: 20s, at_most: 2m }", "limit": "as in { times: 1, per: 12h }", "late": "as in { skip_after: 30m }", "retry": "as in { times: 3, for: 10m }",
+	"faults": "faults: all is all of them",
 }
 
 // required reports a key that is missing from a mapping, unless it is there misspelt, which has been reported.

@@ -91,7 +91,20 @@ func (c *compiler) scalar(n *source.Node, a *Arg, env *environment, want *Type) 
 		c.add(problem.at(n, 0))
 		return nil
 	}
+	c.singleBraces(n, segments)
 	return v
+}
+
+// singleBrace is a fact between single braces, as other tools write it.
+var singleBrace = regexp.MustCompile(`\$?\{ *((?:contact|conversation|message|attendance|card|event|vars|steps)\.[\w.]+) *\}`)
+
+// singleBraces warns of a name that would be sent as it stands.
+func (c *compiler) singleBraces(n *source.Node, segments []segment) {
+	for _, s := range segments {
+		if at := singleBrace.FindStringSubmatchIndex(s.text); !s.expression && at != nil {
+			c.add(n.AtOffset(s.offset+at[0], source.Warning, s.text[at[0]:at[1]]+" stays as it is written", "write {{ "+s.text[at[2]:at[3]]+" }} for its value"))
+		}
+	}
 }
 
 // within reports a text that is written out and cannot be what it should.

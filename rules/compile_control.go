@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/quandohq/quando/rules/source"
 )
@@ -96,8 +97,22 @@ func (c *compiler) span(n *source.Node, what string) Span {
 			c.add(n.AtOffset(at, source.Error, fmt.Sprintf("unknown calendar %q", span.Calendar), calendarHint(span.Calendar, c.environment(nil, false).calendars)))
 		}
 		c.used[span.Calendar] = true
+		c.daysOfCalendar(n, text, span)
 	}
 	return span
+}
+
+// daysOfCalendar warns of days that are counted as 24 opening hours each: 2d of a calendar that opens for eight hours takes six days.
+func (c *compiler) daysOfCalendar(n *source.Node, text string, span Span) {
+	length, _, _ := strings.Cut(text, " of ")
+	office := c.set.Calendars[span.Calendar]
+	if office == nil || !strings.ContainsAny(length, "dw") {
+		return
+	}
+	monday := time.Date(2026, 3, 2, 0, 0, 0, 0, office.Location())
+	if end, err := office.Add(monday, span.Length); err == nil && end.Sub(monday) > span.Length+24*time.Hour {
+		c.warn(n, fmt.Sprintf("write the hours that you mean, as in 8h of %s", span.Calendar), "%s of %s is %d opening hours, which takes %d days", strings.TrimSpace(length), span.Calendar, int(span.Length.Hours()), int(end.Sub(monday).Hours()/24)+1)
+	}
 }
 
 func (c *compiler) choose(n *source.Node, s *Step, env *environment) *environment {

@@ -348,6 +348,11 @@ func (c *compiler) warnings(n *source.Node) {
 	if r.Gather != nil && r.When.Schedule != nil {
 		c.report(n.Get("gather"), "", "gather is for events; a schedule has none to collect")
 	}
+	for _, key := range []string{"if", "do", "on_error"} {
+		if v := n.Get(key); v != nil {
+			c.warnOfSecrets(v, "", false)
+		}
+	}
 }
 
 // readsContent reports whether a condition looks at what the message says.

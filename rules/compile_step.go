@@ -96,7 +96,7 @@ func (c *compiler) step(n *source.Node, path string, env *environment) (*Step, *
 	}
 	s.Verb = verb.Value
 	if s.Schema = c.catalog.Verb(s.Verb); s.Schema == nil {
-		c.report(verb, source.DidYouMean(s.Verb, c.catalog.Verbs()), "unknown verb %q", s.Verb)
+		c.report(verb, c.verbHint(s.Verb), "unknown verb %q", s.Verb)
 		return nil, c.unknownResult(n, env)
 	}
 	if n.Kind == source.Mapping {
@@ -126,7 +126,7 @@ func (c *compiler) verb(n *source.Node) (verb, args *source.Node) {
 		case slices.Contains(stepKeys, p.Key.Value):
 		case c.catalog.Verb(p.Key.Value) == nil:
 			unknown = p.Key
-			c.report(p.Key, source.DidYouMean(p.Key.Value, append(c.catalog.Verbs(), stepKeys...)), "unknown verb %q", p.Key.Value)
+			c.report(p.Key, c.verbHint(p.Key.Value, stepKeys...), "unknown verb %q", p.Key.Value)
 		case verb != nil:
 			c.report(p.Key, "put a dash in front of it", "a step has one verb; this one has %s and %s", verb.Value, p.Key.Value)
 		default:
@@ -211,6 +211,9 @@ func (c *compiler) arguments(verb, n *source.Node, s *Step, env *environment) *e
 		hint := ""
 		if schema.Unless != "" {
 			hint = fmt.Sprintf("say which with `%s`", schema.Unless)
+			if need == "card" {
+				hint += ", or find it first with `find_card`"
+			}
 		}
 		c.report(verb, hint, "%s works on a %s, and %s has none", s.Verb, need, env.starts)
 	}
@@ -268,7 +271,11 @@ func (c *compiler) given(n *source.Node, schema *Schema) map[string]*source.Node
 		names := argNames(schema.Args)
 		for _, p := range n.Pairs {
 			if !slices.Contains(names, p.Key.Value) {
-				c.report(p.Key, source.OneOf(p.Key.Value, names), "%s has no argument %q", schema.Verb, p.Key.Value)
+				hint := source.OneOf(p.Key.Value, names)
+				if slices.Contains(stepKeys, p.Key.Value) {
+					hint = fmt.Sprintf("put it beside %s, in a line of its own as far to the left", schema.Verb)
+				}
+				c.report(p.Key, hint, "%s has no argument %q", schema.Verb, p.Key.Value)
 				continue
 			}
 			given[p.Key.Value] = p.Value

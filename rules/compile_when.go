@@ -130,7 +130,11 @@ func (c *compiler) eventNames(n *source.Node) []string {
 			return names
 		}
 	}
-	c.report(n, source.OneOf(s, append(slices.Clone(eventNames), "kanban.card.*", "manual")), "unknown event %q", s)
+	hint := source.OneOf(s, append(slices.Clone(eventNames), "kanban.card.*", "manual"))
+	if strings.HasPrefix(s, "every ") || strings.HasPrefix(s, "at ") || strings.HasPrefix(s, "cron ") {
+		hint = scheduleExample
+	}
+	c.report(n, hint, "unknown event %q", s)
 	return nil
 }
 
@@ -142,6 +146,8 @@ func (c *compiler) eventList(n *source.Node) []string {
 	}
 	return names
 }
+
+const scheduleExample = "as in { every: 5m }, { cron: \"0 9 * * mon-fri\" } or { at: \"09:00\", on: mon-fri }"
 
 var scheduleKeys = []string{"every", "cron", "at", "on", "timezone", "each", "where"}
 
@@ -155,7 +161,7 @@ func (c *compiler) schedule(n *source.Node) *Schedule {
 		}
 	}
 	if len(kinds) != 1 {
-		c.report(n, "as in { every: 5m }, { cron: \"0 9 * * mon-fri\" } or { at: \"09:00\", on: mon-fri }", "a schedule needs one of every, cron and at; here is %s", list(kinds))
+		c.report(n, scheduleExample, "a schedule needs one of every, cron and at; here is %s", list(kinds))
 	}
 	loc := time.UTC
 	if v := n.Get("timezone"); v != nil {

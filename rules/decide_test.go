@@ -101,9 +101,10 @@ func TestVerdict(t *testing.T) {
 		{"inside a call", `len(message.text) < 3`, rules.False, []rules.NamedValue{{"len(message.text)", 35}, {"message.text", "Olá, quero a segunda via do boleto!"}}, ""},
 		{"lists are counted", `len(conversation.label_ids) > 5`, rules.False, []rules.NamedValue{{"len(conversation.label_ids)", 2}, {"conversation.label_ids", "2 items"}}, ""},
 		{"a missing value", `event.data.a.b == 1`, rules.Failed, nil, "cannot fetch b from nothing; use ?. where a value may be missing"},
-		{"a wrong type", `event.data.channel > 3`, rules.Failed, []rules.NamedValue{{"event.data.channel", "web"}}, "invalid operation: a text > a number"},
+		{"a wrong type", `event.data.channel > 3`, rules.Failed, []rules.NamedValue{{"event.data.channel", "web"}}, "a text > a number cannot be worked out"},
 		{"not a condition", `event.data.channel`, rules.Failed, []rules.NamedValue{{"event.data.channel", "web"}}, "the condition gives a text, where true or false is needed"},
-		{"nothing to compare", `contact.company > "a"`, rules.Failed, []rules.NamedValue{{"contact.company", nil}}, "invalid operation"},
+		{"nothing to compare", `contact.company > "a"`, rules.Failed, []rules.NamedValue{{"contact.company", nil}}, "nothing > a text cannot be worked out; use ?? to give another value where one is missing"},
+		{"a text that is no number", `int(event.data.channel) > 3`, rules.Failed, []rules.NamedValue{{"event.data.channel", "web"}}, `"web" is not a number`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -245,6 +246,16 @@ func TestTextsStayTexts(t *testing.T) {
 		if got != want || err != nil {
 			t.Errorf("%s became %#v, %v", in, got, err)
 		}
+	}
+}
+
+// TestRenderSaysWhichExpression shows that a text with several expressions names the one that failed.
+func TestRenderSaysWhichExpression(t *testing.T) {
+	r := oneRule(t, "    do:\n      - send_message: \"{{ contact.name }}: {{ event.data.none / 60 }}\"\n")
+	_, err := rules.NewEvaluation(context.Background(), r, newWorld()).Render(r.Do[0].Args["text"])
+	const want = "{{ event.data.none / 60 }}: nothing / a number cannot be worked out; use ?? to give another value where one is missing"
+	if err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -200,6 +201,12 @@ func (e *ExpressionError) Error() string { return e.Message }
 // Unwrap returns the cause.
 func (e *ExpressionError) Unwrap() error { return e.Err }
 
+// What expr says of values that a function or an operator cannot take.
+var (
+	notANumber = regexp.MustCompile(`^invalid operation: (?:int|float)\((.*)\)$`)
+	operation  = regexp.MustCompile(`^invalid operation: (.+)$`)
+)
+
 func runError(err error) error {
 	var f *file.Error
 	if !errors.As(err, &f) {
@@ -213,6 +220,14 @@ func runError(err error) error {
 		message = strings.Replace(message, "from <nil>", "from nothing", 1) + "; use ?. where a value may be missing"
 	case strings.Contains(message, "interface conversion: interface {} is nil"):
 		message = "a value is missing where the expression needs one; use ?? to give another"
+	}
+	if m := notANumber.FindStringSubmatch(message); m != nil {
+		message = fmt.Sprintf("%q is not a number", m[1])
+	} else if m := operation.FindStringSubmatch(message); m != nil {
+		message = m[1] + " cannot be worked out"
+		if strings.Contains(message, "<nil>") {
+			message += "; use ?? to give another value where one is missing"
+		}
 	}
 	message = strings.ReplaceAll(message, "<nil>", "nothing")
 	// What a customer wrote may be in it.

@@ -227,6 +227,8 @@ func parseIssue(text string, err error) issue {
 		return issue{len(strings.TrimRight(text, " \n")), endsTooEarly, "a value, a closing bracket or a closing quote is missing"}
 	case strings.HasPrefix(rest, "=") && !strings.HasPrefix(rest, "=="):
 		return issue{at, "a single = means nothing here", "compare with =="}
+	case strings.HasPrefix(rest, "“") || strings.HasPrefix(rest, "”") || strings.HasPrefix(rest, "‘") || strings.HasPrefix(rest, "’") || strings.HasPrefix(rest, "«"):
+		return issue{at, "curved quotes mean nothing here", "use straight ones: \" or '"}
 	case strings.HasPrefix(rest, "&") || strings.HasPrefix(rest, "|"):
 		return issue{at, fmt.Sprintf("unexpected %q", rest[:1]), "write and, or"}
 	case strings.Contains(e.Message, "maximum allowed nodes"):
@@ -236,7 +238,11 @@ func parseIssue(text string, err error) issue {
 	case strings.Contains(e.Message, "literal not terminated"):
 		return issue{unclosedQuote(text), "a quote is opened and never closed", ""}
 	}
-	return issue{at, tokenName.ReplaceAllString(e.Message, "$1"), ""}
+	hint := ""
+	if m := unexpectedWord.FindStringSubmatch(e.Message); m != nil {
+		hint = wordHint(m[1])
+	}
+	return issue{at, tokenName.ReplaceAllString(e.Message, "$1"), hint}
 }
 
 const endsTooEarly = "the expression ends too early"
@@ -258,6 +264,9 @@ func unclosedQuote(text string) int {
 // expr prints tokens with their class: Operator("=").
 var tokenName = regexp.MustCompile(`\b[A-Z][a-z]+\(("(?:[^"\\]|\\.)*")\)`)
 
+// unexpectedWord is what expr says of a name that stands where none can.
+var unexpectedWord = regexp.MustCompile(`^unexpected token Identifier\("(.*)"\)`)
+
 // typeIssues finds the wrong types in each part of a condition: the checker stops at its first.
 func typeIssues(node ast.Node, tree *parser.Tree, config *conf.Config) []issue {
 	if n, ok := node.(*ast.BinaryNode); ok && slices.Contains([]string{"and", "&&", "or", "||"}, n.Operator) {
@@ -278,9 +287,14 @@ func typeIssue(text string, err error) issue {
 	message := plainTypes(strings.TrimSpace(e.Message))
 	hint := ""
 	if m := mismatch.FindStringSubmatch(message); m != nil {
-		message = fmt.Sprintf("%s cannot be used between %s and %s", m[1], m[2], m[3])
+		message, hint = fmt.Sprintf("%s cannot be used between %s and %s", m[1], m[2], m[3]), mismatchHint(m[1], m[2], m[3])
 	} else if m := argument.FindStringSubmatch(message); m != nil {
 		message = fmt.Sprintf("%s needs %s here, not %s", m[3], m[2], m[1])
+		if m[2] == Duration.name {
+			hint = "write it in quotes, as in \"15m\""
+		}
+	} else if strings.HasPrefix(message, "array elements can only be selected using an integer") {
+		message, hint = "the place of an item in a list must be a whole number", "make it one with int(…)"
 	} else if m := arguments.FindStringSubmatch(message); m != nil {
 		message = m[1] + " arguments for " + m[2]
 		if f := functionByName[m[2]]; f != nil {

@@ -114,6 +114,9 @@ func (r *resolver) name(n *ast.IdentifierNode) *Type {
 			return r.report(n, fmt.Sprintf("call it: %s(…)", n.Value), "%s is a function", n.Value)
 		}
 		hint := source.DidYouMean(n.Value, r.names())
+		if hint == "" {
+			hint = nameHint(n.Value)
+		}
 		if line := r.env.later[n.Value]; line > 0 {
 			hint = fmt.Sprintf("the step in line %d gives it; it must come first", line)
 		} else if r.env.available == nil {
@@ -180,6 +183,8 @@ func (r *resolver) member(n *ast.MemberNode) *Type {
 	switch {
 	case isSteps(n.Node):
 		return r.report(n.Property, source.OneOf(property.Value, fieldNames(base.fields)), "no step before this one has the id %q", property.Value)
+	case isVars(n.Node) && len(base.fields) == 0:
+		return r.report(n.Property, "describe it under `vars`; those of another file do not count", "the file has no vars, so there is no %q", property.Value)
 	case len(base.fields) > 0:
 		return r.report(n.Property, source.OneOf(property.Value, fieldNames(base.fields)), "%s has no field %q", describe(n.Node), property.Value)
 	case base.elem != nil:
@@ -190,9 +195,13 @@ func (r *resolver) member(n *ast.MemberNode) *Type {
 	return r.report(n.Property, "", "%s is %s and has no fields", describe(n.Node), base)
 }
 
-func isSteps(n ast.Node) bool {
+func isSteps(n ast.Node) bool { return isName(n, "steps") }
+
+func isVars(n ast.Node) bool { return isName(n, "vars") }
+
+func isName(n ast.Node, name string) bool {
 	id, ok := n.(*ast.IdentifierNode)
-	return ok && id.Value == "steps"
+	return ok && id.Value == name
 }
 
 // describe names a node in a message.
@@ -342,6 +351,9 @@ func (r *resolver) call(n *ast.CallNode) *Type {
 	}
 	if f.needs != "" {
 		r.has(n, f.needs)
+	}
+	if f.Name == "says" && len(n.Arguments) == 0 {
+		return r.report(n, "write says(\"word\", \"another\")", "says names no words, so it is never true")
 	}
 	r.all(n.Arguments)
 	for i, argument := range n.Arguments {

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -71,7 +72,11 @@ func (v *Value) Constant() (any, bool) {
 func (e *Evaluation) Render(v *Value) (any, error) {
 	switch {
 	case v.whole != nil:
-		return e.Value(v.whole)
+		out, err := e.Value(v.whole)
+		if err != nil {
+			return nil, v.whole.failed(err)
+		}
+		return out, nil
 	case v.pieces != nil:
 		return e.text(v.pieces)
 	case v.list != nil:
@@ -103,7 +108,7 @@ func (e *Evaluation) text(pieces []piece) (string, error) {
 		if p.expression != nil {
 			v, err := e.Value(p.expression)
 			if err != nil {
-				return "", err
+				return "", p.expression.failed(err)
 			}
 			if size(v, 64) > evaluationBudget {
 				return "", errBudget
@@ -116,6 +121,14 @@ func (e *Evaluation) text(pieces []piece) (string, error) {
 		b.WriteString(text)
 	}
 	return b.String(), nil
+}
+
+// failed says which expression of a step could not be worked out; a text may hold several.
+func (x *Expression) failed(err error) error {
+	if _, ok := errors.AsType[*ExpressionError](err); !ok {
+		return err // asking for a fact failed, whoever asked
+	}
+	return fmt.Errorf("{{ %v }}: %w", brief(x.Text), err)
 }
 
 // A segment is a stretch of a text: plain, or the expression between {{ and }}.

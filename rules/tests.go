@@ -27,7 +27,7 @@ type Test struct {
 // A TestStep is one thing that happens, or one look at what the rules did.
 type TestStep struct {
 	Line     int
-	Fields   map[string]any // customer, team, says, to, closes, moves, event, contact, data, at, fault, answer
+	Fields   map[string]any // customer, team, says, to, closes, moves, event, contact, data, late, at, fault, answer
 	Expected []ExpectedEffect
 	Expects  bool // also when nothing is expected
 }
@@ -41,7 +41,7 @@ type ExpectedEffect struct {
 
 var (
 	testKeys     = []string{"name", "rules", "start", "given", "steps", "faults"}
-	testStepKeys = []string{"customer", "team", "says", "to", "closes", "moves", "event", "contact", "data", "at", "fault", "answer", "expect"}
+	testStepKeys = []string{"customer", "team", "says", "to", "closes", "moves", "event", "contact", "data", "late", "at", "fault", "answer", "expect"}
 	givenKeys    = map[string][]string{
 		"contacts":      {"id", "name", "phone", "company", "city", "labels", "blocked", "channel"},
 		"conversations": {"id", "contact", "channel", "kind", "name", "labels", "assignee", "sector", "archived", "pinned", "muted"},
@@ -201,6 +201,11 @@ func (c *compiler) testStep(n *source.Node) TestStep {
 				c.testAt(p.Value, text)
 				s.Fields[key] = text
 			}
+		case "late":
+			if text, ok := c.text(p.Value, "late"); ok {
+				c.duration(p.Value, "late")
+				s.Fields[key] = text
+			}
 		case "event":
 			if names := c.eventNames(p.Value); len(names) == 1 {
 				s.Fields[key] = names[0]
@@ -247,6 +252,8 @@ func (c *compiler) testActors(n *source.Node) {
 		c.report(n, "", "a customer says something; only the team closes and moves")
 	case (has("contact") || has("data")) && !has("event"):
 		c.report(n, "add event:", "contact and data go with an event")
+	case has("late") && !has("customer") && !has("team") && !has("event"):
+		c.report(n, "add customer:, team: or event:", "nothing happens that could be heard of late")
 	case has("to") && !has("team"):
 		c.report(n, "", "to goes with what a team member does")
 	case (has("says") || has("closes") || has("moves")) && !has("customer") && !has("team"):
@@ -340,6 +347,10 @@ func (c *compiler) expected(n *source.Node) []ExpectedEffect {
 			continue
 		}
 		e := ExpectedEffect{Verb: verb.Value, Args: make(map[string]any), Line: item.Line}
+		if bareMatcher(args, schema) {
+			c.report(args, fmt.Sprintf("write %s: { %s: … }", schema.Main, args.Pairs[0].Key.Value), "%s has several arguments; say which of them is described", schema.Verb)
+			continue
+		}
 		for name, v := range c.given(args, schema) {
 			if schema.Outside && !slices.Contains(outsideArgs, name) {
 				c.report(v, "leave it out", "a test sees of %s only its %s", schema.Verb, strings.Join(outsideArgs, ", "))
@@ -355,6 +366,13 @@ func (c *compiler) expected(n *source.Node) []ExpectedEffect {
 
 // matchers are what an expected text may be instead of a text.
 var matchers = []string{"contains", "matches"}
+
+// bareMatcher reports whether a description stands where the argument that it describes should be named.
+func bareMatcher(args *source.Node, schema *Schema) bool {
+	return args != nil && schema.Main != "" && len(args.Pairs) > 0 && !slices.ContainsFunc(args.Pairs, func(p source.Pair) bool {
+		return !slices.Contains(matchers, p.Key.Value)
+	})
+}
 
 // matcher checks the value that an argument is expected to have.
 func (c *compiler) matcher(n *source.Node, a *Arg) {

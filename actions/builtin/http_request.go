@@ -17,7 +17,7 @@ var httpRequest = rules.Schema{
 	Args: []rules.Arg{
 		{Name: "method", Kind: rules.KindChoice, Values: []string{"GET", "POST", "PUT", "PATCH", "DELETE"}, Summary: "POST unless given"},
 		{Name: "url", Kind: rules.KindText, Required: true, Summary: "the address"},
-		{Name: "headers", Kind: rules.KindHeaders, Summary: "names to values"},
+		{Name: "headers", Kind: rules.KindHeaders, Summary: "names to values; secrets stand in the configuration instead, as `http_request.headers`"},
 		{Name: "json", Kind: rules.KindData, Summary: "the body"},
 		{Name: "timeout", Kind: rules.KindDuration, Summary: "how long to wait for the answer"},
 		{Name: "repeatable", Kind: rules.KindFlag, Summary: "whether the call may be repeated after an unknown result; otherwise a person decides"},
@@ -75,17 +75,25 @@ func headersOf(a args) (map[string]string, error) {
 	headers := make(map[string]string, len(given))
 	for name, v := range given {
 		value := textOf(v)
-		switch http.CanonicalHeaderKey(name) {
-		case "Host", "Connection", "Content-Length", "Transfer-Encoding", "Idempotency-Key", "Trailer", "Upgrade":
-			return nil, fmt.Errorf("the header %s is not for rules to set", name)
-		}
-		if name == "" || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r >= 127 || r == ':' }) {
-			return nil, fmt.Errorf("%q is not the name of a header", name)
-		}
-		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 127 }) {
-			return nil, fmt.Errorf("the header %s has a line break or another control character in it", name)
+		if err := checkHeader(name, value); err != nil {
+			return nil, err
 		}
 		headers[name] = value
 	}
 	return headers, nil
+}
+
+// checkHeader refuses a header that cannot be sent, or that says how the request itself is sent.
+func checkHeader(name, value string) error {
+	switch http.CanonicalHeaderKey(name) {
+	case "Host", "Connection", "Content-Length", "Transfer-Encoding", "Idempotency-Key", "Trailer", "Upgrade":
+		return fmt.Errorf("the header %s is not for rules to set", name)
+	}
+	if name == "" || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r >= 127 || r == ':' }) {
+		return fmt.Errorf("%q is not the name of a header", name)
+	}
+	if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 127 }) {
+		return fmt.Errorf("the header %s has a line break or another control character in it", name)
+	}
+	return nil
 }

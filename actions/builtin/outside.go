@@ -65,6 +65,11 @@ func newOutside(options Options) (*outside, error) {
 		if o.hosts[key] != nil {
 			return nil, fmt.Errorf("http: %s is listed twice", entry.Host)
 		}
+		for name, value := range entry.Headers {
+			if err := checkHeader(name, value); err != nil {
+				return nil, fmt.Errorf("http: %s: %w", entry.Host, err)
+			}
+		}
 		h := &outsideHost{HTTPHost: entry}
 		h.literal, _ = netip.ParseAddr(u.Hostname())
 		if strings.EqualFold(u.Hostname(), "localhost") {
@@ -107,7 +112,7 @@ func (o *outside) find(address string) (*url.URL, *outsideHost, error) {
 		h = o.hosts[host]
 	}
 	if h == nil {
-		return nil, nil, fmt.Errorf("%s is not on the list of systems that rules may call: add it to http in the configuration", u.Host)
+		return nil, nil, fmt.Errorf("%s is not on the list of systems that rules may call: add it to http_request.allow in the configuration", u.Host)
 	}
 	return u, h, nil
 }
@@ -116,7 +121,7 @@ func (o *outside) find(address string) (*url.URL, *outsideHost, error) {
 type errAddress struct{ address string }
 
 func (e errAddress) Error() string {
-	return "the name leads to " + e.address + ", which is not a public address: list the address itself, or the host as private"
+	return "the name leads to " + e.address + ", which is not a public address: list the address itself in http_request.allow"
 }
 
 func isAddressError(err error) bool { _, ok := errors.AsType[errAddress](err); return ok }

@@ -74,8 +74,11 @@ type workspace struct {
 		Every time.Duration // 0 is off
 		Cards time.Duration
 	}
-	HTTPRequest struct{ Allow []string }
-	Timezone    *time.Location
+	HTTPRequest struct {
+		Allow   []string
+		Headers map[string]map[string]service.Secret // by host
+	}
+	Timezone *time.Location
 }
 
 // rate is so many in any window of a length.
@@ -194,6 +197,7 @@ func (w *workspace) settings() settings {
 		{"backfill.every", durationOrOff(&w.Backfill.Every)},
 		{"backfill.cards", duration(&w.Backfill.Cards)},
 		{"http_request.allow", texts(&w.HTTPRequest.Allow)},
+		{"http_request.headers", headers(&w.HTTPRequest.Headers)},
 		{"timezone", zone(&w.Timezone)},
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -93,7 +94,7 @@ func (d *configReader) environment(prefix string, all settings) {
 	for _, s := range all {
 		name := prefix + "_" + strings.ToUpper(strings.ReplaceAll(s.path, ".", "_"))
 		value, set := os.LookupEnv(name)
-		if !set || s.path == "workspaces" || s.path == "console.users" {
+		if !set || slices.Contains([]string{"workspaces", "console.users", "http_request.headers"}, s.path) {
 			continue
 		}
 		// The value is read like one of a file that holds nothing else, so that it is checked in the same way.
@@ -310,6 +311,31 @@ func users(to *map[string]console.User) func(*configReader, *source.Node) {
 				d.report(p.Value, "quando password prints a hash", "the user %s: %v", p.Key.Value, err)
 			}
 			(*to)[p.Key.Value] = console.User{Role: known, Password: password}
+		}
+	}
+}
+
+// headers reads what is sent to other systems besides: { erp.example.com: { Authorization: "Bearer ${ERP_TOKEN}" } }.
+func headers(to *map[string]map[string]service.Secret) func(*configReader, *source.Node) {
+	return func(d *configReader, n *source.Node) {
+		const hint = "as in headers: { erp.example.com: { Authorization: \"Bearer ${ERP_TOKEN}\" } }"
+		if n.Kind != source.Mapping {
+			d.report(n, hint, "http_request.headers must be a mapping of hosts, not %s", n.Kind)
+			return
+		}
+		*to = make(map[string]map[string]service.Secret)
+		for _, host := range n.Pairs {
+			if host.Value.Kind != source.Mapping {
+				d.report(host.Value, hint, "the headers of %s must be a mapping of names, not %s", host.Key.Value, host.Value.Kind)
+				continue
+			}
+			all := make(map[string]service.Secret)
+			for _, p := range host.Value.Pairs {
+				if s, ok := d.scalar(p.Value); ok {
+					all[p.Key.Value] = service.Secret(s)
+				}
+			}
+			(*to)[strings.ToLower(host.Key.Value)] = all
 		}
 	}
 }

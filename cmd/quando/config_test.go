@@ -121,6 +121,7 @@ safety: { messages: many }
 timezone: Brasilia
 log: { level: loud }
 workspaces: { Default Corp: {} }
+http_request: { headers: { erp.example.com: "Bearer ${SECRET}", b.example.com: { X: "${NO_SUCH_TOKEN}" } } }
 `), false)
 	if err == nil {
 		t.Fatal("accepted")
@@ -136,6 +137,8 @@ workspaces: { Default Corp: {} }
 		`:10:11: unknown time zone "Brasilia"`,
 		`:11:15: "loud" is none of the values allowed here (one of: debug, info, warn, error)`,
 		`:12:15: "Default Corp" cannot be a workspace's name`,
+		`:13:45: the headers of erp.example.com must be a mapping of names, not a value (as in headers:`,
+		`:13:85: the environment has no NO_SUCH_TOKEN`,
 		`$QUANDO_KEEP:1:1: "forever" is not a duration`,
 	} {
 		if !strings.Contains(err.Error(), want) {

@@ -213,6 +213,8 @@ func TestRunRefuses(t *testing.T) {
 		{"a port that is taken", o.service() + "\nconsole: { listen: \"" + taken.Addr().String() + "\" }", "console.listen"},
 		{"a journal in a folder that is not there", o.service() + "\njournal: nowhere/quando.db\nconsole: { listen: \"127.0.0.1:0\" }", "nowhere"},
 		{"a host that is none", o.service() + "\nhttp_request: { allow: [\"https://example.com/x\"] }", "example.com"},
+		{"headers for a host that rules may not call", o.service() + "\nhttp_request: { allow: [a.example.com], headers: { b.example.com: { X: y } } }", "add it to http_request.allow"},
+		{"a header that cannot be sent", o.service() + "\nhttp_request: { allow: [a.example.com], headers: { a.example.com: { X: \"y\\nz\" } } }", "the header X has a line break"},
 		{"an unknown key", o.service() + "\nlisten_on: x", "listen_on"},
 	} {
 		code, out, errOut := quando(t, "run", "--config", o.config(tt.config))

@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/quandohq/quando/actions"
@@ -46,8 +49,8 @@ func newUnit(c *config, w namedWorkspace, limiter *service.Limiter, own func(ctx
 		Client: u.client, Directory: u.names, Media: mediaFolder(mediaPath(w.rules)), Location: w.Timezone,
 		Own: func(ctx context.Context, m service.Message) (bool, error) { return own(ctx, w.name, m.ID) },
 	}
-	for _, host := range w.HTTPRequest.Allow {
-		with.HTTP = append(with.HTTP, builtin.HTTPHost{Host: host})
+	if with.HTTP, err = w.systems(); err != nil {
+		return nil, err
 	}
 	verbs, err := builtin.New(with)
 	if err != nil {
@@ -61,6 +64,24 @@ func newUnit(c *config, w namedWorkspace, limiter *service.Limiter, own func(ctx
 	}
 	u.desk, err = builtin.NewDesk(with)
 	return u, err
+}
+
+// systems returns the other systems that rules may call.
+func (w *workspace) systems() ([]builtin.HTTPHost, error) {
+	left := maps.Clone(w.HTTPRequest.Headers)
+	var hosts []builtin.HTTPHost
+	for _, name := range w.HTTPRequest.Allow {
+		host := builtin.HTTPHost{Host: name, Headers: make(map[string]string)}
+		for header, value := range left[strings.ToLower(name)] {
+			host.Headers[header] = string(value)
+		}
+		delete(left, strings.ToLower(name))
+		hosts = append(hosts, host)
+	}
+	for _, name := range slices.Sorted(maps.Keys(left)) {
+		return nil, fmt.Errorf("http_request.headers names %s, which rules may not call: add it to http_request.allow, written in the same way", name)
+	}
+	return hosts, nil
 }
 
 // engineWorkspace returns the workspace as the engine sees it.

@@ -51,7 +51,13 @@ func besides(was *recorded, before, would *Treatment, rule *rules.Rule) *Treatme
 	if was.treat.State == engine.Cancelled && before.State != engine.Cancelled && !was.treat.ended.IsZero() {
 		cut := *would
 		cut.State, cut.Reason = engine.Cancelled, was.treat.Reason
-		cut.Effects = slices.DeleteFunc(slices.Clone(would.Effects), func(e Effect) bool { return e.At.After(was.treat.ended) })
+		late := func(e Effect) bool { return e.At.After(was.treat.ended) }
+		// What ended it came when the engine had not yet looked at what was due: that was not done, and all behind it neither.
+		if n := len(was.treat.Effects); n < len(before.Effects) && !late(before.Effects[n]) {
+			undone := before.Effects[n].At
+			late = func(e Effect) bool { return !e.At.Before(undone) }
+		}
+		cut.Effects = slices.DeleteFunc(slices.Clone(would.Effects), late)
 		return &cut
 	}
 	return would

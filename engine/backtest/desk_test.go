@@ -163,6 +163,30 @@ rules:
 	s.expect(s.edit("Still there", "Are you there"), "nudge, Ana: send_message Still there? -> send_message Are you there?", "nudge, Caio: send_message Still there? -> send_message Are you there?")
 }
 
+// TestEventBetweenAWaitAndTheVisit has an event come after the end of a wait, and before the engine has looked: the run was cancelled, and would have been with other words.
+func TestEventBetweenAWaitAndTheVisit(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - { id: nudge, when: attendance.opened, cancel_on: [{ event: message.received, if: says("yes") }], do: [{ wait: 30m }, { add_labels: [vip] }, { wait: 30m }, { send_message: "Still there?" }] }
+`)
+	d.customer("Ana", anaPhone, "hello")
+	d.pass(59 * time.Minute)
+	must(d.SetClock(t.Context(), d.Now().Add(time.Minute+100*time.Millisecond)))
+	must(d.CustomerMessage(sandbox.CustomerMessage{Phone: anaPhone, Name: "Ana", Text: "yes"}))
+	if err := d.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	must(d.SetClock(t.Context(), d.Now().Add(100*time.Millisecond)))
+	d.pass(time.Hour)
+	if r := d.runs("nudge"); len(r) != 1 || r[0].State != engine.Cancelled {
+		t.Fatalf("%+v", r)
+	}
+	s := d.scene()
+	s.expect(s.edit("Still there", "Are you there"))
+	s.expect(s.edit("vip", "after-hours"), "nudge, Ana: add_labels [vip] -> add_labels [after-hours]")
+	s.expect(s.edit("{ wait: 30m }, { send_message", "{ wait: 20m }, { send_message"), "nudge, Ana: add_labels [vip] -> add_labels [vip], send_message Still there?")
+}
+
 // What went wrong at the service is no difference of the rules either.
 func TestServiceInTheWay(t *testing.T) {
 	d := newDesk(t, `

@@ -32,6 +32,9 @@ type network struct {
 	order   map[string]int // by their id: which they were in the order of their coming
 	refused map[string]int // how often they were refused
 	held    []heldDelivery
+	hook    http.Handler  // the engine's receiver
+	slowBy  time.Duration // how long deliveries take, as a step says
+	late    []latecomer
 }
 
 // open listens on this machine: the service under /v1, the engine's receiver under /hook.
@@ -42,7 +45,7 @@ func open(ctx context.Context, p plan, service *sandbox.Sandbox, hook http.Handl
 		return nil, err
 	}
 	n := &network{
-		plan: p, service: service, base: "http://" + listener.Addr().String(),
+		plan: p, service: service, hook: hook, base: "http://" + listener.Addr().String(),
 		known: map[string]bool{}, spent: map[string]*kept{}, refused: map[string]int{}, order: map[string]int{},
 	}
 	mux := http.NewServeMux()

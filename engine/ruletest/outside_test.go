@@ -47,6 +47,29 @@ func TestOtherSystems(t *testing.T) {
 	r.passes(t)
 }
 
+// TestAnswersToAnyQuery shows that an address without a query answers for all of its queries, and one with a query for that alone.
+func TestAnswersToAnyQuery(t *testing.T) {
+	for url, number := range map[string]string{"https://erp.example.com/orders": "7", "https://erp.example.com/orders?of=Marina": "7", "https://erp.example.com/orders?of=Ana": "none"} {
+		r := tell(t, `
+rules:
+  - id: ask
+    when: attendance.opened
+    do:
+      - http_request: { method: GET, url: "https://erp.example.com/orders?of={{ contact.name }}" }
+        id: answer
+      - send_message: "{{ answer.json?.number ?? 'none' }}"
+tests:
+  - name: it
+    given: { contacts: [{ name: Marina, phone: "+5511988887777" }] }
+    steps:
+      - answer: { url: "`+url+`", json: { number: 7 } }
+      - { customer: Marina, says: Hello }
+      - { at: +10m, expect: [http_request, { send_message: "`+number+`" }] }
+`)
+		r.passes(t)
+	}
+}
+
 // TestOtherSystemFails has another system that refuses, for good or for a while.
 func TestOtherSystemFails(t *testing.T) {
 	for status, says := range map[string]string{

@@ -24,7 +24,7 @@ func (t *telling) step(ctx context.Context, s rules.TestStep) error {
 			return err
 		}
 	}
-	if err := t.act(s.Fields); err != nil {
+	if err := t.happen(ctx, s.Fields); err != nil {
 		return failed(s.Line, "%v", err)
 	}
 	if err := t.rest(ctx); err != nil {
@@ -70,6 +70,24 @@ func moment(text string, now time.Time) (time.Time, error) {
 		}
 	}
 	return now, fmt.Errorf("%q is not a moment", text)
+}
+
+// happen lets somebody do something, of which the engine may hear late.
+func (t *telling) happen(ctx context.Context, fields map[string]any) error {
+	text, ok := fields["late"].(string)
+	if !ok {
+		return t.act(fields)
+	}
+	by, err := rules.ParseDuration(text)
+	if err != nil {
+		return fmt.Errorf("late: %w", err)
+	}
+	t.network.delay(by)
+	defer t.network.delay(0)
+	if err := t.act(fields); err != nil {
+		return err
+	}
+	return t.service.Settle(ctx) // what is on its way now is what this step caused
 }
 
 // act lets somebody do something.

@@ -89,3 +89,34 @@ tests:
 `)
 	r.passes(t)
 }
+
+// TestLate shows that what is heard of too late starts nothing, that what comes in time does, and that a wait counts from when it happened, under every fault.
+func TestLate(t *testing.T) {
+	r := tell(t, `
+rules:
+  - id: answer
+    when: message.received
+    do: [{ send_message: "I heard {{ message.text }}" }]
+  - id: ask
+    when: attendance.closed
+    late: { skip_after: 2h }
+    do: [{ wait: 1h }, { send_message: "How was it?" }]
+tests:
+  - name: it
+    start: 2026-11-13T10:00:00-03:00
+    given: { contacts: [{ name: Marina, phone: "+5511988887777" }, { name: Paulo, phone: "+5511988887778" }] }
+    steps:
+      - { customer: Marina, says: one, late: 45m }
+      - { customer: Paulo, says: two, late: 15m, expect: [] }
+      - { at: "10:14", expect: [] }
+      - { at: "10:25", expect: [{ send_message: { text: I heard two, to: { contact: Paulo } } }] }
+      - { at: "12:00", expect: [] }
+      - { team: Bruno, closes: Paulo, late: 40m }
+      - { team: Bruno, closes: Marina, late: 3h }
+      - { at: "12:59", expect: [] }
+      - { at: "13:10", expect: [{ send_message: { text: "How was it?", to: { contact: Paulo } } }] }
+      - { at: "20:00", expect: [] }
+    faults: all
+`)
+	r.passes(t)
+}

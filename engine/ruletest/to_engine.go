@@ -28,6 +28,9 @@ type heldDelivery struct {
 // toEngine hands a delivery to the receiver, or refuses it.
 func (n *network) toEngine(hook http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if n.delays(r) {
+			return
+		}
 		if !n.refuses(r.Header.Get("X-Service-Delivery")) {
 			hook.ServeHTTP(w, r)
 			return

@@ -120,10 +120,10 @@ func (n *network) due() (at time.Time) {
 	for _, c := range n.slow {
 		at = earliest(at, c.at)
 	}
-	return at
+	return earliest(at, n.lateDue())
 }
 
-// arrive lets slow calls have their effect whose time has come.
+// arrive lets slow calls have their effect, and late deliveries come, whose time has come.
 func (n *network) arrive() {
 	n.mu.Lock()
 	var ripe []slowCall
@@ -135,6 +135,7 @@ func (n *network) arrive() {
 		c.request.Body = io.NopCloser(bytes.NewReader(c.body))
 		n.service.Handler().ServeHTTP(&lost{header: http.Header{}}, c.request)
 	}
+	n.arriveLate(n.hook)
 }
 
 // conflict lets somebody write on a card in the moment before a call changes it, once in a burst of activity. A call that was refused is

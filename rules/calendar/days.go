@@ -40,6 +40,12 @@ func ParseDays(s string) ([]time.Weekday, error) {
 	return days, nil
 }
 
+// otherDays are what people write for days, with what it is here.
+var otherDays = map[string]string{
+	"weekday": "mon-fri", "weekdays": "mon-fri", "workdays": "mon-fri", "weekend": "sat, sun", "weekends": "sat, sun", "everyday": "daily", "every day": "daily", "all": "daily",
+	"seg": "mon", "ter": "tue", "qua": "wed", "qui": "thu", "sex": "fri", "sab": "sat", "sáb": "sat", "dom": "sun",
+}
+
 // parseDay reads the name of one day.
 func parseDay(s string) (time.Weekday, error) {
 	name := strings.ToLower(strings.TrimSpace(s))
@@ -53,6 +59,9 @@ func parseDay(s string) (time.Weekday, error) {
 		if strings.HasPrefix(name, full[:2]) {
 			hint = fmt.Sprintf(" (did you mean %s?)", full[:3])
 		}
+	}
+	if other := otherDays[name]; other != "" {
+		hint = fmt.Sprintf(" (did you mean %s?)", other)
 	}
 	return 0, fmt.Errorf("%q is not a day%s: write mon, tue, wed, thu, fri, sat or sun, a range such as mon-fri, a list such as sat, sun, or daily",
 		strings.TrimSpace(s), hint)

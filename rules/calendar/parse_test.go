@@ -59,7 +59,7 @@ func TestParseDays(t *testing.T) {
 		{in: "daily", want: "[Monday Tuesday Wednesday Thursday Friday Saturday Sunday]"},
 		{in: "tues", err: `"tues" is not a day (did you mean tue?): write mon, tue`},
 		{in: "mon-frday", err: `"frday" is not a day (did you mean fri?)`},
-		{in: "seg", err: `"seg" is not a day: write mon, tue`},
+		{in: "seg", err: `"seg" is not a day (did you mean mon?): write mon, tue`},
 		{in: "mon,", err: `"" is not a day`},
 		{in: "", err: `"" is not a day`},
 		{in: "mon-wed-fri", err: `"wed-fri" is not a day`},

@@ -20,7 +20,7 @@ const day = 24 * time.Hour
 func ParseShift(s string) (Shift, error) {
 	from, to, ok := strings.Cut(s, "-")
 	if !ok {
-		return Shift{}, fmt.Errorf("%q is not a shift: write its start and end, for example 08:00-12:00", s)
+		return Shift{}, fmt.Errorf("%q is not a shift: write its start and end with a plain - between them, as in 08:00-12:00", s)
 	}
 	start, err := ParseTimeOfDay(strings.TrimSpace(from))
 	if err != nil {
@@ -48,7 +48,7 @@ func ParseTimeOfDay(s string) (time.Duration, error) {
 	m, okMinutes := digits(minutes, 2, 2)
 	d := time.Duration(h)*time.Hour + time.Duration(m)*time.Minute
 	if !okHours || !okMinutes || m > 59 || d > day {
-		return 0, fmt.Errorf("%q is not a time of day between 00:00 and 24:00", s)
+		return 0, fmt.Errorf("%q is not a time of day between 00:00 and 24:00: write it like 08:00 or 18:30", s)
 	}
 	return d, nil
 }

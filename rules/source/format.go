@@ -32,11 +32,31 @@ func Format(name string, text []byte, style Style) ([]byte, Problems) {
 	if f.Root == nil || holdsNothing(f.Text) {
 		return []byte(tidyComments(f.Text)), nil
 	}
-	out, problem := f.format(style)
+	out, problem := f.settled(style)
 	if problem != nil {
 		return nil, Problems{*problem}
 	}
 	return []byte(out), nil
+}
+
+// settled returns the form of the file that formatting leaves as it is. Where a comment stands decides what it is
+// about, so one that was moved may be taken for another entry's and move once more.
+func (f *File) settled(style Style) (string, *Problem) {
+	const passes = 5
+	text := f.Text
+	for range passes {
+		out, problem := f.format(style)
+		if problem != nil {
+			return "", problem
+		}
+		if out == text {
+			return out, nil
+		}
+		// What was written has been read already, without a problem.
+		f, _ = Read(f.Name, []byte(out))
+		text = out
+	}
+	return "", f.problem(1, 1, "the file's comments cannot be brought into one form", "put comments on lines of their own, above what they are about")
 }
 
 func (f *File) format(style Style) (string, *Problem) {

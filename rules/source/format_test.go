@@ -50,6 +50,8 @@ func TestFormat(t *testing.T) {
 		{"two comments beside a value", "if: # why\n  a # note\n", "# note\nif: a # why\n"},
 		{"a pair in a list is not the list", "a: [b: 1]\nc: 2\n# d\ne: 3\n", "a: [{ b: 1 }]\n\nc: 2\n\n# d\ne: 3\n"},
 		{"comment lines stay in order", "a:\n  - x\n  # one\n    # two\nb: 1\n", "a:\n  - x\n  # one\n  # two\n\nb: 1\n"},
+		{"a comment behind the dash of nothing", "a: &q   \n\n-  # d", "a: &q\n  -\n\n# d\n"},
+		{"a comment far below a list that is opened", "do: &q [a, # e\n b]\n\n     # d", "do: &q\n  - a # e\n  - b\n\n# d\n"},
 		{"tags", "a: !!str 12\n", "a: !!str 12\n"},
 	}
 	for _, tt := range tests {

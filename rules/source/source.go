@@ -200,6 +200,12 @@ func (f *File) bounds() *Problem {
 // questionMark finds a text in braces that ends in a question mark, which YAML takes for a key of another kind.
 var questionMark = regexp.MustCompile(`\?\s*[},\]]`)
 
+var (
+	openBraces = regexp.MustCompile(`[-:]\s+\{\{`) // {{ without quotes: a mapping in a mapping, to YAML
+	bareWord   = regexp.MustCompile(`^(\s*-\s+)([a-z_]+)\s*(?:#.*)?$`)
+	plainKey   = regexp.MustCompile(`^(\s+)\w+:`)
+)
+
 var yamlLine = regexp.MustCompile(`^yaml: (?:line \d+: )?(.*)$`)
 
 // parse runs the YAML parser and makes sure that there is one document only.
@@ -243,16 +249,29 @@ func (f *File) yamlProblem(err error) *Problem {
 	case strings.Contains(text, "\t") && strings.Contains(message, "cannot start any token"):
 		column = utf8.RuneCountInString(text[:strings.Index(text, "\t")]) + 1
 		hint = "indent with spaces, not with a tab"
+	case f.wordAbove(line) != "":
+		hint = "put a colon behind " + f.wordAbove(line) + " in the line above"
 	case strings.Contains(message, "mapping values are not allowed"):
 		hint = "put a text that holds \": \" in quotes"
 	case strings.Contains(message, "end of stream"):
 		message, hint = "a quote or a bracket is opened and never closed", ""
 	case questionMark.MatchString(text) && strings.Contains(message, "did not find expected"):
 		hint = "put quotes around a text that ends in ?"
+	case openBraces.MatchString(text) && strings.Contains(message, "did not find expected"):
+		hint = "a text that begins with {{ needs quotes around the whole of it"
 	case strings.Contains(message, "did not find expected"):
 		hint = "look at the indentation, the brackets and the quotes of this line; quotes must go around the whole value"
 	}
 	return f.problem(line, column, "not valid YAML: "+message, hint)
+}
+
+// wordAbove returns the word that an item of the line above consists of, where a key of the same item follows it.
+func (f *File) wordAbove(line int) string {
+	word, key := bareWord.FindStringSubmatch(f.Line(line-1)), plainKey.FindStringSubmatch(f.Line(line))
+	if word == nil || key == nil || len(word[1]) != len(key[1]) {
+		return ""
+	}
+	return word[2]
 }
 
 // yamlMessage returns the parser's message without its name and its line.

@@ -1,0 +1,89 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/quandohq/quando/rules/source"
+)
+
+// otherVerbs are what people write who have used other tools, or think in Portuguese, with the verb that does it.
+var otherVerbs = map[string]string{
+	"reply": "send_message", "answer": "send_message", "message": "send_message", "text": "send_message", "say": "send_message", "responder": "send_message", "enviar_mensagem": "send_message",
+	"label": "add_labels", "tag": "add_labels", "labels": "add_labels", "etiqueta": "add_labels", "etiquetas": "add_labels", "untag": "remove_labels",
+	"assign": "transfer", "route": "transfer", "transferir": "transfer", "atribuir": "transfer",
+	"delay": "wait", "sleep": "wait", "pause": "wait", "esperar": "wait", "aguardar": "wait",
+	"resolve": "close_attendance", "finish": "close_attendance", "encerrar": "close_attendance", "fechar": "close_attendance",
+	"archive": "update_conversation", "block": "update_contact", "mover_cartao": "move_card", "criar_cartao": "create_card",
+	"webhook": "http_request", "http": "http_request", "call": "http_request", "post": "http_request",
+	"exit": "stop", "end": "stop", "return": "stop", "parar": "stop", "repeat": "for_each", "loop": "for_each", "note": "log",
+}
+
+// otherKeys are what people write for keys of a rule, with what to write instead.
+var otherKeys = map[string]string{
+	"enabled": "`stage: draft` switches a rule off, `stage: live` on", "active": "`stage: draft` switches a rule off, `stage: live` on", "disabled": "`stage: draft` switches a rule off",
+	"trigger": "write when", "event": "write when", "on": "write when", "quando": "write when",
+	"condition": "write if", "conditions": "write if", "se": "write if",
+	"then": "write do", "actions": "write do", "steps": "write do", "faça": "write do",
+}
+
+// verbHint says what could have been meant by an unknown verb.
+func (c *compiler) verbHint(name string, more ...string) string {
+	if near := source.DidYouMean(name, append(c.catalog.Verbs(), more...)); near != "" {
+		return near
+	}
+	switch folded := strings.ToLower(name); {
+	case slices.Contains([]string{"do", "then", "else", "se", "senão"}, folded):
+		return "steps of a condition stand in choose: a list of { if, do }, and at last { else: [steps] }"
+	case otherVerbs[folded] != "":
+		return "write " + otherVerbs[folded]
+	}
+	return "the verbs are " + list(c.catalog.Verbs())
+}
+
+// nameHint says what could have been meant by a name that an expression cannot see, when no name is near.
+func nameHint(name string) string {
+	switch strings.ToLower(name) {
+	case "yes", "on", "true", "sim":
+		return "write true"
+	case "no", "off", "false", "não", "nao":
+		return "write false"
+	case "null", "none", "nothing", "undefined", "nulo", "vazio", "empty":
+		return "write nil"
+	}
+	return "put a text in quotes, as in \"" + name + "\""
+}
+
+// wordHint says what to write for a word that an expression cannot have where it stands.
+func wordHint(word string) string {
+	switch strings.ToLower(word) {
+	case "and", "e":
+		return "write and"
+	case "or", "ou":
+		return "write or"
+	case "is", "equals", "é":
+		return "compare with == or !="
+	case "like", "has", "includes":
+		return "write contains"
+	}
+	return "put a text in quotes, and and or or between two conditions"
+}
+
+// mismatchHint says how two values of different types can be put together.
+func mismatchHint(operator, a, b string) string {
+	both := func(x, y *Type) bool { return a == x.name && b == y.name || a == y.name && b == x.name }
+	sum := operator == "+" || operator == "-"
+	switch {
+	case both(Duration, Text), both(Duration, Number), sum && both(Time, Text), sum && both(Time, Number):
+		return "write a duration as in duration(\"15m\")"
+	case both(Time, Text):
+		return "write a time as in date(\"2026-12-24\")"
+	case both(Flag, Text):
+		return "true and false stand without quotes"
+	case sum && both(Text, Number):
+		return "make the number a text with string(…), or the text a number with int(…)"
+	case both(Text, Number):
+		return "put the number in quotes, or make the text a number with int(…)"
+	}
+	return ""
+}
