@@ -43,6 +43,10 @@ func (v *visit) undecided(ctx context.Context, e *Event, err error) error {
 	if err != nil && v.tooSoon() {
 		return errTooSoon
 	}
+	if errors.Is(err, errStopped) {
+		v.halt()
+		return nil
+	}
 	if missing, ok := errors.AsType[*deskError](err); ok {
 		return v.postpone(ctx, e, missing)
 	}
@@ -181,7 +185,10 @@ func (v *visit) judge(ctx context.Context, p *prospect, e *Event, f *facts, own 
 		p.verdict.Outcome, p.verdict.Error = o, reason
 		return nil
 	}
-	if h := v.engine.holdOn(v.lane.Workspace, rule.ID); h != nil {
+	if h, err := v.pausedRule(rule.ID); h != nil || err != nil {
+		if err != nil {
+			return err
+		}
 		return because(Paused, h.Reason)
 	}
 	if own != nil && !rule.FromAny {
@@ -205,6 +212,18 @@ func (v *visit) judge(ctx context.Context, p *prospect, e *Event, f *facts, own 
 		return v.count(v.evaluate(ctx, rule, f), p, e)
 	}
 	return v.conditions(ctx, p, f)
+}
+
+// errStopped says that the workspace was stopped while something was being decided, which must wait then.
+var errStopped = errors.New("the workspace is stopped")
+
+// pausedRule returns what stops a rule alone; nil is nothing. What stops the whole workspace is an error: nothing is lost by that, it only comes later.
+func (v *visit) pausedRule(rule string) (*Hold, error) {
+	h := v.engine.holdOn(v.lane.Workspace, rule)
+	if h != nil && h.Rule == "" {
+		return nil, errStopped
+	}
+	return h, nil
 }
 
 // conditions evaluates a rule's conditions.

@@ -61,6 +61,10 @@ func (v *visit) endGather(ctx context.Context, g *Gather) error {
 	f.gathered, f.rule = events, g.Rule
 	f.decideAt(GatherNow(g.Rule))
 	p, own, err := v.judgeAll(ctx, g, f)
+	if errors.Is(err, errStopped) {
+		v.halt()
+		return nil
+	}
 	if missing, ok := errors.AsType[*deskError](err); ok {
 		halted, err := v.pause(ctx, missing)
 		if halted || err != nil {
@@ -105,9 +109,11 @@ func (v *visit) judgeAll(ctx context.Context, g *Gather, f *facts) (*prospect, *
 		return p, own, nil
 	}
 	p.verdict.Version, p.verdict.Stage = rule.Version, told(rule.Stage)
-	if h := v.engine.holdOn(v.lane.Workspace, g.Rule); h != nil {
-		p.verdict.Outcome, p.verdict.Error = Paused, h.Reason
-		return p, own, nil
+	if h, err := v.pausedRule(g.Rule); h != nil || err != nil {
+		if h != nil {
+			p.verdict.Outcome, p.verdict.Error = Paused, h.Reason
+		}
+		return p, own, err
 	}
 	if late, err := v.late(ctx, rule, f.event, v.now().Sub(f.event.CreatedAt)-g.Quiet); late != "" || err != nil {
 		p.verdict.Outcome, p.verdict.Error = Late, late
