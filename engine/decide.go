@@ -16,6 +16,11 @@ import (
 
 // decideAll decides on the lane's events in their order, and takes the first steps of the runs that come of each before the next.
 func (v *visit) decideAll(ctx context.Context) error {
+	if v.lane.More {
+		if err := v.catchUp(ctx); err != nil {
+			return err
+		}
+	}
 	for _, e := range v.lane.Events {
 		if v.stopped() {
 			return nil
@@ -36,6 +41,21 @@ func (v *visit) decideAll(ctx context.Context) error {
 		v.halt() // what is behind them comes before gathers and runs: it may end them
 	}
 	return nil
+}
+
+// catchUp does what was due before the first event came. Where more comes to a lane than can be done, it would not have its turn otherwise.
+func (v *visit) catchUp(ctx context.Context) error {
+	for _, r := range v.lane.Runs {
+		if r.State == Held && r.WakeAt.IsZero() && v.due(r, v.now()) {
+			r.WakeAt = v.now() // that it goes on again counts from here, behind what has come meanwhile
+			v.touch(r)
+		}
+	}
+	came := v.lane.Events[0].ReceivedAt
+	if err := v.endGathers(ctx, came); err != nil {
+		return err
+	}
+	return v.walkDue(ctx, came)
 }
 
 // undecided leaves an event, and those behind it, for later. An error says why, unless the lane is due again already.

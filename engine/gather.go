@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/quandohq/quando/rules"
 )
@@ -25,14 +26,14 @@ func (v *visit) gather(p *prospect, e *Event) {
 	v.wake(until)
 }
 
-// endGathers decides on what was gathered, when it has been quiet for long enough.
-func (v *visit) endGathers(ctx context.Context) error {
+// endGathers decides on what was gathered, where it had been quiet for long enough by a time.
+func (v *visit) endGathers(ctx context.Context, by time.Time) error {
 	if len(v.pending.Gather) > 0 {
 		// Some may have grown: the next visit sees them as they are.
 		return nil
 	}
 	for _, g := range slices.Clone(v.lane.Gathers) {
-		if v.stopped() || g.Until.After(v.now()) {
+		if v.stopped() || g.Until.After(by) {
 			continue
 		}
 		if err := v.endGather(ctx, g); err != nil {

@@ -225,7 +225,7 @@ func (v *visit) settleFirst(ctx context.Context, e *Event, f *facts) (waits bool
 			f.carried = nil // with whose message it is
 			continue
 		}
-		if v.due(r) {
+		if v.due(r, v.now()) {
 			if err := v.walk(ctx, r, nil); err != nil {
 				return false, err
 			}
