@@ -70,6 +70,7 @@ func (v *visit) undecided(ctx context.Context, e *Event, err error) error {
 	if missing, ok := errors.AsType[*deskError](err); ok {
 		return v.postpone(ctx, e, missing)
 	}
+	v.postponed = true
 	if open, ok := errors.AsType[*openCallError](err); ok {
 		v.wake(earlier(open.until, v.now().Add(time.Second/2)))
 		return nil

@@ -35,7 +35,7 @@ type visit struct {
 	calls   bool             // it came to a call
 
 	postponed bool          // there are events that cannot be decided yet
-	deferred  map[*Run]bool // runs that such an event may end
+	deferred  map[*Run]bool // runs that such an event may concern
 
 	evaluation *rules.Evaluation
 
@@ -160,7 +160,7 @@ func (v *visit) walkDue(ctx context.Context, by time.Time) error {
 		if !v.due(r, by) {
 			continue
 		}
-		if deferred, err := v.mayEnd(ctx, r); deferred || err != nil {
+		if deferred, err := v.mayConcern(ctx, r); deferred || err != nil {
 			if err != nil {
 				return err
 			}
