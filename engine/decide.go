@@ -235,18 +235,6 @@ func (v *visit) judge(ctx context.Context, p *prospect, e *Event, f *facts, own 
 	return v.conditions(ctx, p, f)
 }
 
-// errStopped says that the workspace was stopped while something was being decided, which must wait then.
-var errStopped = errors.New("the workspace is stopped")
-
-// pausedRule returns what stops a rule alone; nil is nothing. What stops the whole workspace is an error: nothing is lost by that, it only comes later.
-func (v *visit) pausedRule(rule string) (*Hold, error) {
-	h := v.engine.holdOn(v.lane.Workspace, rule)
-	if h != nil && h.Rule == "" {
-		return nil, errStopped
-	}
-	return h, nil
-}
-
 // conditions evaluates a rule's conditions.
 func (v *visit) conditions(ctx context.Context, p *prospect, f *facts) error {
 	eval := v.evaluate(ctx, p.rule, f)
