@@ -116,7 +116,7 @@ var mutants = []mutant{
 	}},
 	{name: "what a person does after the engine is taken for its own", edits: []edit{
 		{"engine/own.go", `	if c.Used && !again || e.CreatedAt`, `	if e.CreatedAt`},
-		{"engine/own.go", `	if c.Stage != "" && fact != nil && fact["stage_id"] != nil && fact["stage_id"] != c.Stage {
+		{"engine/own.go", `	if stage, ok := fact["stage_id"].(string); ok && c.Stage != "" && ObjectKey(stage) != ObjectKey(c.Stage) {
 		return false
 	}
 	return len(c.Set) == 0 || agrees(throughJSON(fact), throughJSON(c.Set))
