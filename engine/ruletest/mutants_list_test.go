@@ -129,7 +129,7 @@ var mutants = []mutant{
 `},
 	}},
 	{name: "a gather ends with the first event", edits: []edit{
-		{"engine/gather.go", `		if v.stopped() || g.Until.After(v.now()) {
+		{"engine/gather.go", `		if v.stopped() || g.Until.After(by) {
 `, `		if v.stopped() {
 `},
 		{"engine/gather.go", `	until := v.now().Add(g.Quiet)
@@ -137,7 +137,7 @@ var mutants = []mutant{
 `},
 	}},
 	{name: "a gather never ends", edits: []edit{
-		{"engine/gather.go", `		if v.stopped() || g.Until.After(v.now()) {
+		{"engine/gather.go", `		if v.stopped() || g.Until.After(by) {
 `, `		if v.stopped() || !g.Until.IsZero() {
 `},
 	}},
