@@ -16,6 +16,11 @@ import (
 
 // decideAll decides on the lane's events in their order, and takes the first steps of the runs that come of each before the next.
 func (v *visit) decideAll(ctx context.Context) error {
+	if v.lane.More {
+		if err := v.catchUp(ctx); err != nil {
+			return err
+		}
+	}
 	for _, e := range v.lane.Events {
 		d := v.decided
 		if v.decided = nil; d == nil {
@@ -37,14 +42,34 @@ func (v *visit) decideAll(ctx context.Context) error {
 	return nil
 }
 
+// catchUp does what was due before the first event came. Where more comes to a lane than can be done, it would not have its turn otherwise.
+func (v *visit) catchUp(ctx context.Context) error {
+	for _, r := range v.lane.Runs {
+		if r.State == Held && r.WakeAt.IsZero() && v.due(r, v.now()) {
+			r.WakeAt = v.now() // that it goes on again counts from here, behind what has come meanwhile
+			v.touch(r)
+		}
+	}
+	came := v.lane.Events[0].ReceivedAt
+	if err := v.endGathers(ctx, came); err != nil {
+		return err
+	}
+	return v.walkDue(ctx, came)
+}
+
 // undecided leaves an event, and those behind it, for later. An error says why, unless the lane is due again already.
 func (v *visit) undecided(ctx context.Context, e *Event, err error) error {
 	if err != nil && v.tooSoon() {
 		return errTooSoon
 	}
+	if errors.Is(err, errStopped) {
+		v.halt()
+		return nil
+	}
 	if missing, ok := errors.AsType[*deskError](err); ok {
 		return v.postpone(ctx, e, missing)
 	}
+	v.postponed = true
 	if open, ok := errors.AsType[*openCallError](err); ok {
 		v.wake(earlier(open.until, v.now().Add(time.Second/2)))
 		return nil
@@ -199,7 +224,10 @@ func (v *visit) judge(ctx context.Context, p *prospect, e *Event, f *facts, own 
 		p.verdict.Outcome, p.verdict.Error = o, reason
 		return nil
 	}
-	if h := v.engine.holdOn(v.lane.Workspace, rule.ID); h != nil {
+	if h, err := v.pausedRule(rule.ID); h != nil || err != nil {
+		if err != nil {
+			return err
+		}
 		return because(Paused, h.Reason)
 	}
 	if own != nil && !rule.FromAny {

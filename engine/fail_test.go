@@ -1,6 +1,8 @@
 package engine_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -63,4 +65,15 @@ rules:
 	d.ask("it", engine.AskRetry)
 	d.wantStates("it", engine.FailedRun)
 	d.wantStates("other", engine.Done)
+}
+
+// A text that is too long to be sent will be too long tomorrow: the step fails, and does not keep those behind it waiting.
+func TestTextTooLong(t *testing.T) {
+	for _, text := range []string{"{{ message.text }}", "{{ message.text }}, you wrote"} {
+		d := newDesk(t, fmt.Sprintf("rules:\n  - { id: it, when: message.received, do: [{ send_message: %q }] }\n", text))
+		d.customer(ana, strings.Repeat("long ", 20_000))
+		d.wantStates("it", engine.FailedRun)
+		d.customer(ana, "short")
+		d.expect(send + strings.Replace(text, "{{ message.text }}", "short", 1))
+	}
 }

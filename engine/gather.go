@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/quandohq/quando/rules"
 )
@@ -25,14 +26,14 @@ func (v *visit) gather(p *prospect, e *Event) {
 	v.wake(until)
 }
 
-// endGathers decides on what was gathered, when it has been quiet for long enough.
-func (v *visit) endGathers(ctx context.Context) error {
+// endGathers decides on what was gathered, where it had been quiet for long enough by a time.
+func (v *visit) endGathers(ctx context.Context, by time.Time) error {
 	if len(v.pending.Gather) > 0 {
 		// Some may have grown: the next visit sees them as they are.
 		return nil
 	}
 	for _, g := range slices.Clone(v.lane.Gathers) {
-		if v.stopped() || g.Until.After(v.now()) {
+		if v.stopped() || g.Until.After(by) {
 			continue
 		}
 		if err := v.endGather(ctx, g); err != nil {
@@ -61,6 +62,10 @@ func (v *visit) endGather(ctx context.Context, g *Gather) error {
 	f.gathered, f.rule = events, g.Rule
 	f.decideAt(GatherNow(g.Rule))
 	p, own, err := v.judgeAll(ctx, g, f)
+	if errors.Is(err, errStopped) {
+		v.halt()
+		return nil
+	}
 	if missing, ok := errors.AsType[*deskError](err); ok {
 		halted, err := v.pause(ctx, missing)
 		if halted || err != nil {
@@ -105,9 +110,11 @@ func (v *visit) judgeAll(ctx context.Context, g *Gather, f *facts) (*prospect, *
 		return p, own, nil
 	}
 	p.verdict.Version, p.verdict.Stage = rule.Version, told(rule.Stage)
-	if h := v.engine.holdOn(v.lane.Workspace, g.Rule); h != nil {
-		p.verdict.Outcome, p.verdict.Error = Paused, h.Reason
-		return p, own, nil
+	if h, err := v.pausedRule(g.Rule); h != nil || err != nil {
+		if h != nil {
+			p.verdict.Outcome, p.verdict.Error = Paused, h.Reason
+		}
+		return p, own, err
 	}
 	if late, err := v.late(ctx, rule, f.event, v.now().Sub(f.event.CreatedAt)-g.Quiet); late != "" || err != nil {
 		p.verdict.Outcome, p.verdict.Error = Late, late

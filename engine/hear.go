@@ -105,18 +105,29 @@ func (v *visit) ends(ctx context.Context, r *Run, e *Event, f *facts) (ending, e
 	return ending{}, nil
 }
 
-// mayEnd reports whether an event that cannot be decided yet is one that the run's rule names in cancel_on, or may be.
-func (v *visit) mayEnd(ctx context.Context, r *Run) (bool, error) {
+// mayConcern reports whether an event that cannot be decided yet may end the run, or be what it waits for.
+func (v *visit) mayConcern(ctx context.Context, r *Run) (bool, error) {
 	if !v.postponed || r.Home != v.lane.Name {
 		return false, nil
 	}
 	rule, err := v.ruleOf(ctx, r)
-	if err != nil || rule == nil || len(rule.CancelOn) == 0 {
+	if err != nil || rule == nil {
 		return false, err
 	}
+	s := r.current()
+	waits := s != nil && s.Verb == "wait_for" && s.State == StepWaiting
+	if len(rule.CancelOn) == 0 && !waits {
+		return false, nil
+	}
 	for _, e := range v.lane.Events {
-		if !e.Decided && e.Seq != r.Event && slices.ContainsFunc(rule.CancelOn, func(m rules.EventMatch) bool { return m.Event == e.Type }) {
+		if e.Decided || e.Seq == r.Event {
+			continue
+		}
+		if slices.ContainsFunc(rule.CancelOn, func(m rules.EventMatch) bool { return m.Event == e.Type }) {
 			return true, nil
+		}
+		if step, err := v.awaiting(r, e); step != nil || err != nil {
+			return true, err
 		}
 	}
 	return v.lane.More, nil

@@ -105,3 +105,49 @@ rules:
 	d.expect()
 	d.wantStates("it", engine.Cancelled)
 }
+
+// A wait for an answer is not over while an event that came in time cannot be decided yet: it may be the answer.
+func TestAnswerThatCannotBeDecidedYet(t *testing.T) {
+	for _, behind := range []int{0, 2 * engine.MostEvents} {
+		d := newDesk(t, `
+rules:
+  - id: it
+    when: message.received
+    if: message.text == "go"
+    do:
+      - { wait_for: { event: message.received, if: message.text == "yes", timeout: 5m }, id: answer }
+      - choose: [{ if: answer != nil, do: [{ send_message: heard }] }, { else: [{ send_message: nothing }] }]
+  - { id: asks, when: conversation.updated, if: attendance.status == "open" and conversation.sector_name == "Sales", do: [{ log: x }] }
+`)
+		d.customer(ana, "go")
+		d.pass(4 * time.Minute)
+		d.fault("GET /conversations/{id}/attendance", "status_before", 503, 12)
+		d.onlyRecord()
+		must(d.TeamTransfer(sandbox.TeamTransfer{Conversation: ana, Person: "Bruno", To: "Carla", Sector: "Sales"}))
+		for range behind {
+			d.written(ana, "well")
+		}
+		d.written(ana, "yes")
+		d.pass(time.Hour)
+		d.expect(send + "heard")
+	}
+}
+
+// A run does not go on past an event that waits for a call to be settled where one behind it ends the run.
+func TestEndingBehindAnOpenCall(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - { id: it, when: attendance.opened, cancel_on: [{ event: message.sent, if: message.by == "team" }], do: [{ wait: 5m }, { send_message: late }] }
+  - { id: moves, when: message.received, if: message.text == "sales", do: [{ transfer: { sector: Sales } }] }
+`)
+	d.customer(ana, "hello")
+	d.pass(4*time.Minute + 55*time.Second)
+	d.fault("POST /conversations/{id}/transfer", "status_after", 503, 1)
+	d.customer(ana, "sales")
+	d.pass(2 * time.Second)
+	must(d.TeamMessage(sandbox.TeamMessage{Conversation: ana, Person: "Bruno", Text: "I am here"}))
+	d.pass(time.Hour)
+	d.expect("POST /conversations/{id}/transfer")
+	d.wantStates("it", engine.Cancelled)
+	d.wantStates("moves", engine.Done)
+}

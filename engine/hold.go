@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -24,6 +25,18 @@ func (e *Engine) holdOn(workspace, rule string) *Hold {
 		}
 	}
 	return nil
+}
+
+// errStopped says that the workspace was stopped while something was being decided, which must wait then.
+var errStopped = errors.New("the workspace is stopped")
+
+// pausedRule returns what stops a rule alone; nil is nothing. What stops the whole workspace is an error: nothing is lost by that, it only comes later.
+func (v *visit) pausedRule(rule string) (*Hold, error) {
+	h := v.engine.holdOn(v.lane.Workspace, rule)
+	if h != nil && h.Rule == "" {
+		return nil, errStopped
+	}
+	return h, nil
 }
 
 // leaveAlone notes a workspace that is not configured here: its lanes are another engine's, or wait until it is configured again.

@@ -2,7 +2,9 @@ package engine_test
 
 import (
 	"context"
+	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -194,6 +196,59 @@ rules:
 				t.Error("nothing was stopped")
 			}
 			d.until("what was stopped is done", func() bool { return slices.Equal(d.states("it"), test.states) })
+		})
+	}
+}
+
+// interrupting is a journal in which everything is paused just before events are read for the first time.
+type interrupting struct {
+	fileJournal
+	pause func()
+}
+
+func (j interrupting) Events(ctx context.Context, seqs ...int64) ([]*engine.Event, error) {
+	j.pause()
+	return j.fileJournal.Events(ctx, seqs...)
+}
+
+// What is being decided on while everything is stopped is decided on afterwards, and not taken for what comes while a single rule is paused.
+func TestStoppedWhileItIsDecided(t *testing.T) {
+	for name, rule := range map[string]string{
+		"an event": `
+rules:
+  - { id: asks, when: message.received, if: attendance.status == "open", do: [{ log: x }] }
+  - { id: then, when: message.received, do: [{ send_message: told }] }
+`,
+		"what was gathered": `
+rules:
+  - { id: then, when: message.received, gather: { quiet: 1m, at_most: 1m }, do: [{ send_message: told }] }
+`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var d *desk
+			pause := sync.OnceFunc(func() {
+				if err := d.engine.Pause(t.Context(), d.clock.Now(), "default", "", "just now"); err != nil {
+					t.Error(err)
+				}
+			})
+			d = newDesk(t, rule, func(o *deskOptions) {
+				o.journal = func(j fileJournal) engine.Journal { return interrupting{j, pause} }
+				o.transport = answering(func(r *http.Request) (*http.Response, error) {
+					if strings.HasSuffix(r.URL.Path, "/attendance") {
+						pause()
+					}
+					return http.DefaultTransport.RoundTrip(r)
+				})
+			})
+			d.customer(ana, "hello")
+			d.pass(5 * time.Minute)
+			d.expect()
+			if resumed := must(d.engine.Resume(t.Context(), d.clock.Now(), "default", "")); !resumed {
+				t.Fatal("nothing was stopped")
+			}
+			d.rest()
+			d.expect(send + "told")
+			d.wantStates("then", engine.Done)
 		})
 	}
 }

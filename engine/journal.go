@@ -435,7 +435,7 @@ type Caused struct {
 	Workspace string
 	Lane      string
 	Event     string          // message.sent
-	Object    string          // the id of the message, card, attendance or conversation, else the lane
+	Object    string          // the key of the message, card, attendance or conversation, as ObjectKey makes it of the id, else the lane
 	Stage     string          // of a moved card: where it went
 	Set       json.RawMessage // what the call set, as a part of the object's facts
 	Run       int64

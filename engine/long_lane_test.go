@@ -81,3 +81,51 @@ rules:
 	d.expect()
 	d.wantStates("it", engine.Cancelled)
 }
+
+// What comes after a run was due does not keep it waiting, however much it is: where more comes than can be done it would wait for ever.
+func TestDueBeforeTheBacklog(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - { id: it, when: message.received, if: message.text == "go", do: [{ wait: 5m }, { send_message: waited }] }
+  - { id: burst, when: message.received, gather: { quiet: 5m, at_most: 5m }, do: [{ send_message: "gathered {{ len(messages) }}" }] }
+  - { id: each, when: message.received, if: message.text != "go", mode: parallel, do: [{ send_message: "{{ message.text }}" }] }
+`)
+	d.customer(ana, "go")
+	d.onlyRecord()
+	d.move(d.clock.Now().Add(6 * time.Minute))
+	messages := d.backlog()
+	d.rest()
+	want := []string{send + "gathered 1", send + "waited"}
+	for i := range messages {
+		want = append(want, send+fmt.Sprint(i))
+	}
+	d.expect(want...)
+	d.pass(5 * time.Minute)
+	d.expect(send + fmt.Sprintf("gathered %d", messages))
+}
+
+// A run that was held does not go on before what came meanwhile has been heard.
+func TestHeldBeforeTheBacklog(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - { id: it, when: message.received, if: message.text == "go", cancel_on: [attendance.closed], do: [{ wait: 5m }, { send_message: late }] }
+`)
+	d.customer(ana, "go")
+	now := d.clock.Now()
+	if err := d.engine.Pause(t.Context(), now, "default", "it", "for lunch"); err != nil {
+		t.Fatal(err)
+	}
+	d.pass(10 * time.Minute)
+	d.wantStates("it", engine.Held)
+	if err := d.engine.Pause(t.Context(), now, "default", "", "for lunch"); err != nil {
+		t.Fatal(err)
+	}
+	d.onlyRecord()
+	d.backlog()
+	d.pass(time.Minute)
+	must(d.engine.Resume(t.Context(), d.clock.Now(), "default", "it"))
+	must(d.engine.Resume(t.Context(), d.clock.Now(), "default", ""))
+	d.rest()
+	d.expect()
+	d.wantStates("it", engine.Cancelled)
+}

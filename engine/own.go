@@ -37,7 +37,7 @@ func (v *visit) recognise(ctx context.Context, e *Event, f *facts, again bool) (
 	objects := []string{e.Lane, elsewhere}
 	for _, id := range []string{f.about.Message, f.about.Card, f.about.Attendance, f.about.Conversation} {
 		if id != "" {
-			objects = append(objects, id)
+			objects = append(objects, ObjectKey(id))
 		}
 	}
 	// The call may have been settled a moment ago, for this very event.
@@ -77,7 +77,7 @@ func (v *visit) recognise(ctx context.Context, e *Event, f *facts, again bool) (
 
 // shows reports whether an event, with what it carries of its object, is the one that an own call caused.
 func (f *facts) shows(e *Event, fact map[string]any, c *Caused, again bool) bool {
-	if e.Type == "message.sent" && c.Object == f.about.Message && c.Object != "" {
+	if e.Type == "message.sent" && c.Object != "" && c.Object == ObjectKey(f.about.Message) {
 		return true
 	}
 	// A card that was found in a stage may have been changed since it came there, and tells only when that was.
@@ -88,11 +88,14 @@ func (f *facts) shows(e *Event, fact map[string]any, c *Caused, again bool) bool
 	if len(c.Set) == 0 && c.Stage == "" {
 		return true
 	}
-	if c.Stage != "" && fact != nil && fact["stage_id"] != nil && fact["stage_id"] != c.Stage {
+	if stage, ok := fact["stage_id"].(string); ok && c.Stage != "" && ObjectKey(stage) != ObjectKey(c.Stage) {
 		return false
 	}
 	return len(c.Set) == 0 || agrees(throughJSON(fact), throughJSON(c.Set))
 }
+
+// ObjectKey is an object's id as Caused has it.
+func ObjectKey(id string) string { return plain.FoldUUID(id) }
 
 // objectOf names the fact that an event of a type is about.
 func objectOf(typ string) string {
@@ -148,6 +151,7 @@ func throughJSON(v any) any {
 
 // Owns reports whether the engine itself sent a message.
 func (e *Engine) Owns(ctx context.Context, workspace, message string) (bool, error) {
+	message = ObjectKey(message)
 	if e.unsaved.has(messageKey{workspace, message}) {
 		return true, nil
 	}
@@ -184,6 +188,7 @@ func (u *unsaved) has(m messageKey) bool {
 
 // expect notes what an own call caused. A message is known as the engine's own before that is on disk: the next step may ask.
 func (v *visit) expect(c Caused) {
+	c.Object = ObjectKey(c.Object)
 	v.pending.Caused = append(v.pending.Caused, c)
 	if c.Event == "message.sent" {
 		v.engine.unsaved.add(messageKey{c.Workspace, c.Object})
@@ -214,7 +219,7 @@ func (v *visit) settleFirst(ctx context.Context, e *Event, f *facts) (waits bool
 		switch {
 		case unanswered(err) != nil:
 			return false, err
-		case err != nil || sender != "" && !strings.Contains(string(rec.Intent.Request), sender):
+		case err != nil || sender != "" && !strings.Contains(string(rec.Intent.Request), ObjectKey(sender)):
 			continue // it is somebody else's message
 		case sender != "" && f.about.Message != "":
 			// The call had its effect, whenever it will be answered.
@@ -225,7 +230,7 @@ func (v *visit) settleFirst(ctx context.Context, e *Event, f *facts) (waits bool
 			f.carried = nil // with whose message it is
 			continue
 		}
-		if v.due(r) {
+		if v.due(r, v.now()) {
 			if err := v.walk(ctx, r, nil); err != nil {
 				return false, err
 			}

@@ -149,6 +149,30 @@ rules:
 	d.wantStates("it", engine.Done, engine.Done)
 }
 
+// A rule that is paused while a scope is missing for it rests: its lane is not due all the time.
+func TestPausedWhileAScopeIsMissing(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - { id: it, when: message.received, do: [{ transfer: { sector: Sales, reason: because } }] }
+`)
+	d.fault("POST /conversations/{id}/transfer", "status_before", 403, 1)
+	d.customer(ana, "hello")
+	d.wantStates("it", engine.Held)
+	if err := d.engine.Pause(t.Context(), d.clock.Now(), "default", "it", "too loud"); err != nil {
+		t.Fatal(err)
+	}
+	d.move(d.clock.Now().Add(time.Hour))
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if next, err := d.engine.Tick(ctx, d.clock.Now()); err != nil || !next.IsZero() {
+		t.Fatalf("it is due at %v: %v", next, err)
+	}
+	must(d.engine.Resume(t.Context(), d.clock.Now(), "default", "it"))
+	d.rest()
+	d.expect(transfers + "because")
+	d.wantStates("it", engine.Done)
+}
+
 func TestCards(t *testing.T) {
 	const rule = `
 rules:

@@ -36,7 +36,7 @@ type visit struct {
 	seated  bool             // it began beside the workers and counts as one of them
 
 	postponed bool          // there are events that cannot be decided yet
-	deferred  map[*Run]bool // runs that such an event may end
+	deferred  map[*Run]bool // runs that such an event may concern
 
 	evaluation *rules.Evaluation
 
@@ -71,7 +71,7 @@ func (v *visit) work(ctx context.Context) (err error) {
 		v.wake(v.now())
 		return v.save(ctx, true)
 	}
-	for _, do := range []func(context.Context) error{v.answer, v.decideAll, v.endGathers, v.walkDue} {
+	for _, do := range []func(context.Context) error{v.answer, v.decideAll, v.goOn} {
 		if v.stopped() {
 			break
 		}
@@ -112,10 +112,10 @@ func (v *visit) wake(at time.Time) {
 	}
 }
 
-// plan finds out when the lane is due again.
+// plan finds out when the lane is due again. What a hold stops is due when that is lifted.
 func (v *visit) plan() {
 	for _, r := range v.lane.Runs {
-		if r.Lane == v.lane.Name && !r.State.Finished() && r.State != Queued && !r.WakeAt.IsZero() && !v.deferred[r] {
+		if r.Lane == v.lane.Name && !r.State.Finished() && r.State != Queued && !r.WakeAt.IsZero() && !v.deferred[r] && !v.isHeld(r) {
 			v.wake(r.WakeAt)
 		}
 	}
@@ -148,9 +148,17 @@ func (v *visit) answer(ctx context.Context) error {
 	return nil
 }
 
-// walkDue takes the steps of the runs whose time has come.
-func (v *visit) walkDue(ctx context.Context) error {
-	if !slices.ContainsFunc(v.lane.Runs, v.due) {
+// goOn ends gathers and takes the steps of runs whose time has come.
+func (v *visit) goOn(ctx context.Context) error {
+	if err := v.endGathers(ctx, v.now()); err != nil || v.stopped() {
+		return err
+	}
+	return v.walkDue(ctx, v.now())
+}
+
+// walkDue takes the steps of the runs whose time had come by a time.
+func (v *visit) walkDue(ctx context.Context, by time.Time) error {
+	if !slices.ContainsFunc(v.lane.Runs, func(r *Run) bool { return v.due(r, by) }) {
 		return nil
 	}
 	runs := slices.Clone(v.lane.Runs)
@@ -159,10 +167,10 @@ func (v *visit) walkDue(ctx context.Context) error {
 		if v.stopped() {
 			return nil
 		}
-		if !v.due(r) {
+		if !v.due(r, by) {
 			continue
 		}
-		if deferred, err := v.mayEnd(ctx, r); deferred || err != nil {
+		if deferred, err := v.mayConcern(ctx, r); deferred || err != nil {
 			if err != nil {
 				return err
 			}
@@ -176,18 +184,23 @@ func (v *visit) walkDue(ctx context.Context) error {
 	return nil
 }
 
-// due reports whether a run has something to do here and now.
-func (v *visit) due(r *Run) bool {
-	if r.Lane != v.lane.Name || v.engine.holdOn(r.Workspace, r.Rule) != nil && r.State == Held {
+// due reports whether a run has something to do here, and had by a time.
+func (v *visit) due(r *Run, by time.Time) bool {
+	if r.Lane != v.lane.Name || v.isHeld(r) {
 		return false
 	}
 	switch r.State {
 	case Running, Waiting:
-		return !r.WakeAt.IsZero() && !r.WakeAt.After(v.now())
+		return !r.WakeAt.IsZero() && !r.WakeAt.After(by)
 	case Held:
-		return !r.WakeAt.After(v.now())
+		return !r.WakeAt.After(by)
 	}
 	return false
+}
+
+// isHeld reports whether a run waits until a hold is lifted.
+func (v *visit) isHeld(r *Run) bool {
+	return r.State == Held && v.engine.holdOn(r.Workspace, r.Rule) != nil
 }
 
 // touch notes that a run has changed. One that the journal has not begun is recorded whole when it does.

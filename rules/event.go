@@ -4,10 +4,12 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/quandohq/quando/rules/plain"
 )
 
 // LaneOf names the lane of a thing: a conversation, a card, an attendance.
-func LaneOf(kind, id string) string { return kind + ":" + id }
+func LaneOf(kind, id string) string { return kind + ":" + plain.FoldUUID(id) }
 
 // An Event is something that happened outside: a webhook of the service, a schedule's tick, a person's command.
 type Event struct {

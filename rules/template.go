@@ -111,12 +111,12 @@ func (e *Evaluation) text(pieces []piece) (string, error) {
 				return "", p.expression.failed(err)
 			}
 			if size(v, 64) > evaluationBudget {
-				return "", errBudget
+				return "", &ExpressionError{Message: errBudget.Error(), Err: errBudget}
 			}
 			text = textOf(v)
 		}
 		if b.Len()+len(text) > maxText {
-			return "", fmt.Errorf("the text is longer than %d KiB", maxText>>10)
+			return "", &ExpressionError{Message: fmt.Sprintf("the text is longer than %d KiB", maxText>>10)}
 		}
 		b.WriteString(text)
 	}

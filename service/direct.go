@@ -18,6 +18,7 @@ const (
 	connectTimeout = 5 * time.Second // for the connection, and again for its encryption
 	keepAlive      = 30 * time.Second
 	idleTimeout    = 90 * time.Second
+	lookEvery      = 15 * time.Second
 	maxIdle        = 256
 
 	// maxAtOnce is how long a body may be to be written before anything is read. It fits into the socket's buffer, so that writing does
@@ -39,7 +40,7 @@ type direct struct {
 }
 
 func newDirect(base *url.URL, rest carrier) *direct {
-	d := &direct{host: base.Host, dialer: net.Dialer{Timeout: connectTimeout, KeepAlive: keepAlive}, rest: rest, idle: idle{timeout: idleTimeout}}
+	d := &direct{host: base.Host, dialer: net.Dialer{Timeout: connectTimeout, KeepAlive: keepAlive}, rest: rest, idle: idle{timeout: idleTimeout, look: lookEvery}}
 	port := base.Port()
 	if base.Scheme == "https" {
 		d.tls = &tls.Config{ServerName: base.Hostname(), NextProtos: []string{"http/1.1"}, ClientSessionCache: tls.NewLRUClientSessionCache(0)}

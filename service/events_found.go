@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/quandohq/quando/rules/plain"
 )
 
 // maxIdentity is how long an identity may be: a longer one is no id of a service.
@@ -38,13 +40,13 @@ func (p *Profile) EventIdentity(eventType string, data map[string]any) string {
 	case "kanban.card.moved":
 		card, to := p.EventID(KindCard, eventType, data), p.EventCardMove(data).ToStageID
 		if card != "" && to != "" {
-			id = card + " to " + to
+			id = plain.FoldUUID(card) + " to " + plain.FoldUUID(to)
 		}
 	}
 	if len(id) > maxIdentity {
 		return ""
 	}
-	return id
+	return plain.FoldUUID(id)
 }
 
 // Objects are what an event is about, as the service's answers show them.

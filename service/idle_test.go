@@ -1,6 +1,7 @@
 package service
 
 import (
+	"net"
 	"sync"
 	"testing"
 	"time"
@@ -77,5 +78,67 @@ func TestNotTooManyIdleConnections(t *testing.T) {
 	occupy(t, c, h, maxIdle, answer)
 	if got := h.connections.Load(); got != maxIdle+3 {
 		t.Errorf("%d connections, want %d", got, maxIdle+3)
+	}
+}
+
+// A connection that the host has ended is not kept until somebody wants to use it.
+func TestConnectionsThatTheHostEnds(t *testing.T) {
+	ended := make(chan struct{})
+	h := newHost(t, listen(t), func(n int, c *caller) {
+		c.hear()
+		c.say(created201)
+		if n == 1 {
+			_ = c.Conn.(*net.TCPConn).CloseWrite()
+			close(ended)
+		}
+		c.wait()
+	})
+	c := h.client(t)
+	idleOf(c).look = 10 * time.Millisecond
+	if err := send(c); err != nil {
+		t.Fatal(err)
+	}
+	<-ended
+	<-h.left
+}
+
+// slow is a connection that takes long to say goodbye.
+type slow struct {
+	net.Conn
+	closing, closed chan struct{}
+}
+
+func (s slow) Close() error {
+	close(s.closing)
+	<-s.closed
+	return s.Conn.Close()
+}
+
+// While a connection is being closed, others can be taken and kept.
+func TestNobodyWaitsForAGoodbye(t *testing.T) {
+	for name, end := range map[string]func(*idle){"of old ones": (*idle).clear, "of all": (*idle).close} {
+		t.Run(name, func(t *testing.T) {
+			near, far := net.Pipe()
+			defer func() { _ = far.Close() }()
+			s := slow{near, make(chan struct{}), make(chan struct{})}
+			i := &idle{timeout: time.Hour, look: time.Hour}
+			l := newLink(near)
+			i.list = []idleConnection{{newConnection(s, l), time.Now().Add(-2 * time.Hour)}}
+			var ending sync.WaitGroup
+			ending.Go(func() { end(i) })
+			<-s.closing
+			kept := make(chan bool)
+			go func() { kept <- i.keep(newConnection(near, l)) }()
+			select {
+			case ok := <-kept:
+				if !ok {
+					t.Error("there is no room")
+				}
+			case <-time.After(10 * time.Second):
+				t.Error("nothing can be kept meanwhile")
+			}
+			close(s.closed)
+			ending.Wait()
+		})
 	}
 }

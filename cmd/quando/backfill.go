@@ -109,7 +109,7 @@ func (f *findings) Known(ctx context.Context, workspace, lane string, types []st
 
 // CreatedIn returns the stage in which the engine itself created a card.
 func (f *findings) CreatedIn(ctx context.Context, workspace, card string) (string, error) {
-	own, err := f.journal.Caused(ctx, workspace, "kanban.card.created", []string{card})
+	own, err := f.journal.Caused(ctx, workspace, "kanban.card.created", []string{engine.ObjectKey(card)})
 	i := slices.IndexFunc(own, func(c engine.Caused) bool { return c.Stage != "" })
 	if i < 0 {
 		return "", err

@@ -247,7 +247,7 @@ func (r *replay) unsent(ctx context.Context, e *engine.Event, message string) (b
 	if !r.mayBeOwn(e) || message == "" {
 		return false, nil
 	}
-	list, err := r.Journal.Caused(ctx, r.Workspace, e.Type, []string{message})
+	list, err := r.Journal.Caused(ctx, r.Workspace, e.Type, []string{engine.ObjectKey(message)})
 	if err != nil || len(list) == 0 || r.set.Rule(list[0].Rule) == nil {
 		return false, err
 	}

@@ -159,7 +159,7 @@ func (c *Console) entries(q *request, workspace string, events []*engine.Event, 
 			if m.Direction == service.Inbound {
 				v.Side = "in"
 			}
-			if own, ok := sent[m.ID]; ok {
+			if own, ok := sent[engine.ObjectKey(m.ID)]; ok {
 				v.Side, v.Sender, v.Marks, v.MarkOf = "engine", "", []ruleView{c.ruleView(workspace, own.Rule)}, "/runs/"+itoa(own.Run)
 			}
 		}
@@ -189,12 +189,12 @@ func folded(list []entryView) (out []entryView) {
 // plain reports whether an entry is an event that is no message and that no rule fired for.
 func (e entryView) plain() bool { return e.Run == nil && e.Side == "" && len(e.Marks) == 0 }
 
-// sentByEngine returns which messages the engine sent, by their ids.
+// sentByEngine returns which messages the engine sent, by the keys of their ids.
 func (c *Console) sentByEngine(q *request, workspace string, events []*engine.Event) (map[string]engine.Caused, error) {
 	var ids []string
 	for _, e := range events {
 		if m, ok := c.messageOf(e.Event); ok && m.Direction != service.Inbound && m.ID != "" {
-			ids = append(ids, m.ID)
+			ids = append(ids, engine.ObjectKey(m.ID))
 		}
 	}
 	caused, err := c.options.Journal.Caused(q.ctx(), workspace, "message.sent", ids)

@@ -119,7 +119,7 @@ var mutants = []mutant{
 	}},
 	{name: "what a person does after the engine is taken for its own", edits: []edit{
 		{"engine/own.go", `	if c.Used && !again || e.CreatedAt`, `	if e.CreatedAt`},
-		{"engine/own.go", `	if c.Stage != "" && fact != nil && fact["stage_id"] != nil && fact["stage_id"] != c.Stage {
+		{"engine/own.go", `	if stage, ok := fact["stage_id"].(string); ok && c.Stage != "" && ObjectKey(stage) != ObjectKey(c.Stage) {
 		return false
 	}
 	return len(c.Set) == 0 || agrees(throughJSON(fact), throughJSON(c.Set))
@@ -132,7 +132,7 @@ var mutants = []mutant{
 `},
 	}},
 	{name: "a gather ends with the first event", edits: []edit{
-		{"engine/gather.go", `		if v.stopped() || g.Until.After(v.now()) {
+		{"engine/gather.go", `		if v.stopped() || g.Until.After(by) {
 `, `		if v.stopped() {
 `},
 		{"engine/gather.go", `	until := v.now().Add(g.Quiet)
@@ -140,7 +140,7 @@ var mutants = []mutant{
 `},
 	}},
 	{name: "a gather never ends", edits: []edit{
-		{"engine/gather.go", `		if v.stopped() || g.Until.After(v.now()) {
+		{"engine/gather.go", `		if v.stopped() || g.Until.After(by) {
 `, `		if v.stopped() || !g.Until.IsZero() {
 `},
 	}},

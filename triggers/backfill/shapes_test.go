@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -238,4 +239,44 @@ func (d *desk) wander(r *rand.Rand, at string) (moved, won int) {
 	}
 	d.ClearFaults()
 	return moved, won
+}
+
+// loud is a way to a service whose answers write UUIDs in capitals, unlike its deliveries; it does not mind how it is asked.
+type loud struct{}
+
+var uuids = regexp.MustCompile(`"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"`)
+
+func (loud) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.URL.Path, r.URL.RawQuery = strings.ToLower(r.URL.Path), strings.ToLower(r.URL.RawQuery)
+	res, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(res.Body)
+	_ = res.Body.Close()
+	body = uuids.ReplaceAllFunc(body, bytes.ToUpper)
+	res.Body, res.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	return res, err
+}
+
+// A UUID is the same in capitals: what was told is not found again, in whatever letters, and what the engine did is its own.
+func TestLettersOfUUIDs(t *testing.T) {
+	d := newDesk(t, talkRules+`
+  - { id: on-moved, when: kanban.card.moved, do: [{ log: moved }] }
+`, func(o *deskOptions) { o.transport = loud{} })
+	d.pass(time.Minute)
+	d.customer(1, "hello")
+	must(d.TeamMessage(sandbox.TeamMessage{Conversation: "Customer 1", Person: "Bruno", Text: "hi"}))
+	d.pass(10 * time.Minute)
+	must(d.TeamClose(sandbox.TeamClose{Conversation: "Customer 1", Person: "Bruno"}))
+	d.pass(20 * time.Minute)
+	for typ, want := range map[string]int{"message.received": 1, "message.sent": 2, "attendance.opened": 1, "attendance.closed": 1, "kanban.card.moved": 1} {
+		if got := len(d.of(typ)); got != want || d.counted[typ] != 0 {
+			t.Errorf("%s: %d recorded, want %d; %d of them found", typ, got, want, d.counted[typ])
+		}
+	}
+	if v := d.verdicts("on-sent"); v[engine.Own] != 1 || v[engine.Fired] != 1 {
+		t.Errorf("messages that were sent: %v", v)
+	}
 }

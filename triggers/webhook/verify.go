@@ -105,10 +105,10 @@ func (r *Receiver) verify(h http.Header, d *desktop, secrets []service.Secret) (
 // agrees reports headers that say something else than the body. The body counts, because only the body is signed.
 func (r *Receiver) agrees(h http.Header, id, typ string) error {
 	if v := h.Get(r.headers.id); v != "" && v != id {
-		return fmt.Errorf("%s says %q and the body %q", r.headers.id, v, id)
+		return fmt.Errorf("%s says %.200q and the body %q", r.headers.id, v, id)
 	}
 	if v := h.Get(r.headers.event); v != "" && v != typ {
-		return fmt.Errorf("%s says %q and the body %q", r.headers.event, v, typ)
+		return fmt.Errorf("%s says %.200q and the body %q", r.headers.event, v, typ)
 	}
 	return nil
 }

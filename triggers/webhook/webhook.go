@@ -63,6 +63,7 @@ type Receiver struct {
 	options  Options
 	headers  struct{ event, id, timestamp, signature string }
 	desktops sync.Pool
+	refusals refusals
 }
 
 // New returns a receiver.
@@ -83,7 +84,7 @@ func New(o Options) (*Receiver, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	r := &Receiver{options: o}
+	r := &Receiver{options: o, refusals: refusals{log: o.Logger, workspace: o.Workspace}}
 	r.desktops.New = func() any { return new(desktop) }
 	r.headers.event, r.headers.id = o.Profile.Header("Event"), o.Profile.Header("Event-Id")
 	r.headers.timestamp, r.headers.signature = o.Profile.Header("Timestamp"), o.Profile.Header("Signature")
@@ -101,7 +102,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	outcome, reason := r.receive(w, req)
 	r.options.Count(outcome)
 	if reason != nil {
-		r.options.Logger.Warn("delivery refused", "workspace", r.options.Workspace, "outcome", string(outcome), "reason", reason)
+		r.refusals.tell(outcome, reason)
 	}
 	status, body := answer(outcome)
 	w.Header().Set("Content-Type", "application/json")

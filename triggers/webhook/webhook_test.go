@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/quandohq/quando/rules"
@@ -462,4 +463,45 @@ func TestDeliveriesAreApart(t *testing.T) {
 			t.Errorf("%s after the secrets have changed: %d", secret, got)
 		}
 	}
+}
+
+// TestFloodOfRefusals shows that a flood of deliveries that nobody signed takes a few lines of the log, which tell how many there were.
+func TestFloodOfRefusals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		unsigned := func(r *http.Request) { r.Header.Del("X-Service-Signature") }
+		forged := func(r *http.Request) { r.Header.Set("X-Service-Signature", signature("guess", "1800000000", body)) }
+		lines := func(want ...string) {
+			t.Helper()
+			synctest.Wait()
+			got := strings.Split(strings.TrimSpace(d.log.String()), "\n")
+			d.log.Reset()
+			if len(got) != len(want) {
+				t.Fatalf("%d lines, want %d:\n%s", len(got), len(want), strings.Join(got, "\n"))
+			}
+			for i := range want {
+				if !strings.Contains(got[i], want[i]) {
+					t.Errorf("the log says\n%s\nwant %s", got[i], want[i])
+				}
+			}
+		}
+		for range 1000 {
+			d.serve(d.delivery(body, forged))
+		}
+		d.serve(d.delivery(body, unsigned))
+		lines(`msg="delivery refused" workspace=default outcome=bad_signature`, "outcome=unsigned")
+		time.Sleep(tellEvery)
+		lines(`msg="more deliveries refused" workspace=default outcome=bad_signature count=999`)
+		d.serve(d.delivery(body, forged))
+		time.Sleep(tellEvery)
+		lines("count=1 ")
+		time.Sleep(tellEvery)
+		synctest.Wait() // until it is known that there were none
+		d.serve(d.delivery(body, forged))
+		lines(`msg="delivery refused"`)
+		if d.counts[Forged] != 1002 || d.counts[Unsigned] != 1 {
+			t.Errorf("counted %v", d.counts)
+		}
+		time.Sleep(2 * tellEvery)
+	})
 }
