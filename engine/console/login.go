@@ -1,8 +1,10 @@
 package console
 
 import (
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 )
 
 // loginPage is what the page of the login shows.
@@ -42,6 +44,23 @@ func (c *Console) loginSent(q *request) error {
 	}
 	c.gate.enter(q.w, q.r, name, role)
 	return q.back("")
+}
+
+// againPage holds what somebody sent whose session had ended, so that nothing that he wrote is lost.
+type againPage struct {
+	Action string
+	Fields []struct{ Name, Value string }
+}
+
+// showAgain shows how to send a form once more after a login.
+func (q *request) showAgain() error {
+	p := againPage{Action: q.r.URL.RequestURI()}
+	for _, name := range slices.Sorted(maps.Keys(q.r.PostForm)) {
+		for _, value := range q.r.PostForm[name] {
+			p.Fields = append(p.Fields, struct{ Name, Value string }{name, value})
+		}
+	}
+	return q.showAs(http.StatusUnauthorized, "again", "", q.words().t("again.title"), p)
 }
 
 // logout ends the session.

@@ -40,7 +40,7 @@ const layout = "layout.html"
 
 // pages are the templates, one for each page.
 var pages = []string{
-	"today", "rules", "rule", "runs", "run", "events", "event", "conversations", "conversation", "calendars", "health", "audit", "simulator", "login", "error",
+	"today", "rules", "rule", "runs", "run", "events", "event", "conversations", "conversation", "calendars", "health", "audit", "simulator", "login", "again", "error",
 	"begin", "write", "history", "totest",
 }
 
@@ -85,9 +85,10 @@ type page struct {
 	Version string
 	User    string
 	Role    string
-	Asks    bool // there is somebody to log out
-	Acts    bool // the user may stop things
-	Stopped bool // everything is stopped
+	Asks    bool   // there is somebody to log out
+	Acts    bool   // the user may stop things
+	Stopped bool   // everything is stopped
+	Watch   string // where to ask whether that has changed
 	Said    string
 	Now     time.Time
 	Nonce   string
@@ -110,6 +111,7 @@ func (q *request) showAs(status int, name, nav, title string, body any) error {
 			return err
 		}
 		p.Stopped = isStopped(holds)
+		p.Watch = stoppingLink(p.Stopped, p.Here)
 	}
 	if said := q.r.URL.Query().Get("said"); said != "" && q.words().knows("said."+said) {
 		p.Said = q.words().t("said." + said)

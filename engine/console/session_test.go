@@ -1,0 +1,71 @@
+package console
+
+import (
+	"html"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// TestSentAfterTheSession shows that what somebody sends whose session has ended is not done and not lost: he gets it back, and can send it again.
+func TestSentAfterTheSession(t *testing.T) {
+	d := newDesk(t, guarded)
+	sent := url.Values{"reason": {`the "list" is <b>wrong</b>` + "\nsince noon"}, "workspace": {"default"}, "rule": {"greet"}}
+	w := d.ask("POST", "/pause", sent)
+	page := w.Body.String()
+	if w.Code != http.StatusUnauthorized || len(must(d.journal.Holds(t.Context()))) > 0 {
+		t.Fatalf("%d %s", w.Code, page)
+	}
+	for _, want := range []string{`action="/pause"`, `name="rule" value="greet"`, "Send it again", `href="/login"`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("%s is not on the page:\n%s", want, page)
+		}
+	}
+	if !strings.Contains(html.UnescapeString(page), sent.Get("reason")) || strings.Contains(page, "<b>wrong") {
+		t.Errorf("the reason is not on the page as it was written:\n%s", page)
+	}
+	program := func(r *http.Request) { r.Header.Set("Accept", "*/*") }
+	if w := d.ask("POST", "/pause", sent, program); w.Code != http.StatusUnauthorized || strings.Contains(w.Body.String(), "<") || w.Header().Get("WWW-Authenticate") == "" {
+		t.Errorf("a program is told %d %s", w.Code, w.Body)
+	}
+}
+
+// TestOpenPages shows that an open page tells when somebody else has stopped everything, and when it is not live any more.
+func TestOpenPages(t *testing.T) {
+	d := newEditorDesk(t, func(o *Options) {
+		guarded(o)
+		o.Access.Listen = "127.0.0.1:8081" // where the browser keeps cookies without encryption
+	})
+	b := newBrowser(t, d.serve())
+	b.enters("edu")
+	b.open("/write?workspace=default&rule=hello")
+	b.until(`document.querySelector("#form fieldset")`)
+	if w := d.ask("POST", "/pause", url.Values{}, bearer("open-sesame")); w.Code != http.StatusSeeOther {
+		t.Fatal(w.Code)
+	}
+	b.sees("Everything is stopped.")
+	d.ask("POST", "/resume", url.Values{}, bearer("open-sesame"))
+	b.until(`!document.body.innerText.includes("Everything is stopped.")`)
+
+	clear(d.console.gate.sessions)
+	d.console.change()
+	b.sees("You are not logged in any more.")
+	b.click(`button[name="stage"][value="draft"]`)
+	b.sees("what you wrote is still here")
+	b.enters("edu") // as in another tab
+	b.until(`document.getElementById("lost").hidden`)
+	b.follow(`button[name="stage"][value="draft"]`)
+	b.sees("Saved as a draft.")
+}
+
+// enters logs somebody in without leaving the page.
+func (b *browser) enters(name string) {
+	b.t.Helper()
+	if b.at == "" {
+		b.open("/login")
+	}
+	look(b, "log in", chromedp.Evaluate[bool](`fetch("/login", {method: "POST", body: new URLSearchParams({name: "`+name+`", password: "correct horse"})}).then(() => window.dispatchEvent(new Event("focus")))`, chromedp.EvalAwaitPromise))
+}
