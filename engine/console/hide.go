@@ -5,36 +5,57 @@ import (
 	"strings"
 )
 
-// The text need not be right, nor be read as YAML at all, so headers are found by how they look; more may be hidden than must be.
+// The text need not be right, nor be read as YAML at all, so what may be a key of another service is found by how it looks; more may be hidden than must be.
 var (
-	headersKey = regexp.MustCompile(`(?m)(?:^|[\s,{\[?-])(["']?headers["']?[ \t]*:)`)
-	headersMap = regexp.MustCompile(`^\s*(?:[&!][^\s{]*\s+)*\{`) // in braces, behind the key
+	hiddenKey  = regexp.MustCompile(`(?m)(?:^|[\s,{\[?#-])(["']?(?:headers|` + secretName + `)["']?[ \t]*:)(?:\s|$|["'{])`)
+	hiddenMap  = regexp.MustCompile(`^\s*(?:[&!][^\s{]*\s+)*\{`) // in braces, behind the key
+	hiddenWord = regexp.MustCompile(`^[ \t]*(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^,}\]\n]*)`)
 	headerName = regexp.MustCompile(`^ *["']?[A-Za-z0-9_-]+["']?[ \t]*:(?:\s|$)`)
+	onlyValue  = regexp.MustCompile(`^[ \t]*["']?\{\{[^}]*\}\}["']?[ \t]*(?:[,}\]\n]|$)`) // what it is stands elsewhere
+
+	urlPassword = regexp.MustCompile(`(?i)\b([a-z][a-z0-9+.-]*://)[^/\s"'@:]*:[^/\s"'@]*@`)
+	urlSecret   = regexp.MustCompile(`([?&;](?:` + secretName + `|(?i:key|sig|auth|pwd))=)[^&\s"'#{•]+`)
+	knownKey    = regexp.MustCompile(`\b(?:Bearer +[A-Za-z0-9._~+/=-]{8,}|(?:sk|pk|rk|whsec|ghp|gho|ghs|glpat|shpat|xox[abprs])[_-][A-Za-z0-9_-]{8,}|AKIA[A-Z0-9]{16}|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*)`)
 )
 
-// withoutHeaders hides the values of headers, which may be keys of other services.
-func withoutHeaders(text string) string {
+// secretName is what a value is called that is nobody else's business.
+const secretName = `[\w-]*(?i:token|secret|passw(?:or)?d|senha|api[_-]?key|access[_-]?key|private[_-]?key|authorization|credential|cookie|signature)[\w-]*`
+
+// withoutSecrets hides what may be a key of another service in a rule's text: the values of headers and of whatever is called like one, and what looks like one.
+func withoutSecrets(text string) string {
 	var b strings.Builder
 	from := 0
 	for {
-		at := headersKey.FindStringSubmatchIndex(text[from:])
+		at := hiddenKey.FindStringSubmatchIndex(text[from:])
 		if at == nil {
 			b.WriteString(text[from:])
-			return b.String()
+			return withoutKeys(b.String())
 		}
 		key, end := from+at[2], from+at[3]
 		b.WriteString(text[from:end])
-		column := key - (strings.LastIndex(text[:key], "\n") + 1)
+		line := strings.LastIndex(text[:key], "\n") + 1
 		from = end
-		if brace := headersMap.FindStringIndex(text[end:]); brace != nil {
+		switch brace := hiddenMap.FindStringIndex(text[end:]); {
+		case onlyValue.MatchString(text[end:]):
+		case brace != nil:
 			b.WriteString(" { ••• }")
 			from += brace[1] + closing(text[end+brace[1]:])
-			continue
+		case strings.HasSuffix(strings.TrimRight(text[line:key], " \t"), "{"), strings.HasSuffix(strings.TrimRight(text[line:key], " \t"), ","):
+			b.WriteString(" •••")
+			from += hiddenWord.FindStringIndex(text[end:])[1]
+		default:
+			shown, length := hideBlock(text[end:], key-line)
+			b.WriteString(shown)
+			from += length
 		}
-		shown, length := hideBlock(text[end:], column)
-		b.WriteString(shown)
-		from += length
 	}
+}
+
+// withoutKeys hides what looks like a key in any text: passwords and keys in addresses, and keys of well-known services.
+func withoutKeys(text string) string {
+	text = urlPassword.ReplaceAllString(text, "${1}•••@")
+	text = urlSecret.ReplaceAllString(text, "${1}•••")
+	return knownKey.ReplaceAllString(text, "•••")
 }
 
 // closing returns where a mapping that has been opened is over: behind its brace, or at the end of the text.

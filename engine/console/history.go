@@ -68,7 +68,7 @@ func (c *Console) history(q *request) error {
 
 // harmlessText is a rule file's text as everybody may see it who may look at the pages.
 func harmlessText(text string) string {
-	return withoutHeaders(strings.Join(harmlessLines(text), "\n"))
+	return withoutSecrets(strings.Join(harmlessLines(text), "\n"))
 }
 
 // what says which kind of change a version was.

@@ -298,12 +298,12 @@ func TestLists(t *testing.T) {
 	must(d.journal.Accept(t.Context(), batch))
 	rows := func(text string) int { return strings.Count(text, "<tr>\n") }
 	text := d.page("/events")
-	if got := rows(text); got != listSize || !strings.Contains(text, `hx-trigger="sse:change"`) {
+	if got := rows(text); got != listSize || !strings.Contains(text, `hx-get="/events`) {
 		t.Errorf("the first page has %d events", got)
 	}
 	older := regexp.MustCompile(`href="(/events\?before=[^"]*)"`)
 	text = d.page(older.FindStringSubmatch(text)[1])
-	if got := rows(text); got != listSize || strings.Contains(text, "sse:change") {
+	if got := rows(text); got != listSize || strings.Contains(text, `hx-get="/events`) {
 		t.Errorf("the second page has %d events, or moves under one's eyes", got)
 	}
 	text = d.page(older.FindStringSubmatch(text)[1])
