@@ -34,7 +34,7 @@ func (c *Console) writeSave(q *request) error {
 	text, unreadable := f.withStage(stage)
 	var wrong rules.Problems
 	if unreadable == nil {
-		staged.text = text
+		staged.text = staged.ownEnds(text)
 		wrong, err = c.saveRight(q, &staged, store.Change{Who: q.user.name, What: string(stage), Why: reason})
 	}
 	switch isWrong := unreadable != nil || len(wrong) > 0; {
@@ -127,7 +127,7 @@ func (c *Console) conflict(q *request, f *draftFile, reason string) error {
 			view.Who, view.At = engine.Harmless(versions[0].Who), c.at(f.space.Name, versions[0].At)
 		}
 	}
-	view.Diff, f.was = diffOf(now.Text, f.text), now.Sum
+	view.Diff, f.was = diffOf(plainEnds(now.Text), f.text), now.Sum
 	return c.showWrite(q, http.StatusConflict, f, writePage{Conflict: view, Reason: reason}, false)
 }
 

@@ -74,6 +74,36 @@ func TestSave(t *testing.T) {
 	}
 }
 
+// TestLineEnds shows that a file keeps the ends of its lines, whatever the browser makes of them, and that they do not count as a difference.
+func TestLineEnds(t *testing.T) {
+	d := newEditorDesk(t)
+	windows := strings.ReplaceAll(greetRules, "\n", "\r\n")
+	d.write("hello.yaml", windows)
+	d.write("hello_test.yaml", "tests:\r\n  - name: one\r\n    steps:\r\n      - { customer: Marina, says: hi, expect: [] }\r\n")
+	if err := d.reload(); err != nil {
+		t.Fatal(err)
+	}
+	sent := strings.Replace(windows, "Hello, ", "Good day, ", 1) // as a form sends it
+	was := d.sumOf("hello.yaml")
+	if status, body, _ := d.post("/write/save", "file", "hello.yaml", "rule", "hello", "text", sent, "was", was, "stage", "shadow"); status != http.StatusSeeOther {
+		t.Fatal(status, body)
+	}
+	if got, want := d.read("hello.yaml"), strings.Replace(sent, "    when:", "    stage: shadow\r\n    when:", 1); got != want {
+		t.Errorf("%q", got)
+	}
+	_, body, _ := d.post("/write/save", "file", "hello.yaml", "rule", "hello", "text", sent, "was", was, "stage", "draft")
+	if !strings.Contains(body, "stage: shadow") || strings.Count(body, `class="diff-out"`) != 1 {
+		t.Errorf("another's change is shown as %s", regexp.MustCompile(`(?s)<pre.*?</pre>`).FindString(body))
+	}
+	item := "- name: two\r\n  steps:\r\n    - { customer: Marina, says: hi, expect: [] }\r\n"
+	if status, body, _ := d.post("/tests", "file", "hello_test.yaml", "rule", "hello", "text", item, "was", d.sumOf("hello_test.yaml")); status != http.StatusSeeOther {
+		t.Fatal(status, body)
+	}
+	if got := d.read("hello_test.yaml"); strings.Count(got, "\n") != strings.Count(got, "\r\n") || strings.Count(got, "tests:") != 1 {
+		t.Errorf("%q", got)
+	}
+}
+
 // TestStage shows that a rule's stage is changed on its page, with nothing else of its file.
 func TestStage(t *testing.T) {
 	d := newEditorDesk(t)
