@@ -2,7 +2,6 @@ package console
 
 import (
 	"maps"
-	"net"
 	"net/http"
 	"slices"
 )
@@ -30,12 +29,12 @@ func (c *Console) loginSent(q *request) error {
 	again := func(status int, why string) error {
 		return q.showAs(status, "login", "", q.words().t("login.title"), loginPage{Back: localPath(q.r.PostFormValue("back")), Users: len(c.gate.Users) > 0, Wrong: why, Name: name})
 	}
-	if !c.gate.guesses.allowed(from, q.now) {
+	if !c.gate.guesses.allowed(from, name, q.now) {
 		return again(http.StatusTooManyRequests, q.words().t("login.later"))
 	}
 	role := c.gate.check(name, password)
 	if role == Nobody {
-		c.gate.guesses.failed(from)
+		c.gate.guesses.failed(from, name)
 		c.log.Warn("somebody could not log in to the console", "from", from)
 		return again(http.StatusUnauthorized, q.words().t("login.wrong"))
 	}
@@ -82,11 +81,5 @@ func (c *Console) language(q *request) error {
 	return q.back("")
 }
 
-// from is the address that a request came from, without its port.
-func (q *request) from() string {
-	host, _, err := net.SplitHostPort(q.r.RemoteAddr)
-	if err != nil {
-		return q.r.RemoteAddr
-	}
-	return host
-}
+// from is the address that a request came from.
+func (q *request) from() string { return q.console.gate.from(q.r) }

@@ -69,3 +69,36 @@ func (b *browser) enters(name string) {
 	}
 	look(b, "log in", chromedp.Evaluate[bool](`fetch("/login", {method: "POST", body: new URLSearchParams({name: "`+name+`", password: "correct horse"})}).then(() => window.dispatchEvent(new Event("focus")))`, chromedp.EvalAwaitPromise))
 }
+
+// TestGuessesThroughAProxy shows that who guesses keeps out himself: not others who come through the same proxy, and nobody by writing the proxy's header himself.
+func TestGuessesThroughAProxy(t *testing.T) {
+	d := newDesk(t, guarded, func(o *Options) { o.Access.ForwardedFor = "X-Forwarded-For" })
+	through := func(header string) func(*http.Request) {
+		return func(r *http.Request) { r.RemoteAddr = "10.0.0.1:1234"; r.Header.Set("X-Forwarded-For", header) }
+	}
+	login := func(name, password, header string) int {
+		return d.ask("POST", "/login", url.Values{"name": {name}, "password": {password}}, through(header)).Code
+	}
+	for i := range guessesFrom {
+		// What stands before the last address is the guesser's own.
+		if got := login("vera", "wrong horse", "198.51.100."+itoa(int64(i))+", 203.0.113.7"); got != http.StatusUnauthorized && i < guessesMost || got != http.StatusTooManyRequests && i >= guessesMost {
+			t.Fatalf("guess %d: %d", i, got)
+		}
+	}
+	for _, tt := range []struct {
+		name, header string
+		want         int
+	}{{"vera", "203.0.113.7", 429}, {"olga", "203.0.113.7", 303}, {"vera", "203.0.113.8", 303}, {"vera", "203.0.113.7, [2001:db8::1]:443", 303}, {"vera", "nonsense", 303}} {
+		if got := login(tt.name, "correct horse", tt.header); got != tt.want {
+			t.Errorf("%s from %s: %d", tt.name, tt.header, got)
+		}
+	}
+	plain := newDesk(t, guarded)
+	for i := range guessesFrom {
+		name := []string{"vera", "edu", "olga"}[i%3]
+		plain.ask("POST", "/login", url.Values{"name": {name}, "password": {"wrong horse"}}, through("203.0.113."+itoa(int64(i))))
+	}
+	if got := plain.ask("POST", "/login", url.Values{"password": {"open-sesame"}}, through("203.0.113.200")).Code; got != http.StatusTooManyRequests {
+		t.Errorf("without the setting the header counts: %d", got)
+	}
+}
