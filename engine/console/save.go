@@ -123,7 +123,7 @@ func (c *Console) conflict(q *request, f *draftFile, reason string) error {
 	view := &conflictView{}
 	now, err := f.space.Editing.Store.Read(f.file)
 	if err == nil {
-		if versions, err := f.space.Editing.Store.Versions(f.file, 1); err == nil && len(versions) > 0 && versions[0].Sum == now.Sum {
+		if versions, err := f.space.Editing.Store.Versions(f.file, 0, 1); err == nil && len(versions) > 0 && versions[0].Sum == now.Sum {
 			view.Who, view.At = engine.Harmless(versions[0].Who), c.at(f.space.Name, versions[0].At)
 		}
 	}

@@ -2,6 +2,7 @@ package console
 
 import (
 	"encoding/json"
+	"html"
 	"net/http"
 	"net/url"
 	"os"
@@ -101,6 +102,36 @@ func TestLineEnds(t *testing.T) {
 	}
 	if got := d.read("hello_test.yaml"); strings.Count(got, "\n") != strings.Count(got, "\r\n") || strings.Count(got, "tests:") != 1 {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestLongHistory shows that every version of a file can be reached, however many there are, and that one can go back to it from there.
+func TestLongHistory(t *testing.T) {
+	d := newEditorDesk(t)
+	const all = versionsShown + 3
+	for i := range all {
+		text := strings.Replace(greetRules, "Hello, ", "Hello "+itoa(int64(i+1))+", ", 1)
+		if status, body, _ := d.post("/write/save", "file", "hello.yaml", "rule", "hello", "text", text, "was", d.sumOf("hello.yaml"), "stage", "live"); status != http.StatusSeeOther {
+			t.Fatal(status, body)
+		}
+	}
+	var seen []string
+	older := regexp.MustCompile(`href="(/history\?[^"]*before=[^"]*)"`)
+	for path := "/history?workspace=default&file=hello.yaml"; path != ""; {
+		page := d.page(path)
+		for _, n := range regexp.MustCompile(`<h2>Version (\d+)`).FindAllStringSubmatch(page, -1) {
+			seen = append(seen, n[1])
+		}
+		if at := strings.Count(page, "in use"); (at > 0) != (len(seen) <= versionsShown) {
+			t.Errorf("%s: %d versions are called the one in use", path, at)
+		}
+		path = ""
+		if next := older.FindStringSubmatch(page); next != nil {
+			path = html.UnescapeString(next[1])
+		}
+	}
+	if len(seen) != all+1 || seen[0] != itoa(all+1) || seen[all] != "1" { // the first was there before
+		t.Errorf("%d versions: %v", len(seen), seen)
 	}
 }
 
@@ -315,7 +346,7 @@ func TestViewersDoNotWrite(t *testing.T) {
 	if w := d.ask("POST", "/rules/default/hello/stage", url.Values{"stage": {"shadow"}}, edu); w.Code != http.StatusSeeOther {
 		t.Errorf("an editor: %d", w.Code)
 	}
-	if versions := must(d.options.Workspaces[0].Editing.Store.Versions("hello.yaml", 5)); versions[0].Who != "edu" {
+	if versions := must(d.options.Workspaces[0].Editing.Store.Versions("hello.yaml", 0, 5)); versions[0].Who != "edu" {
 		t.Errorf("%+v", versions[0])
 	}
 }
