@@ -144,7 +144,7 @@ var menu = []string{"today", "rules", "runs", "events", "conversations", "calend
 func harmlessLines(s string) []string {
 	lines := strings.Split(strings.ReplaceAll(s, "\r\n", "\n"), "\n")
 	for i := range lines {
-		lines[i] = engine.Harmless(lines[i])
+		lines[i] = engine.Harmless(strings.ReplaceAll(lines[i], "\t", "    "))
 	}
 	return lines
 }
