@@ -4,6 +4,7 @@ import (
 	"html"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -100,5 +101,24 @@ func TestGuessesThroughAProxy(t *testing.T) {
 	}
 	if got := plain.ask("POST", "/login", url.Values{"password": {"open-sesame"}}, through("203.0.113.200")).Code; got != http.StatusTooManyRequests {
 		t.Errorf("without the setting the header counts: %d", got)
+	}
+}
+
+// TestFromAPageThatAFormLedTo shows that whoever stops everything, or chooses another language, on a page that tells what was wrong with a form gets to a page that is there.
+func TestFromAPageThatAFormLedTo(t *testing.T) {
+	d := newEditorDesk(t)
+	wrong := strings.Replace(greetRules, "message.received", "message.lost", 1)
+	_, refused, _ := d.post("/write/save", "file", "hello.yaml", "rule", "hello", "text", wrong, "was", d.sumOf("hello.yaml"), "stage", "live")
+	failed := d.ask("POST", "/pause", url.Values{"workspace": {"nobody"}, "back": {"/runs?state=failed"}}).Body.String()
+	for text, want := range map[string]string{refused: "/write?workspace=default&file=hello.yaml", failed: "/runs?state=failed"} {
+		found := regexp.MustCompile(`name="back" value="([^"]*)"`).FindAllStringSubmatch(text, -1)
+		if len(found) == 0 {
+			t.Errorf("nothing leads back:\n%s", text)
+		}
+		for _, back := range found {
+			if got := html.UnescapeString(back[1]); got != want {
+				t.Errorf("it leads to %s", got)
+			}
+		}
 	}
 }
