@@ -32,12 +32,13 @@ type config struct {
 	SecretKeyFile string         // where it is instead; empty is beside the journal
 
 	Console struct {
-		Listen   string
-		Token    service.Secret
-		Users    map[string]console.User
-		Hosts    []string
-		ReadOnly bool  // rules cannot be written through it
-		TLS      *bool // whether it is encrypted as listen is; nil is where it is not a loopback address
+		Listen    string
+		Token     service.Secret
+		Users     map[string]console.User
+		Hosts     []string
+		Forwarded string // the header in which a proxy says who asks
+		ReadOnly  bool   // rules cannot be written through it
+		TLS       *bool  // whether it is encrypted as listen is; nil is where it is not a loopback address
 	}
 	Traces struct{ Endpoint string } // of the collector; the environment may name it too
 	Log    struct {
@@ -168,6 +169,7 @@ func (c *config) settings() settings {
 		{"console.token", secret(&c.Console.Token)},
 		{"console.users", users(&c.Console.Users)},
 		{"console.hosts", texts(&c.Console.Hosts)},
+		{"console.forwarded_for", headerName(&c.Console.Forwarded)},
 		{"console.read_only", yesOrNo(&c.Console.ReadOnly)},
 		{"console.tls", func(d *configReader, n *source.Node) {
 			c.Console.TLS = new(bool)

@@ -199,6 +199,16 @@ func choice(to *string, values ...string) func(*configReader, *source.Node) {
 	}
 }
 
+// headerName reads the name of a header.
+func headerName(to *string) func(*configReader, *source.Node) {
+	return func(d *configReader, n *source.Node) {
+		text(to)(d, n)
+		if strings.ContainsFunc(*to, func(r rune) bool { return r <= ' ' || r >= 127 || strings.ContainsRune(`()<>@,;:\"/[]?={}`, r) }) {
+			d.report(n, "write its name alone, as in forwarded_for: X-Forwarded-For", "%q is not the name of a header", *to)
+		}
+	}
+}
+
 func yesOrNo(to *bool) func(*configReader, *source.Node) {
 	return func(d *configReader, n *source.Node) {
 		var s string

@@ -150,6 +150,16 @@ http_request: { headers: { erp.example.com: "Bearer ${SECRET}", b.example.com: {
 	}
 }
 
+func TestForwardedForIsAHeader(t *testing.T) {
+	c, err := loadConfig(writeConfig(t, "console: { forwarded_for: X-Real-IP }\n"), false)
+	if err != nil || c.Console.Forwarded != "X-Real-IP" {
+		t.Errorf("%v %v", c, err)
+	}
+	if _, err := loadConfig(writeConfig(t, "console: { forwarded_for: \"X-Real-IP:\" }\n"), false); err == nil || !strings.Contains(err.Error(), "is not the name of a header") {
+		t.Error(err)
+	}
+}
+
 // TestConsoleUsers shows that people of the console are read, and that a password that is no hash is refused and not told.
 func TestConsoleUsers(t *testing.T) {
 	var out, errOut strings.Builder

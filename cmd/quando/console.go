@@ -23,7 +23,7 @@ func (p *process) newConsole(c *config) (*console.Console, error) {
 		Journal: p.journal, Metrics: p.metrics.handler(), Version: version(), Logger: p.log, Checks: p.checks, Mend: p.mend, Limits: p.limits, Repairs: p.repairs, Explain: p.explain, Names: (&knownNames{journal: p.journal}).name,
 		Now:    p.present,
 		Heed:   func(ctx context.Context, now time.Time) error { return p.engine.Heed(ctx, now) },
-		Access: console.Access{Listen: c.Console.Listen, Token: string(c.Console.Token), Users: c.Console.Users, Hosts: c.Console.Hosts},
+		Access: console.Access{Listen: c.Console.Listen, Token: string(c.Console.Token), Users: c.Console.Users, Hosts: c.Console.Hosts, ForwardedFor: c.Console.Forwarded},
 	}
 	for i, u := range p.units {
 		b := p.books[i]

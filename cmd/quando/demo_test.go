@@ -183,7 +183,7 @@ func TestDemoConsole(t *testing.T) {
 	if strings.HasSuffix(address, ":8081") {
 		t.Error(address)
 	}
-	for path, want := range map[string]string{"/metrics": `quando_rules_loaded{workspace="default"} 18`, "/healthz": "alive", "/readyz": "ready"} {
+	for path, want := range map[string]string{"/metrics": `quando_rules_loaded{workspace="default"} 19`, "/healthz": "alive", "/readyz": "ready"} {
 		res, err := http.Get(address + path)
 		if err != nil {
 			t.Fatal(err)

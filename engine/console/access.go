@@ -46,6 +46,9 @@ type Access struct {
 	Token  string // whoever has it is an operator; empty is none
 	Users  map[string]User
 	Hosts  []string // the names under which it is asked for, beside this machine's own on a loopback address; none, on another address, is any
+	// ForwardedFor is the header in which a proxy says who asks, such as X-Forwarded-For; empty where there is no proxy. Whoever can reach the console
+	// without the proxy can write it himself.
+	ForwardedFor string
 }
 
 // A User is a person who may use the console.
@@ -92,6 +95,19 @@ func newGate(a Access, now func() time.Time) (*gate, error) {
 		}
 	}
 	return g, nil
+}
+
+// from is the address that a request came from, without its port. Of those that a proxy names the last counts: it is what the proxy itself saw.
+func (g *gate) from(r *http.Request) string {
+	address := r.RemoteAddr
+	if given := r.Header.Values(g.ForwardedFor); g.ForwardedFor != "" && len(given) > 0 {
+		last := given[len(given)-1]
+		last = strings.TrimSpace(last[strings.LastIndex(last, ",")+1:])
+		if net.ParseIP(hostName(last)) != nil {
+			address = last
+		}
+	}
+	return hostName(address)
 }
 
 // asks reports whether people must say who they are.

@@ -67,8 +67,9 @@ type conversationPage struct {
 	Phone, Protocol string
 	Workspace       string
 	Days            []conversationDay
-	Cut             bool // there is more
 	Here            string
+	Older, Newest   string
+	Refresh         bool // what is shown is the newest of it
 }
 
 // A conversationDay is one day of it.
@@ -81,6 +82,7 @@ type conversationDay struct {
 type entryView struct {
 	At     time.Time
 	Lines  []string // of a message
+	Rest   []string // of a long one, for who wants to read all of it
 	Side   string   // in, out or engine
 	Sender string
 	Media  bool
@@ -93,7 +95,7 @@ type entryView struct {
 
 const (
 	conversationEvents = 200
-	conversationRuns   = 100
+	conversationRuns   = 500
 )
 
 // conversation shows a conversation in one line of time.
@@ -102,12 +104,11 @@ func (c *Console) conversation(q *request) error {
 	if c.workspaces[workspace] == nil || lane == "" {
 		return errNotFound
 	}
-	j := c.options.Journal
-	events, err := j.ListEvents(q.ctx(), engine.EventFilter{Workspace: workspace, Lane: lane, Limit: conversationEvents})
+	before, err := numberOf(q.r.URL.Query().Get("before"))
 	if err != nil {
 		return err
 	}
-	runs, err := j.ListRuns(q.ctx(), engine.RunFilter{Workspace: workspace, Lane: lane, Limit: conversationRuns})
+	events, runs, more, err := c.seenAndDone(q, workspace, lane, before)
 	if err != nil {
 		return err
 	}
@@ -121,7 +122,13 @@ func (c *Console) conversation(q *request) error {
 	who := names.known[workspace+"\x00"+lane]
 	p := conversationPage{
 		laneView: names.of(workspace, lane), Phone: engine.Harmless(who.Phone), Protocol: engine.Harmless(who.Protocol), Workspace: workspace,
-		Cut: len(events) == conversationEvents, Here: conversationLink(workspace, lane),
+		Here: conversationLink(workspace, lane), Refresh: before == 0,
+	}
+	if before > 0 {
+		p.Newest = p.Here
+	}
+	if more {
+		p.Older = p.Here + "&before=" + itoa(events[len(events)-1].Seq)
 	}
 	entries, err := c.entries(q, workspace, events, runs)
 	if err != nil {
@@ -135,6 +142,26 @@ func (c *Console) conversation(q *request) error {
 		day.Entries = append(day.Entries, e)
 	}
 	return q.show("conversation", "conversations", p.Label, p)
+}
+
+// seenAndDone returns the newest events of a conversation before one of them, with the runs that they started, and whether there are more.
+func (c *Console) seenAndDone(q *request, workspace, lane string, before int64) (events []*engine.Event, runs []*engine.Run, more bool, err error) {
+	j := c.options.Journal
+	events, err = j.ListEvents(q.ctx(), engine.EventFilter{Workspace: workspace, Lane: lane, Before: before, Limit: conversationEvents + 1})
+	if err != nil {
+		return nil, nil, false, err
+	}
+	if more = len(events) > conversationEvents; more {
+		events = events[:conversationEvents]
+	}
+	those := engine.RunFilter{Workspace: workspace, Lane: lane, Limit: conversationRuns}
+	for _, e := range events {
+		those.Events = append(those.Events, e.Seq)
+	}
+	if len(events) > 0 || before == 0 { // a run outlives its event where that is forgotten
+		runs, err = j.ListRuns(q.ctx(), those)
+	}
+	return events, runs, more, err
 }
 
 // entries puts what was seen and what was done into one line, the oldest first.
@@ -155,7 +182,8 @@ func (c *Console) entries(q *request, workspace string, events []*engine.Event, 
 	for i, e := range events {
 		v := entryView{At: eventViews[i].Created, Event: &eventViews[i], Marks: eventViews[i].Fired}
 		if m, ok := c.messageOf(e.Event); ok {
-			v.Lines, v.Media, v.Side, v.Sender = harmlessLines(m.Text), m.MediaID != "", "out", engine.Harmless(m.Sender.Name)
+			v.Media, v.Side, v.Sender = m.MediaID != "", "out", engine.Harmless(m.Sender.Name)
+			v.Lines, v.Rest = parted(harmlessLines(m.Text))
 			if m.Direction == service.Inbound {
 				v.Side = "in"
 			}
@@ -171,6 +199,28 @@ func (c *Console) entries(q *request, workspace string, events []*engine.Event, 
 	}
 	slices.SortStableFunc(list, func(a, b entryView) int { return a.At.Compare(b.At) })
 	return folded(list), nil
+}
+
+// What is shown of a message at once.
+const (
+	partLines = 30
+	partText  = 1200 // bytes
+)
+
+// parted parts a long text into what is shown at once and the rest of it.
+func parted(lines []string) (shown, rest []string) {
+	left := partText
+	for i, l := range lines {
+		if i == partLines || len(l) > left && i > 0 {
+			return lines[:i], lines[i:]
+		}
+		if len(l) > left {
+			cut := strings.ToValidUTF8(l[:left], "")
+			return []string{cut}, append([]string{l[len(cut):]}, lines[1:]...)
+		}
+		left -= len(l)
+	}
+	return lines, nil
 }
 
 // folded makes one entry of several of a kind in a row that no rule had anything to do with: they tell little.

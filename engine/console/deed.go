@@ -48,6 +48,6 @@ func (w words) deed(d deed) deedView {
 		v.Words = w.t("deed.other", w.or("verb.", d.Verb), who)
 		v.Text = actions.ArgumentWords(d.Args)
 	}
-	v.Words, v.Text = engine.Harmless(v.Words), engine.Harmless(v.Text)
+	v.Words, v.Text = engine.Harmless(withoutKeys(v.Words)), engine.Harmless(withoutKeys(v.Text))
 	return v
 }

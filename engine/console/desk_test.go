@@ -95,9 +95,9 @@ rules:
     do:
       - http_request:
           method: POST
-          url: "http://%s/orders"
+          url: "http://%s/orders?api_key=swordfish"
           headers: { Authorization: "Bearer swordfish" }
-          json: { phone: "{{ contact.phone }}" }
+          json: { phone: "{{ contact.phone }}", token: swordfish }
   - id: idea
     name: An idea
     stage: draft

@@ -10,7 +10,7 @@ type diffLine struct {
 
 const (
 	diffContext = 3
-	diffMost    = 4 << 20 // pairs of lines that are compared
+	diffMost    = 1 << 20 // pairs of lines that are compared
 )
 
 // diffOf compares two texts by their lines.

@@ -125,7 +125,7 @@ func (c *Console) draftSent(q *request) (*draftFile, error) {
 		return nil, err
 	}
 	f := &draftFile{space: w, file: q.r.PostFormValue("file"), rule: q.r.PostFormValue("rule"), was: q.r.PostFormValue("was")}
-	f.text = strings.ReplaceAll(q.r.PostFormValue("text"), "\r\n", "\n")
+	f.text = plainEnds(q.r.PostFormValue("text"))
 	if len(f.text) > source.MaxBytes {
 		return nil, problem(http.StatusRequestEntityTooLarge, "error.large")
 	}
@@ -135,6 +135,18 @@ func (c *Console) draftSent(q *request) (*draftFile, error) {
 		}
 	}
 	return f, nil
+}
+
+// plainEnds ends lines as pages have them.
+func plainEnds(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
+
+// ownEnds ends the lines of a text as the file does that it is to replace: what a browser sends tells nothing of that.
+func (f *draftFile) ownEnds(text string) string {
+	standing, err := f.space.Editing.Store.Read(f.file)
+	if err == nil && 2*strings.Count(standing.Text, "\r\n") > strings.Count(standing.Text, "\n") {
+		return strings.ReplaceAll(plainEnds(text), "\n", "\r\n")
+	}
+	return text
 }
 
 // path is where the file is, or would be, as whoever loads the rules has it.

@@ -14,7 +14,7 @@ import (
 type eventsPage struct {
 	Events  []eventView
 	Filter  url.Values
-	Rules   []string
+	Rules   []optionView
 	Types   []string
 	Spaces  []string
 	Sinces  []string
@@ -62,7 +62,7 @@ func (c *Console) events(q *request) error {
 			kept.Set(name, v)
 		}
 	}
-	p := eventsPage{Filter: kept, Rules: c.rulesNamed(), Types: eventTypes(), Spaces: c.spaces(), Sinces: sinces, Here: q.r.URL.RequestURI(), Refresh: filter.Before == 0}
+	p := eventsPage{Filter: kept, Rules: c.ruleChoice(filter.Rule), Types: eventTypes(), Spaces: c.spaces(), Sinces: sinces, Here: q.r.URL.RequestURI(), Refresh: filter.Before == 0}
 	narrow := filter.Type != "" || filter.Rule != "" || filter.Workspace != ""
 	if narrow {
 		if filter.After, err = c.windowStart(q, filter.Before); err != nil {

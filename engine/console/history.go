@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ type historyPage struct {
 	Versions             []versionView
 	Edits                bool
 	Here                 string
+	Older, Newest        string
 }
 
 // A versionView is one version of a file.
@@ -29,7 +31,7 @@ type versionView struct {
 }
 
 // versionsShown is how many versions the page of a history lists.
-const versionsShown = 100
+const versionsShown = 25
 
 func historyLink(workspace, file string) string {
 	return "/history?workspace=" + escapeQuery(workspace) + "&file=" + escapeQuery(file)
@@ -42,11 +44,21 @@ func (c *Console) history(q *request) error {
 		return err
 	}
 	name := q.r.URL.Query().Get("file")
-	versions, err := w.Editing.Store.Versions(name, versionsShown+1)
+	before, err := numberOf(q.r.URL.Query().Get("before"))
+	if err != nil {
+		return err
+	}
+	versions, err := w.Editing.Store.Versions(name, int(before), versionsShown+1)
 	if err != nil {
 		return problem(http.StatusNotFound, "error.none")
 	}
 	p := historyPage{Workspace: w.Name, File: name, Edits: q.editable(w.Name), Here: historyLink(w.Name, name)}
+	if before > 0 {
+		p.Newest = p.Here
+	}
+	if len(versions) > versionsShown {
+		p.Older = p.Here + "&before=" + strconv.Itoa(versions[versionsShown-1].N)
+	}
 	file, err := w.Editing.Store.Read(name)
 	if err == nil {
 		p.Sum = file.Sum
@@ -54,13 +66,13 @@ func (c *Console) history(q *request) error {
 	if err != nil && len(versions) == 0 {
 		return errNotFound
 	}
+	texts := make([]string, len(versions)+1)
+	for i, v := range versions {
+		texts[i] = harmlessText(v.Text)
+	}
 	for i, v := range versions[:min(len(versions), versionsShown)] {
-		view := versionView{N: v.N, At: c.at(w.Name, v.At), Who: engine.Harmless(v.Who), Why: engine.Harmless(v.Why), What: q.words().what(v.What), Found: v.Found(), Now: v.Sum == p.Sum && i == 0}
-		before := ""
-		if i+1 < len(versions) {
-			before = versions[i+1].Text
-		}
-		view.Diff = diffOf(harmlessText(before), harmlessText(v.Text))
+		view := versionView{N: v.N, At: c.at(w.Name, v.At), Who: engine.Harmless(v.Who), Why: engine.Harmless(v.Why), What: q.words().what(v.What), Found: v.Found(), Now: v.Sum == p.Sum && i == 0 && before == 0}
+		view.Diff = diffOf(texts[i+1], texts[i])
 		p.Versions = append(p.Versions, view)
 	}
 	return q.show("history", "rules", q.words().t("history.title", name), p)
@@ -68,7 +80,7 @@ func (c *Console) history(q *request) error {
 
 // harmlessText is a rule file's text as everybody may see it who may look at the pages.
 func harmlessText(text string) string {
-	return withoutHeaders(strings.Join(harmlessLines(text), "\n"))
+	return withoutSecrets(strings.Join(harmlessLines(text), "\n"))
 }
 
 // what says which kind of change a version was.

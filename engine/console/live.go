@@ -1,8 +1,10 @@
 package console
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -94,5 +96,30 @@ func (c *Console) stream(q *request) error {
 		case <-time.After(liveEvery):
 		}
 	}
+	return nil
+}
+
+func stoppingLink(stopped bool, here string) string {
+	return "/stopping?was=" + strconv.FormatBool(stopped) + "&back=" + escapeQuery(here)
+}
+
+// stopping tells an open page that somebody has stopped everything, or lets it go on; nothing where the page knows that.
+func (c *Console) stopping(q *request) error {
+	holds, err := c.options.Journal.Holds(q.ctx())
+	if err != nil {
+		return err
+	}
+	p := page{Stopped: isStopped(holds), Acts: q.user.role >= Operator, Here: localPath(q.r.URL.Query().Get("back"))}
+	if q.r.URL.Query().Get("was") == strconv.FormatBool(p.Stopped) {
+		q.w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	p.Watch = stoppingLink(p.Stopped, p.Here)
+	var b bytes.Buffer
+	if err := c.templates[q.lang].show(&b, "error", "stopping_anew", p); err != nil {
+		return fmt.Errorf("what is stopped: %w", err)
+	}
+	q.w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = q.w.Write(b.Bytes()) // who asked may have gone away
 	return nil
 }

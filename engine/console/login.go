@@ -1,8 +1,9 @@
 package console
 
 import (
-	"net"
+	"maps"
 	"net/http"
+	"slices"
 )
 
 // loginPage is what the page of the login shows.
@@ -28,12 +29,12 @@ func (c *Console) loginSent(q *request) error {
 	again := func(status int, why string) error {
 		return q.showAs(status, "login", "", q.words().t("login.title"), loginPage{Back: localPath(q.r.PostFormValue("back")), Users: len(c.gate.Users) > 0, Wrong: why, Name: name})
 	}
-	if !c.gate.guesses.allowed(from, q.now) {
+	if !c.gate.guesses.allowed(from, name, q.now) {
 		return again(http.StatusTooManyRequests, q.words().t("login.later"))
 	}
 	role := c.gate.check(name, password)
 	if role == Nobody {
-		c.gate.guesses.failed(from)
+		c.gate.guesses.failed(from, name)
 		c.log.Warn("somebody could not log in to the console", "from", from)
 		return again(http.StatusUnauthorized, q.words().t("login.wrong"))
 	}
@@ -42,6 +43,23 @@ func (c *Console) loginSent(q *request) error {
 	}
 	c.gate.enter(q.w, q.r, name, role)
 	return q.back("")
+}
+
+// againPage holds what somebody sent whose session had ended, so that nothing that he wrote is lost.
+type againPage struct {
+	Action string
+	Fields []struct{ Name, Value string }
+}
+
+// showAgain shows how to send a form once more after a login.
+func (q *request) showAgain() error {
+	p := againPage{Action: q.r.URL.RequestURI()}
+	for _, name := range slices.Sorted(maps.Keys(q.r.PostForm)) {
+		for _, value := range q.r.PostForm[name] {
+			p.Fields = append(p.Fields, struct{ Name, Value string }{name, value})
+		}
+	}
+	return q.showAs(http.StatusUnauthorized, "again", "", q.words().t("again.title"), p)
 }
 
 // logout ends the session.
@@ -63,11 +81,5 @@ func (c *Console) language(q *request) error {
 	return q.back("")
 }
 
-// from is the address that a request came from, without its port.
-func (q *request) from() string {
-	host, _, err := net.SplitHostPort(q.r.RemoteAddr)
-	if err != nil {
-		return q.r.RemoteAddr
-	}
-	return host
-}
+// from is the address that a request came from.
+func (q *request) from() string { return q.console.gate.from(q.r) }

@@ -34,6 +34,8 @@ var commonMessages = map[string][2]string{
 	"stop.explain":  {"No rule will send or change anything until somebody resumes. Events are still recorded, and decided on afterwards.", "Nenhuma regra envia ou altera nada até alguém retomar. Os eventos continuam registrados e são decididos depois."},
 	"pause.explain": {"Its runs wait until it is resumed. Events that come meanwhile do not start it.", "As execuções esperam até a regra ser retomada. Eventos que chegarem enquanto isso não a iniciam."},
 	"label.reason":  {"Reason", "Motivo"},
+	"layout.lost":   {"The console does not answer. What you see may be old; it goes on by itself as soon as there is an answer.", "O console não responde. O que você vê pode estar desatualizado; continua sozinho assim que houver resposta."},
+	"layout.ended":  {"You are not logged in any more. What you see may be old.", "Você não está mais conectado. O que você vê pode estar desatualizado."},
 	"said.paused":   {"Stopped.", "Parado."},
 	"said.resumed":  {"It goes on.", "Retomado."},
 	"said.asked":    {"Asked. The engine does it as soon as it can.", "Pedido feito. O motor executa assim que puder."},
@@ -45,6 +47,11 @@ var commonMessages = map[string][2]string{
 	"login.enter":    {"Log in", "Entrar"},
 	"login.wrong":    {"The name or the password is wrong.", "O nome ou a senha está errado."},
 	"login.later":    {"Too many attempts. Wait a minute.", "Tentativas demais. Espere um minuto."},
+
+	"again.title":   {"You are not logged in any more", "Você não está mais conectado"},
+	"again.explain": {"Your session has ended, so nothing was done. What you sent is still here: log in in another tab, come back, and send it again.", "Sua sessão terminou, por isso nada foi feito. O que você enviou ainda está aqui: entre em outra aba, volte e envie de novo."},
+	"again.enter":   {"Log in in another tab", "Entrar em outra aba"},
+	"again.send":    {"Send it again", "Enviar de novo"},
 
 	"error.title":  {"That did not work", "Isso não funcionou"},
 	"error.back":   {"Back to the first page", "Voltar à primeira página"},

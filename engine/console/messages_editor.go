@@ -16,6 +16,7 @@ var editorMessages = map[string][2]string{
 	"write.problem":          {"1 problem", "1 problema"},
 	"write.problems":         {"%s problems", "%s problemas"},
 	"write.line":             {"Line %s", "Linha %s"},
+	"write.ended":            {"You are not logged in any more. Log in in another tab, then go on here: what you wrote is still here.", "Você não está mais conectado. Entre em outra aba e continue aqui: o que você escreveu continua aqui."},
 	"write.failed":           {"The console did not answer. What you wrote is still here.", "O console não respondeu. O que você escreveu continua aqui."},
 	"write.save":             {"Save", "Salvar"},
 	"write.refused":          {"Nothing was saved: this has to be right first.", "Nada foi salvo: isto precisa ser corrigido antes."},

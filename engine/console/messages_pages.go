@@ -112,7 +112,8 @@ var pageMessages = map[string][2]string{
 	"conversations.none":  {"No conversation was found.", "Nenhuma conversa foi encontrada."},
 	"conversations.help":  {"The beginning of a name or of a protocol number, or the end of a phone number, is enough.", "Basta o começo de um nome ou de um número de protocolo, ou o fim de um telefone."},
 
-	"conversation.cut":      {"Only the newest events are shown.", "Só os eventos mais novos são mostrados."},
+	"today.all_failed":      {"All that failed in the last 24 hours", "Tudo que falhou nas últimas 24 horas"},
+	"conversation.rest":     {"… the rest of this message", "… o resto desta mensagem"},
 	"conversation.run":      {"Run %v", "Execução %v"},
 	"conversation.run_link": {"run", "execução"},
 	"conversation.event":    {"why", "por quê"},

@@ -88,28 +88,27 @@ func (c *Console) namesIn(workspace string) func(id string) string {
 	return func(id string) string { return c.options.Names(workspace, id) }
 }
 
-// rulesNamed goes through the ids of all rules that are known, each once, for a list to choose from.
-func (c *Console) rulesNamed() []string {
+// ruleChoice lists all rules that are known by their names, for a list to choose from. A rule that was asked for and is known no more stays chosen.
+func (c *Console) ruleChoice(chosen string) (list []optionView) {
 	seen := map[string]bool{}
-	var ids []string
+	add := func(id, name string) {
+		if id == "" || seen[id] {
+			return
+		}
+		seen[id] = true
+		list = append(list, optionView{id, cutText(name, 60), id == chosen})
+	}
 	for _, w := range c.options.Workspaces {
 		set := w.book().Set
 		for _, r := range set.Rules {
-			ids = appendOnce(ids, seen, r.ID)
+			add(r.ID, c.ruleView(w.Name, r.ID).Name)
 		}
 		for _, b := range set.Broken {
-			ids = appendOnce(ids, seen, b.ID)
+			add(b.ID, engine.Harmless(b.ID))
 		}
 	}
-	return ids
-}
-
-func appendOnce(list []string, seen map[string]bool, id string) []string {
-	if id == "" || seen[id] {
-		return list
-	}
-	seen[id] = true
-	return append(list, id)
+	add(chosen, engine.Harmless(chosen))
+	return list
 }
 
 // brokenOf returns what is wrong with a rule, or nil.

@@ -40,7 +40,7 @@ const layout = "layout.html"
 
 // pages are the templates, one for each page.
 var pages = []string{
-	"today", "rules", "rule", "runs", "run", "events", "event", "conversations", "conversation", "calendars", "health", "audit", "simulator", "login", "error",
+	"today", "rules", "rule", "runs", "run", "events", "event", "conversations", "conversation", "calendars", "health", "audit", "simulator", "login", "again", "error",
 	"begin", "write", "history", "totest",
 }
 
@@ -66,6 +66,7 @@ type request struct {
 	user    *identity
 	lang    string
 	now     time.Time
+	here    string // where the page can be asked for again, where that is not where it is shown
 	nonce   string // that styles which a script adds must carry; empty is a page without such
 }
 
@@ -85,9 +86,10 @@ type page struct {
 	Version string
 	User    string
 	Role    string
-	Asks    bool // there is somebody to log out
-	Acts    bool // the user may stop things
-	Stopped bool // everything is stopped
+	Asks    bool   // there is somebody to log out
+	Acts    bool   // the user may stop things
+	Stopped bool   // everything is stopped
+	Watch   string // where to ask whether that has changed
 	Said    string
 	Now     time.Time
 	Nonce   string
@@ -101,7 +103,7 @@ func (q *request) show(name, nav, title string, body any) error {
 
 func (q *request) showAs(status int, name, nav, title string, body any) error {
 	p := page{
-		Title: title, Nav: nav, Menu: q.console.menu(), Lang: q.lang, Langs: languages, Here: q.r.URL.RequestURI(), Version: q.console.options.Version, Now: q.now, Nonce: q.nonce, Body: body, Asks: q.console.gate.asks(),
+		Title: title, Nav: nav, Menu: q.console.menu(), Lang: q.lang, Langs: languages, Here: q.address(), Version: q.console.options.Version, Now: q.now, Nonce: q.nonce, Body: body, Asks: q.console.gate.asks(),
 	}
 	if q.user != nil {
 		p.User, p.Role, p.Acts = q.user.name, q.user.role.String(), q.user.role >= Operator
@@ -110,6 +112,7 @@ func (q *request) showAs(status int, name, nav, title string, body any) error {
 			return err
 		}
 		p.Stopped = isStopped(holds)
+		p.Watch = stoppingLink(p.Stopped, p.Here)
 	}
 	if said := q.r.URL.Query().Get("said"); said != "" && q.words().knows("said."+said) {
 		p.Said = q.words().t("said." + said)
@@ -123,6 +126,17 @@ func (q *request) showAs(status int, name, nav, title string, body any) error {
 	q.w.WriteHeader(status)
 	_, _ = q.w.Write(b.Bytes()) // who asked may have gone away
 	return nil
+}
+
+// address is where the page can be asked for again: what a form leads to cannot.
+func (q *request) address() string {
+	switch {
+	case q.here != "":
+		return q.here
+	case q.r.Method == http.MethodPost:
+		return localPath(q.r.PostFormValue("back"))
+	}
+	return q.r.URL.RequestURI()
 }
 
 // isStopped reports whether a person has stopped everything.

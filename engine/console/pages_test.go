@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"encoding/json"
+	"html"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -298,12 +299,12 @@ func TestLists(t *testing.T) {
 	must(d.journal.Accept(t.Context(), batch))
 	rows := func(text string) int { return strings.Count(text, "<tr>\n") }
 	text := d.page("/events")
-	if got := rows(text); got != listSize || !strings.Contains(text, `hx-trigger="sse:change"`) {
+	if got := rows(text); got != listSize || !strings.Contains(text, `hx-get="/events`) {
 		t.Errorf("the first page has %d events", got)
 	}
 	older := regexp.MustCompile(`href="(/events\?before=[^"]*)"`)
 	text = d.page(older.FindStringSubmatch(text)[1])
-	if got := rows(text); got != listSize || strings.Contains(text, "sse:change") {
+	if got := rows(text); got != listSize || strings.Contains(text, `hx-get="/events`) {
 		t.Errorf("the second page has %d events, or moves under one's eyes", got)
 	}
 	text = d.page(older.FindStringSubmatch(text)[1])
@@ -335,6 +336,40 @@ func TestConversations(t *testing.T) {
 	asked, answered := strings.Index(text, "Preciso de ajuda."), strings.Index(text, "Olá, Marina Souza! Já vamos responder.")
 	if asked < 0 || answered < asked || !strings.Contains(text[answered:], "Greet whoever writes") || !strings.Contains(text, `class="bubble engine"`) {
 		t.Error("the conversation is not told in order, or without who answered")
+	}
+}
+
+// TestLongConversation shows that everything of a conversation can be reached, and that one endless message does not bury the others.
+func TestLongConversation(t *testing.T) {
+	d := newDesk(t)
+	var batch []rules.Event
+	for i := range conversationEvents + 5 {
+		text := "message " + strconv.Itoa(i) + "."
+		if i == conversationEvents {
+			text = strings.Repeat("é", 30_000) + " the end"
+		}
+		batch = append(batch, rules.Event{
+			Workspace: "default", ID: "e" + strconv.Itoa(i), Type: "message.received", Lane: "conversation:c", CreatedAt: friday.Add(time.Duration(i) * time.Second), ReceivedAt: friday,
+			Data: map[string]any{"message": map[string]any{"id": "m" + strconv.Itoa(i), "text": text, "direction": "inbound"}, "conversation": map[string]any{"id": "c", "kind": "direct"}},
+		})
+	}
+	must(d.journal.Accept(t.Context(), batch))
+	d.rest()
+	text := d.page(conversationLink("default", "conversation:c"))
+	if strings.Contains(text, "message 4.") || !strings.Contains(text, "message 5.") || !strings.Contains(text, "message 204.") {
+		t.Error("the newest are not shown, or more than those")
+	}
+	before, after, found := strings.Cut(text, `<details class="rest">`)
+	if !found || strings.Count(before, "é") > partText || !strings.Contains(after, "é the end") || strings.Contains(text, "\ufffd") {
+		t.Error("a long message is not parted")
+	}
+	older := regexp.MustCompile(`href="(/conversation\?[^"]*before=[^"]*)"`).FindStringSubmatch(text)
+	if older == nil {
+		t.Fatal("nothing leads to what is older")
+	}
+	text = d.page(html.UnescapeString(older[1]))
+	if !strings.Contains(text, "message 0.") || !strings.Contains(text, "message 4.") || strings.Contains(text, "message 5.") || strings.Contains(text, `hx-get="/conversation`) {
+		t.Error("what is older is not shown, or more than that")
 	}
 }
 

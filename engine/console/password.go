@@ -76,29 +76,34 @@ type guesses struct {
 	one    sync.Mutex // a hash is worked out at a time
 	mu     sync.Mutex
 	minute int64
-	wrong  map[string]int // by address, in this minute
+	wrong  map[guess]int // in this minute
 }
 
-// guessesMost is how many wrong passwords an address may give in a minute, and guessesAll all of them together.
+// A guess is whose password was wrong, and where it came from; without a name, anybody's from there, and without either, all of them.
+type guess struct{ from, name string }
+
+// Bounds of wrong passwords in a minute. Who forgot his own keeps nobody out who comes from the same address, such as that of a proxy.
 const (
-	guessesMost = 10
+	guessesMost = 10 // for one name, from one address
+	guessesFrom = 30 // from one address
 	guessesAll  = 60
 )
 
-func (g *guesses) allowed(from string, now time.Time) bool {
+func (g *guesses) allowed(from, name string, now time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if m := now.Unix() / 60; m != g.minute || g.wrong == nil {
-		g.minute, g.wrong = m, map[string]int{}
+		g.minute, g.wrong = m, map[guess]int{}
 	}
-	return g.wrong[from] < guessesMost && g.wrong[""] < guessesAll
+	return g.wrong[guess{from, "=" + name}] < guessesMost && g.wrong[guess{from: from}] < guessesFrom && g.wrong[guess{}] < guessesAll
 }
 
-func (g *guesses) failed(from string) {
+func (g *guesses) failed(from, name string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.wrong[from]++
-	g.wrong[""]++
+	g.wrong[guess{from, "=" + name}]++
+	g.wrong[guess{from: from}]++
+	g.wrong[guess{}]++
 }
 
 // strangers have no password; finding that out takes as long as with one who has.

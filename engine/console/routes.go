@@ -34,6 +34,7 @@ var pageRoutes = []route{
 	{"GET /audit", Viewer, (*Console).audit},
 	{"GET /simulator", Viewer, (*Console).simulator},
 	{"GET /live", Viewer, (*Console).stream},
+	{"GET /stopping", Viewer, (*Console).stopping},
 	{"GET /metrics", Viewer, (*Console).metrics},
 
 	{"POST /pause", Operator, (*Console).pause},
@@ -108,7 +109,7 @@ func secureHeaders(h http.Header) {
 func (c *Console) answer(w http.ResponseWriter, r *http.Request, to route) {
 	q := &request{w: w, r: r, console: c, user: c.gate.identify(r), lang: languageOf(r), now: c.now()}
 	if to.role > Nobody && q.user == nil {
-		c.turnAway(q)
+		c.turnAway(q, to)
 		return
 	}
 	err := error(nil)
@@ -139,9 +140,16 @@ func readForm(r *http.Request) error {
 }
 
 // turnAway asks somebody to say who he is: a person on a page of its own, a program by a header.
-func (c *Console) turnAway(q *request) {
-	if q.r.Method == http.MethodGet && strings.Contains(q.r.Header.Get("Accept"), "text/html") && q.r.Header.Get("HX-Request") == "" {
+func (c *Console) turnAway(q *request, from route) {
+	person := strings.Contains(q.r.Header.Get("Accept"), "text/html") && q.r.Header.Get("HX-Request") == ""
+	switch {
+	case person && q.r.Method == http.MethodGet:
 		http.Redirect(q.w, q.r, "/login?back="+escapeQuery(q.r.URL.RequestURI()), http.StatusSeeOther)
+		return
+	case person && q.r.Method == http.MethodPost && from.pattern != "" && readForm(q.r) == nil:
+		if err := q.showAgain(); err != nil {
+			c.fail(q, err)
+		}
 		return
 	}
 	q.w.Header().Set("WWW-Authenticate", `Bearer realm="quando"`)

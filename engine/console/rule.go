@@ -102,7 +102,7 @@ func (c *Console) reasons(q *request, workspace, rule string) (list []reasonView
 	return list, nil
 }
 
-// sourceOf returns a rule's text for everybody who may look: without what its headers may hold.
+// sourceOf returns a rule's text for everybody who may look: without what may be a key of another service.
 func sourceOf(w *Workspace, r *rules.Rule) string {
 	text := ""
 	if w.Source != nil {
@@ -111,5 +111,5 @@ func sourceOf(w *Workspace, r *rules.Rule) string {
 	if text == "" {
 		text = r.Source()
 	}
-	return withoutHeaders(strings.Join(harmlessLines(text), "\n"))
+	return withoutSecrets(strings.Join(harmlessLines(text), "\n"))
 }

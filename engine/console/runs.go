@@ -22,7 +22,7 @@ var runStates = []engine.State{
 type runsPage struct {
 	Runs    []runView
 	Filter  url.Values
-	Rules   []string
+	Rules   []optionView
 	States  []engine.State
 	Spaces  []string
 	Sinces  []string
@@ -80,7 +80,7 @@ func (c *Console) runs(q *request) error {
 	if err != nil {
 		return err
 	}
-	p := runsPage{Filter: kept, Rules: c.rulesNamed(), States: runStates, Spaces: c.spaces(), Sinces: sinces, Here: q.r.URL.RequestURI(), Refresh: filter.Before == 0}
+	p := runsPage{Filter: kept, Rules: c.ruleChoice(filter.Rule), States: runStates, Spaces: c.spaces(), Sinces: sinces, Here: q.r.URL.RequestURI(), Refresh: filter.Before == 0}
 	if len(found) > listSize {
 		found = found[:listSize]
 		p.Older = pageLink("/runs", kept, found[len(found)-1].ID)

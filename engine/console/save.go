@@ -34,7 +34,7 @@ func (c *Console) writeSave(q *request) error {
 	text, unreadable := f.withStage(stage)
 	var wrong rules.Problems
 	if unreadable == nil {
-		staged.text = text
+		staged.text = staged.ownEnds(text)
 		wrong, err = c.saveRight(q, &staged, store.Change{Who: q.user.name, What: string(stage), Why: reason})
 	}
 	switch isWrong := unreadable != nil || len(wrong) > 0; {
@@ -123,11 +123,11 @@ func (c *Console) conflict(q *request, f *draftFile, reason string) error {
 	view := &conflictView{}
 	now, err := f.space.Editing.Store.Read(f.file)
 	if err == nil {
-		if versions, err := f.space.Editing.Store.Versions(f.file, 1); err == nil && len(versions) > 0 && versions[0].Sum == now.Sum {
+		if versions, err := f.space.Editing.Store.Versions(f.file, 0, 1); err == nil && len(versions) > 0 && versions[0].Sum == now.Sum {
 			view.Who, view.At = engine.Harmless(versions[0].Who), c.at(f.space.Name, versions[0].At)
 		}
 	}
-	view.Diff, f.was = diffOf(now.Text, f.text), now.Sum
+	view.Diff, f.was = diffOf(plainEnds(now.Text), f.text), now.Sum
 	return c.showWrite(q, http.StatusConflict, f, writePage{Conflict: view, Reason: reason}, false)
 }
 

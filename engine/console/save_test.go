@@ -2,6 +2,7 @@ package console
 
 import (
 	"encoding/json"
+	"html"
 	"net/http"
 	"net/url"
 	"os"
@@ -71,6 +72,66 @@ func TestSave(t *testing.T) {
 	}
 	if history := d.page("/history?workspace=default&file=away-reply.yaml"); !strings.Contains(history, "Version 4") || !strings.Contains(history, "back to version 2") {
 		t.Error("the way back is not told")
+	}
+}
+
+// TestLineEnds shows that a file keeps the ends of its lines, whatever the browser makes of them, and that they do not count as a difference.
+func TestLineEnds(t *testing.T) {
+	d := newEditorDesk(t)
+	windows := strings.ReplaceAll(greetRules, "\n", "\r\n")
+	d.write("hello.yaml", windows)
+	d.write("hello_test.yaml", "tests:\r\n  - name: one\r\n    steps:\r\n      - { customer: Marina, says: hi, expect: [] }\r\n")
+	if err := d.reload(); err != nil {
+		t.Fatal(err)
+	}
+	sent := strings.Replace(windows, "Hello, ", "Good day, ", 1) // as a form sends it
+	was := d.sumOf("hello.yaml")
+	if status, body, _ := d.post("/write/save", "file", "hello.yaml", "rule", "hello", "text", sent, "was", was, "stage", "shadow"); status != http.StatusSeeOther {
+		t.Fatal(status, body)
+	}
+	if got, want := d.read("hello.yaml"), strings.Replace(sent, "    when:", "    stage: shadow\r\n    when:", 1); got != want {
+		t.Errorf("%q", got)
+	}
+	_, body, _ := d.post("/write/save", "file", "hello.yaml", "rule", "hello", "text", sent, "was", was, "stage", "draft")
+	if !strings.Contains(body, "stage: shadow") || strings.Count(body, `class="diff-out"`) != 1 {
+		t.Errorf("another's change is shown as %s", regexp.MustCompile(`(?s)<pre.*?</pre>`).FindString(body))
+	}
+	item := "- name: two\r\n  steps:\r\n    - { customer: Marina, says: hi, expect: [] }\r\n"
+	if status, body, _ := d.post("/tests", "file", "hello_test.yaml", "rule", "hello", "text", item, "was", d.sumOf("hello_test.yaml")); status != http.StatusSeeOther {
+		t.Fatal(status, body)
+	}
+	if got := d.read("hello_test.yaml"); strings.Count(got, "\n") != strings.Count(got, "\r\n") || strings.Count(got, "tests:") != 1 {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestLongHistory shows that every version of a file can be reached, however many there are, and that one can go back to it from there.
+func TestLongHistory(t *testing.T) {
+	d := newEditorDesk(t)
+	const all = versionsShown + 3
+	for i := range all {
+		text := strings.Replace(greetRules, "Hello, ", "Hello "+itoa(int64(i+1))+", ", 1)
+		if status, body, _ := d.post("/write/save", "file", "hello.yaml", "rule", "hello", "text", text, "was", d.sumOf("hello.yaml"), "stage", "live"); status != http.StatusSeeOther {
+			t.Fatal(status, body)
+		}
+	}
+	var seen []string
+	older := regexp.MustCompile(`href="(/history\?[^"]*before=[^"]*)"`)
+	for path := "/history?workspace=default&file=hello.yaml"; path != ""; {
+		page := d.page(path)
+		for _, n := range regexp.MustCompile(`<h2>Version (\d+)`).FindAllStringSubmatch(page, -1) {
+			seen = append(seen, n[1])
+		}
+		if at := strings.Count(page, "in use"); (at > 0) != (len(seen) <= versionsShown) {
+			t.Errorf("%s: %d versions are called the one in use", path, at)
+		}
+		path = ""
+		if next := older.FindStringSubmatch(page); next != nil {
+			path = html.UnescapeString(next[1])
+		}
+	}
+	if len(seen) != all+1 || seen[0] != itoa(all+1) || seen[all] != "1" { // the first was there before
+		t.Errorf("%d versions: %v", len(seen), seen)
 	}
 }
 
@@ -285,7 +346,7 @@ func TestViewersDoNotWrite(t *testing.T) {
 	if w := d.ask("POST", "/rules/default/hello/stage", url.Values{"stage": {"shadow"}}, edu); w.Code != http.StatusSeeOther {
 		t.Errorf("an editor: %d", w.Code)
 	}
-	if versions := must(d.options.Workspaces[0].Editing.Store.Versions("hello.yaml", 5)); versions[0].Who != "edu" {
+	if versions := must(d.options.Workspaces[0].Editing.Store.Versions("hello.yaml", 0, 5)); versions[0].Who != "edu" {
 		t.Errorf("%+v", versions[0])
 	}
 }

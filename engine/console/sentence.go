@@ -153,5 +153,5 @@ func stepDetail(s *rules.Step) string {
 	for _, a := range s.Assignment {
 		parts = append(parts, a.Name+" = "+a.Value.String())
 	}
-	return strings.Join(parts, " · ")
+	return withoutSecrets(strings.Join(parts, " · "))
 }

@@ -36,6 +36,7 @@ func (w words) timeline(r *engine.Run, steps []stepView, now time.Time) template
 	}
 	var s svg
 	height := top + row*float64(len(steps)) + 8
+	said := ""
 	for i := range 5 {
 		t := from.Add(to.Sub(from) * time.Duration(i) / 4)
 		x := place(t)
@@ -44,8 +45,9 @@ func (w words) timeline(r *engine.Run, steps []stepView, now time.Time) template
 		if i == 4 {
 			anchor = "end"
 		}
-		if i > 0 {
-			s.text(x, 14, anchor, "axis", "+"+w.length(t.Sub(from)), 16)
+		if after := w.length(t.Sub(from)); i > 0 && after != said {
+			s.text(x, 14, anchor, "axis", "+"+after, 16)
+			said = after
 		}
 	}
 	s.text(left, 14, "middle", "axis", r.StartedAt.Format("15:04:05"), 8)

@@ -14,7 +14,8 @@ import (
 // todayPage is how things stand.
 type todayPage struct {
 	Needs   []need
-	More    int // needs that are not listed
+	More    int    // needs that are not listed
+	Failed  string // where more runs are listed that have failed; empty is nowhere
 	Figures []figure
 	Chart   template.HTML
 	Hours   []hourCount // the same as a table
@@ -42,6 +43,9 @@ type figure struct {
 	N           int
 	Bad         bool // unless it is zero
 }
+
+// failedLink lists the runs that failed in the last 24 hours.
+const failedLink = "/runs?since=24h&state=failed"
 
 const (
 	needsRuns = 10 // runs of a kind that are listed
@@ -78,7 +82,7 @@ func (c *Console) today(q *request) error {
 		Figures: []figure{
 			{Label: w.t("today.runs"), N: sum(engine.CountRuns, "*"), Link: "/runs?since=24h"},
 			{Label: w.t("today.effects"), N: sum(engine.CountEffects, "*"), Link: "/runs?since=24h&state=done"},
-			{Label: w.t("today.failures"), N: sum(engine.CountRuns, string(engine.FailedRun)), Link: "/runs?state=failed", Bad: true},
+			{Label: w.t("today.failures"), N: sum(engine.CountRuns, string(engine.FailedRun)), Link: failedLink, Bad: true},
 			{Label: w.t("today.waiting"), N: standing[engine.Waiting], Link: "/runs?state=waiting"},
 			{Label: w.t("today.held"), N: standing[engine.Held], Link: "/runs?state=held", Bad: true},
 			{Label: w.t("today.uncertain"), N: standing[engine.Uncertain], Link: "/runs?state=uncertain", Bad: true},
@@ -88,6 +92,9 @@ func (c *Console) today(q *request) error {
 	p.Chart = w.hoursChart(p.Hours)
 	p.Needs = needs[:min(len(needs), needsMost)]
 	p.More = len(needs) - len(p.Needs)
+	if sum(engine.CountRuns, string(engine.FailedRun)) > needsRuns {
+		p.Failed = failedLink
+	}
 	return q.show("today", "today", w.t("nav.today"), p)
 }
 

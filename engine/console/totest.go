@@ -244,9 +244,9 @@ func (c *Console) testSave(q *request) error {
 	}
 	item, standing := f.text, ""
 	if file, err := e.Store.Read(f.file); err == nil {
-		standing = file.Text
+		standing = plainEnds(file.Text)
 	}
-	f.text = addTest(standing, item)
+	f.text = f.ownEnds(addTest(standing, item))
 	wrong, err := c.saveRight(q, f, store.Change{Who: q.user.name, What: "test"})
 	if len(wrong) > 0 {
 		p := testPage{Workspace: f.space.Name, Rule: c.ruleView(f.space.Name, f.rule), File: f.file, Was: f.was, Text: item, Wrong: viewProblems(wrong), Back: localPath(q.r.PostFormValue("back"))}

@@ -91,7 +91,7 @@ func showText(text string, names func(id string) string) shown {
 	if r := []rune(text); len(r) > shownText {
 		text = string(r[:shownText]) + "…"
 	}
-	lines := harmlessLines(text)
+	lines := harmlessLines(withoutKeys(text))
 	if len(lines) == 1 {
 		return shown{Text: lines[0]}
 	}

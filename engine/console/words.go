@@ -101,7 +101,9 @@ func (w words) or(prefix, name string) string {
 }
 
 // told returns a text that was recorded for people, in this language where the engine wrote it.
-func (w words) told(text string) string { return engine.Harmless(engine.Told(w.language(), text)) }
+func (w words) told(text string) string {
+	return engine.Harmless(withoutKeys(engine.Told(w.language(), text)))
+}
 
 func (w words) language() rules.Language { return rules.Language(w.at) }
 
@@ -142,7 +144,7 @@ var menu = []string{"today", "rules", "runs", "events", "conversations", "calend
 func harmlessLines(s string) []string {
 	lines := strings.Split(strings.ReplaceAll(s, "\r\n", "\n"), "\n")
 	for i := range lines {
-		lines[i] = engine.Harmless(lines[i])
+		lines[i] = engine.Harmless(strings.ReplaceAll(lines[i], "\t", "    "))
 	}
 	return lines
 }

@@ -169,6 +169,9 @@ func writeLink(workspace, what, name string) string {
 
 // showWrite shows the page for a file.
 func (c *Console) showWrite(q *request, status int, f *draftFile, p writePage, unfinished bool) error {
+	if q.r.Method == http.MethodPost && f.file != "" {
+		q.here = writeLink(f.space.Name, "file", f.file)
+	}
 	if f.file != "" {
 		kept, err := f.space.Editing.Store.Kept(f.file)
 		if err != nil {

@@ -19,7 +19,6 @@ const fewRows = 5000
 
 // A filter is what a listing's rows must be.
 type filter struct {
-	before  string // what leads to them, with the word that joins it; most often nothing
 	index   string // by which they are found; empty is in the order of the listing until there are enough
 	forward bool   // the oldest first
 	clauses []string
@@ -38,6 +37,14 @@ func (f *filter) by(index string) {
 	}
 }
 
+// among asks for rows whose keys are listed. They are taken in the order of the keys, and no more of them are read than there is a use for, however long the list.
+func (f *filter) among(key, list string, args ...any) {
+	if f.index == "" {
+		f.index = " NOT INDEXED"
+	}
+	f.where(key+` IN (`+list+`)`, args...)
+}
+
 // query returns the text of a listing and its arguments.
 func (f *filter) query(columns, table, key string, limit int) (string, []any) {
 	if limit <= 0 {
@@ -47,7 +54,7 @@ func (f *filter) query(columns, table, key string, limit int) (string, []any) {
 	if index == "" {
 		index = " NOT INDEXED"
 	}
-	q := `SELECT ` + columns + ` FROM ` + f.before + table + index
+	q := `SELECT ` + columns + ` FROM ` + table + index
 	if len(f.clauses) > 0 {
 		q += ` WHERE ` + strings.Join(f.clauses, ` AND `)
 	}
@@ -70,8 +77,7 @@ func (j *Journal) ListEvents(ctx context.Context, f engine.EventFilter) ([]*engi
 	q := filter{forward: f.Forward}
 	q.where(`e.data IS NOT NULL`)
 	if f.Lane != "" {
-		q.by(`events_lane`)
-		q.where(`e.lane = ?`, f.Lane)
+		q.among(`e.seq`, `SELECT seq FROM events INDEXED BY events_lane WHERE lane = ?`, f.Lane)
 	}
 	if !f.Since.IsZero() {
 		q.where(`e.received_at >= ?`, stored.Micros(f.Since))
@@ -134,9 +140,7 @@ func (j *Journal) ListRuns(ctx context.Context, f engine.RunFilter) ([]*engine.R
 	}
 	if f.Lane != "" { // a run is at home where its event is
 		if q.index == "" {
-			q.before = `events e INDEXED BY events_lane CROSS JOIN `
-			q.by(`runs_event`)
-			q.where(`e.lane = ? AND r.event = e.seq`, f.Lane)
+			q.among(`r.id`, `SELECT c.id FROM events e INDEXED BY events_lane CROSS JOIN runs c INDEXED BY runs_event WHERE e.lane = ? AND c.event = e.seq`, f.Lane)
 		}
 		q.where(`r.home = ?`, f.Lane)
 	}

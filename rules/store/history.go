@@ -105,8 +105,8 @@ func readVersion(root *os.Root, name string, n int) (Version, error) {
 	return v, nil
 }
 
-// Versions returns up to most versions of a file, the newest first.
-func (s *Store) Versions(name string, most int) ([]Version, error) {
+// Versions returns up to most versions of a file that are older than that of a number, the newest first; before 0 they are all of them.
+func (s *Store) Versions(name string, before, most int) ([]Version, error) {
 	if err := s.check(name); err != nil {
 		return nil, err
 	}
@@ -121,6 +121,9 @@ func (s *Store) Versions(name string, most int) ([]Version, error) {
 	list, err := numbers(root, name)
 	if err != nil {
 		return nil, fmt.Errorf("read the history of %s: %w", name, err)
+	}
+	if before > 0 {
+		list = slices.DeleteFunc(list, func(n int) bool { return n >= before })
 	}
 	var versions []Version
 	for _, n := range list[:min(most, len(list))] {

@@ -63,7 +63,7 @@ func TestHistory(t *testing.T) {
 	write(t, filepath.Join(folder, "teams/away.yaml"), "by hand\n", 0o640)
 	s.mustSave(t, "teams/away.yaml", "three\n")
 	s.mustSave(t, "teams/away.yaml", "three\n") // which changes nothing
-	versions, err := s.Versions("teams/away.yaml", 10)
+	versions, err := s.Versions("teams/away.yaml", 0, 10)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,8 +91,11 @@ func TestHistory(t *testing.T) {
 	if got := read(t, filepath.Join(folder, "teams/away.yaml")); got != "one\n" {
 		t.Errorf("the way back leads to %q", got)
 	}
-	if few, err := s.Versions("teams/away.yaml", 2); err != nil || len(few) != 2 || few[0].N != 5 {
+	if few, err := s.Versions("teams/away.yaml", 0, 2); err != nil || len(few) != 2 || few[0].N != 5 {
 		t.Errorf("%v %v", few, err)
+	}
+	if older, err := s.Versions("teams/away.yaml", 3, 10); err != nil || len(older) != 2 || older[0].N != 2 {
+		t.Errorf("%v %v", older, err)
 	}
 	if info, err := os.Stat(filepath.Join(folder, "teams/away.yaml")); err != nil || info.Mode().Perm() != 0o640 {
 		t.Errorf("the file's mode is %v, %v", info.Mode(), err)
@@ -135,7 +138,7 @@ func TestRefused(t *testing.T) {
 	if got := read(t, filepath.Join(folder, "away.yaml")); got != "two\n" {
 		t.Errorf("the file holds %q", got)
 	}
-	if versions, err := s.Versions("away.yaml", 10); err != nil || len(versions) != 2 {
+	if versions, err := s.Versions("away.yaml", 0, 10); err != nil || len(versions) != 2 {
 		t.Errorf("%d versions, %v", len(versions), err)
 	}
 }
@@ -198,7 +201,7 @@ func TestNothingHalf(t *testing.T) {
 	if _, err := s.Save("away.yaml", "two\n", one, ana); err == nil {
 		t.Fatal("it was saved although it cannot be")
 	}
-	if versions, _ := s.Versions("away.yaml", 10); len(versions) != 1 || read(t, filepath.Join(folder, "away.yaml")) != "one\n" {
+	if versions, _ := s.Versions("away.yaml", 0, 10); len(versions) != 1 || read(t, filepath.Join(folder, "away.yaml")) != "one\n" {
 		t.Errorf("%d versions", len(versions))
 	}
 	if err := os.RemoveAll(filepath.Dir(blocked)); err != nil {
@@ -221,7 +224,7 @@ func TestNothingHalf(t *testing.T) {
 		})
 	}
 	group.Wait()
-	versions, _ := s.Versions("away.yaml", 10)
+	versions, _ := s.Versions("away.yaml", 0, 10)
 	if done != 1 || len(versions) != 2 || versions[0].Text != read(t, filepath.Join(folder, "away.yaml")) {
 		t.Errorf("%d saves, %d versions", done, len(versions))
 	}
@@ -268,7 +271,7 @@ func TestSingle(t *testing.T) {
 	if _, err := s.Save("other.yaml", "x", "", ana); !errors.Is(err, ErrName) || !s.Single() {
 		t.Errorf("another file: %v", err)
 	}
-	if versions, err := s.Versions("rules.yaml", 10); err != nil || len(versions) != 1 {
+	if versions, err := s.Versions("rules.yaml", 0, 10); err != nil || len(versions) != 1 {
 		t.Errorf("%v %v", versions, err)
 	}
 }

@@ -1,8 +1,8 @@
 // A page that is live must not take away what a person is in the middle of: an open form, a field with the cursor, a step that is unfolded.
 document.addEventListener("htmx:beforeRequest", (event) => {
   const region = event.target;
-  if (region.id !== "live") return;
-  const busy = region.querySelector("details.confirm[open], input:focus, select:focus, button:focus, textarea:focus");
+  if (region.id !== "live" && region.id !== "stopping") return;
+  const busy = region.querySelector("details.confirm[open], details.stop[open], input:focus, select:focus, button:focus, textarea:focus");
   if (busy) event.preventDefault();
 });
 
@@ -21,3 +21,32 @@ document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape") return;
   document.querySelectorAll("details.confirm[open], details.stop[open]").forEach((d) => { d.open = false; d.querySelector("summary").focus(); });
 });
+
+// Whoever looks at a page must know when it is not live any more: nobody answers, or the session has ended.
+const lost = document.getElementById("lost");
+async function lookAgain() {
+  const answer = await fetch("/stopping", { method: "HEAD" }).catch(() => null);
+  if (answer && answer.ok) return found();
+  const ended = answer && answer.status === 401;
+  const text = ended ? lost.dataset.ended : lost.dataset.lost;
+  if (!lost.hidden && lost.firstChild.textContent === text + " ") return;
+  lost.replaceChildren(text + " ");
+  if (ended) {
+    const enter = document.createElement("a");
+    enter.href = "/login";
+    enter.target = "_blank";
+    enter.textContent = lost.dataset.enter;
+    lost.append(enter);
+  }
+  lost.hidden = false;
+}
+function found() {
+  if (lost.hidden) return;
+  lost.hidden = true;
+  document.querySelectorAll("[hx-trigger='sse:change']").forEach((region) => window.htmx.trigger(region, "sse:change"));
+}
+if (lost) {
+  document.addEventListener("htmx:sseError", lookAgain);
+  document.addEventListener("htmx:sseOpen", found);
+  window.addEventListener("focus", () => { if (!lost.hidden) lookAgain(); });
+}

@@ -12,6 +12,7 @@ let timer = 0;
 let listed = null; // the problems that are shown
 let pending = null; // a change of the form that is on its way into the text
 let refused = false; // the form says something that could not be put into the text
+let unheard = false; // because nobody answered, or nobody is logged in
 
 const editor = window.quandoEditor.create(document.getElementById("editor"), {
   text: textarea.value,
@@ -66,6 +67,7 @@ async function change(op, value) {
     if (mine !== asked) return;
     fields.inert = false;
     refused = !answer || !answer.ok;
+    unheard = !answer || answer.status === 401;
     await take(answer, op);
     if (mine === asked) pending = null;
   });
@@ -86,7 +88,9 @@ async function take(answer, op) {
 async function failed(answer) {
   listed = null;
   let why = page.dataset.failed;
-  if (answer) {
+  if (answer && answer.status === 401) {
+    why = page.dataset.ended;
+  } else if (answer) {
     const told = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("main p");
     if (told) why = told.textContent;
   }
@@ -178,6 +182,7 @@ page.querySelectorAll("button[data-try]").forEach((button) => button.addEventLis
   const answer = await ask(button.dataset.try, {}, story).catch(() => null);
   button.disabled = false;
   if (answer && answer.ok) shown.innerHTML = (await answer.json()).html;
+  else if (answer && answer.status === 401) shown.replaceChildren(paragraph("error", page.dataset.ended));
   else if (answer) shown.replaceChildren(paragraph("error", new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("main p")?.textContent || page.dataset.failed));
   else shown.replaceChildren(paragraph("error", page.dataset.failed));
 }));
@@ -185,21 +190,30 @@ page.querySelectorAll("button[data-try]").forEach((button) => button.addEventLis
 // What was written is not lost by a wrong key.
 const begun = "unsaved" in page.dataset ? null : textarea.value;
 let saving = false;
+let sure = false; // what is filled in stands in the text, and somebody is there to save it
 page.addEventListener("submit", async (event) => {
-  const typed = fields.querySelector("[data-typed]");
-  if (typed) {
-    delete typed.dataset.typed;
-    change();
-  }
-  if (!pending && !refused) {
-    saving = true;
-    return;
-  }
-  event.preventDefault(); // until what was just filled in stands in the text
-  await pending;
-  if (refused) problems.scrollIntoView({ block: "center" }); // nobody saves something else than he sees
-  else page.requestSubmit(event.submitter);
+  if (sure) return;
+  event.preventDefault();
+  if (saving) return;
+  saving = true;
+  sure = await mayLeave();
+  saving = sure;
+  if (sure) page.requestSubmit(event.submitter);
+  else problems.scrollIntoView({ block: "center" });
 });
+
+// mayLeave reports whether the page can be sent. Nobody saves something else than he sees, and nobody leaves for a console that does not answer.
+async function mayLeave() {
+  const typed = fields.querySelector("[data-typed]");
+  if (typed) delete typed.dataset.typed;
+  if (typed || (refused && unheard)) await change();
+  await pending;
+  if (refused) return false;
+  const answer = await fetch("/stopping", { method: "HEAD" }).catch(() => null);
+  if (answer && answer.ok) return true;
+  await failed(answer);
+  return false;
+}
 window.addEventListener("beforeunload", (event) => { if (!saving && textarea.value !== begun) event.preventDefault(); });
 
 look();
