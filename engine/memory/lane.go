@@ -61,9 +61,11 @@ type entry struct {
 	due  time.Time
 }
 
-func (q queue) Len() int           { return len(q) }
-func (q queue) Less(a, b int) bool { return q[a].due.Before(q[b].due) }
-func (q queue) Swap(a, b int)      { q[a], q[b] = q[b], q[a] }
+func (q queue) Len() int { return len(q) }
+func (q queue) Less(a, b int) bool { // in the order of a file: of what is due at one time, by their names
+	return cmp.Or(q[a].due.Compare(q[b].due), cmp.Compare(q[a].lane.name, q[b].lane.name)) < 0
+}
+func (q queue) Swap(a, b int) { q[a], q[b] = q[b], q[a] }
 
 // Push is for container/heap.
 func (q *queue) Push(x any) { *q = append(*q, x.(entry)) }
