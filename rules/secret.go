@@ -20,8 +20,8 @@ func IsSecretHeader(name string) bool {
 }
 
 var (
-	// secretForms are texts that nothing but a secret looks like: keys of well-known services, signed tokens, private keys.
-	secretForms = regexp.MustCompile(`\b[sr]k_(?:live|test)_\w{16,}|\bsk-[\w-]{24,}|\bgh[pousr]_\w{30,}|\bgithub_pat_\w{30,}|\bglpat-[\w-]{20,}|\bxox[abeoprs]-[\w-]{20,}|` +
+	// SecretForms are texts that nothing but a secret looks like: keys of well-known services, signed tokens, private keys.
+	SecretForms = regexp.MustCompile(`\b[sr]k_(?:live|test)_\w{16,}|\bsk-[\w-]{24,}|\bgh[pousr]_\w{30,}|\bgithub_pat_\w{30,}|\bglpat-[\w-]{20,}|\bxox[abeoprs]-[\w-]{20,}|` +
 		`\bAKIA[0-9A-Z]{16}\b|\bAIza[\w-]{35}|\bwhsec_[\w+/=-]{16,}|\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,}|-----BEGIN [A-Z ]*PRIVATE KEY-----`)
 	secretName  = regexp.MustCompile(`(?i)token|secret|password|passwd|senha|api[_-]?key|access[_-]?key|credential`)
 	secretQuery = regexp.MustCompile(`(?i)[?&](?:[\w-]*(?:token|secret|password|senha|api_?key|access_?key)|key|auth|sig|signature)=([^&\s{}]+)`)
@@ -56,7 +56,7 @@ func looksSecret(text, name string, header bool) bool {
 		if s.expression {
 			continue
 		}
-		if secretForms.MatchString(s.text) {
+		if SecretForms.MatchString(s.text) {
 			return true
 		}
 		if m := authScheme.FindStringSubmatch(s.text); m != nil && looksRandom(m[1], 16) {

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/quandohq/quando/rules"
 )
 
 // The text need not be right, nor be read as YAML at all, so what may be a key of another service is found by how it looks; more may be hidden than must be.
@@ -16,13 +18,14 @@ var (
 
 	urlPassword = regexp.MustCompile(`(?i)\b([a-z][a-z0-9+.-]*://)[^/\s"'@:]*:[^/\s"'@]*@`)
 	urlSecret   = regexp.MustCompile(`([?&;](?:` + secretName + `|(?i:key|sig|auth|pwd))=)[^&\s"'#{•]+`)
-	knownKey    = regexp.MustCompile(`\b(?:Bearer +[A-Za-z0-9._~+/=-]{8,}|(?:sk|pk|rk|whsec|ghp|gho|ghs|glpat|shpat|xox[abprs])[_-][A-Za-z0-9_-]{8,}|AKIA[A-Z0-9]{16}|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*)`)
+	// What may be a key besides those that rules.SecretForms knows for sure.
+	knownKey = regexp.MustCompile(`\b(?:Bearer +[A-Za-z0-9._~+/=-]{8,}|(?:sk|pk|rk|whsec|ghp|gho|ghs|glpat|shpat|xox[abprs])[_-][A-Za-z0-9_-]{8,}|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*)`)
 )
 
 // A line without any of these has nothing that is hidden. Most have not, and a look for a word costs a hundredth of a look for a pattern.
 var (
 	hiddenWords = []string{"headers", "token", "secret", "password", "passwd", "senha", "api_key", "api-key", "apikey", "access_key", "access-key", "accesskey", "private_key", "private-key", "privatekey", "authorization", "credential", "cookie", "signature"}
-	knownWords  = []string{"Bearer ", "sk_", "sk-", "pk_", "pk-", "rk_", "rk-", "whsec", "gh", "glpat", "shpat", "xox", "AKIA", "eyJ"}
+	knownWords  = []string{"Bearer ", "sk_", "sk-", "pk_", "pk-", "rk_", "rk-", "whsec", "gh", "glpat", "shpat", "xox", "AKIA", "AIza", "eyJ", "PRIVATE KEY"}
 )
 
 func holdsAny(text string, words []string) bool {
@@ -89,7 +92,7 @@ func withoutKeys(text string) string {
 			line = urlSecret.ReplaceAllString(line, "${1}•••")
 		}
 		if holdsAny(line, knownWords) {
-			line = knownKey.ReplaceAllString(line, "•••")
+			line = rules.SecretForms.ReplaceAllString(knownKey.ReplaceAllString(line, "•••"), "•••")
 		}
 		b.WriteString(line)
 	}

@@ -154,11 +154,12 @@ func TestWithoutSecrets(t *testing.T) {
 		"vars:\n  erp_token: s3cr,et\n  limit: 5\n  ErpPassword: |\n    one\n    two\nrules:":                          "vars:\n  erp_token: •••\n  limit: 5\n  ErpPassword: •••\n    •••\n    •••\nrules:",
 		`json: { token: "a, b", phone: 1, api-key: it's, password: 'x' }`:                                              `json: { token: •••, phone: 1, api-key: •••, password: ••• }`,
 		"json:\n  token: \"{{ vars.erp }}\"\n  keyword: shoes\n  secret: {a: {b: c}}\n  n: 1":                          "json:\n  token: \"{{ vars.erp }}\"\n  keyword: shoes\n  secret: { ••• }\n  n: 1",
-		`json: {"token":"x","a":1}`:                                                                                     `json: {"token": •••,"a":1}`,
-		"# token: abc\nvars: {}\n# ours is sk_live_51Habcdefgh, mind you":                                               "# token: •••\nvars: {}\n# ours is •••, mind you",
-		`url: "https://user:hunter2@erp.example.com/orders?api_key=abc&page=2&sig=d"`:                                   `url: "https://•••@erp.example.com/orders?api_key=•••&page=2&sig=•••"`,
-		`x: "Bearer swordfish"` + "\ny: eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln\nif: message.text contains \"token\"": `x: "•••"` + "\ny: •••\nif: message.text contains \"token\"",
-		"url: https://erp.example.com/orders?page=2\nsend_message: \"Hi: how are you, {{ contact.name }}?\"":            "url: https://erp.example.com/orders?page=2\nsend_message: \"Hi: how are you, {{ contact.name }}?\"",
+		`json: {"token":"x","a":1}`: `json: {"token": •••,"a":1}`,
+		"maps: https://maps.example/AIza0123456789abcdefghijklmnopqrstuvwxy and github_pat_0123456789abcdefghijklmnopqrstuv": "maps: https://maps.example/••• and •••",
+		"# token: abc\nvars: {}\n# ours is sk_live_51Habcdefgh, mind you":                                                    "# token: •••\nvars: {}\n# ours is •••, mind you",
+		`url: "https://user:hunter2@erp.example.com/orders?api_key=abc&page=2&sig=d"`:                                        `url: "https://•••@erp.example.com/orders?api_key=•••&page=2&sig=•••"`,
+		`x: "Bearer swordfish"` + "\ny: eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln\nif: message.text contains \"token\"":      `x: "•••"` + "\ny: •••\nif: message.text contains \"token\"",
+		"url: https://erp.example.com/orders?page=2\nsend_message: \"Hi: how are you, {{ contact.name }}?\"":                 "url: https://erp.example.com/orders?page=2\nsend_message: \"Hi: how are you, {{ contact.name }}?\"",
 	} {
 		if got := withoutSecrets(text); got != want {
 			t.Errorf("%s\ngives\n%s", text, got)
