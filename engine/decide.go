@@ -7,7 +7,6 @@ import (
 	"hash/fnv"
 	"math"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/quandohq/quando/actions"
@@ -75,13 +74,6 @@ func (v *visit) undecided(ctx context.Context, e *Event, err error) error {
 		return nil
 	}
 	return err
-}
-
-// A prospect is a rule's verdict on an event, with what a run would be counted by.
-type prospect struct {
-	rule        *rules.Rule
-	verdict     *Verdict
-	by, limitBy string
 }
 
 // A decision is what was decided on an event: which runs are to begin, and whether nobody can be in the way of one.
@@ -162,199 +154,6 @@ func (v *visit) begin(ctx context.Context, starts []*Start, f *facts, sure bool)
 		}
 	}
 	return nil
-}
-
-// prospects asks every candidate for its verdict.
-func (v *visit) prospects(ctx context.Context, e *Event, f *facts, own *Caused) ([]prospect, error) {
-	candidates, err := v.candidates(ctx, e, f)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]prospect, len(candidates))
-	verdicts := make([]Verdict, len(candidates))
-	for i, rule := range candidates {
-		p := &list[i]
-		p.rule, p.verdict = rule, &verdicts[i]
-		if err := v.judge(ctx, p, e, f, own); err != nil {
-			return nil, err
-		}
-		if p.verdict.Outcome == Fired && expands(rule, e) {
-			if err := v.expand(ctx, rule, e, f, p.verdict); err != nil {
-				return nil, err
-			}
-		}
-	}
-	if e.Rule != "" && len(candidates) == 0 {
-		verdicts = []Verdict{{Rule: e.Rule, Outcome: Failed, Error: "there is no such rule, or it is a draft"}}
-	}
-	e.Verdicts = verdicts
-	return list, nil
-}
-
-// candidates are the rules that an event may call for.
-func (v *visit) candidates(ctx context.Context, e *Event, f *facts) ([]*rules.Rule, error) {
-	set := v.workspace.rules.Load()
-	if e.Rule != "" {
-		if rule := set.Rule(e.Rule); rule != nil && rule.Stage != rules.Draft {
-			return []*rules.Rule{rule}, nil
-		}
-		return nil, nil
-	}
-	if err := f.load(ctx); err != nil {
-		return nil, err
-	}
-	known := make(map[string]any)
-	for _, name := range set.Looks(e.Type) {
-		fact, ok, err := f.told(ctx, name)
-		if err != nil {
-			return nil, err
-		}
-		if ok {
-			known[name] = fact
-		}
-	}
-	return set.Candidates(nil, e.Type, known), nil
-}
-
-// judge decides whether a rule fires. An error means that it cannot be told yet.
-func (v *visit) judge(ctx context.Context, p *prospect, e *Event, f *facts, own *Caused) error {
-	rule := p.rule
-	*p.verdict = Verdict{Rule: rule.ID, Outcome: Fired, Version: rule.Version, Stage: told(rule.Stage)}
-	because := func(o Outcome, reason string) error {
-		p.verdict.Outcome, p.verdict.Error = o, reason
-		return nil
-	}
-	if h, err := v.pausedRule(rule.ID); h != nil || err != nil {
-		if err != nil {
-			return err
-		}
-		return because(Paused, h.Reason)
-	}
-	if own != nil && !rule.FromAny {
-		return because(Own, fmt.Sprintf("the rule %s did this", own.Rule))
-	}
-	if own != nil && (own.Rule == rule.ID || slices.Contains(own.Ancestry, rule.ID)) {
-		return because(Looped, "it came of this rule itself")
-	}
-	late, err := v.late(ctx, rule, e, v.now().Sub(e.CreatedAt))
-	if err != nil {
-		return err
-	}
-	if late != "" {
-		return because(Late, late)
-	}
-	if expands(rule, e) {
-		return nil // the conditions are those of each item
-	}
-	if rule.Gather != nil && e.Rule == "" {
-		p.verdict.Outcome = Gathered
-		return v.count(v.evaluate(ctx, rule, f), p, e)
-	}
-	return v.conditions(ctx, p, f)
-}
-
-// conditions evaluates a rule's conditions.
-func (v *visit) conditions(ctx context.Context, p *prospect, f *facts) error {
-	eval := v.evaluate(ctx, p.rule, f)
-	d := eval.Decide()
-	if err := unanswered(d.Err); err != nil {
-		return err
-	}
-	p.verdict.Outcome, p.verdict.Clause, p.verdict.Values = Outcome(d.Outcome), d.Clause, named(d.Values)
-	if d.Err != nil {
-		p.verdict.Error = d.Err.Error()
-	}
-	if p.verdict.Outcome != Fired {
-		return nil
-	}
-	return v.count(eval, p, f.event)
-}
-
-// count works out what a run would be counted by.
-func (v *visit) count(eval *rules.Evaluation, p *prospect, e *Event) error {
-	var err error
-	if p.by, err = key(eval, p.rule.By, e.Lane); err == nil {
-		p.limitBy = p.by
-		if p.rule.Limit != nil {
-			p.limitBy, err = key(eval, p.rule.Limit.By, p.by)
-		}
-	}
-	if err := unanswered(err); err != nil {
-		return err
-	}
-	if err != nil {
-		p.verdict.Outcome, p.verdict.Error = Failed, err.Error()
-	}
-	return nil
-}
-
-// unanswered returns the error of an expression that failed only because the desk could not answer now.
-func unanswered(err error) error {
-	if e, ok := errors.AsType[*deskError](err); ok && !actions.IsPermanent(e) {
-		return e
-	}
-	return nil
-}
-
-// late says why an event of an age comes too late for a rule; empty is that it does not.
-func (v *visit) late(ctx context.Context, rule *rules.Rule, e *Event, age time.Duration) (string, error) {
-	if e.Type != "schedule" {
-		if limit := rule.Late.SkipAfter; limit > 0 && age > limit {
-			return fmt.Sprintf("it is %s old, and late: skip_after is %s", rules.FormatDuration(age.Round(time.Second)), rules.FormatDuration(limit)), nil
-		}
-		return "", nil
-	}
-	if len(e.Data) > 0 {
-		return "", nil // an item of a tick that was on time
-	}
-	switch rule.Late.Run {
-	case "none":
-		if age > time.Minute {
-			return fmt.Sprintf("the tick was %s ago, and late: run is none", rules.FormatDuration(age.Round(time.Second))), nil
-		}
-	case "last", "":
-		if later, err := v.laterTick(ctx, e); later || err != nil {
-			return "a later tick has come", err
-		}
-	}
-	return "", nil
-}
-
-// laterTick reports whether a later tick of the same rule waits in the lane, also among the events that are not loaded.
-func (v *visit) laterTick(ctx context.Context, e *Event) (bool, error) {
-	later := func(other *Event) bool {
-		return other.Rule == e.Rule && other.Type == e.Type && other.CreatedAt.After(e.CreatedAt)
-	}
-	if here := slices.ContainsFunc(v.lane.Events, later); here || !v.lane.More {
-		return here, nil
-	}
-	behind, err := v.engine.journal.Happened(ctx, e.Workspace, e.Lane, []string{e.Type}, e.CreatedAt, 100)
-	return slices.ContainsFunc(behind, later), err
-}
-
-// evaluations are those of visits that are over.
-var evaluations sync.Pool
-
-// evaluate returns an evaluation of a rule's expressions. There is one in a visit, so it is for one rule at a time.
-func (v *visit) evaluate(ctx context.Context, rule *rules.Rule, f *facts) *rules.Evaluation {
-	if v.evaluation == nil {
-		v.evaluation, _ = evaluations.Get().(*rules.Evaluation)
-	}
-	if v.evaluation == nil {
-		v.evaluation = rules.NewEvaluation(ctx, rule, f)
-	} else {
-		v.evaluation.Reset(ctx, rule, f)
-	}
-	return v.evaluation
-}
-
-// evaluated ends the use of the visit's evaluation.
-func (v *visit) evaluated() {
-	if v.evaluation != nil {
-		v.evaluation.Clear()
-		evaluations.Put(v.evaluation)
-		v.evaluation = nil
-	}
 }
 
 // postpone leaves an event undecided because the desk could not answer. How long grows with how long it has been so.
@@ -440,21 +239,6 @@ func (v *visit) sure(p *prospect) bool {
 	})
 }
 
-// key is what "the same" means, as a text.
-func key(eval *rules.Evaluation, x *rules.Expression, otherwise string) (string, error) {
-	if x == nil {
-		return otherwise, nil
-	}
-	value, err := eval.Value(x)
-	if err != nil {
-		return "", fmt.Errorf("by: %w", err)
-	}
-	if value == nil {
-		return "", errors.New("by: there is no value")
-	}
-	return fmt.Sprint(value), nil
-}
-
 // runKey is the run's idempotency key: the same event and rule never make two runs.
 func runKey(e *Event, rule *rules.Rule) string {
 	if e.Type == "schedule" {
@@ -498,15 +282,4 @@ func earlier(a, b time.Time) time.Time {
 		return a
 	}
 	return b
-}
-
-func named(list []rules.NamedValue) map[string]any {
-	if len(list) == 0 {
-		return nil
-	}
-	out := make(map[string]any, len(list))
-	for _, n := range list {
-		out[n.Name] = n.Value
-	}
-	return out
 }

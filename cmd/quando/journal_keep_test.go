@@ -162,16 +162,23 @@ func insertRow(t *testing.T, where string, table *stored.Table, row []any) {
 	s.Close()
 }
 
-// TestVerifyDamaged shows that a file whose bytes are damaged is found, and that a backup which somebody changed is told from the one that was made.
-func TestVerifyDamaged(t *testing.T) {
+// backedUp makes a journal and a backup of it, side by side.
+func backedUp(t *testing.T) (where, backup string) {
+	t.Helper()
 	folder := t.TempDir()
-	where, backup := filepath.Join(folder, "quando.db"), filepath.Join(folder, "backup.db")
+	where, backup = filepath.Join(folder, "quando.db"), filepath.Join(folder, "backup.db")
 	if err := fillJournal(t.Context(), where); err != nil {
 		t.Fatal(err)
 	}
 	if code, _, errOut := quando(t, "journal", "backup", backup, "--journal", where); code != 0 {
 		t.Fatal(errOut)
 	}
+	return where, backup
+}
+
+// TestVerifyDamaged shows that a file whose bytes are damaged is found, and that a backup which somebody changed is told from the one that was made.
+func TestVerifyDamaged(t *testing.T) {
+	where, backup := backedUp(t)
 	j, err := openJournal(t.Context(), backup, false)
 	if err != nil {
 		t.Fatal(err)
@@ -218,7 +225,7 @@ func TestVerifyDamaged(t *testing.T) {
 			}
 		})
 	}
-	if code, _, errOut := quando(t, "journal", "verify", filepath.Join(folder, "none.db")); code != exitError || !strings.Contains(errOut, "there is no journal") {
+	if code, _, errOut := quando(t, "journal", "verify", where+".none"); code != exitError || !strings.Contains(errOut, "there is no journal") {
 		t.Errorf("%d %s", code, errOut)
 	}
 }
@@ -257,14 +264,7 @@ func TestListOfBackups(t *testing.T) {
 
 // TestVerifyUnlisted says of a copy that no list tells of that its bytes could not be compared.
 func TestVerifyUnlisted(t *testing.T) {
-	folder := t.TempDir()
-	where, backup := filepath.Join(folder, "quando.db"), filepath.Join(folder, "backup.db")
-	if err := fillJournal(t.Context(), where); err != nil {
-		t.Fatal(err)
-	}
-	if code, _, errOut := quando(t, "journal", "backup", backup, "--journal", where); code != 0 {
-		t.Fatal(errOut)
-	}
+	where, backup := backedUp(t)
 	text, err := os.ReadFile(backup)
 	if err != nil {
 		t.Fatal(err)

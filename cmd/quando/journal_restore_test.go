@@ -41,14 +41,7 @@ func TestRestoreElsewhere(t *testing.T) {
 
 // TestRestoreAfterStop restores a backup where an earlier restore was stopped and has left its copy with a log.
 func TestRestoreAfterStop(t *testing.T) {
-	folder := t.TempDir()
-	where, backup := filepath.Join(folder, "quando.db"), filepath.Join(folder, "backup.db")
-	if err := fillJournal(t.Context(), where); err != nil {
-		t.Fatal(err)
-	}
-	if code, _, errOut := quando(t, "journal", "backup", backup, "--journal", where); code != 0 {
-		t.Fatal(errOut)
-	}
+	where, backup := backedUp(t)
 	left := where + ".restoring"
 	if err := copyFile(backup, left); err != nil {
 		t.Fatal(err)

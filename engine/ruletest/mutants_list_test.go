@@ -14,7 +14,7 @@ var mutants = []mutant{
 `},
 	}, run: "sla-escalation/.*"},
 	{name: "what comes late is answered all the same", edits: []edit{
-		{"engine/decide.go", `limit > 0 && age > limit {`, `limit < 0 && age > limit {`},
+		{"engine/judge.go", `limit > 0 && age > limit {`, `limit < 0 && age > limit {`},
 	}},
 	{name: "every try of a message has a client_id of its own", edits: []edit{
 		{"actions/builtin/call_send.go", `	m, err := c.SendMessage(`, `	in.Message.ClientID = uuid.NewString()
