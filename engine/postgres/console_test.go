@@ -76,8 +76,8 @@ func TestFollowInOrder(t *testing.T) {
 	}
 	record(t, j, mention("3", "Carla"), mention("4", "Dora")) // one is known: its number is nobody's
 	for _, name := range []string{"bia", "carla", "dora"} {
-		for tries := 0; !finds(t, j, name); tries++ {
-			if tries == 100 { // other databases of the server may have something under way
+		for began := time.Now(); !finds(t, j, name); time.Sleep(10 * time.Millisecond) {
+			if time.Since(began) > 30*time.Second { // other databases of the server may have something under way
 				t.Fatalf("%s is not found", name)
 			}
 			followAll(t, j)
