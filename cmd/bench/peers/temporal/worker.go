@@ -84,6 +84,7 @@ func (d *desk) Send(ctx context.Context, conversation, client, text string) erro
 type door struct {
 	temporal client.Client
 	secret   []byte
+	eager    bool // a workflow goes to the worker of this process, and the server need not look for one
 }
 
 // signed reports whether the service has signed a delivery, within the last five minutes.
@@ -123,7 +124,7 @@ func (d door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		ID:                    e.ID,
 		TaskQueue:             queue,
 		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
-		EnableEagerStart:      true, // the worker is in this process, so the server need not look for one
+		EnableEagerStart:      d.eager,
 	}
 	_, err = d.temporal.ExecuteWorkflow(r.Context(), options, Received, e)
 	if err != nil && !temporal.IsWorkflowExecutionAlreadyStartedError(err) {
@@ -165,7 +166,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	return http.Serve(l, door{c, []byte(os.Getenv("SECRET"))})
+	return http.Serve(l, door{c, []byte(os.Getenv("SECRET")), os.Getenv("EAGER") == "true"})
 }
 
 // untilItWorks waits for the server to come up, and for the port of a worker whose server was killed a moment ago.
