@@ -109,7 +109,7 @@ func (j *Journal) open(ctx context.Context, file string, o Options) error {
 			return err
 		}
 	}
-	db, err := sql.Open("sqlite3", source(path, "_txlock=immediate&_cache_size=-16384"))
+	db, err := sql.Open("sqlite3", source(path, "_txlock=immediate&_cache_size=-8192"))
 	if err != nil {
 		return err
 	}
