@@ -24,8 +24,7 @@ func (v *view) workspaceRules(cmd *cobra.Command, name string) (*rules.Set, erro
 func (v *view) compileWorkspace(cmd *cobra.Command, name string) (*rules.Set, rules.Problems, error) {
 	w := v.config.named(name)
 	if w == nil {
-		names := append(slices.Sorted(maps.Keys(v.config.Workspaces)), defaultWorkspaceName)
-		return nil, nil, fmt.Errorf("the configuration has no workspace %q (%s)", name, source.OneOf(name, names))
+		return nil, nil, v.noWorkspace(name)
 	}
 	names, err := ruleFiles(cmd, []string{v.config.path(w.Rules)})
 	if err != nil {
@@ -40,6 +39,12 @@ func (v *view) compileWorkspace(cmd *cobra.Command, name string) (*rules.Set, ru
 	}
 	set, problems := rules.Compile(files, rules.Options{Catalog: builtin.Catalog(), ReadFile: besideRules})
 	return set, problems, nil
+}
+
+// noWorkspace says that there is no such workspace, and which there are.
+func (v *view) noWorkspace(name string) error {
+	names := append(slices.Sorted(maps.Keys(v.config.Workspaces)), defaultWorkspaceName)
+	return fmt.Errorf("the configuration has no workspace %q (%s)", name, source.OneOf(name, names))
 }
 
 // ofAnother reports whether a file below a workspace's rules belongs to another workspace, whose rules are a folder in there.
