@@ -101,7 +101,7 @@ func (j *Journal) open(ctx context.Context, file string, o Options) error {
 			return err
 		}
 		// SQLite gives the files that it adds the mode of this one.
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		f, err := openOrCreate(path)
 		if err != nil {
 			return err
 		}
