@@ -134,8 +134,12 @@ func TestEmptyLines(t *testing.T) {
 	}
 	l := dial(t, address)
 	l.send("\r\n" + post("/a", "one"))
-	if res, err := http.ReadResponse(l.r, nil); err != nil || res.StatusCode != http.StatusBadRequest {
-		t.Errorf("before the first request: %v %v", res, err)
+	res, err := http.ReadResponse(l.r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _ = res.Body.Close(); res.StatusCode != http.StatusBadRequest {
+		t.Errorf("before the first request: %d", res.StatusCode)
 	}
 }
 
