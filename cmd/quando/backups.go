@@ -68,7 +68,7 @@ func readManifest(path string) (*manifest, error) {
 		err = json.Unmarshal(text, m)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the list of backups %s cannot be read: %w", path, err)
+		return nil, fmt.Errorf("the list of backups %s cannot be read: %w; mend it, or move it away to go on without it: the backups are as they were, but nobody knows their checksums then, nor who is to be forgotten in them", path, err)
 	}
 	return m, nil
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
+	"os"
 	"slices"
 	"strings"
 
@@ -22,7 +24,7 @@ func newCheck() *cobra.Command {
 		Use:   "check [path…]",
 		Short: "Report every problem of the rules, and the scopes that the key needs",
 		Long: `Check reads rule files, or folders of them, as one rule set and reports everything that is wrong, each problem with
-its file, line and column. Without a path it takes the rules of the configuration, else the folder rules, else this folder.
+its file, line and column. Without a path it takes the rules of the configuration, each workspace by itself, else the folder rules, else this folder.
 
 It exits with 0 when there is no error (warnings are allowed), 1 when there is one, and 2 when the files could not be read.`,
 		Example: "  quando check\n  quando check rules/away.yaml\n  quando check --output json rules",
@@ -30,32 +32,35 @@ It exits with 0 when there is no error (warnings are allowed), 1 when there is o
 			if err := checkOutput(output); err != nil {
 				return err
 			}
-			files, err := readRules(cmd, args)
+			sets, err := setsToCheck(cmd, args)
 			if err != nil {
 				return err
 			}
-			set, problems := rules.Compile(files, rules.Options{Catalog: builtin.Catalog(), ReadFile: besideRules})
-			if online {
-				more, err := checkOnline(cmd, set)
-				if err != nil {
-					return err
+			report := newReport()
+			for _, one := range sets {
+				set, problems := rules.Compile(one.files, rules.Options{Catalog: builtin.Catalog(), ReadFile: besideRules})
+				if online {
+					more, err := checkOnline(cmd, one.workspace, set)
+					if err != nil {
+						return err
+					}
+					problems = append(problems, more...)
 				}
-				problems = append(problems, more...).Sort()
-			}
-			if journal != "" {
-				more, err := checkJournal(cmd, set, journal)
-				if err != nil {
-					return err
+				if journal != "" {
+					more, err := checkJournal(cmd, set, journal)
+					if err != nil {
+						return err
+					}
+					problems = append(problems, more...)
 				}
-				problems = append(problems, more...).Sort()
+				report.add(len(one.files), set, problems.Sort())
 			}
-			report := newReport(len(files), set, problems)
 			if output == "text" {
 				report.text(cmd.OutOrStdout(), cmd.ErrOrStderr())
 			} else if err := writeJSON(cmd.OutOrStdout(), report); err != nil {
 				return err
 			}
-			if problems.HasErrors() {
+			if report.Problems.HasErrors() {
 				return errNo
 			}
 			return nil
@@ -65,6 +70,36 @@ It exits with 0 when there is no error (warnings are allowed), 1 when there is o
 	cmd.Flags().StringVar(&journal, "journal", "", "compare what the rules read of event.data with the events recorded in this `file`")
 	outputFlag(cmd, &output)
 	return cmd
+}
+
+// A setToCheck is the files that make one rule set, of a workspace.
+type setToCheck struct {
+	workspace string
+	files     []*rules.File
+}
+
+// setsToCheck reads what the paths name as one set. Without any, each workspace of the configuration has its own: neither ids nor calendars are shared.
+func setsToCheck(cmd *cobra.Command, paths []string) (sets []setToCheck, err error) {
+	c, _, err := partConfig(cmd, "rules")
+	if len(paths) > 0 || err != nil || len(c.Workspaces) == 0 {
+		files, err := readRules(cmd, paths)
+		return []setToCheck{{defaultWorkspaceName, files}}, err
+	}
+	v := &view{config: c}
+	for _, name := range append([]string{defaultWorkspaceName}, slices.Sorted(maps.Keys(c.Workspaces))...) {
+		// Where the top level has only what is common, it has no rules either.
+		if _, err := os.Stat(c.path(c.Rules)); name == defaultWorkspaceName && err != nil && c.Rules == defaultConfig().Rules {
+			continue
+		}
+		files, err := v.workspaceFiles(cmd, name)
+		if err != nil {
+			return nil, err
+		}
+		if len(files) > 0 || name != defaultWorkspaceName {
+			sets = append(sets, setToCheck{name, files})
+		}
+	}
+	return sets, nil
 }
 
 // checkJournal finds what rules read of event.data that no recorded event has.
@@ -99,9 +134,14 @@ type ruleReport struct {
 	Reads  []string    `json:"reads"`
 }
 
-func newReport(files int, set *rules.Set, problems rules.Problems) *report {
+func newReport() *report {
 	// Empty lists, not null: programs read this.
-	r := &report{Problems: rules.Problems{}, Rules: []ruleReport{}, Scopes: []string{}, Reads: []string{}, Cycles: [][]string{}, files: files}
+	return &report{Problems: rules.Problems{}, Rules: []ruleReport{}, Scopes: []string{}, Reads: []string{}, Cycles: [][]string{}}
+}
+
+// add tells of a rule set.
+func (r *report) add(files int, set *rules.Set, problems rules.Problems) {
+	r.files += files
 	r.Problems = append(r.Problems, problems...)
 	for _, rule := range set.Rules {
 		r.Rules = append(r.Rules, ruleReport{ID: rule.ID, Stage: rule.Stage, Scopes: append([]string{}, rule.Scopes...), Reads: append([]string{}, rule.Reads...)})
@@ -121,7 +161,6 @@ func newReport(files int, set *rules.Set, problems rules.Problems) *report {
 		}
 		r.Cycles = append(r.Cycles, ids)
 	}
-	return r
 }
 
 // text writes the report for people. What goes beyond the verbs' own scopes is a note, apart from the answer.

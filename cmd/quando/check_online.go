@@ -14,14 +14,21 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// checkOnline asks the service for every name that the rules use, and for what the key may do.
-func checkOnline(cmd *cobra.Command, set *rules.Set) (rules.Problems, error) {
+// checkOnline asks the service of a workspace for every name that the rules use, and for what the key may do.
+func checkOnline(cmd *cobra.Command, workspace string, set *rules.Set) (rules.Problems, error) {
 	file, _ := cmd.Flags().GetString("config")
 	config, err := loadConfig(file, true)
 	if err != nil {
 		return nil, err
 	}
-	client, err := config.client()
+	if workspace == defaultWorkspaceName && config.Service.BaseURL == "" && len(config.Workspaces) > 0 {
+		return nil, nil // the top level has only what is common, and is not run
+	}
+	options, err := config.serviceOptions(config.named(workspace))
+	if err != nil {
+		return nil, err
+	}
+	client, err := service.New(options)
 	if err != nil {
 		return nil, err
 	}

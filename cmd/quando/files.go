@@ -48,24 +48,18 @@ func ruleFiles(cmd *cobra.Command, paths []string) ([]string, error) {
 	return slices.Compact(files), nil
 }
 
-// defaultRules returns the rules of the configuration here, else the folder rules, else this folder. Only the key counts: a configuration
-// that cannot be used otherwise, for want of an environment, still says where the rules are.
+// defaultRules returns the rules of the configuration, else the folder rules, else this folder. Only the key counts: a configuration that cannot be used
+// otherwise, for want of an environment, still says where the rules are.
 func defaultRules(cmd *cobra.Command) (string, error) {
-	config, _ := cmd.Flags().GetString("config")
-	text, err := readBounded(config)
-	if err != nil && cmd.Flags().Changed("config") {
+	c, _, err := partConfig(cmd, "rules")
+	if err != nil {
 		return "", err
 	}
-	if err == nil {
-		f, _ := source.Read(config, text)
-		if n := f.Root.Get("rules"); n != nil && n.Kind == source.Scalar {
-			return filepath.Join(filepath.Dir(config), n.Value), nil
-		}
+	path := c.path(c.Rules)
+	if _, err := os.Stat(path); err != nil && c.Rules == defaultConfig().Rules && !cmd.Flags().Changed("config") {
+		return ".", nil
 	}
-	if info, err := os.Stat("rules"); err == nil && info.IsDir() {
-		return "rules", nil
-	}
-	return ".", nil
+	return path, nil
 }
 
 // filesBelow lists the YAML files of a folder, but for what is below one of except. Hidden folders, media and the configuration hold no rules.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/forget"
+	"github.com/quandohq/quando/engine/sqlite"
 	"github.com/quandohq/quando/engine/stored"
 )
 
@@ -80,6 +81,8 @@ type forgot struct {
 	Unfinished []string `json:"unfinished"`
 
 	Rules []string `json:"rules"` // files of rules, or of their tests, that hold something of the person
+
+	before time.Time // when the person was forgotten whom the journal does not know any more
 }
 
 func (f *forgetFlags) run(cmd *cobra.Command) error {
@@ -109,7 +112,23 @@ func (f *forgetFlags) run(cmd *cobra.Command) error {
 	if err := f.others(ctx, out, j, trail, where, c); err != nil {
 		return err
 	}
+	if unknown {
+		if out.before, err = f.before(ctx, j); err != nil {
+			return err
+		}
+	}
 	return f.report(cmd, out, unknown)
+}
+
+// before returns when the person was last forgotten, as the audit has it; the zero time is never, as far as anybody knows: it has no phones.
+func (f *forgetFlags) before(ctx context.Context, j journal) (at time.Time, err error) {
+	list, err := forgottenSince(ctx, j, time.Time{})
+	for _, one := range list {
+		if f.person.Contact != "" && slices.Contains(one.Contacts, f.person.Contact) && one.At.After(at) {
+			at = one.At
+		}
+	}
+	return at, err
 }
 
 // forgettingCursor is there while somebody is being forgotten. Who finds it was not the one who ended that.
@@ -228,7 +247,7 @@ func (f *forgetFlags) clean(ctx context.Context, path string, trail *forget.Trai
 	if err := j.Close(); err != nil {
 		return err
 	}
-	k, err := openKeeper(ctx, path, false)
+	k, err := sqlite.OpenKeeper(ctx, path, false)
 	if err != nil {
 		return err
 	}
@@ -237,6 +256,9 @@ func (f *forgetFlags) clean(ctx context.Context, path string, trail *forget.Trai
 	if err == nil {
 		who.Contacts, who.Lanes = r.Contacts(), r.Lanes()
 		err = k.Compact(ctx)
+	}
+	if err == nil {
+		err = k.Rest(ctx)
 	}
 	if err = errors.Join(err, k.Close()); err != nil {
 		return err
@@ -311,6 +333,7 @@ func (f *forgetFlags) report(cmd *cobra.Command, out *forgot, unknown bool) erro
 	} else {
 		out.text(cmd, unknown)
 	}
+	unknown = unknown && out.before.IsZero() && len(out.Cleaned) == 0 // who is nowhere may have been misspelt
 	if unknown || len(out.Failed) > 0 || out.Proof != nil && len(out.Proof.Left) > 0 {
 		return errNo
 	}
@@ -321,6 +344,9 @@ func (o *forgot) text(cmd *cobra.Command, unknown bool) {
 	w := cmd.OutOrStdout()
 	if !unknown {
 		fmt.Fprintf(w, "Forgotten: %s, %s, %s cancelled; %d rows changed. Contact: %s.\n", count(o.Events, "event"), count(o.Runs, "run"), count(o.Cancelled, "unfinished run"), o.Changed, strings.Join(o.Contacts, ", "))
+	}
+	if !o.before.IsZero() {
+		fmt.Fprintf(w, "Forgotten before, at %s.\n", o.before.UTC().Format("2006-01-02 15:04 MST"))
 	}
 	if p := o.Proof; p != nil {
 		where := fmt.Sprintf("%d rows", p.Rows)

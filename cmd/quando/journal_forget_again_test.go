@@ -29,7 +29,7 @@ func TestForgetInBackupsLater(t *testing.T) {
 			t.Fatal(out, errOut)
 		}
 	}
-	if code, out, errOut := c.quando("journal", "forget", "--contact", c.contact, "--backups"); code != exitNo || !strings.Contains(out, "Erased in the backup "+backup) {
+	if code, out, errOut := c.quando("journal", "forget", "--contact", c.contact, "--backups"); code != 0 || !strings.Contains(out, "Erased in the backup "+backup) || !strings.Contains(out, "Forgotten before, at ") {
 		t.Fatalf("%d %s %s", code, out, errOut)
 	}
 	c.tidyFile(backup)
@@ -39,8 +39,16 @@ func TestForgetInBackupsLater(t *testing.T) {
 	if code, out, errOut := c.quando("journal", "verify", backup); code != 0 {
 		t.Errorf("%d %s %s", code, out, errOut)
 	}
-	if _, out, errOut := c.quando("journal", "forget", "--contact", c.contact, "--backups"); strings.Contains(out, "backup") {
-		t.Errorf("there is nothing left in the backup: %s %s", out, errOut)
+	if code, out, errOut := c.quando("journal", "forget", "--contact", c.contact, "--backups"); code != 0 || strings.Contains(out, "backup") {
+		t.Errorf("there is nothing left in the backup: %d %s %s", code, out, errOut)
+	}
+	if code, out, errOut := c.quando("journal", "forget", "--contact", "nobody-ever-heard-of", "--backups"); code != exitNo {
+		t.Errorf("somebody who may have been misspelt: %d %s %s", code, out, errOut)
+	}
+	for _, end := range []string{"-wal", "-shm", ".lock"} {
+		if _, err := os.Stat(backup + end); err == nil {
+			t.Errorf("a backup is one file, and there is %s", end)
+		}
 	}
 }
 

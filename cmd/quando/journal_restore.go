@@ -232,7 +232,7 @@ func copyFile(from, to string) error {
 		return plainError(err)
 	}
 	defer func() { _ = in.Close() }() // it was only read
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	out, err := sqlite.Create(to)
 	if err != nil {
 		return plainError(err)
 	}

@@ -28,10 +28,8 @@ resume; only those that come while a single rule is stopped do not start that ru
 				return err
 			}
 			return look(cmd, f.workspace, func(v *view) error {
-				if f.rule != "" {
-					if err := v.mustKnow(cmd, f.inWorkspace(), f.rule); err != nil {
-						return err
-					}
+				if err := v.mustKnow(cmd, f.inWorkspace(), f.rule); err != nil {
+					return err
 				}
 				h := engine.Hold{Workspace: f.inWorkspace(), Rule: f.rule, Kind: engine.HoldPerson, Reason: reason, Since: v.now}
 				if err := v.Hold(cmd.Context(), h); err != nil {
@@ -90,19 +88,26 @@ func (f *holdFlags) inWorkspace() string {
 	return f.workspace
 }
 
-// mustKnow refuses to stop a rule that nobody knows: it would be a comfort that stops nothing. Rules that cannot be read, and runs of
-// rules that have left the files, are no reason to refuse.
+// mustKnow refuses to stop a workspace or a rule that nobody knows: it would be a comfort that stops nothing. Rules that cannot be read, and runs of
+// what has left the files, are no reason to refuse.
 func (v *view) mustKnow(cmd *cobra.Command, workspace, rule string) error {
-	if !v.configured {
+	if !v.configured || workspace == "" {
+		return nil
+	}
+	known := v.config.named(workspace) != nil
+	if known && rule == "" {
 		return nil
 	}
 	set, err := v.workspaceRules(cmd, workspace)
-	if err != nil || set.Rule(rule) != nil || broken(set, rule) != nil {
+	if known && (err != nil || set.Rule(rule) != nil || broken(set, rule) != nil) {
 		return nil
 	}
 	runs, err := v.ListRuns(cmd.Context(), engine.RunFilter{Workspace: workspace, Rule: rule, Limit: 1})
-	if err == nil && len(runs) > 0 {
+	switch {
+	case err == nil && len(runs) > 0:
 		return nil
+	case !known:
+		return no(cmd, "%v", v.noWorkspace(workspace))
 	}
 	return v.noRule(cmd, workspace, rule, set)
 }

@@ -22,24 +22,35 @@ func (v *view) workspaceRules(cmd *cobra.Command, name string) (*rules.Set, erro
 
 // compileWorkspace does the same, and says what is wrong with the rules.
 func (v *view) compileWorkspace(cmd *cobra.Command, name string) (*rules.Set, rules.Problems, error) {
-	w := v.config.named(name)
-	if w == nil {
-		names := append(slices.Sorted(maps.Keys(v.config.Workspaces)), defaultWorkspaceName)
-		return nil, nil, fmt.Errorf("the configuration has no workspace %q (%s)", name, source.OneOf(name, names))
-	}
-	names, err := ruleFiles(cmd, []string{v.config.path(w.Rules)})
+	files, err := v.workspaceFiles(cmd, name)
 	if err != nil {
 		return nil, nil, err
 	}
-	names = slices.DeleteFunc(names, func(file string) bool { return v.ofAnother(w, file) })
-	var files []*rules.File
-	if len(names) > 0 {
-		if files, err = readRules(cmd, names); err != nil {
-			return nil, nil, err
-		}
-	}
 	set, problems := rules.Compile(files, rules.Options{Catalog: builtin.Catalog(), ReadFile: besideRules})
 	return set, problems, nil
+}
+
+// workspaceFiles reads the rules of a workspace, without those of another that are in a folder below them.
+func (v *view) workspaceFiles(cmd *cobra.Command, name string) ([]*rules.File, error) {
+	w := v.config.named(name)
+	if w == nil {
+		return nil, v.noWorkspace(name)
+	}
+	names, err := ruleFiles(cmd, []string{v.config.path(w.Rules)})
+	if err != nil {
+		return nil, err
+	}
+	names = slices.DeleteFunc(names, func(file string) bool { return v.ofAnother(w, file) })
+	if len(names) == 0 {
+		return nil, nil
+	}
+	return readRules(cmd, names)
+}
+
+// noWorkspace says that there is no such workspace, and which there are.
+func (v *view) noWorkspace(name string) error {
+	names := append(slices.Sorted(maps.Keys(v.config.Workspaces)), defaultWorkspaceName)
+	return fmt.Errorf("the configuration has no workspace %q (%s)", name, source.OneOf(name, names))
 }
 
 // ofAnother reports whether a file below a workspace's rules belongs to another workspace, whose rules are a folder in there.

@@ -244,7 +244,9 @@ func (p *process) checkRules(cmd *cobra.Command) error {
 		set, problems := rules.Compile(r.files, b.options)
 		if problems = append(problems, r.problems...).Sort(); problems.HasErrors() {
 			bad = true
-			newReport(len(r.files), set, problems).text(cmd.OutOrStdout(), cmd.ErrOrStderr())
+			report := newReport()
+			report.add(len(r.files), set, problems)
+			report.text(cmd.OutOrStdout(), cmd.ErrOrStderr())
 		}
 	}
 	if bad {

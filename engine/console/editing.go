@@ -300,7 +300,7 @@ func (w *Workspace) freeName(id string) string {
 		if i > 1 {
 			name = id + "-" + strconv.Itoa(i) + ".yaml"
 		}
-		if _, err := w.Editing.Store.Read(name); err != nil {
+		if _, err := w.Editing.Store.Read(name); err != nil && !errors.Is(err, store.ErrName) { // as quando.yaml, which is the configuration's
 			return name
 		}
 	}

@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,14 +21,14 @@ type historyPage struct {
 
 // A versionView is one version of a file.
 type versionView struct {
-	N         int
-	At        time.Time
-	Who, Why  string
-	What      string
-	Found     bool // it was changed by other means
-	Now       bool // it is the one in use
-	Diff      []diffLine
-	Unchanged bool
+	N        int
+	At       time.Time
+	Who, Why string
+	What     string
+	Found    bool // it was changed by other means
+	Now      bool // it is the one in use
+	Diff     []diffLine
+	Damaged  bool // it cannot be read
 }
 
 // versionsShown is how many versions the page of a history lists.
@@ -67,11 +68,14 @@ func (c *Console) history(q *request) error {
 		return errNotFound
 	}
 	texts := make([]string, len(versions)+1)
-	for i, v := range versions {
+	for i, v := range slices.Backward(versions) {
 		texts[i] = harmlessText(v.Text)
+		if v.Damaged {
+			texts[i] = texts[i+1] // what comes behind it is held against what came before it
+		}
 	}
 	for i, v := range versions[:min(len(versions), versionsShown)] {
-		view := versionView{N: v.N, At: c.at(w.Name, v.At), Who: engine.Harmless(v.Who), Why: engine.Harmless(v.Why), What: q.words().what(v.What), Found: v.Found(), Now: v.Sum == p.Sum && i == 0 && before == 0}
+		view := versionView{N: v.N, At: c.at(w.Name, v.At), Who: engine.Harmless(v.Who), Why: engine.Harmless(v.Why), What: q.words().what(v.What), Found: v.Found(), Damaged: v.Damaged, Now: v.Sum == p.Sum && i == 0 && before == 0}
 		view.Diff = diffOf(texts[i+1], texts[i])
 		p.Versions = append(p.Versions, view)
 	}

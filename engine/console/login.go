@@ -29,15 +29,15 @@ func (c *Console) loginSent(q *request) error {
 	again := func(status int, why string) error {
 		return q.showAs(status, "login", "", q.words().t("login.title"), loginPage{Back: localPath(q.r.PostFormValue("back")), Users: len(c.gate.Users) > 0, Wrong: why, Name: name})
 	}
-	if !c.gate.guesses.allowed(from, name, q.now) {
+	if !c.gate.guesses.try(from, name, q.now) {
 		return again(http.StatusTooManyRequests, q.words().t("login.later"))
 	}
 	role := c.gate.check(name, password)
 	if role == Nobody {
-		c.gate.guesses.failed(from, name)
 		c.log.Warn("somebody could not log in to the console", "from", from)
 		return again(http.StatusUnauthorized, q.words().t("login.wrong"))
 	}
+	c.gate.guesses.right(from, name)
 	if name == "" {
 		name = "token"
 	}

@@ -164,6 +164,7 @@ var editorMessages = map[string][2]string{
 	"history.version":   {"Version %v", "Versão %v"},
 	"history.now":       {"in use", "em uso"},
 	"history.found":     {"changed outside of this console", "alterado fora deste console"},
+	"history.damaged":   {"This version is damaged and cannot be read.", "Esta versão está danificada e não pode ser lida."},
 	"history.changes":   {"What changed", "O que mudou"},
 	"history.back":      {"Go back to this version", "Voltar a esta versão"},
 	"history.back_help": {"The file gets the text of this version. The present one stays in the history.", "O arquivo recebe o texto desta versão. A atual continua no histórico."},

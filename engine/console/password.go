@@ -89,21 +89,35 @@ const (
 	guessesAll  = 60
 )
 
-func (g *guesses) allowed(from, name string, now time.Time) bool {
+// try reports whether a password may be tried. It counts as wrong until it is found to be right: of many that are sent at once, no more are tried than one after the other.
+func (g *guesses) try(from, name string, now time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if m := now.Unix() / 60; m != g.minute || g.wrong == nil {
 		g.minute, g.wrong = m, map[guess]int{}
 	}
-	return g.wrong[guess{from, "=" + name}] < guessesMost && g.wrong[guess{from: from}] < guessesFrom && g.wrong[guess{}] < guessesAll
+	who, there, all := guessesOf(from, name)
+	if g.wrong[who] >= guessesMost || g.wrong[there] >= guessesFrom || g.wrong[all] >= guessesAll {
+		return false
+	}
+	g.wrong[who]++
+	g.wrong[there]++
+	g.wrong[all]++
+	return true
 }
 
-func (g *guesses) failed(from, name string) {
+// right takes back what was counted of a password that was right.
+func (g *guesses) right(from, name string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.wrong[guess{from, "=" + name}]++
-	g.wrong[guess{from: from}]++
-	g.wrong[guess{}]++
+	who, there, all := guessesOf(from, name)
+	for _, one := range []guess{who, there, all} {
+		g.wrong[one] = max(g.wrong[one]-1, 0) // in the next minute there may be nothing to take back
+	}
+}
+
+func guessesOf(from, name string) (who, there, all guess) {
+	return guess{from, "=" + name}, guess{from: from}, guess{}
 }
 
 // strangers have no password; finding that out takes as long as with one who has.

@@ -37,7 +37,7 @@ func (c *Copy) open(ctx context.Context, file string, from bool) error {
 	if c.lock, err = lock(path); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := openOrCreate(path)
 	if err != nil {
 		return err
 	}

@@ -63,6 +63,19 @@ func (k *Keeper) checkpoint(ctx context.Context) error {
 	return nil
 }
 
+// Rest makes one file of a journal that nobody uses, as a backup is one: without a write-ahead log it can be read where nothing can be written, and reading it leaves no files beside it.
+func (k *Keeper) Rest(ctx context.Context) error {
+	var mode string
+	err := k.db.QueryRowContext(ctx, `PRAGMA journal_mode = DELETE`).Scan(&mode)
+	if err == nil && mode != "delete" {
+		err = errReaders
+	}
+	if err != nil {
+		return fmt.Errorf("make one file of it: %w", explain(err))
+	}
+	return nil
+}
+
 // PartOfBackup is in the name of a backup that is not whole yet, before some digits.
 const PartOfBackup = ".part-"
 

@@ -10,7 +10,7 @@ import (
 
 // exclusive opens a file and locks it, or returns errInUse. The kernel gives the lock back when the process ends.
 func exclusive(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := openOrCreate(path)
 	if err != nil {
 		return nil, err
 	}

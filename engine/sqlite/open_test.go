@@ -4,6 +4,7 @@ package sqlite
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -133,6 +135,41 @@ func TestNotAJournal(t *testing.T) {
 	change(t, path("empty.db"), `PRAGMA user_version = 1`)
 	refused(t, path("empty.db"), Options{Beside: true}, "older version", "run the engine")
 	open(t, path("empty.db"), Options{})
+}
+
+// TestDamagedJournal shows that whatever page of a file is damaged, whoever cannot open it is told what to do.
+func TestDamagedJournal(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	whole := filepath.Join(folder, "whole.db")
+	if err := open(t, whole, Options{}).Close(); err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const page = 4096
+	found := 0
+	for at := page; at < len(content); at += page {
+		file := filepath.Join(folder, "damaged.db")
+		damaged := slices.Concat(content[:at], bytes.Repeat([]byte{0xff}, page), content[at+page:])
+		if err := os.WriteFile(file, damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		j, err := Open(t.Context(), file, Options{Beside: true})
+		if err == nil {
+			err = j.Close() // nobody has looked there
+		} else {
+			found++
+		}
+		if err != nil && !strings.Contains(err.Error(), "put back a backup") {
+			t.Errorf("at %d: %v", at, err)
+		}
+	}
+	if found == 0 {
+		t.Error("every damaged file was opened")
+	}
 }
 
 func TestNewerSchema(t *testing.T) {

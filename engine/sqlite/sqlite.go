@@ -85,7 +85,7 @@ func Open(ctx context.Context, file string, o Options) (*Journal, error) {
 	}
 	j := &Journal{beside: o.Beside, following: newFollowing()}
 	if err := j.open(ctx, file, o); err != nil {
-		return nil, errors.Join(fmt.Errorf("journal %s: %w", file, err), j.Close())
+		return nil, errors.Join(fmt.Errorf("journal %s: %w", file, explain(err)), j.Close())
 	}
 	return j, nil
 }
@@ -101,7 +101,7 @@ func (j *Journal) open(ctx context.Context, file string, o Options) error {
 			return err
 		}
 		// SQLite gives the files that it adds the mode of this one.
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		f, err := openOrCreate(path)
 		if err != nil {
 			return err
 		}
@@ -115,14 +115,14 @@ func (j *Journal) open(ctx context.Context, file string, o Options) error {
 	}
 	db.SetMaxOpenConns(1)
 	if err := migrate(ctx, db, o.Beside); err != nil {
-		return errors.Join(explain(err), db.Close())
+		return errors.Join(err, db.Close())
 	}
 	if err := uncopied(ctx, db, o.Beside); err != nil {
-		return errors.Join(explain(err), db.Close())
+		return errors.Join(err, db.Close())
 	}
 	if o.Beside {
 		if err := settleLeft(ctx, db, path); err != nil {
-			return errors.Join(explain(err), db.Close())
+			return errors.Join(err, db.Close())
 		}
 	}
 	if j.writer, err = newWriter(ctx, db, path, o); err != nil {

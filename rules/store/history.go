@@ -24,10 +24,12 @@ type Version struct {
 	Sum  string    `json:"sum"`
 	Text string    `json:"text"`
 	Change
+
+	Damaged bool `json:"-"` // it is there, and cannot be read
 }
 
 // Found reports whether the version was made by other means than the store, and found there when the next one was saved.
-func (v Version) Found() bool { return v.Change == Change{} }
+func (v Version) Found() bool { return v.Change == Change{} && !v.Damaged }
 
 func versionFile(name string, n int) string {
 	return path.Join(historyFolder, name, fmt.Sprintf("%06d.json", n))
@@ -73,13 +75,21 @@ func numbers(root *os.Root, name string) ([]int, error) {
 	return list, nil
 }
 
-// latest returns the newest version; the zero one is none.
+// latest returns the newest version; the zero one is none. One that is damaged is known by its number alone, and keeps nobody from saving another.
 func latest(root *os.Root, name string) (Version, error) {
 	list, err := numbers(root, name)
 	if err != nil || len(list) == 0 {
 		return Version{}, err
 	}
-	return readVersion(root, name, list[0])
+	return readOrDamaged(root, name, list[0]), nil
+}
+
+func readOrDamaged(root *os.Root, name string, n int) Version {
+	v, err := readVersion(root, name, n)
+	if err != nil {
+		return Version{N: n, Damaged: true}
+	}
+	return v
 }
 
 // versionMost bounds what is read of a version: its text, every character of it escaped.
@@ -100,6 +110,9 @@ func readVersion(root *os.Root, name string, n int) (Version, error) {
 	v := Version{}
 	if err := json.Unmarshal(text, &v); err != nil {
 		return Version{}, fmt.Errorf("read version %d: %w", n, err)
+	}
+	if v.Sum != sumOf([]byte(v.Text)) {
+		return Version{}, fmt.Errorf("read version %d: its text is not the one that was saved", n)
 	}
 	v.N = n
 	return v, nil
@@ -127,11 +140,7 @@ func (s *Store) Versions(name string, before, most int) ([]Version, error) {
 	}
 	var versions []Version
 	for _, n := range list[:min(most, len(list))] {
-		v, err := readVersion(root, name, n)
-		if err != nil {
-			return nil, fmt.Errorf("read the history of %s: %w", name, err)
-		}
-		versions = append(versions, v)
+		versions = append(versions, readOrDamaged(root, name, n))
 	}
 	return versions, nil
 }

@@ -40,7 +40,7 @@ func (s *Store) Keep(name, text, was, who string) error {
 	})
 }
 
-// Kept returns the unfinished text of a file, or nil.
+// Kept returns the unfinished text of a file, or nil. One that is damaged is none: nobody can go on with it, and it keeps nobody from beginning anew.
 func (s *Store) Kept(name string) (*Unfinished, error) {
 	if err := s.check(name); err != nil {
 		return nil, err
@@ -57,12 +57,12 @@ func (s *Store) Kept(name string) (*Unfinished, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	u := &Unfinished{}
-	if err == nil {
-		err = json.Unmarshal(content, u)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("read what is unfinished of %s: %w", name, err)
+	}
+	u := &Unfinished{}
+	if json.Unmarshal(content, u) != nil {
+		return nil, nil
 	}
 	return u, nil
 }

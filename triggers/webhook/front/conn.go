@@ -20,9 +20,10 @@ type conn struct {
 	remote string
 	state  atomic.Int32
 
-	buffer []byte // what has been read and not used is its part up to filled
-	filled int
-	out    []byte
+	buffer   []byte // what has been read and not used is its part up to filled
+	filled   int
+	out      []byte
+	answered bool // a request has been
 
 	reads, writes time.Time // its deadlines
 }
@@ -67,11 +68,23 @@ func (c *conn) serve() {
 
 // hear waits for a request, and reports whether one has begun.
 func (c *conn) hear(patience time.Duration) bool {
-	if c.filled == 0 {
+	for c.filled == 0 {
 		putOff(&c.reads, patience, c.SetReadDeadline)
-		c.filled, _ = c.Read(c.buffer) // the next time tells what the matter was
+		n, _ := c.Read(c.buffer) // the next time tells what the matter was
+		if n == 0 {
+			return false
+		}
+		c.keep(c.buffer[:n])
 	}
-	return c.filled > 0 && c.state.CompareAndSwap(idle, busy)
+	return c.state.CompareAndSwap(idle, busy)
+}
+
+// keep keeps what has been read and not used. Empty lines behind a POST are passed over, as net/http does: old clients write them.
+func (c *conn) keep(rest []byte) {
+	if c.answered {
+		rest = bytes.TrimLeft(rest, "\r\n")
+	}
+	c.filled = copy(c.buffer, rest)
 }
 
 // leave hands the connection over.
@@ -131,7 +144,8 @@ func (c *conn) answer(r *http.Request, size int) (more bool) {
 	if len(c.buffer) > maxKept {
 		c.buffer = make([]byte, max(someRoom, len(rest)))
 	}
-	c.filled = copy(c.buffer, rest)
+	c.answered = true
+	c.keep(rest)
 	return w.header.Get("Connection") != "close"
 }
 

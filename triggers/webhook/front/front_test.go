@@ -119,6 +119,30 @@ func TestServe(t *testing.T) {
 	l.ends()
 }
 
+// TestEmptyLines shows that empty lines behind a POST are passed over, whoever reads it, and nowhere else.
+func TestEmptyLines(t *testing.T) {
+	address := start(t, &Server{Server: &http.Server{Handler: echo}})
+	for by, first := range map[string]string{"front": post("/a", "one"), "net/http": strings.Replace(post("/a", "one"), "Host", "Pragma: x\r\nHost", 1)} {
+		l := dial(t, address)
+		l.send(first + "\r\n" + post("/b", "two") + "\r\n")
+		l.hears(by, "POST /a one <nil>")
+		l.hears(by, "POST /b two <nil>")
+		l.send("\r\n")
+		time.Sleep(20 * time.Millisecond) // so that it comes by itself
+		l.send(post("/c", "three"))
+		l.hears(by, "POST /c three <nil>")
+	}
+	l := dial(t, address)
+	l.send("\r\n" + post("/a", "one"))
+	res, err := http.ReadResponse(l.r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _ = res.Body.Close(); res.StatusCode != http.StatusBadRequest {
+		t.Errorf("before the first request: %d", res.StatusCode)
+	}
+}
+
 // TestPieces shows that a head which comes in pieces is understood, and so is a body above the size of plain ones.
 func TestPieces(t *testing.T) {
 	address := start(t, &Server{Server: &http.Server{Handler: echo}})

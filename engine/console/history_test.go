@@ -1,0 +1,57 @@
+package console
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// TestDamagedHistory shows that neither a version nor an unfinished text that cannot be read keeps anybody from writing the file, and that the history tells of the others.
+func TestDamagedHistory(t *testing.T) {
+	for name, damage := range map[string]string{"cut off": `{"at": "2026-`, "changed": `{"text": "rules: []\n", "sum": "0123456789abcdef0123456789abcdef", "who": "ana"}`} {
+		t.Run(name, func(t *testing.T) {
+			d := newEditorDesk(t)
+			save := func(greeting string) {
+				t.Helper()
+				text := strings.Replace(greetRules, "Hello, ", greeting+", ", 1)
+				if status, body, _ := d.post("/write/save", "file", "hello.yaml", "rule", "hello", "text", text, "was", d.sumOf("hello.yaml"), "stage", "live"); status != http.StatusSeeOther {
+					t.Fatal(status, body)
+				}
+			}
+			save("Good day")
+			save("Good evening")
+			d.write(".history/hello.yaml/000003.json", damage)
+			d.write(".unfinished/hello.yaml.json", damage[:8])
+			if page := d.page("/write?workspace=default&file=hello.yaml"); !strings.Contains(page, "Good evening") {
+				t.Error("the page on which the file is written does not show it")
+			}
+			save("Good night")
+			history := d.page("/history?workspace=default&file=hello.yaml")
+			for _, want := range []string{"Version 5", "Version 4", "changed outside of this console", "Version 3", "This version is damaged", "Version 2", "Version 1"} {
+				if !strings.Contains(history, want) {
+					t.Errorf("the history does not tell %q", want)
+				}
+			}
+			if strings.Count(history, `name="version"`) != 3 || strings.Contains(history, `name="version" value="3"`) {
+				t.Error("the history does not offer the versions that can be gone back to, and only those")
+			}
+			if status, _, _ := d.post("/history/restore", "file", "hello.yaml", "version", "3", "was", d.sumOf("hello.yaml")); status != http.StatusNotFound {
+				t.Errorf("going back to the damaged one: %d", status)
+			}
+		})
+	}
+}
+
+// TestNamesOfOtherFiles shows that a rule may be called as files are that hold no rules.
+func TestNamesOfOtherFiles(t *testing.T) {
+	d := newEditorDesk(t)
+	for _, id := range []string{"quando", "profile"} {
+		text := "rules:\n  - { id: " + id + ", when: message.received, do: [mark_read] }\n"
+		if status, body, _ := d.post("/write/save", "rule", id, "text", text, "stage", "live"); status != http.StatusSeeOther {
+			t.Fatal(id, status, body)
+		}
+		if r := d.book().Set.Rule(id); r == nil {
+			t.Errorf("%s is not in use", id)
+		}
+	}
+}
