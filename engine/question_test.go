@@ -36,12 +36,12 @@ rules:
 		d := ask(t)
 		d.customer(ana, "yes")
 		d.pass(time.Hour)
-		d.expect(send+"heard yes")
+		d.expect(send + "heard yes")
 	})
 	t.Run("no answer", func(t *testing.T) {
 		d := ask(t)
 		d.pass(time.Hour)
-		d.expect(send+"nothing")
+		d.expect(send + "nothing")
 	})
 	t.Run("everything is stopped", func(t *testing.T) {
 		d := ask(t)
@@ -52,7 +52,7 @@ rules:
 		d.pass(10 * time.Minute)
 		must(d.engine.Resume(t.Context(), d.clock.Now(), "", ""))
 		d.pass(time.Hour)
-		d.expect(send+"heard yes")
+		d.expect(send + "heard yes")
 	})
 	t.Run("the engine was stopped", func(t *testing.T) {
 		d := ask(t)
@@ -61,7 +61,7 @@ rules:
 		d.move(d.clock.Now().Add(10 * time.Minute))
 		d.restart()
 		d.pass(time.Hour)
-		d.expect(send+"heard yes")
+		d.expect(send + "heard yes")
 	})
 }
 
