@@ -141,7 +141,7 @@ func (v *visit) awaiting(r *Run, e *Event) (*Step, error) {
 		return nil, nil
 	}
 	rec, err := v.record(s)
-	if err != nil || !slices.Contains(rec.For, e.Type) || e.CreatedAt.Before(rec.At.Add(-clockSlack)) {
+	if err != nil || !slices.Contains(rec.For, e.Type) || e.CreatedAt.Before(rec.after()) {
 		return nil, err
 	}
 	return s, nil

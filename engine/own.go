@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -26,7 +27,7 @@ func (*openCallError) Error() string {
 
 // recognise finds out whether the engine itself caused an event. A message and a moved card are known by what they are; everything else by
 // what it is about, when it was created, and whether it shows what the call set: a person's change a moment later is a person's. One
-// call accounts for one event of each type, unless again says that the event was recognised before.
+// call accounts for one event of each type, and for a changed conversation that is shown just so once more, unless again says that the event was recognised before.
 func (v *visit) recognise(ctx context.Context, e *Event, f *facts, again bool) (*Caused, error) {
 	if e.Rule != "" || e.Type == "message.received" {
 		return nil, nil // a tick, a command, a customer
@@ -59,6 +60,7 @@ func (v *visit) recognise(ctx context.Context, e *Event, f *facts, again bool) (
 	}
 	fact, _ := told.(map[string]any)
 	var open *openCallError
+	var used *Caused
 	for i := range list {
 		c := &list[i]
 		c.Used = c.Used || slices.Contains(v.pending.Used, c.ID) || slices.Contains(v.pending.Gone, c.ID)
@@ -67,12 +69,43 @@ func (v *visit) recognise(ctx context.Context, e *Event, f *facts, again bool) (
 			return c, nil
 		case c.Object == elsewhere && !again && f.shows(e, fact, c, false) && v.now().Before(c.To):
 			open = &openCallError{until: c.To}
+		case c.Object != elsewhere && c.Used && f.shows(e, fact, c, true):
+			used = c
 		}
 	}
 	if open != nil {
 		return nil, open
 	}
-	return nil, nil
+	if used == nil || fact == nil || e.Type != "conversation.updated" {
+		return nil, nil
+	}
+	if echo, err := v.echoes(ctx, e, fact, used); !echo || err != nil {
+		return nil, err
+	}
+	return used, nil
+}
+
+// echoes reports whether an event shows just what one before it showed, since an own call: then nobody has changed anything, and the service only
+// tells of the call more than once. Taken for somebody's doing it would let a rule answer its own calls for ever.
+func (v *visit) echoes(ctx context.Context, e *Event, fact map[string]any, c *Caused) (bool, error) {
+	list, err := v.engine.journal.Happened(ctx, e.Workspace, e.Lane, []string{e.Type}, c.From.Add(-clockSlack), 100)
+	if err != nil {
+		return false, fmt.Errorf("look for own effects: %w", err)
+	}
+	shown := throughJSON(fact)
+	for _, before := range list {
+		if e.Seq != 0 && before.Seq >= e.Seq {
+			continue
+		}
+		told, ok, err := v.factsOf(before).told(ctx, objectOf(e.Type))
+		if err != nil {
+			return false, err
+		}
+		if ok && reflect.DeepEqual(throughJSON(told), shown) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // shows reports whether an event, with what it carries of its object, is the one that an own call caused.

@@ -25,6 +25,7 @@ type record struct {
 	Until   time.Time       `json:"until,omitzero"`    // of a wait
 	Wait    string          `json:"wait,omitempty"`    // of a wait: as its rule has it
 	For     []string        `json:"for,omitempty"`     // of wait_for: the events
+	After   time.Time       `json:"after,omitzero"`    // of wait_for: such an event counts when it happened then or later
 	Heard   []int64         `json:"heard,omitempty"`   // such events that came meanwhile
 
 	// The calls of an action.

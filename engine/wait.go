@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/quandohq/quando/rules"
@@ -18,6 +19,15 @@ func (k *walk) wait(ctx context.Context, s *rules.Step, taken *Step, rec *record
 			return k.trouble(ctx, s, taken, rec, err)
 		}
 		rec.At, rec.Until, rec.For, rec.Wait = k.now(), until, s.Events, waitOf(s)
+		if s.Verb == "wait_for" {
+			if err := k.lookBack(ctx, rec); err != nil {
+				rec.Until = time.Time{}
+				if _, missing := errors.AsType[*deskError](err); !missing {
+					return over, err
+				}
+				return k.trouble(ctx, s, taken, rec, err)
+			}
+		}
 		taken.State = StepWaiting
 	}
 	if s.Verb == "wait_for" {

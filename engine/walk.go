@@ -27,6 +27,7 @@ type walk struct {
 	names   map[string]any   // of results, of set and of for_each
 	indexes []int            // of the for_each loops that the walk is in
 	ended   time.Time        // when the last step came to its end
+	last    question         // what a wait_for that comes next waits for an answer to
 	failed  error            // of the step's last call, while it is remembered
 	latest  time.Time        // when the call that is about to be made must be over, by this machine's clock
 }
@@ -280,6 +281,7 @@ func (k *walk) remember(s *rules.Step, rec *record) error {
 // learn makes a step's result known to those behind it, as it is recorded.
 func (k *walk) learn(s *rules.Step, rec *record, value any) {
 	k.ended, k.failed = rec.Ended, nil
+	k.last = k.last.next(s, rec, value, k.steps[k.path(s.Path)] != nil)
 	if s.Verb == "wait" || s.Verb == "wait_for" {
 		k.eval.Forget()
 		k.facts.forget()

@@ -158,7 +158,7 @@ func (v *view) explainEvent(cmd *cobra.Command, f *explainFlags) error {
 // eventNamed returns an event by its id, or nil.
 func (v *view) eventNamed(ctx context.Context, workspaceName, id string) (*engine.Event, error) {
 	for _, name := range v.workspaceNames(workspaceName) {
-		e, err := v.FindEvent(ctx, name, id)
+		e, err := v.FindEvent(ctx, name, engine.ObjectKey(id)) // as it was recorded, whatever the service writes
 		if err == nil || !errors.Is(err, engine.ErrNoEvent) {
 			return e, err
 		}

@@ -27,7 +27,7 @@ func decode(body []byte) (rules.Event, error) {
 		seen[folded] = true
 		switch m.Name {
 		case "id":
-			e.ID = m.Text()
+			e.ID = plain.FoldUUID(m.Text()) // a repeat may write it in the other letters
 		case "type":
 			e.Type = m.Text()
 		case "created_at":

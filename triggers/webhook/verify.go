@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quandohq/quando/rules/plain"
 	"github.com/quandohq/quando/service"
 )
 
@@ -104,7 +105,7 @@ func (r *Receiver) verify(h http.Header, d *desktop, secrets []service.Secret) (
 
 // agrees reports headers that say something else than the body. The body counts, because only the body is signed.
 func (r *Receiver) agrees(h http.Header, id, typ string) error {
-	if v := h.Get(r.headers.id); v != "" && v != id {
+	if v := h.Get(r.headers.id); v != "" && plain.FoldUUID(v) != id {
 		return fmt.Errorf("%s says %.200q and the body %q", r.headers.id, v, id)
 	}
 	if v := h.Get(r.headers.event); v != "" && v != typ {

@@ -125,6 +125,24 @@ func TestRecords(t *testing.T) {
 	}
 }
 
+// TestIDInCapitals shows that a UUID is the same in capitals: in the header, and in a repeat.
+func TestIDInCapitals(t *testing.T) {
+	const small = "0192f3a4-5b6c-7d8e-9f00-11223344aabb"
+	d, capital := newDesk(t), strings.ToUpper(small)
+	for i, c := range []struct {
+		body, header string
+		want         int
+	}{{small, capital, http.StatusAccepted}, {capital, small, http.StatusOK}, {capital, capital, http.StatusOK}, {small, small, http.StatusOK}} {
+		r := d.delivery(strings.Replace(body, "e1", c.body, 1), func(r *http.Request) { r.Header.Set("X-Service-Event-Id", c.header) })
+		if got := d.serve(r); got != c.want {
+			t.Errorf("delivery %d: %d, want %d", i, got, c.want)
+		}
+	}
+	if len(d.memory.events) != 1 || d.memory.events[0].ID != small {
+		t.Errorf("%+v", d.memory.events)
+	}
+}
+
 // TestTimesOfOthers shows that other forms of ISO 8601 are events too: a delivery refused for its form would be refused for ever.
 func TestTimesOfOthers(t *testing.T) {
 	for _, created := range []string{"2027-01-15T08:00:00", "2027-01-15T08:00:00.123456", "2027-01-15T08:00:00+0000", "2027-01-15T08:00Z", "20270115T080000Z", "2027-01-15 08:00:00Z"} {
