@@ -140,13 +140,24 @@ func (c *compiler) share(n *source.Node) float64 {
 // ruleKeys compiles the keys between the trigger and the steps.
 func (c *compiler) ruleKeys(n *source.Node, env *environment) {
 	r := c.rule
+	if v := n.Get("from"); v != nil {
+		s, _ := c.choice(v, "from", ruleValues["from"])
+		r.FromAny = s == "any"
+	}
 	if v := n.Get("if"); v != nil {
 		c.notEmpty(v, "if", "leave it out for a rule that always fires")
+		var all []condition
+		var known map[string][]any
+		if !r.When.Manual {
+			known = only(r.When.Events, r.FromAny)
+		}
 		for _, item := range oneOrMore(v) {
 			if x := c.expression(item, env, Flag); x != nil {
 				r.If = append(r.If, x)
+				all = append(all, condition{x, item, known})
 			}
 		}
+		c.soundTogether(all, "so the rule never fires", "so it keeps no event out")
 	}
 	if v := n.Get("by"); v != nil {
 		r.By = c.key(v, env)
@@ -163,10 +174,6 @@ func (c *compiler) ruleKeys(n *source.Node, env *environment) {
 		if i, ok := c.number(v, "max", 10000); ok {
 			r.Max = i
 		}
-	}
-	if v := n.Get("from"); v != nil {
-		s, _ := c.choice(v, "from", ruleValues["from"])
-		r.FromAny = s == "any"
 	}
 	if v := n.Get("cancel_on"); v != nil {
 		c.notEmpty(v, "cancel_on", "leave it out")
@@ -274,10 +281,11 @@ func (c *compiler) eventMatch(n *source.Node) []EventMatch {
 		return nil
 	}
 	names := c.eventList(event)
-	condition := n.Get("if")
+	on := n.Get("if")
 	var x *Expression
-	if condition != nil {
-		x = c.expression(condition, c.environment(orAnything(names), false), Flag)
+	if on != nil {
+		x = c.expression(on, c.environment(orAnything(names), false), Flag)
+		c.sound(condition{x, on, only(names, true)}, "so it ends no run", "so every such event ends the run")
 	}
 	var out []EventMatch
 	for _, name := range names {

@@ -39,6 +39,8 @@ type Expression struct {
 	usesVars      []string
 	counts        []string  // events that it counts
 	data          []dataUse // what it reads of event.data
+	ways          []way     // in which it is true, as long as the rule is being compiled
+	otherwise     []way     // in which it is false
 
 	env   *environment
 	parts []part // the names and calls in it, for verdicts
@@ -161,6 +163,9 @@ func compileExpression(text string, env *environment, want *Type) (x *Expression
 	x.keys = keysOf(tree.Node)
 	x.data = dataUses(tree.Node, text)
 	x.parts = partsOf(tree.Node)
+	if want == Flag {
+		x.ways, x.otherwise = waysOf(tree.Node, text)
+	}
 	instrument(&tree.Node)
 	if x.program, err = bytecode.Compile(tree, config); err != nil {
 		return nil, []issue{typeIssue(text, err)}
