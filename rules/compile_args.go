@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"fmt"
 	"io/fs"
 	"regexp"
 	"slices"
@@ -215,6 +216,9 @@ func (c *compiler) namesValue(n *source.Node, a *Arg, env *environment) *Value {
 		name := c.scalar(item, &Arg{Name: a.Name}, env, Text)
 		if name == nil {
 			return nil
+		}
+		if text, ok := name.constant.(string); ok && n.Kind == source.Scalar && strings.Contains(text, ",") {
+			c.warn(item, fmt.Sprintf("write [%s] for several", text), "this is one name with a comma in it")
 		}
 		c.mention(item, a, name)
 		v.list = append(v.list, name)

@@ -68,6 +68,9 @@ func (c *compiler) wait(s *Step, given map[string]*source.Node, env *environment
 func (c *compiler) waitFor(s *Step, given map[string]*source.Node, env *environment) {
 	if v := given["event"]; v != nil {
 		s.Events = c.eventList(v)
+		if r := c.rule; r.hearsNothing() {
+			c.warn(v, hearsNothingHint, "wait_for always waits until the time is over: what customers do does not reach the runs of %s", r.started())
+		}
 	}
 	if v := given["timeout"]; v != nil {
 		s.Span = c.span(v, "timeout")

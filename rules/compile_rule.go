@@ -191,6 +191,9 @@ func (c *compiler) key(n *source.Node, env *environment) *Expression {
 		c.report(n, "use one field of it, such as its id", "a key must be a single value, not %s", x.result)
 		return nil
 	}
+	if x != nil {
+		c.nilKey(n, x)
+	}
 	return x
 }
 
@@ -345,27 +348,4 @@ func list(words []string) string {
 		return words[0]
 	}
 	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
-}
-
-// warnings reports what is allowed and probably not meant.
-func (c *compiler) warnings(n *source.Node) {
-	r := c.rule
-	if c.sends != nil && r.Limit == nil && slices.Contains(r.When.Events, "message.received") && !readsContent(r.If) {
-		c.warn(c.sends, "add limit: { times: 1, per: 12h }", "the rule sends to every message, without a limit")
-	}
-	if r.Gather != nil && r.When.Schedule != nil {
-		c.report(n.Get("gather"), "", "gather is for events; a schedule has none to collect")
-	}
-	for _, key := range []string{"if", "do", "on_error"} {
-		if v := n.Get(key); v != nil {
-			c.warnOfSecrets(v, "", false)
-		}
-	}
-}
-
-// readsContent reports whether a condition looks at what the message says.
-func readsContent(conditions []*Expression) bool {
-	return slices.ContainsFunc(conditions, func(x *Expression) bool {
-		return slices.Contains(x.calls, "says") || strings.Contains(x.Text, "message.text") || strings.Contains(x.Text, "messages")
-	})
 }
