@@ -235,6 +235,10 @@ func (c *compiler) expressionAt(n *source.Node, offset int, text string, env *en
 	if x != nil {
 		c.note(x)
 		c.noteData(x, n, offset)
+		for _, i := range x.doubts {
+			c.add(n.AtOffset(offset+i.offset, source.Warning, i.message, i.hint))
+		}
+		x.doubts = nil
 		if c.rule != nil && c.rule.hearsNothing() && slices.Contains(x.calls, "count_events") {
 			c.warn(n, "count in a rule on the event, or over attendances or conversations", "count_events is always 0 in a rule that is started by %s", c.rule.started())
 		}

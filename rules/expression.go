@@ -41,6 +41,7 @@ type Expression struct {
 	data          []dataUse // what it reads of event.data
 	ways          []way     // in which it is true, as long as the rule is being compiled
 	otherwise     []way     // in which it is false
+	doubts        []issue   // what is allowed and probably not meant
 
 	env   *environment
 	parts []part // the names and calls in it, for verdicts
@@ -163,6 +164,7 @@ func compileExpression(text string, env *environment, want *Type) (x *Expression
 	x.keys = keysOf(tree.Node)
 	x.data = dataUses(tree.Node, text)
 	x.parts = partsOf(tree.Node)
+	x.doubts = doubts(tree.Node, text)
 	if want == Flag {
 		x.ways, x.otherwise = waysOf(tree.Node, text)
 	}
