@@ -102,6 +102,9 @@ var singleBrace = regexp.MustCompile(`\$?\{ *((?:contact|conversation|message|at
 // singleBraces warns of a name that would be sent as it stands.
 func (c *compiler) singleBraces(n *source.Node, segments []segment) {
 	for _, s := range segments {
+		if at := strings.Index(s.text, "{%"); !s.expression && at >= 0 && strings.Contains(s.text[at:], "%}") {
+			c.add(n.AtOffset(s.offset+at, source.Warning, "{% %} stays as it is written", "write {{ condition ? \"this\" : \"that\" }}, or take the step in a `choose`"))
+		}
 		if at := singleBrace.FindStringSubmatchIndex(s.text); !s.expression && at != nil {
 			c.add(n.AtOffset(s.offset+at[0], source.Warning, s.text[at[0]:at[1]]+" stays as it is written", "write {{ "+s.text[at[2]:at[3]]+" }} for its value"))
 		}

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -231,7 +232,7 @@ func parseIssue(text string, err error) issue {
 	rest := text[at:]
 	switch {
 	case strings.Contains(e.Message, "EOF"):
-		return issue{len(strings.TrimRight(text, " \n")), endsTooEarly, "a value, a closing bracket or a closing quote is missing"}
+		return issue{len(strings.TrimRight(text, " \n")), endsTooEarly, cmp.Or(habitHint(text), "a value, a closing bracket or a closing quote is missing")}
 	case strings.HasPrefix(rest, "=") && !strings.HasPrefix(rest, "=="):
 		return issue{at, "a single = means nothing here", "compare with =="}
 	case strings.HasPrefix(rest, "“") || strings.HasPrefix(rest, "”") || strings.HasPrefix(rest, "‘") || strings.HasPrefix(rest, "’") || strings.HasPrefix(rest, "«"):
@@ -242,11 +243,13 @@ func parseIssue(text string, err error) issue {
 		return issue{0, "the expression has too many parts", "use `set` to give parts of it names"}
 	case strings.Contains(e.Message, "bad number syntax"):
 		return issue{at, tokenName.ReplaceAllString(e.Message, "$1"), "put a duration in quotes, as in \"15m\""}
+	case strings.Contains(e.Message, "invalid char escape"):
+		return issue{at, "a \\ means nothing before this letter", "write it twice, as in \"\\\\d\""}
 	case strings.Contains(e.Message, "literal not terminated"):
 		return issue{unclosedQuote(text), "a quote is opened and never closed", ""}
 	}
-	hint := ""
-	if m := unexpectedWord.FindStringSubmatch(e.Message); m != nil {
+	hint := habitHint(text)
+	if m := unexpectedWord.FindStringSubmatch(e.Message); hint == "" && m != nil {
 		hint = wordHint(m[1])
 	}
 	return issue{at, tokenName.ReplaceAllString(e.Message, "$1"), hint}
