@@ -33,13 +33,14 @@ func (c *compiler) warnings(n *source.Node) {
 // sendsOften says to what the rule writes again and again; nothing where its conditions or its steps may prevent that.
 func (r *Rule) sendsOften() (often, hint string) {
 	switch s := r.When.Schedule; {
+	case (r.Mode == Single || r.Mode == Restart) && r.waitsLong():
 	case slices.Contains(r.When.Events, "message.received") && !readsContent(r.If):
 		return "to every message", "add limit: { times: 1, per: 12h }"
 	case slices.Contains(r.When.Events, "message.sent") && !readsContent(r.If):
 		return "to every message of the team", "add limit: { times: 1, per: 12h }"
 	case slices.Contains(r.When.Events, "conversation.updated") && !r.changes():
 		return "whenever the conversation changes, which is often", "add limit: { times: 1, per: 12h }"
-	case s != nil && s.Each != "" && s.often() && !r.changes() && !(r.Mode == Single && r.waits()):
+	case s != nil && s.Each != "" && s.often() && !r.changes():
 		return "to the same " + s.Each + " again at every tick", "add limit: { times: 1, per: 24h }"
 	}
 	return "", ""
@@ -66,9 +67,10 @@ func (r *Rule) changes() bool {
 	return false
 }
 
-func (r *Rule) waits() bool {
+// waitsLong reports whether a run lasts so long that it keeps others from writing: an hour, or until some time.
+func (r *Rule) waitsLong() bool {
 	for s := range r.Steps() {
-		if s.Verb == "wait" || s.Verb == "wait_for" {
+		if s.Verb == "wait" && (s.Span.Length >= time.Hour || s.Condition != nil) {
 			return true
 		}
 	}

@@ -17,6 +17,11 @@ func TestNoWarning(t *testing.T) {
   when: { every: 5m, each: attendances }
   mode: single
   do: [{ send_message: Sorry for the delay }, { wait: 1d }]`,
+		"a day of silence": `
+  when: message.sent
+  mode: restart
+  cancel_on: [message.received]
+  do: [{ wait: 1d }, { send_message: Can we still help }]`,
 		"once a day": `
   when: { at: "09:00", each: cards }
   do: [{ send_message: Good morning }]`,

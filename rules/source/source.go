@@ -252,7 +252,7 @@ func (f *File) yamlProblem(err error) *Problem {
 	case f.wordAbove(line) != "":
 		hint = "put a colon behind " + f.wordAbove(line) + " in the line above"
 	case strings.Contains(message, "mapping values are not allowed"):
-		hint = "put a text that holds \": \" in quotes"
+		hint = "put a text that holds \": \" in quotes, and begin the keys of one mapping in the same column"
 	case strings.Contains(message, "end of stream"):
 		message, hint = "a quote or a bracket is opened and never closed", ""
 	case questionMark.MatchString(text) && strings.Contains(message, "did not find expected"):
