@@ -202,7 +202,11 @@ func (c *compiler) whole(n *source.Node, a *Arg, env *environment, want *Type) *
 		}
 	}
 	if n.Kind == source.Scalar {
-		c.report(n, "", "%s must be %s, not %q", a.Name, want, n.Value)
+		hint := ""
+		if want == Flag {
+			hint = flagHint(n.Value)
+		}
+		c.report(n, hint, "%s must be %s, not %q", a.Name, want, n.Value)
 	} else {
 		c.report(n, "", "%s must be %s, not %s", a.Name, want, n.Kind)
 	}

@@ -58,6 +58,17 @@ func nameHint(name string) string {
 	return "put a text in quotes, as in \"" + name + "\""
 }
 
+// flagHint says what to write for a flag.
+func flagHint(text string) string {
+	switch strings.ToLower(text) {
+	case "yes", "on", "y", "sim", "1", "true":
+		return "write true, without quotes"
+	case "no", "off", "n", "não", "nao", "0", "false":
+		return "write false, without quotes"
+	}
+	return ""
+}
+
 // otherFacts are facts as other tools call them.
 var otherFacts = map[string]string{
 	"ticket": "attendance", "case": "attendance", "atendimento": "attendance", "protocol": "attendance.protocol", "chat": "conversation", "conversa": "conversation",
