@@ -64,6 +64,7 @@ func TestCompileIsBounded(t *testing.T) {
 		"many expressions":        fill(step, "{{1}}", "\"\n"),
 		"many calls":              fill(step, "{{now()}}", "\"\n"),
 		"long expressions":        fill("rules:\n  - id: r\n    when: message.received\n    do: [mark_read]\n    if:\n", "      - "+strings.Repeat("contact.name==\"a\"or ", 100)+"true\n", ""),
+		"ways to be true":         fill("rules:\n  - id: r\n    when: message.received\n    do: [mark_read]\n    if:\n", "      - "+strings.Repeat("(contact.city==\"b\" or contact.name==\"a\")and ", 4)+strings.Repeat("contact.name==\"a\"and ", 15)+"true\n", ""),
 		"patterns":                fill("rules:\n  - id: r\n    when: message.received\n    do: [mark_read]\n    if:\n", "      - message.text matches \"(a{90}|b){20}\"\n", ""),
 		"many values":             fill("vars:\n  a: [", "a,", "]\n"),
 		"many keys":               fill("vars: {", "a,", "}\n"),

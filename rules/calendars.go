@@ -113,6 +113,9 @@ func (c *compiler) zone(n *source.Node) *time.Location {
 		c.report(n, "an IANA name such as America/Sao_Paulo or Europe/Lisbon", "unknown time zone %q", s)
 		return nil
 	}
+	if offset, ok := strings.CutPrefix(s, "Etc/GMT-"); ok && offset != "0" {
+		c.warn(n, "an IANA name such as America/Sao_Paulo or Europe/Lisbon", "%s is %s hours ahead of UTC, not behind it", s, offset)
+	}
 	return loc
 }
 

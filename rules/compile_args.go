@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"fmt"
 	"io/fs"
 	"regexp"
 	"slices"
@@ -101,6 +102,9 @@ var singleBrace = regexp.MustCompile(`\$?\{ *((?:contact|conversation|message|at
 // singleBraces warns of a name that would be sent as it stands.
 func (c *compiler) singleBraces(n *source.Node, segments []segment) {
 	for _, s := range segments {
+		if at := strings.Index(s.text, "{%"); !s.expression && at >= 0 && strings.Contains(s.text[at:], "%}") {
+			c.add(n.AtOffset(s.offset+at, source.Warning, "{% %} stays as it is written", "write {{ condition ? \"this\" : \"that\" }}, or take the step in a `choose`"))
+		}
 		if at := singleBrace.FindStringSubmatchIndex(s.text); !s.expression && at != nil {
 			c.add(n.AtOffset(s.offset+at[0], source.Warning, s.text[at[0]:at[1]]+" stays as it is written", "write {{ "+s.text[at[2]:at[3]]+" }} for its value"))
 		}
@@ -198,7 +202,11 @@ func (c *compiler) whole(n *source.Node, a *Arg, env *environment, want *Type) *
 		}
 	}
 	if n.Kind == source.Scalar {
-		c.report(n, "", "%s must be %s, not %q", a.Name, want, n.Value)
+		hint := ""
+		if want == Flag {
+			hint = flagHint(n.Value)
+		}
+		c.report(n, hint, "%s must be %s, not %q", a.Name, want, n.Value)
 	} else {
 		c.report(n, "", "%s must be %s, not %s", a.Name, want, n.Kind)
 	}
@@ -215,6 +223,9 @@ func (c *compiler) namesValue(n *source.Node, a *Arg, env *environment) *Value {
 		name := c.scalar(item, &Arg{Name: a.Name}, env, Text)
 		if name == nil {
 			return nil
+		}
+		if text, ok := name.constant.(string); ok && n.Kind == source.Scalar && strings.Contains(text, ",") {
+			c.warn(item, fmt.Sprintf("write [%s] for several", text), "this is one name with a comma in it")
 		}
 		c.mention(item, a, name)
 		v.list = append(v.list, name)

@@ -27,6 +27,7 @@ func (c *compiler) control(s *Step, given map[string]*source.Node, env *environm
 	case "stop_if":
 		if v := given["if"]; v != nil {
 			s.Condition = c.expression(v, env, Flag)
+			c.sound(condition{x: s.Condition, node: v}, "so the run never ends here", "so the run always ends here")
 		}
 	case "choose":
 		if v := given["branches"]; v != nil {
@@ -67,6 +68,9 @@ func (c *compiler) wait(s *Step, given map[string]*source.Node, env *environment
 func (c *compiler) waitFor(s *Step, given map[string]*source.Node, env *environment) {
 	if v := given["event"]; v != nil {
 		s.Events = c.eventList(v)
+		if r := c.rule; r.hearsNothing() {
+			c.warn(v, hearsNothingHint, "wait_for always waits until the time is over: what customers do does not reach the runs of %s", r.started())
+		}
 	}
 	if v := given["timeout"]; v != nil {
 		s.Span = c.span(v, "timeout")
@@ -76,6 +80,7 @@ func (c *compiler) waitFor(s *Step, given map[string]*source.Node, env *environm
 		arriving := c.environment(orAnything(s.Events), false).having()
 		arriving.names = env.names
 		s.Condition = c.expression(v, arriving, Flag)
+		c.sound(condition{s.Condition, v, only(s.Events, true)}, "so it waits until the time is over", "so every such event counts")
 	}
 }
 
@@ -138,6 +143,7 @@ func (c *compiler) choose(n *source.Node, s *Step, env *environment) *environmen
 		b := Branch{}
 		if v := c.required(item, "a branch", "if"); v != nil {
 			b.If = c.expression(v, env, Flag)
+			c.sound(condition{x: b.If, node: v}, "so the branch is never taken", "so no branch behind it is taken")
 		}
 		if v := c.required(item, "a branch", "do"); v != nil {
 			var e *environment

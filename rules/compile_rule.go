@@ -140,13 +140,24 @@ func (c *compiler) share(n *source.Node) float64 {
 // ruleKeys compiles the keys between the trigger and the steps.
 func (c *compiler) ruleKeys(n *source.Node, env *environment) {
 	r := c.rule
+	if v := n.Get("from"); v != nil {
+		s, _ := c.choice(v, "from", ruleValues["from"])
+		r.FromAny = s == "any"
+	}
 	if v := n.Get("if"); v != nil {
 		c.notEmpty(v, "if", "leave it out for a rule that always fires")
+		var all []condition
+		var known map[string][]any
+		if !r.When.Manual {
+			known = only(r.When.Events, r.FromAny)
+		}
 		for _, item := range oneOrMore(v) {
 			if x := c.expression(item, env, Flag); x != nil {
 				r.If = append(r.If, x)
+				all = append(all, condition{x, item, known})
 			}
 		}
+		c.soundTogether(all, "so the rule never fires", "so it keeps no event out")
 	}
 	if v := n.Get("by"); v != nil {
 		r.By = c.key(v, env)
@@ -164,10 +175,6 @@ func (c *compiler) ruleKeys(n *source.Node, env *environment) {
 			r.Max = i
 		}
 	}
-	if v := n.Get("from"); v != nil {
-		s, _ := c.choice(v, "from", ruleValues["from"])
-		r.FromAny = s == "any"
-	}
 	if v := n.Get("cancel_on"); v != nil {
 		c.notEmpty(v, "cancel_on", "leave it out")
 		for _, item := range oneOrMore(v) {
@@ -183,6 +190,9 @@ func (c *compiler) key(n *source.Node, env *environment) *Expression {
 	if x != nil && (x.result.elem != nil || len(x.result.fields) > 0) {
 		c.report(n, "use one field of it, such as its id", "a key must be a single value, not %s", x.result)
 		return nil
+	}
+	if x != nil {
+		c.nilKey(n, x)
 	}
 	return x
 }
@@ -274,10 +284,11 @@ func (c *compiler) eventMatch(n *source.Node) []EventMatch {
 		return nil
 	}
 	names := c.eventList(event)
-	condition := n.Get("if")
+	on := n.Get("if")
 	var x *Expression
-	if condition != nil {
-		x = c.expression(condition, c.environment(orAnything(names), false), Flag)
+	if on != nil {
+		x = c.expression(on, c.environment(orAnything(names), false), Flag)
+		c.sound(condition{x, on, only(names, true)}, "so it ends no run", "so every such event ends the run")
 	}
 	var out []EventMatch
 	for _, name := range names {
@@ -337,27 +348,4 @@ func list(words []string) string {
 		return words[0]
 	}
 	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
-}
-
-// warnings reports what is allowed and probably not meant.
-func (c *compiler) warnings(n *source.Node) {
-	r := c.rule
-	if c.sends != nil && r.Limit == nil && slices.Contains(r.When.Events, "message.received") && !readsContent(r.If) {
-		c.warn(c.sends, "add limit: { times: 1, per: 12h }", "the rule sends to every message, without a limit")
-	}
-	if r.Gather != nil && r.When.Schedule != nil {
-		c.report(n.Get("gather"), "", "gather is for events; a schedule has none to collect")
-	}
-	for _, key := range []string{"if", "do", "on_error"} {
-		if v := n.Get(key); v != nil {
-			c.warnOfSecrets(v, "", false)
-		}
-	}
-}
-
-// readsContent reports whether a condition looks at what the message says.
-func readsContent(conditions []*Expression) bool {
-	return slices.ContainsFunc(conditions, func(x *Expression) bool {
-		return slices.Contains(x.calls, "says") || strings.Contains(x.Text, "message.text") || strings.Contains(x.Text, "messages")
-	})
 }

@@ -145,6 +145,7 @@ func (c *compiler) stepOptions(n *source.Node, s *Step, env *environment) {
 	}
 	if v := n.Get("if"); v != nil {
 		s.If = c.expression(v, env, Flag)
+		c.sound(condition{x: s.If, node: v}, "so the step is never taken", "so the step is always taken")
 	}
 	if v := n.Get("on_error"); v != nil {
 		if choice, ok := c.choice(v, "on_error of a step", []string{"stop", "continue"}); ok {

@@ -204,6 +204,9 @@ func (c *compiler) every(n *source.Node, s *Schedule) {
 		c.report(n, "", "every must be whole seconds, at least 1s, not %q", n.Value)
 		return
 	}
+	if d%(24*time.Hour) == 0 {
+		c.warn(n, "write at: \"09:00\", with on: mon where it is once a week", "every %s ticks at midnight in UTC, which is another time of day in most places", FormatDuration(d))
+	}
 	s.Every = d
 }
 

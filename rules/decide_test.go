@@ -45,6 +45,10 @@ func TestConditions(t *testing.T) {
 		{`next_open("office").Weekday().String() == "Saturday"`, true},
 		{`business_time("office", attendance.opened_at, now()) == duration("20m")`, true},
 		{`day(now(), -1) == "2026-11-12"`, true},
+		{`message.created_at.Hour() == now().Hour()`, true}, // the hour of the customer, not of the service
+		{`event?.created_at.Hour() == now().Hour() and event.message?.created_at.Hour() == nil`, true},
+		{`(attendance.first_response ?? attendance.opened_at).Hour() == now().Hour()`, true},
+		{`attendance?.first_response == nil and (attendance?.opened_at ?? now()) < now()`, true},
 		{`day(now()) == "2026-11-13"`, true},
 		{`says("boleto")`, true},
 		{`says("BOLÉTO")`, true},
@@ -192,6 +196,7 @@ func TestRender(t *testing.T) {
 		{"nothing", `<{{ contact.company }}>`, "<>"},
 		{"instead of nothing", `{{ contact.company ?? "you" }}!`, "you!"},
 		{"a time", `We open {{ next_open('office') }}.`, "We open 2026-11-14 09:00."},
+		{"a time of the service", `Opened {{ attendance.opened_at.Format("02/01 15:04") }}.`, "Opened 13/11 17:30."},
 		{"a formatted time", `{{ next_open("office").Format("02/01 15h04") }}!`, "14/11 09h00!"},
 		{"a duration", `{{ event.age }} ago`, "1m ago"},
 		{"numbers", `{{ vars.tries }} {{ 1 + 1 }} {{ 0.5 }}`, "3 2 0.5"},

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -39,6 +40,9 @@ type Expression struct {
 	usesVars      []string
 	counts        []string  // events that it counts
 	data          []dataUse // what it reads of event.data
+	ways          []way     // in which it is true, as long as the rule is being compiled
+	otherwise     []way     // in which it is false
+	doubts        []issue   // what is allowed and probably not meant
 
 	env   *environment
 	parts []part // the names and calls in it, for verdicts
@@ -161,6 +165,10 @@ func compileExpression(text string, env *environment, want *Type) (x *Expression
 	x.keys = keysOf(tree.Node)
 	x.data = dataUses(tree.Node, text)
 	x.parts = partsOf(tree.Node)
+	x.doubts = doubts(tree.Node, text)
+	if want == Flag {
+		x.ways, x.otherwise = waysOf(tree.Node, text)
+	}
 	instrument(&tree.Node)
 	if x.program, err = bytecode.Compile(tree, config); err != nil {
 		return nil, []issue{typeIssue(text, err)}
@@ -224,7 +232,7 @@ func parseIssue(text string, err error) issue {
 	rest := text[at:]
 	switch {
 	case strings.Contains(e.Message, "EOF"):
-		return issue{len(strings.TrimRight(text, " \n")), endsTooEarly, "a value, a closing bracket or a closing quote is missing"}
+		return issue{len(strings.TrimRight(text, " \n")), endsTooEarly, cmp.Or(habitHint(text), "a value, a closing bracket or a closing quote is missing")}
 	case strings.HasPrefix(rest, "=") && !strings.HasPrefix(rest, "=="):
 		return issue{at, "a single = means nothing here", "compare with =="}
 	case strings.HasPrefix(rest, "“") || strings.HasPrefix(rest, "”") || strings.HasPrefix(rest, "‘") || strings.HasPrefix(rest, "’") || strings.HasPrefix(rest, "«"):
@@ -235,11 +243,13 @@ func parseIssue(text string, err error) issue {
 		return issue{0, "the expression has too many parts", "use `set` to give parts of it names"}
 	case strings.Contains(e.Message, "bad number syntax"):
 		return issue{at, tokenName.ReplaceAllString(e.Message, "$1"), "put a duration in quotes, as in \"15m\""}
+	case strings.Contains(e.Message, "invalid char escape"):
+		return issue{at, "a \\ means nothing before this letter", "write it twice, as in \"\\\\d\""}
 	case strings.Contains(e.Message, "literal not terminated"):
 		return issue{unclosedQuote(text), "a quote is opened and never closed", ""}
 	}
-	hint := ""
-	if m := unexpectedWord.FindStringSubmatch(e.Message); m != nil {
+	hint := habitHint(text)
+	if m := unexpectedWord.FindStringSubmatch(e.Message); hint == "" && m != nil {
 		hint = wordHint(m[1])
 	}
 	return issue{at, tokenName.ReplaceAllString(e.Message, "$1"), hint}

@@ -70,13 +70,13 @@ func location(name string) *time.Location {
 func newWorld() *world {
 	return &world{now: saoPaulo, facts: map[string]any{
 		"event": map[string]any{
-			"id": "e1", "type": "message.received", "created_at": saoPaulo.Add(-time.Minute), "received_at": saoPaulo, "age": time.Minute, "tenant_id": "t1",
+			"id": "e1", "type": "message.received", "created_at": saoPaulo.Add(-time.Minute).UTC(), "received_at": saoPaulo.UTC(), "age": time.Minute, "tenant_id": "t1",
 			"data": map[string]any{"priority": float64(3), "channel": "web", "tags": []any{"a", "b"}, "nested": map[string]any{"deep": true}},
 		},
-		"message":      map[string]any{"id": "m1", "text": "Olá, quero a segunda via do boleto!", "by": "customer", "media_id": nil, "created_at": saoPaulo.Add(-time.Minute)},
+		"message":      map[string]any{"id": "m1", "text": "Olá, quero a segunda via do boleto!", "by": "customer", "media_id": nil, "created_at": saoPaulo.Add(-time.Minute).UTC()},
 		"conversation": map[string]any{"id": "c1", "kind": "direct", "name": "Ana", "archived": false, "label_ids": []any{"l1", "l2"}, "assignee": nil, "sector": "s1", "sector_name": "Support"},
 		"contact":      map[string]any{"id": "k1", "name": "Ana", "phone": "+5511988887777", "company": nil},
-		"attendance":   map[string]any{"id": "a1", "status": "open", "first_response": nil, "opened_at": saoPaulo.Add(-20 * time.Minute)},
+		"attendance":   map[string]any{"id": "a1", "status": "open", "first_response": nil, "opened_at": saoPaulo.Add(-20 * time.Minute).UTC()},
 	}}
 }
 

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -51,7 +52,29 @@ func nameHint(name string) string {
 	case "null", "none", "nothing", "undefined", "nulo", "vazio", "empty":
 		return "write nil"
 	}
+	if other := otherFacts[strings.ToLower(name)]; other != "" {
+		return "write " + other
+	}
 	return "put a text in quotes, as in \"" + name + "\""
+}
+
+// flagHint says what to write for a flag.
+func flagHint(text string) string {
+	switch strings.ToLower(text) {
+	case "yes", "on", "y", "sim", "1", "true":
+		return "write true, without quotes"
+	case "no", "off", "n", "não", "nao", "0", "false":
+		return "write false, without quotes"
+	}
+	return ""
+}
+
+// otherFacts are facts as other tools call them.
+var otherFacts = map[string]string{
+	"ticket": "attendance", "case": "attendance", "atendimento": "attendance", "protocol": "attendance.protocol", "chat": "conversation", "conversa": "conversation",
+	"customer": "contact", "requester": "contact", "sender": "contact", "client": "contact", "cliente": "contact", "contato": "contact", "user": "contact",
+	"name": "contact.name", "nome": "contact.name", "phone": "contact.phone", "text": "message.text", "body": "message.text", "content": "message.text",
+	"mensagem": "message", "trigger": "event", "payload": "event.data", "$json": "event.data", "label": "has_label(\"…\")", "labels": "has_label(\"…\")", "tags": "has_label(\"…\")",
 }
 
 // wordHint says what to write for a word that an expression cannot have where it stands.
@@ -69,11 +92,42 @@ func wordHint(word string) string {
 	return "put a text in quotes, and and or or between two conditions"
 }
 
+// habits are ways to write an expression in other tools, with what to write here.
+var habits = []struct {
+	form *regexp.Regexp
+	hint string
+}{
+	{regexp.MustCompile(`\|\s*default\b`), "write … ?? \"something else\" for what is missing"},
+	{regexp.MustCompile(`\|\s*\w+\s*$`), "call a function with its value in brackets, as in upper(contact.name)"},
+	{regexp.MustCompile(`^\s*\d{1,2}:\d{2}\s*$`), "write a time as in next_open(\"office\"), or a whole one as in date(\"2026-12-24T09:00:00-03:00\")"},
+	{regexp.MustCompile(`(?:^|\s)(?:[Nn][ãa]o|N[Oo][Tt])\s+\w+\s*\(`), "write not in front of it, as in not open(\"office\")"},
+}
+
+// habitHint says what to write for an expression that is written as in another tool; empty where none is known.
+func habitHint(text string) string {
+	for _, h := range habits {
+		if h.form.MatchString(text) {
+			return h.hint
+		}
+	}
+	return ""
+}
+
 // mismatchHint says how two values of different types can be put together.
 func mismatchHint(operator, a, b string) string {
 	both := func(x, y *Type) bool { return a == x.name && b == y.name || a == y.name && b == x.name }
 	sum := operator == "+" || operator == "-"
 	switch {
+	case (operator == "or" || operator == "||") && both(Flag, Text):
+		return "compare with each of them, as in message.text in [\"1\", \"2\"]"
+	case (operator == "==" || operator == "!=") && (a == "a list") != (b == "a list"):
+		return "write in, as in contact.city in [\"Recife\", \"Natal\"]"
+	case operator == "in" && a == Text.name && b == Text.name:
+		return "write contains with the longer text first, or a list in [ ]"
+	case a == "time.Weekday" || b == "time.Weekday":
+		return "as in now().Weekday().String() == \"Saturday\""
+	case a == "time.Month" || b == "time.Month":
+		return "as in now().Month().String() == \"December\""
 	case both(Duration, Text), both(Duration, Number), sum && both(Time, Text), sum && both(Time, Number):
 		return "write a duration as in duration(\"15m\")"
 	case both(Time, Text):

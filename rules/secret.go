@@ -2,6 +2,7 @@ package rules
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -40,7 +41,7 @@ func (c *compiler) warnOfSecrets(n *source.Node, name string, headers bool) {
 		return
 	}
 	hint := "take it out, and let `http_request.headers` of the configuration send it"
-	if name == "url" {
+	if name == "url" || name == "http_request" {
 		hint = "where that system takes it as a header too, let `http_request.headers` of the configuration send it"
 	}
 	p := n.At(source.Warning, "this looks like a secret, and whoever may see the rules or the journal can read it", hint)
@@ -51,6 +52,7 @@ func (c *compiler) warnOfSecrets(n *source.Node, name string, headers bool) {
 // looksSecret reports whether a text that stands under a name looks like a secret. It would rather miss one than be wrong.
 func looksSecret(text, name string, header bool) bool {
 	named := header && IsSecretHeader(name) || secretName.MatchString(name)
+	address := name == "url" || name == "http_request"
 	segments, _ := splitTemplate(text)
 	for _, s := range segments {
 		if s.expression {
@@ -62,14 +64,29 @@ func looksSecret(text, name string, header bool) bool {
 		if m := authScheme.FindStringSubmatch(s.text); m != nil && looksRandom(m[1], 16) {
 			return true
 		}
-		if m := secretQuery.FindStringSubmatch(s.text); name == "url" && m != nil && looksRandom(m[1], 8) {
+		if m := secretQuery.FindStringSubmatch(s.text); address && m != nil && looksRandom(m[1], 8) {
 			return true
 		}
 		if named && looksRandom(s.text, 8) {
 			return true
 		}
+		if address && secretInPath(s.text) {
+			return true
+		}
 	}
 	return false
+}
+
+// secretInPath reports whether a part of an address's path looks like the key of an incoming webhook: long, with capitals, small letters and digits. Ids that
+// are no secret, such as UUIDs, have not all of these.
+func secretInPath(address string) bool {
+	path, _, _ := strings.Cut(address, "?")
+	if _, behind, whole := strings.Cut(path, "://"); whole {
+		_, path, _ = strings.Cut(behind, "/")
+	}
+	return slices.ContainsFunc(strings.Split(path, "/"), func(part string) bool {
+		return looksRandom(part, 20) && strings.ContainsFunc(part, unicode.IsUpper) && strings.ContainsFunc(part, unicode.IsLower)
+	})
 }
 
 // looksRandom reports whether a text is one long word with both letters and digits in it, and no address.

@@ -29,14 +29,14 @@ func TestLastGoodVersion(t *testing.T) {
 	after, problems := compile("r.yaml", `rules:
   - { id: aa, when: message.received, do: [mark_read] }
   - { id: a, when: message.received, if: mesage.by == "customer", do: [mark_read] }
-  - { id: c, when: message.received, if: message.by == "team", do: [mark_read] }
-  - { id: b, when: message.received, if: message.by == "team", do: [mark_read] }
+  - { id: c, when: message.received, if: message.text == "team", do: [mark_read] }
+  - { id: b, when: message.received, if: message.text == "team", do: [mark_read] }
 `)
 	if len(problems) != 1 || len(after.Broken) != 1 {
 		t.Fatal(problems)
 	}
 	set := after.With(before.Rule("a"))
-	known := map[string]any{"message": map[string]any{"by": "customer"}}
+	known := map[string]any{"message": map[string]any{"by": "customer", "text": "hello"}}
 	if diff := cmp.Diff([]string{"a", "aa"}, candidateIDs(set, "message.received", known)); diff != "" {
 		t.Errorf("a message of a customer (-want +got)\n%s", diff)
 	}

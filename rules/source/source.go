@@ -172,7 +172,7 @@ func Read(name string, text []byte) (*File, Problems) {
 // bounds refuses what would be costly to parse before the parser sees it.
 func (f *File) bounds() *Problem {
 	if len(f.Text) > MaxBytes {
-		return f.problem(1, 1, fmt.Sprintf("the file is %d KiB; at most %d KiB are read", len(f.Text)>>10, MaxBytes>>10), "split it into several files")
+		return f.problem(1, 1, fmt.Sprintf("the file has more than %d KiB", MaxBytes>>10), "split it into several files")
 	}
 	for i, r := range f.Text {
 		if r == utf8.RuneError && !strings.HasPrefix(f.Text[i:], "\uFFFD") {
@@ -245,6 +245,11 @@ func (f *File) yamlProblem(err error) *Problem {
 	text := f.Line(line)
 	column := utf8.RuneCountInString(text) - utf8.RuneCountInString(strings.TrimLeft(text, " \t")) + 1
 	hint := ""
+	for _, near := range []int{line - 1, line} {
+		if at := strings.Index(f.Line(near), "\u00a0"); at >= 0 {
+			return f.problem(near, utf8.RuneCountInString(f.Line(near)[:at])+1, "not valid YAML: here is a no-break space", "put a plain space in its place; web pages and word processors have others")
+		}
+	}
 	switch {
 	case strings.Contains(text, "\t") && strings.Contains(message, "cannot start any token"):
 		column = utf8.RuneCountInString(text[:strings.Index(text, "\t")]) + 1
@@ -252,7 +257,7 @@ func (f *File) yamlProblem(err error) *Problem {
 	case f.wordAbove(line) != "":
 		hint = "put a colon behind " + f.wordAbove(line) + " in the line above"
 	case strings.Contains(message, "mapping values are not allowed"):
-		hint = "put a text that holds \": \" in quotes"
+		hint = "put a text that holds \": \" in quotes, and begin the keys of one mapping in the same column"
 	case strings.Contains(message, "end of stream"):
 		message, hint = "a quote or a bracket is opened and never closed", ""
 	case questionMark.MatchString(text) && strings.Contains(message, "did not find expected"):

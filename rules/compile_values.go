@@ -1,0 +1,152 @@
+package rules
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/quandohq/quando/rules/source"
+)
+
+// text returns a scalar's text.
+func (c *compiler) text(n *source.Node, what string) (string, bool) {
+	if n.Kind != source.Scalar {
+		c.report(n, "", "%s must be a text, not %s", what, n.Kind)
+		return "", false
+	}
+	return n.Value, true
+}
+
+// static returns the text of a scalar that must be known when the rule is loaded: it may use vars and nothing else.
+func (c *compiler) static(n *source.Node, what string) (string, bool) {
+	s, ok := c.text(n, what)
+	if !ok {
+		return "", false
+	}
+	segments, problem := splitTemplate(s)
+	if problem != nil {
+		c.add(problem.at(n, 0))
+		return "", false
+	}
+	if !slices.ContainsFunc(segments, func(s segment) bool { return s.expression }) {
+		return s, true
+	}
+	env := &environment{names: map[string]*Type{"vars": c.varTypes}, starts: what}
+	v := c.template(n, segments, env, nil)
+	if v == nil {
+		return "", false
+	}
+	e := NewEvaluation(context.Background(), &Rule{vars: c.vars}, nil)
+	out, err := e.Render(v)
+	if err != nil {
+		c.report(n, "", "%v", err)
+		return "", false
+	}
+	return textOf(out), true
+}
+
+func (c *compiler) duration(n *source.Node, what string) (time.Duration, bool) {
+	s, ok := c.static(n, what)
+	if !ok {
+		return 0, false
+	}
+	d, err := ParseDuration(s)
+	if err == nil && d <= 0 {
+		err = fmt.Errorf("%s must be longer than nothing", what)
+	}
+	if err != nil {
+		c.report(n, "", "%v", err)
+		return 0, false
+	}
+	return d, true
+}
+
+// number reads a whole number from 1 on.
+func (c *compiler) number(n *source.Node, what string, most int) (int, bool) {
+	s, ok := c.static(n, what)
+	if !ok {
+		return 0, false
+	}
+	var i int
+	if _, err := fmt.Sscanf(s+"\n", "%d\n", &i); err != nil || fmt.Sprint(i) != s || i < 1 || i > most {
+		c.report(n, "", "%s must be a whole number from 1 to %d, not %q", what, most, s)
+		return 0, false
+	}
+	return i, true
+}
+
+func (c *compiler) choice(n *source.Node, what string, values []string) (string, bool) {
+	s, ok := c.text(n, what)
+	if !ok {
+		return "", false
+	}
+	if !slices.Contains(values, s) {
+		c.report(n, source.OneOf(s, values), "%s cannot be %q", what, s)
+		return "", false
+	}
+	return s, true
+}
+
+// oneOrMore returns the items of a list, or the node itself where there is only one.
+func oneOrMore(n *source.Node) []*source.Node {
+	switch n.Kind {
+	case source.List:
+		return n.Items
+	case source.Null:
+		return nil
+	}
+	return []*source.Node{n}
+}
+
+// notEmpty reports a key or a list with nothing in it: it would mean something else than it says.
+func (c *compiler) notEmpty(n *source.Node, what, hint string) {
+	if n.Kind == source.Null || (n.Kind == source.List && len(n.Items) == 0) {
+		c.report(n, hint, "%s is empty", what)
+	}
+}
+
+// mapping reports a node that is no mapping, and its keys that are none of those allowed.
+func (c *compiler) mapping(n *source.Node, what string, keys ...string) bool {
+	if n.Kind != source.Mapping {
+		c.report(n, mappingExamples[what], "%s must be a mapping of %s, not %s", what, list(keys), n.Kind)
+		return false
+	}
+	for _, p := range n.Pairs {
+		if !slices.Contains(keys, p.Key.Value) {
+			hint := source.OneOf(p.Key.Value, keys)
+			if other := otherKeys[p.Key.Value]; what == "a rule" && other != "" {
+				hint = other
+			}
+			c.report(p.Key, hint, "%s has no key %q", what, p.Key.Value)
+		}
+	}
+	return true
+}
+
+// mappingExamples show what to write for a key that wants a mapping.
+var mappingExamples = map[string]string{
+	"gather": "as in { quiet: 20s, at_most: 2m }", "limit": "as in { times: 1, per: 12h }", "late": "as in { skip_after: 30m }", "retry": "as in { times: 3, for: 10m }",
+	"faults": "faults: all is all of them",
+}
+
+// required reports a key that is missing from a mapping, unless it is there misspelt, which has been reported.
+func (c *compiler) required(n *source.Node, what, key string) *source.Node {
+	v := n.Get(key)
+	if v != nil && v.Kind != source.Null {
+		return v
+	}
+	if !misspelt(n, key) {
+		c.report(n, "", "%s needs %q", what, key)
+	}
+	return nil
+}
+
+// hasUnknown reports whether a mapping has a key that it should not: what is missing may be meant by it.
+func hasUnknown(n *source.Node, keys []string) bool {
+	return n.Broken || slices.ContainsFunc(n.Pairs, func(p source.Pair) bool { return !slices.Contains(keys, p.Key.Value) })
+}
+
+func misspelt(n *source.Node, key string) bool {
+	return n.Broken || slices.ContainsFunc(n.Pairs, func(p source.Pair) bool { return source.Near(p.Key.Value, []string{key}) == key })
+}

@@ -1,0 +1,158 @@
+package rules
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/expr-lang/expr/ast"
+)
+
+// doubts finds comparisons in an expression that can never be what they read like. They are allowed, because the service may know better.
+func doubts(node ast.Node, text string) []issue {
+	d := &doubter{text: text}
+	ast.Walk(&node, d)
+	return d.found
+}
+
+type doubter struct {
+	text  string
+	found []issue
+}
+
+// Visit looks at one node.
+func (d *doubter) Visit(node *ast.Node) {
+	switch n := (*node).(type) {
+	case *ast.BinaryNode:
+		d.operator(n)
+	case *ast.CallNode:
+		d.call(n)
+	}
+}
+
+func (d *doubter) operator(n *ast.BinaryNode) {
+	switch n.Operator {
+	case "==", "!=":
+		d.compare(n.Left, n.Right)
+		d.compare(n.Right, n.Left)
+	case "contains", "startsWith", "endsWith":
+		d.letters(n.Left, n.Right)
+	case "in":
+		d.compare(n.Right, n.Left) // "vip" in conversation.label_ids
+		if list, ok := n.Right.(*ast.ArrayNode); ok {
+			for _, item := range list.Nodes {
+				d.compare(n.Left, item)
+			}
+		}
+	case "matches":
+		d.pattern(n.Right)
+	}
+}
+
+func (d *doubter) doubt(at ast.Node, hint, format string, args ...any) {
+	d.found = append(d.found, issue{byteOffset(d.text, at.Location().From), fmt.Sprintf(format, args...), hint})
+}
+
+// compare looks at a field that is compared with something written out.
+func (d *doubter) compare(field, constant ast.Node) {
+	s, ok := constant.(*ast.StringNode)
+	if !ok {
+		return
+	}
+	d.letters(field, constant)
+	member, ok := field.(*ast.MemberNode)
+	if !ok || uuid.MatchString(s.Value) {
+		return
+	}
+	property, ok := member.Property.(*ast.StringNode)
+	if !ok {
+		return
+	}
+	switch name := property.Value; name {
+	case "assignee", "sector", "channel", "stage_id", "board_id", "from_stage_id":
+		if _, known := pathOf(member); known {
+			named := strings.TrimSuffix(name, "_id") + "_name"
+			d.doubt(constant, fmt.Sprintf("write %s.%s", describe(member.Node), named), "%s is an id, and %q is none", describe(member), s.Value)
+		}
+	case "label_ids":
+		hint := "compare it with the label's id"
+		if isName(member.Node, "conversation") {
+			hint = fmt.Sprintf("write has_label(%q)", s.Value)
+		}
+		d.doubt(constant, hint, "%s has ids, and %q is none", describe(member), s.Value)
+	}
+}
+
+// letters looks at a text in small or capital letters that is compared with one that has others.
+func (d *doubter) letters(left, constant ast.Node) {
+	s, written := constant.(*ast.StringNode)
+	name := ""
+	switch n := left.(type) {
+	case *ast.CallNode:
+		if callee, ok := n.Callee.(*ast.IdentifierNode); ok {
+			name = callee.Value
+		}
+	case *ast.BuiltinNode:
+		name = n.Name
+	}
+	switch {
+	case !written:
+	case name == "lower" && s.Value != strings.ToLower(s.Value):
+		d.doubt(constant, fmt.Sprintf("write %q", strings.ToLower(s.Value)), "%q has capital letters, and lower(…) leaves none", s.Value)
+	case name == "upper" && s.Value != strings.ToUpper(s.Value):
+		d.doubt(constant, fmt.Sprintf("write %q", strings.ToUpper(s.Value)), "%q has small letters, and upper(…) leaves none", s.Value)
+	}
+}
+
+// slashed is a pattern as other languages write it.
+var slashed = regexp.MustCompile(`^/(.+)/[gimsu]*$`)
+
+func (d *doubter) pattern(n ast.Node) {
+	if s, ok := n.(*ast.StringNode); ok {
+		if m := slashed.FindStringSubmatch(s.Value); m != nil {
+			d.doubt(n, fmt.Sprintf("write %q, with (?i) in front to ignore capitals", m[1]), "the slashes are part of the pattern")
+		}
+	}
+}
+
+// call looks at words that says cannot find, and at layouts of Format as other languages write them.
+func (d *doubter) call(n *ast.CallNode) {
+	if member, ok := n.Callee.(*ast.MemberNode); ok && len(n.Arguments) == 1 && isText(member.Property, "Format") {
+		if s, ok := n.Arguments[0].(*ast.StringNode); ok && time.Unix(0, 0).UTC().Format(s.Value) == s.Value {
+			d.doubt(s, "write the parts as those of 2 January 2006, 15:04, as in Format(\"02/01/2006 15:04\")", "%q has nothing of the time in it", s.Value)
+		}
+	}
+	if !isName(n.Callee, "says") {
+		return
+	}
+	for _, argument := range n.Arguments {
+		items := []ast.Node{argument}
+		if list, ok := argument.(*ast.ArrayNode); ok {
+			items = list.Nodes
+		}
+		for _, item := range items {
+			if s, ok := item.(*ast.StringNode); ok {
+				d.words(s)
+			}
+		}
+	}
+}
+
+func isText(n ast.Node, text string) bool {
+	s, ok := n.(*ast.StringNode)
+	return ok && s.Value == text
+}
+
+func (d *doubter) words(s *ast.StringNode) {
+	odd := strings.IndexFunc(s.Value, func(r rune) bool { return unicode.IsSymbol(r) && r > unicode.MaxASCII })
+	switch {
+	case plainWords(s.Value) == "":
+		d.doubt(s, fmt.Sprintf("write message.text contains %q", s.Value), "%q has no word in it, so says never finds it", s.Value)
+	case odd >= 0:
+		d.doubt(s, "write message.text contains … for that", "says looks at words only, and not at the %c", []rune(s.Value[odd:])[0])
+	case strings.Contains(s.Value, "*"):
+		d.doubt(s, "write out each form, or a pattern behind message.text matches", "says looks for whole words, and * stands for nothing")
+	}
+}

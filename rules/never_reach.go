@@ -1,0 +1,113 @@
+package rules
+
+import (
+	"cmp"
+	"slices"
+)
+
+// less compares two values of a kind; not ok where they are not.
+func less(a, b any) (order int, ok bool) {
+	switch a := a.(type) {
+	case float64:
+		if b, ok := b.(float64); ok {
+			return cmp.Compare(a, b), true
+		}
+	case string:
+		if b, ok := b.(string); ok {
+			return cmp.Compare(a, b), true
+		}
+	}
+	return 0, false
+}
+
+// A reach is what a subject can still be.
+type reach struct {
+	values   []any // the only ones; nil is any
+	low      any
+	high     any
+	openLow  bool // low itself is not in it
+	openHigh bool
+	holds    string // true or false
+	excluded []any
+}
+
+// narrow takes a claim into account, and reports whether anything is left.
+func (r *reach) narrow(c *claim) bool {
+	switch c.is {
+	case "true", "false":
+		if r.holds == "" {
+			r.holds = c.is
+		}
+		return r.holds == c.is
+	case "in":
+		if r.values == nil {
+			r.values = append([]any{}, c.values...)
+		} else {
+			r.values = slices.DeleteFunc(r.values, func(v any) bool { return !slices.Contains(c.values, v) })
+		}
+	case "not in":
+		r.excluded = append(r.excluded, c.values...)
+	case ">", ">=":
+		if order, ok := less(c.values[0], r.low); r.low == nil || ok && order > 0 || order == 0 && ok && c.is == ">" {
+			r.low, r.openLow = c.values[0], c.is == ">"
+		}
+	case "<", "<=":
+		if order, ok := less(c.values[0], r.high); r.high == nil || ok && order < 0 || order == 0 && ok && c.is == "<" {
+			r.high, r.openHigh = c.values[0], c.is == "<"
+		}
+	}
+	if r.values != nil {
+		r.values = slices.DeleteFunc(r.values, func(v any) bool { return slices.Contains(r.excluded, v) || !r.between(v) })
+		return len(r.values) > 0
+	}
+	order, ok := less(r.low, r.high)
+	return !ok || order < 0 || order == 0 && !r.openLow && !r.openHigh
+}
+
+func (r *reach) between(v any) bool {
+	if order, ok := less(v, r.low); ok && (order < 0 || order == 0 && r.openLow) {
+		return false
+	}
+	order, ok := less(v, r.high)
+	return !ok || order < 0 || order == 0 && !r.openHigh
+}
+
+// clash returns the claims of a way that cannot be so together, in their order; none where all can. Only holds the values of subjects that can have no others.
+func (w way) clash(only map[string][]any) way {
+	known := make(map[string]*reach)
+	for i, c := range w {
+		r := known[c.subject]
+		if r == nil {
+			r = &reach{low: c.bounds[0], high: c.bounds[1], values: slices.Clone(only[c.subject])}
+			if c.subject != "" {
+				known[c.subject] = r
+			}
+		}
+		if r.narrow(c) {
+			continue
+		}
+		var clash way
+		for _, other := range w[:i+1] {
+			if other.subject == c.subject && !slices.ContainsFunc(clash, func(o *claim) bool { return o.text == other.text }) {
+				clash = append(clash, other)
+			}
+		}
+		return clash
+	}
+	return nil
+}
+
+// clash returns the claims for which a condition is never true, of the first way in which it could be; none where it may be true.
+func clash(ways []way, only map[string][]any) way {
+	var first way
+	for _, w := range ways {
+		found := w.clash(only)
+		if found == nil {
+			return nil
+		}
+		if first == nil {
+			first = found
+		}
+	}
+	return first
+}

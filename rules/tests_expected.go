@@ -1,0 +1,91 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/quandohq/quando/rules/source"
+)
+
+// expected reads the effects that must have happened.
+func (c *compiler) expected(n *source.Node) []ExpectedEffect {
+	if n.Kind != source.List {
+		c.report(n, "expect: [] where nothing may happen", "expect must be a list, not %s", n.Kind)
+		return nil
+	}
+	var out []ExpectedEffect
+	for _, item := range n.Items {
+		if item.Kind == source.Scalar {
+			item = &source.Node{Kind: source.Mapping, Line: item.Line, Column: item.Column, Pairs: []source.Pair{{Key: item, Value: nil}}}
+		}
+		if item.Kind != source.Mapping || len(item.Pairs) != 1 {
+			c.report(item, "as in send_message: \"text\"", "an expected effect is one verb with the arguments that matter")
+			continue
+		}
+		verb, args := item.Pairs[0].Key, item.Pairs[0].Value
+		schema := c.catalog.Verb(verb.Value)
+		if schema == nil || !hasEffect(schema) {
+			c.report(verb, source.DidYouMean(verb.Value, c.effects()), "no effect is called %q", verb.Value)
+			continue
+		}
+		e := ExpectedEffect{Verb: verb.Value, Args: make(map[string]any), Line: item.Line}
+		if bareMatcher(args, schema) {
+			c.report(args, fmt.Sprintf("write %s: { %s: … }", schema.Main, args.Pairs[0].Key.Value), "%s has several arguments; say which of them is described", schema.Verb)
+			continue
+		}
+		for name, v := range c.given(args, schema) {
+			if schema.Outside && !slices.Contains(outsideArgs, name) {
+				c.report(v, "leave it out", "a test sees of %s only its %s", schema.Verb, strings.Join(outsideArgs, ", "))
+				continue
+			}
+			c.matcher(v, schema.arg(name))
+			e.Args[name] = v.Any()
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// matchers are what an expected text may be instead of a text.
+var matchers = []string{"contains", "matches"}
+
+// bareMatcher reports whether a description stands where the argument that it describes should be named.
+func bareMatcher(args *source.Node, schema *Schema) bool {
+	return args != nil && schema.Main != "" && len(args.Pairs) > 0 && !slices.ContainsFunc(args.Pairs, func(p source.Pair) bool {
+		return !slices.Contains(matchers, p.Key.Value)
+	})
+}
+
+// matcher checks the value that an argument is expected to have.
+func (c *compiler) matcher(n *source.Node, a *Arg) {
+	switch {
+	case n.Kind == source.Mapping && a.Kind != KindTarget && a.Kind != KindData && a.Kind != KindHeaders:
+		c.mapping(n, a.Name, matchers...)
+	case n.Kind == source.Scalar && a.Kind == KindChoice:
+		c.choice(n, a.Name, a.Values)
+	case n.Kind == source.Scalar && a.Kind == KindFlag:
+		if _, ok := n.Bool(); !ok {
+			c.report(n, "", "%s must be true or false, not %q", a.Name, n.Value)
+		}
+	}
+}
+
+// outsideArgs are what a test may expect of a call to another system. Headers are not among them: they hold secrets.
+var outsideArgs = []string{"method", "url", "json"}
+
+// hasEffect reports whether a verb changes something: reading is no effect, and what a call does to another system nobody knows.
+func hasEffect(s *Schema) bool {
+	return s.Outside || slices.ContainsFunc(s.Scopes, func(scope string) bool { return scope != "read" && !strings.HasSuffix(scope, ":read") })
+}
+
+// effects returns the verbs that a test can expect.
+func (c *compiler) effects() []string {
+	var verbs []string
+	for _, s := range c.catalog.Schemas() {
+		if hasEffect(s) {
+			verbs = append(verbs, s.Verb)
+		}
+	}
+	return verbs
+}
