@@ -25,7 +25,7 @@ func broken(err error) error {
 func passing(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch pg.Code {
-		case "40001", "40P01": // a serialization failure, a deadlock
+		case "40001", "40P01", "23505": // a serialization failure, a deadlock, something that another engine has recorded at the same moment and that is seen the next time
 			return true
 		}
 		if pg.Severity == "ERROR" {

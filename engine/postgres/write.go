@@ -35,7 +35,7 @@ type writer struct {
 type operation struct {
 	want   func(*reading)      // says what it has to do with; nil is nothing
 	decide func(*ledger) error // refuses before it has changed anything, or changes the ledger
-	kept   func()              // after the commit; may be nil
+	kept   func(*ledger)       // after the commit; may be nil
 	weight int
 }
 
@@ -92,10 +92,10 @@ func (w *writer) attempt(ops []*operation) (results []error, err error) {
 func (w *writer) told(ops []*operation, results []error, l *ledger) error {
 	for i, op := range ops {
 		if results[i] == nil && op.kept != nil {
-			op.kept()
+			op.kept(l)
 		}
 	}
-	if len(l.dues) > 0 {
+	if l.stirs {
 		w.journal.notices.tell()
 	}
 	return w.journal.fail(AfterCommit)
