@@ -19,6 +19,7 @@ import (
 // for each other: the writer's number, leases, keys, runs, events, and when it writes, lanes.
 type reading struct {
 	engine int64
+	brief  bool // it does not wait long for a lock
 
 	leases  map[laneKey]bool
 	locks   map[int64]bool  // keys of what crosses lanes
@@ -130,6 +131,9 @@ func (r *reading) read(ctx context.Context, conn *pgxpool.Conn, w *writer) (*led
 		b.Queue(heedFound, int64(foundLock))
 	} else {
 		b.Queue(limits)
+	}
+	if r.brief {
+		b.Queue(briefly)
 	}
 	b.Queue(insertCommit, w.name, w.n)
 	r.readLeases(b, l)

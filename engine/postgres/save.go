@@ -24,7 +24,7 @@ func (j *Journal) Save(ctx context.Context, lane *engine.Lane, change *engine.Ch
 	}
 	if err == nil {
 		weight := len(change.Decided) + len(change.Starts) + len(change.Runs) + len(change.Caused)
-		if err = w.write(ctx, &operation{weight: weight, want: s.want, decide: s.decide, kept: s.kept}); s.lost || err == nil && change.Release {
+		if err = w.write(ctx, &operation{weight: weight, fresh: change.Fresh != nil, want: s.want, decide: s.decide, kept: s.kept}); s.lost || err == nil && change.Release {
 			j.claims.release(lane, s.lost || s.left)
 		}
 	}
