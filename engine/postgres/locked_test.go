@@ -36,7 +36,7 @@ func TestLockedRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer stranger.Rollback(t.Context()) //nolint:errcheck // it has written nothing
+	defer stranger.Rollback(t.Context())
 	if _, err := stranger.Exec(t.Context(), `SELECT 1 FROM quando.runs WHERE id = $1 FOR UPDATE`, locked.ID); err != nil {
 		t.Fatal(err)
 	}
