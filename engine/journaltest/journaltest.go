@@ -58,7 +58,7 @@ func Run(t *testing.T, s Setup) {
 	}
 }
 
-var tests = slices.Concat(acceptTests, claimTests, saveTests, runTests, modeTests, slotTests, gatherTests, askTests, causedTests, readTests, statisticsTests, mentionTests, pruneTests, crashTests, shareTests, foundTests)
+var tests = slices.Concat(acceptTests, claimTests, saveTests, runTests, modeTests, slotTests, gatherTests, askTests, causedTests, readTests, statisticsTests, mentionTests, pruneTests, crashTests, shareTests, foundTests, openTests)
 
 type test struct {
 	name string

@@ -15,6 +15,7 @@ var readTests = []test{
 	{"events are read by their numbers", readEvents},
 	{"what happened in a lane is found", readHappened},
 	{"events are listed", readListEvents},
+	{"events since a time are listed that were recorded out of its order", readOutOfOrder},
 	{"runs are listed", readListRuns},
 	{"runs are counted", readCountRuns},
 }
@@ -126,6 +127,22 @@ func readListEvents(c *check) {
 		slices.Reverse(forward)
 		c.equal(fmt.Sprintf("%+v", f), ids(forward), want)
 	}
+}
+
+func readOutOfOrder(c *check) {
+	for i, after := range []int{0, 50, 10, 60, 20, 55, 5} { // seconds, as of engines whose clocks differ
+		e := event(fmt.Sprint(i), "a")
+		e.ReceivedAt = at(time.Duration(after) * time.Second)
+		c.accept(e)
+	}
+	f := engine.EventFilter{Since: at(50 * time.Second), Forward: true, Limit: 2}
+	first, err := c.ListEvents(c.Context(), f)
+	c.ok(err)
+	c.equal("the first ones", ids(first), []string{"1", "3"})
+	f.After = first[1].Seq
+	rest, err := c.ListEvents(c.Context(), f)
+	c.ok(err)
+	c.equal("the rest", ids(rest), []string{"5"})
 }
 
 func readListRuns(c *check) {

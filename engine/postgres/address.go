@@ -39,6 +39,7 @@ func parse(where string) (*address, error) {
 	if !query.Has("pool_max_conns") {
 		a.pool.MaxConns = connections
 	}
+	a.pool.MaxConns = max(a.pool.MaxConns, 2) // who changes the schema holds a lock on one, and would wait for itself
 	// Without prepared statements the driver must be told what a type of ours is to the database.
 	a.pool.AfterConnect = func(_ context.Context, c *pgx.Conn) error {
 		c.TypeMap().RegisterDefaultPgType(texts{}, "_text")

@@ -20,6 +20,12 @@ type claims struct {
 	epoch   int64 // of the newest claim
 	settled int64 // of the newest claim that is over
 	held    map[laneKey]int64
+
+	occupied *stored.Occupied
+}
+
+func newClaims(engine int64) *claims {
+	return &claims{epoch: engine << 32, held: map[laneKey]int64{}, occupied: stored.NewOccupied()}
 }
 
 // begin numbers a claim. No two claims of any engine have the same number.
@@ -34,21 +40,19 @@ func (c *claims) begin() int64 {
 func (c *claims) end(lanes []*engine.Lane) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.held == nil {
-		c.held = map[laneKey]int64{}
-	}
 	for _, l := range lanes {
 		c.held[laneKey{l.Workspace, l.Name}] = l.Epoch
 	}
 	c.settled = c.epoch
 }
 
-// release notes that a lane is not held any more.
-func (c *claims) release(l *engine.Lane) {
+// release notes that a lane is not held any more, and whether something is left in it.
+func (c *claims) release(l *engine.Lane, left bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if k := (laneKey{l.Workspace, l.Name}); c.held[k] == l.Epoch {
 		delete(c.held, k)
+		c.occupied.Note(stored.LaneKey{Workspace: l.Workspace, Lane: l.Name}, left)
 	}
 }
 
@@ -80,7 +84,7 @@ const (
 			UNION ALL
 			SELECT (SELECT d.workspace FROM quando.lanes d WHERE d.workspace > s.workspace ORDER BY d.workspace LIMIT 1) FROM spaces s WHERE s.workspace IS NOT NULL)`
 
-	// insertLeases takes lanes that are due. Workspaces take turns, and who has lanes that are worked on has had as many turns.
+	// insertLeases takes lanes that are due. Workspaces take turns, and who has lanes that are worked on has had as many turns. A lane that is being opened is left to who opens it.
 	insertLeases = spaces + `, busy (workspace, n) AS (SELECT workspace, count(*) FROM quando.leases GROUP BY workspace)
 		INSERT INTO quando.leases (workspace, lane, engine, epoch, news)
 		SELECT d.workspace, d.lane, $1, $2, d.news FROM (
@@ -91,6 +95,7 @@ const (
 				ORDER BY d.due_at LIMIT $4) f
 			WHERE s.workspace <> ALL($5::text[])) d
 		ORDER BY d.turn, d.due_at LIMIT $4
+		ON CONFLICT (workspace, lane) DO NOTHING
 		RETURNING workspace, lane, news`
 
 	// selectDue finds when the next lane is due that no engine that is alive has claimed.

@@ -25,7 +25,7 @@ func broken(err error) error {
 func passing(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch pg.Code {
-		case "40001", "40P01": // a serialization failure, a deadlock
+		case "40001", "40P01", "23505": // a serialization failure, a deadlock, something that another engine has recorded at the same moment and that is seen the next time
 			return true
 		}
 		if pg.Severity == "ERROR" {
@@ -52,6 +52,12 @@ func refused(err error) bool {
 	return false
 }
 
+// locked reports whether somebody keeps something locked for too long.
+func locked(err error) bool {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && pg.Code == "55P03"
+}
+
 // explain says in a person's words what is wrong with a database.
 func explain(err error) error {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
@@ -72,6 +78,8 @@ func explain(err error) error {
 		return fmt.Errorf("the database only reads, as a standby does: give the address of the primary (%w)", err)
 	case pg.Code == "53100":
 		return fmt.Errorf("the database's disk is full: make room (%w)", err)
+	case pg.Code == "55P03":
+		return fmt.Errorf("somebody keeps rows or tables of the journal locked: quando doctor names the session where it is a table (%w)", err)
 	case pg.Code == "53300":
 		return fmt.Errorf("the database has no connection left: raise its max_connections, or lower pool_max_conns in the address (%w)", err)
 	case pg.Code == "53200" && strings.Contains(pg.Hint, "max_locks_per_transaction"):

@@ -22,8 +22,14 @@ type ledger struct {
 	fresh    map[eventKey]bool          // events that were recorded by this transaction
 	judged   map[int64][]engine.Verdict // on events that are decided
 
-	runIDs, causedIDs []int64 // that are to be given
+	vacant map[laneKey]bool // lanes that can be opened
 
+	eventSeqs, runIDs, causedIDs []int64 // that are to be given
+
+	recorded []recording
+	opened   map[laneKey]int64 // lanes that are this engine's from now on, by the epoch
+	calm     map[laneKey]bool  // lanes that were given back and in which nothing waits
+	stirs    bool              // a lane is due that nobody works on, or that has news
 	dues     map[laneKey]*due
 	releases map[laneKey]*release
 	steps    map[stepKey]*engine.Step
@@ -84,7 +90,7 @@ func (r *runRow) kind() kind { return kind{r.workspace, r.rule, r.by} }
 func newLedger(id int64) *ledger {
 	return &ledger{
 		engine: id, leases: map[laneKey]*lease{}, runs: map[int64]*runRow{}, open: map[kind][]int64{}, known: map[string]*runRow{}, slots: map[slotKey]*slotRows{},
-		gathers: map[kind]*engine.Gather{}, versions: map[string]bool{}, fresh: map[eventKey]bool{}, judged: map[int64][]engine.Verdict{}, dues: map[laneKey]*due{}, releases: map[laneKey]*release{},
+		gathers: map[kind]*engine.Gather{}, versions: map[string]bool{}, fresh: map[eventKey]bool{}, vacant: map[laneKey]bool{}, opened: map[laneKey]int64{}, calm: map[laneKey]bool{}, judged: map[int64][]engine.Verdict{}, dues: map[laneKey]*due{}, releases: map[laneKey]*release{},
 		steps: map[stepKey]*engine.Step{}, decided: map[int64]*decision{}, changed: map[kind]bool{}, sources: map[string]versionRow{},
 	}
 }
@@ -115,8 +121,13 @@ func (l *ledger) change(r *runRow) {
 
 // due asks for a lane's attention at a time. Whoever has claimed the lane finds out when it is released. No time at all is long ago.
 func (l *ledger) due(workspace, lane string, at int64) {
+	l.stirs = true
+	l.dueLater(laneKey{workspace, lane}, at)
+}
+
+// dueLater is due for a lane of which nobody needs to hear at once.
+func (l *ledger) dueLater(k laneKey, at int64) {
 	at = max(at, 1)
-	k := laneKey{workspace, lane}
 	d := l.dues[k]
 	if d == nil {
 		d = &due{at: at}

@@ -14,6 +14,8 @@ import (
 
 // write queues everything that has changed: one statement for each table and kind of change, whatever the number of rows.
 func (l *ledger) write(b *pgx.Batch) {
+	l.writeEvents(b)
+	l.writeLeases(b)
 	l.writeVersions(b)
 	l.writeRuns(b)
 	l.writeSteps(b)
@@ -261,8 +263,13 @@ func (l *ledger) writeLanes(b *pgx.Batch) {
 		r := l.releases[k]
 		news, nexts, soons = append(news, r.news), append(nexts, r.next), append(soons, r.soon)
 	}
-	b.Queue(`DELETE FROM quando.lanes d USING unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) k (w, l, news, next)
-		WHERE d.workspace = k.w AND d.lane = k.l AND d.news = k.news AND k.next = 0`, workspaces, lanes, news, nexts)
+	each(b.Queue(`DELETE FROM quando.lanes d USING unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) k (w, l, news, next)
+		WHERE d.workspace = k.w AND d.lane = k.l AND d.news = k.news AND k.next = 0 RETURNING d.workspace, d.lane`, workspaces, lanes, news, nexts), func(rows pgx.Rows) error {
+		var k laneKey
+		err := rows.Scan(text{&k.workspace}, text{&k.lane})
+		l.calm[k] = true
+		return err
+	})
 	b.Queue(`UPDATE quando.lanes d SET due_at = CASE WHEN d.news = k.news THEN k.next ELSE k.soon END FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[]) k (w, l, news, next, soon)
 		WHERE d.workspace = k.w AND d.lane = k.l`, workspaces, lanes, news, nexts, soons)
 	b.Queue(`DELETE FROM quando.leases d USING unnest($1::text[], $2::text[]) k (w, l) WHERE d.workspace = k.w AND d.lane = k.l`, workspaces, lanes)

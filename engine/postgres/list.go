@@ -44,6 +44,10 @@ func (f *filter) query(columns, table, key string, limit int) (string, []any) {
 	return q + ` ORDER BY ` + key + order + ` LIMIT $` + strconv.Itoa(len(f.args)+1), append(f.args, limit)
 }
 
+// firstSince lets a listing that goes forward begin with the first event since a time, and not with the first of all. Events that two engines record at once may have their numbers in another order
+// than their times.
+const firstSince = `e.seq >= (SELECT min(s.seq) FROM (SELECT seq FROM quando.events WHERE data IS NOT NULL AND received_at >= $ OFFSET 0) s)`
+
 // ListEvents returns events.
 func (j *Journal) ListEvents(ctx context.Context, f engine.EventFilter) ([]*engine.Event, error) {
 	q := filter{forward: f.Forward, clauses: []string{`e.data IS NOT NULL`}}
@@ -67,6 +71,8 @@ func (j *Journal) ListEvents(ctx context.Context, f engine.EventFilter) ([]*engi
 	}
 	if f.After != 0 {
 		q.where(`e.seq > $`, f.After)
+	} else if f.Forward && !f.Since.IsZero() {
+		q.where(firstSince, stored.Micros(f.Since))
 	}
 	text, args := q.query(eventColumns, `quando.events e`, `e.seq`, f.Limit)
 	return j.events(ctx, text, args...)

@@ -50,7 +50,7 @@ func migrate(ctx context.Context, pool *pgxpool.Pool, beside bool) error {
 	case beside:
 		return fmt.Errorf("an older version of this program wrote it (schema %d, this one needs %d): run the engine of this version once, which brings it up to date", version, newest)
 	}
-	return locked(ctx, pool, func() error {
+	return whileLocked(ctx, pool, func() error {
 		if _, err := pool.Exec(ctx, `CREATE SCHEMA IF NOT EXISTS quando`); err != nil {
 			return err
 		}
@@ -61,8 +61,8 @@ func migrate(ctx context.Context, pool *pgxpool.Pool, beside bool) error {
 	})
 }
 
-// locked does something while no other engine does. The lock is a transaction's, because a pooler may give every transaction another connection.
-func locked(ctx context.Context, pool *pgxpool.Pool, do func() error) error {
+// whileLocked does something while no other engine does. The lock is a transaction's, because a pooler may give every transaction another connection.
+func whileLocked(ctx context.Context, pool *pgxpool.Pool, do func() error) error {
 	tx, err := pool.Begin(ctx)
 	if err != nil {
 		return err

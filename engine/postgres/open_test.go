@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"os"
@@ -225,4 +226,17 @@ func pooled(t *testing.T, program string, server *postgrestest.Server, database 
 	}
 	t.Fatal("the pooler does not answer")
 	return ""
+}
+
+// TestOneConnection opens a journal whose address allows one connection only: it is made, and can be written.
+func TestOneConnection(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	j, err := Open(ctx, postgrestest.Shared(t).Database(t)+"&pool_max_conns=1", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = j.Close() }()
+	record(t, j, mention("1", "Ana"))
 }

@@ -28,7 +28,7 @@ type Journal struct {
 	pool    *pgxpool.Pool
 	accepts *writer
 	changes *writer
-	claims  claims
+	claims  *claims
 	prune   pruning
 	notices *notices
 
@@ -114,7 +114,7 @@ func (j *Journal) open(ctx context.Context, a *address, o Options) (err error) {
 		if err := j.register(ctx); err != nil {
 			return err
 		}
-		j.claims.epoch = j.engine << 32
+		j.claims = newClaims(j.engine)
 	}
 	name := writerName(j.engine)
 	j.notices = newNotices(j.pool, name)

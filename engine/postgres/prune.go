@@ -25,6 +25,7 @@ type pruning struct {
 	mu            sync.Mutex
 	received, seq int64
 	folded        int64 // the hour in which what engines that are gone have counted was last put together
+	versions      int64 // the hour in which rules that no run follows were last looked for, which goes through all runs
 }
 
 const (
@@ -47,11 +48,12 @@ const (
 
 	selectContents = `SELECT received_at, seq FROM quando.events WHERE data IS NOT NULL AND received_at < $1 AND (received_at, seq) > ($2, $3) ORDER BY received_at, seq LIMIT $4`
 
-	// Contents stay that are undecided, being gathered, or what an unfinished run came of.
+	// Contents stay that are undecided, being gathered, or what an unfinished run came of. What is gathered is read once, however much it is.
 	updateContents = `UPDATE quando.events e SET data = NULL, verdicts = NULL, answers = NULL, judges = NULL WHERE e.seq = ANY($1::bigint[]) AND e.decided
 		AND NOT EXISTS (SELECT 1 FROM quando.runs r WHERE r.event = e.seq AND NOT r.finished)
-		AND e.seq NOT IN (SELECT g.value::bigint FROM quando.runs r CROSS JOIN LATERAL json_array_elements_text(r.gathered::json) g WHERE NOT r.finished AND r.gathered IS NOT NULL)
-		AND e.seq NOT IN (SELECT g.value::bigint FROM quando.gathers h CROSS JOIN LATERAL json_array_elements_text(h.events::json) g)`
+		AND e.seq <> ALL (ARRAY(SELECT k.seq FROM unnest($1::bigint[]) k (seq) JOIN (
+			SELECT g.value::bigint AS seq FROM quando.runs r CROSS JOIN LATERAL json_array_elements_text(r.gathered::json) g WHERE NOT r.finished AND r.gathered IS NOT NULL
+			UNION ALL SELECT g.value::bigint FROM quando.gathers h CROSS JOIN LATERAL json_array_elements_text(h.events::json) g) g ON g.seq = k.seq))`
 
 	// The source of a rule stays that a run follows, or that one is about to begin with, which then keeps it locked.
 	lockVersions   = `SELECT hash FROM quando.rule_versions v WHERE NOT EXISTS (SELECT 1 FROM quando.runs r WHERE r.rule = v.rule AND r.version = v.hash) FOR UPDATE SKIP LOCKED`
@@ -82,7 +84,7 @@ func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) 
 		rows(ctx, deleteRuleCounts, old/stored.AnHour),
 		rows(ctx, deleteReasons, old/stored.ADay),
 		func(t pgx.Tx) (bool, error) { return false, j.fold(ctx, t, now) },
-		func(t pgx.Tx) (bool, error) { return false, pruneVersions(ctx, t) },
+		func(t pgx.Tx) (bool, error) { return false, j.pruneVersions(ctx, t, now) },
 	} {
 		err := pgx.BeginFunc(ctx, j.pool, func(t pgx.Tx) error {
 			var mine bool
@@ -105,10 +107,14 @@ func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) 
 	return more, nil
 }
 
-// rows carries out a statement that deletes up to so many rows that are older than a time.
+// rows carries out a statement that deletes up to so many rows that are older than a time. It finds them by an index: the database takes rows that have no time yet for very old ones, and would
+// go through a whole table to find a few where there are none.
 func rows(ctx context.Context, query string, old int64) func(pgx.Tx) (bool, error) {
 	return func(t pgx.Tx) (bool, error) {
 		n := 0
+		if _, err := t.Exec(ctx, `SELECT `+byIndex); err != nil {
+			return false, err
+		}
 		err := t.QueryRow(ctx, query, old, pruneSize).Scan(&n)
 		return n == pruneSize, err
 	}
@@ -140,8 +146,13 @@ func (j *Journal) pruneContents(ctx context.Context, t pgx.Tx, old int64) (more 
 	return more, nil
 }
 
-// pruneVersions forgets the sources of rules that no run follows. Those are locked first, so that a run that begins meanwhile is seen.
-func pruneVersions(ctx context.Context, t pgx.Tx) error {
+// pruneVersions forgets the sources of rules that no run follows. Those are locked first, so that a run that begins meanwhile is seen. Once an hour is often enough.
+func (j *Journal) pruneVersions(ctx context.Context, t pgx.Tx, now time.Time) error {
+	hour := stored.Micros(now) / stored.AnHour
+	if hour == j.prune.versions {
+		return nil
+	}
+	j.prune.versions = hour
 	unused := []string{}
 	found, err := t.Query(ctx, lockVersions)
 	err = scanAll(found, err, func(rows pgx.Rows) error {

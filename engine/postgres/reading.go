@@ -19,6 +19,7 @@ import (
 // for each other: the writer's number, leases, keys, runs, events, and when it writes, lanes.
 type reading struct {
 	engine int64
+	brief  bool // it does not wait long for a lock
 
 	leases  map[laneKey]bool
 	locks   map[int64]bool  // keys of what crosses lanes
@@ -32,12 +33,15 @@ type reading struct {
 	holds   bool
 	decided map[int64]bool // events that are to be decided
 
-	versions map[string]bool
-	newRuns  int // ids that are needed
-	caused   int
+	versions  map[string]bool
+	newEvents int // ids that are needed
+	newRuns   int
+	caused    int
 
-	events eventRows
-	known  map[eventKey]bool
+	events     eventRows
+	openings   opening
+	identified bool // one of the events may have been found before
+	known      map[eventKey]bool
 
 	also []func(*pgx.Batch, *ledger)
 }
@@ -94,6 +98,7 @@ func (r *reading) wantEvent(e rules.Event, data string) {
 		return
 	}
 	r.known[k] = true
+	r.identified = r.identified || e.Identity != ""
 	r.events.add(e, data)
 }
 
@@ -102,7 +107,6 @@ type eventRows struct {
 	workspace, id, typ, rule, tenant, lane, identity texts
 	created, received                                []int64
 	data                                             []string
-	identified                                       bool // one of them may have been found before
 }
 
 func (r *eventRows) add(e rules.Event, data string) {
@@ -113,7 +117,6 @@ func (r *eventRows) add(e rules.Event, data string) {
 	r.tenant.add(e.Tenant)
 	r.lane.add(e.Lane)
 	r.identity.add(e.Identity)
-	r.identified = r.identified || e.Identity != ""
 	r.created = append(r.created, stored.Micros(e.CreatedAt))
 	r.received = append(r.received, stored.Micros(e.ReceivedAt))
 	r.data = append(r.data, data)
@@ -124,16 +127,20 @@ func (r *reading) read(ctx context.Context, conn *pgxpool.Conn, w *writer) (*led
 	l := newLedger(r.engine)
 	b := &pgx.Batch{}
 	b.Queue(`BEGIN`)
-	if r.events.identified {
+	if r.identified {
 		b.Queue(heedFound, int64(foundLock))
 	} else {
 		b.Queue(limits)
+	}
+	if r.brief {
+		b.Queue(briefly)
 	}
 	b.Queue(insertCommit, w.name, w.n)
 	r.readLeases(b, l)
 	if len(r.locks) > 0 {
 		b.Queue(`SELECT pg_advisory_xact_lock(k) FROM unnest($1::bigint[]) k`, slices.Sorted(maps.Keys(r.locks)))
 	}
+	r.readOpenings(b, l)
 	r.readRuns(b, l)
 	r.readSlots(b, l)
 	r.readGathers(b, l)
@@ -299,6 +306,7 @@ func (r *reading) readRest(b *pgx.Batch, l *ledger) {
 			return err
 		})
 	}
+	ids("quando.events_seq", r.newEvents, &l.eventSeqs)
 	ids("quando.runs_id", r.newRuns, &l.runIDs)
 	ids("quando.caused_id", r.caused, &l.causedIDs)
 }

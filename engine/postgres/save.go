@@ -16,11 +16,16 @@ func (j *Journal) Save(ctx context.Context, lane *engine.Lane, change *engine.Ch
 		return errBeside
 	}
 	formed, err := stored.ChangeOf(change)
+	s := &saving{journal: j, lane: lane, change: change, form: formed, at: stored.Micros(change.At)}
+	w := j.changes
+	if err == nil && change.Fresh != nil {
+		w = j.accepts
+		s.data, err = stored.Data(change.Fresh.Event)
+	}
 	if err == nil {
-		s := &saving{journal: j, lane: lane, change: change, form: formed, at: stored.Micros(change.At)}
 		weight := len(change.Decided) + len(change.Starts) + len(change.Runs) + len(change.Caused)
-		if err = j.changes.write(ctx, &operation{weight: weight, want: s.want, decide: s.decide, kept: s.kept}); s.lost || err == nil && change.Release {
-			j.claims.release(lane)
+		if err = w.write(ctx, &operation{weight: weight, fresh: change.Fresh != nil, want: s.want, decide: s.decide, kept: s.kept}); s.lost || err == nil && change.Release {
+			j.claims.release(lane, s.lost || s.left)
 		}
 	}
 	if err != nil {
@@ -36,9 +41,12 @@ type saving struct {
 	change  *engine.Change
 	form    *stored.Change
 	at      int64
+	data    string // of the fresh event
 
 	// What the transaction came to.
-	lost    bool // the lane is somebody else's
+	lost    bool  // the lane is somebody else's
+	left    bool  // something is left in it
+	seq     int64 // of the fresh event
 	started []started
 	made    []int64 // the ids of what was caused
 }
@@ -47,7 +55,12 @@ type saving struct {
 func (s *saving) want(r *reading) {
 	c := s.change
 	here := laneKey{s.lane.Workspace, s.lane.Name}
-	r.leases[here] = true
+	if c.Fresh != nil {
+		r.wantOpen(&c.Fresh.Event)
+		r.newEvents++
+	} else {
+		r.leases[here] = true
+	}
 	for _, slot := range c.Take {
 		r.wantSlot(s.lane.Workspace, slot)
 	}
@@ -72,7 +85,9 @@ func (s *saving) want(r *reading) {
 		r.runs[a.Run] = true
 	}
 	for _, e := range c.Decided {
-		r.decided[e.Seq] = true
+		if e != c.Fresh {
+			r.decided[e.Seq] = true
+		}
 	}
 	r.caused += len(c.Caused)
 	if c.Release {
@@ -106,14 +121,21 @@ func (s *saving) wantStart(r *reading, st *engine.Start) {
 
 // decide changes the ledger: first everything that may refuse the change is looked at.
 func (s *saving) decide(l *ledger) error {
-	s.started, s.made = nil, nil
+	s.started, s.made, s.lost = nil, nil, false
 	here := laneKey{s.lane.Workspace, s.lane.Name}
 	mine := l.leases[here]
-	if s.lost = mine == nil || mine.engine != l.engine || mine.epoch != s.lane.Epoch || mine.released; s.lost {
+	if s.change.Fresh != nil {
+		if !l.vacant[here] {
+			return engine.ErrOccupied
+		}
+	} else if s.lost = mine == nil || mine.engine != l.engine || mine.epoch != s.lane.Epoch || mine.released; s.lost {
 		return engine.ErrLost
 	}
 	if err := s.refuse(l); err != nil {
 		return err
+	}
+	if s.change.Fresh != nil {
+		s.seq, l.eventSeqs = l.eventSeqs[0], l.eventSeqs[1:]
 	}
 	for _, slot := range s.change.Take {
 		l.slotsOf(slotKey{here.workspace, slot.Key}).take(slot, s.at)
@@ -137,10 +159,28 @@ func (s *saving) decide(l *ledger) error {
 	for i, a := range s.change.Asks {
 		l.ask(s.at, a.Run, s.form.Asks[i]) // a run that is gone has nothing to be asked
 	}
-	if s.change.Release {
+	switch {
+	case s.change.Fresh != nil:
+		s.settleIn(l, here)
+	case s.change.Release:
 		s.release(l, mine)
 	}
 	return nil
+}
+
+// settleIn gives back the lane that was opened, or makes it this engine's: while somebody works on its runs a lane has a row, so that another finds it due should he come to nothing.
+func (s *saving) settleIn(l *ledger, here laneKey) {
+	l.vacant[here] = false
+	next := stored.Micros(s.change.Next)
+	switch {
+	case !s.change.Release:
+		l.opened[here] = s.lane.Epoch
+		l.dueLater(here, s.at)
+	case next != 0:
+		l.dueLater(here, next)
+	default:
+		l.calm[here] = l.dues[here] == nil
+	}
 }
 
 // refuse says why the change cannot be recorded.
@@ -166,10 +206,20 @@ func (s *saving) refuse(l *ledger) error {
 }
 
 // kept tells the caller what the journal decided.
-func (s *saving) kept() {
+func (s *saving) kept(l *ledger) {
+	if s.change.Fresh != nil {
+		s.change.Fresh.Seq = s.seq
+	}
+	if s.change.Release {
+		s.left = !l.calm[laneKey{s.lane.Workspace, s.lane.Name}]
+		s.lane.Calm = !s.left && !l.stirs
+	}
 	for i, st := range s.change.Starts {
 		r := s.started[i]
 		st.Run.ID, st.Run.State, st.Begun = r.id, r.state, r.begun
+		if st.Run.Event == 0 {
+			st.Run.Event = s.seq
+		}
 		if st.Verdict != nil {
 			*st.Verdict = r.verdict
 		}
@@ -189,6 +239,13 @@ func (s *saving) judge(l *ledger) error {
 		d := &decision{verdicts: verdicts, answers: s.form.Answers[i]}
 		for _, v := range e.Verdicts {
 			d.judges = append(d.judges, v.Rule)
+		}
+		if e == s.change.Fresh {
+			l.recorded = append(l.recorded, recording{s.seq, e, s.data, *d})
+			for _, v := range given {
+				l.tally.Verdict(s.at, e, s.seq, v)
+			}
+			continue
 		}
 		l.decided[e.Seq] = d
 		for _, v := range stored.Changed(l.judged[e.Seq], given) {

@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	"cmp"
+
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/stored"
 	"github.com/quandohq/quando/rules"
@@ -68,7 +70,7 @@ func (s *saving) insert(l *ledger, st *engine.Start, texts stored.Run, r *starte
 		l.sources[run.Version] = versionRow{run.Rule, st.Source}
 	}
 	row := &runRow{
-		id: l.runID(), key: run.Key, workspace: run.Workspace, rule: run.Rule, version: run.Version, event: run.Event, gathered: texts.Gathered, home: run.Home, lane: run.Lane, by: run.By,
+		id: l.runID(), key: run.Key, workspace: run.Workspace, rule: run.Rule, version: run.Version, event: cmp.Or(run.Event, s.seq), gathered: texts.Gathered, home: run.Home, lane: run.Lane, by: run.By,
 		state: r.state, stage: string(run.Stage), ancestry: texts.Ancestry, about: texts.About, started: stored.Micros(run.StartedAt), wake: stored.Micros(run.WakeAt), reason: run.Reason, fresh: true,
 	}
 	if row.started == 0 {

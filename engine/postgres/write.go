@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/batch"
 )
 
@@ -35,7 +37,8 @@ type writer struct {
 type operation struct {
 	want   func(*reading)      // says what it has to do with; nil is nothing
 	decide func(*ledger) error // refuses before it has changed anything, or changes the ledger
-	kept   func()              // after the commit; may be nil
+	kept   func(*ledger)       // after the commit; may be nil
+	fresh  bool                // it records an event with what was decided on it, which can also be recorded without
 	weight int
 }
 
@@ -48,14 +51,18 @@ func newWriter(j *Journal, name string, linger time.Duration) *writer {
 // write hands an operation to the writer and waits for its answer.
 func (w *writer) write(ctx context.Context, op *operation) error { return w.Do(ctx, op, op.weight) }
 
-// commit carries out operations and returns their errors. An operation that the database refuses is found by giving each one a transaction of its own.
+// commit carries out operations and returns their errors. An operation that the database refuses, or that has to do with what somebody keeps locked, is found by giving each one a transaction of its own.
 func (w *writer) commit(ops []*operation) []error {
-	results, err := w.attempt(ops)
-	if refused(err) && len(ops) > 1 {
+	fresh := slices.ContainsFunc(ops, func(op *operation) bool { return op.fresh })
+	results, err := w.attempt(ops, fresh)
+	switch {
+	case fresh && locked(err):
+		return w.withoutFresh(ops)
+	case len(ops) > 1 && (refused(err) || locked(err)):
 		results = make([]error, len(ops))
 		for i := range ops {
-			alone, err := w.attempt(ops[i : i+1])
-			if results[i] = err; err == nil {
+			alone, err := w.attempt(ops[i:i+1], true)
+			if results[i] = explain(err); err == nil {
 				results[i] = alone[0]
 			}
 		}
@@ -70,12 +77,33 @@ func (w *writer) commit(ops []*operation) []error {
 	return results
 }
 
-// attempt carries out operations in one transaction and returns their errors, or the one of the transaction, which has left nothing then.
-func (w *writer) attempt(ops []*operation) (results []error, err error) {
+// withoutFresh carries out the operations that only record. What was decided on an event may need what somebody keeps locked; who delivers it must not wait for that.
+func (w *writer) withoutFresh(ops []*operation) []error {
+	var rest []*operation
+	for _, op := range ops {
+		if !op.fresh {
+			rest = append(rest, op)
+		}
+	}
+	var others []error
+	if len(rest) > 0 {
+		others = w.commit(rest)
+	}
+	results := make([]error, len(ops))
+	for i, op := range ops {
+		if results[i] = engine.ErrOccupied; !op.fresh {
+			results[i], others = others[0], others[1:]
+		}
+	}
+	return results
+}
+
+// attempt carries out operations in one transaction and returns their errors, or the one of the transaction, which has left nothing then. One that is brief does not wait long for others.
+func (w *writer) attempt(ops []*operation, brief bool) (results []error, err error) {
 	for try := 1; ; try++ {
 		w.n++
 		var l *ledger
-		if results, l, err = w.transact(ops); errors.Is(err, errUntold) {
+		if results, l, err = w.transact(ops, brief); errors.Is(err, errUntold) {
 			err = w.settle(err)
 		}
 		if err == nil {
@@ -92,17 +120,17 @@ func (w *writer) attempt(ops []*operation) (results []error, err error) {
 func (w *writer) told(ops []*operation, results []error, l *ledger) error {
 	for i, op := range ops {
 		if results[i] == nil && op.kept != nil {
-			op.kept()
+			op.kept(l)
 		}
 	}
-	if len(l.dues) > 0 {
+	if l.stirs {
 		w.journal.notices.tell()
 	}
 	return w.journal.fail(AfterCommit)
 }
 
 // transact carries out operations and returns their errors with what they came to, or why the transaction was not committed; or errUntold.
-func (w *writer) transact(ops []*operation) ([]error, *ledger, error) {
+func (w *writer) transact(ops []*operation, brief bool) ([]error, *ledger, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	conn, err := w.journal.pool.Acquire(ctx)
@@ -111,6 +139,7 @@ func (w *writer) transact(ops []*operation) ([]error, *ledger, error) {
 	}
 	defer conn.Release() // which closes it when the transaction is not over
 	r := newReading(w.journal.engine)
+	r.brief = brief
 	for _, op := range ops {
 		if op.want != nil {
 			op.want(r)
@@ -181,8 +210,11 @@ const (
 	// selectCommit returns the number of the newest transaction that was committed. It writes, because only a writer waits for one that has written the first number.
 	selectCommit = `INSERT INTO quando.commits AS c (writer, n, at) VALUES ($1, 0, clock_timestamp()) ON CONFLICT (writer) DO UPDATE SET at = excluded.at RETURNING c.n`
 
-	// limits bounds how long the database lets a transaction wait, for a lock or for a client that is gone.
-	limits = `SELECT set_config('idle_in_transaction_session_timeout', '10s', true), set_config('lock_timeout', '10s', true), ` + byIndex
+	// limits bounds how long the database lets a transaction wait, for a client that is gone or for a lock: everybody else waits for it too.
+	limits = `SELECT set_config('idle_in_transaction_session_timeout', '10s', true), set_config('lock_timeout', '3s', true), ` + byIndex
+
+	// briefly is how long a transaction waits for a lock that others can do without.
+	briefly = `SELECT set_config('lock_timeout', '500ms', true)`
 
 	// byIndex lets every statement of a transaction find its few rows by an index, by a plan that is made once: the database knows tables that grow fast
 	// only as they were a while ago, and planning anew would cost more than the work.

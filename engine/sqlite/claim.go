@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"maps"
 	"slices"
 	"strings"
@@ -29,7 +28,7 @@ type claims struct {
 	mu       sync.Mutex
 	epoch    int64
 	held     map[laneKey]*claim
-	occupied occupied
+	occupied *stored.Occupied
 }
 
 type laneKey struct{ workspace, lane string }
@@ -47,7 +46,7 @@ type claim struct {
 
 func (c *claims) open(ctx context.Context, source string) (err error) {
 	c.held = map[laneKey]*claim{}
-	c.stmts, c.occupied.seed = map[string]*sql.Stmt{}, maphash.MakeSeed()
+	c.stmts, c.occupied = map[string]*sql.Stmt{}, stored.NewOccupied()
 	c.epoch = time.Now().UnixMicro() // so that a lane of an earlier engine is never taken for one of this
 	if c.db, err = sql.Open("sqlite3", source); err != nil {
 		return err
@@ -105,7 +104,7 @@ func (c *claims) release(l *engine.Lane, left bool) {
 		return
 	}
 	delete(c.held, key)
-	c.occupied.note(key, left)
+	c.occupied.Note(stored.LaneKey{Workspace: l.Workspace, Lane: l.Name}, left)
 }
 
 // Claim takes lanes that are due.

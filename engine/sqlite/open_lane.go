@@ -1,8 +1,6 @@
 package sqlite
 
 import (
-	"hash/maphash"
-
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/stored"
 	"github.com/quandohq/quando/rules"
@@ -10,38 +8,12 @@ import (
 
 var _ engine.Opener = (*Journal)(nil)
 
-// occupied remembers lanes in which something was left waiting, so that they are not opened in vain. It may be wrong: what counts is what the transaction finds.
-type occupied struct {
-	seed  maphash.Seed
-	lanes [1 << 14]uint64 // a lane's hash, in its place
-}
-
-func (o *occupied) place(k laneKey) (place *uint64, hash uint64) {
-	hash = maphash.Comparable(o.seed, k)
-	return &o.lanes[hash%uint64(len(o.lanes))], hash
-}
-
-// note notes whether something is left in a lane.
-func (o *occupied) note(k laneKey, left bool) {
-	switch place, hash := o.place(k); {
-	case left:
-		*place = hash
-	case *place == hash:
-		*place = 0
-	}
-}
-
-func (o *occupied) is(k laneKey) bool {
-	place, hash := o.place(k)
-	return *place == hash
-}
-
 // Open claims the lane of an event that is about to be recorded.
 func (j *Journal) Open(workspace, lane string) *engine.Lane {
 	c, key := &j.claims, laneKey{workspace, lane}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if j.beside || c.held[key] != nil || c.occupied.is(key) {
+	if j.beside || c.held[key] != nil || c.occupied.Is(stored.LaneKey{Workspace: workspace, Lane: lane}) {
 		return nil
 	}
 	c.epoch++

@@ -1,0 +1,221 @@
+package journaltest
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+)
+
+// openTests are about journals that record an event together with what was decided on it.
+var openTests = []test{
+	{"an event is recorded with its verdicts, and nothing is left to do", openRecords},
+	{"an event is not recorded beside what waits in its lane, nor twice", openOccupied},
+	{"a lane that was opened is due when its engine is gone", openCrash},
+	{"what comes into an opened lane makes it due", openNews},
+	{"a run that waits makes the lane that was opened for it due", openWaits},
+	{"of engines that open a lane at once one has it", openShared},
+	{"an event that is decided on by two engines at once is recorded once, with one run", openTwice},
+}
+
+// opener returns the journal as one that opens lanes.
+func (c *check) opener() engine.Opener {
+	c.Helper()
+	o, ok := c.Journal.(engine.Opener)
+	if !ok {
+		c.Skip("it opens no lanes")
+	}
+	return o
+}
+
+// opened opens a lane.
+func (c *check) opened(name string) *engine.Lane {
+	c.Helper()
+	l := c.opener().Open(ws, name)
+	if l == nil {
+		c.Fatalf("the lane %s is not opened", name)
+	}
+	return l
+}
+
+// arrives returns an event that was decided on, and the change that records it with a run.
+func arrives(id, lane string) (*engine.Event, *engine.Run, *engine.Change) {
+	e := &engine.Event{Event: event(id, lane), Decided: true, Verdicts: []engine.Verdict{{Rule: "r", Outcome: engine.Fired}}}
+	r := run(lane, "r", lane, ws+"/r/"+id)
+	r.Steps = []*engine.Step{{Path: "1", Verb: "send_message", Key: "k", State: engine.StepOpen}}
+	s := start(rules.Queued, r)
+	s.Verdict = &e.Verdicts[0]
+	return e, r, &engine.Change{At: noon, Fresh: e, Decided: []*engine.Event{e}, Starts: []*engine.Start{s}}
+}
+
+func openRecords(c *check) {
+	l := c.opened("a")
+	if c.opener().Open(ws, "a") != nil {
+		c.Error("it is opened twice")
+	}
+	e, r, change := arrives("it", "a")
+	r.State, r.FinishedAt, change.Release = engine.Done, noon, true
+	c.ok(c.Save(c.Context(), l, change))
+	kept, err := c.FindEvent(c.Context(), ws, "it")
+	c.ok(err)
+	c.equal("the event's number", []int64{e.Seq, r.Event, c.find(r.ID).Event}, []int64{kept.Seq, kept.Seq, kept.Seq})
+	c.equal("its verdict", kept.Decided && len(kept.Verdicts) == 1 && kept.Verdicts[0].Run == r.Key, true)
+	c.equal("calm", l.Calm, true)
+	c.claim(at(time.Hour))
+	fresh, err := c.Accept(c.Context(), []rules.Event{event("it", "a")})
+	c.ok(err)
+	c.equal("fresh when it comes again", fresh, []bool{false})
+	c.opened("a")
+}
+
+func openOccupied(c *check) {
+	c.opener()
+	for lane, occupy := range map[string]func(lane string){
+		"another event":  func(lane string) { c.accept(event("another", lane)) },
+		"a waiting run":  func(lane string) { c.leaveRun(lane, lane, engine.Waiting) },
+		"a held run":     func(lane string) { c.leaveRun(lane, lane, engine.Held) },
+		"a run far away": func(lane string) { c.leaveRun(lane, "elsewhere", engine.Waiting) },
+		"the event itself": func(lane string) {
+			c.accept(event("it in "+lane, "yet another"))
+		},
+	} {
+		occupy(lane)
+		l := c.opener().Open(ws, lane)
+		if l == nil {
+			continue // it is known that there is something in it
+		}
+		e, _, change := arrives("it in "+lane, lane)
+		if err := c.Save(c.Context(), l, change); !errors.Is(err, engine.ErrOccupied) || e.Seq != 0 {
+			c.Errorf("%s: %v, the event has the number %d", lane, err, e.Seq)
+		}
+		c.opener().Drop(l)
+		fresh, err := c.Accept(c.Context(), []rules.Event{event("it in "+lane, lane)})
+		c.ok(err)
+		c.equal("fresh beside "+lane, fresh, []bool{lane != "the event itself"})
+	}
+}
+
+// leaveRun leaves a run of a lane unfinished.
+func (c *check) leaveRun(home, lane string, state engine.State) {
+	c.Helper()
+	l := c.opened(home)
+	_, r, change := arrives("before in "+home, home)
+	r.State, r.Lane, r.WakeAt, change.Release = state, lane, time.Time{}, true
+	c.ok(c.Save(c.Context(), l, change))
+}
+
+func openCrash(c *check) {
+	l := c.opened("a")
+	e, r, change := arrives("it", "a")
+	c.ok(c.Save(c.Context(), l, change))
+	c.claim(at(time.Hour)) // somebody works on it
+	n := &check{T: c.T, Setup: c.Setup, Journal: c.Crash(c.T, c.Journal)}
+	lanes, err := n.Claim(n.Context(), time.Now().Add(time.Hour), 10, nil)
+	c.ok(err)
+	c.equal("due", laneNames(lanes), []string{"a"})
+	found := lanes[0]
+	c.equal("what waits", len(found.Events) == 0 && len(found.Runs) == 1 && found.Runs[0].Key == r.Key && found.Runs[0].Event == e.Seq, true)
+}
+
+func openNews(c *check) {
+	l := c.opened("a")
+	_, r, change := arrives("it", "a")
+	c.ok(c.Save(c.Context(), l, change))
+	c.accept(event("another", "a"))
+	c.claim(at(time.Hour))
+	r.State, r.FinishedAt = engine.Done, noon
+	c.save(l, engine.Change{Runs: []*engine.RunChange{{Run: r}}, Release: true})
+	c.equal("calm", l.Calm, false)
+	c.equal("what waits", ids(c.lane(noon, "a").Events), []string{"another"})
+}
+
+func openWaits(c *check) {
+	l := c.opened("a")
+	_, r, change := arrives("it", "a")
+	r.State, r.WakeAt, change.Release, change.Next = engine.Waiting, at(time.Hour), true, at(time.Hour)
+	c.ok(c.Save(c.Context(), l, change))
+	c.claim(noon)
+	c.due(at(time.Hour))
+	c.equal("what waits", c.lane(at(time.Hour), "a").Runs[0].ID, r.ID)
+}
+
+func openShared(c *check) {
+	other := c.second()
+	mine, theirs := c.opened("a"), other.opened("a")
+	_, r, change := arrives("mine", "a")
+	c.ok(c.Save(c.Context(), mine, change))
+	e, _, late := arrives("theirs", "a")
+	if err := other.Save(c.Context(), theirs, late); !errors.Is(err, engine.ErrOccupied) {
+		c.Errorf("the other engine has it too: %v", err)
+	}
+	other.opener().Drop(theirs)
+	other.accept(e.Event)
+	other.claim(at(time.Hour))
+	c.Expire(c.T, c.Journal)
+	taken := other.lane(noon, "a")
+	c.equal("what waits", len(taken.Events)+len(taken.Runs), 2)
+	r.State, r.FinishedAt = engine.Done, noon
+	if err := c.Save(c.Context(), mine, &engine.Change{At: noon, Runs: []*engine.RunChange{{Run: r}}, Release: true}); !errors.Is(err, engine.ErrLost) {
+		c.Errorf("what an engine hands in that was cut off: %v", err)
+	}
+}
+
+func openTwice(c *check) {
+	engines := []*check{c, c.second()}
+	c.opener()
+	const n = 60
+	var group sync.WaitGroup
+	for i, e := range engines {
+		for k := range 4 {
+			group.Go(func() {
+				for m := range n {
+					if err := e.deliver(fmt.Sprint(m), fmt.Sprint("lane ", (m+k)%7), i == 0); err != nil {
+						c.Error(err)
+						return
+					}
+				}
+			})
+		}
+	}
+	group.Wait()
+	for _, l := range c.claimAfter(time.Hour) {
+		c.done(c.whole(l))
+	}
+	events, err := c.ListEvents(c.Context(), engine.EventFilter{Limit: 1000})
+	c.ok(err)
+	runs, err := c.ListRuns(c.Context(), engine.RunFilter{Limit: 1000})
+	c.ok(err)
+	c.equal("events", len(events), n)
+	of := map[int64]int{}
+	for _, r := range runs {
+		of[r.Event]++
+		c.equal("runs of one event", of[r.Event], 1)
+	}
+	for _, e := range events {
+		c.equal("a run of "+e.ID, of[e.Seq] == 1, len(e.Verdicts) == 1)
+	}
+}
+
+// deliver records an event, decided on if that can be, with a run that is over at once or after another change.
+func (c *check) deliver(id, lane string, atOnce bool) error {
+	if l := c.opener().Open(ws, lane); l != nil {
+		_, r, change := arrives(id, lane)
+		if atOnce {
+			r.State, r.FinishedAt, change.Release = engine.Done, noon, true
+		}
+		err := c.Save(c.Context(), l, change)
+		if err == nil && !atOnce {
+			r.State, r.FinishedAt = engine.Done, noon
+			err = c.Save(c.Context(), l, &engine.Change{At: noon, Runs: []*engine.RunChange{{Run: r}}, Release: true})
+		}
+		if !errors.Is(err, engine.ErrOccupied) {
+			return err
+		}
+		c.opener().Drop(l)
+	}
+	_, err := c.Accept(c.Context(), []rules.Event{event(id, lane)})
+	return err
+}
