@@ -15,14 +15,15 @@ import (
 type question struct {
 	at      time.Time // from when on an answer can come; of a message the service's own time
 	message bool
-	earlier bool // the step was reached before this walk, so that events may have been decided since
+	earlier bool    // the step was reached before this walk, so that events may have been decided since
+	heard   []int64 // by the wait_for before it: whatever the clocks say, they are no answer to this one
 }
 
 // next returns the question after a step has come to its end.
 func (q question) next(s *rules.Step, rec *record, value any, earlier bool) question {
 	switch {
 	case s.Verb == "wait" || s.Verb == "wait_for":
-		return question{at: rec.Ended, earlier: earlier}
+		return question{at: rec.Ended, earlier: earlier, heard: rec.Heard}
 	case slices.Contains(s.Schema.Emits, "message.sent"):
 		at := rec.Ended
 		if message, _ := value.(map[string]any); message != nil {
@@ -30,12 +31,12 @@ func (q question) next(s *rules.Step, rec *record, value any, earlier bool) ques
 				at = created
 			}
 		}
-		return question{at: at, message: true, earlier: earlier}
+		return question{at: at, message: true, earlier: earlier, heard: q.heard}
 	case q.message:
 		q.earlier = q.earlier || earlier
 		return q
 	}
-	return question{at: rec.Ended, earlier: earlier}
+	return question{at: rec.Ended, earlier: earlier, heard: q.heard}
 }
 
 // after is from when on an event counts that a wait_for waits for.
@@ -68,7 +69,7 @@ func (k *walk) lookBack(ctx context.Context, rec *record) error {
 		if here := k.known(e.Seq); here != nil {
 			e = here // it may have been decided in this visit
 		}
-		if !e.Decided || e.Seq == k.run.Event || slices.Contains(k.run.Gathered, e.Seq) {
+		if !e.Decided || e.Seq == k.run.Event || slices.Contains(k.run.Gathered, e.Seq) || slices.Contains(k.last.heard, e.Seq) {
 			continue // what is not decided yet will be heard
 		}
 		own, err := k.recognise(ctx, e, k.factsOf(e), true)

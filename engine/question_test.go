@@ -1,10 +1,12 @@
 package engine_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service/sandbox"
 )
 
@@ -87,4 +89,30 @@ rules:
 	d.pass(time.Hour)
 	d.expect()
 	d.wantStates("it", engine.Stopped)
+}
+
+// One answer is not taken for two, also where the service's clock is ahead and the answer seems to have come after the wait that it ended.
+func TestAnswerIsHeardOnce(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - id: it
+    when: message.received
+    if: message.text == "go"
+    do:
+      - { wait_for: { event: message.received, timeout: 5m }, id: yes_one }
+      - { wait_for: { event: message.received, timeout: 5m }, id: yes_two }
+      - choose: [{ if: yes_two != nil, do: [{ send_message: "heard {{ yes_two.message.text }}" }] }, { else: [{ send_message: nothing }] }]
+`)
+	accept := d.sink
+	d.sink = func(ctx context.Context, events ...rules.Event) ([]bool, error) {
+		for i := range events {
+			events[i].CreatedAt = events[i].CreatedAt.Add(3 * time.Second)
+		}
+		return accept(ctx, events...)
+	}
+	d.customer(ana, "go")
+	d.pass(10 * time.Second)
+	d.customer(ana, "one")
+	d.pass(time.Hour)
+	d.expect(send + "nothing")
 }
