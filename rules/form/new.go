@@ -53,6 +53,7 @@ var templates = []Template{
     stage: draft
     when: { every: 5m, each: attendances, where: { status: open, assignee: none } }
     if: now() - attendance.opened_at > duration("30m")
+    limit: { times: 1, per: 12h, by: attendance.id }
     do:
       - send_message: "We have not forgotten you, {{ contact.name }}."
 `},
