@@ -31,23 +31,11 @@ func (j *Journal) Drop(lane *engine.Lane) {
 	j.claims.release(lane, true) // whatever kept it from being of use may do so again
 }
 
-// An opening is an event that is to be recorded with what was decided on it, if its lane is empty.
-type opening struct {
-	workspace, lane, id, typ, identity texts
-	created                            []int64
-}
-
 // wantOpen asks whether an event is unknown and nothing waits in its lane. No two transactions open a lane at once.
 func (r *reading) wantOpen(e *rules.Event) {
 	r.lock("lane", e.Workspace, e.Lane)
 	r.identified = r.identified || e.Identity != ""
-	o := &r.openings
-	o.workspace.add(e.Workspace)
-	o.lane.add(e.Lane)
-	o.id.add(e.ID)
-	o.typ.add(e.Type)
-	o.identity.add(e.Identity)
-	o.created = append(o.created, stored.Micros(e.CreatedAt))
+	r.openings.add(*e, "")
 }
 
 // readOpenings finds out which lanes can be opened. What comes into one after that has come at the same time as what it is opened for: it makes the lane due, and is next. What is

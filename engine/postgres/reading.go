@@ -39,8 +39,8 @@ type reading struct {
 	caused    int
 
 	events     eventRows
-	openings   opening
-	identified bool // one of the events may have been found before
+	openings   eventRows // that are to be recorded with what was decided on them, if their lanes are empty
+	identified bool      // one of the events may have been found before
 	known      map[eventKey]bool
 
 	also []func(*pgx.Batch, *ledger)

@@ -124,8 +124,8 @@ func (s *saving) decide(l *ledger) error {
 	s.started, s.made, s.lost = nil, nil, false
 	here := laneKey{s.lane.Workspace, s.lane.Name}
 	mine := l.leases[here]
-	if s.change.Fresh != nil {
-		if !l.vacant[here] {
+	if fresh := s.change.Fresh; fresh != nil {
+		if _, recorded := l.fresh[eventKey{fresh.Workspace, fresh.ID}]; recorded || !l.vacant[here] {
 			return engine.ErrOccupied
 		}
 	} else if s.lost = mine == nil || mine.engine != l.engine || mine.epoch != s.lane.Epoch || mine.released; s.lost {
@@ -134,8 +134,9 @@ func (s *saving) decide(l *ledger) error {
 	if err := s.refuse(l); err != nil {
 		return err
 	}
-	if s.change.Fresh != nil {
+	if fresh := s.change.Fresh; fresh != nil {
 		s.seq, l.eventSeqs = l.eventSeqs[0], l.eventSeqs[1:]
+		l.fresh[eventKey{fresh.Workspace, fresh.ID}] = false // for whoever has told of it too
 	}
 	for _, slot := range s.change.Take {
 		l.slotsOf(slotKey{here.workspace, slot.Key}).take(slot, s.at)
