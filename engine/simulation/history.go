@@ -1,0 +1,60 @@
+package simulation
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// A History is what happened on a desk, as the imitated service saw it. It says nothing of the engine's own records.
+type History struct {
+	Events  []Event  // that the service raised, in its order
+	Effects []Effect // changes made through the API, in their order
+	Calls   []Call   // changing calls that reached the service or were cut off, in their order
+	Stops   []Stop   // when what was stopped
+	Fired   []Firing // what persons fired, and schedules ticked
+}
+
+// An Event is what the service raised.
+type Event struct {
+	ID       string
+	Type     string
+	At       time.Time // created_at
+	Customer string    // whose it is; empty where it is nobody's
+	Data     json.RawMessage
+	Cause    string    // the key of the step whose call raised it; empty is a person
+	Heard    time.Time // when it was first acknowledged; the zero time is never
+}
+
+// An Effect is one change of the service, in the words of rules.
+type Effect struct {
+	At       time.Time
+	Customer string // whose conversation, attendance or card changed
+	Verb     string // send_message, transfer, set_sector, add_labels, remove_labels, set_labels, update_conversation, mark_read, close_attendance, create_card, move_card, update_card, open_conversation
+	Detail   string // what was written, up to " #"; else the names that were set, sorted and joined by commas
+	Event    string // the id behind " #", of the event whose run wrote it
+	Step     string // the key of the step that called; for reports only, judges do not look at it
+}
+
+// A Call is a changing call.
+type Call struct {
+	At     time.Time
+	Step   string
+	Method string
+	Path   string
+	Came   bool // the service carried it out
+}
+
+// A Stop is a stretch in which a rule, or with an empty one everything, was stopped by a person.
+type Stop struct {
+	Rule     string
+	From, To time.Time // the zero time is that it was never resumed
+	Calls    int       // how many calls had begun when it was acknowledged, and when it ended
+	CallsEnd int
+}
+
+// A Firing is an event that the service did not raise: a tick of a schedule, or a rule that a person fired.
+type Firing struct {
+	Rule     string
+	At       time.Time
+	Customer string // of a manual one
+}
