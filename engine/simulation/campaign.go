@@ -1,0 +1,282 @@
+package simulation
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"text/tabwriter"
+	"time"
+)
+
+// A Campaign plays many desks.
+type Campaign struct {
+	From, Seeds uint64
+	Store       *Store
+	Postgres    uint64 // every so many seeds are played in PostgreSQL too; 0 is none
+	Most        int    // failures after which it ends; 0 is after all seeds
+	Shrink      int    // how many tries a failure is shrunk with; 0 is that it is told as it is
+	Progress    func(done uint64, failures int)
+}
+
+// A Report is what a campaign has come to.
+type Report struct {
+	Seeds, Plays, Crashes int
+	Days                  float64 // that desks lived, all plays together
+	Took                  time.Duration
+	Coverage              Coverage
+	Fingerprint           string // of all histories
+	Failures              []Failure
+}
+
+// A Failure is a desk on which a law was broken.
+type Failure struct {
+	Scenario *Scenario
+	Broken   []string
+	Shrunk   *Scenario // the smallest desk on which the same law is broken
+}
+
+// Law returns which law was broken first.
+func (f *Failure) Law() string { return law(f.Broken) }
+
+func law(broken []string) string {
+	if len(broken) == 0 {
+		return ""
+	}
+	name, _, _ := strings.Cut(broken[0], ":")
+	return name
+}
+
+// An examination is a desk that was played in every way that it can be judged by.
+type examination struct {
+	broken   []string
+	days     float64
+	plays    int
+	crashes  int
+	coverage Coverage
+	digest   [sha256.Size]byte
+}
+
+// Examine plays a desk undisturbed, in memory and in SQLite, then with everything that goes wrong on it, and judges each. With shared it is played in PostgreSQL too.
+func Examine(ctx context.Context, s *Scenario, store *Store, shared bool) ([]string, error) {
+	x, err := examine(ctx, s, store, shared)
+	if err != nil {
+		return nil, err
+	}
+	return x.broken, nil
+}
+
+func examine(ctx context.Context, s *Scenario, store *Store, shared bool) (*examination, error) {
+	x := &examination{coverage: Coverage{}}
+	hash := sha256.New()
+	play := func(o Options) (*Outcome, error) {
+		o.Store = store
+		out, err := Play(ctx, s, o)
+		if err != nil {
+			return nil, err
+		}
+		x.plays++
+		x.days += s.Length.Hours() / 24
+		x.crashes += out.Crashes
+		for k, n := range out.Coverage {
+			x.coverage[k] += n
+		}
+		raw, err := json.Marshal(out.History)
+		if o.Journal != Postgres {
+			fmt.Fprintf(hash, "%s\n%s\n%s\n", raw, out.Journal, out.Failure)
+		}
+		for _, law := range Ledger(s, out) {
+			x.broken = append(x.broken, fmt.Sprintf("%s [%s]", law, o))
+		}
+		return out, err
+	}
+	calm, err := play(Options{Journal: SQLite, Calm: true})
+	if err != nil {
+		return nil, err
+	}
+	if exact, _ := Comparable(s); exact {
+		x.broken = append(x.broken, AsExpected(s, calm)...)
+	}
+	other, err := play(Options{Journal: Memory, Calm: true})
+	if err != nil {
+		return nil, err
+	}
+	x.broken = append(x.broken, Alike(calm, other, Memory)...)
+	played := calm
+	if len(s.Troubles) > 0 {
+		if played, err = play(Options{Journal: SQLite}); err != nil {
+			return nil, err
+		}
+		if s.Exact {
+			x.broken = append(x.broken, Same(calm, played)...)
+		}
+	}
+	if shared {
+		if other, err = play(Options{Journal: Postgres, Calm: true}); err != nil {
+			return nil, err
+		}
+		x.broken = append(x.broken, Alike(calm, other, Postgres)...)
+		if other, err = play(Options{Journal: Postgres}); err != nil {
+			return nil, err
+		}
+		if s.Exact {
+			x.broken = append(x.broken, Same(calm, other)...)
+		}
+	}
+	hash.Sum(x.digest[:0])
+	return x, nil
+}
+
+// String says how a desk is played.
+func (o Options) String() string {
+	if o.Calm {
+		return string(o.Journal) + ", undisturbed"
+	}
+	return string(o.Journal)
+}
+
+// Alike returns the first difference between what two journals tell of the same desk.
+func Alike(a, b *Outcome, kind Kind) []string {
+	one, other := strings.Split(a.Journal, "\n"), strings.Split(b.Journal, "\n")
+	for i := range max(len(one), len(other)) {
+		var x, y string
+		if i < len(one) {
+			x = one[i]
+		}
+		if i < len(other) {
+			y = other[i]
+		}
+		if x != y {
+			return []string{fmt.Sprintf("journals: sqlite tells %s, %s tells %s", x, kind, y)}
+		}
+	}
+	return nil
+}
+
+// Run plays the campaign's desks, as many at a time as there are processors.
+func (c *Campaign) Run(ctx context.Context) (*Report, error) {
+	began := time.Now()
+	r := &Report{Coverage: Coverage{}}
+	digests := make([][sha256.Size]byte, c.Seeds)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var mu sync.Mutex
+	var next, done uint64
+	var failed error
+	take := func() (uint64, bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		if next == c.Seeds || ctx.Err() != nil {
+			return 0, false
+		}
+		next++
+		return next - 1, true
+	}
+	work := func() {
+		for i, more := take(); more; i, more = take() {
+			s := Generate(c.From + i)
+			x, err := examine(ctx, s, c.Store, c.Postgres > 0 && i%c.Postgres == 0)
+			mu.Lock()
+			if err != nil {
+				if ctx.Err() == nil {
+					failed = fmt.Errorf("seed %d: %w", s.Seed, err)
+				}
+				cancel()
+				mu.Unlock()
+				return
+			}
+			done++
+			r.Seeds, r.Plays, r.Crashes, r.Days = r.Seeds+1, r.Plays+x.plays, r.Crashes+x.crashes, r.Days+x.days
+			for k, n := range x.coverage {
+				r.Coverage[k] += n
+			}
+			digests[i] = x.digest
+			if len(x.broken) > 0 {
+				r.Failures = append(r.Failures, Failure{Scenario: s, Broken: x.broken})
+				if c.Most > 0 && len(r.Failures) >= c.Most {
+					cancel()
+				}
+			}
+			if c.Progress != nil {
+				c.Progress(done, len(r.Failures))
+			}
+			mu.Unlock()
+		}
+	}
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(work)
+	}
+	workers.Wait()
+	if failed != nil {
+		return nil, failed
+	}
+	slices.SortFunc(r.Failures, func(a, b Failure) int { return int(int64(a.Scenario.Seed - b.Scenario.Seed)) })
+	if c.Shrink > 0 {
+		for i := range r.Failures {
+			c.shrink(context.WithoutCancel(ctx), &r.Failures[i])
+		}
+	}
+	hash := sha256.New()
+	for _, d := range digests {
+		hash.Write(d[:])
+	}
+	r.Fingerprint, r.Took = hex.EncodeToString(hash.Sum(nil)), time.Since(began)
+	return r, nil
+}
+
+// shrink finds the smallest desk on which the same law is broken.
+func (c *Campaign) shrink(ctx context.Context, f *Failure) {
+	shared := strings.Contains(f.Broken[0], string(Postgres))
+	f.Shrunk = Shrink(f.Scenario, func(s *Scenario) bool {
+		broken, err := Examine(ctx, s, c.Store, shared)
+		return err == nil && law(broken) == f.Law()
+	}, c.Shrink)
+}
+
+// Write tells what the campaign has come to.
+func (r *Report) Write(w io.Writer) {
+	fmt.Fprintf(w, "%d seeds, %d plays, %.0f desk-days, %d crashes in %s: %.1f seeds a second, %.0f desk-days a minute\n",
+		r.Seeds, r.Plays, r.Days, r.Crashes, r.Took.Round(time.Second), float64(r.Seeds)/r.Took.Seconds(), r.Days/r.Took.Minutes())
+	r.Coverage.write(w)
+	for i := range r.Failures {
+		f := &r.Failures[i]
+		fmt.Fprintf(w, "seed %d: %s\n", f.Scenario.Seed, f.Broken[0])
+	}
+	fmt.Fprintf(w, "%d differences\nfingerprint %s\n", len(r.Failures), r.Fingerprint)
+}
+
+// write tells how often each trouble struck what.
+func (c Coverage) write(w io.Writer) {
+	var rows, columns []string
+	for _, k := range slices.Collect(maps.Keys(c)) {
+		if !slices.Contains(rows, k[0]) {
+			rows = append(rows, k[0])
+		}
+		if !slices.Contains(columns, k[1]) {
+			columns = append(columns, k[1])
+		}
+	}
+	slices.Sort(rows)
+	slices.Sort(columns)
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(table, "\t%s\t\n", strings.Join(columns, "\t"))
+	for _, row := range rows {
+		fmt.Fprintf(table, "%s\t", row)
+		for _, column := range columns {
+			if n := c[[2]string{row, column}]; n > 0 {
+				fmt.Fprintf(table, "%d", n)
+			}
+			fmt.Fprint(table, "\t")
+		}
+		fmt.Fprintln(table)
+	}
+	_ = table.Flush() // who reads may have gone
+}

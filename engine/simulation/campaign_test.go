@@ -1,0 +1,119 @@
+package simulation_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/quandohq/quando/engine/postgres/postgrestest"
+	"github.com/quandohq/quando/engine/simulation"
+)
+
+var (
+	seeds  = flag.Uint64("seeds", 0, "how many desks TestSimulate plays; 0 is the fixed set of CI")
+	from   = flag.Uint64("from", 1, "the first seed")
+	shared = flag.Uint64("postgres", 20, "every so many desks are played in PostgreSQL too; 0 is none")
+	most   = flag.Int("most", 20, "failures after which a campaign ends; 0 is after all seeds")
+	tries  = flag.Int("shrink", 400, "with how many tries a failure is shrunk; 0 is not at all")
+	write  = flag.String("write", "", "a folder for the stories of failures")
+	story  = flag.String("story", "", "a story that a campaign has written: play that desk, and nothing else")
+)
+
+// fixedSeeds is what CI plays.
+const fixedSeeds = 300
+
+// newStore keeps journals in memory where the system has such a folder: they outlive no crash of the machine.
+func newStore(t *testing.T) *simulation.Store {
+	folder := t.TempDir()
+	if f, err := os.MkdirTemp("/dev/shm", "quando-simulation-"); err == nil {
+		t.Cleanup(func() { _ = os.RemoveAll(f) })
+		folder = f
+	}
+	return &simulation.Store{Folder: folder}
+}
+
+// TestSimulate plays made-up desks, and judges them.
+func TestSimulate(t *testing.T) {
+	store := newStore(t)
+	c := simulation.Campaign{From: *from, Seeds: *seeds, Store: store, Postgres: *shared, Most: *most, Shrink: *tries}
+	if *seeds == 0 {
+		c.Seeds, c.Postgres = fixedSeeds, 50
+	}
+	if testing.Short() {
+		c.Seeds, c.Postgres = 20, 0
+	}
+	if c.Postgres > 0 {
+		server := postgrestest.Shared(t)
+		store.Database = func(context.Context) (string, error) { return server.Database(t), nil }
+		store.Steal = steal
+	}
+	if *seeds > 0 {
+		told := time.Now()
+		c.Progress = func(done uint64, failures int) {
+			if time.Since(told) > 2*time.Second || done == *seeds {
+				told = time.Now()
+				fmt.Fprintf(os.Stderr, "\r%s %d of %d seeds, %d differences ", bar(done, *seeds), done, *seeds, failures)
+			}
+		}
+	}
+	report, err := c.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintln(os.Stderr)
+	report.Write(t.Output())
+	for i := range report.Failures {
+		f := &report.Failures[i]
+		text := fmt.Sprintf("seed %d: %v", f.Scenario.Seed, f.Broken)
+		if f.Shrunk != nil {
+			file := simulation.TestFile(f.Shrunk, nil)
+			text += "\nshrunk:\n" + string(file)
+			if *write != "" {
+				if err := os.WriteFile(filepath.Join(*write, fmt.Sprintf("seed-%d_test.yaml", f.Scenario.Seed)), file, 0o600); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		t.Error(text)
+	}
+}
+
+// bar draws how far a campaign is.
+func bar(done, of uint64) string {
+	const width = 30
+	full := int(done * width / of)
+	out := make([]byte, width)
+	for i := range out {
+		out[i] = '.'
+		if i < full {
+			out[i] = '#'
+		}
+	}
+	return "[" + string(out) + "]"
+}
+
+// steal lets the leases of an engine run out.
+func steal(ctx context.Context, database string, n int) error {
+	return postgrestest.Do(ctx, database, `UPDATE quando.engines SET alive_until = clock_timestamp() - interval '1 second' WHERE id = (SELECT id FROM quando.engines WHERE name <> 'beside' ORDER BY id OFFSET $1 LIMIT 1)`, n+1)
+}
+
+// TestSameSeed: a seed has one history, to the byte.
+func TestSameSeed(t *testing.T) {
+	store := newStore(t)
+	var prints []string
+	for range 2 {
+		c := simulation.Campaign{From: 1, Seeds: 40, Store: store}
+		report, err := c.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		prints = append(prints, report.Fingerprint)
+	}
+	if prints[0] != prints[1] {
+		t.Errorf("the same seeds gave %s, and then %s", prints[0], prints[1])
+	}
+}

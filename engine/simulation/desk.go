@@ -1,0 +1,550 @@
+package simulation
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/service/sandbox"
+)
+
+// secret signs the desk's deliveries.
+const secret = "whsec_0123456789abcdef0123456789abcdef0123456789abcdef"
+
+// A desk is the imitated service, and what lies between it and the engines. It carries their calls, and remembers everything that a judge may ask for.
+type desk struct {
+	world    *world
+	sandbox  *sandbox.Sandbox
+	troubles []Trouble // of deliveries, calls and reads
+
+	posted chan *http.Request // deliveries that the service has sent, and nobody has looked at
+	events []*Event
+	byID   map[string]*Event
+	told   int // deliveries
+
+	step, verb string // of the call that is being made
+	underWay   []string
+	reads      int
+	calls      []Call
+	owners     []string // of effects: the steps
+	slow       []slowCall
+	rest       time.Time // until which the service has asked not to be called
+
+	stops []Stop
+	fired []Firing
+
+	conversations map[string]string // customers by their conversations' ids
+	cards         map[string]string // customers by the ids of cards
+	names         map[string]string // of labels, sectors, people, boards and stages, by id
+	made          int               // cards of people
+}
+
+// A slowCall has its effect when its caller has given up.
+type slowCall struct {
+	at      time.Time
+	request *http.Request
+	body    []byte
+	step    string
+}
+
+// A delivery is on its way to the engines.
+type delivery struct {
+	due     time.Time
+	request *http.Request
+	body    []byte
+	event   *Event
+	refuse  bool          // its answer gets lost
+	again   time.Duration // and how much later it comes again
+}
+
+// contactID is the id of a customer's contact.
+func contactID(i int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", i+1) }
+
+func phone(i int) string { return fmt.Sprintf("+55119000000%02d", i) }
+
+// customer returns whose contact an id is.
+func (d *desk) customer(contact string) string {
+	for i, name := range d.world.scenario.Customers {
+		if contactID(i) == contact {
+			return name
+		}
+	}
+	return ""
+}
+
+func (d *desk) indexOf(customer string) int {
+	return slices.Index(d.world.scenario.Customers, customer)
+}
+
+// openDesk opens the company of a scenario.
+func openDesk(w *world) (*desk, error) {
+	named := func(list []string) (out []map[string]any) {
+		for _, name := range list {
+			out = append(out, map[string]any{"name": name})
+		}
+		return out
+	}
+	var boards, contacts []map[string]any
+	for _, name := range []string{"Deals", "Care"} {
+		stages := named(Boards[name])
+		for _, s := range stages {
+			s["winning"] = s["name"] == "Won"
+		}
+		boards = append(boards, map[string]any{"name": name, "stages": stages})
+	}
+	for i, name := range w.scenario.Customers {
+		contacts = append(contacts, map[string]any{"id": contactID(i), "name": name, "phone": phone(i)})
+	}
+	state, err := json.Marshal(map[string]any{
+		"labels": named(Labels), "sectors": named(Sectors), "people": named(People), "boards": boards, "contacts": contacts,
+		"conversations": []any{}, "messages": []any{}, "attendances": []any{}, "cards": []any{}, "assignments": []any{}, "media": []any{},
+		"webhooks": []map[string]any{{"name": "quando", "url": "http://127.0.0.1/hook", "events": rules.EventNames(), "active": true, "secret": secret}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	d := &desk{
+		world: w, posted: make(chan *http.Request, 4096), byID: map[string]*Event{}, conversations: map[string]string{}, cards: map[string]string{}, names: map[string]string{},
+	}
+	d.sandbox, err = sandbox.New(sandbox.Options{
+		Frozen: w.now, Seed: w.scenario.Seed*2 + 1, AllowLoopback: true, KanbanEvents: true, State: bytes.NewReader(state), Transport: postbox(d.posted),
+	})
+	if err != nil {
+		return nil, err
+	}
+	var parts map[string][]struct {
+		ID, Name string
+		Stages   []struct{ ID, Name string }
+	}
+	if err := json.Unmarshal(pick(d.sandbox.State(), "labels", "sectors", "people", "boards"), &parts); err != nil {
+		return nil, err
+	}
+	for _, list := range parts {
+		for _, item := range list {
+			d.names[item.ID] = item.Name
+			for _, stage := range item.Stages {
+				d.names[stage.ID] = stage.Name
+			}
+		}
+	}
+	return d, nil
+}
+
+// pick returns an object with some of its members.
+func pick(doc []byte, members ...string) []byte {
+	var all map[string]json.RawMessage
+	_ = json.Unmarshal(doc, &all) // the sandbox's own writing
+	for name := range all {
+		if !slices.Contains(members, name) {
+			delete(all, name)
+		}
+	}
+	out, _ := json.Marshal(all)
+	return out
+}
+
+// A postbox takes what the service delivers, and answers that it has come. The world decides what becomes of it.
+type postbox chan *http.Request
+
+// RoundTrip is called by the service's own goroutine.
+func (p postbox) RoundTrip(r *http.Request) (*http.Response, error) {
+	p <- r
+	return &http.Response{StatusCode: http.StatusAccepted, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
+}
+
+func (d *desk) close() error { return d.sandbox.Close() }
+
+// due is when the service does something by itself.
+func (d *desk) due() time.Time {
+	at, any := d.sandbox.Due()
+	if !any {
+		at = time.Time{}
+	}
+	for _, c := range d.slow {
+		if at.IsZero() || c.at.Before(at) {
+			at = c.at
+		}
+	}
+	return at
+}
+
+// setClock moves the service's clock. Slow calls have their effect when their time has come.
+func (d *desk) setClock(ctx context.Context, to time.Time) error {
+	if _, err := d.sandbox.SetClock(ctx, to); err != nil {
+		return err
+	}
+	for len(d.slow) > 0 && !d.slow[0].at.After(to) {
+		c := d.slow[0]
+		d.slow = d.slow[1:]
+		d.world.activity++
+		d.carryOut(c.step, c.request, c.body)
+		if err := d.collectFrom(ctx, c.step); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// collect takes what the service has delivered by itself.
+func (d *desk) collect(ctx context.Context) error { return d.collectFrom(ctx, "") }
+
+// collectFrom takes what the service has delivered because of a step's call.
+func (d *desk) collectFrom(ctx context.Context, cause string) error {
+	if err := d.sandbox.Settle(ctx); err != nil {
+		return err
+	}
+	for {
+		select {
+		case r := <-d.posted:
+			if err := d.post(r, cause); err != nil {
+				return err
+			}
+		default:
+			return nil
+		}
+	}
+}
+
+// post sends a delivery on its way.
+func (d *desk) post(r *http.Request, cause string) error {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return err
+	}
+	var e struct {
+		ID, Type  string
+		CreatedAt time.Time `json:"created_at"`
+		Data      json.RawMessage
+	}
+	if err := json.Unmarshal(body, &e); err != nil {
+		return fmt.Errorf("read a delivery: %w", err)
+	}
+	d.world.activity++
+	event := &Event{ID: e.ID, Type: e.Type, At: e.CreatedAt, Data: e.Data, Cause: cause, Customer: d.whose(e.Data)}
+	d.events = append(d.events, event)
+	d.byID[e.ID] = event
+	d.told++
+	out := &delivery{due: d.world.now, request: r, body: body, event: event}
+	for _, t := range d.struck(d.told, TroubleTwice, TroubleLate, TroubleLost, TroubleRefused) {
+		d.world.outcome.Coverage[[2]string{event.Type, t.Kind}]++
+		switch t.Kind {
+		case TroubleTwice:
+			again := *out
+			again.due = d.world.now.Add(t.For)
+			d.world.waiting = append(d.world.waiting, &again)
+		case TroubleLate:
+			out.due = d.world.now.Add(t.For)
+		case TroubleLost:
+			if d.world.finding {
+				out = nil
+			} else {
+				out.due = d.world.now.Add(20 * time.Minute)
+			}
+		case TroubleRefused:
+			out.refuse, out.again = true, t.For
+		}
+		if out == nil {
+			return nil
+		}
+	}
+	d.world.waiting = append(d.world.waiting, out)
+	return nil
+}
+
+// struck returns the troubles that strike the nth of something.
+func (d *desk) struck(n int, kinds ...string) (list []Trouble) {
+	for _, t := range d.troubles {
+		if slices.Contains(kinds, t.Kind) && n >= t.N && n < t.N+max(1, t.More) {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// whose returns the customer that an event's data is about, and remembers whose conversations and cards there are.
+func (d *desk) whose(data json.RawMessage) string {
+	var o struct {
+		Conversation, Card, Attendance *struct {
+			ID             string
+			ContactID      string `json:"contact_id"`
+			ConversationID string `json:"conversation_id"`
+		}
+	}
+	_ = json.Unmarshal(data, &o) // what it does not tell is nobody's
+	if c := o.Conversation; c != nil {
+		name := d.customer(c.ContactID)
+		d.conversations[c.ID] = name
+		return name
+	}
+	if c := o.Card; c != nil {
+		name := d.customer(c.ContactID)
+		if name == "" {
+			name = d.conversations[c.ConversationID]
+		}
+		d.cards[c.ID] = name
+		return name
+	}
+	return ""
+}
+
+// found notes that the backfill has found an event that was lost.
+func (d *desk) found(e rules.Event) {
+	for _, known := range d.events {
+		if known.Type == e.Type && known.Heard.IsZero() && known.At.Equal(e.CreatedAt) {
+			known.Heard = d.world.now
+			return
+		}
+	}
+}
+
+// deliverable reports whether a delivery is due and somebody is there to take it.
+func (w *world) deliverable() bool {
+	return slices.ContainsFunc(w.engines, func(p *process) bool { return p.up() && !p.dead }) &&
+		slices.ContainsFunc(w.waiting, func(d *delivery) bool { return !d.due.After(w.now) })
+}
+
+// deliver hands the deliveries to engines that are due, in turn where there are several. One that nobody has acknowledged comes again.
+func (w *world) deliver() {
+	for i := 0; i < len(w.waiting); {
+		d := w.waiting[i]
+		if d.due.After(w.now) {
+			i++
+			continue
+		}
+		var to *process
+		for n := range w.engines {
+			if p := w.engines[(w.inbox+n)%len(w.engines)]; p.up() && !p.dead {
+				to = p
+				break
+			}
+		}
+		if to == nil {
+			return
+		}
+		w.inbox++
+		w.waiting = slices.Delete(w.waiting, i, i+1)
+		w.activity++
+		request := d.request.Clone(to.ctx)
+		request.Body = io.NopCloser(bytes.NewReader(d.body))
+		answer := &answer{header: http.Header{}, status: http.StatusOK}
+		to.receiver.ServeHTTP(answer, request)
+		switch {
+		case answer.status < 300 && d.refuse:
+			d.refuse, d.due = false, w.now.Add(max(d.again, time.Second))
+			w.waiting = append(w.waiting, d)
+		case answer.status < 300:
+			if d.event.Heard.IsZero() {
+				d.event.Heard = w.now
+			}
+		default:
+			d.due = w.now.Add(5 * time.Second)
+			if to.dead {
+				d.due = to.again
+			}
+			w.waiting = append(w.waiting, d)
+		}
+	}
+}
+
+// An answer is what a handler has written.
+type answer struct {
+	header http.Header
+	status int
+	body   []byte
+}
+
+func (a *answer) Header() http.Header    { return a.header }
+func (a *answer) WriteHeader(status int) { a.status = status }
+func (a *answer) Write(part []byte) (int, error) {
+	a.body = append(a.body, part...)
+	return len(part), nil
+}
+
+// intend notes which calls are recorded as about to be made.
+func (d *desk) intend(c *engine.Change) {
+	note := func(steps []*engine.Step) {
+		for _, s := range steps {
+			if s.State == engine.StepOpen && bytes.Contains(s.Record, []byte(`"intent":`)) && !bytes.Contains(s.Record, []byte(`"answered":true`)) && !slices.Contains(d.underWay, s.Key) {
+				d.underWay = append(d.underWay, s.Key)
+			}
+		}
+	}
+	for _, s := range c.Starts {
+		if s.Begun {
+			note(s.Run.Steps)
+		}
+	}
+	for _, r := range c.Runs {
+		note(r.Steps)
+	}
+}
+
+// begin notes which step calls, and finish that it has.
+func (d *desk) begin(step, verb string) {
+	d.step, d.verb = step, verb
+}
+
+func (d *desk) finish() {
+	d.underWay = slices.DeleteFunc(d.underWay, func(key string) bool { return key == d.step })
+	d.step, d.verb = "", ""
+}
+
+// errCut is a connection that broke.
+var errCut = fmt.Errorf("read tcp 127.0.0.1: connection reset by peer: %w", io.ErrUnexpectedEOF)
+
+// RoundTrip carries a call of an engine to the service, and lets go wrong on the way what the scenario says.
+func (d *desk) RoundTrip(r *http.Request) (*http.Response, error) {
+	var body []byte
+	if r.Body != nil {
+		var err error
+		if body, err = io.ReadAll(r.Body); err != nil {
+			return nil, err
+		}
+		_ = r.Body.Close() // it is in memory
+	}
+	d.world.activity++
+	if r.Method == http.MethodGet {
+		d.reads++
+		if len(d.struck(d.reads, TroubleRead)) > 0 {
+			d.world.outcome.Coverage[[2]string{"a read", TroubleRead}]++
+			return respond(r, &answer{header: http.Header{}, status: http.StatusServiceUnavailable}), nil
+		}
+		return respond(r, d.serve(r, body)), nil
+	}
+	call := Call{At: d.world.now, Step: d.step, Method: r.Method, Path: r.URL.Path}
+	defer func() { d.calls = append(d.calls, call) }()
+	if d.world.now.Before(d.rest) && d.world.outcome.Failure == "" {
+		d.world.outcome.Failure = fmt.Sprintf("%s %s was called %s before the pause was over that the service had asked for", r.Method, r.URL.Path, d.rest.Sub(d.world.now))
+	}
+	for _, t := range d.struck(len(d.calls)+1, Trouble429, Trouble503Before, Trouble503After, TroubleCutBefore, TroubleCutAfter, TroubleSlow) {
+		d.world.outcome.Coverage[[2]string{d.verb, t.Kind}]++
+		failed := &answer{header: http.Header{}, status: http.StatusServiceUnavailable}
+		switch t.Kind {
+		case Trouble429:
+			d.rest = d.world.now.Add(3 * time.Second)
+			failed.status = http.StatusTooManyRequests
+			failed.header.Set("Retry-After", "3")
+			return respond(r, failed), nil
+		case Trouble503Before:
+			return respond(r, failed), nil
+		case TroubleCutBefore:
+			return nil, errCut
+		case Trouble503After, TroubleCutAfter:
+			call.Came = d.carryOut(d.step, r, body).status < 300
+			if err := d.collectFrom(r.Context(), d.step); err != nil {
+				return nil, err
+			}
+			if t.Kind == TroubleCutAfter {
+				return nil, errCut
+			}
+			return respond(r, failed), nil
+		case TroubleSlow:
+			call.Came = true
+			d.slow = append(d.slow, slowCall{d.world.now.Add(min(t.For, 9*time.Second)), r.Clone(context.WithoutCancel(r.Context())), body, d.step})
+			slices.SortStableFunc(d.slow, func(a, b slowCall) int { return a.at.Compare(b.at) })
+			return nil, errCut
+		}
+	}
+	out := d.carryOut(d.step, r, body)
+	call.Came = out.status < 300
+	if err := d.collectFrom(context.WithoutCancel(r.Context()), d.step); err != nil {
+		return nil, err
+	}
+	return respond(r, out), nil
+}
+
+// carryOut lets the service carry out a changing call of a step.
+func (d *desk) carryOut(step string, r *http.Request, body []byte) *answer {
+	out := d.serve(r, body)
+	for len(d.owners) < len(d.sandbox.Effects()) {
+		d.owners = append(d.owners, step)
+	}
+	return out
+}
+
+// serve hands a request to the service.
+func (d *desk) serve(r *http.Request, body []byte) *answer {
+	r = r.Clone(context.WithoutCancel(r.Context()))
+	r.URL.Path = strings.TrimPrefix(r.URL.Path, "/v1")
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	r.RequestURI = r.URL.RequestURI()
+	for name, values := range r.Header {
+		if as := http.CanonicalHeaderKey(name); as != name { // as a connection would bring it
+			delete(r.Header, name)
+			r.Header[as] = values
+		}
+	}
+	out := &answer{header: http.Header{}, status: http.StatusOK}
+	d.sandbox.Handler().ServeHTTP(out, r)
+	return out
+}
+
+func respond(r *http.Request, a *answer) *http.Response {
+	return &http.Response{
+		StatusCode: a.status, Status: fmt.Sprintf("%d %s", a.status, http.StatusText(a.status)), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: a.header, Body: io.NopCloser(bytes.NewReader(a.body)), ContentLength: int64(len(a.body)), Request: r,
+	}
+}
+
+// conversationOf returns the id of a customer's conversation; empty is none.
+func (d *desk) conversationOf(customer string) string {
+	found := ""
+	for id, name := range d.conversations {
+		if name == customer && (found == "" || id < found) {
+			found = id
+		}
+	}
+	return found
+}
+
+// act lets a customer or the team do something. What cannot be done, as closing what is closed, does not happen.
+func (d *desk) act(ctx context.Context, a Act) error {
+	conversation := d.conversationOf(a.Customer)
+	switch {
+	case a.Kind == ActSays:
+		if _, err := d.sandbox.CustomerMessage(sandbox.CustomerMessage{Phone: phone(d.indexOf(a.Customer)), Text: a.Text}); err != nil {
+			return err
+		}
+	case conversation == "":
+	case a.Kind == ActReplies:
+		if _, err := d.sandbox.TeamMessage(sandbox.TeamMessage{Conversation: conversation, Person: a.Person, Text: a.Text}); err != nil {
+			return err
+		}
+	case a.Kind == ActCloses:
+		_, _ = d.sandbox.TeamClose(sandbox.TeamClose{Conversation: conversation, Person: a.Person, Reason: "done"}) // perhaps none is open
+	case a.Kind == ActTransfers:
+		if _, err := d.sandbox.TeamTransfer(sandbox.TeamTransfer{Conversation: conversation, Person: a.Person, Sector: a.Text, Reason: "by hand"}); err != nil {
+			return err
+		}
+	case a.Kind == ActCards:
+		d.made++
+		if _, err := d.sandbox.CreateCard(sandbox.NewCard{Board: a.Board, Title: fmt.Sprintf("%s's card %d", a.Customer, d.made), Conversation: conversation}); err != nil {
+			return err
+		}
+	case a.Kind == ActMoves:
+		if card := d.newestCard(a.Customer); card != "" {
+			_, _ = d.sandbox.MoveCard(sandbox.MoveCard{Card: card, Stage: a.Text, Person: a.Person}) // perhaps its board has no such stage
+		}
+	}
+	return d.collect(ctx)
+}
+
+// newestCard returns the customer's card that was made last.
+func (d *desk) newestCard(customer string) (card string) {
+	for _, e := range d.events {
+		if e.Type == "kanban.card.created" && e.Customer == customer {
+			var data struct{ Card struct{ ID string } }
+			_ = json.Unmarshal(e.Data, &data) // the service's own writing
+			card = data.Card.ID
+		}
+	}
+	return card
+}

@@ -1,0 +1,348 @@
+package simulation
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The judges look at what the service saw, and at rules as the scenario has them. They share no code with the engine.
+
+// Ledger returns which laws of every desk were broken, whatever went wrong on it.
+func Ledger(s *Scenario, o *Outcome) (broken []string) {
+	if o.Failure != "" {
+		broken = append(broken, "rest: "+o.Failure)
+	}
+	for _, law := range []struct {
+		name string
+		look func(*Scenario, *Outcome) []string
+	}{
+		{"once", twice}, {"stopped", whileStopped}, {"order", outOfOrder}, {"limit", overLimit}, {"bound", overBound}, {"cancel_on", pastTheEnd}, {"lost", neverDone}, {"decided", neverDecided},
+	} {
+		for _, what := range law.look(s, o) {
+			broken = append(broken, law.name+": "+what)
+		}
+	}
+	return broken
+}
+
+// everRule returns the rules of the scenario by id, where an id means the same all the time.
+func (s *Scenario) steady() map[string]*Rule {
+	out := map[string]*Rule{}
+	if s.Other != nil {
+		return out
+	}
+	for i := range s.Rules {
+		out[s.Rules[i].ID] = &s.Rules[i]
+	}
+	return out
+}
+
+func (e *Effect) rule() string { return ruleOfStep(e.Step) }
+
+// once are the verbs whose effect must come once for each step.
+var onceVerbs = []string{"send_message", "create_card", "transfer", "close_attendance", "open_conversation"}
+
+// twice finds what was done twice: by the step that called, and by what was written.
+func twice(_ *Scenario, o *Outcome) (broken []string) {
+	type deed struct{ key, verb, detail string }
+	seen := map[deed]time.Time{}
+	for _, e := range o.Effects {
+		if !slices.Contains(onceVerbs, e.Verb) {
+			continue
+		}
+		d := deed{e.Step, e.Verb, e.Detail}
+		if before, again := seen[d]; again {
+			broken = append(broken, fmt.Sprintf("%s %q of %s to %s at %s, and at %s", e.Verb, e.Detail, e.Step, e.Customer, clock(before), clock(e.At)))
+		}
+		seen[d] = e.At
+	}
+	return broken
+}
+
+func clock(t time.Time) string { return t.UTC().Format("02 15:04:05.000") }
+
+// whileStopped finds calls that began after a person was told that there are none.
+func whileStopped(_ *Scenario, o *Outcome) (broken []string) {
+	for _, stop := range o.Stops {
+		allowed := slices.Clone(stop.UnderWay)
+		to := stop.CallsEnd
+		if to < 0 {
+			to = len(o.Calls)
+		}
+		for _, c := range o.Calls[stop.Calls:to] {
+			if stop.Rule != "" && ruleOfStep(c.Step) != stop.Rule {
+				continue
+			}
+			if i := slices.Index(allowed, c.Step); i >= 0 {
+				allowed = slices.Delete(allowed, i, i+1)
+				continue
+			}
+			broken = append(broken, fmt.Sprintf("%s %s of %s at %s, though %q was stopped at %s", c.Method, c.Path, c.Step, clock(c.At), stop.Rule, clock(stop.From)))
+		}
+	}
+	return broken
+}
+
+// outOfOrder finds runs whose steps had their effects in another order than they stand in.
+func outOfOrder(s *Scenario, o *Outcome) (broken []string) {
+	looped := map[string]bool{}
+	for _, list := range [][]Rule{s.Rules, s.Other} {
+		for _, r := range list {
+			walkSteps(append(slices.Clone(r.Do), r.OnError...), func(st *Step) {
+				if st.Verb == "for_each" {
+					looped[r.ID] = true
+				}
+			})
+		}
+	}
+	last := map[string]int{}
+	for _, e := range o.Effects {
+		name, _, ok := strings.Cut(e.Detail, " ")
+		rule, step, marked := strings.Cut(name, "/s")
+		var n int
+		if _, err := fmt.Sscanf(step, "%d", &n); !ok || !marked || err != nil || looped[rule] {
+			continue
+		}
+		run := runOfStep(e.Step)
+		if n < last[run] {
+			broken = append(broken, fmt.Sprintf("%s of %s came at %s, after step s%d", name, e.Step, clock(e.At), last[run]))
+		}
+		last[run] = n
+	}
+	return broken
+}
+
+// runOfStep returns the run of a step's key.
+func runOfStep(key string) string {
+	if i := strings.LastIndex(key, "/"); i >= 0 {
+		return key[:i]
+	}
+	return key
+}
+
+// walkSteps goes through steps and those inside of them.
+func walkSteps(steps []Step, do func(*Step)) {
+	for i := range steps {
+		do(&steps[i])
+		walkSteps(steps[i].Do, do)
+		for _, b := range steps[i].Branches {
+			walkSteps(b.Do, do)
+		}
+	}
+}
+
+// slack is how far an effect may be from what it follows from: calls are repeated, engines are away.
+const slack = 15 * time.Minute
+
+// firstEffects returns when each run of a rule had the effect of its first step, where that always has one.
+func firstEffects(r *Rule, o *Outcome) (list []Effect) {
+	if len(r.Do) == 0 || r.Do[0].Verb != "send_message" || r.Do[0].If != nil || r.Do[0].To != "" {
+		return nil
+	}
+	for _, e := range o.Effects {
+		if e.Verb == "send_message" && strings.HasPrefix(e.Detail, r.ID+"/"+r.Do[0].Name+" ") {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// overLimit finds more runs of a rule in a window than its limit allows.
+func overLimit(s *Scenario, o *Outcome) (broken []string) {
+	if len(o.Stops) > 0 || s.away() > slack/2 {
+		return nil // when runs began cannot be told from their effects
+	}
+	for _, r := range s.steady() {
+		if r.Limit == nil || r.Limit.By != "" || r.Limit.Per <= slack || r.When.Each != "" || len(r.When.Events) == 0 {
+			continue
+		}
+		by := map[string][]time.Time{}
+		for _, e := range firstEffects(r, o) {
+			by[e.Customer] = append(by[e.Customer], e.At)
+		}
+		for customer, times := range by {
+			for i := 0; i+r.Limit.Times < len(times); i++ {
+				if times[i+r.Limit.Times].Sub(times[i]) < r.Limit.Per-slack {
+					broken = append(broken, fmt.Sprintf("%s began more than %d times in %s for %s, from %s on", r.ID, r.Limit.Times, r.Limit.Per, customer, clock(times[i])))
+				}
+			}
+		}
+	}
+	return broken
+}
+
+// away is how long the engine is away at most, or the service does not answer.
+func (s *Scenario) away() (d time.Duration) {
+	for _, t := range s.Troubles {
+		switch t.Kind {
+		case TroubleDown, TroubleCrash, TroubleLate, TroubleRefused, TroubleJump:
+			d += max(t.For, -t.For)
+		case TroubleLost:
+			d += time.Hour
+		}
+	}
+	return d
+}
+
+// overBound finds more automatic messages than the safety bounds allow.
+func overBound(s *Scenario, o *Outcome) (broken []string) {
+	look := func(b Bound, who func(*Effect) string) {
+		times := map[string][]time.Time{}
+		for i := range o.Effects {
+			if e := &o.Effects[i]; e.Verb == "send_message" && b.Times > 0 {
+				times[who(e)] = append(times[who(e)], e.At)
+			}
+		}
+		for name, list := range times {
+			for i := 0; i+b.Times < len(list); i++ {
+				if list[i+b.Times].Sub(list[i]) < b.Per-slack {
+					broken = append(broken, fmt.Sprintf("more than %d messages in %s to %q, from %s on", b.Times, b.Per, name, clock(list[i])))
+					break
+				}
+			}
+		}
+	}
+	look(s.Safety.PerConversation, func(e *Effect) string { return e.Customer })
+	look(s.Safety.Messages, func(*Effect) string { return "" })
+	return broken
+}
+
+// pastTheEnd finds effects of runs that an event had ended.
+func pastTheEnd(s *Scenario, o *Outcome) (broken []string) {
+	events := map[string]*Event{}
+	for i := range o.Events {
+		events[o.Events[i].ID] = &o.Events[i]
+	}
+	const soon = 15 * time.Second
+	for i := range o.Effects {
+		e := &o.Effects[i]
+		r, began := s.steady()[e.rule()], events[e.Event]
+		if r == nil || began == nil || len(r.CancelOn) == 0 {
+			continue
+		}
+		for j := range o.Events {
+			c := &o.Events[j]
+			ends := slices.ContainsFunc(r.CancelOn, func(m Match) bool { return m.Event == c.Type && m.If == nil })
+			if ends && c.Customer == began.Customer && !strings.HasPrefix(c.Type, "kanban.") && c.At.After(began.At) && !c.Heard.IsZero() && c.Heard.Add(soon).Before(e.At) &&
+				began.Heard.Before(c.Heard) && ruleOfStep(c.Cause) == "" && !underWayAt(o, e, c.Heard) {
+				broken = append(broken, fmt.Sprintf("%s %q to %s at %s, though %s at %s ended its run", e.Verb, e.Detail, e.Customer, clock(e.At), c.Type, clock(c.Heard)))
+				break
+			}
+		}
+	}
+	return broken
+}
+
+// underWayAt reports whether the step of an effect had begun to call before a time: what is under way comes to its end.
+func underWayAt(o *Outcome, e *Effect, at time.Time) bool {
+	return slices.ContainsFunc(o.Calls, func(c Call) bool { return c.Step == e.Step && !c.At.After(at) })
+}
+
+// neverDone finds events that a rule without any condition must have answered, and did not.
+func neverDone(s *Scenario, o *Outcome) (broken []string) {
+	if len(o.Stops) > 0 || s.Safety != (Safety{}) || o.Failure != "" || s.away() > slack {
+		return nil
+	}
+	end := s.Start.Add(s.Length)
+	for _, r := range s.steady() {
+		plain := r.Stage == "" && r.Sample == 0 && len(r.When.Events) > 0 && r.Gather == nil && len(r.If) == 0 && r.By == "" && r.Limit == nil && r.Max == 0 && len(r.CancelOn) == 0 &&
+			(r.Mode == "" || r.Mode == "queued" || r.Mode == "parallel") && r.Late.SkipAfter <= 0
+		waits := false
+		walkSteps(r.Do, func(st *Step) { waits = waits || st.Verb == "wait" || st.Verb == "wait_for" })
+		if !plain || waits && r.Mode != "parallel" || len(r.Do) == 0 || r.Do[0].Verb != "send_message" || r.Do[0].If != nil || r.Do[0].To != "" || r.Do[0].Retry > 0 {
+			continue
+		}
+		done := map[string]bool{}
+		for _, e := range firstEffects(r, o) {
+			done[e.Event] = true
+		}
+		for i := range o.Events {
+			e := &o.Events[i]
+			if slices.Contains(r.When.Events, e.Type) && e.Cause == "" && !e.Heard.IsZero() && e.Heard.Sub(e.At) < 25*time.Minute && e.At.Add(slack+s.away()).Before(end) && e.Customer != "" && !done[e.ID] {
+				broken = append(broken, fmt.Sprintf("%s of %s at %s, heard at %s: %s did nothing about it", e.Type, e.Customer, clock(e.At), clock(e.Heard), r.ID))
+			}
+		}
+	}
+	return broken
+}
+
+// neverDecided finds events without a verdict, and runs that nobody goes on with, long after their time.
+func neverDecided(s *Scenario, o *Outcome) (broken []string) {
+	if len(o.Stops) > 0 || o.Failure != "" || s.away() > slack {
+		return nil
+	}
+	due := s.Start.Add(s.Length - slack - s.away())
+	for line := range strings.Lines(o.Journal) {
+		var r struct {
+			Event, Run, State string
+			Decided           bool
+			Heard, Wakes      time.Time
+		}
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			return []string{err.Error()}
+		}
+		switch {
+		case r.Event != "" && !r.Decided && r.Heard.Before(due):
+			broken = append(broken, fmt.Sprintf("the event %s was heard at %s and never decided on", r.Event, clock(r.Heard)))
+		case r.Run != "" && (r.State == "running" || r.State == "waiting") && !r.Wakes.IsZero() && r.Wakes.Before(due):
+			broken = append(broken, fmt.Sprintf("the run %s was due at %s and nobody went on with it", r.Run, clock(r.Wakes)))
+		}
+	}
+	return broken
+}
+
+// Same returns how the effects on a desk on which things went wrong differ from those on the same desk undisturbed: by customer and rule, in their order.
+func Same(calm, played *Outcome) (differences []string) {
+	group := func(o *Outcome) map[string][]string {
+		out := map[string][]string{}
+		for i := range o.Effects {
+			e := &o.Effects[i]
+			key := e.Customer + " by " + e.rule()
+			out[key] = append(out[key], e.Verb+" "+e.Detail)
+		}
+		return out
+	}
+	want, got := group(calm), group(played)
+	for _, key := range keysOf(want, got) {
+		if !slices.Equal(want[key], got[key]) {
+			differences = append(differences, fmt.Sprintf("exact: to %s: undisturbed %q, disturbed %q", key, want[key], got[key]))
+		}
+	}
+	return differences
+}
+
+func keysOf[V any](maps ...map[string]V) (keys []string) {
+	for _, m := range maps {
+		for k := range m {
+			if !slices.Contains(keys, k) {
+				keys = append(keys, k)
+			}
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// AsExpected returns how the effects on an undisturbed desk differ from what the reference says: by customer, in their order, to the second.
+func AsExpected(s *Scenario, calm *Outcome) (differences []string) {
+	if calm.Failure != "" {
+		return []string{"rest: " + calm.Failure}
+	}
+	group := func(list []Effect) map[string][]string {
+		out := map[string][]string{}
+		for _, e := range list {
+			out[e.Customer] = append(out[e.Customer], fmt.Sprintf("%s %s %s", e.At.UTC().Format("02 15:04:05"), e.Verb, e.Detail))
+		}
+		return out
+	}
+	want, got := group(Expect(s, &calm.History)), group(calm.Effects)
+	for _, key := range keysOf(want, got) {
+		if !slices.Equal(want[key], got[key]) {
+			differences = append(differences, fmt.Sprintf("reference: to %s: expected %q, done %q", key, want[key], got[key]))
+		}
+	}
+	return differences
+}

@@ -1,0 +1,373 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/actions/builtin"
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/service"
+	"github.com/quandohq/quando/triggers/backfill"
+	"github.com/quandohq/quando/triggers/schedule"
+	"github.com/quandohq/quando/triggers/webhook"
+)
+
+// errDead is what an engine hears from its journal and its actions once it has been stopped.
+var errDead = errors.New("the engine was stopped here")
+
+// A process is an engine with everything that it has in memory. After a stop the same process is launched anew, and knows only what its journal does.
+type process struct {
+	world   *world
+	n       int
+	again   time.Time // when it is launched; the zero time is at once
+	dead    bool      // it was stopped in the middle of something
+	failure string
+
+	ctx       context.Context
+	end       context.CancelFunc
+	journal   Journal
+	engine    *engine.Engine
+	receiver  *webhook.Receiver
+	schedules *schedule.Source
+	backfill  *backfill.Source
+
+	next time.Time // when it has something to do
+	look time.Time // when the backfill has
+	idle int       // claims at one moment
+	at   time.Time
+}
+
+func (p *process) up() bool { return p.engine != nil }
+
+// launch starts the engine on the journal.
+func (p *process) launch(ctx context.Context) (err error) {
+	w := p.world
+	p.dead, p.next, p.look = false, time.Time{}, time.Time{}
+	w.activity++
+	p.ctx, p.end = context.WithCancel(ctx)
+	if p.journal, err = w.store.Launch(ctx, p.n); err != nil {
+		return fmt.Errorf("open the journal: %w", err)
+	}
+	kept := mortalJournal{p.journal, p}
+	client, err := service.New(service.Options{
+		BaseURL: "http://127.0.0.1/v1", APIKey: service.Secret(w.desk.sandbox.APIKey()), MaxWait: -1, Now: w.clock, Transport: w.desk,
+		Sleep: func(context.Context, time.Duration) error { return nil },
+	})
+	if err != nil {
+		return err
+	}
+	o := builtin.Options{
+		Client: client, Directory: service.NewDirectory(client), Location: w.zone,
+		Own: func(ctx context.Context, m service.Message) (bool, error) { return p.engine.Owns(ctx, workspace, m.ID) },
+	}
+	verbs, err := builtin.New(o)
+	if err != nil {
+		return err
+	}
+	for i, v := range verbs {
+		verbs[i] = mortalAction{v, p}
+	}
+	registry, err := actions.NewRegistry(verbs...)
+	if err != nil {
+		return err
+	}
+	desk, err := builtin.NewDesk(o)
+	if err != nil {
+		return err
+	}
+	s := w.scenario.Safety
+	p.engine, err = engine.New(engine.Options{Journal: kept}, engine.Workspace{
+		Name: workspace, Actions: registry, Desk: desk, Location: w.zone,
+		Safety: engine.Safety{
+			PerConversation: engine.Bound{Times: s.PerConversation.Times, Per: s.PerConversation.Per}, Messages: engine.Bound{Times: s.Messages.Times, Per: s.Messages.Per},
+		},
+	})
+	if err != nil {
+		return err
+	}
+	if p.schedules, err = schedule.New(schedule.Options{Workspace: workspace, Location: w.zone, Cursors: kept}); err != nil {
+		return err
+	}
+	if p.receiver, err = webhook.New(webhook.Options{
+		Workspace: workspace, Secrets: func() []service.Secret { return []service.Secret{secret} }, Sink: p.accept,
+	}); err != nil {
+		return err
+	}
+	p.backfill = nil
+	if finder, ok := p.journal.(finderJournal); ok && w.finding {
+		p.backfill, err = backfill.New(backfill.Options{
+			Workspace: workspace, Client: client, Journal: foundJournal{finder, p}, Every: 15 * time.Minute, Fresh: time.Minute,
+			Needs: func() []string { return w.set.Listens() }, Alone: w.options.Journal == SQLite, Holder: fmt.Sprint(p.n), Now: w.clock,
+			Sleep: func(context.Context, time.Duration) error { return nil },
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return p.setRules()
+}
+
+// A finderJournal is a journal that takes what a backfill has found.
+type finderJournal interface {
+	engine.Journal
+	engine.Finder
+}
+
+// A foundJournal hands what was found to the engine, and tells what is known.
+type foundJournal struct {
+	finderJournal
+	process *process
+}
+
+// Known returns recorded events of a lane.
+func (j foundJournal) Known(ctx context.Context, workspace, lane string, types []string, since time.Time) (list []rules.Event, err error) {
+	happened, err := j.Happened(ctx, workspace, lane, types, since, 10_000)
+	for _, e := range happened {
+		list = append(list, e.Event)
+	}
+	return list, err
+}
+
+// CreatedIn returns the stage in which the engine itself created a card.
+func (j foundJournal) CreatedIn(ctx context.Context, workspace, card string) (string, error) {
+	own, err := j.Caused(ctx, workspace, "kanban.card.created", []string{engine.ObjectKey(card)})
+	for _, c := range own {
+		if c.Stage != "" {
+			return c.Stage, err
+		}
+	}
+	return "", err
+}
+
+func (j foundJournal) AcceptFound(ctx context.Context, found ...rules.Finding) ([]bool, error) {
+	p := j.process
+	if err := p.point("before", "AcceptFound"); err != nil {
+		return nil, err
+	}
+	for i := range found {
+		found[i].ReceivedAt = p.world.clock()
+	}
+	fresh, err := p.engine.AcceptFound(ctx, found...)
+	for i, f := range fresh {
+		if f {
+			p.world.activity++
+			p.world.desk.found(found[i].Event)
+		}
+	}
+	if err := p.point("after", "AcceptFound"); err != nil {
+		return nil, err
+	}
+	return fresh, err
+}
+
+func (p *process) setRules() error {
+	p.schedules.SetRules(p.world.set)
+	return p.engine.SetRules(workspace, p.world.set)
+}
+
+// close takes from a process what the system would take from it.
+func (p *process) close(crashed bool) error {
+	p.end()
+	p.engine = nil
+	p.world.activity++
+	if crashed {
+		p.world.outcome.Crashes++
+	}
+	return p.world.store.Leave(p.n)
+}
+
+// accept records what happens.
+func (p *process) accept(ctx context.Context, events ...rules.Event) ([]bool, error) {
+	if p.dead {
+		return nil, errDead
+	}
+	for i := range events {
+		events[i].ReceivedAt = p.world.clock()
+	}
+	fresh, err := p.engine.Accept(ctx, events...)
+	for i := range fresh {
+		if fresh[i] {
+			p.world.activity++
+		}
+		if fresh[i] && events[i].Type == "schedule" {
+			p.world.desk.fired = append(p.world.desk.fired, Firing{Rule: events[i].Rule, At: events[i].CreatedAt})
+		}
+	}
+	return fresh, err
+}
+
+// lookAhead lets the schedules know that nobody sleeps.
+func (p *process) lookAhead(at time.Time) {
+	_, _ = p.schedules.Tick(p.ctx, at, p.accept) // what fails is tried again
+}
+
+// tick lets the engine do what is due. The first of its workers looks after schedules too.
+func (p *process) tick(first bool) {
+	if p.dead || !p.up() {
+		return
+	}
+	now := p.world.clock()
+	if !now.Equal(p.at) {
+		p.idle, p.at = 0, now
+	}
+	next := time.Time{}
+	if first {
+		if p.backfill != nil && !now.Before(p.look) {
+			p.look = p.backfill.Tick(p.ctx)
+		}
+		tick, err := p.schedules.Tick(p.ctx, now, p.accept)
+		if err != nil && !p.dead {
+			p.failure = fmt.Sprintf("the schedules cannot go on: %v", err)
+			return
+		}
+		next = tick
+	}
+	due, err := p.engine.Tick(p.ctx, now)
+	if p.dead {
+		return
+	}
+	if err != nil {
+		p.failure = fmt.Sprintf("the engine cannot go on: %v", err)
+		return
+	}
+	if !due.IsZero() && (next.IsZero() || due.Before(next)) {
+		next = due
+	}
+	if first || next.IsZero() || next.Before(p.next) {
+		p.next = next
+	}
+}
+
+// point passes a point at which the engine could be stopped, or another worker could go first.
+func (p *process) point(when, what string) error {
+	if p.dead {
+		return errDead
+	}
+	w := p.world
+	w.points++
+	n := w.points // others may pass points while this one gives way
+	if w.switching[n] {
+		w.outcome.Coverage[[2]string{when + " " + what, TroubleSwitch}]++
+		w.giveWay()
+		if p.dead {
+			return errDead
+		}
+	}
+	if more, ok := w.stealing[n]; ok {
+		if w.store.Steal(more) {
+			w.outcome.Coverage[[2]string{when + " " + what, TroubleEarly}]++
+		}
+	}
+	down, ok := w.crashing[n]
+	if !ok {
+		return nil
+	}
+	w.outcome.Coverage[[2]string{when + " " + what, TroubleCrash}]++
+	p.dead, p.again = true, w.now.Add(down)
+	p.end()
+	return errDead
+}
+
+// A mortalJournal is a journal whose every write may be the last thing that the engine does, before or after it has come about.
+type mortalJournal struct {
+	Journal
+	process *process
+}
+
+func (j mortalJournal) around(what string, write func() error) error {
+	if err := j.process.point("before", what); err != nil {
+		return err
+	}
+	err := write()
+	if dead := j.process.point("after", what); dead != nil {
+		return dead
+	}
+	return err
+}
+
+func (j mortalJournal) Accept(ctx context.Context, events []rules.Event) (fresh []bool, err error) {
+	err = j.around("Accept", func() error {
+		fresh, err = j.Journal.Accept(ctx, events)
+		return err
+	})
+	return fresh, err
+}
+
+// AcceptFound is what Engine.AcceptFound asks for.
+func (j mortalJournal) AcceptFound(ctx context.Context, found []rules.Finding) ([]bool, error) {
+	return j.Journal.(engine.Finder).AcceptFound(ctx, found)
+}
+
+func (j mortalJournal) CountFound(ctx context.Context, workspace string, since time.Time) (map[string]int, error) {
+	return j.Journal.(engine.Finder).CountFound(ctx, workspace, since)
+}
+
+func (j mortalJournal) Seen(ctx context.Context, workspace, kind string) (map[string]string, error) {
+	return j.Journal.(engine.Finder).Seen(ctx, workspace, kind)
+}
+
+func (j mortalJournal) SetSeen(ctx context.Context, now time.Time, workspace, kind string, values map[string]string) error {
+	return j.Journal.(engine.Finder).SetSeen(ctx, now, workspace, kind, values)
+}
+
+func (j mortalJournal) Save(ctx context.Context, lane *engine.Lane, change *engine.Change) error {
+	return j.around("Save", func() error {
+		err := j.Journal.Save(ctx, lane, change)
+		if err == nil {
+			j.process.world.desk.intend(change)
+		}
+		return err
+	})
+}
+
+func (j mortalJournal) SetCursor(ctx context.Context, name, value string) error {
+	if j.process.dead {
+		return errDead
+	}
+	return j.Journal.SetCursor(ctx, name, value)
+}
+
+// mostClaims is how often an engine may look for work while time stands still.
+const mostClaims = 2000
+
+func (j mortalJournal) Claim(ctx context.Context, now time.Time, most int, except []string) ([]*engine.Lane, error) {
+	p := j.process
+	if p.idle++; p.idle > mostClaims {
+		return nil, fmt.Errorf("work is looked for %d times at one moment: the same is done again and again", mostClaims)
+	}
+	if err := p.point("before", "Claim"); err != nil {
+		return nil, err
+	}
+	lanes, err := j.Journal.Claim(ctx, now, most, except)
+	p.world.activity += len(lanes)
+	if dead := p.point("after", "Claim"); dead != nil {
+		return nil, dead
+	}
+	return lanes, err
+}
+
+// A mortalAction is an action whose every call may be the last thing that the engine does.
+type mortalAction struct {
+	actions.Action
+	process *process
+}
+
+// Do makes a call of a step.
+func (a mortalAction) Do(ctx context.Context, s *actions.Step, i actions.Intent) (actions.Receipt, error) {
+	p, d := a.process, a.process.world.desk
+	what := "call of " + a.Schema().Verb
+	if err := p.point("before", what); err != nil {
+		return actions.Receipt{}, err
+	}
+	d.begin(s.Key, a.Schema().Verb)
+	receipt, err := a.Action.Do(ctx, s, i)
+	d.finish()
+	if dead := p.point("after", what); dead != nil {
+		return actions.Receipt{}, dead
+	}
+	return receipt, err
+}

@@ -1,0 +1,41 @@
+package simulation
+
+import "iter"
+
+// A task is something that is done beside others: an engine's worker, a delivery. One task runs at a time, and gives way only where the scenario says so.
+type task struct {
+	next  func() (struct{}, bool)
+	yield func(struct{}) bool
+}
+
+// run runs tasks to their end, the first first. Where one gives way the next goes on.
+func (w *world) run(bodies ...func()) {
+	for _, body := range bodies {
+		t := &task{}
+		t.next, _ = iter.Pull(func(yield func(struct{}) bool) {
+			t.yield = yield
+			body()
+		})
+		w.tasks = append(w.tasks, t)
+	}
+	for i := 0; len(w.tasks) > 0; {
+		i %= len(w.tasks)
+		w.current = w.tasks[i]
+		if _, more := w.current.next(); more {
+			i++
+			continue
+		}
+		w.tasks = append(w.tasks[:i], w.tasks[i+1:]...)
+	}
+	w.current = nil
+}
+
+// giveWay lets another task go first.
+func (w *world) giveWay() {
+	if w.current == nil || len(w.tasks) < 2 {
+		return
+	}
+	me := w.current
+	me.yield(struct{}{})
+	w.current = me
+}

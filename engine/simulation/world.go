@@ -1,0 +1,487 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/actions/builtin"
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/service"
+
+	_ "time/tzdata" // desks are in a zone, also on machines without any
+)
+
+// workspace is the name of the one workspace that a desk has.
+const workspace = "desk"
+
+// Options say how a desk is played.
+type Options struct {
+	Journal Kind // SQLite unless given
+	Calm    bool // nothing goes wrong
+	Store   *Store
+}
+
+// An Outcome is what a desk has come to.
+type Outcome struct {
+	History
+	Journal  string // all that the engine recorded, in one canonical form that is the same whatever the journal
+	Failure  string // why the desk could not be played to its end; empty where it was
+	Crashes  int
+	Coverage Coverage
+}
+
+// Coverage counts what went wrong with what: a verb or a write, and the trouble that struck it.
+type Coverage map[[2]string]int
+
+// A world is a desk that is being played: the service, the engines, and the time that all live in. One goroutine is in control; whatever runs beside it has
+// come to rest before it looks, so a scenario has one history.
+type world struct {
+	scenario *Scenario
+	options  Options
+	zone     *time.Location
+	set      *rules.Set // the rules in use
+	other    *rules.Set // those after a reload
+
+	now     time.Time // the service's
+	skew    time.Duration
+	skewed  time.Time // until when
+	desk    *desk
+	store   JournalStore
+	engines []*process
+	tasks   []*task
+	current *task
+
+	points    int // where an engine could be stopped, so far
+	waiting   []*delivery
+	inbox     int // deliveries, so far
+	timed     []happening
+	holds     []hold // that are to be placed or lifted
+	activity  int    // counts whatever happens
+	stops     map[string]int
+	fired     int
+	outcome   Outcome
+	switching map[int]bool
+	crashing  map[int]time.Duration
+	stealing  map[int]int
+	finding   bool // the backfill looks for what was lost
+}
+
+// A happening is an act or a trouble at its time.
+type happening struct {
+	at time.Time
+	do func(context.Context) error
+}
+
+// A hold is what a person stops, or with lift lets go on.
+type hold struct {
+	rule string
+	lift bool
+}
+
+// Play plays a scenario. The error is that of a desk that could not be set up; what the engine does wrong is in the outcome.
+func Play(ctx context.Context, s *Scenario, o Options) (_ *Outcome, err error) {
+	w := &world{
+		scenario: s, options: o, now: s.Start, stops: map[string]int{}, switching: map[int]bool{}, crashing: map[int]time.Duration{}, stealing: map[int]int{},
+		outcome: Outcome{Coverage: Coverage{}},
+	}
+	if w.zone, err = time.LoadLocation("America/Sao_Paulo"); err != nil {
+		return nil, err
+	}
+	if w.set, err = compile(s.YAML(s.Rules)); err != nil {
+		return nil, fmt.Errorf("seed %d: %w", s.Seed, err)
+	}
+	if s.Other != nil {
+		if w.other, err = compile(s.YAML(s.Other)); err != nil {
+			return nil, fmt.Errorf("seed %d, other rules: %w", s.Seed, err)
+		}
+	}
+	if w.desk, err = openDesk(w); err != nil {
+		return nil, fmt.Errorf("seed %d: %w", s.Seed, err)
+	}
+	defer func() { err = errors.Join(err, w.desk.close()) }()
+	if w.store, err = o.Store.Open(ctx, o.Journal); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, w.store.Close()) }()
+	w.plan()
+	defer w.stopAll()
+	if err := w.play(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		w.outcome.Failure = err.Error()
+	}
+	w.outcome.History = w.desk.history()
+	if w.outcome.Journal, err = w.record(ctx); err != nil {
+		return nil, err
+	}
+	return &w.outcome, nil
+}
+
+// plan puts acts and troubles where they strike.
+func (w *world) plan() {
+	s := w.scenario
+	for _, a := range s.Story {
+		w.timed = append(w.timed, happening{s.Start.Add(a.At), func(ctx context.Context) error { return w.act(ctx, a) }})
+	}
+	engines := 1
+	if !w.options.Calm {
+		for _, t := range s.Troubles {
+			switch t.Kind {
+			case TroubleCrash:
+				w.crashing[t.N] = t.For
+			case TroubleSwitch:
+				w.switching[t.N] = true
+			case TroubleEngines:
+				if w.options.Journal == Postgres {
+					engines = max(engines, min(t.More, 3))
+				}
+			case TroubleEarly:
+				w.stealing[t.N] = t.More
+			case TroubleJump, TroublePrune, TroubleCopy, TroubleDown:
+				w.timed = append(w.timed, happening{s.Start.Add(t.At), func(ctx context.Context) error { return w.trouble(ctx, t) }})
+			case TroubleLost:
+				w.finding = w.options.Journal != Memory
+				w.desk.troubles = append(w.desk.troubles, t)
+			default:
+				w.desk.troubles = append(w.desk.troubles, t)
+			}
+		}
+	}
+	slices.SortStableFunc(w.timed, func(a, b happening) int { return a.at.Compare(b.at) })
+	for n := range engines {
+		w.engines = append(w.engines, &process{world: w, n: n})
+	}
+}
+
+// play lets time go by, from one thing that happens to the next.
+func (w *world) play(ctx context.Context) error {
+	end := w.scenario.Start.Add(w.scenario.Length)
+	if !w.options.Calm {
+		end = end.Add(afterEnd)
+	}
+	if err := w.rest(ctx); err != nil { // the engines are there before the story begins
+		return err
+	}
+	for {
+		for len(w.timed) > 0 && !w.timed[0].at.After(w.now) {
+			do := w.timed[0].do
+			w.timed = w.timed[1:]
+			if err := do(ctx); err != nil {
+				return err
+			}
+		}
+		if err := w.rest(ctx); err != nil {
+			return err
+		}
+		if !w.now.Before(end) {
+			return nil
+		}
+		if err := w.advance(ctx, w.next(end)); err != nil {
+			return err
+		}
+	}
+}
+
+// afterEnd is how much longer a desk is looked at on which things go wrong: an effect may come that much later.
+const afterEnd = 100 * time.Second
+
+// next is when something happens next.
+func (w *world) next(end time.Time) time.Time {
+	at := end
+	sooner := func(t time.Time) {
+		if !t.IsZero() && t.After(w.now) && t.Before(at) {
+			at = t
+		}
+	}
+	if len(w.timed) > 0 {
+		sooner(w.timed[0].at)
+	}
+	for _, d := range w.waiting {
+		sooner(d.due)
+	}
+	sooner(w.desk.due())
+	sooner(w.skewed)
+	for _, p := range w.engines {
+		if !p.up() {
+			sooner(p.again)
+			continue
+		}
+		if !p.next.IsZero() {
+			sooner(p.next.Add(-w.skew))
+		}
+		if w.finding {
+			sooner(p.look.Add(-w.skew))
+		}
+	}
+	return at
+}
+
+// advance moves the clock.
+func (w *world) advance(ctx context.Context, to time.Time) error {
+	// A source of ticks that has not looked for a while takes itself to have been asleep: it looks a moment before.
+	for _, p := range w.engines {
+		if p.up() {
+			p.lookAhead(to.Add(w.skew - time.Millisecond))
+		}
+	}
+	w.now = to
+	if !w.skewed.IsZero() && !w.now.Before(w.skewed) {
+		w.skew, w.skewed = 0, time.Time{}
+	}
+	return w.desk.setClock(ctx, to)
+}
+
+// clock is the time that engines are told.
+func (w *world) clock() time.Time { return w.now.Add(w.skew) }
+
+// restless is how often things may happen while time stands still.
+const restless = 400
+
+// rest lets everything happen that happens at this moment.
+func (w *world) rest(ctx context.Context) error {
+	for round := 0; ; round++ {
+		if round > restless {
+			return fmt.Errorf("the desk does not come to rest at %s", w.now.Format(time.RFC3339))
+		}
+		if err := w.desk.collect(ctx); err != nil {
+			return err
+		}
+		for _, p := range w.engines {
+			if !p.up() && !w.now.Before(p.again) {
+				if err := p.launch(ctx); err != nil {
+					return err
+				}
+			}
+		}
+		before := w.activity
+		w.run(w.bodies(ctx)...)
+		if err := w.bury(); err != nil {
+			return err
+		}
+		if err := w.desk.collect(ctx); err != nil {
+			return err
+		}
+		if w.activity == before && !w.deliverable() && len(w.holds) == 0 {
+			return nil
+		}
+	}
+}
+
+// bodies are what is to be done at this moment, beside each other.
+func (w *world) bodies(ctx context.Context) (list []func()) {
+	holds := w.holds
+	w.holds = nil
+	if len(holds) > 0 {
+		list = append(list, func() { w.hold(ctx, holds) })
+	}
+	if w.deliverable() {
+		list = append(list, w.deliver)
+	}
+	workers := 1
+	if len(w.switching) > 0 {
+		workers = 2
+	}
+	for _, p := range w.engines {
+		for n := range workers {
+			if p.up() {
+				list = append(list, func() { p.tick(n == 0) })
+			}
+		}
+	}
+	if len(holds) > 0 && w.scenario.Seed%2 == 0 {
+		list = append(list[1:], list[0]) // what is stopped is stopped while the engine is at work
+	}
+	return list
+}
+
+// hold places and lifts what a person stops, from beside the engines.
+func (w *world) hold(ctx context.Context, list []hold) {
+	for _, h := range list {
+		w.activity++
+		if err := w.place(ctx, h); err != nil {
+			w.outcome.Failure = fmt.Sprintf("stop: %v", err)
+		}
+	}
+}
+
+// place places or lifts a hold, and notes when that was acknowledged.
+func (w *world) place(ctx context.Context, h hold) error {
+	j := w.store.Beside()
+	where := workspace
+	if h.rule == "" {
+		where = ""
+	}
+	i, stopped := w.stops[h.rule]
+	switch {
+	case h.lift && stopped:
+		w.desk.stops[i].To, w.desk.stops[i].CallsEnd = w.now, len(w.desk.calls)
+		delete(w.stops, h.rule)
+		for _, kind := range []engine.HoldKind{engine.HoldPerson, engine.HoldSafety} {
+			if _, err := j.Lift(ctx, w.clock(), where, h.rule, kind); err != nil {
+				return err
+			}
+		}
+	case !h.lift && !stopped:
+		if err := j.Hold(ctx, engine.Hold{Workspace: where, Rule: h.rule, Kind: engine.HoldPerson, Reason: "a person stopped it", Since: w.clock()}); err != nil {
+			return err
+		}
+		w.stops[h.rule] = len(w.desk.stops)
+		w.desk.stops = append(w.desk.stops, Stop{Rule: h.rule, From: w.now, Calls: len(w.desk.calls), CallsEnd: -1, UnderWay: slices.Clone(w.desk.underWay)})
+	}
+	return nil
+}
+
+// bury takes away engines that were stopped in the middle of something.
+func (w *world) bury() error {
+	for _, p := range w.engines {
+		if p.up() && p.dead {
+			if err := p.close(true); err != nil {
+				return err
+			}
+		}
+		if p.failure != "" {
+			return errors.New(p.failure)
+		}
+	}
+	if w.outcome.Failure != "" {
+		return errors.New(w.outcome.Failure)
+	}
+	return nil
+}
+
+// stopAll ends what is left.
+func (w *world) stopAll() {
+	for _, p := range w.engines {
+		if p.up() {
+			_ = p.close(false) // the desk is over
+		}
+	}
+}
+
+// trouble lets something go wrong that has a time.
+func (w *world) trouble(ctx context.Context, t Trouble) error {
+	w.outcome.Coverage[[2]string{"engine", t.Kind}]++
+	w.activity++
+	switch t.Kind {
+	case TroubleJump:
+		w.skew, w.skewed = t.For, w.now.Add(10*time.Minute)
+	case TroublePrune:
+		for {
+			more, err := w.store.Beside().Prune(ctx, w.clock(), t.For)
+			if err != nil || !more {
+				return err
+			}
+		}
+	case TroubleCopy:
+		for _, p := range w.engines {
+			if p.up() {
+				if err := p.close(false); err != nil {
+					return err
+				}
+				p.again = w.now
+			}
+		}
+		return w.store.Copy(ctx)
+	case TroubleDown:
+		for _, p := range w.engines {
+			if p.up() {
+				if err := p.close(false); err != nil {
+					return err
+				}
+				p.again = w.now.Add(t.For)
+			}
+		}
+	}
+	return nil
+}
+
+// act lets a person do something.
+func (w *world) act(ctx context.Context, a Act) error {
+	w.activity++
+	switch a.Kind {
+	case ActPauses:
+		w.holds = append(w.holds, hold{rule: a.Text})
+		return nil
+	case ActResumes:
+		w.holds = append(w.holds, hold{rule: a.Text, lift: true})
+		return nil
+	case ActReloads:
+		if w.other == nil {
+			return nil
+		}
+		w.set, w.other = w.other, w.set
+		for _, p := range w.engines {
+			if p.up() {
+				if err := p.setRules(); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	case ActFires:
+		return w.fire(ctx, a)
+	}
+	return w.desk.act(ctx, a)
+}
+
+// fire starts a manual rule for a customer's conversation.
+func (w *world) fire(ctx context.Context, a Act) error {
+	conversation := w.desk.conversationOf(a.Customer)
+	if conversation == "" || w.set.Rule(a.Text) == nil {
+		return nil
+	}
+	w.fired++
+	w.desk.fired = append(w.desk.fired, Firing{Rule: a.Text, At: w.now, Customer: a.Customer})
+	at := w.clock().Truncate(time.Microsecond)
+	_, err := w.store.Beside().Accept(ctx, []rules.Event{{
+		Workspace: workspace, ID: fmt.Sprintf("manual/%d", w.fired), Type: "manual", Rule: a.Text, Lane: actions.ConversationLane(conversation),
+		CreatedAt: at, ReceivedAt: at, Data: map[string]any{"conversation_id": conversation},
+	}})
+	return err
+}
+
+// compile reads rules.
+func compile(text []byte) (*rules.Set, error) {
+	verbs, err := catalog()
+	if err != nil {
+		return nil, err
+	}
+	set, problems := rules.Compile([]*rules.File{rules.Parse("desk.yaml", text)}, rules.Options{Catalog: verbs})
+	if err := problems.Err(); err != nil {
+		return nil, fmt.Errorf("%w in\n%s", err, text)
+	}
+	return set, nil
+}
+
+// catalog returns the verbs that ship with the binary.
+func catalog() (*rules.Catalog, error) {
+	client, err := service.New(service.Options{BaseURL: "http://127.0.0.1/v1", APIKey: "unused"})
+	if err != nil {
+		return nil, err
+	}
+	verbs, err := builtin.New(builtin.Options{Client: client, Directory: service.NewDirectory(client)})
+	if err != nil {
+		return nil, err
+	}
+	registry, err := actions.NewRegistry(verbs...)
+	if err != nil {
+		return nil, err
+	}
+	return registry.Catalog()
+}
+
+// ruleOfStep returns the rule of a step's key.
+func ruleOfStep(key string) string {
+	parts := strings.SplitN(key, "/", 3)
+	if len(parts) < 3 {
+		return ""
+	}
+	return parts[1]
+}
