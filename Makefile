@@ -160,6 +160,16 @@ backtest: ## try rules on EVENTS recorded events, as they were and with one chan
 mutants: ## plant bugs into the engine, one after another, and see quando test find each with the tests of the examples
 	go test -run '^TestMutants$$' -v -timeout 3h ./engine/ruletest -mutants all
 
+SEEDS ?= 1000
+FROM ?= 1
+STORY ?=
+POSTGRES_EVERY ?= 20
+SIMULATIONS ?= $(CURDIR)/build/simulations
+.PHONY: simulate
+simulate: ## play SEEDS made-up desks, from seed FROM on, and judge them; what fails is shrunk and written to SIMULATIONS. STORY plays one such file again
+	@mkdir -p $(SIMULATIONS)
+	go test -run '^TestSimulate$$' -count 1 -v -timeout 12h ./engine/simulation -seeds $(SEEDS) -from $(FROM) -postgres $(POSTGRES_EVERY) -write $(SIMULATIONS) $(if $(STORY),-story $(abspath $(STORY)))
+
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME
 	@for target in \
