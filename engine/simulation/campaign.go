@@ -64,7 +64,7 @@ type examination struct {
 	digest   [sha256.Size]byte
 }
 
-// Examine plays a desk undisturbed, in memory and in SQLite, then with everything that goes wrong on it, and judges each. With shared it is played in PostgreSQL too.
+// Examine plays a desk undisturbed in memory, then in SQLite with everything that goes wrong on it, and judges both. With shared it is played in PostgreSQL too, both ways.
 func Examine(ctx context.Context, s *Scenario, store *Store, shared bool) ([]string, error) {
 	x, err := examine(ctx, s, store, shared)
 	if err != nil {
@@ -76,8 +76,12 @@ func Examine(ctx context.Context, s *Scenario, store *Store, shared bool) ([]str
 func examine(ctx context.Context, s *Scenario, store *Store, shared bool) (*examination, error) {
 	x := &examination{coverage: Coverage{}}
 	hash := sha256.New()
+	sets, err := s.compile()
+	if err != nil {
+		return nil, err
+	}
 	play := func(o Options) (*Outcome, error) {
-		o.Store = store
+		o.Store, o.sets = store, sets
 		out, err := Play(ctx, s, o)
 		if err != nil {
 			return nil, err
@@ -97,37 +101,33 @@ func examine(ctx context.Context, s *Scenario, store *Store, shared bool) (*exam
 		}
 		return out, err
 	}
-	calm, err := play(Options{Journal: SQLite, Calm: true})
+	calm, err := play(Options{Journal: Memory, Calm: true})
 	if err != nil {
 		return nil, err
 	}
 	if exact, _ := Comparable(s); exact {
 		x.broken = append(x.broken, AsExpected(s, calm)...)
 	}
-	other, err := play(Options{Journal: Memory, Calm: true})
+	played, err := play(Options{Journal: SQLite, Calm: len(s.Troubles) == 0})
 	if err != nil {
 		return nil, err
 	}
-	x.broken = append(x.broken, Alike(calm, other, Memory)...)
-	played := calm
-	if len(s.Troubles) > 0 {
-		if played, err = play(Options{Journal: SQLite}); err != nil {
+	switch {
+	case len(s.Troubles) == 0:
+		x.broken = append(x.broken, Alike(calm, played, SQLite)...)
+	case s.Exact:
+		x.broken = append(x.broken, Same(calm, played)...)
+	}
+	if shared {
+		if played, err = play(Options{Journal: Postgres, Calm: true}); err != nil {
+			return nil, err
+		}
+		x.broken = append(x.broken, Alike(calm, played, Postgres)...)
+		if played, err = play(Options{Journal: Postgres}); err != nil {
 			return nil, err
 		}
 		if s.Exact {
 			x.broken = append(x.broken, Same(calm, played)...)
-		}
-	}
-	if shared {
-		if other, err = play(Options{Journal: Postgres, Calm: true}); err != nil {
-			return nil, err
-		}
-		x.broken = append(x.broken, Alike(calm, other, Postgres)...)
-		if other, err = play(Options{Journal: Postgres}); err != nil {
-			return nil, err
-		}
-		if s.Exact {
-			x.broken = append(x.broken, Same(calm, other)...)
 		}
 	}
 	hash.Sum(x.digest[:0])
@@ -154,7 +154,11 @@ func Alike(a, b *Outcome, kind Kind) []string {
 			y = other[i]
 		}
 		if x != y {
-			return []string{fmt.Sprintf("journals: sqlite tells %s, %s tells %s", x, kind, y)}
+			at := 0
+			for at < len(x) && at < len(y) && x[at] == y[at] {
+				at++
+			}
+			return []string{fmt.Sprintf("journals: %.90s: memory tells …%.160s, %s tells …%.160s", x, x[max(0, at-20):], kind, y[max(0, at-20):])}
 		}
 	}
 	return nil

@@ -124,7 +124,7 @@ func openDesk(w *world) (*desk, error) {
 		ID, Name string
 		Stages   []struct{ ID, Name string }
 	}
-	if err := json.Unmarshal(pick(d.sandbox.State(), "labels", "sectors", "people", "boards"), &parts); err != nil {
+	if err := json.Unmarshal(membersOf(d.sandbox.State(), "labels", "sectors", "people", "boards"), &parts); err != nil {
 		return nil, err
 	}
 	for _, list := range parts {
@@ -138,8 +138,8 @@ func openDesk(w *world) (*desk, error) {
 	return d, nil
 }
 
-// pick returns an object with some of its members.
-func pick(doc []byte, members ...string) []byte {
+// membersOf returns an object with some of its members.
+func membersOf(doc []byte, members ...string) []byte {
 	var all map[string]json.RawMessage
 	_ = json.Unmarshal(doc, &all) // the sandbox's own writing
 	for name := range all {

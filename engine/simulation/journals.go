@@ -277,7 +277,7 @@ func (w *world) record(ctx context.Context) (string, error) {
 		return err
 	}
 	for _, e := range events {
-		verdicts := slices.Clone(e.Verdicts)
+		verdicts := append([]engine.Verdict{}, e.Verdicts...)
 		slices.SortStableFunc(verdicts, func(a, b engine.Verdict) int { return strings.Compare(a.Rule, b.Rule) })
 		err = errors.Join(err, line(map[string]any{"event": e.ID, "type": e.Type, "lane": e.Lane, "at": e.CreatedAt.UTC(), "heard": e.ReceivedAt.UTC(), "decided": e.Decided, "verdicts": verdicts}))
 	}

@@ -339,14 +339,11 @@ func (j mortalJournal) Claim(ctx context.Context, now time.Time, most int, excep
 	if p.idle++; p.idle > mostClaims {
 		return nil, fmt.Errorf("work is looked for %d times at one moment: the same is done again and again", mostClaims)
 	}
-	if err := p.point("before", "Claim"); err != nil {
-		return nil, err
+	if p.dead {
+		return nil, errDead
 	}
 	lanes, err := j.Journal.Claim(ctx, now, most, except)
 	p.world.activity += len(lanes)
-	if dead := p.point("after", "Claim"); dead != nil {
-		return nil, dead
-	}
 	return lanes, err
 }
 

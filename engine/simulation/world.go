@@ -25,6 +25,8 @@ type Options struct {
 	Journal Kind // SQLite unless given
 	Calm    bool // nothing goes wrong
 	Store   *Store
+
+	sets *[2]*rules.Set // the scenario's, where they are compiled already
 }
 
 // An Outcome is what a desk has come to.
@@ -93,14 +95,12 @@ func Play(ctx context.Context, s *Scenario, o Options) (_ *Outcome, err error) {
 	if w.zone, err = time.LoadLocation("America/Sao_Paulo"); err != nil {
 		return nil, err
 	}
-	if w.set, err = compile(s.YAML(s.Rules)); err != nil {
-		return nil, fmt.Errorf("seed %d: %w", s.Seed, err)
-	}
-	if s.Other != nil {
-		if w.other, err = compile(s.YAML(s.Other)); err != nil {
-			return nil, fmt.Errorf("seed %d, other rules: %w", s.Seed, err)
+	if o.sets == nil {
+		if o.sets, err = s.compile(); err != nil {
+			return nil, err
 		}
 	}
+	w.set, w.other = o.sets[0], o.sets[1]
 	if w.desk, err = openDesk(w); err != nil {
 		return nil, fmt.Errorf("seed %d: %w", s.Seed, err)
 	}
@@ -447,17 +447,25 @@ func (w *world) fire(ctx context.Context, a Act) error {
 	return err
 }
 
-// compile reads rules.
-func compile(text []byte) (*rules.Set, error) {
+// compile reads the scenario's rules, and those after a reload.
+func (s *Scenario) compile() (*[2]*rules.Set, error) {
 	verbs, err := catalog()
 	if err != nil {
 		return nil, err
 	}
-	set, problems := rules.Compile([]*rules.File{rules.Parse("desk.yaml", text)}, rules.Options{Catalog: verbs})
-	if err := problems.Err(); err != nil {
-		return nil, fmt.Errorf("%w in\n%s", err, text)
+	var sets [2]*rules.Set
+	for i, list := range [][]Rule{s.Rules, s.Other} {
+		if i > 0 && list == nil {
+			continue
+		}
+		text := s.YAML(list)
+		set, problems := rules.Compile([]*rules.File{rules.Parse("desk.yaml", text)}, rules.Options{Catalog: verbs})
+		if err := problems.Err(); err != nil {
+			return nil, fmt.Errorf("seed %d: %w in\n%s", s.Seed, err, text)
+		}
+		sets[i] = set
 	}
-	return set, nil
+	return &sets, nil
 }
 
 // catalog returns the verbs that ship with the binary.
