@@ -12,6 +12,8 @@ type History struct {
 	Calls   []Call   // changing calls that reached the service or were cut off, in their order
 	Stops   []Stop   // when what was stopped
 	Fired   []Firing // what persons fired, and schedules ticked
+
+	Names map[string]string // of labels, sectors, people, boards and stages, by the ids that events have
 }
 
 // An Event is what the service raised.
