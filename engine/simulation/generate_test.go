@@ -103,6 +103,9 @@ func TestExactTimesLieApart(t *testing.T) {
 		if s.Start.Minute()%30 != 3 || s.Start.Second() != 0 || s.Length%mark != endPhase {
 			t.Errorf("seed %d begins at %v and lasts for %v", seed, s.Start, s.Length)
 		}
+		if !keeps(s) {
+			t.Errorf("seed %d does not keep to what exact scenarios do", seed)
+		}
 		for _, a := range s.Story {
 			switch phase := a.At % mark; a.Kind {
 			case ActPauses, ActResumes, ActReloads:

@@ -25,7 +25,11 @@ import (
 func (s *Scenario) YAML(rules []Rule) []byte {
 	w := &writer{scenario: s}
 	w.text.WriteString(calendarsYAML)
-	w.line(0, "rules:")
+	if len(rules) == 0 {
+		w.line(0, "rules: []")
+	} else {
+		w.line(0, "rules:")
+	}
 	for i := range rules {
 		w.rule(&rules[i])
 	}

@@ -281,6 +281,43 @@ func manifold(r *Rule) bool {
 	return len(r.When.Events) > 1 || slices.Contains(r.When.Events, "conversation.updated") || r.FromAny
 }
 
+// keeps reports whether an exact scenario keeps to what is written above: whatever is taken away from it, it must still do so.
+func keeps(s *Scenario) bool {
+	if s.Length%mark != endPhase || s.Start.Minute()%30 != 3 || s.Start.Second() != 0 {
+		return false
+	}
+	bursts, _ := gathering(s)
+	own := union(emitted(s.Rules), emitted(s.Other))
+	for _, rules := range [][]Rule{s.Rules, s.Other} {
+		if slices.ContainsFunc(rules, func(r Rule) bool { return !timely(&r, bursts) || !othersOnly(&r, own) }) {
+			return false
+		}
+	}
+	for _, a := range s.Story {
+		phase := a.At % mark
+		if aside := a.Kind == ActPauses || a.Kind == ActResumes || a.Kind == ActReloads; aside && phase != stopPhase || !aside && phase > 30*time.Second {
+			return false
+		}
+	}
+	delays := slices.ContainsFunc(s.Troubles, func(t Trouble) bool {
+		return !slices.Contains([]string{TroubleTwice, TroubleRefused, TroublePrune, TroubleCopy, TroubleDown}, t.Kind)
+	})
+	return !delays || delayable(s)
+}
+
+// othersOnly reports whether a rule waits for, ends by and counts only events that rules do not raise.
+func othersOnly(r *Rule, own []string) bool {
+	theirs := func(event string, c *Cond) bool {
+		return !slices.Contains(own, event) || event == "message.sent" && c != nil && c.Kind == CondByTeam && !c.Not
+	}
+	fine := !slices.ContainsFunc(r.CancelOn, func(m Match) bool { return !theirs(m.Event, m.If) })
+	everyStep([]Rule{*r}, func(s *Step) {
+		fine = fine && !slices.ContainsFunc(s.Events, func(e string) bool { return !theirs(e, s.Cond) })
+	})
+	everyCond([]Rule{*r}, func(c *Cond) { fine = fine && (c.Kind != CondCount || !slices.Contains(own, c.Text)) })
+	return fine
+}
+
 // delayable reports whether seconds may pass anywhere without a change of what rules do.
 func delayable(s *Scenario) bool {
 	if s.Safety != (Safety{}) || slices.ContainsFunc(s.Story, func(a Act) bool { return a.Kind == ActPauses && a.Text == "" }) {
