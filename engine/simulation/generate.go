@@ -1,0 +1,251 @@
+package simulation
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/quandohq/quando/actions/builtin"
+	"github.com/quandohq/quando/rules"
+)
+
+// Generate makes up a desk. The same seed gives the same one. Most are tiny and some are large; three in five are exact, and a third has no trouble at all. What an
+// exact one keeps to is written down above robust's constants; a wild one keeps to nothing but the language.
+func Generate(seed uint64) *Scenario {
+	for attempt := uint64(0); ; attempt++ {
+		g := &generator{rand: rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15+attempt))}
+		g.scenario(seed)
+		if g.s.settle() {
+			return g.s
+		}
+	}
+}
+
+// Compiles reports what is wrong with the rules of a scenario.
+func (s *Scenario) Compiles() error {
+	for _, list := range [][]Rule{s.Rules, s.Other} {
+		if len(list) == 0 {
+			continue
+		}
+		_, problems := rules.Compile([]*rules.File{rules.Parse("desk.yaml", s.YAML(list))}, rules.Options{Catalog: builtin.Catalog()})
+		if err := problems.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settle takes from: any away from rules, last first, until none start each other for ever. It is false where that does not make the rules right.
+func (s *Scenario) settle() bool {
+	for {
+		if s.Compiles() == nil {
+			return true
+		}
+		last := ""
+		for _, list := range [][]Rule{s.Rules, s.Other} {
+			for i := range list {
+				if list[i].FromAny {
+					last = list[i].ID
+				}
+			}
+		}
+		if last == "" {
+			return false
+		}
+		for _, list := range [][]Rule{s.Rules, s.Other} {
+			for i := range list {
+				list[i].FromAny = list[i].FromAny && list[i].ID != last
+			}
+		}
+	}
+}
+
+// A generator makes up one scenario.
+type generator struct {
+	rand   *rand.Rand
+	s      *Scenario
+	large  bool
+	bursts bool     // people do several things within a minute
+	words  []string // that customers use, and rules look for
+	labels []string // that rules give, and look for
+
+	rule    *Rule
+	names   int      // of steps, so far
+	answers []string // to the questions that conditions can see
+	asked   int      // questions, so far
+	waits   int      // that a run of the rule may be in, one after another
+}
+
+// chance is true so many times of a hundred.
+func (g *generator) chance(percent int) bool { return g.rand.IntN(100) < percent }
+
+// between returns a number of a range, both ends included.
+func (g *generator) between(low, high int) int { return low + g.rand.IntN(high-low+1) }
+
+// few returns a number of a range, of which the low ones are the likely ones.
+func (g *generator) few(low, high int) int {
+	n := low
+	for n < high && g.chance(60) {
+		n++
+	}
+	return n
+}
+
+// pick returns one of several.
+func pick[T any](g *generator, list ...T) T { return list[g.rand.IntN(len(list))] }
+
+// A choice is something that is picked as often as its weight says.
+type choice[T any] struct {
+	weight int
+	value  T
+}
+
+func weighted[T any](g *generator, list ...choice[T]) T {
+	total := 0
+	for _, c := range list {
+		total += c.weight
+	}
+	n := g.rand.IntN(total)
+	for _, c := range list {
+		if n -= c.weight; n < 0 {
+			return c.value
+		}
+	}
+	panic("no weight is left over")
+}
+
+// sample returns so many of a list, in its order.
+func sample(g *generator, list []string, n int) []string {
+	order := g.rand.Perm(len(list))[:min(n, len(list))]
+	slices.Sort(order)
+	var out []string
+	for _, i := range order {
+		out = append(out, list[i])
+	}
+	return out
+}
+
+var customers = []string{"Marina", "Pedro", "Joana", "Lucas", "Teresa", "Otto"}
+
+func (g *generator) scenario(seed uint64) {
+	g.s = &Scenario{Seed: seed, Exact: g.chance(60)}
+	g.large = g.rand.IntN(200) == 0
+	g.bursts = g.chance(35)
+	g.words = sample(g, Words, g.between(2, 3))
+	g.labels = sample(g, Labels, g.between(1, 2))
+	g.s.Start = g.start()
+	n := weighted(g, choice[int]{35, 1}, choice[int]{35, 2}, choice[int]{18, 3}, choice[int]{12, 4})
+	if g.large {
+		n = len(customers)
+	}
+	g.s.Customers = customers[:n:n]
+	hours := weighted(g, choice[int]{55, 12}, choice[int]{25, 24}, choice[int]{10, 48}, choice[int]{10, 71})
+	if g.large {
+		hours = 71
+	}
+	g.s.Length = time.Duration(hours)*time.Hour + endPhase
+	n = weighted(g, choice[int]{40, 1}, choice[int]{32, 2}, choice[int]{18, 3}, choice[int]{10, 4})
+	if g.large {
+		n = 10
+	}
+	g.rules(n)
+	if g.chance(6) {
+		g.s.Safety = g.safety()
+	}
+	g.story()
+	if g.chance(20) {
+		g.reloads()
+	}
+	g.s.Story = slices.DeleteFunc(g.s.Story, func(a Act) bool { return a.At >= g.s.Length-endPhase })
+	slices.SortStableFunc(g.s.Story, func(a, b Act) int { return int(a.At - b.At) })
+	g.unheard()
+	if !g.chance(33) {
+		g.troubles()
+	}
+}
+
+// rules makes up the rules. Of an exact scenario they are mostly such that seconds may pass, so that something can go wrong.
+func (g *generator) rules(n int) {
+	tries := 1
+	if g.s.Exact && g.chance(75) {
+		tries = 60
+	}
+	for range tries {
+		var list []Rule
+		for i := range n {
+			list = append(list, g.oneRule(fmt.Sprintf("r%d", i+1)))
+			for again := 0; tries > 1 && again < 20 && !patient(list, g.bursts); again++ {
+				list[i] = g.oneRule(list[i].ID)
+			}
+		}
+		if g.s.Rules = list; patient(list, g.bursts) {
+			return
+		}
+	}
+}
+
+// start is a moment of two weeks with a weekend and a holiday in them, three minutes past a half hour where times matter.
+func (g *generator) start() time.Time {
+	const offset = 3 // Sao Paulo is three hours behind
+	at := time.Date(2026, 11, g.between(9, 22), offset+g.between(5, 20), 3+30*g.rand.IntN(2), 0, 0, time.UTC)
+	if !g.s.Exact && g.chance(50) {
+		at = at.Add(time.Duration(g.rand.IntN(3600)) * time.Second)
+	}
+	return at
+}
+
+func (g *generator) safety() Safety {
+	one := Bound{Times: g.between(2, 5), Per: g.window()}
+	if g.chance(50) {
+		return Safety{PerConversation: one}
+	}
+	return Safety{Messages: Bound{Times: one.Times + 2, Per: one.Per}}
+}
+
+// unheard takes away, of an exact scenario, what would make a run wait for, end by, or count, what rules do themselves.
+func (g *generator) unheard() {
+	if !g.s.Exact {
+		return
+	}
+	own := union(emitted(g.s.Rules), emitted(g.s.Other))
+	theirs := func(event string, c *Cond) bool { return othersOnly(&Rule{CancelOn: []Match{{Event: event, If: c}}}, own) }
+	for _, list := range [][]Rule{g.s.Rules, g.s.Other} {
+		for i := range list {
+			list[i].CancelOn = slices.DeleteFunc(list[i].CancelOn, func(m Match) bool { return !theirs(m.Event, m.If) })
+		}
+		everyCond(list, func(c *Cond) {
+			if c.Kind == CondCount && slices.Contains(own, c.Text) {
+				c.Text = "message.received"
+			}
+		})
+		everyStep(list, func(s *Step) {
+			if s.Verb != "wait_for" {
+				return
+			}
+			s.Events = slices.DeleteFunc(s.Events, func(event string) bool { return !theirs(event, s.Cond) })
+			if len(s.Events) == 0 {
+				s.Events = []string{"message.received"}
+				if s.Cond != nil && s.Cond.Kind == CondByTeam {
+					s.Cond = nil
+				}
+			}
+		})
+	}
+}
+
+// wait is how long a run waits: of an exact scenario, never until an act.
+func (g *generator) wait() time.Duration {
+	if g.s.Exact {
+		return time.Duration(pick(g, 6, 12, 18, 24))*time.Minute + mark*time.Duration(weighted(g, choice[int]{50, 0}, choice[int]{20, 1}, choice[int]{15, 2}, choice[int]{10, 4}, choice[int]{5, 16}))
+	}
+	return pick(g, time.Second, 10*time.Second, time.Minute, 5*time.Minute, 10*time.Minute, 20*time.Minute, time.Hour, 3*time.Hour, 9*time.Hour)
+}
+
+// window is how far back a condition or a limit looks: of an exact scenario, never as far as anything lies back.
+func (g *generator) window() time.Duration {
+	if g.s.Exact {
+		return pick(g, 7*time.Minute, 19*time.Minute, 43*time.Minute, 79*time.Minute, 187*time.Minute, 727*time.Minute) + 30*time.Second
+	}
+	return pick(g, 10*time.Second, time.Minute, 5*time.Minute, 20*time.Minute, time.Hour, 2*time.Hour, 12*time.Hour)
+}

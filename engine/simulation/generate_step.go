@@ -1,0 +1,333 @@
+package simulation
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// pattern makes up the steps of a rule: one of those that desks have, with random steps around it, or random ones alone.
+func (g *generator) pattern(f known) []Step {
+	var steps []Step
+	switch n := g.rand.IntN(100); {
+	case n < 16 && f.conversation && g.waits < 2:
+		steps = g.menu(f)
+	case n < 26 && f.attendance && g.waits < 2:
+		steps = g.promise(f)
+	case n < 34 && f.conversation:
+		steps = g.cardFlow(f)
+	case n < 42 && f.conversation:
+		steps = []Step{g.findCard()}
+		f.card, f.sure, f.board = true, false, steps[0].Board
+		steps = append(steps, g.moveCard(f))
+	case n < 50 && g.waits < 2:
+		steps = []Step{g.forEach(f)}
+	default:
+		return g.steps(f, 1, 5)
+	}
+	if g.chance(40) {
+		steps = append(steps, g.steps(f, 1, 2)...)
+	}
+	return steps
+}
+
+// menu asks something, and does as it is answered.
+func (g *generator) menu(f known) []Step {
+	var steps []Step
+	if g.chance(30) {
+		steps = append(steps, g.waitStep(&f))
+	}
+	steps = append(steps, g.send(f), g.waitFor(&f, true))
+	id := steps[len(steps)-1].ID
+	branch := func() []Step { return g.steps(f, 1, 2) }
+	f.nested++
+	branches := []Branch{{If: &Cond{Kind: CondNoAnswer, Text: id}, Do: g.inside(branch)}}
+	for _, word := range sample(g, []string{"1", "2", "3"}, g.few(1, 2)) {
+		branches = append(branches, Branch{If: &Cond{Kind: CondAnswerIs, Text: id + "=" + word}, Do: g.inside(branch)})
+	}
+	if g.chance(60) {
+		branches = append(branches, Branch{Do: g.inside(branch)})
+	}
+	return append(steps, Step{Name: g.name(), Verb: "choose", Branches: branches})
+}
+
+// promise escalates what nobody has answered in time.
+func (g *generator) promise(f known) []Step {
+	steps := []Step{g.waitStep(&f)}
+	over := &Cond{Kind: CondAny, Of: []Cond{{Kind: CondAttendanceOpen, Not: true}, {Kind: CondAnswered}}}
+	steps = append(steps, Step{Name: g.name(), Verb: "stop_if", Cond: over})
+	return append(steps, g.step(f, "transfer"), g.step(f, "add_labels"))
+}
+
+// cardFlow makes a card and moves it on.
+func (g *generator) cardFlow(f known) []Step {
+	steps := []Step{g.step(f, "create_card")}
+	f.card, f.sure, f.board = true, true, steps[0].Board
+	if g.waits < 2 && g.chance(60) {
+		steps = append(steps, g.waitStep(&f))
+	}
+	return append(steps, g.moveCard(f))
+}
+
+func (g *generator) name() string {
+	g.names++
+	return fmt.Sprintf("s%d", g.names)
+}
+
+// inside makes up the steps of a branch or a loop. What they name is not known outside of it.
+func (g *generator) inside(do func() []Step) []Step {
+	answers := g.answers
+	g.answers = slices.Clip(answers)
+	steps := do()
+	g.answers = answers
+	return steps
+}
+
+// steps makes up a list of steps.
+func (g *generator) steps(f known, low, high int) (out []Step) {
+	for range g.few(low, high) {
+		s := g.anyStep(&f)
+		out = append(out, s)
+		switch {
+		case s.If != nil || s.Continue:
+		case s.Verb == "create_card":
+			f.card, f.sure, f.board = true, true, s.Board
+		case s.Verb == "find_card":
+			f.card, f.sure, f.board = true, false, s.Board
+		}
+		if s.Verb == "stop" {
+			break
+		}
+	}
+	return out
+}
+
+// anyStep makes up a step, with what stands beside it.
+func (g *generator) anyStep(f *known) Step {
+	var s Step
+	switch verb := g.verb(*f); verb {
+	case "wait":
+		s = g.waitStep(f)
+	case "wait_for":
+		s = g.waitFor(f, g.chance(60))
+	default:
+		s = g.step(*f, verb)
+	}
+	if g.chance(15) && s.Verb != "stop_if" && s.Verb != "wait_for" {
+		c := g.cond(*f, 0)
+		s.If = &c
+	}
+	if g.chance(10) && !slices.Contains([]string{"stop_if", "stop", "wait", "wait_for", "choose", "for_each", "set", "log"}, s.Verb) {
+		s.Continue = true
+	}
+	if g.chance(5) && (s.Verb == "send_message" || s.Verb == "move_card") {
+		s.Retry = g.between(1, 4)
+		if g.s.Exact {
+			s.Retry = 10 // more than anything fails there
+		}
+	}
+	return s
+}
+
+// verb picks a verb that has what it needs.
+func (g *generator) verb(f known) string {
+	if !f.conversation {
+		list := []choice[string]{{40, "send_message"}, {10, "open_conversation"}, {8, "log"}, {6, "set"}, {4, "stop"}, {6, "stop_if"}}
+		if g.waits < 2 {
+			list = append(list, choice[string]{12, "wait"}, choice[string]{5, "wait_for"})
+		}
+		if f.nested < 2 {
+			list = append(list, choice[string]{10, "for_each"}, choice[string]{8, "choose"})
+		}
+		return weighted(g, list...)
+	}
+	list := []choice[string]{
+		{30, "send_message"}, {8, "transfer"}, {6, "set_sector"}, {10, "add_labels"}, {5, "remove_labels"}, {5, "set_labels"}, {4, "update_conversation"}, {3, "mark_read"},
+		{6, "close_attendance"}, {3, "open_conversation"}, {7, "create_card"}, {4, "find_card"}, {2, "read_conversation"}, {2, "read_attendance"}, {2, "read_messages"},
+		{5, "stop_if"}, {2, "stop"}, {3, "set"}, {3, "log"},
+	}
+	if f.card {
+		list = append(list, choice[string]{8, "move_card"}, choice[string]{5, "update_card"})
+	}
+	if g.waits < 3 {
+		list = append(list, choice[string]{14, "wait"}, choice[string]{9, "wait_for"})
+	}
+	if f.nested < 2 {
+		list = append(list, choice[string]{8, "choose"}, choice[string]{6, "for_each"})
+	}
+	if f.gathered || !f.attendance {
+		// What is read takes the place of what was gathered, and there may be nothing to read.
+		list = slices.DeleteFunc(list, func(c choice[string]) bool {
+			return c.value == "read_messages" && f.gathered || c.value == "read_attendance" && !f.attendance
+		})
+	}
+	return weighted(g, list...)
+}
+
+// step makes up a step of a verb, but for waits.
+func (g *generator) step(f known, verb string) Step {
+	if verb == "for_each" {
+		return g.forEach(f)
+	}
+	s := Step{Name: g.name(), Verb: verb}
+	switch verb {
+	case "send_message":
+		g.names--
+		return g.send(f)
+	case "transfer":
+		s.Text = pick(g, g.words...)
+		switch g.rand.IntN(3) {
+		case 0:
+			s.Person = pick(g, People...)
+		case 1:
+			s.Person, s.Sector = pick(g, People...), pick(g, Sectors...)
+		default:
+			s.Sector = pick(g, Sectors...)
+		}
+	case "set_sector":
+		if !g.chance(15) {
+			s.Sector = pick(g, Sectors...)
+		}
+	case "add_labels", "remove_labels", "set_labels":
+		s.Labels = sample(g, Labels, g.few(1, 2))
+		if g.chance(60) {
+			s.Labels = []string{pick(g, g.labels...)}
+		}
+	case "update_conversation":
+		if s.Flag = true; g.chance(40) {
+			s.Name2 = pick(g, "big", "small", "old")
+		} else {
+			s.Flag = g.chance(60)
+		}
+	case "close_attendance", "set", "log", "stop":
+		s.Text = pick(g, g.words...)
+	case "open_conversation":
+		s.To = pick(g, g.s.Customers...)
+	case "create_card":
+		s.Text, s.Board = pick(g, append([]string{"{{ contact.name }}"}, g.words...)...), pick(g, "Deals", "Care")
+		if g.chance(50) {
+			s.Stage = pick(g, Boards[s.Board]...)
+		}
+	case "find_card":
+		g.names--
+		return g.findCard()
+	case "move_card":
+		g.names--
+		return g.moveCard(f)
+	case "update_card":
+		s.Name2 = pick(g, g.words...)
+	case "stop_if":
+		c := g.cond(f, 0)
+		s.Cond = &c
+	case "choose":
+		f.nested++
+		branch := func() []Step { return g.steps(f, 1, 2) }
+		for range g.few(1, 2) {
+			c := g.cond(f, 0)
+			s.Branches = append(s.Branches, Branch{If: &c, Do: g.inside(branch)})
+		}
+		if g.chance(50) {
+			s.Branches = append(s.Branches, Branch{Do: g.inside(branch)})
+		}
+	}
+	return s
+}
+
+// send writes to the customer, and sometimes to another.
+func (g *generator) send(f known) Step {
+	s := Step{Name: g.name(), Verb: "send_message", Text: pick(g, g.words...)}
+	if !f.conversation || g.chance(7) {
+		s.To = pick(g, g.s.Customers...)
+	}
+	if f.conversation && g.chance(20) {
+		s.Text = "{{ contact.name }}"
+	}
+	return s
+}
+
+func (g *generator) findCard() Step {
+	return Step{Name: g.name(), Verb: "find_card", Board: pick(g, "Deals", "Deals", "Care")}
+}
+
+// moveCard moves the card to a stage of its board, and sometimes to one that the board does not have.
+func (g *generator) moveCard(f known) Step {
+	board := f.board
+	if board == "" || g.chance(6) {
+		board = "Deals"
+	}
+	s := Step{Name: g.name(), Verb: "move_card", Stage: pick(g, Boards[board]...)}
+	if g.chance(40) {
+		s.OnlyFrom = pick(g, Boards[board]...)
+	}
+	return s
+}
+
+func (g *generator) waitStep(f *known) Step {
+	g.waits++
+	s := Step{Name: g.name(), Verb: "wait", Wait: g.wait()}
+	switch n := g.rand.IntN(100); {
+	case n < 12:
+		s.Calendar = pick(g, "office", "office", "office", "night")
+		if g.s.Exact {
+			s.Wait = time.Duration(pick(g, 6, 12, 18, 24, 36, 48)) * time.Minute
+		}
+	case n < 18:
+		s.Wait, s.Until = 0, pick(g, Calendars...)
+	}
+	if s.Calendar != "" || s.Until != "" {
+		f.edges = true
+	}
+	return s
+}
+
+func (g *generator) waitFor(f *known, named bool) Step {
+	g.waits++
+	s := Step{Name: g.name(), Verb: "wait_for", Wait: g.wait(), Events: []string{"message.received"}}
+	switch n := g.rand.IntN(100); {
+	case n < 70:
+		if g.chance(60) {
+			s.Cond = &Cond{Kind: CondAny, Of: []Cond{{Kind: CondTextIs, Text: "1"}, {Kind: CondTextIs, Text: pick(g, "2", "3", g.words[0])}}}
+		}
+	case n < 80:
+		s.Events = []string{"attendance.closed"}
+	case n < 88:
+		s.Events, s.Cond = []string{"message.sent"}, &Cond{Kind: CondByTeam}
+	case n < 94:
+		s.Events = []string{"kanban.card.moved"}
+	default:
+		s.Events = []string{"message.received", "attendance.closed"}
+	}
+	if g.chance(8) && (!g.s.Exact || s.Wait%mark != 0) {
+		s.Calendar = "office"
+		f.edges = true
+		if g.s.Exact {
+			s.Wait = time.Duration(pick(g, 6, 12, 18, 24, 36, 48)) * time.Minute
+		}
+	}
+	if named {
+		g.asked++
+		s.ID = fmt.Sprintf("answer%d", g.asked)
+		g.answers = append(g.answers, s.ID)
+	}
+	return s
+}
+
+func (g *generator) forEach(f known) Step {
+	s := Step{Name: g.name(), Verb: "for_each"}
+	n := g.few(1, 4)
+	if g.large && g.chance(40) || g.rand.IntN(400) == 0 {
+		n = 60
+	}
+	for i := range n {
+		s.Items = append(s.Items, fmt.Sprintf("i%d", i+1))
+	}
+	f.nested += 2 // no other inside of it: both would be called item
+	s.Do = g.inside(func() []Step {
+		steps := g.steps(f, 1, 3)
+		if g.waits < 2 && n < 10 && g.chance(40) {
+			steps = append(steps, g.waitStep(&f))
+		}
+		return steps
+	})
+	return s
+}

@@ -1,0 +1,327 @@
+package simulation
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// story makes up what people do: again and again something that starts a rule, and something that concerns the run that comes of it.
+func (g *generator) story() {
+	acts := g.between(4, 8)
+	for g.chance(50) && acts < 25 {
+		acts += g.between(1, 6)
+	}
+	if g.large {
+		acts = 200
+	}
+	t := &teller{g: g, words: append(askedWords(g.s.Rules), g.words...), begun: map[string]bool{}, cards: map[string]bool{}, taken: map[taken]bool{}}
+	for _, r := range g.s.Rules {
+		t.apart = t.apart || acrossCustomers(&r)
+	}
+	for len(g.s.Story) < acts && t.mark < int(g.s.Length/mark) {
+		t.scene()
+		if hours := int(g.s.Length/mark) / max(1, acts); g.chance(70) {
+			t.mark += 1 + g.rand.IntN(max(1, hours))
+		}
+	}
+	if g.chance(15) {
+		g.pauses()
+	}
+}
+
+// A teller puts acts into a story.
+type teller struct {
+	g     *generator
+	mark  int // of the scene
+	words []string
+	begun map[string]bool // who has a conversation
+	cards map[string]bool // who has a card
+	apart bool            // what one customer does may concern another
+	taken map[taken]bool
+}
+
+// taken is a mark at which a customer does something already, or with an empty name anybody.
+type taken struct {
+	customer string
+	mark     int
+}
+
+// act adds an act. Of an exact scenario it happens at a mark of its own, the next that is free, or so much behind one as a burst takes.
+func (t *teller) act(n int, behind time.Duration, a Act) {
+	g := t.g
+	if !g.s.Exact {
+		a.At = time.Duration(n)*mark + behind
+	} else {
+		who := a.Customer
+		if t.apart {
+			who = ""
+		}
+		for t.taken[taken{who, n}] && behind == 0 {
+			n++
+		}
+		t.taken[taken{who, n}] = true
+		a.At = time.Duration(n)*mark + behind
+	}
+	if a.At < 0 {
+		a.At = 0
+	}
+	g.s.Story = append(g.s.Story, a)
+}
+
+// moment is when an act of a scene happens, beside its mark: of a wild scenario, anything.
+func (t *teller) moment() time.Duration {
+	if t.g.s.Exact {
+		return 0
+	}
+	return time.Duration(weighted(t.g, choice[int]{40, 0}, choice[int]{20, t.g.rand.IntN(10)}, choice[int]{40, t.g.rand.IntN(1800)})) * time.Second
+}
+
+// text is what somebody writes: mostly what rules ask for.
+func (t *teller) text() string {
+	text := pick(t.g, t.words...)
+	if t.g.chance(20) {
+		text = pick(t.g, Words...)
+	}
+	if t.g.chance(15) {
+		text += " " + pick(t.g, Words...)
+	}
+	return text
+}
+
+// says lets a customer write.
+func (t *teller) says(n int, behind time.Duration, customer, text string) {
+	t.begun[customer] = true
+	t.act(n, behind, Act{Kind: ActSays, Customer: customer, Text: text})
+}
+
+// scene starts a rule, and lets something come of it.
+func (t *teller) scene() {
+	g := t.g
+	r := &g.s.Rules[g.rand.IntN(len(g.s.Rules))]
+	customer := g.s.Customers[min(g.few(0, len(g.s.Customers)-1), len(g.s.Customers)-1)]
+	if g.chance(30) {
+		customer = pick(g, g.s.Customers...)
+	}
+	if !t.begun[customer] {
+		t.says(t.mark, t.moment(), customer, t.text())
+		if g.chance(60) {
+			t.mark++
+		}
+	}
+	behind := t.moment()
+	t.start(r, customer, behind)
+	if g.bursts && g.chance(50) {
+		t.burst(customer, behind)
+	}
+	for g.chance(55) {
+		t.followUp(r, customer, behind)
+	}
+}
+
+// start lets happen what starts a rule.
+func (t *teller) start(r *Rule, customer string, behind time.Duration) {
+	g := t.g
+	event := ""
+	if len(r.When.Events) > 0 {
+		event = pick(g, r.When.Events...)
+	}
+	person := pick(g, People...)
+	switch {
+	case r.When.Manual:
+		t.act(t.mark, behind, Act{Kind: ActFires, Customer: customer, Text: r.ID})
+	case event == "message.sent":
+		t.act(t.mark, behind, Act{Kind: ActReplies, Customer: customer, Person: person, Text: t.text()})
+	case event == "attendance.closed":
+		t.act(t.mark, behind, Act{Kind: ActCloses, Customer: customer, Person: person})
+	case event == "attendance.opened":
+		t.act(t.mark, behind, Act{Kind: ActCloses, Customer: customer, Person: person})
+		t.mark++
+		t.says(t.mark, behind, customer, t.text())
+	case event == "conversation.updated" && g.chance(60):
+		t.act(t.mark, behind, Act{Kind: ActTransfers, Customer: customer, Person: person, Text: pick(g, Sectors...)})
+	case event == "kanban.card.created" || r.When.Each == "cards" && g.chance(50):
+		t.card(customer, behind)
+	case event == "kanban.card.moved" || event == "kanban.card.completed":
+		if !t.cards[customer] {
+			t.card(customer, behind)
+			t.mark++
+		}
+		stage := pick(g, "New", "Proposal", "Won", "Closed")
+		if event == "kanban.card.completed" {
+			stage = "Won"
+		}
+		t.act(t.mark, behind, Act{Kind: ActMoves, Customer: customer, Person: person, Text: stage})
+	default:
+		t.says(t.mark, behind, customer, t.text())
+	}
+}
+
+func (t *teller) card(customer string, behind time.Duration) {
+	t.cards[customer] = true
+	t.act(t.mark, behind, Act{Kind: ActCards, Customer: customer, Person: pick(t.g, People...), Board: pick(t.g, "Deals", "Deals", "Deals", "Care")})
+}
+
+// burst lets a customer write several times within a minute.
+func (t *teller) burst(customer string, behind time.Duration) {
+	g := t.g
+	n, text := g.few(1, 3), t.text()
+	spacing := pick(g, 0, 5*time.Second, 8*time.Second, 10*time.Second)
+	if !g.s.Exact {
+		n, spacing = g.few(1, 6), pick(g, 0, time.Second, 5*time.Second, 10*time.Second, 45*time.Second)
+	}
+	for i := range n {
+		if g.chance(50) {
+			text = t.text()
+		}
+		// The first is at the moment of what it follows, or a spacing behind it: an exact one has its mark already.
+		at := behind + time.Duration(i+1)*spacing
+		if at == 0 && g.s.Exact {
+			g.s.Story = append(g.s.Story, Act{At: time.Duration(t.mark) * mark, Kind: ActSays, Customer: customer, Text: text})
+			continue
+		}
+		t.says(t.mark, at, customer, text)
+	}
+}
+
+// followUp lets something happen that concerns a run of a rule: an answer, an end, or the same again.
+func (t *teller) followUp(r *Rule, customer string, behind time.Duration) {
+	g := t.g
+	later := t.mark + g.few(1, 4)
+	if !g.s.Exact {
+		behind = t.near(r, behind)
+		later = t.mark
+	}
+	person := pick(g, People...)
+	switch n := g.rand.IntN(100); {
+	case n < 30:
+		t.says(later, behind, customer, pick(g, "1", "2", "3", t.text()))
+	case n < 45 && len(r.CancelOn) > 0:
+		t.cancel(pick(g, r.CancelOn...), later, behind, customer, person)
+	case n < 60:
+		t.says(later, behind, customer, t.text())
+	case n < 72:
+		t.act(later, behind, Act{Kind: ActReplies, Customer: customer, Person: person, Text: t.text()})
+	case n < 84:
+		t.act(later, behind, Act{Kind: ActCloses, Customer: customer, Person: person})
+	case n < 90:
+		t.act(later, behind, Act{Kind: ActTransfers, Customer: customer, Person: person, Text: pick(g, Sectors...)})
+	case t.cards[customer]:
+		t.act(later, behind, Act{Kind: ActMoves, Customer: customer, Person: person, Text: pick(g, "New", "Proposal", "Won")})
+	default:
+		t.says(later, behind, customer, t.text())
+	}
+}
+
+// near is a moment at which a run of the rule may have come to something: just before, at, or just after the end of one of its waits.
+func (t *teller) near(r *Rule, behind time.Duration) time.Duration {
+	g := t.g
+	var ends []time.Duration
+	sum := behind
+	if r.Gather != nil {
+		sum += r.Gather.Quiet
+		ends = append(ends, sum)
+	}
+	everyStep([]Rule{*r}, func(s *Step) {
+		if s.Verb == "wait" || s.Verb == "wait_for" {
+			if g.chance(70) {
+				sum += s.Wait
+			}
+			ends = append(ends, sum)
+		}
+	})
+	ends = append(ends, behind)
+	at := pick(g, ends...) + time.Duration(weighted(g,
+		choice[int]{20, 0}, choice[int]{15, -1}, choice[int]{20, 1}, choice[int]{15, 10}, choice[int]{15, 300}, choice[int]{15, g.rand.IntN(7200)}))*time.Second
+	return min(max(at, 0), g.s.Length-time.Duration(t.mark)*mark)
+}
+
+// cancel lets an event of cancel_on happen.
+func (t *teller) cancel(m Match, n int, behind time.Duration, customer, person string) {
+	switch {
+	case m.Event == "message.received":
+		text := t.text()
+		if m.If != nil {
+			text = m.If.Text
+		}
+		t.says(n, behind, customer, text)
+	case m.Event == "message.sent":
+		t.act(n, behind, Act{Kind: ActReplies, Customer: customer, Person: person, Text: t.text()})
+	case m.Event == "attendance.closed":
+		t.act(n, behind, Act{Kind: ActCloses, Customer: customer, Person: person})
+	case strings.HasPrefix(m.Event, "kanban."):
+		t.act(n, behind, Act{Kind: ActMoves, Customer: customer, Person: person, Text: pick(t.g, "New", "Proposal", "Won")})
+	default:
+		t.act(n, behind, Act{Kind: ActTransfers, Customer: customer, Person: person, Text: pick(t.g, Sectors...)})
+	}
+}
+
+// pauses lets a person stop a rule, or everything, and mostly resume it.
+func (g *generator) pauses() {
+	rule := ""
+	if g.chance(60) {
+		rule = pick(g, g.s.Rules...).ID
+	}
+	from := g.aside(0)
+	g.s.Story = append(g.s.Story, Act{At: from, Kind: ActPauses, Text: rule})
+	if !g.chance(85) {
+		return
+	}
+	if to := g.aside(from) + mark*time.Duration(g.few(0, 5)); to > from {
+		g.s.Story = append(g.s.Story, Act{At: to, Kind: ActResumes, Text: rule})
+	}
+}
+
+// aside is a moment at which nobody does anything else, in an exact scenario, and which comes after another.
+func (g *generator) aside(after time.Duration) time.Duration {
+	last := g.s.Story[len(g.s.Story)-1].At
+	if !g.s.Exact {
+		at := after + time.Duration(g.rand.Int64N(int64(last/time.Second)+3600))*time.Second
+		if story := pick(g, g.s.Story...).At; g.chance(40) && story >= after {
+			at = story + time.Duration(g.between(0, 2))*time.Second
+		}
+		return at
+	}
+	return time.Duration(int(after/mark)+g.rand.IntN(1+int(last/mark)))*mark + stopPhase
+}
+
+// reloads lets other rules take the place of those that there are, and sometimes gives them back.
+func (g *generator) reloads() {
+	other := cloneRules(g.s.Rules)
+	switch i := g.rand.IntN(len(other)); g.rand.IntN(5) {
+	case 0:
+		other[i] = g.oneRule(other[i].ID)
+	case 1:
+		if len(other) > 1 {
+			other = slices.Delete(other, i, i+1)
+			break
+		}
+		fallthrough
+	case 2:
+		other = append(other, g.oneRule("r"+string('1'+byte(len(other)%9))+"b"))
+	case 3:
+		g.longer(&other[i])
+	default:
+		other[i].If = nil
+	}
+	g.s.Other = other
+	at := g.aside(0)
+	g.s.Story = append(g.s.Story, Act{At: at, Kind: ActReloads})
+	if g.chance(35) {
+		g.s.Story = append(g.s.Story, Act{At: g.aside(at) + mark, Kind: ActReloads})
+	}
+}
+
+// longer changes how long a rule waits; where it does not wait, who it is for.
+func (g *generator) longer(r *Rule) {
+	was := cloneRules([]Rule{*r})[0]
+	everyStep([]Rule{*r}, func(s *Step) {
+		if s.Wait > 0 && s.Calendar == "" {
+			s.Wait = g.wait()
+		}
+	})
+	if g.s.Exact && !timely(r, g.bursts) {
+		*r = was
+		r.If = nil
+	}
+}

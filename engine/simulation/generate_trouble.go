@@ -1,0 +1,139 @@
+package simulation
+
+import (
+	"slices"
+	"time"
+)
+
+// troubles makes up what goes wrong.
+func (g *generator) troubles() {
+	if !g.s.Exact {
+		g.wildTroubles()
+		return
+	}
+	for range g.few(0, 3) {
+		g.s.Troubles = append(g.s.Troubles, g.harmless())
+	}
+	if !delayable(g.s) {
+		return
+	}
+	for range g.few(1, 3) {
+		g.s.Troubles = append(g.s.Troubles, g.delay())
+	}
+	if g.chance(12) {
+		g.share(2)
+	}
+}
+
+// nth is the number of something of which there may be as many as that: mostly an early one.
+func (g *generator) nth(most int) int {
+	most = max(2, most)
+	for g.chance(40) && most > 4 {
+		most /= 3
+	}
+	return 1 + g.rand.IntN(most)
+}
+
+// How many of each there may be.
+func (g *generator) deliveries() int { return 4 * len(g.s.Story) }
+func (g *generator) calls() int      { return 2 * len(g.s.Story) }
+func (g *generator) points() int     { return 25 * len(g.s.Story) }
+
+// still is a moment of an exact scenario at which nothing happens.
+func (g *generator) still() time.Duration {
+	return time.Duration(g.rand.IntN(1+int(g.s.Length/mark)))*mark + restPhase
+}
+
+// harmless is something that goes wrong without a delay.
+func (g *generator) harmless() Trouble {
+	switch g.rand.IntN(10) {
+	case 0:
+		return Trouble{Kind: TroublePrune, At: g.still(), For: g.s.Length + 24*time.Hour}
+	case 1:
+		return Trouble{Kind: TroubleCopy, At: g.still()}
+	case 2, 3:
+		return Trouble{Kind: TroubleDown, At: g.still(), For: time.Duration(g.between(1, 20)) * time.Second}
+	case 4, 5, 6:
+		return Trouble{Kind: TroubleRefused, N: g.nth(g.deliveries()), For: time.Duration(g.between(1, 40)) * time.Second}
+	}
+	return Trouble{Kind: TroubleTwice, N: g.nth(g.deliveries()), For: time.Duration(g.few(0, 40)) * time.Second}
+}
+
+// delay is something that takes seconds.
+func (g *generator) delay() Trouble {
+	seconds := time.Duration(g.between(1, 5)) * time.Second
+	switch n := g.rand.IntN(100); {
+	case n < 45:
+		return Trouble{Kind: TroubleCrash, N: g.nth(g.points()), For: seconds}
+	case n < 55:
+		return Trouble{Kind: TroubleSlow, N: g.nth(g.calls()), For: seconds}
+	case n < 62:
+		return Trouble{Kind: TroubleRead, N: g.nth(2 * g.calls()), More: g.between(1, 2)}
+	case n < 70:
+		return Trouble{Kind: Trouble429, N: g.nth(g.calls()), More: 1}
+	}
+	return Trouble{Kind: pick(g, Trouble503Before, Trouble503After, TroubleCutBefore, TroubleCutAfter), N: g.nth(g.calls()), More: g.between(1, 2)}
+}
+
+// share lets several engines work, and one overtake another.
+func (g *generator) share(engines int) {
+	g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleEngines, More: engines})
+	for range g.few(0, 3) {
+		if g.chance(70) {
+			g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleSwitch, N: g.nth(g.points())})
+		} else {
+			g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleEarly, N: g.nth(g.points() / 2), More: g.rand.IntN(engines)})
+		}
+	}
+}
+
+// wildTroubles are of any kind and amount.
+func (g *generator) wildTroubles() {
+	if g.chance(15) {
+		g.share(g.between(2, 3))
+	} else if g.chance(10) {
+		g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleSwitch, N: g.nth(g.points())})
+	}
+	for range g.few(1, 6) {
+		g.s.Troubles = append(g.s.Troubles, g.wild())
+	}
+	slices.SortStableFunc(g.s.Troubles, func(a, b Trouble) int { return int(a.At - b.At) })
+}
+
+func (g *generator) wild() Trouble {
+	at := time.Duration(g.rand.Int64N(int64(g.s.Length/time.Second))) * time.Second
+	if g.chance(50) {
+		at = pick(g, g.s.Story...).At + time.Duration(g.between(-1, 2))*time.Second
+	}
+	at = max(at, 0)
+	long := pick(g, 0, time.Second, 5*time.Second, 40*time.Second, 3*time.Minute, 20*time.Minute, 2*time.Hour)
+	switch n := g.rand.IntN(100); {
+	case n < 28:
+		return Trouble{Kind: TroubleCrash, N: g.nth(g.points()), For: min(long, 20*time.Minute)}
+	case n < 34:
+		return Trouble{Kind: TroubleTwice, N: g.nth(g.deliveries()), For: min(long, 4*time.Minute)}
+	case n < 44:
+		return Trouble{Kind: TroubleLate, N: g.nth(g.deliveries()), For: max(long, time.Second)}
+	case n < 50:
+		return Trouble{Kind: TroubleLost, N: g.nth(g.deliveries())}
+	case n < 55:
+		return Trouble{Kind: TroubleRefused, N: g.nth(g.deliveries()), For: min(max(long, time.Second), 4*time.Minute)}
+	case n < 73:
+		return Trouble{Kind: pick(g, Trouble429, Trouble503Before, Trouble503After, TroubleCutBefore, TroubleCutAfter), N: g.nth(g.calls()), More: g.few(1, 8)}
+	case n < 78:
+		return Trouble{Kind: TroubleSlow, N: g.nth(g.calls()), For: max(long, time.Second)}
+	case n < 82:
+		return Trouble{Kind: TroubleRead, N: g.nth(2 * g.calls()), More: g.few(1, 5)}
+	case n < 87:
+		jump := max(long, time.Second)
+		if g.chance(40) {
+			jump = -jump
+		}
+		return Trouble{Kind: TroubleJump, At: at, For: jump}
+	case n < 90:
+		return Trouble{Kind: TroublePrune, At: at, For: pick(g, time.Hour, 6*time.Hour, 100*time.Hour)}
+	case n < 94:
+		return Trouble{Kind: TroubleCopy, At: at}
+	}
+	return Trouble{Kind: TroubleDown, At: at, For: min(max(long, time.Second), time.Hour)}
+}

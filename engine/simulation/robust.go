@@ -1,0 +1,483 @@
+package simulation
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// An exact scenario keeps its effects, but for seconds, whatever of the troubles of its kind strikes it. For that its times lie apart:
+//
+//   - Acts happen at marks, every half an hour from the start, which is three minutes past a half hour of the clock; within a burst up to 30 seconds later.
+//   - A wait, a timeout and a gather last a multiple of six minutes, and no sum of those that a run can add up, from wherever it begins, is a multiple of half
+//     an hour. So what is timed happens six minutes from every act, or from another.
+//   - Opening hours begin and end, and schedules tick, at a half hour of the clock or (at) at a multiple of six minutes of it: three minutes from all of these. Closed
+//     stretches are multiples of half an hour, so a wait of a calendar ends at its own length behind the act, or behind an opening.
+//   - Windows and thresholds (limit, human_active, customer_waiting, count_events, business_time, safety) are a minute and a half off the multiples of three
+//     minutes that all times differ by.
+//   - People stop, resume and reload rules 45 seconds off all of that, and what strikes at a time strikes 30 seconds after the nineteenth minute.
+//   - The look ends a minute after the eighteenth minute: the next thing is two minutes away.
+//   - Runs of a rule that waits do not queue up behind each other: each would begin where the one before it ended, and sooner or later at a mark.
+//   - What delays adds up to less than a minute: at most three such troubles, each worth some 15 seconds.
+//   - Events that rules raise themselves end no run and answer no question.
+//
+// Where two runs may reach for the same thing at the same time, or people write in bursts to rules that tell how far the last run came, seconds do decide.
+// robust finds that out, and such a scenario has none of the troubles that delay.
+const (
+	mark      = 30 * time.Minute
+	grain     = 90 * time.Second // the times of an exact scenario are looked at in such steps
+	slots     = int(mark / grain)
+	edge      = int(27 * time.Minute / grain) // of opening hours, and ticks
+	wholeDay  = -1                            // a slot that may be any
+	stopPhase = 16*time.Minute + 45*time.Second
+	restPhase = 19*time.Minute + 30*time.Second
+	endPhase  = 19 * time.Minute
+)
+
+// slotOf is where a length behind a mark ends.
+func slotOf(d time.Duration) int { return int(d/grain) % slots }
+
+// An access is what a rule reads or changes, and where behind a mark.
+type access struct {
+	rule  int
+	slot  int
+	what  string
+	how   byte // r: reads; w: changes, where it matters who comes first; a: adds, where it does not
+	start bool // it is read when the rule decides
+}
+
+// A study is what is found out about a rule set.
+type study struct {
+	list  []access
+	rule  int
+	clash bool // something timed may fall on a mark, or on the minute in which the office opens
+	waits bool // of the rule at hand
+	total time.Duration
+}
+
+// look goes through a rule.
+func (y *study) look(i int, r *Rule) {
+	y.rule, y.waits, y.total = i, false, 0
+	at := []int{0}
+	switch {
+	case r.FromAny:
+		at = []int{wholeDay}
+	case r.When.Every > 0:
+		at = []int{edge}
+	case r.When.At != "":
+		at = []int{slotOf(clockOf(r.When.At) - 3*time.Minute + mark)}
+	}
+	if r.Gather != nil {
+		at = y.later(at, r.Gather.Quiet)
+		y.total = r.Gather.Quiet
+	}
+	for c := range r.If {
+		y.read(at, &r.If[c], true)
+	}
+	at = y.steps(at, r.Do)
+	y.steps(append(at, y.reached(i)...), r.OnError)
+}
+
+// reached returns every slot at which the rule does anything.
+func (y *study) reached(rule int) (out []int) {
+	for _, a := range y.list {
+		if a.rule == rule {
+			out = union(out, []int{a.slot})
+		}
+	}
+	return out
+}
+
+// later returns where runs are after a length of time, and notes where that falls on a mark.
+func (y *study) later(at []int, d time.Duration) (out []int) {
+	for _, s := range at {
+		if s == wholeDay {
+			y.clash = true
+			continue
+		}
+		s = (s + slotOf(d)) % slots
+		y.clash = y.clash || s == 0
+		out = union(out, []int{s})
+	}
+	return out
+}
+
+// steps goes through steps, from where runs are to where they are behind them.
+func (y *study) steps(at []int, steps []Step) []int {
+	for i := range steps {
+		s := &steps[i]
+		y.read(at, s.If, false)
+		after := y.step(at, s)
+		if s.If != nil {
+			after = union(slices.Clone(at), after)
+		}
+		at = after
+	}
+	return at
+}
+
+func (y *study) step(at []int, s *Step) []int {
+	switch s.Verb {
+	case "wait", "wait_for":
+		y.waits = true
+		after := y.wait(at, s)
+		if s.Verb == "wait_for" {
+			y.read([]int{0}, s.Cond, false)
+			after = union([]int{0}, after)
+		}
+		return after
+	case "stop_if":
+		y.read(at, s.Cond, false)
+	case "choose":
+		var after []int
+		for _, b := range s.Branches {
+			y.read(at, b.If, false)
+			after = union(after, y.steps(at, b.Do))
+		}
+		if last := len(s.Branches) - 1; last < 0 || s.Branches[last].If != nil {
+			after = union(after, at)
+		}
+		return after
+	case "for_each":
+		for i := range s.Items {
+			after := y.steps(at, s.Do)
+			if i > 0 && slices.Equal(after, at) {
+				break // the next item is like the last one
+			}
+			at = after
+		}
+	default:
+		for _, t := range touched(s) {
+			y.note(at, t.what, t.how, false)
+		}
+	}
+	return at
+}
+
+// wait returns where a wait may end.
+func (y *study) wait(at []int, s *Step) []int {
+	if s.Until != "" {
+		y.total += 24 * time.Hour
+		return []int{edge}
+	}
+	y.total += s.Wait
+	if s.Calendar == "" {
+		return y.later(at, s.Wait)
+	}
+	y.total += 24 * time.Hour
+	after := y.later(union(slices.Clone(at), []int{edge}), s.Wait)
+	y.clash = y.clash || slices.Contains(after, edge)
+	return after
+}
+
+// read notes what a condition reads.
+func (y *study) read(at []int, c *Cond, start bool) {
+	if c == nil {
+		return
+	}
+	for i := range c.Of {
+		y.read(at, &c.Of[i], start)
+	}
+	what := ""
+	switch c.Kind {
+	case CondOpen, CondBusiness:
+		what = "clock"
+		y.clash = y.clash || slices.Contains(at, edge)
+	case CondHasLabel:
+		what = "labels"
+	case CondWaiting:
+		what = "waiting"
+	case CondAttendanceOpen:
+		what = "status"
+	case CondAnswered:
+		what = "answered"
+	case CondAssigned:
+		what = "assignee"
+	case CondSector:
+		what = "sector"
+	case CondStage:
+		what = "cards"
+	case CondCount:
+		what = c.Text
+	default:
+		return
+	}
+	y.note(at, what, 'r', start)
+}
+
+func (y *study) note(at []int, what string, how byte, start bool) {
+	for _, slot := range at {
+		y.list = append(y.list, access{rule: y.rule, slot: slot, what: what, how: how, start: start})
+	}
+}
+
+// A touch is what a verb changes, and how.
+type touch struct {
+	what string
+	how  byte
+}
+
+// touched returns what a step changes, with the events that come of it.
+func touched(s *Step) []touch {
+	updated := touch{"conversation.updated", 'a'}
+	switch s.Verb {
+	case "send_message":
+		list := []touch{{"answered", 'a'}, {"waiting", 'a'}, {"assignee", 'a'}, {"message.sent", 'a'}, updated}
+		if s.To != "" {
+			list = append(list, touch{"status", 'w'}, touch{"attendance.opened", 'a'})
+		}
+		return list
+	case "open_conversation":
+		return []touch{{"status", 'w'}, {"attendance.opened", 'a'}, updated}
+	case "transfer":
+		return []touch{{"sector", 'w'}, {"assignee", 'w'}, updated}
+	case "set_sector":
+		return []touch{{"sector", 'w'}, updated}
+	case "add_labels", "remove_labels", "set_labels":
+		return []touch{{"labels", 'w'}, updated}
+	case "update_conversation":
+		return []touch{{"look", 'w'}, updated}
+	case "mark_read":
+		return []touch{updated}
+	case "close_attendance":
+		return []touch{{"status", 'w'}, {"answered", 'a'}, {"waiting", 'a'}, {"attendance.closed", 'a'}, updated}
+	case "find_card":
+		return []touch{{"cards", 'r'}}
+	case "create_card":
+		return []touch{{"cards", 'a'}, {"kanban.card.created", 'a'}, {"kanban.card.completed", 'a'}}
+	case "move_card":
+		return []touch{{"cards", 'w'}, {"kanban.card.moved", 'a'}, {"kanban.card.completed", 'a'}}
+	case "update_card":
+		return []touch{{"cards", 'w'}}
+	}
+	return nil
+}
+
+// emitted lists the events that the steps of rules may raise.
+func emitted(rules []Rule) (out []string) {
+	everyStep(rules, func(s *Step) {
+		for _, t := range touched(s) {
+			if strings.Contains(t.what, ".") {
+				out = union(out, []string{t.what})
+			}
+		}
+	})
+	return out
+}
+
+// timely reports whether nothing that a rule times falls on an act, nor on another of its own runs.
+func timely(r *Rule, bursts bool) bool {
+	y := &study{}
+	y.look(0, r)
+	if y.clash {
+		return false
+	}
+	queues := (r.Mode == "" || r.Mode == "queued") && y.waits
+	return !queues || y.total < mark-grain && !manifold(r) && !bursts
+}
+
+// manifold reports whether one act may start several runs of a rule.
+func manifold(r *Rule) bool {
+	return len(r.When.Events) > 1 || slices.Contains(r.When.Events, "conversation.updated") || r.FromAny
+}
+
+// keeps reports whether an exact scenario keeps to what is written above: whatever is taken away from it, it must still do so.
+func keeps(s *Scenario) bool {
+	if s.Length%mark != endPhase || s.Start.Minute()%30 != 3 || s.Start.Second() != 0 {
+		return false
+	}
+	bursts, _ := gathering(s)
+	own := union(emitted(s.Rules), emitted(s.Other))
+	for _, rules := range [][]Rule{s.Rules, s.Other} {
+		if slices.ContainsFunc(rules, func(r Rule) bool { return !timely(&r, bursts) || !othersOnly(&r, own) }) {
+			return false
+		}
+	}
+	for _, a := range s.Story {
+		phase := a.At % mark
+		if aside := a.Kind == ActPauses || a.Kind == ActResumes || a.Kind == ActReloads; aside && phase != stopPhase || !aside && phase > 30*time.Second {
+			return false
+		}
+	}
+	delays := slices.ContainsFunc(s.Troubles, func(t Trouble) bool {
+		return !slices.Contains([]string{TroubleTwice, TroubleRefused, TroublePrune, TroubleCopy, TroubleDown}, t.Kind)
+	})
+	return !delays || delayable(s)
+}
+
+// othersOnly reports whether a rule waits for, ends by and counts only events that rules do not raise.
+func othersOnly(r *Rule, own []string) bool {
+	theirs := func(event string, c *Cond) bool {
+		return !slices.Contains(own, event) || event == "message.sent" && c != nil && c.Kind == CondByTeam && !c.Not
+	}
+	fine := !slices.ContainsFunc(r.CancelOn, func(m Match) bool { return !theirs(m.Event, m.If) })
+	everyStep([]Rule{*r}, func(s *Step) {
+		fine = fine && !slices.ContainsFunc(s.Events, func(e string) bool { return !theirs(e, s.Cond) })
+	})
+	everyCond([]Rule{*r}, func(c *Cond) { fine = fine && (c.Kind != CondCount || !slices.Contains(own, c.Text)) })
+	return fine
+}
+
+// delayable reports whether seconds may pass anywhere without a change of what rules do.
+func delayable(s *Scenario) bool {
+	if s.Safety != (Safety{}) || slices.ContainsFunc(s.Story, func(a Act) bool { return a.Kind == ActPauses && a.Text == "" }) {
+		return false
+	}
+	bursts, crowded := gathering(s)
+	for _, rules := range [][]Rule{s.Rules, s.Other} {
+		if crowded && slices.ContainsFunc(rules, func(r Rule) bool { return acrossCustomers(&r) }) || !patient(rules, bursts) {
+			return false
+		}
+	}
+	return true
+}
+
+// patient reports whether rules do the same where seconds pass between what happens and what they do.
+func patient(rules []Rule, bursts bool) bool {
+	y := &study{}
+	for i := range rules {
+		y.look(i, &rules[i])
+		if !alone(&rules[i], y, bursts) {
+			return false
+		}
+	}
+	for i, a := range y.list {
+		for _, b := range y.list[i+1:] {
+			if collide(rules, a, b) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// collide reports whether it matters which of two accesses comes first, and seconds decide that. The first comes before the second in its rule.
+func collide(rules []Rule, a, b access) bool {
+	together := a.slot == b.slot || a.slot == wholeDay || b.slot == wholeDay
+	switch {
+	case !together || a.what != b.what || a.how == 'r' && b.how == 'r' || a.how == 'a' && b.how == 'a':
+		return false
+	case a.rule != b.rule:
+		return true
+	case a.start:
+		return manifold(&rules[a.rule]) // the next event may be decided before the steps have been taken
+	}
+	// What a run knows of the desk it asks for once until it waits, and again where it was interrupted: after its own change it may be either.
+	return b.how == 'r'
+}
+
+// alone reports whether the runs of one rule do not depend on how far the one before came.
+func alone(r *Rule, y *study, bursts bool) bool {
+	if hasBusiness(r) {
+		return false // it is counted from the opening of an attendance, and that may be a rule's doing
+	}
+	changes := slices.ContainsFunc(y.list, func(a access) bool { return a.rule == y.rule && a.how == 'w' })
+	if (r.Mode == "single" || r.Mode == "restart" || r.Max > 0) && manifold(r) || r.Mode == "parallel" && changes && (y.waits || manifold(r)) || r.FromAny && r.Limit != nil {
+		return false
+	}
+	if !bursts || r.When.Manual || r.When.Every > 0 || r.When.At != "" {
+		return true
+	}
+	// From here on several messages come while the first may still be at work.
+	if r.Gather == nil && (r.Mode == "single" || r.Mode == "restart" || r.Max > 0 || r.Mode == "parallel" && changes) {
+		return false
+	}
+	hears := func(events []string) bool { return slices.Contains(events, "message.received") }
+	fine := !slices.ContainsFunc(r.CancelOn, func(m Match) bool { return m.Event == "message.received" })
+	everyStep([]Rule{*r}, func(s *Step) { fine = fine && (s.Verb != "wait_for" || !hears(s.Events)) })
+	return fine && !slices.ContainsFunc(y.list, func(a access) bool {
+		return a.rule == y.rule && a.how == 'r' && a.what != "clock" && (a.slot == 0 || a.slot == wholeDay)
+	})
+}
+
+// gathering reports whether somebody does several things within a minute, and whether several customers are about at once.
+func gathering(s *Scenario) (bursts, crowded bool) {
+	for i, a := range s.Story {
+		for _, b := range s.Story[i+1:] {
+			if a.Customer == "" || b.Customer == "" || b.At-a.At >= mark/2 {
+				continue
+			}
+			bursts, crowded = bursts || a.Customer == b.Customer, crowded || a.Customer != b.Customer
+		}
+	}
+	return bursts, crowded
+}
+
+// acrossCustomers reports whether what one customer does may concern another.
+func acrossCustomers(r *Rule) bool {
+	shared := func(by string) bool { return by == "event.type" || by == "conversation.kind" }
+	across := shared(r.By) || r.Limit != nil && shared(r.Limit.By)
+	everyStep([]Rule{*r}, func(s *Step) { across = across || s.To != "" })
+	return across
+}
+
+func hasBusiness(r *Rule) (found bool) {
+	everyCond([]Rule{*r}, func(c *Cond) { found = found || c.Kind == CondBusiness })
+	return found
+}
+
+// everyStep goes through all steps of rules.
+func everyStep(rules []Rule, do func(*Step)) {
+	var walk func([]Step)
+	walk = func(steps []Step) {
+		for i := range steps {
+			do(&steps[i])
+			walk(steps[i].Do)
+			for _, b := range steps[i].Branches {
+				walk(b.Do)
+			}
+		}
+	}
+	for i := range rules {
+		walk(rules[i].Do)
+		walk(rules[i].OnError)
+	}
+}
+
+// everyCond goes through all conditions of rules.
+func everyCond(rules []Rule, do func(*Cond)) {
+	var walk func(*Cond)
+	walk = func(c *Cond) {
+		if c == nil {
+			return
+		}
+		do(c)
+		for i := range c.Of {
+			walk(&c.Of[i])
+		}
+	}
+	for i := range rules {
+		for c := range rules[i].If {
+			walk(&rules[i].If[c])
+		}
+		for _, m := range rules[i].CancelOn {
+			walk(m.If)
+		}
+	}
+	everyStep(rules, func(s *Step) {
+		walk(s.If)
+		walk(s.Cond)
+		for _, b := range s.Branches {
+			walk(b.If)
+		}
+	})
+}
+
+// union adds what is not there yet.
+func union[T comparable](list, more []T) []T {
+	for _, m := range more {
+		if !slices.Contains(list, m) {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// clockOf reads a time of day.
+func clockOf(text string) time.Duration {
+	at, err := time.Parse("15:04", text)
+	if err != nil {
+		return 0
+	}
+	return time.Duration(at.Hour())*time.Hour + time.Duration(at.Minute())*time.Minute
+}
