@@ -9,7 +9,7 @@ import (
 
 // history returns what happened.
 func (d *desk) history() History {
-	h := History{Calls: d.calls, Stops: d.stops, Fired: d.fired}
+	h := History{Calls: d.calls, Stops: d.stops, Fired: d.fired, Names: d.names}
 	for _, e := range d.events {
 		h.Events = append(h.Events, *e)
 	}

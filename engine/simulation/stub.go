@@ -1,0 +1,3 @@
+package simulation
+
+func TestFile(s *Scenario, expect []Effect) []byte { return nil }
