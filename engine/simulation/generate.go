@@ -209,7 +209,9 @@ func (g *generator) unheard() {
 		return
 	}
 	own := union(emitted(g.s.Rules), emitted(g.s.Other))
-	theirs := func(event string, c *Cond) bool { return othersOnly(&Rule{CancelOn: []Match{{Event: event, If: c}}}, own) }
+	theirs := func(event string, c *Cond) bool {
+		return othersOnly(&Rule{CancelOn: []Match{{Event: event, If: c}}}, own)
+	}
 	for _, list := range [][]Rule{g.s.Rules, g.s.Other} {
 		for i := range list {
 			list[i].CancelOn = slices.DeleteFunc(list[i].CancelOn, func(m Match) bool { return !theirs(m.Event, m.If) })
