@@ -1,3 +1,0 @@
-package simulation
-
-func TestFile(s *Scenario, expect []Effect) []byte { return nil }
