@@ -37,7 +37,7 @@ func (g *generator) nth(most int) int {
 // How many of each there may be.
 func (g *generator) deliveries() int { return 4 * len(g.s.Story) }
 func (g *generator) calls() int      { return 2 * len(g.s.Story) }
-func (g *generator) points() int     { return 25 * len(g.s.Story) }
+func (g *generator) points() int     { return 12 * len(g.s.Story) }
 
 // still is a moment of an exact scenario at which nothing happens.
 func (g *generator) still() time.Duration {
@@ -109,7 +109,7 @@ func (g *generator) wild() Trouble {
 	long := pick(g, 0, time.Second, 5*time.Second, 40*time.Second, 3*time.Minute, 20*time.Minute, 2*time.Hour)
 	switch n := g.rand.IntN(100); {
 	case n < 28:
-		return Trouble{Kind: TroubleCrash, N: g.nth(g.points()), For: min(long, 20*time.Minute)}
+		return Trouble{Kind: TroubleCrash, N: g.nth(g.points()), For: min(long, 20*time.Minute), More: g.few(1, 9)}
 	case n < 34:
 		return Trouble{Kind: TroubleTwice, N: g.nth(g.deliveries()), For: min(long, 4*time.Minute)}
 	case n < 44:

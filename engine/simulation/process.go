@@ -234,11 +234,10 @@ func (p *process) tick(first bool) {
 		p.failure = fmt.Sprintf("the engine cannot go on: %v", err)
 		return
 	}
-	if !due.IsZero() && (next.IsZero() || due.Before(next)) {
-		next = due
-	}
-	if first || next.IsZero() || next.Before(p.next) {
-		p.next = next
+	for _, at := range []time.Time{due, next} {
+		if !at.IsZero() && (p.next.IsZero() || at.Before(p.next)) {
+			p.next = at
+		}
 	}
 }
 

@@ -198,7 +198,8 @@ type Trouble struct {
 
 // The kinds of troubles. Exact says which leave the effects of a desk as they are, but for seconds.
 const (
-	// Of the Nth point where the engine could be stopped: before and after every write to the journal and every call. It is started again For later.
+	// Of the Nth point where the engine could be stopped: before and after every write to the journal and every call. It is started again For later. With More it is
+	// stopped as often, each time a few points further.
 	TroubleCrash = "crash"
 
 	// Of the Nth delivery.

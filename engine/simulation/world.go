@@ -135,7 +135,9 @@ func (w *world) plan() {
 		for _, t := range s.Troubles {
 			switch t.Kind {
 			case TroubleCrash:
-				w.crashing[t.N] = t.For
+				for i := range max(1, t.More) {
+					w.crashing[t.N+7*i] = t.For
+				}
 			case TroubleSwitch:
 				w.switching[t.N] = true
 			case TroubleEngines:
@@ -289,6 +291,7 @@ func (w *world) bodies(ctx context.Context) (list []func()) {
 		workers = 2
 	}
 	for _, p := range w.engines {
+		p.next = time.Time{} // its workers will tell
 		for n := range workers {
 			if p.up() {
 				list = append(list, func() { p.tick(n == 0) })
