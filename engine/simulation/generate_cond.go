@@ -31,7 +31,7 @@ func (g *generator) cond(f known, depth int) Cond {
 		add(5, Cond{Kind: CondWaiting, For: g.window()})
 		add(4, Cond{Kind: CondAssigned})
 		add(4, Cond{Kind: CondSector, Text: pick(g, append([]string{""}, Sectors...)...)})
-		add(6, Cond{Kind: CondCount, Text: pick(g, "message.received", "message.received", "message.sent", "attendance.closed", "conversation.updated"), For: g.window(), N: g.few(1, 4)})
+		add(6, Cond{Kind: CondCount, Text: pick(g, "message.received", "message.received", "message.sent", "attendance.closed", "conversation.updated"), For: g.window(), N: g.few(1, 3)})
 	}
 	if f.attendance {
 		add(7, Cond{Kind: CondAttendanceOpen})
@@ -51,7 +51,12 @@ func (g *generator) cond(f known, depth int) Cond {
 		add(1, Cond{Kind: CondTypeIs, Text: "schedule"})
 	}
 	c := weighted(g, list...)
-	c.Not = g.chance(25)
+	switch c.Kind {
+	case CondHasLabel, CondSector, CondAssigned, CondAnswered, CondHumanActive, CondWaiting, CondBusiness, CondStage:
+		c.Not = g.chance(60) // at first none of these is so
+	default:
+		c.Not = g.chance(25)
+	}
 	return c
 }
 

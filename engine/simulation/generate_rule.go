@@ -37,11 +37,14 @@ func (g *generator) anyRule(id string, plain bool) Rule {
 		g.waits = 9
 	}
 	f := factsFor(&r, g.s.Exact)
-	for range g.few(0, 2) {
+	for range weighted(g, choice[int]{50, 0}, choice[int]{38, 1}, choice[int]{12, 2}) {
 		r.If = append(r.If, g.cond(f, 0))
 	}
 	g.keys(&r)
 	r.Do = g.pattern(f)
+	if !changesAnything(r.Do) && g.chance(85) {
+		r.Do = append(r.Do, g.send(f))
+	}
 	if g.chance(25) || slices.ContainsFunc(r.Do, func(s Step) bool { return s.Verb == "find_card" }) {
 		g.answers, g.waits = nil, 9
 		f.card, f.sure = false, false
@@ -54,6 +57,14 @@ func (g *generator) anyRule(id string, plain bool) Rule {
 		r.CancelOn = g.cancelOn()
 	}
 	return r
+}
+
+// changesAnything reports whether steps have an effect, unless a condition prevents it.
+func changesAnything(steps []Step) (found bool) {
+	everyStep([]Rule{{Do: steps}}, func(s *Step) {
+		found = found || s.If == nil && slices.ContainsFunc(touched(s), func(t touch) bool { return t.how != 'r' }) && s.Verb != "remove_labels" && s.Verb != "close_attendance"
+	})
+	return found
 }
 
 func (g *generator) waitsSomewhere(r *Rule) (waits bool) {
@@ -106,9 +117,9 @@ func (g *generator) keys(r *Rule) {
 		}
 		return pick(g, "contact.id", "contact.id", "event.type", "conversation.kind", "contact.id + event.type")
 	}
-	if g.chance(5) {
+	if r.ID != "r1" && g.chance(7) {
 		r.Stage = "shadow"
-	} else if g.chance(3) {
+	} else if r.ID != "r1" && g.chance(4) {
 		r.Stage = "draft"
 	}
 	if g.chance(4) {

@@ -314,16 +314,18 @@ func (g *generator) waitFor(f *known, named bool) Step {
 
 func (g *generator) forEach(f known) Step {
 	s := Step{Name: g.name(), Verb: "for_each"}
-	n := g.few(1, 4)
-	if g.large && g.chance(40) || g.rand.IntN(400) == 0 {
-		n = 60
+	n, inner := g.few(1, 4), 3
+	// A long one is for what happens seldom: it would be thousands of messages otherwise.
+	seldom := g.rule.When.Manual || g.rule.When.At != "" || len(g.rule.When.Events) == 1 && (g.rule.When.Events[0] == "attendance.closed" || g.rule.When.Events[0] == "kanban.card.completed")
+	if seldom && (g.large && g.chance(50) || g.rand.IntN(100) == 0) {
+		n, inner = 60, 1
 	}
 	for i := range n {
 		s.Items = append(s.Items, fmt.Sprintf("i%d", i+1))
 	}
 	f.nested += 2 // no other inside of it: both would be called item
 	s.Do = g.inside(func() []Step {
-		steps := g.steps(f, 1, 3)
+		steps := g.steps(f, 1, inner)
 		if g.waits < 2 && n < 10 && g.chance(40) {
 			steps = append(steps, g.waitStep(&f))
 		}

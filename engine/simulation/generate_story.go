@@ -141,13 +141,13 @@ func (t *teller) start(r *Rule, customer string, behind time.Duration) {
 	case event == "conversation.updated" && g.chance(60):
 		t.act(t.mark, behind, Act{Kind: ActTransfers, Customer: customer, Person: person, Text: pick(g, Sectors...)})
 	case event == "kanban.card.created" || r.When.Each == "cards" && g.chance(50):
-		t.card(customer, behind)
+		t.card(customer, behind, pick(g, "Deals", "Deals", "Deals", "Care"))
 	case event == "kanban.card.moved" || event == "kanban.card.completed":
 		if !t.cards[customer] {
-			t.card(customer, behind)
+			t.card(customer, behind, "Deals")
 			t.mark++
 		}
-		stage := pick(g, "New", "Proposal", "Won", "Closed")
+		stage := pick(g, "New", "Proposal", "Proposal", "Won", "Closed")
 		if event == "kanban.card.completed" {
 			stage = "Won"
 		}
@@ -157,9 +157,9 @@ func (t *teller) start(r *Rule, customer string, behind time.Duration) {
 	}
 }
 
-func (t *teller) card(customer string, behind time.Duration) {
+func (t *teller) card(customer string, behind time.Duration, board string) {
 	t.cards[customer] = true
-	t.act(t.mark, behind, Act{Kind: ActCards, Customer: customer, Person: pick(t.g, People...), Board: pick(t.g, "Deals", "Deals", "Deals", "Care")})
+	t.act(t.mark, behind, Act{Kind: ActCards, Customer: customer, Person: pick(t.g, People...), Board: board})
 }
 
 // burst lets a customer write several times within a minute.
