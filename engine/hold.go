@@ -155,15 +155,24 @@ func (e *Engine) Resume(ctx context.Context, now time.Time, workspace, rule stri
 // Heed learns at once what others have stopped in the journal, or let go on, instead of at the next look.
 func (e *Engine) Heed(ctx context.Context, now time.Time) error { return e.readHolds(ctx, now) }
 
-// probe asks the service whether it takes the keys again that it refused.
+// probe asks the service whether it takes the keys again that it refused, of one workspace after the other.
 func (e *Engine) probe(ctx context.Context, now time.Time) error {
+	for _, name := range sortedKeys(e.workspaces) {
+		if err := e.workspaces[name].probe(ctx, e, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// probe asks the service whether it takes the key of the workspace again, where it refused it.
+func (w *workspace) probe(ctx context.Context, e *Engine, now time.Time) error {
 	h := e.holds.Load()
 	if h == nil {
 		return nil
 	}
 	for _, on := range h.list {
-		w := e.workspaces[on.Workspace]
-		if on.Kind != HoldKey || w == nil || now.Before(on.Until) {
+		if on.Kind != HoldKey || on.Workspace != w.Name || now.Before(on.Until) {
 			continue
 		}
 		if err := w.Desk.Probe(ctx); err != nil {
