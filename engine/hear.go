@@ -159,11 +159,10 @@ func (v *visit) endedBefore(ctx context.Context, r *Run, rule *rules.Rule, trigg
 	for _, m := range rule.CancelOn {
 		types = append(types, m.Event)
 	}
-	list, err := v.engine.journal.Happened(ctx, r.Workspace, r.Home, types, trigger.CreatedAt, 100)
-	if err != nil {
-		return ending{}, fmt.Errorf("look for events that end the run: %w", err)
-	}
-	for _, e := range list {
+	for e, err := range v.engine.happened(ctx, r.Workspace, r.Home, types, trigger.CreatedAt) {
+		if err != nil {
+			return ending{}, fmt.Errorf("look for events that end the run: %w", err)
+		}
 		if e.Seq == r.Event || slices.Contains(r.Gathered, e.Seq) {
 			continue
 		}

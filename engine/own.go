@@ -88,12 +88,11 @@ func (v *visit) recognise(ctx context.Context, e *Event, f *facts, again bool) (
 // echoes reports whether an event shows just what one before it showed, since an own call: then nobody has changed anything, and the service only
 // tells of the call more than once. Taken for somebody's doing it would let a rule answer its own calls for ever.
 func (v *visit) echoes(ctx context.Context, e *Event, fact map[string]any, c *Caused) (bool, error) {
-	list, err := v.engine.journal.Happened(ctx, e.Workspace, e.Lane, []string{e.Type}, c.From.Add(-clockSlack), 100)
-	if err != nil {
-		return false, fmt.Errorf("look for own effects: %w", err)
-	}
 	shown := throughJSON(fact)
-	for _, before := range list {
+	for before, err := range v.engine.happened(ctx, e.Workspace, e.Lane, []string{e.Type}, c.From.Add(-clockSlack)) {
+		if err != nil {
+			return false, fmt.Errorf("look for own effects: %w", err)
+		}
 		if e.Seq != 0 && before.Seq >= e.Seq {
 			continue
 		}
