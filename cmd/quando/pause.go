@@ -32,7 +32,7 @@ resume; only those that come while a single rule is stopped do not start that ru
 					return err
 				}
 				h := engine.Hold{Workspace: f.inWorkspace(), Rule: f.rule, Kind: engine.HoldPerson, Reason: reason, Since: v.now}
-				if err := v.Hold(cmd.Context(), h); err != nil {
+				if _, err := v.Hold(cmd.Context(), h); err != nil {
 					return fmt.Errorf("pause: %w", err)
 				}
 				return f.report(cmd, v, "Stopped: "+holdSubject(h)+". "+meanwhile(h), nil)

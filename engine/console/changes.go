@@ -31,7 +31,8 @@ func (c *Console) pause(q *request) error {
 	}
 	reason := cutText(q.r.PostFormValue("reason"), 200)
 	err = q.change("pause", subject, reason, func() error {
-		return c.options.Journal.Hold(q.ctx(), engine.Hold{Workspace: workspace, Rule: rule, Kind: engine.HoldPerson, Reason: reason, Since: q.now})
+		_, err := c.options.Journal.Hold(q.ctx(), engine.Hold{Workspace: workspace, Rule: rule, Kind: engine.HoldPerson, Reason: reason, Since: q.now})
+		return err
 	})
 	if err != nil {
 		return err

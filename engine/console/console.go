@@ -24,7 +24,7 @@ type Journal interface {
 	Caused(ctx context.Context, workspace, typ string, objects []string) ([]engine.Caused, error)
 	Version(ctx context.Context, hash string) (source string, err error)
 	Ask(ctx context.Context, now time.Time, run int64, ask engine.Ask) error
-	Hold(ctx context.Context, h engine.Hold) error
+	Hold(ctx context.Context, h engine.Hold) (underWay []engine.UnderWay, err error)
 	Lift(ctx context.Context, now time.Time, workspace, rule string, kind engine.HoldKind) (bool, error)
 }
 
