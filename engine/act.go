@@ -110,6 +110,12 @@ func (k *walk) intend(ctx context.Context, action actions.Action, step *actions.
 	if err := k.seat(ctx); err != nil {
 		return over, true, err
 	}
+	if next.Intent.Elsewhere && k.run.ID == 0 {
+		// What is expected of the call names its run.
+		if err := k.save(ctx, false); err != nil || k.refused[k.run] {
+			return parked, true, err
+		}
+	}
 	rec.Intent = next.Intent
 	k.try(rec)
 	taken.State, taken.Error = StepOpen, ""
@@ -133,13 +139,8 @@ func (k *walk) laneOf(s *rules.Step, i *actions.Intent) string {
 // announce records an intent, and that its events may come before its answer.
 func (k *walk) announce(ctx context.Context, taken *Step, rec *record) (flow, bool, error) {
 	i := rec.Intent
+	before := len(k.pending.Caused)
 	if i.Elsewhere {
-		if k.run.ID == 0 {
-			// What is expected names its run.
-			if err := k.save(ctx, false); err != nil || k.refused[k.run] {
-				return parked, true, err
-			}
-		}
 		for _, event := range i.Emits {
 			k.pending.Caused = append(k.pending.Caused, Caused{
 				Workspace: k.run.Workspace, Lane: k.lane.Name, Event: event, Object: elsewhere, Run: k.run.ID, Rule: k.run.Rule,
@@ -147,11 +148,18 @@ func (k *walk) announce(ctx context.Context, taken *Step, rec *record) (flow, bo
 			})
 		}
 	}
-	err := k.save(ctx, false, k.slots(i)...)
-	if bound, ok := errors.AsType[*BoundError](err); ok {
-		rec.Intent = nil
+	err := k.saveCall(ctx, k.slots(i)...)
+	bound, full := errors.AsType[*BoundError](err)
+	held, stopped := errors.AsType[*HeldError](err)
+	if full || stopped {
+		rec.Intent, k.pending.Caused = nil, k.pending.Caused[:before]
 		taken.Attempts--
+	}
+	switch {
+	case full:
 		return parked, true, k.tooMany(ctx, bound)
+	case stopped:
+		return parked, true, k.standStill(ctx, held.Hold)
 	}
 	if err != nil {
 		return over, true, err
@@ -160,6 +168,31 @@ func (k *walk) announce(ctx context.Context, taken *Step, rec *record) (flow, bo
 		return parked, true, nil
 	}
 	return onward, false, nil
+}
+
+// saveCall hands in everything that has happened since the last time, with a call of the run that begins then.
+func (k *walk) saveCall(ctx context.Context, take ...Slot) error {
+	k.pending.Call = k.run
+	err := k.save(ctx, false, take...)
+	k.pending.Call = nil
+	return err
+}
+
+// standStill leaves a run where it is whose call the journal did not let begin: somebody has stopped it, and the engine had not learnt of it. An event that is not recorded yet is recorded
+// as any other, and decided on when that is known; a run of a stopped rule that has not begun does not.
+func (k *walk) standStill(ctx context.Context, on Hold) error {
+	k.engine.learn(on)
+	switch {
+	case k.arrival != nil:
+		return errTooSoon
+	case on.Rule == "":
+		k.halt()
+	case k.run.ID == 0:
+		return k.save(ctx, false)
+	default:
+		k.hold(k.run)
+	}
+	return nil
 }
 
 // answered forgets what was expected of a call before its answer.
@@ -227,6 +260,7 @@ func (k *walk) settle(ctx context.Context, action actions.Action, step *actions.
 			return flow, true, err
 		}
 	}
+	before := *rec
 	rec.Confirmed = false
 	switch verdict.Verdict {
 	case actions.Repeat:
@@ -237,7 +271,13 @@ func (k *walk) settle(ctx context.Context, action actions.Action, step *actions.
 		k.try(rec)
 		taken.Attempts++
 		k.touch(k.run, taken)
-		if err := k.save(ctx, false); err != nil {
+		err := k.saveCall(ctx)
+		if held, stopped := errors.AsType[*HeldError](err); stopped {
+			*rec = before
+			taken.Attempts--
+			return parked, true, k.standStill(ctx, held.Hold)
+		}
+		if err != nil {
 			return over, true, err
 		}
 		return onward, false, nil
@@ -271,7 +311,7 @@ func (k *walk) ask(taken *Step, reason string) flow {
 // try notes when a call is tried. Whoever finds it without a receipt looks into it when the timeout is over, and so it must not leave later: recording it may
 // take long, and a process may be stopped in between for so long that its lane is another's.
 func (k *walk) try(rec *record) {
-	rec.Tried, rec.Answered = k.now(), false
+	rec.Tried, rec.Answered, rec.Lost = k.now(), false, false
 	k.latest = time.Now().Add(k.workspace.Timeout)
 }
 
@@ -299,6 +339,7 @@ func (k *walk) call(ctx context.Context, action actions.Action, step *actions.St
 		return onward, false, nil
 	}
 	rec.Answered = !actions.IsUncertain(err)
+	rec.Lost = !rec.Answered
 	flow, err := k.trouble(ctx, s, taken, rec, err)
 	return flow, true, err
 }

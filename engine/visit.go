@@ -71,6 +71,12 @@ func (v *visit) work(ctx context.Context) (err error) {
 		v.wake(v.now())
 		return v.save(ctx, true)
 	}
+	if slices.ContainsFunc(v.lane.Runs, v.isHeld) {
+		// The lane may be due because that was lifted a moment ago: nobody would ask for its attention again.
+		if err := v.engine.readHolds(ctx, v.now()); err != nil {
+			return err
+		}
+	}
 	for _, do := range []func(context.Context) error{v.answer, v.decideAll, v.goOn} {
 		if v.stopped() {
 			break
@@ -295,7 +301,7 @@ func (v *visit) save(ctx context.Context, release bool, take ...Slot) error {
 			c.Runs = append(c.Runs, changed)
 		}
 	}
-	if !release && len(c.Decided)+len(c.Starts)+len(c.Gather)+len(c.Ended)+len(c.Runs)+len(c.Caused)+len(c.Used)+len(c.Gone)+len(c.Asks)+len(c.Take) == 0 {
+	if !release && len(c.Decided)+len(c.Starts)+len(c.Gather)+len(c.Ended)+len(c.Runs)+len(c.Caused)+len(c.Used)+len(c.Gone)+len(c.Asks)+len(c.Take) == 0 && c.Call == nil {
 		return nil
 	}
 	arrives := v.arrival != nil

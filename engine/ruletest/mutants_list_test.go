@@ -52,9 +52,9 @@ var mutants = []mutant{
 `},
 	}},
 	{name: "an intent is recorded only with what came of it", edits: []edit{
-		{"engine/act.go", `	err := k.save(ctx, false, k.slots(i)...)
-	if bound`, `	var err error
-	if bound`},
+		{"engine/act.go", `	err := k.saveCall(ctx, k.slots(i)...)
+	bound`, `	var err error
+	bound`},
 	}},
 	{name: "what a call will cause is not waited for", edits: []edit{
 		{"engine/own.go", `		if v.now().Before(until) {
