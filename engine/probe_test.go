@@ -33,7 +33,7 @@ func TestProbesDoNotWaitForEachOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	hold := func(workspace string, until time.Time) {
-		if err := d.journal.Hold(t.Context(), engine.Hold{Workspace: workspace, Kind: engine.HoldKey, Since: time.Now(), Until: until}); err != nil {
+		if _, err := d.journal.Hold(t.Context(), engine.Hold{Workspace: workspace, Kind: engine.HoldKey, Since: time.Now(), Until: until}); err != nil {
 			t.Fatal(err)
 		}
 	}
