@@ -204,6 +204,11 @@ var mutants = []mutant{
 `, `		v.touch(r, s)
 `},
 	}},
+	{name: "a run is ended by a message of the engine that has no receipt yet", edits: []edit{
+		{"engine/hear.go", `		} else if unsettled {
+`, `		} else if unsettled && e.Decided {
+`},
+	}},
 	{name: "a run on trial acts", edits: []edit{
 		{"engine/act.go", `	if k.run.Stage != rules.Live {
 		rec.Intent`, `	if k.run.Stage == rules.Draft {
