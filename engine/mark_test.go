@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -169,6 +170,53 @@ func TestOwnOfRunThatEnded(t *testing.T) {
 			for _, fault := range []string{"status_after", "drop_after"} {
 				if n := fired(t, name, fault, engine.Cancelled); n != others {
 					t.Errorf("%s: %d events were taken for somebody else's, of which %d are", fault, n, others)
+				}
+			}
+		})
+	}
+}
+
+// Wherever the process dies, what a call caused is the engine's own afterwards, and nobody waits for the call when its run is over.
+func TestOwnAfterDeath(t *testing.T) {
+	told := func(t *testing.T, name string, n int) (points, fired int) {
+		r := &reaper{}
+		d := newDesk(t, overheard(marked[name].step, ""), mortal(r))
+		d.customer(ana, "hello")
+		d.pass(time.Minute)
+		r.mu.Lock()
+		r.points, r.at = nil, n
+		r.mu.Unlock()
+		must(d.CustomerMessage(sandbox.CustomerMessage{Phone: ana, Name: "Ana Lima", Text: "go"}))
+		for range 60 {
+			if err := d.Settle(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := d.engine.Tick(t.Context(), d.clock.Now()); err != nil && !errors.Is(err, errDead) {
+				t.Fatal(err)
+			}
+			if r.died() {
+				d.revive(r)
+			}
+			d.move(d.clock.Now().Add(30 * time.Second))
+		}
+		d.wantStates("it", engine.Done)
+		points = len(r.points)
+		r.mu.Lock()
+		r.at = 0
+		r.mu.Unlock()
+		d.customer(bia, "hello")
+		if n := d.undecided(); n > 0 {
+			t.Errorf("%d events are undecided\n%s", n, d.trace())
+		}
+		return points, d.fired()
+	}
+	for _, name := range slices.Sorted(maps.Keys(marked)) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			points, others := told(t, name, 0)
+			for n := 1; n <= points; n++ {
+				if _, fired := told(t, name, n); fired != others {
+					t.Errorf("dead at point %d: %d events were taken for somebody else's, of which %d are", n, fired, others)
 				}
 			}
 		})
