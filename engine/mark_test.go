@@ -275,15 +275,15 @@ func (j *torn) Claim(ctx context.Context, now time.Time, most int, except []stri
 	return lanes, err
 }
 
-// settling does something when it is asked what became of a call.
-type settling struct {
+// calling does something while a call is under way.
+type calling struct {
 	actions.Action
 	then func()
 }
 
-func (a settling) Settle(ctx context.Context, s *actions.Step, i actions.Intent) (actions.Settlement, error) {
+func (a calling) Do(ctx context.Context, s *actions.Step, i actions.Intent) (actions.Receipt, error) {
 	a.then()
-	return a.Action.Settle(ctx, s, i)
+	return a.Action.Do(ctx, s, i)
 }
 
 // An event that may be a call's is not decided when what is known of the call cannot be read, also where that shows only after another call was settled.
@@ -296,7 +296,10 @@ func TestOpenCallThatCannotBeRead(t *testing.T) {
 			return journal
 		}
 		o.action = func(a actions.Action) actions.Action {
-			return settling{a, func() {
+			return calling{a, func() {
+				if !journal.on.Load() {
+					return
+				}
 				if err := d.engine.Pause(t.Context(), d.clock.Now(), "default", "it", "enough"); err != nil {
 					t.Error(err)
 				}
