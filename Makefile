@@ -156,6 +156,11 @@ EVENTS ?= 100000
 backtest: ## try rules on EVENTS recorded events, as they were and with one changed, and print how long that takes
 	go test -run '^$$' -bench '^BenchmarkBacktest$$' -benchtime $$(($(EVENTS) / 1000))x -timeout 6h ./engine/backtest
 
+CUTS ?= 10000
+.PHONY: powercut
+powercut: ## cut the power of a journal in a file CUTS times under load, lose what was not synced, and look for everything that was acknowledged
+	go test -run '^TestPowerCuts$$' -count 1 -v -timeout 6h ./engine/sqlite/powercut -cuts $(CUTS)
+
 .PHONY: mutants
 mutants: ## plant bugs into the engine, one after another, and see quando test find each with the tests of the examples
 	go test -run '^TestMutants$$' -v -timeout 3h ./engine/ruletest -mutants all
@@ -170,11 +175,15 @@ simulate: ## play SEEDS made-up desks, from seed FROM on, and judge them; what f
 	@mkdir -p $(SIMULATIONS)
 	go test -run '^TestSimulate$$' -count 1 -v -timeout 12h ./engine/simulation -seeds $(SEEDS) -from $(FROM) -postgres $(POSTGRES_EVERY) -write $(SIMULATIONS) $(if $(STORY),-story $(abspath $(STORY)))
 
+# From the sources, so that none is left out.
+FUZZ_TARGETS = grep -rE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+\(' . | sed -E 's|^\./(.*)/[^/]*:func (Fuzz[A-Za-z0-9_]+).*|\1:\2|' | sort
+.PHONY: fuzz-targets
+fuzz-targets: ## print every fuzz target, as package:name
+	@$(FUZZ_TARGETS)
+
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME
-	@for target in \
-		rules/source:FuzzFormat rules/form:FuzzWrite rules:FuzzRules rules:FuzzFormat rules:FuzzTemplate \
-		rules/calendar:FuzzParseShift rules/calendar:FuzzParseICS rules/calendar:FuzzCalendar triggers/webhook:FuzzDecode actions/builtin:FuzzCarried service:FuzzDecode service:FuzzAnswer service/sandbox:FuzzState engine/sqlite:FuzzDrafts; do \
+	@for target in $$($(FUZZ_TARGETS)); do \
 		echo "== $$target"; \
 		go test -run '^$$' -fuzz "^$${target#*:}$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 50x ./$${target%%:*} || exit 1; \
 	done

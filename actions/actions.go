@@ -34,6 +34,10 @@ type Action interface {
 	// Settle finds out what became of a call that has no receipt, by reading. Whoever asks has waited until the call cannot be
 	// under way any more.
 	Settle(ctx context.Context, s *Step, i Intent) (Settlement, error)
+
+	// Made reports, by reading, whether what an event is about came of the call of an intent. It is asked where the call has had no answer
+	// for too long to wait for it, or its run has ended without one. It is false where nothing tells.
+	Made(ctx context.Context, i Intent, about Subject) (bool, error)
 }
 
 // A Step is one step of a run, with everything that its action may know.

@@ -110,13 +110,19 @@ func (k *walk) intend(ctx context.Context, action actions.Action, step *actions.
 	if err := k.seat(ctx); err != nil {
 		return over, true, err
 	}
+	if next.Intent.Elsewhere && k.run.ID == 0 {
+		// What is expected of the call names its run.
+		if err := k.save(ctx, false); err != nil || k.refused[k.run] {
+			return parked, true, err
+		}
+	}
+	before := *rec
 	rec.Intent = next.Intent
 	k.try(rec)
 	taken.State, taken.Error = StepOpen, ""
 	taken.Attempts++
 	k.touch(k.run, taken)
-	flow, done, err := k.announce(ctx, taken, rec)
-	return flow, done, err
+	return k.announce(ctx, taken, rec, before, k.slots(rec.Intent)...)
 }
 
 // laneOf is where a call takes place: in the lane of what it touches, which need not be that of the run's events.
@@ -130,28 +136,27 @@ func (k *walk) laneOf(s *rules.Step, i *actions.Intent) string {
 	return k.run.Home
 }
 
-// announce records an intent, and that its events may come before its answer.
-func (k *walk) announce(ctx context.Context, taken *Step, rec *record) (flow, bool, error) {
-	i := rec.Intent
-	if i.Elsewhere {
-		if k.run.ID == 0 {
-			// What is expected names its run.
-			if err := k.save(ctx, false); err != nil || k.refused[k.run] {
-				return parked, true, err
-			}
-		}
-		for _, event := range i.Emits {
-			k.pending.Caused = append(k.pending.Caused, Caused{
-				Workspace: k.run.Workspace, Lane: k.lane.Name, Event: event, Object: elsewhere, Run: k.run.ID, Rule: k.run.Rule,
-				From: i.At, To: rec.Tried.Add(k.workspace.Timeout + afterCall),
-			})
-		}
+// announce records that a call is about to be made, and where nobody knows yet in which lane its events come, that they may come before its
+// answer. Every try is announced: the mark of the one before it may be over. Where the call may not begin, the step's record is what it was before.
+func (k *walk) announce(ctx context.Context, taken *Step, rec *record, before record, take ...Slot) (flow, bool, error) {
+	marked := len(k.pending.Caused)
+	if rec.Intent.Elsewhere {
+		k.mark(k.run, taken, rec, rec.Tried.Add(k.workspace.Timeout+afterCall))
 	}
-	err := k.save(ctx, false, k.slots(i)...)
-	if bound, ok := errors.AsType[*BoundError](err); ok {
-		rec.Intent = nil
+	k.pending.Call = k.run
+	err := k.save(ctx, false, take...)
+	k.pending.Call = nil
+	bound, full := errors.AsType[*BoundError](err)
+	held, stopped := errors.AsType[*HeldError](err)
+	if full || stopped {
+		*rec, k.pending.Caused = before, k.pending.Caused[:marked]
 		taken.Attempts--
+	}
+	switch {
+	case full:
 		return parked, true, k.tooMany(ctx, bound)
+	case stopped:
+		return parked, true, k.standStill(ctx, held.Hold)
 	}
 	if err != nil {
 		return over, true, err
@@ -162,18 +167,21 @@ func (k *walk) announce(ctx context.Context, taken *Step, rec *record) (flow, bo
 	return onward, false, nil
 }
 
-// answered forgets what was expected of a call before its answer.
-func (k *walk) answered(ctx context.Context, rec *record) error {
-	if rec.Intent == nil || !rec.Intent.Elsewhere {
-		return nil
+// standStill leaves a run where it is whose call the journal did not let begin: somebody has stopped it, and the engine had not learnt of it. An event that is not recorded yet is recorded
+// as any other, and decided on when that is known; a run of a stopped rule that has not begun does not.
+func (k *walk) standStill(ctx context.Context, on Hold) error {
+	k.engine.learn(on)
+	switch {
+	case k.arrival != nil:
+		return errTooSoon
+	case on.Rule == "":
+		k.halt()
+	case k.run.ID == 0:
+		return k.save(ctx, false)
+	default:
+		k.hold(k.run)
 	}
-	list, err := k.engine.journal.Caused(ctx, k.run.Workspace, "", []string{elsewhere})
-	for _, c := range list {
-		if c.Run == k.run.ID && !c.Used {
-			k.pending.Gone = append(k.pending.Gone, c.ID)
-		}
-	}
-	return err
+	return nil
 }
 
 // slots are what an automatic message takes of the safety bounds.
@@ -227,6 +235,7 @@ func (k *walk) settle(ctx context.Context, action actions.Action, step *actions.
 			return flow, true, err
 		}
 	}
+	before := *rec
 	rec.Confirmed = false
 	switch verdict.Verdict {
 	case actions.Repeat:
@@ -234,34 +243,32 @@ func (k *walk) settle(ctx context.Context, action actions.Action, step *actions.
 			flow, err := k.fail(ctx, s, taken, rec, fmt.Errorf("given up after %d attempts: %s", taken.Attempts, taken.Error))
 			return flow, true, err
 		}
+		k.unmark(k.run, taken, rec)
 		k.try(rec)
 		taken.Attempts++
 		k.touch(k.run, taken)
-		if err := k.save(ctx, false); err != nil {
-			return over, true, err
-		}
-		return onward, false, nil
+		return k.announce(ctx, taken, rec, before)
 	case actions.Happened:
-		return onward, false, k.receive(ctx, rec, taken, verdict.Receipt)
+		k.receive(rec, taken, verdict.Receipt)
 	case actions.Replan:
-		if err := k.answered(ctx, rec); err != nil {
-			return over, true, err
-		}
+		k.unmark(k.run, taken, rec)
 		rec.Generation++
 		rec.Intent = nil
 		k.touch(k.run, taken)
 	case actions.Overtook:
+		k.unmark(k.run, taken, rec)
 		rec.Intent = nil
 		flow, err := k.end(ctx, s, taken, rec, StepSuperseded, nil, verdict.Reason)
 		return flow, true, err
 	default:
-		return k.ask(taken, verdict.Reason), true, nil
+		return k.ask(taken, rec, verdict.Reason), true, nil
 	}
 	return onward, false, nil
 }
 
 // ask leaves a call to a person: nothing tells what became of it.
-func (k *walk) ask(taken *Step, reason string) flow {
+func (k *walk) ask(taken *Step, rec *record, reason string) flow {
+	k.endCall(k.run, taken, rec)
 	taken.State, taken.Error = StepUncertain, reason
 	k.run.State, k.run.WakeAt, k.run.Reason = Uncertain, time.Time{}, reason
 	k.touch(k.run, taken)
@@ -271,7 +278,7 @@ func (k *walk) ask(taken *Step, reason string) flow {
 // try notes when a call is tried. Whoever finds it without a receipt looks into it when the timeout is over, and so it must not leave later: recording it may
 // take long, and a process may be stopped in between for so long that its lane is another's.
 func (k *walk) try(rec *record) {
-	rec.Tried, rec.Answered = k.now(), false
+	rec.Tried, rec.Answered, rec.Lost = k.now(), false, false
 	k.latest = time.Now().Add(k.workspace.Timeout)
 }
 
@@ -287,11 +294,10 @@ func (k *walk) call(ctx context.Context, action actions.Action, step *actions.St
 	k.failed = err
 	switch {
 	case err == nil:
-		return onward, false, k.receive(ctx, rec, taken, receipt)
+		k.receive(rec, taken, receipt)
+		return onward, false, nil
 	case actions.IsStale(err):
-		if err := k.answered(ctx, rec); err != nil {
-			return over, true, err
-		}
+		k.unmark(k.run, taken, rec)
 		rec.Generation++
 		rec.Intent = nil
 		taken.Error = err.Error()
@@ -299,15 +305,17 @@ func (k *walk) call(ctx context.Context, action actions.Action, step *actions.St
 		return onward, false, nil
 	}
 	rec.Answered = !actions.IsUncertain(err)
+	rec.Lost = !rec.Answered
+	if rec.Answered {
+		k.unmark(k.run, taken, rec) // it had no effect, and is announced again where it is repeated
+	}
 	flow, err := k.trouble(ctx, s, taken, rec, err)
 	return flow, true, err
 }
 
 // receive records a receipt, and what the engine will hear of its own doing.
-func (k *walk) receive(ctx context.Context, rec *record, taken *Step, r actions.Receipt) error {
-	if err := k.answered(ctx, rec); err != nil {
-		return err
-	}
+func (k *walk) receive(rec *record, taken *Step, r actions.Receipt) {
+	k.unmark(k.run, taken, rec)
 	k.pending.Caused = slices.Grow(k.pending.Caused, len(r.Caused))
 	until := k.now().Add(afterCall)
 	for _, c := range r.Caused {
@@ -326,7 +334,6 @@ func (k *walk) receive(ctx context.Context, rec *record, taken *Step, r actions.
 	taken.Error = ""
 	k.touch(k.run, taken)
 	k.changed(k.run).Effects++
-	return nil
 }
 
 // trouble decides what follows from an error: the workspace waits, the step is taken again later, or it has failed.
@@ -385,7 +392,7 @@ func (k *walk) later(ctx context.Context, s *rules.Step, taken *Step, rec *recor
 	case exhausted && rec.Intent == nil, exhausted && rec.Answered:
 		return k.fail(ctx, s, taken, rec, fmt.Errorf("given up after %d attempts: %w", max(taken.Attempts, rec.Failures), err))
 	case exhausted && rec.Last:
-		return k.ask(taken, fmt.Sprintf("given up after %d attempts, and it is not known whether the last had its effect: %v", taken.Attempts, err)), nil
+		return k.ask(taken, rec, fmt.Sprintf("given up after %d attempts, and it is not known whether the last had its effect: %v", taken.Attempts, err)), nil
 	case exhausted:
 		// What became of the last attempt is found out before it is called a failure.
 		rec.Last = true

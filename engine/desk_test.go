@@ -73,6 +73,7 @@ type deskOptions struct {
 	transport http.RoundTripper // of the engine's calls
 	tracer    engine.Tracer
 	workers   int
+	others    []engine.Workspace // beside the desk's own
 }
 
 type clock struct {
@@ -150,7 +151,7 @@ func (d *desk) open() {
 		Name: "default", Actions: must(actions.NewRegistry(list...)), Desk: must(builtin.NewDesk(o)), Location: saoPaulo, Safety: d.options.safety,
 		Timeout: d.options.timeout,
 	}
-	d.engine = must(engine.New(engine.Options{Journal: journal, Observer: d.watch, Tracer: d.options.tracer, Workers: d.options.workers}, w))
+	d.engine = must(engine.New(engine.Options{Journal: journal, Observer: d.watch, Tracer: d.options.tracer, Workers: d.options.workers}, append([]engine.Workspace{w}, d.options.others...)...))
 	if err := d.engine.SetRules("default", d.set); err != nil {
 		d.t.Fatal(err)
 	}

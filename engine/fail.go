@@ -16,6 +16,7 @@ func (k *walk) fail(ctx context.Context, s *rules.Step, taken *Step, rec *record
 	if k.run.Stage != rules.Live && k.pretended() {
 		return k.end(ctx, s, taken, rec, StepWould, nothing(s.Schema.Result), "it cannot be told, because what it needs was not done: "+err.Error())
 	}
+	k.endCall(k.run, taken, rec)
 	taken.State, taken.Error, rec.Ended = StepFailed, err.Error(), k.now()
 	k.note(rec)
 	k.touch(k.run, taken)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/quandohq/quando/rules"
@@ -159,17 +160,47 @@ func (v *visit) endedBefore(ctx context.Context, r *Run, rule *rules.Rule, trigg
 	for _, m := range rule.CancelOn {
 		types = append(types, m.Event)
 	}
-	list, err := v.engine.journal.Happened(ctx, r.Workspace, r.Home, types, trigger.CreatedAt, 100)
-	if err != nil {
-		return ending{}, fmt.Errorf("look for events that end the run: %w", err)
-	}
-	for _, e := range list {
+	for e, err := range v.engine.happened(ctx, r.Workspace, r.Home, types, trigger.CreatedAt) {
+		if err != nil {
+			return ending{}, fmt.Errorf("look for events that end the run: %w", err)
+		}
 		if e.Seq == r.Event || slices.Contains(r.Gathered, e.Seq) {
 			continue
 		}
-		if end, err := v.ends(ctx, r, e, v.factsOf(e)); err != nil || end.state != "" {
+		f := v.factsOf(e)
+		if unsettled, err := v.unsettled(ctx, e, f); err != nil {
+			return ending{}, err
+		} else if unsettled {
+			continue
+		}
+		if end, err := v.ends(ctx, r, e, f); err != nil || end.state != "" {
 			return end, err
 		}
 	}
 	return ending{}, nil
+}
+
+// unsettled reports whether an event that is not decided yet may be the doing of a call of this lane that has no receipt. Its facts do not
+// tell whose doing it is; the run hears it when the event is decided, which waits for the receipt.
+func (v *visit) unsettled(ctx context.Context, e *Event, f *facts) (bool, error) {
+	if e.Decided || slices.ContainsFunc(v.lane.Events, func(known *Event) bool { return known.Seq == e.Seq && known.Decided }) {
+		return false, nil
+	}
+	for _, r := range v.lane.Runs {
+		rec, err := v.openCall(r, e)
+		if err != nil {
+			return false, err
+		}
+		if rec == nil {
+			continue
+		}
+		sender, err := f.clientID(ctx)
+		if err := unanswered(err); err != nil {
+			return false, err
+		}
+		if err == nil && (sender == "" || strings.Contains(string(rec.Intent.Request), ObjectKey(sender))) {
+			return true, nil
+		}
+	}
+	return false, nil
 }

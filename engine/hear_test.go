@@ -151,3 +151,25 @@ rules:
 	d.wantStates("it", engine.Cancelled)
 	d.wantStates("moves", engine.Done)
 }
+
+// A run is not ended by a message of the engine whose call has no receipt yet: it is heard when it is known whose it is.
+func TestOwnMessageWithoutReceiptEndsNothing(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - { id: greet, when: message.received, do: [{ send_message: hello }] }
+  - id: sla
+    when: message.received
+    cancel_on: [{ event: message.sent, if: message.by == "team" }]
+    do: [{ wait: 15m }, { add_labels: [breach] }]
+`)
+	d.fault("POST /conversations/{id}/messages", "status_after", 503, 1)
+	d.customer(ana, "hi")
+	d.pass(time.Minute)
+	d.wantStates("sla", engine.Waiting)
+	d.expect(send + "hello")
+
+	// Somebody's message ends it, as ever.
+	must(d.TeamMessage(sandbox.TeamMessage{Conversation: ana, Person: "Bruno", Text: "I am here"}))
+	d.pass(time.Hour)
+	d.wantStates("sla", engine.Cancelled)
+}

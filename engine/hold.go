@@ -19,8 +19,7 @@ func (e *Engine) holdOn(workspace, rule string) *Hold {
 		return nil
 	}
 	for i := range h.list {
-		on := &h.list[i]
-		if (on.Workspace == "" || on.Workspace == workspace) && (on.Rule == "" || on.Rule == rule) {
+		if on := &h.list[i]; on.Covers(workspace, rule) {
 			return on
 		}
 	}
@@ -111,7 +110,7 @@ func (e *Engine) tell(list []Hold) {
 func (e *Engine) stop(ctx context.Context, h Hold) error {
 	e.holding.Lock()
 	defer e.holding.Unlock()
-	if err := e.journal.Hold(ctx, h); err != nil {
+	if _, err := e.journal.Hold(ctx, h); err != nil {
 		return fmt.Errorf("stop %s: %w", h.what(), err)
 	}
 	list, err := e.journal.Holds(ctx)
@@ -122,19 +121,21 @@ func (e *Engine) stop(ctx context.Context, h Hold) error {
 	return nil
 }
 
-// what names what is stopped.
-func (h *Hold) what() string {
-	switch {
-	case h.Rule != "":
-		return fmt.Sprintf("the rule %s", h.Rule)
-	case h.Workspace != "":
-		return fmt.Sprintf("the workspace %s", h.Workspace)
+// learn adds a hold that the journal told of, so that it is known before the next look.
+func (e *Engine) learn(h Hold) {
+	e.holding.Lock()
+	defer e.holding.Unlock()
+	var list []Hold
+	if on := e.holds.Load(); on != nil {
+		list = slices.DeleteFunc(slices.Clone(on.list), func(before Hold) bool {
+			return before.Workspace == h.Workspace && before.Rule == h.Rule && before.Kind == h.Kind
+		})
 	}
-	return "everything"
+	e.tell(append(list, h))
 }
 
 // Pause stops a rule, or with an empty rule a workspace, or with an empty workspace everything, until Resume. Calls under way come
-// to their end; no other begins.
+// to their end; no other begins, in any engine.
 func (e *Engine) Pause(ctx context.Context, now time.Time, workspace, rule, reason string) error {
 	return e.stop(ctx, Hold{Workspace: workspace, Rule: rule, Kind: HoldPerson, Reason: reason, Since: now})
 }
@@ -155,15 +156,24 @@ func (e *Engine) Resume(ctx context.Context, now time.Time, workspace, rule stri
 // Heed learns at once what others have stopped in the journal, or let go on, instead of at the next look.
 func (e *Engine) Heed(ctx context.Context, now time.Time) error { return e.readHolds(ctx, now) }
 
-// probe asks the service whether it takes the keys again that it refused.
+// probe asks the service whether it takes the keys again that it refused, of one workspace after the other.
 func (e *Engine) probe(ctx context.Context, now time.Time) error {
+	for _, name := range sortedKeys(e.workspaces) {
+		if err := e.workspaces[name].probe(ctx, e, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// probe asks the service whether it takes the key of the workspace again, where it refused it.
+func (w *workspace) probe(ctx context.Context, e *Engine, now time.Time) error {
 	h := e.holds.Load()
 	if h == nil {
 		return nil
 	}
 	for _, on := range h.list {
-		w := e.workspaces[on.Workspace]
-		if on.Kind != HoldKey || w == nil || now.Before(on.Until) {
+		if on.Kind != HoldKey || on.Workspace != w.Name || now.Before(on.Until) {
 			continue
 		}
 		if err := w.Desk.Probe(ctx); err != nil {

@@ -49,6 +49,44 @@ rules:
 	d.expect(send + "hello")
 }
 
+// outpaced is a journal in which a hold is lifted between the engine's look at what is stopped and its claim.
+type outpaced struct {
+	fileJournal
+	lift bool
+}
+
+func (j *outpaced) Claim(ctx context.Context, now time.Time, n int, except []string) ([]*engine.Lane, error) {
+	if j.lift {
+		if _, err := j.Lift(ctx, now, "default", "it", engine.HoldPerson); err != nil {
+			return nil, err
+		}
+	}
+	return j.fileJournal.Claim(ctx, now, n, except)
+}
+
+// A run goes on whose rule is resumed beside the engine, also when the engine comes to its lane before it has learnt of that.
+func TestResumedBeforeItIsKnown(t *testing.T) {
+	var journal *outpaced
+	d := newDesk(t, `
+rules:
+  - { id: it, when: message.received, do: [{ wait: 5m }, { send_message: hello }] }
+`, func(o *deskOptions) {
+		o.journal = func(j fileJournal) engine.Journal {
+			journal = &outpaced{fileJournal: j}
+			return journal
+		}
+	})
+	d.customer(ana, "hello")
+	if err := d.engine.Pause(t.Context(), d.clock.Now(), "default", "it", "too loud"); err != nil {
+		t.Fatal(err)
+	}
+	d.pass(time.Hour)
+	d.wantStates("it", engine.Held)
+	journal.lift = true
+	d.rest()
+	d.expect(send + "hello")
+}
+
 // stopper stops something while the first call is under way.
 type stopper struct {
 	actions.Action
@@ -119,7 +157,7 @@ rules:
 	})
 	d.fault("GET /me", "status_before", 401, 100)
 	now := time.Now()
-	if err := d.journal.Hold(t.Context(), engine.Hold{Workspace: "default", Kind: engine.HoldKey, Since: now, Until: now.Add(300 * time.Millisecond)}); err != nil {
+	if _, err := d.journal.Hold(t.Context(), engine.Hold{Workspace: "default", Kind: engine.HoldKey, Since: now, Until: now.Add(300 * time.Millisecond)}); err != nil {
 		t.Fatal(err)
 	}
 	d.live()

@@ -27,8 +27,9 @@ type Journal interface {
 	Claim(ctx context.Context, now time.Time, max int, except []string) ([]*Lane, error)
 
 	// Save records a change of a claimed lane, all of it or nothing. It fails with ErrLost when the lane is not the caller's any
-	// more, with a *BoundError when a slot that the change must have is not free, and with ErrChanged when a gather that the
-	// change ends has grown meanwhile. When it has returned, the change is the caller's again.
+	// more, with a *HeldError when the rule or the workspace of its Call is stopped, with a *BoundError when a slot that the change must
+	// have is not free, and with ErrChanged when a gather that the change ends has grown meanwhile. When it has returned, the change is
+	// the caller's again.
 	Save(ctx context.Context, lane *Lane, change *Change) error
 
 	// Due returns when the next lane is due; the zero time when none is. Claimed lanes and those of the workspaces in except are
@@ -39,9 +40,10 @@ type Journal interface {
 	// when there is none.
 	Ask(ctx context.Context, now time.Time, run int64, ask Ask) error
 
-	// Hold stops a rule or a workspace; a hold of the same workspace, rule and kind is replaced. Lift ends it, and makes the lanes
-	// due whose runs were held by it.
-	Hold(ctx context.Context, h Hold) error
+	// Hold stops a rule or a workspace; a hold of the same workspace, rule and kind is replaced. It returns the calls of what it stops
+	// that were under way: when it has returned, Save has recorded the Call of each of them, and refuses every other, in whatever process
+	// or on whatever machine. Lift ends it, and makes the lanes due whose runs were held by it.
+	Hold(ctx context.Context, h Hold) (underWay []UnderWay, err error)
 	Lift(ctx context.Context, now time.Time, workspace, rule string, kind HoldKind) (lifted bool, err error)
 	Holds(ctx context.Context) ([]Hold, error)
 
@@ -93,6 +95,12 @@ type BoundError struct{ Slot Slot }
 func (e *BoundError) Error() string {
 	return fmt.Sprintf("%s: at most %d in %s", e.Slot.Key, e.Slot.Times, rules.FormatDuration(e.Slot.Per))
 }
+
+// A HeldError says that a call must not begin because something is stopped.
+type HeldError struct{ Hold Hold }
+
+// Error names what is stopped.
+func (e *HeldError) Error() string { return e.Hold.what() + " is stopped" }
 
 // An Event is a recorded event.
 type Event struct {
@@ -290,6 +298,9 @@ type Change struct {
 	// starts, is set. The change is refused with ErrOccupied where the event is recorded already, or something waits in the lane.
 	Fresh *Event
 
+	// Call is the run whose call begins when the change is recorded; nil is that none does. The change is refused with a *HeldError where something stops the run.
+	Call *Run
+
 	Take    []Slot // that must be free, else the change is refused with a *BoundError
 	Decided []*Event
 	Starts  []*Start
@@ -322,8 +333,8 @@ type RunChange struct {
 	Effects  int  // calls that had their effect
 }
 
-// A Start asks for a run to begin. The journal decides, by the unfinished runs of the same workspace, rule and by, and by
-// the limit. It sets Run.ID and Run.State, or the verdict's outcome where the run does not come about.
+// A Start asks for a run to begin. The journal decides, by what is stopped, by the unfinished runs of the same workspace, rule and by, and
+// by the limit. It sets Run.ID and Run.State, or the verdict's outcome where the run does not come about.
 type Start struct {
 	Run     *Run // with the Steps to record if it begins at once
 	Mode    rules.Mode
@@ -334,9 +345,13 @@ type Start struct {
 	Begun   bool     // set by the journal: it exists and is not queued
 }
 
-// Refused says why a run does not begin beside these unfinished ones of the same workspace, rule and by, the oldest first. An empty outcome is that it may.
-func (s *Start) Refused(others []int64) (outcome Outcome, why string) {
+// Refused says why a run does not begin while these holds are in place, beside these unfinished ones of the same workspace, rule and by, the oldest first. An empty outcome is that it may: also
+// where the whole workspace is stopped, because then the run only waits, and where the run itself is held already.
+func (s *Start) Refused(holds []Hold, others []int64) (outcome Outcome, why string) {
+	paused := slices.IndexFunc(holds, func(h Hold) bool { return h.Rule != "" && h.Covers(s.Run.Workspace, s.Run.Rule) })
 	switch {
+	case paused >= 0 && s.Run.State != Held:
+		return Paused, holds[paused].Reason
 	case s.Mode == rules.Single && len(others) > 0:
 		return Skipped, fmt.Sprintf("mode: single, and run %d is not finished", others[0])
 	case (s.Mode == rules.Queued || s.Mode == rules.Parallel) && s.Max > 0 && len(others) >= s.Max:
@@ -427,6 +442,33 @@ type Hold struct {
 	Since     time.Time `json:"since"`
 	// Until is when it ends by itself, or of a refused key when it is tried again. The zero time is until it is lifted.
 	Until time.Time `json:"until,omitzero"`
+}
+
+// Covers reports whether a rule of a workspace is among what is stopped; with an empty rule, the whole workspace.
+func (h *Hold) Covers(workspace, rule string) bool {
+	return (h.Workspace == "" || h.Workspace == workspace) && (h.Rule == "" || h.Rule == rule)
+}
+
+// what names what is stopped.
+func (h *Hold) what() string {
+	switch {
+	case h.Rule != "":
+		return fmt.Sprintf("the rule %s", h.Rule)
+	case h.Workspace != "":
+		return fmt.Sprintf("the workspace %s", h.Workspace)
+	}
+	return "everything"
+}
+
+// StopsCall returns the first of these holds that keeps a run from beginning a call at a time; nil is that it may. A pause that the service asked for is over by
+// itself.
+func StopsCall(holds []Hold, r *Run, at time.Time) *Hold {
+	for i := range holds {
+		if h := &holds[i]; h.Covers(r.Workspace, r.Rule) && (h.Kind != HoldRate || h.Until.After(at)) {
+			return h
+		}
+	}
+	return nil
 }
 
 // A Caused is an event that an own call causes: by it the engine knows its own effects when they come back.

@@ -183,8 +183,12 @@ func (v *visit) laterTick(ctx context.Context, e *Event) (bool, error) {
 	if here := slices.ContainsFunc(v.lane.Events, later); here || !v.lane.More {
 		return here, nil
 	}
-	behind, err := v.engine.journal.Happened(ctx, e.Workspace, e.Lane, []string{e.Type}, e.CreatedAt, 100)
-	return slices.ContainsFunc(behind, later), err
+	for behind, err := range v.engine.happened(ctx, e.Workspace, e.Lane, []string{e.Type}, e.CreatedAt) {
+		if err != nil || later(behind) {
+			return err == nil, err
+		}
+	}
+	return false, nil
 }
 
 // evaluations are those of visits that are over.

@@ -43,13 +43,16 @@ var mentioned = map[string]map[string]MentionKind{
 
 // Mentions returns whom the data of an event mentions, each once. A contact's own name comes before that of its conversation.
 func Mentions(data map[string]any) []Mention {
-	var f finder
+	f := finder{seen: map[Mention]bool{}}
 	f.look(data, mentionDepth)
-	return append(f.contacts, f.others...)
+	return append(f.contacts, slices.DeleteFunc(f.others, func(m Mention) bool { return f.seen[m] })...)
 }
 
 // A finder collects mentions.
-type finder struct{ contacts, others []Mention }
+type finder struct {
+	contacts, others []Mention
+	seen             map[Mention]bool // true is that of a contact
+}
 
 func (f *finder) look(object map[string]any, depth int) {
 	if depth == 0 {
@@ -72,15 +75,14 @@ func (f *finder) look(object map[string]any, depth int) {
 }
 
 func (f *finder) add(m Mention, contact bool) {
-	if contact {
-		f.others = slices.DeleteFunc(f.others, func(other Mention) bool { return other == m })
-		if !slices.Contains(f.contacts, m) {
-			f.contacts = append(f.contacts, m)
-		}
-		return
-	}
-	if !slices.Contains(f.contacts, m) && !slices.Contains(f.others, m) {
+	before, seen := f.seen[m]
+	switch {
+	case contact && !before:
+		f.contacts = append(f.contacts, m)
+		f.seen[m] = true
+	case !contact && !seen:
 		f.others = append(f.others, m)
+		f.seen[m] = false
 	}
 }
 

@@ -15,9 +15,6 @@ import (
 // afterCall is how long after a call's receipt its events may be created.
 const afterCall = 30 * time.Second
 
-// elsewhere stands for the object of an event that an open call will cause, before the call's answer tells which it is.
-const elsewhere = "?"
-
 // An openCallError says that an event may be the doing of a call that has no answer yet.
 type openCallError struct{ until time.Time }
 
@@ -42,7 +39,7 @@ func (v *visit) recognise(ctx context.Context, e *Event, f *facts, again bool) (
 		}
 	}
 	// The call may have been settled a moment ago, for this very event.
-	if len(v.pending.Caused) > 0 {
+	if len(v.pending.Caused)+len(v.ended) > 0 {
 		if err := v.save(ctx, false); err != nil {
 			return nil, err
 		}
@@ -59,22 +56,28 @@ func (v *visit) recognise(ctx context.Context, e *Event, f *facts, again bool) (
 		return nil, err
 	}
 	fact, _ := told.(map[string]any)
-	var open *openCallError
+	var marks []*Caused
 	var used *Caused
 	for i := range list {
 		c := &list[i]
 		c.Used = c.Used || slices.Contains(v.pending.Used, c.ID) || slices.Contains(v.pending.Gone, c.ID)
 		switch {
-		case c.Object != elsewhere && f.shows(e, fact, c, again):
+		case c.Object == elsewhere:
+			if !c.Used {
+				marks = append(marks, c)
+			}
+		case f.shows(e, fact, c, again):
 			return c, nil
-		case c.Object == elsewhere && !again && f.shows(e, fact, c, false) && v.now().Before(c.To):
-			open = &openCallError{until: c.To}
-		case c.Object != elsewhere && c.Used && f.shows(e, fact, c, true):
+		case c.Used && f.shows(e, fact, c, true):
 			used = c
 		}
 	}
-	if open != nil {
-		return nil, open
+	adopted, err := v.heedMarks(ctx, e, f, marks, again)
+	if err != nil {
+		return nil, err
+	}
+	if adopted {
+		return v.recognise(ctx, e, f, again)
 	}
 	if used == nil || fact == nil || e.Type != "conversation.updated" {
 		return nil, nil
@@ -88,12 +91,11 @@ func (v *visit) recognise(ctx context.Context, e *Event, f *facts, again bool) (
 // echoes reports whether an event shows just what one before it showed, since an own call: then nobody has changed anything, and the service only
 // tells of the call more than once. Taken for somebody's doing it would let a rule answer its own calls for ever.
 func (v *visit) echoes(ctx context.Context, e *Event, fact map[string]any, c *Caused) (bool, error) {
-	list, err := v.engine.journal.Happened(ctx, e.Workspace, e.Lane, []string{e.Type}, c.From.Add(-clockSlack), 100)
-	if err != nil {
-		return false, fmt.Errorf("look for own effects: %w", err)
-	}
 	shown := throughJSON(fact)
-	for _, before := range list {
+	for before, err := range v.engine.happened(ctx, e.Workspace, e.Lane, []string{e.Type}, c.From.Add(-clockSlack)) {
+		if err != nil {
+			return false, fmt.Errorf("look for own effects: %w", err)
+		}
 		if e.Seq != 0 && before.Seq >= e.Seq {
 			continue
 		}
@@ -255,27 +257,70 @@ func (v *visit) settleFirst(ctx context.Context, e *Event, f *facts) (waits bool
 		case err != nil || sender != "" && !strings.Contains(string(rec.Intent.Request), ObjectKey(sender)):
 			continue // it is somebody else's message
 		case sender != "" && f.about.Message != "":
-			// The call had its effect, whenever it will be answered.
-			v.expect(Caused{
-				Workspace: r.Workspace, Lane: v.lane.Name, Event: e.Type, Object: f.about.Message, Run: r.ID, Rule: r.Rule, Ancestry: r.Ancestry,
-				From: rec.Intent.At, To: v.now().Add(afterCall),
-			})
-			f.carried = nil // with whose message it is
+			v.adopt(f, Caused{Run: r.ID, Rule: r.Rule, Ancestry: r.Ancestry, From: rec.Intent.At})
 			continue
 		}
 		if v.due(r, v.now()) {
 			if err := v.walk(ctx, r, nil); err != nil {
 				return false, err
 			}
-			if rec, err = v.openCall(r, e); rec == nil || err != nil {
+			if rec, err = v.openCall(r, e); err != nil {
+				return false, err
+			}
+			if rec == nil {
 				continue
 			}
 		}
-		until := rec.Tried.Add(v.workspace.Timeout + afterCall)
-		if v.now().Before(until) {
-			v.wake(until)
-			return true, nil
+		if waits, err := v.await(ctx, r, rec, e, f); waits || err != nil {
+			return waits, err
 		}
+	}
+	return false, nil
+}
+
+// adopt makes an event known as the doing of a call that has no answer: it had its effect, whenever it will be answered.
+func (v *visit) adopt(f *facts, c Caused) {
+	e := f.event
+	c.Workspace, c.Lane, c.Event, c.Object, c.To = e.Workspace, e.Lane, e.Type, f.object(), e.CreatedAt.Add(afterCall)
+	v.expect(c)
+	f.carried = nil // with whose message it is
+}
+
+// object is what an event is about, as the answer to the call that caused it names it.
+func (f *facts) object() string {
+	object := f.about.Conversation
+	switch objectOf(f.event.Type) {
+	case "message":
+		object = f.about.Message
+	case "card":
+		object = f.about.Card
+	}
+	if object == "" {
+		return f.event.Lane
+	}
+	return object
+}
+
+// await makes an event wait for the answer to a call of its lane. Where none comes, the action tells whether the event is the call's, or else the
+// next look at the call does.
+func (v *visit) await(ctx context.Context, r *Run, rec *record, e *Event, f *facts) (waits bool, err error) {
+	until := rec.Tried.Add(v.workspace.Timeout + afterCall)
+	if v.now().Before(until) {
+		v.wake(until)
+		return true, nil
+	}
+	made, err := v.made(ctx, f, r.current().Verb, rec.Intent)
+	if err != nil {
+		return false, err
+	}
+	if made {
+		v.adopt(f, Caused{Run: r.ID, Rule: r.Rule, Ancestry: r.Ancestry, From: rec.Intent.At})
+		return false, nil
+	}
+	ofLastTry := !e.CreatedAt.Before(rec.Tried.Add(-clockSlack)) && !e.CreatedAt.After(rec.Tried.Add(v.workspace.Timeout+clockSlack))
+	if ofLastTry && r.State == Running && r.WakeAt.After(v.now()) {
+		v.wake(r.WakeAt)
+		return true, nil
 	}
 	return false, nil
 }

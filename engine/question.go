@@ -61,11 +61,10 @@ func (k *walk) lookBack(ctx context.Context, rec *record) error {
 	if rec.Again > 0 || !k.last.earlier {
 		return nil // nothing can have been decided in between
 	}
-	list, err := k.engine.journal.Happened(ctx, k.run.Workspace, k.run.Home, rec.For, rec.After, 100)
-	if err != nil {
-		return fmt.Errorf("look for events that came before the wait: %w", err)
-	}
-	for _, e := range list {
+	for e, err := range k.engine.happened(ctx, k.run.Workspace, k.run.Home, rec.For, rec.After) {
+		if err != nil {
+			return fmt.Errorf("look for events that came before the wait: %w", err)
+		}
 		if here := k.known(e.Seq); here != nil {
 			e = here // it may have been decided in this visit
 		}

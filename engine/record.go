@@ -35,6 +35,7 @@ type record struct {
 	Sent       []sent            `json:"sent,omitempty"`      // what the calls that have receipts sent, for people
 	Tried      time.Time         `json:"tried,omitzero"`      // when the intent's call was last made
 	Answered   bool              `json:"answered,omitempty"`  // that call had an answer: it is not under way any more
+	Lost       bool              `json:"lost,omitempty"`      // that call ended without telling whether it had its effect: it is not under way any more
 	Confirmed  bool              `json:"confirmed,omitempty"` // a person said that the call had no effect
 
 	// What went wrong.

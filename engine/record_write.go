@@ -41,6 +41,7 @@ func (r *record) appendJSON(b []byte) ([]byte, error) {
 	list(&w, "sent", r.Sent, w.sent)
 	w.timeUnlessZero("tried", r.Tried)
 	w.flag("answered", r.Answered)
+	w.flag("lost", r.Lost)
 	w.flag("confirmed", r.Confirmed)
 	w.number("failures", r.Failures)
 	w.flag("last", r.Last)

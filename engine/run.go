@@ -115,7 +115,11 @@ func (e *Engine) Run(ctx context.Context) error {
 	if j, ok := e.journal.(Notifier); ok {
 		beside.Go(func() { e.hearNews(ctx, j.News()) })
 	}
-	beside.Go(func() { e.regularly(ctx, time.Second, e.probe) })
+	for _, w := range e.workspaces { // a service that is slow to answer keeps no other waiting
+		beside.Go(func() {
+			e.regularly(ctx, time.Second, func(ctx context.Context, now time.Time) error { return w.probe(ctx, e, now) })
+		})
+	}
 	beside.Go(func() { e.regularly(ctx, time.Minute, e.prune) })
 	for ctx.Err() == nil {
 		began := time.Now()

@@ -10,24 +10,46 @@ import (
 
 // versions keeps rules as they were when runs began with them.
 type versions struct {
-	mu    sync.Mutex
-	rules map[string]*rules.Rule // by workspace and version; nil where one cannot be read
+	mu   sync.Mutex
+	list map[string]*version // by workspace and version
 }
 
-// most bounds how many versions are kept in memory: they come back from the journal.
+// A version is a rule as it was. Its lock is held while it is read and compiled, so that only runs of the same version wait for that.
+type version struct {
+	mu    sync.Mutex
+	known bool
+	rule  *rules.Rule // nil where it cannot be read
+}
+
+// mostVersions bounds how many versions are kept in memory: they come back from the journal.
 const mostVersions = 1000
+
+// of returns the version of a workspace by its hash.
+func (c *versions) of(workspace, hash string) *version {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	name := workspace + "/" + hash
+	if v := c.list[name]; v != nil {
+		return v
+	}
+	if c.list == nil || len(c.list) >= mostVersions {
+		c.list = make(map[string]*version)
+	}
+	v := &version{}
+	c.list[name] = v
+	return v
+}
 
 // ruleOf returns the rule of a run, in the version that the run began with. It is nil where that cannot be read any more.
 func (v *visit) ruleOf(ctx context.Context, r *Run) (*rules.Rule, error) {
 	if rule := v.workspace.rules.Load().Rule(r.Rule); rule != nil && rule.Version == r.Version {
 		return rule, nil
 	}
-	c := &v.engine.versions
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	name := r.Workspace + "/" + r.Version
-	if rule, ok := c.rules[name]; ok {
-		return rule, nil
+	was := v.engine.versions.of(r.Workspace, r.Version)
+	was.mu.Lock()
+	defer was.mu.Unlock()
+	if was.known {
+		return was.rule, nil
 	}
 	source, err := v.engine.journal.Version(ctx, r.Version)
 	if err != nil {
@@ -37,10 +59,7 @@ func (v *visit) ruleOf(ctx context.Context, r *Run) (*rules.Rule, error) {
 	if err != nil {
 		v.engine.log.Error("the version of a rule that a run began with cannot be used", "workspace", r.Workspace, "rule", r.Rule, "error", err)
 	}
-	if c.rules == nil || len(c.rules) >= mostVersions {
-		c.rules = make(map[string]*rules.Rule)
-	}
-	c.rules[name] = rule
+	was.rule, was.known = rule, true
 	return rule, nil
 }
 

@@ -25,7 +25,8 @@ type visit struct {
 	// The maps are made when something is put into them: most visits need few of them.
 	pending Change
 	touched map[*Run]*RunChange
-	refused map[*Run]bool // runs that the journal did not let begin
+	ended   map[markedCall]bool // calls whose marks go with the next save
+	refused map[*Run]bool       // runs that the journal did not let begin
 	records map[*Step]*record
 	events  map[int64]*Event // that are not the lane's and had to be read
 	next    time.Time        // when the lane is due again
@@ -70,6 +71,12 @@ func (v *visit) work(ctx context.Context) (err error) {
 		v.engine.leaveAlone(v.lane.Workspace)
 		v.wake(v.now())
 		return v.save(ctx, true)
+	}
+	if slices.ContainsFunc(v.lane.Runs, v.isHeld) {
+		// The lane may be due because that was lifted a moment ago: nobody would ask for its attention again.
+		if err := v.engine.readHolds(ctx, v.now()); err != nil {
+			return err
+		}
 	}
 	for _, do := range []func(context.Context) error{v.answer, v.decideAll, v.goOn} {
 		if v.stopped() {
@@ -226,8 +233,13 @@ func (v *visit) changed(r *Run) *RunChange {
 	return c
 }
 
-// finish ends a run.
+// finish ends a run, and with it the call that it may be at.
 func (v *visit) finish(r *Run, s State, reason string) {
+	if at := r.current(); at != nil && at.State == StepOpen {
+		if rec, err := v.record(at); err == nil {
+			v.endCall(r, at, rec)
+		}
+	}
 	r.State, r.Reason, r.FinishedAt, r.WakeAt = s, reason, v.now(), time.Time{}
 	v.touch(r)
 }
@@ -280,6 +292,9 @@ func (v *visit) eventsOf(ctx context.Context, seqs ...int64) ([]*Event, error) {
 
 // save hands in everything that has happened since the last time.
 func (v *visit) save(ctx context.Context, release bool, take ...Slot) error {
+	if err := v.takeMarks(ctx); err != nil {
+		return err
+	}
 	c := &v.pending
 	c.At, c.Runs, c.Take, c.Release, c.Next = v.now(), nil, take, release, v.next
 	for _, s := range c.Starts {
@@ -295,7 +310,7 @@ func (v *visit) save(ctx context.Context, release bool, take ...Slot) error {
 			c.Runs = append(c.Runs, changed)
 		}
 	}
-	if !release && len(c.Decided)+len(c.Starts)+len(c.Gather)+len(c.Ended)+len(c.Runs)+len(c.Caused)+len(c.Used)+len(c.Gone)+len(c.Asks)+len(c.Take) == 0 {
+	if !release && len(c.Decided)+len(c.Starts)+len(c.Gather)+len(c.Ended)+len(c.Runs)+len(c.Caused)+len(c.Used)+len(c.Gone)+len(c.Asks)+len(c.Take) == 0 && c.Call == nil {
 		return nil
 	}
 	arrives := v.arrival != nil

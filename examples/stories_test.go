@@ -1,10 +1,14 @@
 package examples_test
 
 import (
+	"os"
+	"path"
 	"testing"
 
+	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/engine/ruletest"
 	"github.com/quandohq/quando/examples"
+	"github.com/quandohq/quando/rules"
 )
 
 // TestStories runs the tests of every example, under every fault that they name.
@@ -13,17 +17,41 @@ func TestStories(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			set, _ := compile(t, name)
-			for _, test := range set.Tests {
-				t.Run(test.Name, func(t *testing.T) {
-					t.Parallel()
-					result, err := ruletest.Run(t.Context(), ruletest.Options{Set: set, NoFaults: testing.Short()}, test)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if !result.OK {
-						t.Error(result.Report())
-					}
-				})
+			tell(t, set)
+		})
+	}
+}
+
+// TestTogether runs all examples as the rules of one desk: each does its work, and none disturbs another's customer.
+func TestTogether(t *testing.T) {
+	t.Parallel()
+	const file = "together_test.yaml"
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := []*rules.File{rules.Parse(file, text)}
+	for _, name := range examples.Names() {
+		files = append(files, rules.Parse(path.Join(name, examples.RulesFile), read(t, name, examples.RulesFile)))
+	}
+	set, problems := rules.Compile(files, rules.Options{Catalog: builtin.Catalog()})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	tell(t, set)
+}
+
+// tell runs the tests of a rule set.
+func tell(t *testing.T, set *rules.Set) {
+	for _, test := range set.Tests {
+		t.Run(test.Name, func(t *testing.T) {
+			t.Parallel()
+			result, err := ruletest.Run(t.Context(), ruletest.Options{Set: set, NoFaults: testing.Short()}, test)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !result.OK {
+				t.Error(result.Report())
 			}
 		})
 	}

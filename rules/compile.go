@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/quandohq/quando/rules/calendar"
 	"github.com/quandohq/quando/rules/source"
@@ -80,14 +79,9 @@ type compiler struct {
 	usedVars     map[string]bool
 }
 
-// checking lets one compilation after the other have expr's checker, which notes in the types of facts, shared by all, what it has looked up.
-var checking sync.Mutex
-
 // Compile compiles the files as one rule set; their order does not matter. The set holds every rule that is
-// free of errors, also when there are problems with others. It may be called by many goroutines: they take turns.
+// free of errors, also when there are problems with others. It may be called by many goroutines.
 func Compile(files []*File, options Options) (*Set, Problems) {
-	checking.Lock()
-	defer checking.Unlock()
 	c := &compiler{
 		options: options, catalog: options.Catalog,
 		set:       &Set{Calendars: make(map[string]*calendar.Calendar), byID: make(map[string]*Rule)},

@@ -165,7 +165,10 @@ var errNotAsked = errors.New("not asked")
 
 // answer calls a function that may have to ask the service or the journal.
 func (e *Evaluation) answer(f *function, args []any) (any, error) {
-	key := f.Name + fmt.Sprint(args...)
+	key := f.Name
+	for _, a := range args {
+		key += fmt.Sprintf(", %T %q", a, fmt.Sprint(a)) // the quotes keep arguments apart
+	}
 	if v, ok := e.answers[key]; ok {
 		return v, nil
 	}

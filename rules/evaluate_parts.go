@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/expr-lang/expr/ast"
-	bytecode "github.com/expr-lang/expr/compiler"
-	"github.com/expr-lang/expr/parser"
 )
 
 // Values returns the values of the names and calls in an expression, in the order in which they stand in it, as far as
@@ -38,12 +36,10 @@ type NamedValue struct {
 }
 
 func (x *Expression) compileParts() {
-	x.env.compiling.Lock()
-	defer x.env.compiling.Unlock()
 	for i := range x.parts {
 		p := &x.parts[i]
 		ast.Walk(&p.node, factsIn{&p.needs})
-		if program, err := bytecode.Compile(&parser.Tree{Node: p.node}, x.env.config); err == nil {
+		if program, err := x.env.compile(p.node, x.Text); err == nil {
 			p.program = program
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/expr-lang/expr/ast"
-	"github.com/expr-lang/expr/parser"
 )
 
 // A ClauseResult says what became of one clause of a rule's conditions.
@@ -65,13 +64,11 @@ func (e *Evaluation) Partly(x *Expression, unknown func(error) bool) ClauseVerdi
 	if v.Err == nil || !unknown(v.Err) {
 		return v
 	}
-	x.env.compiling.Lock()
-	tree, err := parser.ParseWithConfig(x.Text, x.env.exprConfig())
-	x.env.compiling.Unlock()
+	node, err := x.env.parse(x.Text)
 	if err != nil {
 		return v
 	}
-	met, err := (&wording{e, x.env}).partly(tree.Node, unknown)
+	met, err := (&wording{e, x.env}).partly(node, unknown)
 	v.Values = e.Values(x)
 	switch {
 	case err != nil:

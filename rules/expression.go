@@ -11,12 +11,8 @@ import (
 
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/builtin"
-	"github.com/expr-lang/expr/checker"
-	bytecode "github.com/expr-lang/expr/compiler"
 	"github.com/expr-lang/expr/conf"
 	"github.com/expr-lang/expr/file"
-	"github.com/expr-lang/expr/parser"
-	"github.com/expr-lang/expr/types"
 	"github.com/expr-lang/expr/vm"
 
 	"github.com/quandohq/quando/rules/source"
@@ -66,7 +62,6 @@ type environment struct {
 	calendars []string
 	later     map[string]int // the ids of all steps, with their lines
 	config    *conf.Config   // made when it is first needed
-	compiling sync.Mutex     // the parts of verdicts are compiled when they are first asked for
 }
 
 // with returns the environment with one more name.
@@ -89,21 +84,6 @@ func (e *environment) having(facts ...string) *environment {
 		available[f] = true
 	}
 	return &environment{names: e.names, available: available, starts: e.starts, gathers: e.gathers, calendars: e.calendars, later: e.later}
-}
-
-func (e *environment) exprConfig() *conf.Config {
-	if e.config == nil {
-		env := make(types.Map, len(e.names))
-		for name, t := range e.names {
-			env[name] = t.expr
-		}
-		e.config = &conf.Config{
-			ShortCircuit: true, MaxNodes: maxExpression,
-			Functions: exprFunctions, Builtins: exprBuiltins, Disabled: map[string]bool{},
-		}
-		e.config.WithEnv(env)
-	}
-	return e.config
 }
 
 // exprBuiltins are expr's own functions as the parser wants them.
@@ -139,38 +119,37 @@ func compileExpression(text string, env *environment, want *Type) (x *Expression
 	if strings.HasPrefix(text, "{{") && strings.HasSuffix(text, "}}") {
 		return nil, []issue{{0, "this is an expression already", "leave the {{ }} out"}}
 	}
-	config := env.exprConfig()
-	tree, err := parser.ParseWithConfig(text, config)
+	node, err := env.parse(text)
 	if err != nil {
 		return nil, []issue{parseIssue(text, err)}
 	}
 	r := resolver{env: env, text: text}
-	result := r.resolve(tree.Node)
+	result := r.resolve(node)
 	if len(r.issues) > 0 {
 		return nil, r.issues
 	}
-	if issues := typeIssues(tree.Node, tree, config); len(issues) > 0 {
+	if issues := typeIssues(node, text, env); len(issues) > 0 {
 		return nil, issues
 	}
-	if _, err := checker.Check(tree, config); err != nil {
+	if err := env.check(node, text); err != nil {
 		return nil, []issue{typeIssue(text, err)}
 	}
 	if result == nil {
-		result = typeOfNature(tree.Node)
+		result = typeOfNature(node)
 	}
 	if want != nil && result != Anything && !fits(result, want) {
 		return nil, []issue{{0, fmt.Sprintf("the expression gives %s, where %s is needed", result, want), wantHint(text, result, want)}}
 	}
 	x = &Expression{Text: text, needs: r.facts, calls: r.calls, usesCalendars: r.calendars, usesVars: r.vars, counts: r.counts, patterns: r.patterns, result: result, env: env}
-	x.keys = keysOf(tree.Node)
-	x.data = dataUses(tree.Node, text)
-	x.parts = partsOf(tree.Node)
-	x.doubts = doubts(tree.Node, text)
+	x.keys = keysOf(node)
+	x.data = dataUses(node, text)
+	x.parts = partsOf(node)
+	x.doubts = doubts(node, text)
 	if want == Flag {
-		x.ways, x.otherwise = waysOf(tree.Node, text)
+		x.ways, x.otherwise = waysOf(node, text)
 	}
-	instrument(&tree.Node)
-	if x.program, err = bytecode.Compile(tree, config); err != nil {
+	instrument(&node)
+	if x.program, err = env.compile(node, text); err != nil {
 		return nil, []issue{typeIssue(text, err)}
 	}
 	return x, nil
@@ -278,12 +257,12 @@ var tokenName = regexp.MustCompile(`\b[A-Z][a-z]+\(("(?:[^"\\]|\\.)*")\)`)
 var unexpectedWord = regexp.MustCompile(`^unexpected token Identifier\("(.*)"\)`)
 
 // typeIssues finds the wrong types in each part of a condition: the checker stops at its first.
-func typeIssues(node ast.Node, tree *parser.Tree, config *conf.Config) []issue {
+func typeIssues(node ast.Node, text string, env *environment) []issue {
 	if n, ok := node.(*ast.BinaryNode); ok && slices.Contains([]string{"and", "&&", "or", "||"}, n.Operator) {
-		return append(typeIssues(n.Left, tree, config), typeIssues(n.Right, tree, config)...)
+		return append(typeIssues(n.Left, text, env), typeIssues(n.Right, text, env)...)
 	}
-	if _, err := checker.Check(&parser.Tree{Node: node, Source: tree.Source}, config); err != nil {
-		return []issue{typeIssue(tree.Source.String(), err)}
+	if err := env.check(node, text); err != nil {
+		return []issue{typeIssue(text, err)}
 	}
 	return nil
 }

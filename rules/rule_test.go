@@ -2,6 +2,8 @@ package rules_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -174,16 +176,48 @@ func TestCancelOnSeesNoSteps(t *testing.T) {
 
 // A rule set may be reloaded while runs bring back the versions that they began with. The race detector is the judge.
 func TestCompileAtOnce(t *testing.T) {
-	const text = "rules: [{ id: it, when: message.received, if: 'contact.name == \"Ana\" and conversation.last_message.text != \"\"', limit: { times: 1, per: 1h }, do: [{ log: x }] }]"
+	names, err := filepath.Glob("../examples/*/*.yaml")
+	if err != nil || len(names) == 0 {
+		t.Fatal(names, err)
+	}
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
-			for range 10 {
-				if set, problems := rules.Compile([]*rules.File{rules.Parse("it.yaml", []byte(text))}, rules.Options{Catalog: builtin.Catalog()}); set.Rule("it") == nil {
-					t.Error(problems)
+			var files []*rules.File
+			for _, name := range names {
+				text, err := os.ReadFile(name)
+				if err != nil {
+					t.Error(err)
 				}
+				files = append(files, rules.Parse(name, text))
+			}
+			if _, problems := rules.Compile(files, rules.Options{Catalog: builtin.Catalog()}); problems.HasErrors() {
+				t.Error(problems)
 			}
 		})
+	}
+	all.Wait()
+}
+
+// Two pages may explain rules, while a worker records the values of a verdict and the rules are reloaded. The race detector is the judge.
+func TestExplainAtOnce(t *testing.T) {
+	conditions := []string{
+		`contact.name == "Ana" and conversation.last_message.text != ""`, `now() < date("2020-01-01") or now().Hour() > 12`,
+		`event.created_at.Hour() > 25`, `any(event.data.tags, # == "z")`, `message.created_at > now() - duration("1h")`,
+	}
+	var all sync.WaitGroup
+	for range 4 {
+		for _, condition := range conditions {
+			rule := ruleIf(t, condition)
+			all.Go(func() {
+				eval := rules.NewEvaluation(t.Context(), rule, newWorld())
+				for range 10 {
+					eval.Explain()
+					eval.Partly(rule.If[0], func(error) bool { return true })
+					eval.Values(ruleIf(t, condition).If[0])
+				}
+			})
+		}
 	}
 	all.Wait()
 }

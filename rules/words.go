@@ -11,18 +11,15 @@ import (
 	"time"
 
 	"github.com/expr-lang/expr/ast"
-	"github.com/expr-lang/expr/parser"
 )
 
 // words says what was so when a condition was true or false. It is empty where there are no better words than the condition itself.
 func (e *Evaluation) words(x *Expression, truth bool) string {
-	x.env.compiling.Lock()
-	tree, err := parser.ParseWithConfig(x.Text, x.env.exprConfig())
-	x.env.compiling.Unlock()
+	node, err := x.env.parse(x.Text)
 	if err != nil {
 		return ""
 	}
-	return (&wording{e, x.env}).say(tree.Node, truth)
+	return (&wording{e, x.env}).say(node, truth)
 }
 
 // A wording puts the parts of a condition into words, with the values that they had.
@@ -225,8 +222,6 @@ func plainLiteral(node ast.Node) string {
 
 // compiled makes a part an expression of its own.
 func (w *wording) compiled(node ast.Node) (*Expression, error) {
-	w.env.compiling.Lock()
-	defer w.env.compiling.Unlock()
 	x, issues := compileExpression(node.String(), w.env, nil)
 	if len(issues) > 0 {
 		return nil, fmt.Errorf("%s: %s", node, issues[0].message)

@@ -41,13 +41,22 @@ type NameError struct {
 }
 
 func (e *NameError) Error() string {
+	name := shorten(e.Name)
 	switch {
 	case len(e.IDs) > 0:
-		return fmt.Sprintf("the name %q is shared by several of kind %s: write the id instead, one of %s", e.Name, e.Kind, strings.Join(e.IDs, ", "))
+		return fmt.Sprintf("the name %q is shared by several of kind %s: write the id instead, one of %s", name, e.Kind, strings.Join(e.IDs, ", "))
 	case len(e.Near) > 0:
-		return fmt.Sprintf("there is no %s named %q; did you mean %s?", e.Kind, e.Name, strings.Join(e.Near, " or "))
+		return fmt.Sprintf("there is no %s named %q; did you mean %s?", e.Kind, name, strings.Join(e.Near, " or "))
 	}
-	return fmt.Sprintf("there is no %s named %q", e.Kind, e.Name)
+	return fmt.Sprintf("there is no %s named %q", e.Kind, name)
+}
+
+// shorten returns what a message quotes of a name, which may be a text that a customer wrote.
+func shorten(name string) string {
+	if len(name) <= maxNear {
+		return name
+	}
+	return strings.ToValidUTF8(name[:maxNear], "") + "…"
 }
 
 // ID finds the id of a label, sector, person, channel or board by its name. A UUID is taken as the id it is. Case does not matter,
@@ -95,7 +104,7 @@ func (d *Directory) resolve(ctx context.Context, key listingKey, name string) (s
 	}
 	entries, err := d.entries(ctx, key, func(list []entry) bool { return len(match(list, name)) > 0 })
 	if err != nil {
-		return "", fmt.Errorf("find the %s %q: %w", key.kind, name, err)
+		return "", fmt.Errorf("find the %s %q: %w", key.kind, shorten(name), err)
 	}
 	switch ids := match(entries, name); len(ids) {
 	case 1:
@@ -131,7 +140,10 @@ type listingKey struct {
 	board string
 }
 
-type entry struct{ id, name string }
+// An entry is one thing of a list. Its name is looked for by what fold makes of it.
+type entry struct{ id, name, folded string }
+
+func newEntry(id, name string) entry { return entry{id, name, fold(name)} }
 
 // listing is one list as last fetched. Who finds it wanting holds busy while fetching; the others wait for the same answer.
 type listing struct {
@@ -187,9 +199,9 @@ func (d *Directory) entries(ctx context.Context, key listingKey, enough func([]e
 
 func (l *listing) current(now time.Time, enough func([]entry) bool) ([]entry, bool) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	fresh := !l.fetched.IsZero() && now.Sub(l.fetched) < directoryMaxAge
-	return l.entries, fresh && enough(l.entries)
+	entries, fresh := l.entries, !l.fetched.IsZero() && now.Sub(l.fetched) < directoryMaxAge
+	l.mu.Unlock() // to look through them must keep nobody waiting; they are replaced, not changed
+	return entries, fresh && enough(entries)
 }
 
 // recent returns what came of the last try, if that was a moment ago.
@@ -222,22 +234,22 @@ func (c *Client) fetchListing(ctx context.Context, key listingKey) ([]entry, err
 	switch key.kind {
 	case KindLabel:
 		v, err := c.ListLabels(ctx)
-		return entriesOf(v, func(x Label) entry { return entry{x.ID, x.Name} }), err
+		return entriesOf(v, func(x Label) entry { return newEntry(x.ID, x.Name) }), err
 	case KindSector:
 		v, err := c.ListSectors(ctx)
-		return entriesOf(v, func(x Sector) entry { return entry{x.ID, x.Name} }), err
+		return entriesOf(v, func(x Sector) entry { return newEntry(x.ID, x.Name) }), err
 	case KindPerson:
 		v, err := c.ListTeam(ctx)
-		return entriesOf(v, func(x Person) entry { return entry{x.ID, x.Name} }), err
+		return entriesOf(v, func(x Person) entry { return newEntry(x.ID, x.Name) }), err
 	case KindChannel:
 		v, err := c.ListChannels(ctx)
-		return entriesOf(v, func(x Channel) entry { return entry{x.ID, x.Name} }), err
+		return entriesOf(v, func(x Channel) entry { return newEntry(x.ID, x.Name) }), err
 	case KindBoard:
 		v, err := c.ListBoards(ctx, false)
-		return entriesOf(v, func(x Board) entry { return entry{x.ID, x.Name} }), err
+		return entriesOf(v, func(x Board) entry { return newEntry(x.ID, x.Name) }), err
 	case KindStage:
 		stages, err := c.stages(ctx, key.board)
-		return entriesOf(stages, func(x Stage) entry { return entry{x.ID, x.Name} }), err
+		return entriesOf(stages, func(x Stage) entry { return newEntry(x.ID, x.Name) }), err
 	}
 	return nil, fmt.Errorf("%w: %q", errUnknownKind, key.kind)
 }

@@ -101,7 +101,7 @@ func NewOfflineDirectory(s Snapshot) *Directory {
 	for _, list := range s.Lists {
 		l := &listing{entries: make([]entry, len(list.Entries))}
 		for i, e := range list.Entries {
-			l.entries[i] = entry{e.ID, e.Name}
+			l.entries[i] = newEntry(e.ID, e.Name)
 		}
 		d.listings[listingKey{list.Kind, list.Board}] = l
 	}

@@ -9,10 +9,11 @@ import (
 // match finds the ids that a name stands for: those that are equal but for case, else those that are equal but for accents too.
 func match(list []entry, name string) []string {
 	var exact, folded []string
+	plain := fold(name) // once: it may be what a customer wrote
 	for _, e := range list {
 		if strings.EqualFold(strings.TrimSpace(e.name), name) {
 			exact = append(exact, e.id)
-		} else if fold(e.name) == fold(name) {
+		} else if e.folded == plain {
 			folded = append(folded, e.id)
 		}
 	}
@@ -48,8 +49,14 @@ func fold(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
+// maxNear is how long a name may be of which somebody may have meant another, in bytes: what is longer is a text and no name.
+const maxNear = 200
+
 // nearNames finds at most three names that somebody may have meant.
 func nearNames(name string, names []string) []string {
+	if len(name) > maxNear {
+		return nil
+	}
 	type near struct {
 		name     string
 		distance int

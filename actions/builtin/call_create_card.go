@@ -91,9 +91,7 @@ func (d *desk) lookalikes(ctx context.Context, n service.NewCard) iter.Seq2[serv
 	return func(yield func(service.Card, error) bool) {
 		seen := 0
 		for card, err := range d.Cards(ctx, q) {
-			same := card.Title == n.Title && card.BoardID == n.BoardID &&
-				(n.ContactID == "" || card.ContactID == n.ContactID) && (n.ConversationID == "" || card.ConversationID == n.ConversationID)
-			if (err != nil || same) && !yield(card, err) {
+			if (err != nil || looksLike(card, n)) && !yield(card, err) {
 				return
 			}
 			if seen++; seen >= maxLookalikes {
@@ -101,6 +99,22 @@ func (d *desk) lookalikes(ctx context.Context, n service.NewCard) iter.Seq2[serv
 			}
 		}
 	}
+}
+
+// looksLike reports whether a card has what a new one is to have.
+func looksLike(card service.Card, n service.NewCard) bool {
+	return card.Title == n.Title && card.BoardID == n.BoardID &&
+		(n.ContactID == "" || card.ContactID == n.ContactID) && (n.ConversationID == "" || card.ConversationID == n.ConversationID)
+}
+
+// made compares the card with the one that was asked for.
+func (c createCardCall) made(ctx context.Context, i actions.Intent, about actions.Subject) (bool, error) {
+	in, before, err := recordedBoth[createCardRequest, createCardBefore](i)
+	if err != nil || about.Card == "" || slices.ContainsFunc(before.Twins, func(id string) bool { return sameID(id, about.Card) }) {
+		return false, err
+	}
+	card, err := c.GetCard(ctx, about.Card)
+	return err == nil && looksLike(card, in.Card), err
 }
 
 func (r createCardRequest) receipt(card service.Card) actions.Receipt {

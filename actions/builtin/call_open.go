@@ -105,6 +105,16 @@ func (c openCall) settle(ctx context.Context, _ *actions.Step, i actions.Intent)
 	return happened(c.opened(*found))
 }
 
+// made looks the conversation up again: it was not there when the call was planned.
+func (c openCall) made(ctx context.Context, i actions.Intent, about actions.Subject) (bool, error) {
+	in, err := recorded[openRequest](i.Request)
+	if err != nil || about.Conversation == "" {
+		return false, err
+	}
+	found, err := c.FindConversation(ctx, in.LookUp, in.ChannelID)
+	return found != nil && sameID(found.ID, about.Conversation), err
+}
+
 // opened names the conversation in all that it caused: the call is made in the lane of a phone, and its events come in another.
 func (c openCall) opened(v service.Conversation) actions.Receipt {
 	return receipt(conversationFact(v),

@@ -74,3 +74,13 @@ func (r sendRequest) complete(m service.Message) service.Message {
 func (sendCall) settle(context.Context, *actions.Step, actions.Intent) (actions.Settlement, error) {
 	return repeat()
 }
+
+// made knows a message by its client_id.
+func (c sendCall) made(ctx context.Context, i actions.Intent, about actions.Subject) (bool, error) {
+	in, err := recorded[sendRequest](i.Request)
+	if err != nil || about.Message == "" {
+		return false, err
+	}
+	m, err := c.GetMessage(ctx, about.Message)
+	return err == nil && sameID(m.ClientID, in.Message.ClientID), err
+}

@@ -85,6 +85,23 @@ func (v *verb) Settle(ctx context.Context, s *actions.Step, i actions.Intent) (a
 	return out, nil
 }
 
+// Made reports whether what an event is about came of a call.
+func (v *verb) Made(ctx context.Context, i actions.Intent, about actions.Subject) (bool, error) {
+	c, err := v.desk.call(i)
+	if err != nil {
+		return false, err
+	}
+	maker, ok := c.(maker)
+	if !ok {
+		return false, nil
+	}
+	made, err := maker.made(ctx, i, about)
+	if err != nil {
+		return false, v.failed(err)
+	}
+	return made, nil
+}
+
 // failed names the verb in an error and marks it with what follows.
 func (v *verb) failed(err error) error { return classify(fmt.Errorf("%s: %w", v.schema.Verb, err)) }
 
@@ -93,6 +110,14 @@ type call interface {
 	do(ctx context.Context, s *actions.Step, i actions.Intent) (actions.Receipt, error)
 	settle(ctx context.Context, s *actions.Step, i actions.Intent) (actions.Settlement, error)
 }
+
+// A maker is a call that makes something by which it is known, also without its answer.
+type maker interface {
+	made(ctx context.Context, i actions.Intent, about actions.Subject) (bool, error)
+}
+
+// sameID reports whether two ids are the same one.
+func sameID(a, b string) bool { return a != "" && plain.FoldUUID(a) == plain.FoldUUID(b) }
 
 // A desk is what the verbs and their calls share.
 type desk struct {

@@ -149,7 +149,7 @@ func scraped(t *testing.T) map[string][]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := j.Hold(t.Context(), engine.Hold{Workspace: "default", Rule: "other", Kind: engine.HoldPerson, Since: time.Now()}); err != nil {
+	if _, err := j.Hold(t.Context(), engine.Hold{Workspace: "default", Rule: "other", Kind: engine.HoldPerson, Since: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	j.Close()

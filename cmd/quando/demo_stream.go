@@ -92,9 +92,10 @@ func (p *people) asks(at time.Time, c *customer) error {
 	if p.random.IntN(2) == 0 {
 		return nil
 	}
+	at = at.Add(minutes(p.between(6, 9))) // the question comes five minutes after the close
+	p.writes(at, c, pick(p, ratings))
 	at = at.Add(minutes(1))
 	p.writes(at, c, "Só mais uma coisa: vocês atendem aos sábados?")
-	p.writes(at.Add(20*time.Second), c, pick(p, ratings))
 	p.solve(at, who, c, p.between(3, 6))
 	return nil
 }

@@ -37,7 +37,8 @@ func holdCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if h.Kind == engine.HoldRate {
 		h.Until = at.Add(time.Hour + 30*time.Second)
 	}
-	ts.Check(j.Hold(context.Background(), h))
+	_, err = j.Hold(context.Background(), h)
+	ts.Check(err)
 	ts.Check(j.Close())
 }
 

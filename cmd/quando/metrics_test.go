@@ -25,7 +25,7 @@ func TestMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer j.Close()
-	if err := j.Hold(t.Context(), engine.Hold{Workspace: "acme", Rule: "r", Kind: engine.HoldSafety, Since: time.Now()}); err != nil {
+	if _, err := j.Hold(t.Context(), engine.Hold{Workspace: "acme", Rule: "r", Kind: engine.HoldSafety, Since: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
@@ -81,7 +81,7 @@ func TestMetrics(t *testing.T) {
 	if body := w.Body.String(); strings.Contains(body, "quando_journal_bytes 0\n") || strings.Contains(body, "invented") || strings.Contains(body, `state="running",workspace`) {
 		t.Error(body)
 	}
-	if err := j.Hold(t.Context(), engine.Hold{Workspace: "acme", Kind: engine.HoldPerson, Since: time.Now()}); err != nil {
+	if _, err := j.Hold(t.Context(), engine.Hold{Workspace: "acme", Kind: engine.HoldPerson, Since: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	able = nil

@@ -17,8 +17,9 @@ func newPause() *cobra.Command {
 		Use:   "pause",
 		Short: "Stop sending, at once: everything, a workspace, or a rule",
 		Long: `Pause stops the engine from acting: without a flag everything, with --workspace that workspace, with --rule that rule. It works at once
-and stays until quando resume, whatever is restarted meanwhile. Runs that are under way go on after quando resume. Events are recorded, and decided on after quando
-resume; only those that come while a single rule is stopped do not start that rule, which their verdict says.`,
+and stays until quando resume, whatever is restarted meanwhile: when the command has ended, no engine begins another call that would change something. Calls that were under
+way then are listed. Runs go on after quando resume. Events are recorded, and decided on after quando resume; only those that come while a single rule is stopped do not start
+that rule, which their verdict says.`,
 		Example: `  quando pause
   quando pause --reason "the price list is wrong"
   quando pause --rule away-reply`,
@@ -32,10 +33,11 @@ resume; only those that come while a single rule is stopped do not start that ru
 					return err
 				}
 				h := engine.Hold{Workspace: f.inWorkspace(), Rule: f.rule, Kind: engine.HoldPerson, Reason: reason, Since: v.now}
-				if err := v.Hold(cmd.Context(), h); err != nil {
+				underWay, err := v.Hold(cmd.Context(), h)
+				if err != nil {
 					return fmt.Errorf("pause: %w", err)
 				}
-				return f.report(cmd, v, "Stopped: "+holdSubject(h)+". "+meanwhile(h), nil)
+				return f.report(cmd, v, "Stopped: "+holdSubject(h)+". "+meanwhile(h), holdsJSON{Lifted: []engine.Hold{}, UnderWay: append([]engine.UnderWay{}, underWay...)})
 			})
 		},
 	}
@@ -62,7 +64,7 @@ what else is stopped, and what to do about it.`,
 				if err != nil {
 					return err
 				}
-				return f.report(cmd, v, said, lifted)
+				return f.report(cmd, v, said, holdsJSON{Lifted: append([]engine.Hold{}, lifted...)})
 			})
 		},
 	}
@@ -147,24 +149,49 @@ func (f *holdFlags) lift(ctx context.Context, v *view) (said string, lifted []en
 }
 
 // report says what was done, and what is stopped now.
-func (f *holdFlags) report(cmd *cobra.Command, v *view, said string, lifted []engine.Hold) error {
+func (f *holdFlags) report(cmd *cobra.Command, v *view, said string, out holdsJSON) error {
 	holds, err := v.Holds(cmd.Context())
 	if err != nil {
 		return fmt.Errorf("read what is stopped: %w", err)
 	}
 	w := cmd.OutOrStdout()
 	if f.output == "json" {
-		return writeJSON(w, holdsJSON{Holds: append([]engine.Hold{}, holds...), Lifted: append([]engine.Hold{}, lifted...)})
+		out.Holds = append([]engine.Hold{}, holds...)
+		return writeJSON(w, out)
 	}
 	fmt.Fprintln(w, harmless(said))
+	v.writeUnderWay(w, out.UnderWay)
 	v.writeHolds(w, holds)
 	return nil
 }
 
-// holdsJSON is what is stopped, and what this command let go on.
+// holdsJSON is what is stopped, what this command let go on, and of one that stops something the calls that were under way then.
 type holdsJSON struct {
-	Holds  []engine.Hold `json:"holds"`
-	Lifted []engine.Hold `json:"lifted"`
+	Holds    []engine.Hold     `json:"holds"`
+	Lifted   []engine.Hold     `json:"lifted"`
+	UnderWay []engine.UnderWay `json:"under_way,omitzero"`
+}
+
+// mostUnderWay is how many calls are listed for a person.
+const mostUnderWay = 20
+
+// writeUnderWay lists the calls that had begun when something was stopped.
+func (v *view) writeUnderWay(w io.Writer, calls []engine.UnderWay) {
+	if len(calls) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "Calls that were under way, and may still have their effect: %d\n", len(calls))
+	for i, u := range calls {
+		if i == mostUnderWay {
+			fmt.Fprintf(w, "  and %d more: --output json lists all of them\n", len(calls)-i)
+			break
+		}
+		line := fmt.Sprintf("%s, step %s: %s in %s, run %d", holdSubject(engine.Hold{Workspace: u.Workspace, Rule: u.Rule}), u.Step, u.Verb, u.Lane, u.Run)
+		if !u.Since.IsZero() {
+			line += ", since " + v.ago(u.Since)
+		}
+		fmt.Fprintf(w, "  %s\n", harmless(line))
+	}
 }
 
 // writeHolds lists what is stopped, with what to do about it.

@@ -142,6 +142,11 @@ func (*action) Settle(context.Context, *actions.Step, actions.Intent) (actions.S
 	return actions.Settlement{Verdict: actions.Repeat}, nil
 }
 
+// Made is never asked: every call has its answer at once.
+func (*action) Made(context.Context, actions.Intent, actions.Subject) (bool, error) {
+	return false, nil
+}
+
 // words shows recorded arguments in a question.
 func words(args string) string {
 	const most = 120

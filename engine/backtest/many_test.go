@@ -122,6 +122,10 @@ func (noAction) Settle(context.Context, *actions.Step, actions.Intent) (actions.
 	return actions.Settlement{Verdict: actions.Repeat}, nil
 }
 
+func (noAction) Made(context.Context, actions.Intent, actions.Subject) (bool, error) {
+	return false, nil
+}
+
 // noDesk knows what events carry, and nothing else.
 type noDesk struct{ *builtin.Offline }
 

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/quandohq/quando/engine"
 )
@@ -30,14 +31,56 @@ func (c *Console) pause(q *request) error {
 		return err
 	}
 	reason := cutText(q.r.PostFormValue("reason"), 200)
-	err = q.change("pause", subject, reason, func() error {
-		return c.options.Journal.Hold(q.ctx(), engine.Hold{Workspace: workspace, Rule: rule, Kind: engine.HoldPerson, Reason: reason, Since: q.now})
+	var underWay []engine.UnderWay
+	err = q.change("pause", subject, reason, func() (err error) {
+		underWay, err = c.options.Journal.Hold(q.ctx(), engine.Hold{Workspace: workspace, Rule: rule, Kind: engine.HoldPerson, Reason: reason, Since: q.now})
+		return err
 	})
 	if err != nil {
 		return err
 	}
 	c.heed(q)
-	return q.back("paused")
+	if len(underWay) == 0 {
+		return q.back("paused")
+	}
+	return c.paused(q, underWay)
+}
+
+// pausedPage tells of the calls that were under way when something was stopped.
+type pausedPage struct {
+	Calls []underWayView
+	Back  string
+}
+
+// An underWayView is a call that was under way.
+type underWayView struct {
+	Rule       ruleView
+	Step, Verb string
+	Lane       laneView
+	Run        int64
+	Link       string
+	Since      time.Time
+}
+
+// paused shows the calls that were under way. That something is stopped has happened: what cannot be shown is no reason to say otherwise.
+func (c *Console) paused(q *request, calls []engine.UnderWay) error {
+	byWorkspace := map[string][]string{}
+	for _, u := range calls {
+		byWorkspace[u.Workspace] = append(byWorkspace[u.Workspace], u.Lane)
+	}
+	names, err := q.lanesOf(byWorkspace)
+	if err != nil {
+		c.log.Error("the names of calls under way cannot be read", "error", err)
+		names = &lanes{words: q.words()}
+	}
+	p := pausedPage{Back: q.address()}
+	for _, u := range calls {
+		p.Calls = append(p.Calls, underWayView{
+			Rule: c.ruleView(u.Workspace, u.Rule), Step: u.Step, Verb: q.words().or("verb.", u.Verb), Lane: names.of(u.Workspace, u.Lane), Run: u.Run, Link: "/runs/" + itoa(u.Run),
+			Since: c.at(u.Workspace, u.Since),
+		})
+	}
+	return q.show("paused", "", q.words().t("paused.title"), p)
 }
 
 // resume lets something go on. A rule goes on too that was stopped at a safety bound.

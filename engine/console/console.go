@@ -24,7 +24,7 @@ type Journal interface {
 	Caused(ctx context.Context, workspace, typ string, objects []string) ([]engine.Caused, error)
 	Version(ctx context.Context, hash string) (source string, err error)
 	Ask(ctx context.Context, now time.Time, run int64, ask engine.Ask) error
-	Hold(ctx context.Context, h engine.Hold) error
+	Hold(ctx context.Context, h engine.Hold) (underWay []engine.UnderWay, err error)
 	Lift(ctx context.Context, now time.Time, workspace, rule string, kind engine.HoldKind) (bool, error)
 }
 
@@ -49,7 +49,7 @@ type Options struct {
 	// Mend mends what a look found wrong, where Check.Mends says that it can. Nil mends nothing.
 	Mend func(ctx context.Context, workspace string, kind CheckKind) error
 
-	// Heed makes the engine learn what is stopped. When it has returned, no call begins that is stopped. Nil leaves that to the engine's next look.
+	// Heed makes the engine learn what is stopped, so that it does not decide on what would have to wait. Nil leaves that to the engine's next look; calls do not begin either way.
 	Heed func(ctx context.Context, now time.Time) error
 
 	// Limits tells how calls to the service are held back. Nil tells nothing.

@@ -235,7 +235,7 @@ func TestRulePage(t *testing.T) {
 		t.Error("the list does not say that a rule is paused")
 	}
 	// One that was stopped at a safety bound goes on with the same button.
-	if err := d.journal.Hold(t.Context(), engine.Hold{Workspace: "default", Rule: "greet", Kind: engine.HoldSafety, Since: d.clock()}); err != nil {
+	if _, err := d.journal.Hold(t.Context(), engine.Hold{Workspace: "default", Rule: "greet", Kind: engine.HoldSafety, Since: d.clock()}); err != nil {
 		t.Fatal(err)
 	}
 	d.ask("POST", "/resume", url.Values{"workspace": {"default"}, "rule": {"greet"}})

@@ -192,7 +192,7 @@ rules:
   - { id: paused, when: message.received, if: 'message.text == "hello"', do: [log: a] }
   - { id: changed, when: message.received, if: 'conversation.kind in ["direct", "group"]', do: [log: a] }
 `)
-	if err := o.journal.Hold(t.Context(), engine.Hold{Workspace: "default", Rule: "paused", Kind: engine.HoldPerson, Reason: "too many", Since: o.now}); err != nil {
+	if _, err := o.journal.Hold(t.Context(), engine.Hold{Workspace: "default", Rule: "paused", Kind: engine.HoldPerson, Reason: "too many", Since: o.now}); err != nil {
 		t.Fatal(err)
 	}
 	o.happens(0, "e1", "message.received")
@@ -248,7 +248,7 @@ rules:
 // TestUndecided tells why nothing has happened yet.
 func TestUndecided(t *testing.T) {
 	o := newOffice(t, `rules: [{ id: a, when: message.received, if: 'conversation.kind == "group"', do: [log: a] }]`)
-	if err := o.journal.Hold(t.Context(), engine.Hold{Kind: engine.HoldPerson, Reason: "the price list is wrong", Since: o.now}); err != nil {
+	if _, err := o.journal.Hold(t.Context(), engine.Hold{Kind: engine.HoldPerson, Reason: "the price list is wrong", Since: o.now}); err != nil {
 		t.Fatal(err)
 	}
 	o.happens(0, "e1", "message.received")

@@ -98,10 +98,10 @@ func holds(c *check) {
 	rate := engine.Hold{Workspace: ws, Kind: engine.HoldRate, Reason: "429", Since: noon, Until: at(time.Minute)}
 	all := engine.Hold{Kind: engine.HoldPerson, Since: at(time.Second)}
 	for _, h := range []engine.Hold{person, rate, all} {
-		c.ok(c.Hold(c.Context(), h))
+		c.hold(h)
 	}
 	rate.Until, rate.Reason = at(time.Hour), "429 again"
-	c.ok(c.Hold(c.Context(), rate))
+	c.hold(rate)
 	check := func(want ...engine.Hold) {
 		c.Helper()
 		got, err := c.Holds(c.Context())
@@ -122,7 +122,7 @@ func holds(c *check) {
 
 func holdsLifted(c *check) {
 	everything := engine.Hold{Kind: engine.HoldPerson, Since: noon}
-	c.ok(c.Hold(c.Context(), everything))
+	c.hold(everything)
 	for _, place := range []struct{ workspace, rule, state string }{
 		{ws, "r", "held"}, {ws, "other", "held"}, {"w2", "r", "held"}, {ws, "r", "waiting"},
 	} {
@@ -148,7 +148,7 @@ func holdsLifted(c *check) {
 			c.Fatalf("lifted %v, %v", lifted, err)
 		}
 		c.due(time.Time{})
-		c.ok(c.Hold(c.Context(), h.hold))
+		c.hold(h.hold)
 		_, err := c.Lift(c.Context(), at(time.Minute), h.hold.Workspace, h.hold.Rule, engine.HoldKey)
 		c.ok(err)
 		c.claim(noon)
@@ -163,7 +163,7 @@ func holdsLifted(c *check) {
 
 // heldByNothing records runs as held, one that begins and one that goes on, after what held them was lifted.
 func heldByNothing(c *check) {
-	c.ok(c.Hold(c.Context(), engine.Hold{Workspace: ws, Rule: "another", Kind: engine.HoldPerson, Since: noon}))
+	c.hold(engine.Hold{Workspace: ws, Rule: "another", Kind: engine.HoldPerson, Since: noon})
 	l := c.fresh("a")
 	r := run("a", "r", "", "key")
 	r.State = engine.Held
@@ -172,7 +172,7 @@ func heldByNothing(c *check) {
 	l = c.lane(noon, "a")
 	c.save(l, engine.Change{At: noon, Runs: []*engine.RunChange{{Run: l.Runs[0]}}, Release: true})
 	c.due(noon)
-	c.ok(c.Hold(c.Context(), engine.Hold{Workspace: ws, Rule: "r", Kind: engine.HoldPerson, Since: noon}))
+	c.hold(engine.Hold{Workspace: ws, Rule: "r", Kind: engine.HoldPerson, Since: noon})
 	l = c.lane(noon, "a")
 	c.save(l, engine.Change{At: noon, Runs: []*engine.RunChange{{Run: l.Runs[0]}}, Release: true})
 	c.due(time.Time{})

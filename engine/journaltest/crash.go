@@ -22,7 +22,7 @@ func crash(c *check) {
 	s := start(rules.Queued, full("claimed"))
 	slot := engine.Slot{Key: "k", Times: 1, Per: time.Hour}
 	c.save(l, engine.Change{Decided: l.Events[:1], Starts: []*engine.Start{s}, Take: []engine.Slot{slot}, Gather: []engine.Gather{{Workspace: ws, Rule: "g", Events: []int64{1}, Quiet: time.Minute}}})
-	c.ok(c.Hold(c.Context(), engine.Hold{Workspace: ws, Kind: engine.HoldPerson, Since: noon}))
+	c.hold(engine.Hold{Workspace: ws, Kind: engine.HoldPerson, Since: noon})
 	c.ok(c.SetCursor(c.Context(), "backfill", "here"))
 	c.ok(c.Ask(c.Context(), noon, s.Run.ID, engine.Ask{What: engine.AskCancel, At: noon}))
 
@@ -70,7 +70,7 @@ func beside(c *check) {
 	b.accept(event("beside", "a"))
 	b.ok(b.Ask(b.Context(), noon, r.ID, engine.Ask{What: engine.AskCancel, At: noon}))
 	hold := engine.Hold{Workspace: ws, Kind: engine.HoldPerson, Since: noon}
-	b.ok(b.Hold(b.Context(), hold))
+	b.hold(hold)
 	for what, err := range map[string]error{
 		"claim": func() error { _, err := b.Claim(b.Context(), noon, 1, nil); return err }(),
 		"save":  b.Save(b.Context(), l, &engine.Change{At: noon, Release: true}),

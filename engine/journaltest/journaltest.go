@@ -58,7 +58,7 @@ func Run(t *testing.T, s Setup) {
 	}
 }
 
-var tests = slices.Concat(acceptTests, claimTests, saveTests, runTests, modeTests, slotTests, gatherTests, askTests, causedTests, readTests, statisticsTests, mentionTests, pruneTests, crashTests, shareTests, foundTests, openTests)
+var tests = slices.Concat(acceptTests, claimTests, saveTests, runTests, modeTests, slotTests, gatherTests, askTests, stopTests, causedTests, readTests, statisticsTests, mentionTests, pruneTests, crashTests, shareTests, foundTests, openTests)
 
 type test struct {
 	name string
@@ -175,6 +175,14 @@ func (c *check) save(l *engine.Lane, change engine.Change) {
 		change.At = noon
 	}
 	c.ok(c.Save(c.Context(), l, &change))
+}
+
+// hold stops something, and returns the calls that were under way.
+func (c *check) hold(h engine.Hold) []engine.UnderWay {
+	c.Helper()
+	calls, err := c.Hold(c.Context(), h)
+	c.ok(err)
+	return calls
 }
 
 // done decides everything that waits in a lane and releases it.

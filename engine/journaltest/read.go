@@ -45,6 +45,7 @@ func readHappened(c *check) {
 	}{
 		{ws, "a", "message.received", 5}, {ws, "a", "message.sent", 2}, {ws, "a", "message.received", 1}, {ws, "b", "message.received", 3},
 		{"other", "a", "message.received", 3}, {ws, "a", "card", 4}, {ws, "a", "message.received", 2},
+		{ws, "a", "tick", 4}, {ws, "a", "tick", 4}, {ws, "a", "tick", 4},
 	} {
 		ev := event(fmt.Sprint(i), e.lane)
 		ev.Workspace, ev.Type, ev.CreatedAt = e.workspace, e.typ, at(time.Duration(e.minute)*time.Minute)
@@ -59,6 +60,8 @@ func readHappened(c *check) {
 	check([]string{"message.received"}, 0, 10, "2", "6", "0")
 	check([]string{"message.received", "message.sent"}, 2, 10, "1", "6", "0")
 	check([]string{"message.received", "message.sent", "card"}, 2, 2, "1", "6")
+	check([]string{"tick"}, 0, 2, "7", "8") // of one moment, in the order of recording
+	check([]string{"tick"}, 4, 10, "7", "8", "9")
 	check(nil, 0, 10)
 	check([]string{"message.received"}, 6, 10)
 	for since, want := range map[int]int{0: 3, 2: 2, 5: 1, 6: 0} {

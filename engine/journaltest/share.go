@@ -205,7 +205,7 @@ func shareGathers(c *check) {
 func shareHolds(c *check) {
 	other := c.second()
 	hold := engine.Hold{Workspace: ws, Kind: engine.HoldRate, Reason: "429", Since: noon, Until: at(time.Minute)}
-	c.ok(c.Hold(c.Context(), hold))
+	c.hold(hold)
 	held, err := other.Holds(c.Context())
 	c.ok(err)
 	c.equal("holds", held, []engine.Hold{hold})
@@ -221,7 +221,7 @@ func shareLifted(c *check) {
 	other := c.second()
 	for i := range rounds {
 		rule := fmt.Sprint("r", i)
-		c.ok(c.Hold(c.Context(), engine.Hold{Workspace: ws, Rule: rule, Kind: engine.HoldPerson, Since: noon}))
+		c.hold(engine.Hold{Workspace: ws, Rule: rule, Kind: engine.HoldPerson, Since: noon})
 		l := c.fresh("a")
 		r := run("a", rule, "", rule)
 		r.State, r.WakeAt = engine.Held, time.Time{}

@@ -182,14 +182,29 @@ func (j *Journal) SwapCursor(ctx context.Context, name, old, value string) (bool
 }
 
 // Hold stops a rule or a workspace.
-func (j *Journal) Hold(ctx context.Context, h engine.Hold) error {
+func (j *Journal) Hold(ctx context.Context, h engine.Hold) ([]engine.UnderWay, error) {
 	if err := j.lock(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	defer j.mu.Unlock()
 	h.Since, h.Until = moment(h.Since), moment(h.Until)
 	j.holds[sort{h.Workspace, h.Rule, string(h.Kind)}] = h
-	return nil
+	var calls []engine.UnderWay
+	for _, ids := range j.open {
+		for _, id := range ids {
+			r := j.runs[id]
+			if r.State != engine.Running || !h.Covers(r.Workspace, r.Rule) {
+				continue
+			}
+			for _, s := range r.Steps {
+				if call, ok := engine.CallUnderWay(r, s); ok {
+					calls = append(calls, call)
+				}
+			}
+		}
+	}
+	slices.SortFunc(calls, engine.UnderWay.Compare)
+	return calls, nil
 }
 
 // Lift ends a hold, and makes the lanes due whose runs were held by it.
@@ -219,12 +234,17 @@ func (j *Journal) Holds(ctx context.Context) ([]engine.Hold, error) {
 		return nil, err
 	}
 	defer j.mu.Unlock()
+	return j.stopped(), nil
+}
+
+// stopped returns what is stopped, in order.
+func (j *Journal) stopped() []engine.Hold {
 	if len(j.holds) == 0 {
-		return nil, nil
+		return nil
 	}
 	return slices.SortedFunc(maps.Values(j.holds), func(a, b engine.Hold) int {
 		return compareAll(a.Workspace, b.Workspace, a.Rule, b.Rule, string(a.Kind), string(b.Kind))
-	}), nil
+	})
 }
 
 // Ask asks something of a run.

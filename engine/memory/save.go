@@ -72,6 +72,11 @@ func (j *Journal) Save(ctx context.Context, of *engine.Lane, c *engine.Change) e
 
 // refuse says why a change cannot be recorded.
 func (j *Journal) refuse(of *engine.Lane, c *engine.Change) error {
+	if c.Call != nil {
+		if h := engine.StopsCall(j.stopped(), c.Call, c.At); h != nil {
+			return &engine.HeldError{Hold: *h}
+		}
+	}
 	ahead := make(map[string]int64)
 	for _, slot := range c.Take {
 		if !j.slotsOf(of.Workspace, slot).free(slot, moment(c.At), ahead[slot.Key]) {
@@ -164,7 +169,7 @@ func (j *Journal) away(l *lane, r *engine.Run, at time.Time) {
 // holdOn reports whether something holds a run.
 func (j *Journal) holdOn(r *engine.Run) bool {
 	for _, h := range j.holds {
-		if (h.Workspace == "" || h.Workspace == r.Workspace) && (h.Rule == "" || h.Rule == r.Rule) {
+		if h.Covers(r.Workspace, r.Rule) {
 			return true
 		}
 	}

@@ -19,7 +19,7 @@ func (j *Journal) start(l *lane, s *engine.Start, at time.Time) {
 		return
 	}
 	others := j.open[sort{s.Run.Workspace, s.Run.Rule, s.Run.By}]
-	if outcome, why := s.Refused(others); outcome != "" {
+	if outcome, why := s.Refused(j.stopped(), others); outcome != "" {
 		verdict.Outcome, verdict.Error = outcome, why
 		return
 	}

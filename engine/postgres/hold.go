@@ -2,7 +2,9 @@ package postgres
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -14,19 +16,58 @@ import (
 // nothing is what an operation decides that only reads and writes what it wants.
 func nothing(*ledger) error { return nil }
 
-// Hold stops a rule or a workspace.
-func (j *Journal) Hold(ctx context.Context, h engine.Hold) error {
-	err := j.changes.write(ctx, &operation{decide: nothing, want: func(r *reading) {
-		r.also = append(r.also, func(b *pgx.Batch, _ *ledger) {
-			b.Queue(`INSERT INTO quando.holds (workspace, rule, kind, reason, since, until) VALUES ($1, $2, $3, $4, $5, $6)
-				ON CONFLICT (workspace, rule, kind) DO UPDATE SET reason = excluded.reason, since = excluded.since, until = excluded.until`,
-				keep(h.Workspace), keep(h.Rule), string(h.Kind), keep(h.Reason), stored.Micros(h.Since), stored.Micros(h.Until))
-		})
-	}})
-	if err != nil {
-		return fmt.Errorf("hold: %w", err)
+// holdLock is the key that transactions share in which calls begin, and that stopping something has for itself: it waits until their intents can be seen, and those that come later see
+// the hold. It is taken before anything else is locked.
+const holdLock = migrationLock + 6
+
+const (
+	// holdLimits are the limits of a transaction that stops something. It is patient: every transaction that it waits for gives up after three seconds.
+	holdLimits = `SELECT set_config('idle_in_transaction_session_timeout', '10s', true), set_config('lock_timeout', '15s', true), ` + byIndex
+
+	insertHold = `INSERT INTO quando.holds (workspace, rule, kind, reason, since, until) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (workspace, rule, kind) DO UPDATE SET reason = excluded.reason, since = excluded.since, until = excluded.until`
+
+	// selectCalls finds the open steps of runs that are at work. A run is one of few that are: runs that wait are in another state.
+	selectCalls = `SELECT r.id, r.key, r.workspace, r.rule, r.lane, s.path, s.verb, s.record FROM quando.runs r JOIN quando.steps s ON s.run = r.id
+		WHERE r.state = 'running' AND $1 IN ('', r.workspace) AND $2 IN ('', r.rule) AND s.state = 'open'`
+)
+
+// Hold stops a rule or a workspace. Where nobody is told whether it was committed it can be done again.
+func (j *Journal) Hold(ctx context.Context, h engine.Hold) (calls []engine.UnderWay, err error) {
+	for try := 1; ; try++ {
+		calls, err = j.hold(ctx, h)
+		if err == nil {
+			return calls, nil
+		}
+		if try == tries || !passing(broken(err)) || ctx.Err() != nil {
+			return nil, fmt.Errorf("hold: %w", explain(err))
+		}
 	}
-	return nil
+}
+
+// hold stops something in a transaction of its own: what is recorded in one with it would neither see the hold nor be seen.
+func (j *Journal) hold(ctx context.Context, h engine.Hold) (calls []engine.UnderWay, err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err = pgx.BeginFunc(ctx, j.pool, func(t pgx.Tx) error {
+		b := &pgx.Batch{}
+		b.Queue(holdLimits)
+		b.Queue(`SELECT pg_advisory_xact_lock($1)`, int64(holdLock))
+		b.Queue(insertHold, keep(h.Workspace), keep(h.Rule), string(h.Kind), keep(h.Reason), stored.Micros(h.Since), stored.Micros(h.Until))
+		each(b.Queue(selectCalls, keep(h.Workspace), keep(h.Rule)), func(rows pgx.Rows) error {
+			r, s := &engine.Run{}, &engine.Step{State: engine.StepOpen}
+			var record string
+			err := rows.Scan(&r.ID, text{&r.Key}, text{&r.Workspace}, text{&r.Rule}, text{&r.Lane}, text{&s.Path}, text{&s.Verb}, text{&record})
+			s.Record = json.RawMessage(record)
+			if call, ok := engine.CallUnderWay(r, s); ok && err == nil {
+				calls = append(calls, call)
+			}
+			return err
+		})
+		return t.SendBatch(ctx, b).Close()
+	})
+	slices.SortFunc(calls, engine.UnderWay.Compare)
+	return calls, err
 }
 
 // Lift ends a hold, and makes the lanes due whose runs were held by it. Whoever records a run as held keeps the holds in place until that is done, so that
@@ -63,17 +104,24 @@ func (j *Journal) Lift(ctx context.Context, now time.Time, workspace, rule strin
 	return lifted, nil
 }
 
-// Holds returns what is stopped.
-func (j *Journal) Holds(ctx context.Context) ([]engine.Hold, error) {
-	var holds []engine.Hold
-	err := j.each(ctx, `SELECT workspace, rule, kind, reason, since, until FROM quando.holds ORDER BY workspace, rule, kind`, nil, func(rows pgx.Rows) error {
+const selectHolds = `SELECT workspace, rule, kind, reason, since, until FROM quando.holds ORDER BY workspace, rule, kind`
+
+// addHold reads a row of selectHolds.
+func addHold(holds *[]engine.Hold) func(pgx.Rows) error {
+	return func(rows pgx.Rows) error {
 		var h engine.Hold
 		var since, until int64
 		err := rows.Scan(text{&h.Workspace}, text{&h.Rule}, &h.Kind, text{&h.Reason}, &since, &until)
 		h.Since, h.Until = stored.Moment(since), stored.Moment(until)
-		holds = append(holds, h)
+		*holds = append(*holds, h)
 		return err
-	})
+	}
+}
+
+// Holds returns what is stopped.
+func (j *Journal) Holds(ctx context.Context) ([]engine.Hold, error) {
+	var holds []engine.Hold
+	err := j.each(ctx, selectHolds, nil, addHold(&holds))
 	if err != nil {
 		return nil, fmt.Errorf("holds: %w", err)
 	}

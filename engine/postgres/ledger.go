@@ -17,7 +17,7 @@ type ledger struct {
 	known    map[string]*runRow // runs by their keys
 	slots    map[slotKey]*slotRows
 	gathers  map[kind]*engine.Gather
-	holds    []kind // what is stopped; without a by
+	holds    []engine.Hold // what is stopped
 	versions map[string]bool
 	fresh    map[eventKey]bool          // events that were recorded by this transaction
 	judged   map[int64][]engine.Verdict // on events that are decided

@@ -16,7 +16,7 @@ import (
 )
 
 // A reading is what operations must have locked and read before they can decide. Every transaction locks in the same order, so that no two wait
-// for each other: the writer's number, leases, keys, runs, events, and when it writes, lanes.
+// for each other: what crosses everything, the writer's number, leases, keys, runs, events, and when it writes, lanes.
 type reading struct {
 	engine int64
 	brief  bool // it does not wait long for a lock
@@ -30,8 +30,10 @@ type reading struct {
 	times   map[slotTimes]bool
 	gathers map[kind]bool
 	lanes   map[laneKey]bool // whose gathers matter
-	holds   bool
-	decided map[int64]bool // events that are to be decided
+	stopped bool             // what is stopped matters
+	holds   bool             // nor is it lifted meanwhile
+	calls   bool             // nor is anything stopped meanwhile
+	decided map[int64]bool   // events that are to be decided
 
 	versions  map[string]bool
 	newEvents int // ids that are needed
@@ -127,9 +129,14 @@ func (r *reading) read(ctx context.Context, conn *pgxpool.Conn, w *writer) (*led
 	l := newLedger(r.engine)
 	b := &pgx.Batch{}
 	b.Queue(`BEGIN`)
-	if r.identified {
+	switch {
+	case r.identified && r.calls:
+		b.Queue(heedFound+`, pg_advisory_xact_lock_shared($2)`, int64(foundLock), int64(holdLock))
+	case r.identified:
 		b.Queue(heedFound, int64(foundLock))
-	} else {
+	case r.calls:
+		b.Queue(limits+`, pg_advisory_xact_lock_shared($1)`, int64(holdLock))
+	default:
 		b.Queue(limits)
 	}
 	if r.brief {
@@ -266,13 +273,11 @@ func (r *reading) readGathers(b *pgx.Batch, l *ledger) {
 
 // readRest reads what holds and which sources of rules are recorded, which nobody takes away until the transaction is over, and what was decided before. It takes ids for what is new.
 func (r *reading) readRest(b *pgx.Batch, l *ledger) {
-	if r.holds {
-		each(b.Queue(`SELECT workspace, rule FROM quando.holds FOR KEY SHARE`), func(rows pgx.Rows) error {
-			var k kind
-			err := rows.Scan(text{&k.workspace}, text{&k.rule})
-			l.holds = append(l.holds, k)
-			return err
-		})
+	switch {
+	case r.holds:
+		each(b.Queue(selectHolds+` FOR KEY SHARE`), addHold(&l.holds))
+	case r.stopped || r.calls:
+		each(b.Queue(selectHolds), addHold(&l.holds))
 	}
 	if len(r.versions) > 0 {
 		each(b.Queue(`SELECT hash FROM quando.rule_versions WHERE hash = ANY($1::text[]) FOR KEY SHARE`, keepAll(slices.Sorted(maps.Keys(r.versions)))), func(rows pgx.Rows) error {

@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	"slices"
+
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/stored"
 )
@@ -61,12 +63,7 @@ func (s *saving) away(l *ledger, r *runRow) {
 
 // holdOn reports whether something holds a run.
 func (l *ledger) holdOn(r *runRow) bool {
-	for _, h := range l.holds {
-		if (h.workspace == "" || h.workspace == r.workspace) && (h.rule == "" || h.rule == r.rule) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(l.holds, func(h engine.Hold) bool { return h.Covers(r.workspace, r.rule) })
 }
 
 // promote lets the oldest unfinished run of the same workspace, rule and by begin, if it is one that waits for its turn.

@@ -61,6 +61,7 @@ func (s *saving) want(r *reading) {
 	} else {
 		r.leases[here] = true
 	}
+	r.calls = r.calls || c.Call != nil
 	for _, slot := range c.Take {
 		r.wantSlot(s.lane.Workspace, slot)
 	}
@@ -102,6 +103,7 @@ func (s *saving) wantStart(r *reading, st *engine.Start) {
 	run := st.Run
 	r.keys[run.Key] = true
 	r.newRuns++
+	r.stopped = true
 	r.holds = r.holds || run.State == engine.Held
 	r.versions[run.Version] = true
 	if st.Limit != nil {
@@ -186,6 +188,11 @@ func (s *saving) settleIn(l *ledger, here laneKey) {
 
 // refuse says why the change cannot be recorded.
 func (s *saving) refuse(l *ledger) error {
+	if s.change.Call != nil {
+		if h := engine.StopsCall(l.holds, s.change.Call, s.change.At); h != nil {
+			return &engine.HeldError{Hold: *h}
+		}
+	}
 	ahead := map[string]int64{}
 	for _, slot := range s.change.Take {
 		if !l.slotsOf(slotKey{s.lane.Workspace, slot.Key}).free(slot, s.at, ahead[slot.Key]) {

@@ -37,7 +37,7 @@ func (s *saving) startOne(l *ledger, st *engine.Start, texts stored.Run, r *star
 		return nil
 	}
 	others := l.open[kind{st.Run.Workspace, st.Run.Rule, st.Run.By}]
-	if outcome, why := st.Refused(others); outcome != "" {
+	if outcome, why := st.Refused(l.holds, others); outcome != "" {
 		r.verdict.Outcome, r.verdict.Error = outcome, why
 		return nil
 	}

@@ -96,8 +96,12 @@ func (j mortalJournal) Save(ctx context.Context, lane *engine.Lane, change *engi
 	return j.around("Save", func() error { return j.Journal.Save(ctx, lane, change) })
 }
 
-func (j mortalJournal) Hold(ctx context.Context, h engine.Hold) error {
-	return j.around("Hold", func() error { return j.Journal.Hold(ctx, h) })
+func (j mortalJournal) Hold(ctx context.Context, h engine.Hold) (underWay []engine.UnderWay, err error) {
+	err = j.around("Hold", func() error {
+		underWay, err = j.Journal.Hold(ctx, h)
+		return err
+	})
+	return underWay, err
 }
 
 func (j mortalJournal) Lift(ctx context.Context, now time.Time, workspace, rule string, kind engine.HoldKind) (lifted bool, err error) {

@@ -267,3 +267,58 @@ func (a staleAction) Do(ctx context.Context, s *actions.Step, i actions.Intent) 
 	}
 	return actions.Receipt{}, actions.Stale(errors.New("it has changed"))
 }
+
+// opening is a story in which a message goes to a phone that has no conversation yet, and a card is made.
+const opening = `
+rules:
+  - id: it
+    when: message.received
+    do: [STEP]
+tests:
+  - name: it
+    start: 2026-11-13T17:50:00-03:00
+    given: { contacts: [{ name: Marina, phone: "+5511988887777" }, { name: Duty, phone: "+5511900001111" }] }
+    steps:
+      - { customer: Marina, says: Hello }
+      - { at: WITHIN, expect: EXPECT }
+      - { at: +1h, expect: [] }
+    faults: { service: [FAULTS] }
+`
+
+// TestFaultsEnd tells stories in which one step makes many calls: a fault strikes them once, and the step comes to its end well within the ten minutes that a story leaves for it.
+func TestFaultsEnd(t *testing.T) {
+	for name, c := range map[string][2]string{
+		"open_conversation": {`open_conversation: { channel: Main, phone: "+5511900001111" }`, `[open_conversation]`},
+		"send_message":      {`send_message: { to: { channel: Main, phone: "+5511900001111" }, text: hello }`, `[open_conversation, send_message]`},
+		"create_contact":    {`create_contact: { name: Bia, phone: "+5511977776666" }`, `[create_contact]`},
+		"create_card":       {`create_card: { board: Sales, title: A card }`, `[create_card]`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			story := strings.NewReplacer("[STEP]", "[{ "+c[0]+" }]", "EXPECT", c[1], "WITHIN", "+5m", "FAULTS", "503_before, 503_after, 429").Replace(opening)
+			r := tell(t, story)
+			r.passes(t)
+		})
+	}
+}
+
+// TestStepFaultsBesideFaults has a step of the story that lets calls fail, beside each fault of the service: together they are only more of the same.
+func TestStepFaultsBesideFaults(t *testing.T) {
+	for name, c := range map[string][3]string{
+		"create_card":  {`create_card: { board: Sales, title: A card }`, `[create_card]`, "POST /kanban/cards"},
+		"send_message": {`send_message: hello`, `[send_message]`, "POST /conversations/{id}/messages"},
+		"add_labels":   {`add_labels: [vip]`, `[add_labels]`, "PATCH /conversations/{id}"},
+		"open":         {`open_conversation: { channel: Main, phone: "+5511900001111" }`, `[open_conversation]`, "POST /conversations"},
+	} {
+		for fault, within := range map[string]string{
+			"kind: status_before, count: 6": "+1h", "kind: drop_before, count: 6": "+1h", "kind: drop_before, count: 1": "+10m", "kind: status_after, count: 1": "+10m", "kind: drop_after, count: 1": "+10m",
+		} {
+			t.Run(name+"/"+fault, func(t *testing.T) {
+				t.Parallel()
+				story := strings.NewReplacer("[STEP]", "[{ "+c[0]+" }]", "EXPECT", c[1], "WITHIN", within, "FAULTS", "503_before, 503_after, 429, conflict",
+					"customer: Marina,", fmt.Sprintf("fault: { operation: %q, %s }, customer: Marina,", c[2], fault)).Replace(opening)
+				r := tell(t, story)
+				r.passes(t)
+			})
+		}
+	}
+}

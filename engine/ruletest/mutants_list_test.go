@@ -52,17 +52,17 @@ var mutants = []mutant{
 `},
 	}},
 	{name: "an intent is recorded only with what came of it", edits: []edit{
-		{"engine/act.go", `	err := k.save(ctx, false, k.slots(i)...)
-	if bound`, `	var err error
-	if bound`},
+		{"engine/act.go", `	err := k.save(ctx, false, take...)
+	k.pending.Call = nil
+`, `	var err error
+	k.pending.Call = nil
+`},
 	}},
 	{name: "what a call will cause is not waited for", edits: []edit{
-		{"engine/own.go", `		if v.now().Before(until) {
-			v.wake(until)
-			return true, nil
+		{"engine/own.go", `		if waits, err := v.await(ctx, r, rec, e, f); waits || err != nil {
+			return waits, err
 		}
-`, `		_ = until
-`},
+`, ``},
 	}},
 	{name: "a lane that is released forgets what came meanwhile", edits: []edit{
 		{"engine/sqlite/save.go", `due_at = CASE news WHEN ? THEN ? ELSE ? END WHERE`, `due_at = CASE ? WHEN 0 THEN ? ELSE ? END WHERE`},
@@ -102,9 +102,9 @@ var mutants = []mutant{
 `},
 	}},
 	{name: "own effects are not recognised", edits: []edit{
-		{"engine/own.go", `		case c.Object != elsewhere && f.shows(e, fact, c, again):
+		{"engine/own.go", `		case f.shows(e, fact, c, again):
 			return c, nil
-`, `		case c.Object != elsewhere && f.shows(e, fact, c, again) && e.Type == "":
+`, `		case f.shows(e, fact, c, again) && e.Type == "":
 			return c, nil
 `},
 	}},
@@ -202,6 +202,11 @@ var mutants = []mutant{
 		}
 		v.touch(r, s)
 `, `		v.touch(r, s)
+`},
+	}},
+	{name: "a run is ended by a message of the engine that has no receipt yet", edits: []edit{
+		{"engine/hear.go", `		} else if unsettled {
+`, `		} else if unsettled && e.Decided {
 `},
 	}},
 	{name: "a run on trial acts", edits: []edit{

@@ -22,11 +22,12 @@ type network struct {
 	begun bool // the story; before it nothing goes wrong
 
 	// Of calls to the service, in to_service.go.
-	known map[string]bool  // calls of this burst that have been answered falsely
-	slow  []slowCall       // that have not come to their effect
-	spent map[string]*kept // the refusals of calls, by their key
-	until time.Time        // nobody may call before
-	rude  string           // the first call that came before all the same
+	known  map[string]bool  // calls of this burst that have been answered falsely
+	struck bool             // a call has been answered falsely at this moment
+	slow   []slowCall       // that have not come to their effect
+	spent  map[string]*kept // the refusals of calls, by their key
+	until  time.Time        // nobody may call before
+	rude   string           // the first call that came before all the same
 
 	// Of deliveries to the engine, in to_engine.go.
 	order   map[string]int // by their id: which they were in the order of their coming
@@ -58,12 +59,21 @@ func open(ctx context.Context, p plan, service *sandbox.Sandbox, hook http.Handl
 
 func (n *network) close() { _ = n.server.Close() } // nobody is waiting for an answer any more
 
-// burst lets everything go wrong again that has gone wrong once.
+// burst lets every call go wrong again that has gone wrong once, unless one has at this moment: it will be repeated, or the decision that it was made for.
 func (n *network) burst() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.begun = true
-	clear(n.known)
+	if !n.struck {
+		clear(n.known)
+	}
+}
+
+// moved notes that time has moved.
+func (n *network) moved() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.struck = false
 }
 
 // kept is an answer that is looked at before it is given.

@@ -104,6 +104,12 @@ func (p *process) accept(ctx context.Context, events ...rules.Event) ([]bool, er
 	return p.engine.Accept(ctx, events...)
 }
 
+// repeats reports whether a run has a call to repeat: one that is at rest, and neither waits nor is held, has no other reason to be unfinished.
+func (p *process) repeats(ctx context.Context) (bool, error) {
+	runs, err := p.journal.CountRuns(ctx)
+	return runs[engine.Running] > 0, err
+}
+
 // close takes from a process what the system would take from it.
 func (p *process) close() error {
 	p.end()

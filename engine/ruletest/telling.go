@@ -61,7 +61,9 @@ func (s *story) tell(ctx context.Context, p plan) (t *telling, err error) {
 	}
 	for _, step := range s.test.Steps {
 		t.points.line = step.Line
-		t.burst()
+		if err := t.burst(ctx); err != nil {
+			return t, err
+		}
 		if err := t.step(ctx, step); err != nil {
 			return t, err
 		}
@@ -274,8 +276,11 @@ func (t *telling) pass(ctx context.Context, until time.Time) error {
 		}
 		t.network.arrive()
 		if at.Sub(now) >= quiet {
-			t.burst()
+			if err := t.burst(ctx); err != nil {
+				return err
+			}
 		}
+		t.network.moved()
 	}
 }
 
@@ -284,9 +289,15 @@ const quiet = time.Minute
 
 // burst begins a burst of activity, in which everything goes wrong once more that the plan says. A story with many of them, such as the ticks
 // of a day, has each stopped at the same point in one telling: what was recovered from before has no part in it any more.
-func (t *telling) burst() {
-	t.network.burst()
+//
+// Calls do not fail once more while something is still repeated because they did: its pauses grow until each is longer than quiet, and it would never end.
+func (t *telling) burst(ctx context.Context) error {
 	t.points.n, t.points.at = 0, t.plan.crash
+	repeats, err := t.process.repeats(ctx)
+	if err == nil && !repeats {
+		t.network.burst()
+	}
+	return err
 }
 
 // earliest returns the earlier of two times; the zero time is never.

@@ -59,7 +59,7 @@ func (n *network) toService(service http.Handler) http.Handler {
 			n.conflict(service, w, r)
 			return
 		}
-		if !n.first(r.Method + " " + r.URL.String() + "\n" + string(body)) {
+		if reads && n.searched(r.URL.Path) || !n.first(r.Method+" "+r.URL.String()+"\n"+string(body)) {
 			service.ServeHTTP(w, r)
 			return
 		}
@@ -84,17 +84,46 @@ func (n *network) suffer(service http.Handler, r *http.Request, body []byte) {
 		defer n.mu.Unlock()
 		n.slow = append(n.slow, slowCall{n.service.Now().Add(f.slow), r.Clone(context.WithoutCancel(r.Context())), body})
 	case f.after:
-		service.ServeHTTP(&lost{header: http.Header{}}, r)
+		serveUnheard(service, r)
 	}
 }
+
+// serveUnheard lets a call have its effect although nobody hears the answer. A service that cuts the connection does so by a panic with http.ErrAbortHandler,
+// which ends only what a server runs: here there is no connection to cut.
+func serveUnheard(service http.Handler, r *http.Request) {
+	defer func() {
+		if p := recover(); p != nil && p != http.ErrAbortHandler { //nolint:errorlint // it is the value itself that is thrown
+			panic(p)
+		}
+	}()
+	service.ServeHTTP(&lost{header: http.Header{}}, r)
+}
+
+// searched reports whether enough searches for the same have been answered falsely in this burst. One step may search in a dozen ways, and each false answer
+// makes it pause twice as long as the one before.
+func (n *network) searched(path string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	searches := 0
+	for call := range n.known {
+		if known, search, _ := strings.Cut(call, "?"); known == http.MethodGet+" "+path && search != "" {
+			searches++
+		}
+	}
+	return searches >= falseSearches
+}
+
+// falseSearches is how many searches for the same fail in a burst.
+const falseSearches = 3
 
 // first reports whether a call comes for the first time in this burst.
 func (n *network) first(call string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	known := n.known[call]
+	first := n.begun && !n.known[call]
 	n.known[call] = true
-	return n.begun && !known
+	n.struck = n.struck || first
+	return first
 }
 
 // listen notes a call that comes although the service has asked for a pause.
@@ -133,13 +162,13 @@ func (n *network) arrive() {
 	n.mu.Unlock()
 	for _, c := range ripe {
 		c.request.Body = io.NopCloser(bytes.NewReader(c.body))
-		n.service.Handler().ServeHTTP(&lost{header: http.Header{}}, c.request)
+		serveUnheard(n.service.Handler(), c.request)
 	}
 	n.arriveLate(n.hook)
 }
 
-// conflict lets somebody write on a card in the moment before a call changes it, once in a burst of activity. A call that was refused is
-// refused again when it comes with the same key.
+// conflict lets somebody write on a card in the moment before a call changes it, once in a burst of activity. A call that was refused for that is
+// refused again when it comes with the same key; one that failed otherwise is not: it was not carried out.
 func (n *network) conflict(service http.Handler, w http.ResponseWriter, r *http.Request) {
 	key := keyOf(r.Header)
 	n.mu.Lock()
@@ -157,7 +186,7 @@ func (n *network) conflict(service http.Handler, w http.ResponseWriter, r *http.
 	}
 	answer := &kept{lost: lost{http.Header{}}, status: http.StatusOK}
 	service.ServeHTTP(answer, r)
-	if key != "" && answer.status >= http.StatusBadRequest {
+	if key != "" && answer.status == http.StatusConflict {
 		n.mu.Lock()
 		n.spent[key] = answer
 		n.mu.Unlock()

@@ -41,6 +41,7 @@ type Failure struct {
 	Scenario *Scenario
 	Broken   []string
 	Shrunk   *Scenario // the smallest desk on which the same law is broken
+	Expected []Effect  // what the reference says of that
 }
 
 // Law returns which law was broken first.
@@ -243,6 +244,9 @@ func (c *Campaign) shrink(ctx context.Context, f *Failure) {
 		broken, err := Examine(ctx, s, c.Store, shared)
 		return err == nil && law(broken) == f.Law()
 	}, c.Shrink)
+	if calm, err := Play(ctx, f.Shrunk, Options{Journal: Memory, Calm: true, Store: c.Store}); err == nil {
+		f.Expected = Expect(f.Shrunk, &calm.History)
+	}
 }
 
 // Write tells what the campaign has come to.

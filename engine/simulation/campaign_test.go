@@ -51,6 +51,10 @@ func TestSimulate(t *testing.T) {
 		store.Database = func(context.Context) (string, error) { return server.Database(t), nil }
 		store.Steal = steal
 	}
+	if *story != "" {
+		playStory(t, store)
+		return
+	}
 	if *seeds > 0 {
 		told := time.Now()
 		c.Progress = func(done uint64, failures int) {
@@ -70,7 +74,7 @@ func TestSimulate(t *testing.T) {
 		f := &report.Failures[i]
 		text := fmt.Sprintf("seed %d: %v", f.Scenario.Seed, f.Broken)
 		if f.Shrunk != nil {
-			file := simulation.TestFile(f.Shrunk, nil)
+			file := simulation.TestFile(f.Shrunk, f.Expected)
 			text += "\nshrunk:\n" + string(file)
 			if *write != "" {
 				if err := os.WriteFile(filepath.Join(*write, fmt.Sprintf("seed-%d_test.yaml", f.Scenario.Seed)), file, 0o600); err != nil {
@@ -79,6 +83,25 @@ func TestSimulate(t *testing.T) {
 			}
 		}
 		t.Error(text)
+	}
+}
+
+// playStory plays a desk that a campaign has written, in every journal.
+func playStory(t *testing.T, store *simulation.Store) {
+	text, err := os.ReadFile(*story)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := simulation.ReadStory(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken, err := simulation.Examine(t.Context(), s, store, store.Database != nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, law := range broken {
+		t.Error(law)
 	}
 }
 

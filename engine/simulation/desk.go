@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service/sandbox"
 )
@@ -31,7 +30,6 @@ type desk struct {
 	told   int // deliveries
 
 	step, verb string // of the call that is being made
-	underWay   []string
 	reads      int
 	calls      []Call
 	owners     []string // of effects: the steps
@@ -368,32 +366,12 @@ func (a *answer) Write(part []byte) (int, error) {
 	return len(part), nil
 }
 
-// intend notes which calls are recorded as about to be made.
-func (d *desk) intend(c *engine.Change) {
-	note := func(steps []*engine.Step) {
-		for _, s := range steps {
-			if s.State == engine.StepOpen && bytes.Contains(s.Record, []byte(`"intent":`)) && !bytes.Contains(s.Record, []byte(`"answered":true`)) && !slices.Contains(d.underWay, s.Key) {
-				d.underWay = append(d.underWay, s.Key)
-			}
-		}
-	}
-	for _, s := range c.Starts {
-		if s.Begun {
-			note(s.Run.Steps)
-		}
-	}
-	for _, r := range c.Runs {
-		note(r.Steps)
-	}
-}
-
 // begin notes which step calls, and finish that it has.
 func (d *desk) begin(step, verb string) {
 	d.step, d.verb = step, verb
 }
 
 func (d *desk) finish() {
-	d.underWay = slices.DeleteFunc(d.underWay, func(key string) bool { return key == d.step })
 	d.step, d.verb = "", ""
 }
 

@@ -52,7 +52,7 @@ type Stop struct {
 	From, To time.Time // the zero time is that it was never resumed
 	Calls    int       // how many calls had begun when it was acknowledged, and when it ended
 	CallsEnd int
-	UnderWay []string // the steps whose calls were recorded as begun by then, and had no answer
+	UnderWay []string // the keys of the steps whose calls the answer names
 }
 
 // A Firing is an event that the service did not raise: a tick of a schedule, or a rule that a person fired.

@@ -314,13 +314,7 @@ func (j mortalJournal) SetSeen(ctx context.Context, now time.Time, workspace, ki
 }
 
 func (j mortalJournal) Save(ctx context.Context, lane *engine.Lane, change *engine.Change) error {
-	return j.around("Save", func() error {
-		err := j.Journal.Save(ctx, lane, change)
-		if err == nil {
-			j.process.world.desk.intend(change)
-		}
-		return err
-	})
+	return j.around("Save", func() error { return j.Journal.Save(ctx, lane, change) })
 }
 
 func (j mortalJournal) SetCursor(ctx context.Context, name, value string) error {

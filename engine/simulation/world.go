@@ -332,11 +332,16 @@ func (w *world) place(ctx context.Context, h hold) error {
 			}
 		}
 	case !h.lift && !stopped:
-		if err := j.Hold(ctx, engine.Hold{Workspace: where, Rule: h.rule, Kind: engine.HoldPerson, Reason: "a person stopped it", Since: w.clock()}); err != nil {
+		underWay, err := j.Hold(ctx, engine.Hold{Workspace: where, Rule: h.rule, Kind: engine.HoldPerson, Reason: "a person stopped it", Since: w.clock()})
+		if err != nil {
 			return err
 		}
+		stop := Stop{Rule: h.rule, From: w.now, Calls: len(w.desk.calls), CallsEnd: -1}
+		for _, u := range underWay {
+			stop.UnderWay = append(stop.UnderWay, u.Key+"/"+u.Step)
+		}
 		w.stops[h.rule] = len(w.desk.stops)
-		w.desk.stops = append(w.desk.stops, Stop{Rule: h.rule, From: w.now, Calls: len(w.desk.calls), CallsEnd: -1, UnderWay: slices.Clone(w.desk.underWay)})
+		w.desk.stops = append(w.desk.stops, stop)
 	}
 	return nil
 }

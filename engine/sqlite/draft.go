@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"iter"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -240,35 +239,46 @@ func every(*draft) bool { return true }
 // showDrafts lets somebody who looks at runs see those that are drafts. What cannot be recorded at the moment is no reason not to look.
 func (j *Journal) showDrafts(ctx context.Context) { _ = j.writer.place(ctx, every) }
 
+// leftDrafts reads the drafts that are in the file, by the numbers of their runs.
+func (t *tx) leftDrafts() (map[int64]*draft, error) {
+	left := map[int64]*draft{}
+	err := t.each(`SELECT runs FROM drafts ORDER BY id`, nil, func(rows *sql.Rows) error {
+		c := coder{reading: true}
+		if err := rows.Scan(&c.bytes); err != nil {
+			return err
+		}
+		for len(c.bytes) > 0 {
+			d := &draft{opened: true}
+			c.draft(d)
+			left[d.run.ID] = d // what came later is in a later row
+		}
+		return c.failed()
+	})
+	if err != nil {
+		return nil, err
+	}
+	for id := range left {
+		placed, _, err := t.number(`SELECT EXISTS (SELECT 1 FROM runs WHERE id = ?)`, id)
+		if err != nil {
+			return nil, err
+		}
+		if placed != 0 { // and the row has others that are not
+			delete(left, id)
+		}
+	}
+	return left, nil
+}
+
 // settleDrafts places what an engine that is gone has left, and makes it due.
 func (w *writer) settleDrafts(ctx context.Context) error {
 	return w.write(ctx, &operation{do: func(t *tx) error {
-		left := map[int64]*draft{}
-		err := t.each(`SELECT runs FROM drafts ORDER BY id`, nil, func(rows *sql.Rows) error {
-			c := coder{reading: true}
-			if err := rows.Scan(&c.bytes); err != nil {
-				return err
-			}
-			for len(c.bytes) > 0 {
-				d := &draft{opened: true}
-				c.draft(d)
-				left[d.run.ID] = d // what came later is in a later row
-			}
-			return c.failed()
-		})
-		if err != nil || len(left) == 0 {
+		left, err := t.leftDrafts()
+		if err != nil {
 			return err
 		}
 		for id, d := range left {
-			placed, _, err := t.number(`SELECT EXISTS (SELECT 1 FROM runs WHERE id = ?)`, id)
-			if err != nil {
-				return err
-			}
-			if placed == 0 {
-				t.drafts[id] = d
-			}
+			t.drafts[id], t.run = d, max(t.run, id)
 		}
-		t.run = max(t.run, slices.Max(slices.Collect(maps.Keys(left))))
 		if err := t.placeAsked(stored.Micros(time.Now()), every); err != nil {
 			return err
 		}

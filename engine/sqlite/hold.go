@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/quandohq/quando/engine"
@@ -11,22 +13,66 @@ import (
 )
 
 // Hold stops a rule or a workspace.
-func (j *Journal) Hold(ctx context.Context, h engine.Hold) error {
-	err := j.writer.write(ctx, &operation{do: func(t *tx) error {
-		_, err := t.exec(`INSERT OR REPLACE INTO holds (workspace, rule, kind, reason, since, until) VALUES (?, ?, ?, ?, ?, ?)`,
+func (j *Journal) Hold(ctx context.Context, h engine.Hold) ([]engine.UnderWay, error) {
+	var calls []engine.UnderWay
+	err := j.writer.write(ctx, &operation{do: func(t *tx) (err error) {
+		t.looked = false
+		_, err = t.exec(`INSERT OR REPLACE INTO holds (workspace, rule, kind, reason, since, until) VALUES (?, ?, ?, ?, ?, ?)`,
 			h.Workspace, h.Rule, string(h.Kind), h.Reason, stored.Micros(h.Since), stored.Micros(h.Until))
+		if err == nil {
+			calls, err = t.underWay(&h, j.beside)
+		}
 		return err
 	}})
 	if err != nil {
-		return fmt.Errorf("hold: %w", err)
+		return nil, fmt.Errorf("hold: %w", err)
 	}
-	return nil
+	return calls, nil
+}
+
+// underWay returns the calls under way of what a hold stops. A process beside the engine finds those of drafts in the file.
+func (t *tx) underWay(h *engine.Hold, beside bool) (calls []engine.UnderWay, err error) {
+	add := func(r *engine.Run, s *engine.Step) {
+		if call, ok := engine.CallUnderWay(r, s); ok {
+			calls = append(calls, call)
+		}
+	}
+	err = t.each(`SELECT r.id, r.key, r.workspace, r.rule, r.lane, s.path, s.verb, s.record FROM runs r INDEXED BY runs_open JOIN steps s ON s.run = r.id
+		WHERE r.finished = 0 AND r.state = 'running' AND ?1 IN ('', r.workspace) AND ?2 IN ('', r.rule) AND s.state = 'open'`, []any{h.Workspace, h.Rule}, func(rows *sql.Rows) error {
+		r, s := &engine.Run{}, &engine.Step{State: engine.StepOpen}
+		var record []byte
+		err := rows.Scan(&r.ID, &r.Key, &r.Workspace, &r.Rule, &r.Lane, &s.Path, &s.Verb, &record)
+		s.Record = record
+		add(r, s)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	drafts := t.allDrafts()
+	if beside {
+		left, err := t.leftDrafts()
+		if err != nil {
+			return nil, err
+		}
+		drafts = maps.Values(left)
+	}
+	for d := range drafts {
+		if h.Covers(d.run.Workspace, d.run.Rule) {
+			for i := range d.steps {
+				add(&d.run, &d.steps[i])
+			}
+		}
+	}
+	slices.SortFunc(calls, engine.UnderWay.Compare)
+	return calls, nil
 }
 
 // Lift ends a hold, and makes the lanes due whose runs were held by it.
 func (j *Journal) Lift(ctx context.Context, now time.Time, workspace, rule string, kind engine.HoldKind) (bool, error) {
 	lifted := false
 	err := j.writer.write(ctx, &operation{do: func(t *tx) error {
+		t.looked = false
 		n, err := t.changed(`DELETE FROM holds WHERE workspace = ? AND rule = ? AND kind = ?`, workspace, rule, string(kind))
 		if lifted = n > 0; err != nil || !lifted {
 			return err
@@ -42,17 +88,53 @@ func (j *Journal) Lift(ctx context.Context, now time.Time, workspace, rule strin
 	return lifted, nil
 }
 
-// Holds returns what is stopped.
-func (j *Journal) Holds(ctx context.Context) ([]engine.Hold, error) {
-	var holds []engine.Hold
-	err := j.each(ctx, `SELECT workspace, rule, kind, reason, since, until FROM holds ORDER BY workspace, rule, kind`, nil, func(rows *sql.Rows) error {
+const selectHolds = `SELECT workspace, rule, kind, reason, since, until FROM holds ORDER BY workspace, rule, kind`
+
+// addHold reads a row of selectHolds.
+func addHold(holds *[]engine.Hold) func(*sql.Rows) error {
+	return func(rows *sql.Rows) error {
 		var h engine.Hold
 		var since, until int64
 		err := rows.Scan(&h.Workspace, &h.Rule, &h.Kind, &h.Reason, &since, &until)
 		h.Since, h.Until = stored.Moment(since), stored.Moment(until)
-		holds = append(holds, h)
+		*holds = append(*holds, h)
 		return err
-	})
+	}
+}
+
+// stopped returns what is stopped, as the transaction sees it: other processes put holds into the file. Most often there are none, and one look is enough for all operations.
+func (t *tx) stopped() ([]engine.Hold, error) {
+	if t.looked {
+		return t.holds, nil
+	}
+	t.holds = nil
+	_, any, err := t.number(`SELECT 1 FROM holds LIMIT 1`)
+	if err == nil && any {
+		err = t.each(selectHolds, nil, addHold(&t.holds))
+	}
+	t.looked = err == nil
+	return t.holds, err
+}
+
+// mayCall refuses the change where its call is stopped.
+func (s *saving) mayCall(t *tx) error {
+	if s.change.Call == nil {
+		return nil
+	}
+	holds, err := t.stopped()
+	if err != nil {
+		return err
+	}
+	if h := engine.StopsCall(holds, s.change.Call, s.change.At); h != nil {
+		return &engine.HeldError{Hold: *h}
+	}
+	return nil
+}
+
+// Holds returns what is stopped.
+func (j *Journal) Holds(ctx context.Context) ([]engine.Hold, error) {
+	var holds []engine.Hold
+	err := j.each(ctx, selectHolds, nil, addHold(&holds))
 	if err != nil {
 		return nil, fmt.Errorf("holds: %w", err)
 	}

@@ -156,8 +156,8 @@ func (s *saving) away(t *tx, r *engine.Run) error {
 		if r.State != engine.Held {
 			return nil
 		}
-		held := 0
-		if _, err := t.get(`SELECT 1 FROM holds WHERE workspace IN ('', ?) AND rule IN ('', ?) LIMIT 1`, []any{r.Workspace, r.Rule}, &held); err != nil || held == 1 {
+		holds, err := t.stopped()
+		if err != nil || slices.ContainsFunc(holds, func(h engine.Hold) bool { return h.Covers(r.Workspace, r.Rule) }) {
 			return err
 		}
 	}

@@ -60,6 +60,9 @@ func (s *saving) do(t *tx) error {
 			return err
 		}
 	}
+	if err := s.mayCall(t); err != nil {
+		return err
+	}
 	takings, err := s.takings(t)
 	if err != nil {
 		return err

@@ -59,7 +59,11 @@ func (s *saving) startOne(t *tx, st *engine.Start, texts stored.Run, r *started)
 
 // begin begins a run beside those of the same workspace, rule and by, where they and the limit let it.
 func (s *saving) begin(t *tx, st *engine.Start, texts stored.Run, r *started, others []int64) (err error) {
-	if outcome, why := st.Refused(others); outcome != "" {
+	holds, err := t.stopped()
+	if err != nil {
+		return err
+	}
+	if outcome, why := st.Refused(holds, others); outcome != "" {
 		r.verdict.Outcome, r.verdict.Error = outcome, why
 		return nil
 	}

@@ -101,7 +101,8 @@ func fill(t *testing.T, where string, events int) {
 	}
 	run := must[*engine.Run](t)(j.(engine.Reader).FindRun(ctx, 1))
 	ok(t, j.Ask(ctx, noon, run.ID, engine.Ask{What: engine.AskCancel, At: noon}))
-	ok(t, j.Hold(ctx, engine.Hold{Workspace: "default", Rule: "r", Kind: engine.HoldPerson, Since: noon}))
+	_, err := j.Hold(ctx, engine.Hold{Workspace: "default", Rule: "r", Kind: engine.HoldPerson, Since: noon})
+	ok(t, err)
 	ok(t, j.SetCursor(ctx, "tick", "now"))
 	finder := j.(engine.Finder)
 	found := event(events)
@@ -223,7 +224,7 @@ func TestCopy(t *testing.T) {
 		if err := j.Save(t.Context(), lanes[0], change); !errors.As(err, &bound) {
 			t.Errorf("a bound that was reached before: %v", err)
 		}
-		r := &engine.Run{Key: "another", Workspace: "default", Rule: "r", Version: "v", Home: lanes[0].Name, Lane: lanes[0].Name, State: engine.Waiting, Stage: rules.Live, StartedAt: noon}
+		r := &engine.Run{Key: "another", Workspace: "default", Rule: "another", Version: "v", Home: lanes[0].Name, Lane: lanes[0].Name, State: engine.Waiting, Stage: rules.Live, StartedAt: noon}
 		ok(t, j.Save(t.Context(), lanes[0], &engine.Change{At: noon, Starts: []*engine.Start{{Run: r, Mode: rules.Parallel}}, Decided: lanes[0].Events, Release: true}))
 		if r.ID != 4 {
 			t.Errorf("the next run is %d", r.ID)

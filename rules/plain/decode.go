@@ -4,12 +4,16 @@ package plain
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 )
 
 // Deepest is how far lists and objects may stand inside of each other.
 const Deepest = 1000
+
+// mostTiny is how many numbers of a document may be closer to 0 than those that have all their digits. Each takes a hundred times as long to read as another.
+const mostTiny = 1000
 
 // Decode reads a JSON value. What follows it must be white space.
 func Decode[T string | []byte](src T) (any, error) {
@@ -98,6 +102,7 @@ type decoder struct {
 	count int
 
 	lately [16]any // texts
+	tiny   int     // numbers that were read
 }
 
 // An entry is a member of an object, or an item of a list, which has no name.
@@ -339,9 +344,20 @@ func (d *decoder) number() (any, error) {
 	text := d.src[from:d.at]
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		return nil, fmt.Errorf("the number %s is too large", text)
+		return nil, fmt.Errorf("the number %.40s is too large", text)
+	}
+	if len(text) > len("0.000") && math.Abs(f) < 0x1p-1022 && isTiny(text) {
+		if d.tiny++; d.tiny > mostTiny {
+			return nil, fmt.Errorf("more than %d numbers as small as %.40s", mostTiny, text)
+		}
 	}
 	return f, nil
+}
+
+// isTiny reports whether a number is not 0 itself, but has an exponent that makes it so, or nearly.
+func isTiny(text string) bool {
+	at := strings.IndexAny(text, "eE")
+	return at >= 0 && strings.ContainsAny(text[:at], "123456789")
 }
 
 func (d *decoder) digits() (n int) {

@@ -44,8 +44,8 @@ func same(t *testing.T, text []byte) {
 	var want any
 	wantErr := json.Unmarshal(text, &want)
 	got, err := plain.Decode(text)
-	if err != nil && strings.Contains(err.Error(), "inside of each other") {
-		return // it has a bound of its own
+	if err != nil && (strings.Contains(err.Error(), "inside of each other") || strings.Contains(err.Error(), "numbers as small as")) {
+		return // it has bounds of its own
 	}
 	if (err == nil) != (wantErr == nil) {
 		t.Fatalf("%.200q: %v, and encoding/json says %v", text, err, wantErr)

@@ -1,0 +1,252 @@
+package journaltest
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
+)
+
+// stopTests are about calls that must not begin because something is stopped.
+var stopTests = []test{
+	{"a call of what is stopped does not begin", stopCalls},
+	{"an event is not recorded with a call of what is stopped", stopFresh},
+	{"a rule that is stopped begins no run", stopStarts},
+	{"who stops something is told of the calls under way", stopNames},
+	{"a call that begins while something is stopped is refused or named", stopAtOnce},
+}
+
+// Records of a step whose call may be under way, and of one whose call has ended.
+const (
+	calling  = `{"at":"2026-11-13T12:00:00Z","intent":{"call":"send","generation":0,"at":"2026-11-13T12:00:00Z","request":{}},"tried":"2026-11-13T12:00:01Z"`
+	planned  = `{"at":"2026-11-13T12:00:00Z"}`
+	answered = calling + `,"answered":true}`
+	lost     = calling + `,"lost":true}`
+)
+
+// callStep returns a step with a record.
+func callStep(n int, record string) *engine.Step {
+	return &engine.Step{N: n, Path: fmt.Sprint(n + 1), Verb: "send_message", Key: fmt.Sprint("k", n), State: engine.StepOpen, Attempts: 1, Record: json.RawMessage(record)}
+}
+
+// calls is a change with which a call of a run begins.
+func calls(r *engine.Run, n int) *engine.Change {
+	return &engine.Change{At: noon, Call: r, Runs: []*engine.RunChange{{Run: r, Steps: []*engine.Step{callStep(n, calling+"}")}}}, Take: []engine.Slot{{Key: "messages", Times: 1000, Per: time.Hour}}}
+}
+
+// stopCalls stops more and less than the rule of a run whose call is to begin.
+func stopCalls(c *check) {
+	l := c.fresh("a")
+	s := start(rules.Parallel, run("a", "r", "", "key"))
+	c.begin(l, s)
+	for i, h := range []struct {
+		hold  engine.Hold
+		stops bool
+	}{
+		{engine.Hold{Kind: engine.HoldPerson, Reason: "all"}, true},
+		{engine.Hold{Workspace: ws, Kind: engine.HoldPerson}, true},
+		{engine.Hold{Workspace: ws, Rule: "r", Kind: engine.HoldPerson, Reason: "it"}, true},
+		{engine.Hold{Workspace: ws, Rule: "r", Kind: engine.HoldSafety}, true},
+		{engine.Hold{Rule: "r", Kind: engine.HoldPerson}, true},
+		{engine.Hold{Workspace: ws, Kind: engine.HoldKey, Until: at(-time.Minute)}, true},
+		{engine.Hold{Workspace: ws, Kind: engine.HoldRate, Until: at(time.Second)}, true},
+		{engine.Hold{Workspace: ws, Kind: engine.HoldRate, Until: noon}, false}, // it is over by itself
+		{engine.Hold{Workspace: "other", Kind: engine.HoldPerson}, false},
+		{engine.Hold{Workspace: ws, Rule: "other", Kind: engine.HoldPerson}, false},
+		{engine.Hold{Workspace: "other", Rule: "r", Kind: engine.HoldPerson}, false},
+	} {
+		h.hold.Since = at(-time.Minute)
+		c.hold(h.hold)
+		err := c.Save(c.Context(), l, calls(s.Run, i))
+		held, refused := errors.AsType[*engine.HeldError](err)
+		if refused != h.stops || err != nil && !refused {
+			c.Fatalf("with %+v: %v", h.hold, err)
+		}
+		if refused {
+			c.equal("what stops it", held.Hold, h.hold)
+		}
+		steps := slices.DeleteFunc(c.find(s.Run.ID).Steps, func(st *engine.Step) bool { return st.N != i })
+		c.equal(fmt.Sprintf("steps with %+v", h.hold), len(steps) == 0, h.stops)
+		// What is not a call is recorded all the same.
+		c.save(l, engine.Change{Runs: []*engine.RunChange{{Run: s.Run, Steps: []*engine.Step{callStep(i, planned)}}}})
+		_, err = c.Lift(c.Context(), noon, h.hold.Workspace, h.hold.Rule, h.hold.Kind)
+		c.ok(err)
+		c.ok(c.Save(c.Context(), l, calls(s.Run, i)))
+	}
+	c.done(l)
+}
+
+// stopFresh refuses an event that comes with a call; without it, it is recorded.
+func stopFresh(c *check) {
+	opener := c.opener()
+	l := c.opened("a")
+	_, r, change := arrives("it", "a")
+	c.hold(engine.Hold{Workspace: ws, Kind: engine.HoldPerson, Since: noon})
+	change.Call = r
+	if _, refused := errors.AsType[*engine.HeldError](c.Save(c.Context(), l, change)); !refused {
+		c.Fatal("the call begins")
+	}
+	opener.Drop(l)
+	if _, err := c.FindEvent(c.Context(), ws, "it"); !errors.Is(err, engine.ErrNoEvent) {
+		c.Fatalf("the event: %v", err)
+	}
+	c.accept(event("it", "a"))
+	c.done(c.lane(noon, "a"))
+}
+
+// stopStarts begins runs of a rule that is stopped, of another, and of one that was stopped with its run in hand.
+func stopStarts(c *check) {
+	l := c.fresh("a")
+	held := run("a", "r", "", "held")
+	held.State, held.WakeAt = engine.Held, time.Time{}
+	starts := []*engine.Start{start(rules.Parallel, run("a", "r", "", "1")), start(rules.Parallel, run("a", "other", "", "2")), start(rules.Parallel, held)}
+	c.hold(engine.Hold{Workspace: ws, Rule: "r", Kind: engine.HoldPerson, Reason: "holiday", Since: noon})
+	c.hold(engine.Hold{Workspace: ws, Kind: engine.HoldRate, Since: noon, Until: at(time.Minute)}) // what stops everything keeps no run from being recorded
+	c.begin(l, starts...)
+	var begun []bool
+	for _, s := range starts {
+		begun = append(begun, s.Begun)
+	}
+	c.equal("begun", begun, []bool{false, true, true})
+	c.equal("the verdict", *starts[0].Verdict, engine.Verdict{Rule: "r", Outcome: engine.Paused, Error: "holiday", Version: "v-r"})
+	_, err := c.Lift(c.Context(), noon, ws, "r", engine.HoldPerson)
+	c.ok(err)
+	again := start(rules.Parallel, run("a", "r", "", "1"))
+	c.begin(l, again)
+	c.equal("begun when it is lifted", again.Begun, true)
+}
+
+// everyone returns the journal as all who can stop something have it.
+func (c *check) everyone() map[string]Journal {
+	all := map[string]Journal{"the engine": c.Journal}
+	if c.Second != nil {
+		all["another engine"] = c.Second(c.T, c.Journal)
+	}
+	if c.Beside != nil {
+		all["a command"] = c.Beside(c.T, c.Journal)
+	}
+	return all
+}
+
+// stopNames has calls in every state, of runs that have just begun and of such that were there before.
+func stopNames(c *check) {
+	all := c.everyone()
+	old, other := c.fresh("old"), c.fresh("other")
+	before, elsewhere := start(rules.Parallel, run("old", "r", "", "before")), start(rules.Parallel, run("other", "r2", "", "elsewhere"))
+	c.begin(old, before)
+	c.begin(other, elsewhere)
+	for _, l := range []*engine.Lane{old, other} {
+		c.save(l, engine.Change{Decided: l.Events, Release: true, Next: noon})
+	}
+	lanes := c.claim(noon, "old", "other")
+	old, other = lanes[0], lanes[1]
+	c.ok(c.Save(c.Context(), old, calls(old.Runs[0], 0)))
+	c.ok(c.Save(c.Context(), other, calls(other.Runs[0], 0)))
+
+	l := c.fresh("a")
+	first, over := run("a", "r", "", "first"), run("a", "r", "", "over")
+	first.Steps, over.Steps = []*engine.Step{callStep(0, calling+"}")}, []*engine.Step{callStep(0, answered), callStep(1, lost), callStep(2, planned)}
+	c.ok(c.Save(c.Context(), l, &engine.Change{At: noon, Call: first, Starts: []*engine.Start{start(rules.Parallel, first)}}))
+	c.begin(l, start(rules.Parallel, over))
+
+	named := func(r *engine.Run, step string) engine.UnderWay {
+		return engine.UnderWay{Run: r.ID, Key: r.Key, Workspace: ws, Rule: r.Rule, Lane: r.Lane, Step: step, Verb: "send_message", Since: at(time.Second)}
+	}
+	check := func(h engine.Hold, want ...engine.UnderWay) {
+		c.Helper()
+		h.Kind, h.Since = engine.HoldPerson, noon
+		for who, j := range all {
+			got, err := j.Hold(c.Context(), h)
+			c.ok(err)
+			slices.SortFunc(got, func(a, b engine.UnderWay) int { return cmp.Compare(a.Run, b.Run) })
+			c.equal(fmt.Sprintf("named to %s with %+v", who, h), got, want)
+			_, err = j.Lift(c.Context(), noon, h.Workspace, h.Rule, h.Kind)
+			c.ok(err)
+		}
+	}
+	check(engine.Hold{}, named(before.Run, "1"), named(elsewhere.Run, "1"), named(first, "1"))
+	check(engine.Hold{Workspace: ws}, named(before.Run, "1"), named(elsewhere.Run, "1"), named(first, "1"))
+	check(engine.Hold{Workspace: ws, Rule: "r"}, named(before.Run, "1"), named(first, "1"))
+	check(engine.Hold{Workspace: "another"})
+
+	// The next one of a run that has just begun, and the answers.
+	done := callStep(0, answered)
+	done.State = engine.StepDone
+	c.ok(c.Save(c.Context(), l, &engine.Change{At: noon, Call: first, Runs: []*engine.RunChange{{Run: first, Steps: []*engine.Step{done, callStep(1, calling+"}")}}}}))
+	c.save(old, engine.Change{Runs: []*engine.RunChange{{Run: old.Runs[0], Steps: []*engine.Step{callStep(0, answered)}}}})
+	c.finish(other, other.Runs[0], engine.Done)
+	check(engine.Hold{}, named(first, "2"))
+	c.finish(l, first, engine.Done)
+	check(engine.Hold{})
+}
+
+// stopAtOnce lets calls begin, one after another in each lane, until they are refused, while somebody stops them: every call that has begun by then was over, or is named.
+func stopAtOnce(c *check) {
+	const lanes, rounds = 12, 10
+	for i := range lanes {
+		c.accept(event(fmt.Sprint(i), fmt.Sprint("lane ", i)))
+	}
+	claimed := c.claimAll()
+	c.equal("lanes", len(claimed), lanes)
+	for who, j := range c.everyone() {
+		for i := range rounds {
+			hold := engine.Hold{Kind: engine.HoldPerson, Since: noon}
+			if i%2 == 0 {
+				hold.Workspace, hold.Rule = ws, "r"
+			}
+			var begun sync.Map // by the keys of the runs
+			var group sync.WaitGroup
+			for _, l := range claimed {
+				group.Go(func() {
+					for k := 0; ; k++ {
+						r := run(l.Name, "r", "", fmt.Sprintf("%s, round %d, %s, %d", who, i, l.Name, k))
+						r.Steps = []*engine.Step{callStep(0, calling+"}")}
+						err := c.Save(c.Context(), l, &engine.Change{At: noon, Call: r, Starts: []*engine.Start{start(rules.Parallel, r)}})
+						if _, held := errors.AsType[*engine.HeldError](err); held {
+							return
+						}
+						begun.Store(r.Key, true)
+						over := *r
+						over.State, over.FinishedAt = engine.Done, noon
+						if err == nil {
+							err = c.Save(c.Context(), l, &engine.Change{At: noon, Runs: []*engine.RunChange{{Run: &over}}})
+						}
+						if err != nil {
+							c.Error(err)
+							return
+						}
+					}
+				})
+			}
+			time.Sleep(time.Duration(i) * time.Millisecond)
+			named, err := j.Hold(c.Context(), hold)
+			c.ok(err)
+			known := map[any]bool{}
+			begun.Range(func(key, _ any) bool { known[key] = true; return true })
+			for _, u := range named {
+				known[u.Key] = true
+			}
+			stopped := make(chan struct{})
+			go func() { group.Wait(); close(stopped) }()
+			select {
+			case <-stopped:
+			case <-time.After(20 * time.Second):
+				c.Fatalf("calls go on and on that %s has stopped", who)
+			}
+			begun.Range(func(key, _ any) bool {
+				if !known[key] {
+					c.Errorf("it was stopped, and this began and was not named: %s", key)
+				}
+				return true
+			})
+			_, err = j.Lift(c.Context(), noon, hold.Workspace, hold.Rule, hold.Kind)
+			c.ok(err)
+		}
+	}
+}

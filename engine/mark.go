@@ -1,0 +1,149 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/quandohq/quando/actions"
+)
+
+// elsewhere stands for the object of an event that a call without an answer may cause: only the answer tells which object it is, and in which
+// lane its events come. Such a Caused is a mark. Until its To, events like the call's wait for the answer, in the whole workspace; after
+// it the action is asked whether they are the call's. A mark goes with the answer.
+const elsewhere = "?"
+
+// A markedCall is a call of a step that may have a mark.
+type markedCall struct {
+	Run  int64
+	Step int // its place in the run
+}
+
+// A markContent is what a mark says of its call.
+type markContent struct {
+	Step   int             `json:"step"`
+	Verb   string          `json:"verb"`
+	Intent *actions.Intent `json:"intent"`
+}
+
+// mark announces the events of a call that has no answer. Events like them wait until a time.
+func (v *visit) mark(r *Run, s *Step, rec *record, until time.Time) {
+	content, err := json.Marshal(markContent{s.N, s.Verb, rec.Intent})
+	if err != nil {
+		content = nil // the change is refused for the same intent in the step's record
+	}
+	for _, event := range rec.Intent.Emits {
+		v.pending.Caused = append(v.pending.Caused, Caused{
+			Workspace: r.Workspace, Lane: v.lane.Name, Event: event, Object: elsewhere, Set: content, Run: r.ID, Rule: r.Rule, Ancestry: r.Ancestry,
+			From: rec.Intent.At, To: until,
+		})
+	}
+}
+
+// unmark takes the marks of a call away with the next save.
+func (v *visit) unmark(r *Run, s *Step, rec *record) {
+	if rec.Intent != nil && rec.Intent.Elsewhere {
+		put(&v.ended, markedCall{r.ID, s.N}, true)
+	}
+}
+
+// endCall ends a call that will not be made again by itself: no event waits for it any more. Where its effect is not known, a mark stays by which its events
+// are recognised when they come.
+func (v *visit) endCall(r *Run, s *Step, rec *record) {
+	if rec.Intent == nil || r.ID == 0 {
+		return
+	}
+	v.unmark(r, s, rec)
+	if !rec.Answered && !rec.Confirmed && !rec.Tried.IsZero() {
+		v.mark(r, s, rec, v.now())
+	}
+}
+
+// takeMarks puts the marks of calls that have ended into the change that is about to be saved.
+func (v *visit) takeMarks(ctx context.Context) error {
+	if len(v.ended) == 0 {
+		return nil
+	}
+	list, err := v.engine.journal.Caused(ctx, v.lane.Workspace, "", []string{elsewhere})
+	if err != nil {
+		return fmt.Errorf("look for marks: %w", err)
+	}
+	for i := range list {
+		for call := range v.ended {
+			if list[i].isOf(call) {
+				v.pending.Gone = append(v.pending.Gone, list[i].ID)
+			}
+		}
+	}
+	clear(v.ended)
+	return nil
+}
+
+// content reads what a mark says of its call; nil where it says nothing, as when the person has been forgotten whom it was about.
+func (c *Caused) content() *markContent {
+	content := &markContent{}
+	if err := json.Unmarshal(c.Set, content); err != nil || content.Intent == nil {
+		return nil
+	}
+	return content
+}
+
+// isOf reports whether a mark is that of a call. One that does not say of which call it is belongs to all of its run.
+func (c *Caused) isOf(call markedCall) bool {
+	if c.Run != call.Run {
+		return false
+	}
+	content := c.content()
+	return content == nil || content.Step == call.Step
+}
+
+// heedMarks finds out whether an event may be the doing of a call without an answer. An *openCallError says that it has to wait. It reports
+// whether the event is such a call's: then it is adopted.
+func (v *visit) heedMarks(ctx context.Context, e *Event, f *facts, marks []*Caused, again bool) (adopted bool, err error) {
+	var doubtful []*Caused
+	for _, c := range marks {
+		switch early := e.CreatedAt.Before(c.From.Add(-clockSlack)); {
+		case early || e.CreatedAt.After(c.To.Add(v.workspace.Timeout+afterCall)):
+		case !again && v.now().Before(c.To):
+			return false, &openCallError{until: c.To}
+		default:
+			doubtful = append(doubtful, c)
+		}
+	}
+	for _, c := range doubtful {
+		content := c.content()
+		if content == nil {
+			continue
+		}
+		made, err := v.made(ctx, f, content.Verb, content.Intent)
+		if err != nil {
+			return false, err
+		}
+		if made {
+			v.pending.Gone = append(v.pending.Gone, c.ID)
+			v.adopt(f, Caused{Run: c.Run, Rule: c.Rule, Ancestry: c.Ancestry, From: c.From})
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// made asks the action of a verb whether what an event is about came of a call. An object that cannot be read did not.
+func (v *visit) made(ctx context.Context, f *facts, verb string, i *actions.Intent) (bool, error) {
+	action := v.workspace.Actions.Action(verb)
+	if action == nil {
+		return false, nil
+	}
+	if err := f.load(ctx); err != nil {
+		return false, err
+	}
+	made, err := action.Made(f.asking(ctx), *i, *f.about)
+	switch {
+	case err == nil:
+		return made, nil
+	case actions.IsPermanent(err):
+		return false, nil
+	}
+	return false, &deskError{err}
+}

@@ -1,0 +1,271 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/postgres/postgrestest"
+)
+
+// beaten is a journal in which somebody else stops something just before a call is recorded, of which the engine has not learnt then.
+type beaten struct {
+	fileJournal
+	t     *testing.T
+	hold  engine.Hold
+	after int // so many calls
+	calls int
+	named []engine.UnderWay
+}
+
+func (j *beaten) Save(ctx context.Context, l *engine.Lane, c *engine.Change) error {
+	if c.Call != nil {
+		if j.calls++; j.calls == j.after+1 {
+			j.named = must(j.Hold(ctx, j.hold))
+		}
+	}
+	return j.fileJournal.Save(ctx, l, c)
+}
+
+// A call that somebody else has stopped in the moment in which it was to begin does not begin: a run's first, a later one, one that is repeated, one whose events come elsewhere. When it is resumed
+// the run goes on there, and what was refused was no attempt.
+func TestStoppedBeforeACall(t *testing.T) {
+	const steps = `
+rules:
+  - { id: it, when: message.received, do: [{ send_message: one }, { send_message: two }] }
+`
+	const card = `
+rules:
+  - { id: it, when: message.received, do: [{ create_card: { board: Sales, title: card } }] }
+`
+	everything, rule := engine.Hold{Kind: engine.HoldPerson, Reason: "stop"}, engine.Hold{Workspace: "default", Rule: "it", Kind: engine.HoldPerson, Reason: "stop"}
+	rate := engine.Hold{Workspace: "default", Kind: engine.HoldRate, Reason: "429", Until: friday.Add(time.Hour)}
+	for name, test := range map[string]struct {
+		rules         string
+		hold          engine.Hold
+		after         int
+		before, later []string // what is done before and after it is resumed
+		state         engine.State
+		attempts      int // of the last step
+	}{
+		"the first call, everything":  {steps, everything, 0, nil, []string{send + "one", send + "two"}, engine.Running, 1},
+		"the second call, everything": {steps, everything, 1, []string{send + "one"}, []string{send + "two"}, engine.Running, 1},
+		"the second call, the rule":   {steps, rule, 1, []string{send + "one"}, []string{send + "two"}, engine.Held, 1},
+		"the second call, a rate":     {steps, rate, 1, []string{send + "one"}, []string{send + "two"}, engine.Running, 1},
+		"a repeat, everything":        {card, everything, 1, nil, []string{"POST /kanban/cards"}, engine.Running, 2},
+		"a repeat, the rule":          {card, rule, 1, nil, []string{"POST /kanban/cards"}, engine.Held, 2},
+		"a new card, everything":      {card, everything, 0, nil, []string{"POST /kanban/cards"}, engine.Running, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			journal := &beaten{t: t, hold: test.hold, after: test.after}
+			d := newDesk(t, test.rules, func(o *deskOptions) {
+				o.journal = func(j fileJournal) engine.Journal {
+					journal.fileJournal = j
+					return journal
+				}
+			})
+			if test.attempts == 2 {
+				d.fault("POST /kanban/cards", "status_before", 503, 1)
+			}
+			d.customer(ana, "hello")
+			d.pass(30 * time.Second)
+			d.expect(test.before...)
+			if *atOnce && test.after == 0 && test.rules == steps {
+				d.wantStates("it") // the event is decided on when everything goes on
+			} else {
+				d.wantStates("it", test.state)
+			}
+			if marks := must(d.journal.Caused(t.Context(), "default", "", []string{"?"})); test.attempts == 1 && len(marks) > 0 {
+				t.Errorf("events are expected of a call that did not begin: %+v", marks)
+			}
+			must(d.journal.Lift(t.Context(), d.clock.Now(), test.hold.Workspace, test.hold.Rule, test.hold.Kind))
+			d.pass(time.Minute)
+			d.expect(test.later...)
+			d.wantStates("it", engine.Done)
+			last := d.runs("it")[0].Steps
+			if got := last[len(last)-1].Attempts; got != test.attempts {
+				t.Errorf("it took %d attempts", got)
+			}
+			// The answer to a call is recorded with the next one, so that the call before may be named; the one that was refused is not.
+			for _, u := range journal.named {
+				if test.after == 0 || test.attempts == 2 || u.Step != "1" {
+					t.Errorf("a call is named that is not under way: %+v", u)
+				}
+			}
+		})
+	}
+}
+
+// A rule that was stopped before the run began is not started by the event, as the engine would have decided if it had learnt of it.
+func TestStoppedBeforeARun(t *testing.T) {
+	journal := &beaten{t: t, hold: engine.Hold{Workspace: "default", Rule: "it", Kind: engine.HoldPerson, Reason: "stop"}}
+	d := newDesk(t, `
+rules:
+  - { id: it, when: message.received, do: [{ send_message: one }] }
+`, func(o *deskOptions) {
+		o.journal = func(j fileJournal) engine.Journal {
+			journal.fileJournal = j
+			return journal
+		}
+	})
+	d.customer(ana, "hello")
+	must(d.journal.Lift(t.Context(), d.clock.Now(), "default", "it", engine.HoldPerson))
+	d.pass(time.Minute)
+	d.expect()
+	if got := d.outcomes("it"); !slices.Equal(got, []engine.Outcome{engine.Paused}) {
+		t.Errorf("its verdict is %v", got)
+	}
+	d.customer(ana, "hello?")
+	d.expect(send + "one")
+}
+
+// A gateway notes every request that would change something, in the moment in which it arrives, and hands it on a little later.
+type gateway struct {
+	*httptest.Server
+	mu      sync.Mutex
+	arrived []string // their paths
+}
+
+func newGateway(t *testing.T, to string) *gateway {
+	g := &gateway{}
+	target := must(url.Parse(to))
+	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: target.Scheme, Host: target.Host})
+	g.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet {
+			g.mu.Lock()
+			g.arrived = append(g.arrived, r.URL.Path)
+			g.mu.Unlock()
+			time.Sleep(time.Duration(rand.IntN(20)) * time.Millisecond)
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(g.Close)
+	return g
+}
+
+// since returns the paths of what has arrived since there were so many, and how many there are.
+func (g *gateway) since(n int) ([]string, int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Clone(g.arrived[n:]), len(g.arrived)
+}
+
+// While customers write and engines answer them, somebody beside the engines stops everything, or the rule, again and again: when he has been told that it is stopped, nothing arrives at the
+// service but the calls that he was told of. What was stopped goes on when it is resumed; in the end every customer has each answer once, and no call was tried twice.
+func TestPauseStopsCalls(t *testing.T) {
+	t.Run("in a file", func(t *testing.T) { stopAndGo(t, filepath.Join(t.TempDir(), "journal.db"), 1) })
+	t.Run("in a database", func(t *testing.T) { stopAndGo(t, postgrestest.Shared(t).Database(t), 2) })
+}
+
+func stopAndGo(t *testing.T, journal string, engines int) {
+	const rounds = 9
+	c := newCrowd(t, journal, journal)
+	g := newGateway(t, c.BaseURL)
+	c.BaseURL, c.Timeout = strings.Replace(c.BaseURL, must(url.Parse(c.BaseURL)).Host, must(url.Parse(g.URL)).Host, 1), 10*time.Second
+	c.Rules = `
+rules:
+  - id: it
+    when: message.received
+    do: [{ send_message: one }, { send_message: two }, { wait: 100ms }, { send_message: three }]
+`
+	var alive []*child
+	for range engines {
+		alive = append(alive, c.start(t))
+	}
+	c.relay.lead(alive...)
+	random := rand.New(rand.NewPCG(1, 2))
+	named := 0
+	for round := range rounds {
+		c.writes(40)
+		time.Sleep(time.Duration(50+random.IntN(200)) * time.Millisecond)
+		hold := engine.Hold{Kind: engine.HoldPerson, Since: time.Now()}
+		if round%3 == 2 {
+			hold.Workspace, hold.Rule = "default", "it"
+		}
+		underWay := must(c.look.Hold(t.Context(), hold))
+		_, from := g.since(0)
+		expected := map[string]int{}
+		for _, u := range underWay {
+			expected["/v1/conversations/"+strings.TrimPrefix(u.Lane, "conversation:")+"/messages"]++
+		}
+		named += len(underWay)
+		time.Sleep(400 * time.Millisecond)
+		late, _ := g.since(from)
+		late = slices.DeleteFunc(late, func(path string) bool {
+			expected[path]--
+			return expected[path] >= 0
+		})
+		if len(late) > 0 {
+			t.Errorf("round %d: it was stopped, %d calls under way were named, and %d others arrived: %s …", round, len(underWay), len(late), late[0])
+		}
+		must(c.look.Lift(t.Context(), time.Now(), hold.Workspace, hold.Rule, hold.Kind))
+		c.writing.Wait()
+		if err := c.Settle(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		c.await("every event is decided", func() bool { return len(c.undecided()) == 0 })
+	}
+	fired := c.answeredOnce()
+	t.Logf("%d messages, of which %d were answered, %d calls under way", c.written, fired, named)
+}
+
+// answeredOnce waits until every message that the rule fired for has its three answers, each once and in order, and returns how many there are. The others came while the rule was stopped.
+func (c *crowd) answeredOnce() (fired int) {
+	c.t.Helper()
+	lanes := map[string]engine.Outcome{}
+	for after := int64(0); ; {
+		page := must(c.look.ListEvents(c.t.Context(), engine.EventFilter{Type: "message.received", Forward: true, After: after, Limit: 1000}))
+		if len(page) == 0 {
+			break
+		}
+		for _, e := range page {
+			after, lanes[e.Lane] = e.Seq, e.Verdicts[0].Outcome
+			if e.Verdicts[0].Outcome == engine.Fired {
+				fired++
+			}
+		}
+	}
+	c.await("every run is done", func() bool {
+		return len(must(c.look.ListRuns(c.t.Context(), engine.RunFilter{State: engine.Done, Limit: fired + 1}))) == fired
+	})
+	got := map[string][]string{}
+	for _, e := range c.Effects()[1:] { // the first is the webhook
+		var message struct {
+			Conversation string `json:"conversation_id"`
+			Text         string `json:"text"`
+		}
+		if err := json.Unmarshal(e.After, &message); err != nil || e.Kind != "message" {
+			c.t.Fatalf("%s: %v", e.Kind, err)
+		}
+		lane := "conversation:" + message.Conversation
+		got[lane] = append(got[lane], message.Text)
+	}
+	for lane, outcome := range lanes {
+		want := []string{"one", "two", "three"}
+		if outcome == engine.Paused {
+			want = nil
+		}
+		if !slices.Equal(got[lane], want) {
+			c.t.Errorf("%s is %s and was answered %v", lane, outcome, got[lane])
+		}
+	}
+	for _, r := range must(c.look.ListRuns(c.t.Context(), engine.RunFilter{Limit: fired})) {
+		for _, s := range must(c.look.FindRun(c.t.Context(), r.ID)).Steps {
+			if s.Attempts > 1 {
+				c.t.Errorf("step %s of run %d took %d attempts: %s", s.Path, r.ID, s.Attempts, s.Error)
+			}
+		}
+	}
+	return fired
+}

@@ -1,0 +1,40 @@
+package engine
+
+import (
+	"cmp"
+	"strings"
+	"time"
+)
+
+// An UnderWay is a call whose intent is recorded and that has not ended: it may be on its way to the service.
+type UnderWay struct {
+	Run       int64     `json:"run,string"`
+	Key       string    `json:"key"` // of the run
+	Workspace string    `json:"workspace"`
+	Rule      string    `json:"rule"`
+	Lane      string    `json:"lane"` // where the call takes place: conversation:… or another
+	Step      string    `json:"step"` // its path: 2, 2.else.1, 4[7].1
+	Verb      string    `json:"verb"`
+	Since     time.Time `json:"since,omitzero"` // when the call was recorded to begin
+}
+
+// Compare orders calls by when they were to begin.
+func (u UnderWay) Compare(other UnderWay) int {
+	return cmp.Or(u.Since.Compare(other.Since), cmp.Compare(u.Run, other.Run), strings.Compare(u.Step, other.Step))
+}
+
+// CallUnderWay returns the call of a run's step that is under way. It is not ok where there is none. One whose record cannot be read is named all the same.
+func CallUnderWay(r *Run, s *Step) (call UnderWay, ok bool) {
+	if s.State != StepOpen {
+		return call, false
+	}
+	rec, err := recordOf(s)
+	if err == nil && (rec.Intent == nil || rec.Answered || rec.Lost) {
+		return call, false
+	}
+	call = UnderWay{Run: r.ID, Key: r.Key, Workspace: r.Workspace, Rule: r.Rule, Lane: r.Lane, Step: s.Path, Verb: s.Verb}
+	if err == nil {
+		call.Since = rec.Tried
+	}
+	return call, true
+}
