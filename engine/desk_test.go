@@ -73,6 +73,7 @@ type deskOptions struct {
 	transport http.RoundTripper // of the engine's calls
 	tracer    engine.Tracer
 	workers   int
+	ahead     time.Duration // of the service's clock, to ours
 }
 
 type clock struct {
@@ -98,7 +99,7 @@ func newDesk(t *testing.T, text string, change ...func(*deskOptions)) *desk {
 	for _, f := range change {
 		f(&d.options)
 	}
-	d.Sandbox = must(sandbox.New(sandbox.Options{Frozen: friday, Seed: 7, AllowLoopback: true, KanbanEvents: true, Transport: d.options.deliver}))
+	d.Sandbox = must(sandbox.New(sandbox.Options{Frozen: friday.Add(d.options.ahead), Seed: 7, AllowLoopback: true, KanbanEvents: true, Transport: d.options.deliver}))
 	t.Cleanup(func() { _ = d.Close() })
 	d.address = must(d.Start(t.Context(), "127.0.0.1:0"))
 	d.key = service.Secret(d.address.APIKey)
@@ -257,7 +258,7 @@ func (d *desk) move(to time.Time) {
 	if !to.After(d.clock.Now()) {
 		return
 	}
-	if _, err := d.SetClock(d.t.Context(), to); err != nil {
+	if _, err := d.SetClock(d.t.Context(), to.Add(d.options.ahead)); err != nil {
 		d.t.Fatal(err)
 	}
 	d.clock.set(to)

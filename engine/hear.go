@@ -37,7 +37,7 @@ func (v *visit) hear(ctx context.Context, e *Event, f *facts, own *Caused) (hear
 			put(&h.ended, r, end)
 			continue
 		}
-		step, err := v.awaiting(r, e)
+		step, err := v.awaiting(ctx, r, e, f)
 		if err != nil {
 			return h, err
 		}
@@ -126,22 +126,25 @@ func (v *visit) mayConcern(ctx context.Context, r *Run) (bool, error) {
 		if slices.ContainsFunc(rule.CancelOn, func(m rules.EventMatch) bool { return m.Event == e.Type }) {
 			return true, nil
 		}
-		if step, err := v.awaiting(r, e); step != nil || err != nil {
+		if step, err := v.awaiting(ctx, r, e, v.factsOf(e)); step != nil || err != nil {
 			return true, err
 		}
 	}
 	return v.lane.More, nil
 }
 
-// awaiting returns the step of a run that waits for an event of this type, also while the run is held or could not look at one before. What
-// happened before the wait began is not what it waits for.
-func (v *visit) awaiting(r *Run, e *Event) (*Step, error) {
+// awaiting returns the step of a run that waits for an event like this one, also while the run is held or could not look at one before.
+func (v *visit) awaiting(ctx context.Context, r *Run, e *Event, f *facts) (*Step, error) {
 	s := r.current()
 	if s == nil || s.Verb != "wait_for" || s.State != StepWaiting {
 		return nil, nil
 	}
 	rec, err := v.record(s)
-	if err != nil || !slices.Contains(rec.For, e.Type) || e.CreatedAt.Before(rec.after()) {
+	if err != nil || !slices.Contains(rec.For, e.Type) {
+		return nil, err
+	}
+	at, err := f.happened(ctx)
+	if err != nil || !rec.answers(e, at) {
 		return nil, err
 	}
 	return s, nil
