@@ -74,6 +74,7 @@ type deskOptions struct {
 	tracer    engine.Tracer
 	workers   int
 	ahead     time.Duration // of the service's clock, to ours
+	recovery  time.Duration
 }
 
 type clock struct {
@@ -149,7 +150,7 @@ func (d *desk) open() {
 	}
 	w := engine.Workspace{
 		Name: "default", Actions: must(actions.NewRegistry(list...)), Desk: must(builtin.NewDesk(o)), Location: saoPaulo, Safety: d.options.safety,
-		Timeout: d.options.timeout,
+		Timeout: d.options.timeout, Recovery: d.options.recovery,
 	}
 	d.engine = must(engine.New(engine.Options{Journal: journal, Observer: d.watch, Tracer: d.options.tracer, Workers: d.options.workers}, w))
 	if err := d.engine.SetRules("default", d.set); err != nil {

@@ -266,14 +266,14 @@ func TestAnswerAfterTheDeadline(t *testing.T) {
 	}
 }
 
-// holdBack keeps events of a type from coming until the function is called that it returns.
-func (d *desk) holdBack(typ string) (release func()) {
+// holdBack keeps events of some types from coming until the function is called that it returns.
+func (d *desk) holdBack(types ...string) (release func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	accept := d.sink
 	var held []rules.Event
 	d.sink = func(ctx context.Context, events ...rules.Event) ([]bool, error) {
-		if slices.ContainsFunc(events, func(e rules.Event) bool { return e.Type == typ }) {
+		if slices.ContainsFunc(events, func(e rules.Event) bool { return slices.Contains(types, e.Type) }) {
 			d.mu.Lock()
 			defer d.mu.Unlock()
 			held = append(held, events...)

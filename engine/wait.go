@@ -40,6 +40,11 @@ func (k *walk) wait(ctx context.Context, s *rules.Step, taken *Step, rec *record
 		}
 	}
 	if !rec.Until.After(k.now()) {
+		if at := k.recheckAt(s, rec); !at.IsZero() {
+			k.run.State, k.run.WakeAt, k.run.Reason = Waiting, at, "its time ended while no engine was there: what was not told is looked for first"
+			k.touch(k.run, taken)
+			return parked, nil
+		}
 		reason := ""
 		if s.Verb == "wait_for" {
 			reason = "none came"
