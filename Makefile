@@ -19,7 +19,12 @@ help: ## list the targets
 .PHONY: test
 test: tools lint ## install what the tests need, then run them all
 	go test -timeout 15m ./...
+	go test -race -short -timeout 15m ./...
 	go test -timeout 5m ./engine -at-once -skip "TestKill|TestDatabaseCrashes|TestConnectionsCut|TestPauseOfAll|TestTickOnce|TestStopped|TestFlood|TestManyWaitingRuns"
+
+.PHONY: race
+race: tools ## run all tests with the race detector, in full; make test runs their short form
+	go test -race -timeout 2h ./...
 
 .PHONY: tools
 tools: $(PEBBLE) $(PROMTOOL) ## install the programs that tests use, where they are missing

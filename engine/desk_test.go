@@ -74,6 +74,8 @@ type deskOptions struct {
 	tracer    engine.Tracer
 	workers   int
 	others    []engine.Workspace // beside the desk's own
+	ahead     time.Duration      // of the service's clock, to ours
+	recovery  time.Duration
 }
 
 type clock struct {
@@ -99,7 +101,7 @@ func newDesk(t *testing.T, text string, change ...func(*deskOptions)) *desk {
 	for _, f := range change {
 		f(&d.options)
 	}
-	d.Sandbox = must(sandbox.New(sandbox.Options{Frozen: friday, Seed: 7, AllowLoopback: true, KanbanEvents: true, Transport: d.options.deliver}))
+	d.Sandbox = must(sandbox.New(sandbox.Options{Frozen: friday.Add(d.options.ahead), Seed: 7, AllowLoopback: true, KanbanEvents: true, Transport: d.options.deliver}))
 	t.Cleanup(func() { _ = d.Close() })
 	d.address = must(d.Start(t.Context(), "127.0.0.1:0"))
 	d.key = service.Secret(d.address.APIKey)
@@ -149,7 +151,7 @@ func (d *desk) open() {
 	}
 	w := engine.Workspace{
 		Name: "default", Actions: must(actions.NewRegistry(list...)), Desk: must(builtin.NewDesk(o)), Location: saoPaulo, Safety: d.options.safety,
-		Timeout: d.options.timeout,
+		Timeout: d.options.timeout, Recovery: d.options.recovery,
 	}
 	d.engine = must(engine.New(engine.Options{Journal: journal, Observer: d.watch, Tracer: d.options.tracer, Workers: d.options.workers}, append([]engine.Workspace{w}, d.options.others...)...))
 	if err := d.engine.SetRules("default", d.set); err != nil {
@@ -258,7 +260,7 @@ func (d *desk) move(to time.Time) {
 	if !to.After(d.clock.Now()) {
 		return
 	}
-	if _, err := d.SetClock(d.t.Context(), to); err != nil {
+	if _, err := d.SetClock(d.t.Context(), to.Add(d.options.ahead)); err != nil {
 		d.t.Fatal(err)
 	}
 	d.clock.set(to)

@@ -57,7 +57,9 @@ type Engine struct {
 	shares    shares
 	strangers sync.Map // workspaces that were met in the journal and are not configured here
 
-	refreshed time.Time // when Run last learnt what is stopped
+	refreshed time.Time     // when Run last learnt what is stopped
+	attends   chan struct{} // is closed when Run has found out when no engine was there
+	attending sync.Once
 }
 
 // workspace is a Workspace with the rules that it has now.
@@ -65,6 +67,7 @@ type workspace struct {
 	Workspace
 	rules    atomic.Pointer[rules.Set]
 	attempts attempts
+	absences absences
 }
 
 // New returns an engine for these workspaces. It reads and starts nothing.
@@ -85,6 +88,7 @@ func New(o Options, list ...Workspace) (*Engine, error) {
 		o.Observer = nobody{}
 	}
 	e := &Engine{options: o, journal: o.Journal, log: o.Logger, workspaces: make(map[string]*workspace, len(list)), news: make(chan struct{}, 1)}
+	e.attends = make(chan struct{})
 	e.free = make(chan struct{}, o.Workers)
 	e.guests = make(chan struct{}, max(o.Workers*3/4, 1)) // what was recorded before must not be kept waiting
 	for _, w := range list {

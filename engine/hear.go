@@ -38,7 +38,7 @@ func (v *visit) hear(ctx context.Context, e *Event, f *facts, own *Caused) (hear
 			put(&h.ended, r, end)
 			continue
 		}
-		step, err := v.awaiting(r, e)
+		step, err := v.awaiting(ctx, r, e, f)
 		if err != nil {
 			return h, err
 		}
@@ -106,9 +106,10 @@ func (v *visit) ends(ctx context.Context, r *Run, e *Event, f *facts) (ending, e
 	return ending{}, nil
 }
 
-// mayConcern reports whether an event that cannot be decided yet may end the run, or be what it waits for.
+// mayConcern reports whether an event that is not decided yet may end the run, or be what it waits for: because it cannot be decided, or because so much waits in the lane that
+// the run has its turn before.
 func (v *visit) mayConcern(ctx context.Context, r *Run) (bool, error) {
-	if !v.postponed || r.Home != v.lane.Name {
+	if !v.postponed && !v.lane.More || r.Home != v.lane.Name {
 		return false, nil
 	}
 	rule, err := v.ruleOf(ctx, r)
@@ -120,6 +121,9 @@ func (v *visit) mayConcern(ctx context.Context, r *Run) (bool, error) {
 	if len(rule.CancelOn) == 0 && !waits {
 		return false, nil
 	}
+	if !v.postponed {
+		return v.cameInTime(ctx, r, rule, s)
+	}
 	for _, e := range v.lane.Events {
 		if e.Decided || e.Seq == r.Event {
 			continue
@@ -127,22 +131,52 @@ func (v *visit) mayConcern(ctx context.Context, r *Run) (bool, error) {
 		if slices.ContainsFunc(rule.CancelOn, func(m rules.EventMatch) bool { return m.Event == e.Type }) {
 			return true, nil
 		}
-		if step, err := v.awaiting(r, e); step != nil || err != nil {
+		if step, err := v.awaiting(ctx, r, e, v.factsOf(e)); step != nil || err != nil {
 			return true, err
 		}
 	}
 	return v.lane.More, nil
 }
 
-// awaiting returns the step of a run that waits for an event of this type, also while the run is held or could not look at one before. What
-// happened before the wait began is not what it waits for.
-func (v *visit) awaiting(r *Run, e *Event) (*Step, error) {
+// cameInTime reports whether an event that waits in the lane was in time to end a wait, or its run, although it was received when the wait was over.
+func (v *visit) cameInTime(ctx context.Context, r *Run, rule *rules.Rule, s *Step) (bool, error) {
+	if s == nil || s.State != StepWaiting {
+		return false, nil
+	}
+	rec, err := v.record(s)
+	if err != nil {
+		return false, err
+	}
+	types := slices.Clone(rec.For)
+	for _, m := range rule.CancelOn {
+		types = append(types, m.Event)
+	}
+	trigger, err := v.event(ctx, r.Event)
+	if errors.Is(err, ErrNoEvent) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	list, err := v.engine.journal.Happened(ctx, r.Workspace, r.Home, types, trigger.CreatedAt, 1000)
+	if err != nil {
+		return false, fmt.Errorf("look for events that came in time: %w", err)
+	}
+	return slices.ContainsFunc(list, func(e *Event) bool { return !e.Decided && e.Seq != r.Event && !e.CreatedAt.After(rec.Until) }), nil
+}
+
+// awaiting returns the step of a run that waits for an event like this one, also while the run is held or could not look at one before.
+func (v *visit) awaiting(ctx context.Context, r *Run, e *Event, f *facts) (*Step, error) {
 	s := r.current()
 	if s == nil || s.Verb != "wait_for" || s.State != StepWaiting {
 		return nil, nil
 	}
 	rec, err := v.record(s)
-	if err != nil || !slices.Contains(rec.For, e.Type) || e.CreatedAt.Before(rec.after()) {
+	if err != nil || !slices.Contains(rec.For, e.Type) {
+		return nil, err
+	}
+	at, err := f.happened(ctx)
+	if err != nil || !rec.answers(e, at) {
 		return nil, err
 	}
 	return s, nil

@@ -100,6 +100,7 @@ rules:
 		d.expect(send + "How was it?")
 		d.wantStates("it", engine.Waiting)
 		d.restart()
+		d.pass(time.Second)
 		return d
 	}
 	t.Run("a good answer", func(t *testing.T) {

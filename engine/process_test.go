@@ -214,6 +214,9 @@ type child struct {
 
 func (p process) start(t *testing.T) *child {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
 	c := &child{t: t, Cmd: exec.Command(os.Args[0])}
 	c.Env = append(os.Environ(), "ENGINE_PROCESS="+string(must(json.Marshal(p))))
 	c.Stderr = os.Stderr

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -115,4 +116,180 @@ rules:
 	d.customer(ana, "one")
 	d.pass(time.Hour)
 	d.expect(send + "nothing")
+}
+
+const menu = `
+rules:
+  - id: menu
+    when: attendance.opened
+    do:
+      - send_message: "1 sales, 2 support"
+      - { wait_for: { event: message.received, timeout: 5m }, id: answer }
+      - choose: [{ if: answer != nil, do: [{ send_message: "heard {{ answer.message.text }}" }] }, { else: [{ send_message: nothing }] }]
+`
+
+// What the customer wrote before the question is no answer to it, in whatever order deliveries come and whatever the clocks say.
+func TestMessageBeforeTheQuestion(t *testing.T) {
+	const question = send + "1 sales, 2 support"
+	for name, ahead := range map[string]time.Duration{"the same clock": 0, "the service's clock is ahead": 3 * time.Second, "the service's clock is behind": -3 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			for _, late := range []time.Duration{0, time.Second, time.Minute} {
+				d := newDesk(t, menu, func(o *deskOptions) { o.ahead = ahead })
+				opening := d.holdBack("message.received")
+				d.customer(ana, "hello")
+				d.expect(question)
+				d.pass(late)
+				opening()
+				d.pass(time.Second)
+				d.expect()
+				d.wantStates("menu", engine.Waiting)
+				d.customer(ana, "1")
+				d.expect(send + "heard 1")
+			}
+		})
+	}
+	t.Run("in order", func(t *testing.T) {
+		d := newDesk(t, menu)
+		d.customer(ana, "hello")
+		d.pass(time.Hour)
+		d.expect(question, send+"nothing")
+	})
+	// The event may be told of long after the message was written.
+	t.Run("told of afterwards", func(t *testing.T) {
+		d := newDesk(t, menu)
+		accept := d.sink
+		d.sink = func(ctx context.Context, events ...rules.Event) ([]bool, error) {
+			for i := range events {
+				if events[i].Type == "message.received" {
+					events[i].CreatedAt = events[i].CreatedAt.Add(10 * time.Second)
+				}
+			}
+			return accept(ctx, events...)
+		}
+		d.customer(ana, "hello")
+		d.pass(time.Hour)
+		d.expect(question, send+"nothing")
+	})
+	// The message was there before its call was answered: what came in between is the answer, and what was before it is none.
+	t.Run("the call is repeated", func(t *testing.T) {
+		for _, answered := range []bool{true, false} {
+			d := newDesk(t, menu)
+			d.fault("POST /conversations/{id}/messages", "status_after", 503, 1)
+			opening := d.holdBack("message.received")
+			d.customer(ana, "hello")
+			d.pass(2 * time.Second)
+			opening()
+			want := send + "nothing"
+			if answered {
+				d.written(ana, "1")
+				want = send + "heard 1"
+			}
+			d.pass(time.Hour)
+			d.expect(question, want)
+		}
+	})
+}
+
+// A message to somebody else is not the question.
+func TestMessageToSomebodyElse(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - id: menu
+    when: message.received
+    if: message.text == "go"
+    do:
+      - send_message: "Are you sure?"
+      - send_message: { to: { phone: "+5511966665555", channel: Main }, text: "they were asked" }
+      - { wait_for: { event: message.received, timeout: 5m }, id: answer }
+      - choose: [{ if: answer != nil, do: [{ send_message: "heard {{ answer.message.text }}" }] }, { else: [{ send_message: nothing }] }]
+`)
+	must(d.CustomerMessage(sandbox.CustomerMessage{Phone: "+5511966665555", Name: "Caio", Text: "hello"}))
+	d.rest()
+	d.fault("GET /conversations", "status_before", 503, 4)
+	d.customer(ana, "go")
+	d.pass(2 * time.Second)
+	d.expect(send + "Are you sure?")
+	d.customer(ana, "yes")
+	d.pass(time.Hour)
+	d.expect(send+"they were asked", send+"heard yes")
+}
+
+// Two waits in a row hear two messages, also of one instant, and those that the first one passed over mean nothing to the second.
+func TestTwoAnswersInARow(t *testing.T) {
+	const rule = `
+rules:
+  - id: it
+    when: message.received
+    if: message.text == "go"
+    do:
+      - { wait_for: { event: message.received, if: 'message.text in ["one", "two"]', timeout: 5m }, id: yes_one }
+      - { wait_for: { event: message.received, timeout: 5m }, id: yes_two }
+      - choose: [{ if: yes_two != nil, do: [{ send_message: "{{ yes_one.message.text }} {{ yes_two.message.text }}" }] }, { else: [{ send_message: nothing }] }]
+`
+	for _, tt := range []struct {
+		says []string
+		want string
+	}{
+		{[]string{"well", "one", "two"}, "one two"},
+		{[]string{"one", "two"}, "one two"},
+		{[]string{"one", "well"}, "one well"},
+		{[]string{"well", "one"}, "nothing"},
+	} {
+		d := newDesk(t, rule)
+		d.customer(ana, "go")
+		d.pass(10 * time.Second)
+		for _, text := range tt.says {
+			must(d.CustomerMessage(sandbox.CustomerMessage{Phone: ana, Name: "Ana", Text: text}))
+		}
+		d.pass(time.Hour)
+		d.expect(send + tt.want)
+	}
+}
+
+// What is written after the time is over is no answer, also where nobody has looked since.
+func TestAnswerAfterTheDeadline(t *testing.T) {
+	for _, tt := range []struct {
+		after time.Duration
+		want  string
+	}{{4 * time.Minute, "heard 1"}, {6 * time.Minute, "nothing"}} {
+		d := newDesk(t, menu)
+		d.customer(ana, "hello")
+		d.pass(time.Second)
+		d.effects()
+		d.onlyRecord()
+		d.move(d.clock.Now().Add(tt.after))
+		d.written(ana, "1")
+		d.move(d.clock.Now().Add(10 * time.Minute))
+		d.restart()
+		d.pass(time.Minute)
+		d.expect(send + tt.want)
+	}
+}
+
+// holdBack keeps events of some types from coming until the function is called that it returns.
+func (d *desk) holdBack(types ...string) (release func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	accept := d.sink
+	var held []rules.Event
+	d.sink = func(ctx context.Context, events ...rules.Event) ([]bool, error) {
+		if slices.ContainsFunc(events, func(e rules.Event) bool { return slices.Contains(types, e.Type) }) {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			held = append(held, events...)
+			return make([]bool, len(events)), nil
+		}
+		return accept(ctx, events...)
+	}
+	return func() {
+		d.t.Helper()
+		d.mu.Lock()
+		d.sink = accept
+		d.mu.Unlock()
+		for i := range held {
+			held[i].ReceivedAt = d.clock.Now()
+		}
+		must(accept(d.t.Context(), held...))
+		d.rest()
+	}
 }

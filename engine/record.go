@@ -25,8 +25,9 @@ type record struct {
 	Until   time.Time       `json:"until,omitzero"`    // of a wait
 	Wait    string          `json:"wait,omitempty"`    // of a wait: as its rule has it
 	For     []string        `json:"for,omitempty"`     // of wait_for: the events
-	After   time.Time       `json:"after,omitzero"`    // of wait_for: such an event counts when it happened then or later
-	Heard   []int64         `json:"heard,omitempty"`   // such events that came meanwhile
+	After   time.Time       `json:"after,omitzero"`    // of wait_for: such an event counts when it is later than this mark
+	Number  int64           `json:"number,omitempty"`  // of the mark: as mark.event
+	Heard   []int64         `json:"heard,omitempty"`   // such events that came meanwhile; of a wait_for that is over, from the one on that ended it
 
 	// The calls of an action.
 	Generation int               `json:"generation,omitempty"`

@@ -31,6 +31,7 @@ func (r *record) appendJSON(b []byte) ([]byte, error) {
 	w.text("wait", r.Wait)
 	list(&w, "for", r.For, func(event string) { w.b = plain.AppendText(w.b, event) })
 	w.timeUnlessZero("after", r.After)
+	w.number("number", int(r.Number))
 	list(&w, "heard", r.Heard, func(seq int64) { w.b = strconv.AppendInt(w.b, seq, 10) })
 	w.number("generation", r.Generation)
 	if r.Intent != nil {

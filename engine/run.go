@@ -109,7 +109,10 @@ func (e *Engine) Run(ctx context.Context) error {
 	for range e.options.Workers {
 		e.free <- struct{}{}
 	}
-	e.awaitHolds(ctx) // what arrives is decided on at once, and what is stopped must not be
+	for _, w := range e.workspaces {
+		w.absences.signed = time.Time{}
+	}
+	e.awaitJournal(ctx)
 	e.crew.begin(ctx, working, time.Now)
 	var beside sync.WaitGroup
 	if j, ok := e.journal.(Notifier); ok {
@@ -166,11 +169,15 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 }
 
-// awaitHolds reads what is stopped, as soon as the journal can be read.
-func (e *Engine) awaitHolds(ctx context.Context) {
+// awaitJournal finds out, as soon as the journal can be used, what is stopped, because what arrives is decided on at once, and when no engine was there.
+func (e *Engine) awaitJournal(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := e.readHolds(ctx, time.Now())
 		if err == nil {
+			err = e.SignIn(ctx, time.Now())
+		}
+		if err == nil {
+			e.attending.Do(func() { close(e.attends) })
 			return
 		}
 		if ctx.Err() == nil {
@@ -220,6 +227,9 @@ func (e *Engine) claim(ctx context.Context, n int) ([]*Lane, error) {
 			return nil, err
 		}
 		e.refreshed = now
+	}
+	if err := e.SignIn(ctx, now); err != nil {
+		return nil, err
 	}
 	if n == 0 {
 		return nil, nil

@@ -37,6 +37,7 @@ var toldTexts = [][2]string{
 	{"else", "senão"},
 	{"%d items", "%d itens"},
 	{"none came", "nenhum chegou"},
+	{"its time ended while no engine was there: what was not told is looked for first", "seu tempo acabou enquanto não havia nenhum motor: primeiro se procura o que não foi contado"},
 	{"for_each: %s gives no list", "for_each: %s não dá uma lista"},
 	{"for_each: %s gives %d items, and max is %d", "for_each: %s dá %d itens, e max é %d"},
 

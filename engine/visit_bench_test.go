@@ -143,21 +143,3 @@ func BenchmarkVisit(b *testing.B) {
 		})
 	}
 }
-
-// What a visit allocates is bounded, a little above what it is: what is allocated must be collected, and that costs about as much again.
-func TestAllocationsOfAVisit(t *testing.T) {
-	for _, tc := range []struct {
-		name, rules string
-		most        float64
-	}{
-		{"an event that no rule wants", nothingWants, 25}, {"a condition that is not true", nothingFires, 36},
-		{"a run with one call", sendsOnce, 138}, {"a run with two calls", sendsTwice, 229},
-	} {
-		const visits = 200 // in one go, so that what a look at the journal costs does not count
-		c, e := newConveyor(t, tc.rules)
-		c.work(t, e, 1)
-		if got := testing.AllocsPerRun(5, func() { c.work(t, e, visits) }) / visits; got > tc.most {
-			t.Errorf("%s: %.0f allocations, at most %.0f are allowed: compare with BenchmarkVisit and -memprofile before raising that", tc.name, got, tc.most)
-		}
-	}
-}

@@ -40,6 +40,11 @@ func (k *walk) wait(ctx context.Context, s *rules.Step, taken *Step, rec *record
 		}
 	}
 	if !rec.Until.After(k.now()) {
+		if at := k.recheckAt(s, rec); !at.IsZero() {
+			k.run.State, k.run.WakeAt, k.run.Reason = Waiting, at, "its time ended while no engine was there: what was not told is looked for first"
+			k.touch(k.run, taken)
+			return parked, nil
+		}
 		reason := ""
 		if s.Verb == "wait_for" {
 			reason = "none came"
@@ -85,18 +90,21 @@ func waitOf(s *rules.Step) string {
 
 // came returns the first of the events that came meanwhile for which the condition holds, as expressions see it; nil is none.
 func (k *walk) came(ctx context.Context, s *rules.Step, rec *record) (any, error) {
-	events, err := k.eventsOf(ctx, rec.Heard...)
-	if err != nil {
+	if _, err := k.eventsOf(ctx, rec.Heard...); err != nil {
 		return nil, err
 	}
-	for len(events) > 0 {
-		e := events[0]
+	for ; len(rec.Heard) > 0; rec.Heard = rec.Heard[1:] {
+		e := k.known(rec.Heard[0])
+		if e == nil {
+			continue // it is gone from the journal
+		}
 		f := k.factsOf(e)
 		f.run, f.trigger, f.passed, f.asked = k.run, k.facts.event, k.facts.passed, k.facts.asked
 		met := true
 		if s.Condition != nil {
 			eval := rules.NewEvaluation(ctx, k.rule, f)
 			k.lend(eval)
+			var err error
 			met, err = eval.True(s.Condition)
 			k.facts.asked = f.asked
 			if err != nil {
@@ -106,7 +114,6 @@ func (k *walk) came(ctx context.Context, s *rules.Step, rec *record) (any, error
 		if met {
 			return f.describe(ctx, e)
 		}
-		events, rec.Heard = events[1:], rec.Heard[1:]
 	}
 	return nil, nil
 }

@@ -281,7 +281,7 @@ func (k *walk) remember(s *rules.Step, rec *record) error {
 // learn makes a step's result known to those behind it, as it is recorded.
 func (k *walk) learn(s *rules.Step, rec *record, value any) {
 	k.ended, k.failed = rec.Ended, nil
-	k.last = k.last.next(s, rec, value, k.steps[k.path(s.Path)] != nil)
+	k.last = k.last.next(k.run, s, rec, value, k.steps[k.path(s.Path)] != nil)
 	if s.Verb == "wait" || s.Verb == "wait_for" {
 		k.eval.Forget()
 		k.facts.forget()

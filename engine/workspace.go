@@ -19,6 +19,12 @@ type Workspace struct {
 
 	// Timeout is how long a call may be under way: one that has no receipt is settled after it, not before. 10 seconds by default.
 	Timeout time.Duration
+
+	// Recovery is how long waits are held at most whose time ended while no engine was there, where an event could end them or their run: it may have come in time and not have
+	// been told, or not yet. Recovered ends that. 0 is that they are not held.
+	Recovery time.Duration
+	// Away is told when no engine was there, or may have been, until a moment ago: at the start, and after a machine has slept. It must not block. Nil is nobody.
+	Away func()
 }
 
 // Safety bounds the automatic messages of a workspace. At a bound the rule that wants to send is paused. Zero values do not bound.

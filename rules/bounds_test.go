@@ -45,6 +45,9 @@ func threadTime() time.Duration {
 
 // TestCompileIsBounded compiles files that are as large as they may be and as costly as their author could make them.
 func TestCompileIsBounded(t *testing.T) {
+	if raceDetector {
+		t.Skip("with the race detector everything costs several times as much")
+	}
 	fill := func(head, piece, tail string) string {
 		n := (source.MaxBytes - len(head) - len(tail)) / len(piece)
 		return head + strings.Repeat(piece, n) + tail
@@ -107,6 +110,9 @@ func TestCompileIsBounded(t *testing.T) {
 
 // TestEvaluationIsBounded evaluates expressions that a budget must stop, on events as large as the engine accepts.
 func TestEvaluationIsBounded(t *testing.T) {
+	if raceDetector {
+		t.Skip("with the race detector everything costs several times as much")
+	}
 	doubling := "let a0 = message.text; "
 	for i := range 60 {
 		doubling += fmt.Sprintf("let a%d = a%d + a%d; ", i+1, i, i)

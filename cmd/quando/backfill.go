@@ -22,6 +22,23 @@ import (
 // backfillRate is how many calls a backfill makes in a second where the workspace has no ceiling. Where it has one, it is a quarter of that: live calls have the rest.
 const backfillRate = 10
 
+// Waits whose time ended while no engine was there are held so long at most.
+const (
+	// recoverByLooking is for a look at what was missed, which takes seconds after most stops and minutes after long ones. One that fails all the time, or lacks a scope, leaves
+	// it to the service's own repeats.
+	recoverByLooking = 5 * time.Minute
+	// recoverByRedelivery is for the service's own repeats, where nobody looks: it makes them 30 seconds and 2 minutes after a delivery that failed, so that after a stop of two minutes all have come.
+	recoverByRedelivery = 3 * time.Minute
+)
+
+// recovery says how long waits are held after an absence, and who is to look for what was missed in it.
+func recovery(w *engine.Workspace, finds *backfill.Source) {
+	w.Recovery = recoverByRedelivery
+	if finds != nil {
+		w.Recovery, w.Away = recoverByLooking, func() { finds.Missed("no engine was there for a while") }
+	}
+}
+
 // addBackfill gives a workspace what finds events that no webhook tells; nothing where that is off.
 func (p *process) addBackfill(c *config, u *unit, b *book) (*backfill.Source, error) {
 	if u.Backfill.Every == 0 {
@@ -46,6 +63,11 @@ func (p *process) addBackfill(c *config, u *unit, b *book) (*backfill.Source, er
 		Alone:       !isAddress(c.journalPath()),
 		Holder:      fmt.Sprintf("%s %d %s", host, os.Getpid(), uuid.NewString()),
 		Count:       p.metrics.foundOf(u.name),
+		Looked: func(ctx context.Context, until time.Time) {
+			if err := p.engine.Recovered(ctx, u.name, until); err != nil {
+				p.log.Warn("waits that are held go on later than they could", "workspace", u.name, "error", err)
+			}
+		},
 	})
 	if err != nil {
 		return nil, err

@@ -105,3 +105,42 @@ func TestStaleDeliveryWakesTheBackfill(t *testing.T) {
 		t.Errorf("%d deliveries were counted", heard)
 	}
 }
+
+// TestRunHoldsOverdueWaits stops the engine between a question and its answer, which no webhook tells and which came in time.
+func TestRunHoldsOverdueWaits(t *testing.T) {
+	o := newOffice(t)
+	o.write("rules/r.yaml", `
+rules:
+  - id: menu
+    when: message.received
+    if: message.text == "hello"
+    do:
+      - send_message: 1 sales, 2 support
+      - { wait_for: { event: message.received, timeout: 10s }, id: answer }
+      - send_message: "heard {{ answer?.message?.text ?? 'nothing' }}"
+`)
+	said := func(text string) func() (bool, string) {
+		return func() (bool, string) {
+			all := fmt.Sprintf("%+v", o.sandbox.Effects())
+			for _, e := range o.sandbox.Effects() {
+				if strings.Contains(string(e.Request), text) {
+					return true, ""
+				}
+			}
+			return false, all + o.log.String()
+		}
+	}
+	o.start(o.service())
+	o.logs("looked for what no webhook told", nil)
+	o.writes("+5511988887777", "hello")
+	eventually(t, said("1 sales"))
+	over := time.Now().Add(11 * time.Second)
+	o.stop()
+	o.writes("+5511988887777", "1")
+	time.Sleep(time.Until(over))
+	o.start(o.service())
+	eventually(t, said("heard"))
+	if is, all := said("heard 1")(); !is {
+		t.Error(all)
+	}
+}

@@ -46,7 +46,9 @@ func newTurnstile(t *testing.T, to string) *turnstile {
 // waits waits until so many requests have arrived.
 func (s *turnstile) waits(t *testing.T, n int64) {
 	t.Helper()
-	eventually(t, func() (bool, string) { return s.arrived.Load() == n, fmt.Sprint(s.arrived.Load(), " requests have arrived") })
+	eventually(t, func() (bool, string) {
+		return s.arrived.Load() == n, fmt.Sprint(s.arrived.Load(), " requests have arrived")
+	})
 }
 
 // stays lets the request that waits pass, and makes sure that no other comes behind it.

@@ -21,6 +21,7 @@ import (
 	"github.com/quandohq/quando/engine/trace"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
+	"github.com/quandohq/quando/triggers/backfill"
 	"github.com/quandohq/quando/triggers/schedule"
 	"github.com/quandohq/quando/triggers/webhook"
 	"github.com/quandohq/quando/triggers/webhook/front"
@@ -173,10 +174,13 @@ func newProcess(c *config, list []namedWorkspace, j journal, log *slog.Logger, t
 		if err != nil {
 			return nil, fmt.Errorf("workspace %s: %w", w.name, err)
 		}
-		if err := p.addUnit(c, u); err != nil {
+		finds, err := p.addUnit(c, u)
+		if err != nil {
 			return nil, fmt.Errorf("workspace %s: %w", w.name, err)
 		}
-		workspaces = append(workspaces, u.engineWorkspace())
+		of := u.engineWorkspace()
+		recovery(&of, finds)
+		workspaces = append(workspaces, of)
 	}
 	var err error
 	if p.console, err = p.newConsole(c); err != nil {
@@ -190,15 +194,15 @@ func newProcess(c *config, list []namedWorkspace, j journal, log *slog.Logger, t
 	return p, err
 }
 
-// addUnit gives a workspace what feeds it: its webhook, its schedules, its rules.
-func (p *process) addUnit(c *config, u *unit) error {
+// addUnit gives a workspace what feeds it: its webhook, its schedules, its rules, and returns what finds events that no webhook tells; nil is nothing.
+func (p *process) addUnit(c *config, u *unit) (*backfill.Source, error) {
 	b := &book{workspace: u.name, path: u.rules, except: u.except, options: rules.Options{Catalog: u.catalog, ReadFile: besideRules}, log: p.log}
 	finds, err := p.addBackfill(c, u, b)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := p.subscribe(c, u, finds); err != nil {
-		return err
+		return nil, err
 	}
 	o := webhook.Options{
 		Workspace: u.name, Sink: p.recorder.record, Profile: u.client.Profile(), Count: wakes(p.metrics.deliveriesOf(u.name), finds), Logger: p.log,
@@ -211,11 +215,11 @@ func (p *process) addUnit(c *config, u *unit) error {
 	}
 	hook, err := webhook.New(o)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ticks, err := schedule.New(schedule.Options{Workspace: u.name, Location: u.Timezone, Cursors: p.journal, Logger: p.log})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	b.use = func(set *rules.Set) {
 		if err := p.engine.SetRules(u.name, set); err != nil {
@@ -230,7 +234,7 @@ func (p *process) addUnit(c *config, u *unit) error {
 		p.noteRules(u.name, set, b.content)
 	}
 	p.units, p.books, p.sources, p.hooks[u.name] = append(p.units, u), append(p.books, b), append(p.sources, ticks), hook
-	return nil
+	return finds, nil
 }
 
 // checkRules prints what is wrong with the rules as check does, and says no if there is an error.
@@ -346,7 +350,10 @@ func (p *process) work(ctx context.Context, start func(func() error)) {
 		start(func() error { return s.Run(ctx, p.recorder.record) })
 	}
 	for _, b := range p.backfills {
-		start(func() error { return b.Run(ctx) })
+		start(func() error {
+			p.engine.Attends(ctx) // so that the first look is about everything that was missed
+			return b.Run(ctx)
+		})
 	}
 	for _, t := range p.told {
 		start(func() error { t.run(ctx); return nil })

@@ -27,7 +27,7 @@ func (v *view) standingAlone(r *engine.Run) string {
 		if r.WakeAt.IsZero() {
 			return "waits for an event"
 		}
-		return "waits until " + v.ahead(r.WakeAt)
+		return cmp.Or(r.Reason, "waits until "+v.ahead(r.WakeAt))
 	case engine.Running:
 		return v.running(r)
 	case engine.Done:

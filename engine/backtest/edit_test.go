@@ -265,6 +265,29 @@ rules:
 	})
 }
 
+// What was written before the question is no answer, also where nobody knows when the question would have reached the service.
+func TestQuestionThatWasNotAsked(t *testing.T) {
+	tell(t, `
+rules:
+  - id: menu
+    when: attendance.opened
+    do:
+      - send_message: "1 sales, 2 support"
+      - wait_for: { event: message.received, timeout: 1h }
+        id: answer
+      - send_message: "{{ answer?.message?.text ?? 'nothing' }}"
+`, `
+      - { customer: Ana, says: hello }
+      - { customer: Bia, says: hello }
+      - { at: "+10m", customer: Ana, says: "1" }
+      - { at: "+3h" }
+`, func(s *scene) {
+		s.expect(s.edit())
+		s.effects(s.edit("1 sales, 2 support", "What is it about?"), "Fri 17:50 Ana send_message What is it about?", "Fri 17:50 Bia send_message What is it about?",
+			"Fri 18:00 Ana send_message 1", "Fri 18:50 Bia send_message nothing")
+	})
+}
+
 func TestEditsOfCards(t *testing.T) {
 	tell(t, `
 rules:

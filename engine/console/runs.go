@@ -170,7 +170,7 @@ func (c *Console) standing(q *request, r *engine.Run) string {
 		if r.WakeAt.IsZero() {
 			return w.t("standing.event")
 		}
-		return w.t("standing.until", w.moment(c.at(r.Workspace, r.WakeAt)))
+		return cmp.Or(w.told(r.Reason), w.t("standing.until", w.moment(c.at(r.Workspace, r.WakeAt))))
 	case engine.Running:
 		if r.WakeAt.After(q.now) {
 			return strings.TrimSuffix(w.t("standing.again", w.moment(c.at(r.Workspace, r.WakeAt)), w.told(troubleOf(r, engine.StepOpen))), ": ")

@@ -261,6 +261,9 @@ func TestRandomRules(t *testing.T) {
 	}
 	defer journal.Close()
 	seen := make(map[string]int)
+	if testing.Short() {
+		*cases /= 10
+	}
 	for n := 0; n*size < *cases && !t.Failed(); n++ {
 		b := newBatch(t, r, journal, fmt.Sprintf("batch-%d", n), size, events)
 		b.decide(t)

@@ -120,3 +120,37 @@ tests:
 `)
 	r.passes(t)
 }
+
+const menu = `
+rules:
+  - id: menu
+    when: attendance.opened
+    do:
+      - send_message: 1 sales, 2 support
+      - wait_for: { event: message.received, timeout: 1h }
+        id: answer
+      - stop_if: answer == nil
+      - transfer: { sector: "{{ answer.message.text == '1' ? 'Sales' : 'Support' }}" }
+tests:
+  - name: it
+    given: { contacts: [{ name: Marina, phone: "+5511988887777" }] }
+`
+
+// What was written before the question is no answer, in whatever order deliveries come, and what comes next is one, also where no time passes in between.
+func TestQuestionAndAnswer(t *testing.T) {
+	r := tell(t, menu+`
+    steps:
+      - { customer: Marina, says: Hello }
+      - { at: +10m, expect: [{ send_message: "1 sales, 2 support" }] }
+      - { customer: Marina, says: "1" }
+      - { at: +10m, expect: [{ transfer: { sector: Sales } }] }
+    faults: all
+`)
+	r.passes(t)
+	r = tell(t, menu+`
+    steps:
+      - { customer: Marina, says: Hello, expect: [{ send_message: "1 sales, 2 support" }] }
+      - { customer: Marina, says: "1", expect: [{ transfer: { sector: Sales } }] }
+`)
+	r.passes(t)
+}

@@ -26,6 +26,9 @@ var (
 
 // TestRandomForms makes up rules, writes them in many styles with comments everywhere, and changes one thing of each.
 func TestRandomForms(t *testing.T) {
+	if testing.Short() {
+		*cases /= 10
+	}
 	working := 0
 	for n := range *cases {
 		r := rand.New(rand.NewPCG(*seed, uint64(n)))

@@ -55,6 +55,7 @@ type Options struct {
 	Alone  bool                                       // no other engine shares the journal: what another one was at has ended with it
 	Holder string                                     // by which engines that share a journal tell each other apart
 	Count  func(eventType string)                     // is told of each event that was found; nil is nobody
+	Looked func(ctx context.Context, until time.Time) // is told when a whole pass has come to its end: what happened until then is known; nil is nobody
 	Now    func() time.Time                           // nil is time.Now
 	Sleep  func(context.Context, time.Duration) error // nil is a real sleep
 	Logger *slog.Logger                               // nil means no log
@@ -82,6 +83,7 @@ type Source struct {
 
 	mu     sync.Mutex
 	reason string    // why a full pass is wanted; empty is that none is
+	wanted int       // how often one was asked for
 	silent time.Time // no webhook that tells of something until then is on its way
 	state  State
 	said   map[string]string // what was said, by what it was about, so that it is said once
@@ -124,6 +126,9 @@ func New(o Options) (*Source, error) {
 	if o.Count == nil {
 		o.Count = func(string) {}
 	}
+	if o.Looked == nil {
+		o.Looked = func(context.Context, time.Time) {}
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -144,7 +149,7 @@ func New(o Options) (*Source, error) {
 // Wake asks for a pass over everything as soon as possible, because something may have been missed.
 func (s *Source) Wake(reason string) {
 	s.mu.Lock()
-	if s.reason == "" {
+	if s.wanted++; s.reason == "" {
 		s.reason = reason
 	}
 	s.mu.Unlock()

@@ -52,6 +52,8 @@ type desk struct {
 	change  func(*backfill.Options)
 	log     *slog.Logger
 
+	recovery time.Duration // of waits that ended while no engine was there; 0 is that nobody notices
+
 	transport http.RoundTripper
 
 	mu      sync.Mutex
@@ -74,6 +76,7 @@ type deskOptions struct {
 	tune    func(*backfill.Options)
 	log     *slog.Logger
 
+	recovery  time.Duration
 	transport http.RoundTripper // of the engine's calls
 }
 
@@ -87,7 +90,7 @@ func newDesk(t *testing.T, text string, change ...func(*deskOptions)) *desk {
 	for _, f := range change {
 		f(&o)
 	}
-	d := &desk{t: t, now: friday, set: compile(t, text), open: o.open, change: o.tune, log: o.log, counted: map[string]int{}, events: o.events}
+	d := &desk{t: t, now: friday, set: compile(t, text), open: o.open, change: o.tune, log: o.log, recovery: o.recovery, counted: map[string]int{}, events: o.events}
 	d.Sandbox = must(sandbox.New(o.sandbox))
 	t.Cleanup(func() { _ = d.Close() })
 	d.address = must(d.Start(t.Context(), "127.0.0.1:0"))
@@ -144,17 +147,33 @@ func (d *desk) start() {
 	var e *engine.Engine
 	o := builtin.Options{Client: client, Directory: service.NewDirectory(client), Location: time.UTC}
 	o.Own = func(ctx context.Context, m service.Message) (bool, error) { return e.Owns(ctx, "default", m.ID) }
+	var s *backfill.Source
 	e = must(engine.New(engine.Options{Journal: j, Keep: 30 * 24 * time.Hour}, engine.Workspace{
 		Name: "default", Actions: must(actions.NewRegistry(must(builtin.New(o))...)), Desk: must(builtin.NewDesk(o)), Location: time.UTC,
+		Recovery: d.recovery, Away: func() { s.Missed("no engine was there for a while") },
 	}))
 	if err := e.SetRules("default", d.set); err != nil {
 		d.t.Fatal(err)
 	}
 	with := d.options(j, e, client, "one")
-	s := must(backfill.New(with))
+	with.Looked = func(ctx context.Context, until time.Time) {
+		if err := e.Recovered(ctx, "default", until); err != nil {
+			d.t.Error(err)
+		}
+	}
+	s = must(backfill.New(with))
+	d.signIn(e)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.journal, d.engine, d.client, d.source, d.down = j, e, client, s, false
+}
+
+// signIn says that an engine is there, as it does by itself when it runs.
+func (d *desk) signIn(e *engine.Engine) {
+	d.t.Helper()
+	if err := e.SignIn(d.t.Context(), d.clock()); err != nil {
+		d.t.Fatal(err)
+	}
 }
 
 // options are those of a backfill on a journal.
@@ -268,6 +287,7 @@ func (d *desk) rest() (next time.Time) {
 	if down {
 		return d.clock().Add(time.Hour)
 	}
+	d.signIn(d.engine)
 	next = d.source.Tick(d.t.Context())
 	for range 10 {
 		due, err := d.engine.Tick(d.t.Context(), d.clock())
@@ -306,6 +326,9 @@ func (d *desk) pass(length time.Duration) {
 		}
 		if next.After(end) {
 			next = end
+		}
+		if soon := d.clock().Add(10 * time.Second); d.recovery > 0 && next.After(soon) {
+			next = soon // an engine that is not heard of for longer is not there
 		}
 		d.move(next)
 	}

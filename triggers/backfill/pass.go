@@ -79,6 +79,9 @@ func (p *pass) make(ctx context.Context) (ok bool) {
 		}
 	}
 	p.end(ctx, ok && ctx.Err() == nil)
+	if p.parts == nil && ok && ctx.Err() == nil {
+		p.options.Looked(ctx, p.told)
+	}
 	return ok
 }
 

@@ -41,7 +41,7 @@ func (s *Source) Tick(ctx context.Context) (next time.Time) {
 	needed := slices.DeleteFunc(slices.Clone(s.options.Needs()), func(typ string) bool { return !service.Findable(typ) })
 	fast := slices.ContainsFunc(needed, func(typ string) bool { return strings.HasPrefix(typ, "kanban.") && s.options.Undelivered(typ) })
 	s.mu.Lock()
-	reason, silent := s.reason, s.silent
+	reason, wanted, silent := s.reason, s.wanted, s.silent
 	s.mu.Unlock()
 
 	s.learn(ctx)
@@ -63,7 +63,7 @@ func (s *Source) Tick(ctx context.Context) (next time.Time) {
 	s.give(ctx)
 	if whole {
 		s.mu.Lock()
-		if ok && s.reason == reason {
+		if ok && s.wanted == wanted {
 			s.reason = ""
 		}
 		s.mu.Unlock()
