@@ -72,6 +72,7 @@ type oracle struct {
 	fired  int              // of the history's firings
 	lanes  map[string]*oracleLane
 	heard  int
+	order  int
 
 	runs     []*oracleRun // oldest first
 	gathers  []*oracleGather
@@ -118,7 +119,7 @@ type occurrence struct {
 	tick  bool   // of a schedule with each: its items are not found yet
 	lane  string
 	heard int // its number
-	done  bool
+	order int // in which it was decided; 0 is that it was not yet
 
 	message *said // and what else it carries, as it was then
 	talk    *talk
@@ -276,20 +277,18 @@ func (o *oracle) next() (at time.Time) {
 
 // live lets everything happen that happens at this instant.
 func (o *oracle) live() {
-	for _, f := range o.history.Fired[o.fired:] {
-		if f.Customer != "" && !f.At.After(o.now) {
-			n := 1
-			for _, before := range o.history.Fired[:slices.Index(o.history.Fired, f)] {
-				if before.Customer != "" {
-					n++
-				}
-			}
-			o.hear(&occurrence{Event: Event{ID: fmt.Sprintf("manual/%d", n), Type: "manual", At: f.At, Customer: f.Customer}, rule: f.Rule, lane: laneOf(o.talks[f.Customer].id)})
-		}
-	}
 	people := o.come(func(e *occurrence) bool { return e.Cause == "" })
 	for _, e := range people {
 		o.learn(e)
+	}
+	manual := 0
+	for i, f := range o.history.Fired {
+		if f.Customer == "" || f.At.After(o.now) {
+			continue
+		}
+		if manual++; i >= o.fired && o.talks[f.Customer] != nil {
+			o.hear(&occurrence{Event: Event{ID: fmt.Sprintf("manual/%d", manual), Type: "manual", At: f.At, Customer: f.Customer}, rule: f.Rule, lane: laneOf(o.talks[f.Customer].id)})
+		}
 	}
 	for _, e := range people {
 		o.hear(e)
@@ -447,14 +446,15 @@ func (o *oracle) rules() (list []*Rule) {
 
 // decide lets an event end runs and wake them, and all rules decide on it. The runs that begin take their first steps before the next event.
 func (o *oracle) decide(e *occurrence) {
-	e.done = true
+	o.order++
+	e.order = o.order
 	f := o.facts(e)
 	for _, r := range slices.Clone(o.runs) {
 		switch {
 		case r.state == over || r.home != e.lane || r.began(e) || r.caused(e): // Looked up: what a run itself causes means nothing to it
 		case o.cancels(r, e, f):
 			r.end()
-		case r.listens != nil && r.listens.for_(r, e):
+		case r.listens != nil && r.listens.hears(r, e):
 			r.wake = o.now
 		}
 	}
@@ -653,7 +653,7 @@ func (o *oracle) start(rule *Rule, e *occurrence, gathered []*occurrence, f *fac
 		}
 	}
 	run := *f // it learns for itself from here on
-	r := &oracleRun{oracle: o, rule: rule, by: by, trigger: e, gathered: gathered, facts: &run, home: e.lane, lane: e.lane, state: running, wake: o.now, results: map[string]*occurrence{}, tested: map[int]bool{}}
+	r := &oracleRun{oracle: o, rule: rule, by: by, trigger: e, gathered: gathered, facts: &run, home: e.lane, lane: e.lane, state: running, wake: o.now, since: e.order, results: map[string]*occurrence{}}
 	if len(others) > 0 && rule.Mode != "parallel" {
 		r.state = queued // also of one that replaces others: it begins in a later turn
 	}
@@ -743,9 +743,9 @@ type oracleRun struct {
 	called   time.Time // when it last made a call
 
 	ended   time.Time // when its last step did
+	since   int       // and what had been decided by then
 	asked   time.Time // when it last wrote to its customer, since its last wait
 	listens *listening
-	tested  map[int]bool // events that a wait_for has looked at
 	results map[string]*occurrence
 	item    string
 
@@ -865,14 +865,18 @@ func (r *oracleRun) take(steps []Step) flow {
 // step takes one step, where its own condition holds.
 func (r *oracleRun) step(s *Step) (f flow) {
 	yes, ok := r.true(s.If)
+	nests := s.Verb == "choose" || s.Verb == "for_each"
+	if nests {
+		r.pass()
+	}
 	switch {
 	case !ok:
 		f = wrong
 	case yes:
 		f = r.carryOut(s)
 	}
-	if f == onward || f == wrong {
-		r.ended = r.now
+	if !nests && (s.Verb != "wait_for" || !yes) {
+		r.pass()
 	}
 	if f == wrong {
 		if f = failed; s.Continue {
@@ -881,6 +885,9 @@ func (r *oracleRun) step(s *Step) (f flow) {
 	}
 	return f
 }
+
+// pass notes that a step has come to its end.
+func (r *oracleRun) pass() { r.ended, r.since = r.now, r.order }
 
 func (r *oracleRun) true(c *Cond) (yes, ok bool) { return r.holds(c, r.facts, r.results) }
 
@@ -898,12 +905,10 @@ func (r *oracleRun) carryOut(s *Step) flow {
 				return wrong
 			}
 			if yes {
-				r.ended = r.now
 				return r.take(s.Branches[i].Do)
 			}
 		}
 	case "for_each":
-		r.ended = r.now
 		for _, r.item = range s.Items {
 			if f := r.take(s.Do); f != onward {
 				return f
@@ -972,15 +977,14 @@ func (r *oracleRun) slept() {
 // A listening is a wait_for.
 type listening struct {
 	events []string
-	since  time.Time // an event counts that happened then or later; of a question, later
-	asked  bool
+	since  int       // what was decided by then is no answer
+	asked  time.Time // nor is what was written before the question, or at its instant
 	until  time.Time
 }
 
-// for_ reports whether an event may be what a run waits for. What was written at the instant of the question was written before it.
-func (l *listening) for_(r *oracleRun, e *occurrence) bool {
-	return e.done && slices.Contains(l.events, e.Type) && e.heard > r.trigger.heard && !e.At.Before(l.since) && !(l.asked && e.At.Equal(l.since)) && !e.At.After(l.until) &&
-		!r.began(e) && !r.caused(e) && !r.tested[e.heard]
+// hears reports whether an event may be what a run waits for.
+func (l *listening) hears(r *oracleRun, e *occurrence) bool {
+	return slices.Contains(l.events, e.Type) && e.order > l.since && e.At.After(l.asked) && !e.At.After(l.until) && !r.began(e) && !r.caused(e)
 }
 
 // waitFor waits for an event. It hears what happened since the run's last message, or where it has sent none since its last wait, since the step before; as the
@@ -989,25 +993,18 @@ func (r *oracleRun) waitFor(s *Step) flow {
 	if !r.travel(r.home) {
 		return ended
 	}
-	l := &listening{events: s.Events, since: r.trigger.At, until: r.after(r.now, s)}
-	switch {
-	case !r.asked.IsZero():
-		l.since, l.asked = r.asked, true
-	case !r.ended.IsZero():
-		l.since = r.ended
-	}
+	l := &listening{events: s.Events, since: r.since, asked: r.asked, until: r.after(r.now, s)}
 	var came *occurrence
-	for came == nil {
+	for {
 		for _, e := range r.lanes[r.home].all {
-			if came != nil || !l.for_(r, e) {
+			if came != nil || !l.hears(r, e) {
 				continue
 			}
-			r.tested[e.heard] = true
 			yes, ok := r.holds(s.Cond, r.oracle.facts(e), r.results)
 			if !ok {
 				return wrong
 			}
-			if yes {
+			if l.since = e.order; yes {
 				came = e
 			}
 		}
@@ -1019,6 +1016,9 @@ func (r *oracleRun) waitFor(s *Step) flow {
 		if r.listens = nil; !alive {
 			return ended
 		}
+	}
+	if r.pass(); came != nil {
+		r.since = came.order
 	}
 	if s.ID != "" {
 		r.results[s.ID] = came
