@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -64,6 +65,7 @@ type oracle struct {
 	zone     *time.Location
 	now      time.Time
 	round    int // how often everything was done at this instant
+	turn     int // in which lanes are looked at, one after another
 
 	talks  map[string]*talk // by customer
 	visits []*visitState    // attendances, oldest first
@@ -72,6 +74,7 @@ type oracle struct {
 	fired  int              // of the history's firings
 	lanes  map[string]*oracleLane
 	heard  int
+	order  int
 
 	runs     []*oracleRun // oldest first
 	gathers  []*oracleGather
@@ -118,7 +121,7 @@ type occurrence struct {
 	tick  bool   // of a schedule with each: its items are not found yet
 	lane  string
 	heard int // its number
-	done  bool
+	order int // in which it was decided; 0 is that it was not yet
 
 	message *said // and what else it carries, as it was then
 	talk    *talk
@@ -276,20 +279,18 @@ func (o *oracle) next() (at time.Time) {
 
 // live lets everything happen that happens at this instant.
 func (o *oracle) live() {
-	for _, f := range o.history.Fired[o.fired:] {
-		if f.Customer != "" && !f.At.After(o.now) {
-			n := 1
-			for _, before := range o.history.Fired[:slices.Index(o.history.Fired, f)] {
-				if before.Customer != "" {
-					n++
-				}
-			}
-			o.hear(&occurrence{Event: Event{ID: fmt.Sprintf("manual/%d", n), Type: "manual", At: f.At, Customer: f.Customer}, rule: f.Rule, lane: laneOf(o.talks[f.Customer].id)})
-		}
-	}
 	people := o.come(func(e *occurrence) bool { return e.Cause == "" })
 	for _, e := range people {
 		o.learn(e)
+	}
+	manual := 0
+	for i, f := range o.history.Fired {
+		if f.Customer == "" || f.At.After(o.now) {
+			continue
+		}
+		if manual++; i >= o.fired && o.talks[f.Customer] != nil {
+			o.hear(&occurrence{Event: Event{ID: fmt.Sprintf("manual/%d", manual), Type: "manual", At: f.At, Customer: f.Customer}, rule: f.Rule, lane: laneOf(o.talks[f.Customer].id)})
+		}
 	}
 	for _, e := range people {
 		o.hear(e)
@@ -360,6 +361,7 @@ func (o *oracle) stopped(rule string) bool {
 // work lets every lane have its turn until nothing is due, and reports whether anything was.
 func (o *oracle) work() (busy bool) {
 	for !o.stopped("") { // what is stopped altogether waits, events included
+		o.turn++
 		var due []string
 		for name, l := range o.lanes {
 			if len(l.waiting) > 0 {
@@ -400,27 +402,31 @@ func (o *oracle) visit(lane string) {
 		l.waiting = l.waiting[len(events):]
 	}
 	if more {
-		o.goOn(lane, events[0].At)
+		o.goOn(lane, events[0].At, true)
 	}
 	for _, e := range events {
 		o.decide(e)
 	}
 	if !more {
-		o.goOn(lane, o.now)
+		o.goOn(lane, o.now, false)
 	}
 	o.promote()
 }
 
 // goOn ends gathers and takes the steps of runs that were due in a lane by a time.
-func (o *oracle) goOn(lane string, by time.Time) {
-	for _, g := range slices.Clone(o.gathers) {
+func (o *oracle) goOn(lane string, by time.Time, more bool) {
+	gathers := slices.Clone(o.gathers)
+	slices.SortFunc(gathers, func(a, b *oracleGather) int {
+		return cmp.Or(a.until.Compare(b.until), strings.Compare(a.rule, b.rule), strings.Compare(a.by, b.by))
+	})
+	for _, g := range gathers {
 		if g.lane == lane && !g.until.After(by) {
 			o.gathers = slices.DeleteFunc(o.gathers, func(is *oracleGather) bool { return is == g })
 			o.endGather(g)
 		}
 	}
 	for _, r := range slices.Clone(o.runs) {
-		if r.lane == lane && r.due(by) {
+		if r.lane == lane && r.due(by) && !(more && r.next == nil && r.rule.Mode == "restart") { // Looked up: more events may replace it
 			r.goOn()
 		}
 	}
@@ -447,18 +453,20 @@ func (o *oracle) rules() (list []*Rule) {
 
 // decide lets an event end runs and wake them, and all rules decide on it. The runs that begin take their first steps before the next event.
 func (o *oracle) decide(e *occurrence) {
-	e.done = true
+	o.order++
+	e.order = o.order
 	f := o.facts(e)
 	for _, r := range slices.Clone(o.runs) {
 		switch {
 		case r.state == over || r.home != e.lane || r.began(e) || r.caused(e): // Looked up: what a run itself causes means nothing to it
 		case o.cancels(r, e, f):
 			r.end()
-		case r.listens != nil && r.listens.for_(r, e):
+		case r.listens != nil && r.listens.hears(r, e):
 			r.wake = o.now
 		}
 	}
-	var starts []*oracleRun
+	// Looked up: all rules look at the same facts, which are fetched once for all of them, before any run begins.
+	var fired []prospect
 	for _, rule := range o.rules() {
 		if e.rule != "" && e.rule != rule.ID || e.rule == "" && !slices.ContainsFunc(rule.When.Events, func(on string) bool { return matches(on, e.Type) }) || !o.takes(rule, e, o.now.Sub(e.At)) {
 			continue
@@ -469,14 +477,10 @@ func (o *oracle) decide(e *occurrence) {
 		case rule.Gather != nil && e.rule == "":
 			o.gather(rule, e, f)
 		default:
-			starts = append(starts, o.start(rule, e, nil, f))
+			fired = append(fired, o.judge(rule, f)...)
 		}
 	}
-	for _, r := range starts {
-		if r != nil && r.state == running {
-			r.goOn()
-		}
-	}
+	o.begin(fired, f)
 }
 
 // matches reports whether an event's type is what a rule names, which may be a pattern.
@@ -516,7 +520,7 @@ func (o *oracle) takes(rule *Rule, e *occurrence, age time.Duration) bool {
 	case rule.Late.Run == "none":
 		return age <= time.Minute
 	}
-	return !slices.ContainsFunc(o.lanes[e.lane].waiting, func(later *occurrence) bool { return later.tick && later.At.After(e.At) })
+	return !slices.ContainsFunc(o.lanes[e.lane].all, func(later *occurrence) bool { return later.tick && later.At.After(e.At) })
 }
 
 // expand makes an event of each item that a tick finds, in the order of the service's list: the newest first.
@@ -584,9 +588,7 @@ func (o *oracle) endGather(g *oracleGather) {
 		}
 		f := o.facts(last)
 		f.gathered = g.events
-		if r := o.start(rule, last, g.events, f); r != nil && r.state == running {
-			r.goOn()
-		}
+		o.begin(o.judge(rule, f), f)
 	}
 }
 
@@ -617,11 +619,17 @@ func (o *oracle) by(expression string, f *facts) (string, bool) {
 	return f.e.lane, true
 }
 
-// start begins a run of a rule whose conditions hold, unless its mode, max or limit is against it. Nil is that there is none.
-func (o *oracle) start(rule *Rule, e *occurrence, gathered []*occurrence, f *facts) *oracleRun {
+// A prospect is a rule whose conditions hold, with what a run of it is counted by.
+type prospect struct {
+	rule        *Rule
+	by, limitBy string
+}
+
+// judge evaluates the conditions of a rule. What fails is not false, but the rule does not run either; nor does a shadow, whose effects nobody sees.
+func (o *oracle) judge(rule *Rule, f *facts) []prospect {
 	for i := range rule.If {
 		if yes, ok := o.holds(&rule.If[i], f, nil); !yes || !ok {
-			return nil // what fails is not false, but the rule does not run either
+			return nil
 		}
 	}
 	by, ok := o.by(rule.By, f)
@@ -630,8 +638,28 @@ func (o *oracle) start(rule *Rule, e *occurrence, gathered []*occurrence, f *fac
 		limitBy, ok = o.by(rule.Limit.By, f)
 	}
 	if !ok || rule.Stage == "shadow" || !sampled(rule, by) {
-		return nil // a shadow has no effects, and nothing to do with runs that have
+		return nil
 	}
+	return []prospect{{rule, by, limitBy}}
+}
+
+// begin begins runs, and lets them take their first steps.
+func (o *oracle) begin(fired []prospect, f *facts) {
+	var runs []*oracleRun
+	for _, p := range fired {
+		if r := o.start(p.rule, p.by, p.limitBy, f); r != nil {
+			runs = append(runs, r)
+		}
+	}
+	for _, r := range runs {
+		if r.state == running {
+			r.goOn()
+		}
+	}
+}
+
+// start makes a run of a rule, unless its mode, max or limit is against it. Nil is that there is none.
+func (o *oracle) start(rule *Rule, by, limitBy string, f *facts) *oracleRun {
 	var others []*oracleRun
 	for _, r := range o.runs {
 		if r.state != over && r.rule.ID == rule.ID && r.by == by {
@@ -653,9 +681,9 @@ func (o *oracle) start(rule *Rule, e *occurrence, gathered []*occurrence, f *fac
 		}
 	}
 	run := *f // it learns for itself from here on
-	r := &oracleRun{oracle: o, rule: rule, by: by, trigger: e, gathered: gathered, facts: &run, home: e.lane, lane: e.lane, state: running, wake: o.now, results: map[string]*occurrence{}, tested: map[int]bool{}}
+	r := &oracleRun{oracle: o, rule: rule, by: by, trigger: f.e, gathered: f.gathered, facts: &run, home: f.e.lane, lane: f.e.lane, state: running, wake: o.now, since: f.e.order, results: map[string]*occurrence{}}
 	if len(others) > 0 && rule.Mode != "parallel" {
-		r.state = queued // also of one that replaces others: it begins in a later turn
+		r.state, r.waited = queued, true // also of one that replaces others: it begins in a later turn
 	}
 	if rule.Mode == "restart" {
 		for _, before := range others {
@@ -682,7 +710,7 @@ func (o *oracle) promote() {
 	for i, r := range o.runs {
 		before := slices.ContainsFunc(o.runs[:i], func(b *oracleRun) bool { return b.state != over && b.rule.ID == r.rule.ID && b.by == r.by })
 		if r.state == queued && !before {
-			r.state, r.wake = running, o.now
+			r.state, r.wake, r.turn = running, o.now, o.turn
 		}
 	}
 }
@@ -739,13 +767,15 @@ type oracleRun struct {
 	home     string // the lane of its event
 	lane     string // where it is: a step that concerns another conversation is taken there
 	state    runState
+	waited   bool      // in the queue
 	wake     time.Time // when it is due
+	turn     int       // in which it came into its lane, or had its turn to begin: it goes on in a later one
 	called   time.Time // when it last made a call
 
 	ended   time.Time // when its last step did
+	since   int       // and what had been decided by then
 	asked   time.Time // when it last wrote to its customer, since its last wait
 	listens *listening
-	tested  map[int]bool // events that a wait_for has looked at
 	results map[string]*occurrence
 	item    string
 
@@ -766,12 +796,18 @@ func (r *oracleRun) caused(e *occurrence) bool {
 }
 
 func (r *oracleRun) due(by time.Time) bool {
-	return r.state == running && !r.wake.After(by) && !r.stopped(r.rule.ID)
+	return r.state == running && r.turn < r.oracle.turn && !r.wake.After(by) && !r.stopped(r.rule.ID)
 }
 
 // goOn takes the run as far as it can go now.
 func (r *oracleRun) goOn() {
 	if r.next == nil {
+		if r.waited {
+			// Looked up: what was known when it was put into the queue is not what it begins with.
+			f := r.oracle.facts(r.trigger)
+			f.gathered, f.visitID, f.cardID = r.gathered, r.facts.visitID, r.facts.cardID
+			r.facts = f
+		}
 		// Looked up: what ends the run may have come before it begins.
 		for _, e := range r.lanes[r.home].all {
 			if !r.began(e) && r.cancels(r, e, r.oracle.facts(e)) {
@@ -865,14 +901,18 @@ func (r *oracleRun) take(steps []Step) flow {
 // step takes one step, where its own condition holds.
 func (r *oracleRun) step(s *Step) (f flow) {
 	yes, ok := r.true(s.If)
+	nests := s.Verb == "choose" || s.Verb == "for_each"
+	if nests {
+		r.pass()
+	}
 	switch {
 	case !ok:
 		f = wrong
 	case yes:
 		f = r.carryOut(s)
 	}
-	if f == onward || f == wrong {
-		r.ended = r.now
+	if !nests && (s.Verb != "wait" && s.Verb != "wait_for" || !yes) {
+		r.pass()
 	}
 	if f == wrong {
 		if f = failed; s.Continue {
@@ -881,6 +921,9 @@ func (r *oracleRun) step(s *Step) (f flow) {
 	}
 	return f
 }
+
+// pass notes that a step has come to its end.
+func (r *oracleRun) pass() { r.ended, r.since = r.now, r.order }
 
 func (r *oracleRun) true(c *Cond) (yes, ok bool) { return r.holds(c, r.facts, r.results) }
 
@@ -898,12 +941,10 @@ func (r *oracleRun) carryOut(s *Step) flow {
 				return wrong
 			}
 			if yes {
-				r.ended = r.now
 				return r.take(s.Branches[i].Do)
 			}
 		}
 	case "for_each":
-		r.ended = r.now
 		for _, r.item = range s.Items {
 			if f := r.take(s.Do); f != onward {
 				return f
@@ -948,11 +989,26 @@ func (r *oracleRun) waitUntil(s *Step) flow {
 	if s.Until != "" {
 		until = nextOpening(s.Until, r.now, r.zone)
 	}
-	if until.After(r.now) && !r.park(until) {
+	waits := until.After(r.now)
+	if waits && !r.park(until) {
 		return ended
+	}
+	r.pass()
+	if waits {
+		r.since = r.before()
 	}
 	r.slept()
 	return onward
+}
+
+// before is what had been decided before this instant: what happens just when a wait is over comes after it.
+func (r *oracleRun) before() (order int) {
+	for _, e := range r.lanes[r.home].all {
+		if e.At.Before(r.now) {
+			order = e.order
+		}
+	}
+	return max(order, r.trigger.order)
 }
 
 // after is the end of a step's time from a moment on.
@@ -972,15 +1028,14 @@ func (r *oracleRun) slept() {
 // A listening is a wait_for.
 type listening struct {
 	events []string
-	since  time.Time // an event counts that happened then or later; of a question, later
-	asked  bool
+	since  int       // what was decided by then is no answer
+	asked  time.Time // nor is what was written before the question, or at its instant
 	until  time.Time
 }
 
-// for_ reports whether an event may be what a run waits for. What was written at the instant of the question was written before it.
-func (l *listening) for_(r *oracleRun, e *occurrence) bool {
-	return e.done && slices.Contains(l.events, e.Type) && e.heard > r.trigger.heard && !e.At.Before(l.since) && !(l.asked && e.At.Equal(l.since)) && !e.At.After(l.until) &&
-		!r.began(e) && !r.caused(e) && !r.tested[e.heard]
+// hears reports whether an event may be what a run waits for.
+func (l *listening) hears(r *oracleRun, e *occurrence) bool {
+	return slices.Contains(l.events, e.Type) && e.order > l.since && e.At.After(l.asked) && !e.At.After(l.until) && !r.began(e) && !r.caused(e)
 }
 
 // waitFor waits for an event. It hears what happened since the run's last message, or where it has sent none since its last wait, since the step before; as the
@@ -989,36 +1044,37 @@ func (r *oracleRun) waitFor(s *Step) flow {
 	if !r.travel(r.home) {
 		return ended
 	}
-	l := &listening{events: s.Events, since: r.trigger.At, until: r.after(r.now, s)}
-	switch {
-	case !r.asked.IsZero():
-		l.since, l.asked = r.asked, true
-	case !r.ended.IsZero():
-		l.since = r.ended
-	}
+	l := &listening{events: s.Events, since: r.since, asked: r.asked, until: r.after(r.now, s)}
+	waited := false
 	var came *occurrence
-	for came == nil {
+	for {
 		for _, e := range r.lanes[r.home].all {
-			if came != nil || !l.for_(r, e) {
+			if came != nil || !l.hears(r, e) {
 				continue
 			}
-			r.tested[e.heard] = true
 			yes, ok := r.holds(s.Cond, r.oracle.facts(e), r.results)
 			if !ok {
 				return wrong
 			}
-			if yes {
+			if l.since = e.order; yes {
 				came = e
 			}
 		}
 		if came != nil || !l.until.After(r.now) {
 			break
 		}
-		r.listens = l
+		r.listens, waited = l, true
 		alive := r.park(l.until)
 		if r.listens = nil; !alive {
 			return ended
 		}
+	}
+	r.pass()
+	switch {
+	case came != nil:
+		r.since = came.order
+	case waited:
+		r.since = max(l.since, r.before())
 	}
 	if s.ID != "" {
 		r.results[s.ID] = came
@@ -1032,7 +1088,7 @@ func (r *oracleRun) travel(lane string) bool {
 	if r.lane == lane {
 		return true
 	}
-	r.lane = lane
+	r.lane, r.turn = lane, r.oracle.turn
 	return r.park(r.now)
 }
 
