@@ -41,7 +41,7 @@ func (k *walk) afterFailure(ctx context.Context, s *rules.Step, taken *Step) (fl
 		if err != nil {
 			return over, err
 		}
-		return onward, k.remember(s, rec)
+		return onward, k.remember(s, taken, rec)
 	}
 	reason := fmt.Sprintf("step %s (%s): %s", taken.Path, taken.Verb, taken.Error)
 	if strings.HasPrefix(taken.Path, "on_error.") {

@@ -45,3 +45,19 @@ rules:
 	d.expect(send + "hello")
 	d.wantStates("slow", engine.Done)
 }
+
+// A gather decides on the last of all messages, also of those that its condition would not be true for by themselves.
+func TestGatherOfWhatDoesNotFit(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - { id: it, when: message.received, gather: { quiet: 20s, at_most: 2m }, if: 'message.text == "yes"', do: [{ send_message: "got {{ len(messages) }}" }] }
+`)
+	d.customer(ana, "yes")
+	d.customer(ana, "no")
+	d.pass(time.Minute)
+	d.expect()
+	d.customer(ana, "no")
+	d.customer(ana, "yes")
+	d.pass(time.Minute)
+	d.expect(send + "got 2")
+}

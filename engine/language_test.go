@@ -367,3 +367,20 @@ rules:
 	d.expect(send+"to Bia", send+"back to Ana Lima")
 	d.wantStates("it", engine.Done)
 }
+
+// A step that is skipped leaves what is at hand as it was.
+func TestSkippedStepKeepsTheCard(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - id: it
+    when: kanban.card.moved
+    do:
+      - { update_card: { title: Two }, if: has_label("vip") }
+      - send_message: "{{ card.title }} in {{ card.stage_name }}"
+`)
+	w := d.customer(ana, "hello")
+	must(d.CreateCard(sandbox.NewCard{Board: "Sales", Title: "One", Conversation: w.Conversation.String()}))
+	must(d.MoveCard(sandbox.MoveCard{Card: "One", Stage: "Proposal", Person: "Bruno"}))
+	d.rest()
+	d.expect(send + "One in Proposal")
+}

@@ -208,7 +208,7 @@ func (k *walk) step(ctx context.Context, s *rules.Step) (flow, error) {
 		return k.afterFailure(ctx, s, taken)
 	}
 	if taken.State.Finished() && (taken.State != StepDone || !nests(s)) {
-		return onward, k.remember(s, rec)
+		return onward, k.remember(s, taken, rec)
 	}
 	if s.If != nil && !rec.Allowed {
 		met, err := k.eval.True(s.If)
@@ -262,24 +262,24 @@ func (k *walk) end(ctx context.Context, s *rules.Step, taken *Step, rec *record,
 	if value != nil {
 		rec.Value = raw
 		if survives(value) {
-			k.learn(s, rec, value)
+			k.learn(s, taken, rec, value)
 			return onward, nil
 		}
 	}
-	return onward, k.remember(s, rec)
+	return onward, k.remember(s, taken, rec)
 }
 
 // remember makes a step's recorded result known to those behind it.
-func (k *walk) remember(s *rules.Step, rec *record) error {
+func (k *walk) remember(s *rules.Step, taken *Step, rec *record) error {
 	value, err := decode(rec.Value)
 	if err == nil {
-		k.learn(s, rec, value)
+		k.learn(s, taken, rec, value)
 	}
 	return err
 }
 
-// learn makes a step's result known to those behind it, as it is recorded.
-func (k *walk) learn(s *rules.Step, rec *record, value any) {
+// learn makes a step's result known to those behind it, as it is recorded. What a step that was not taken would have given stays what it was.
+func (k *walk) learn(s *rules.Step, taken *Step, rec *record, value any) {
 	k.ended, k.failed = rec.Ended, nil
 	k.last = k.last.next(k.run, s, rec, value, k.steps[k.path(s.Path)] != nil)
 	if s.Verb == "wait" || s.Verb == "wait_for" {
@@ -302,7 +302,7 @@ func (k *walk) learn(s *rules.Step, rec *record, value any) {
 		k.results[s.ID] = value
 		k.name(s.ID, value)
 	}
-	if fact := s.Schema.Gives; fact != "" {
+	if fact := s.Schema.Gives; fact != "" && (value != nil || taken.State == StepDone) {
 		k.facts.set(fact, value)
 		k.eval.Set(fact, value)
 		if object, ok := value.(map[string]any); ok {

@@ -207,8 +207,11 @@ func newTypeIndex(rules []*Rule, shared map[key]int) *typeIndex {
 	return t
 }
 
-// bestKeys returns the keys of the rule's clause that excludes most, or nil.
+// bestKeys returns the keys of the rule's clause that excludes most, or nil. A rule that gathers decides on the last event of all that it collects, so no event is excluded before.
 func bestKeys(r *Rule, shared map[key]int) keySet {
+	if r.Gather != nil {
+		return nil
+	}
 	var best keySet
 	bestShared := 0
 	for _, x := range r.If {
