@@ -455,18 +455,16 @@ func (o *oracle) rules() (list []*Rule) {
 func (o *oracle) decide(e *occurrence) {
 	o.order++
 	e.order = o.order
-	f := o.facts(e)
 	for _, r := range slices.Clone(o.runs) {
 		switch {
 		case r.state == over || r.home != e.lane || r.began(e) || r.caused(e): // Looked up: what a run itself causes means nothing to it
-		case o.cancels(r, e, f):
+		case o.cancels(r, e):
 			r.end()
 		case r.listens != nil && r.listens.hears(r, e):
 			r.wake = o.now
 		}
 	}
-	// Looked up: all rules look at the same facts, which are fetched once for all of them, before any run begins.
-	var fired []prospect
+	var fired []*prospect
 	for _, rule := range o.rules() {
 		if e.rule != "" && e.rule != rule.ID || e.rule == "" && !slices.ContainsFunc(rule.When.Events, func(on string) bool { return matches(on, e.Type) }) || !o.takes(rule, e, o.now.Sub(e.At)) {
 			continue
@@ -475,12 +473,12 @@ func (o *oracle) decide(e *occurrence) {
 		case e.tick && rule.When.Each != "":
 			o.expand(rule, e)
 		case rule.Gather != nil && e.rule == "":
-			o.gather(rule, e, f)
+			o.gather(rule, e)
 		default:
-			fired = append(fired, o.judge(rule, f)...)
+			fired = append(fired, o.judge(rule, o.facts(e)))
 		}
 	}
-	o.begin(fired, f)
+	o.begin(fired)
 }
 
 // matches reports whether an event's type is what a rule names, which may be a pattern.
@@ -559,8 +557,8 @@ type oracleGather struct {
 }
 
 // gather adds an event to those that are collected. Looked up: without at_most it is ten times quiet, and the lane is that of the newest event.
-func (o *oracle) gather(rule *Rule, e *occurrence, f *facts) {
-	by, ok := o.by(rule.By, f)
+func (o *oracle) gather(rule *Rule, e *occurrence) {
+	by, ok := o.by(rule.By, o.facts(e))
 	if !ok {
 		return
 	}
@@ -588,7 +586,7 @@ func (o *oracle) endGather(g *oracleGather) {
 		}
 		f := o.facts(last)
 		f.gathered = g.events
-		o.begin(o.judge(rule, f), f)
+		o.begin([]*prospect{o.judge(rule, f)})
 	}
 }
 
@@ -622,11 +620,12 @@ func (o *oracle) by(expression string, f *facts) (string, bool) {
 // A prospect is a rule whose conditions hold, with what a run of it is counted by.
 type prospect struct {
 	rule        *Rule
+	facts       *facts
 	by, limitBy string
 }
 
-// judge evaluates the conditions of a rule. What fails is not false, but the rule does not run either; nor does a shadow, whose effects nobody sees.
-func (o *oracle) judge(rule *Rule, f *facts) []prospect {
+// judge evaluates the conditions of a rule; nil is that it does not fire. What fails is not false, but the rule does not run either; nor does a shadow, whose effects nobody sees.
+func (o *oracle) judge(rule *Rule, f *facts) *prospect {
 	for i := range rule.If {
 		if yes, ok := o.holds(&rule.If[i], f, nil); !yes || !ok {
 			return nil
@@ -640,15 +639,15 @@ func (o *oracle) judge(rule *Rule, f *facts) []prospect {
 	if !ok || rule.Stage == "shadow" || !sampled(rule, by) {
 		return nil
 	}
-	return []prospect{{rule, by, limitBy}}
+	return &prospect{rule, f, by, limitBy}
 }
 
-// begin begins runs, and lets them take their first steps.
-func (o *oracle) begin(fired []prospect, f *facts) {
+// begin makes runs, and then lets them take their first steps.
+func (o *oracle) begin(fired []*prospect) {
 	var runs []*oracleRun
 	for _, p := range fired {
-		if r := o.start(p.rule, p.by, p.limitBy, f); r != nil {
-			runs = append(runs, r)
+		if p != nil {
+			runs = append(runs, o.start(p)...)
 		}
 	}
 	for _, r := range runs {
@@ -658,8 +657,9 @@ func (o *oracle) begin(fired []prospect, f *facts) {
 	}
 }
 
-// start makes a run of a rule, unless its mode, max or limit is against it. Nil is that there is none.
-func (o *oracle) start(rule *Rule, by, limitBy string, f *facts) *oracleRun {
+// start makes a run of a rule, unless its mode, max or limit is against it.
+func (o *oracle) start(p *prospect) []*oracleRun {
+	rule, f, by := p.rule, p.facts, p.by
 	var others []*oracleRun
 	for _, r := range o.runs {
 		if r.state != over && r.rule.ID == rule.ID && r.by == by {
@@ -674,14 +674,13 @@ func (o *oracle) start(rule *Rule, by, limitBy string, f *facts) *oracleRun {
 		return nil
 	}
 	if l := rule.Limit; l != nil {
-		if key := "limit/" + rule.ID + "/" + limitBy; o.free(key, l.Times, l.Per) {
+		if key := "limit/" + rule.ID + "/" + p.limitBy; o.free(key, l.Times, l.Per) {
 			o.taken[key] = append(o.taken[key], o.now)
 		} else {
 			return nil
 		}
 	}
-	run := *f // it learns for itself from here on
-	r := &oracleRun{oracle: o, rule: rule, by: by, trigger: f.e, gathered: f.gathered, facts: &run, home: f.e.lane, lane: f.e.lane, state: running, wake: o.now, since: f.e.order, results: map[string]*occurrence{}}
+	r := &oracleRun{oracle: o, rule: rule, by: by, trigger: f.e, gathered: f.gathered, facts: f, home: f.e.lane, lane: f.e.lane, state: running, wake: o.now, since: f.e.order, results: map[string]*occurrence{}}
 	if len(others) > 0 && rule.Mode != "parallel" {
 		r.state, r.waited = queued, true // also of one that replaces others: it begins in a later turn
 	}
@@ -691,7 +690,7 @@ func (o *oracle) start(rule *Rule, by, limitBy string, f *facts) *oracleRun {
 		}
 	}
 	o.runs = append(o.runs, r)
-	return r
+	return []*oracleRun{r}
 }
 
 // free reports whether there may be another one in the window of that length which ends now.
@@ -730,7 +729,7 @@ func sampled(rule *Rule, by string) bool {
 }
 
 // cancels reports whether an event ends a run: one of cancel_on that happened not before what started it.
-func (o *oracle) cancels(r *oracleRun, e *occurrence, f *facts) bool {
+func (o *oracle) cancels(r *oracleRun, e *occurrence) bool {
 	same := e.Type == r.trigger.Type && e.At.Equal(r.trigger.At) && e.heard < r.trigger.heard
 	if e.At.Before(r.trigger.At) || same {
 		return false
@@ -739,7 +738,7 @@ func (o *oracle) cancels(r *oracleRun, e *occurrence, f *facts) bool {
 		if m.Event != e.Type {
 			continue
 		}
-		if yes, ok := o.holds(m.If, f, nil); yes || !ok {
+		if yes, ok := o.holds(m.If, o.facts(e), nil); yes || !ok {
 			return true // Looked up: where it cannot be told the run fails, without its on_error
 		}
 	}
@@ -810,7 +809,7 @@ func (r *oracleRun) goOn() {
 		}
 		// Looked up: what ends the run may have come before it begins.
 		for _, e := range r.lanes[r.home].all {
-			if !r.began(e) && r.cancels(r, e, r.oracle.facts(e)) {
+			if !r.began(e) && r.cancels(r, e) {
 				r.end()
 				return
 			}
