@@ -374,7 +374,7 @@ func (o *oracle) work() (busy bool) {
 			}
 		}
 		for _, r := range o.runs {
-			if r.due(o.now) {
+			if r.due(o.now) || r.state == running && r.leaves > 0 {
 				due = append(due, r.lane)
 			}
 		}
@@ -393,6 +393,11 @@ func (o *oracle) work() (busy bool) {
 // visit does what is due in a lane. Looked up (architecture.md, "One event, file by file"): of a lane in which more than four events wait, four are taken at a time, and what was due
 // when the first of them came goes before.
 func (o *oracle) visit(lane string) {
+	for _, r := range slices.Clone(o.runs) {
+		if r.state == running && r.lane == lane && r.leaves > 0 && r.leaves < o.turn {
+			r.end()
+		}
+	}
 	const most = 4
 	var events []*occurrence
 	more := false
@@ -402,19 +407,19 @@ func (o *oracle) visit(lane string) {
 		l.waiting = l.waiting[len(events):]
 	}
 	if more {
-		o.goOn(lane, events[0].At, true)
+		o.goOn(lane, events[0].At)
 	}
 	for _, e := range events {
 		o.decide(e)
 	}
 	if !more {
-		o.goOn(lane, o.now, false)
+		o.goOn(lane, o.now)
 	}
 	o.promote()
 }
 
 // goOn ends gathers and takes the steps of runs that were due in a lane by a time.
-func (o *oracle) goOn(lane string, by time.Time, more bool) {
+func (o *oracle) goOn(lane string, by time.Time) {
 	gathers := slices.Clone(o.gathers)
 	slices.SortFunc(gathers, func(a, b *oracleGather) int {
 		return cmp.Or(a.until.Compare(b.until), strings.Compare(a.rule, b.rule), strings.Compare(a.by, b.by))
@@ -426,7 +431,7 @@ func (o *oracle) goOn(lane string, by time.Time, more bool) {
 		}
 	}
 	for _, r := range slices.Clone(o.runs) {
-		if r.lane == lane && r.due(by) && !(more && r.next == nil && r.rule.Mode == "restart") { // Looked up: more events may replace it
+		if r.lane == lane && r.due(by) {
 			r.goOn()
 		}
 	}
@@ -459,7 +464,7 @@ func (o *oracle) decide(e *occurrence) {
 		switch {
 		case r.state == over || r.home != e.lane || r.began(e) || r.caused(e): // Looked up: what a run itself causes means nothing to it
 		case o.cancels(r, e):
-			r.end()
+			r.leave(e.lane)
 		case r.listens != nil && r.listens.hears(r, e):
 			r.wake = o.now
 		}
@@ -645,6 +650,7 @@ func (o *oracle) judge(rule *Rule, f *facts) *prospect {
 // begin makes runs, and then lets them take their first steps.
 func (o *oracle) begin(fired []*prospect) {
 	var runs []*oracleRun
+	o.promote()
 	for _, p := range fired {
 		if p != nil {
 			runs = append(runs, o.start(p)...)
@@ -686,7 +692,7 @@ func (o *oracle) start(p *prospect) []*oracleRun {
 	}
 	if rule.Mode == "restart" {
 		for _, before := range others {
-			before.end()
+			before.leave(f.e.lane)
 		}
 	}
 	o.runs = append(o.runs, r)
@@ -767,6 +773,7 @@ type oracleRun struct {
 	lane     string // where it is: a step that concerns another conversation is taken there
 	state    runState
 	waited   bool      // in the queue
+	leaves   int       // since which turn it is asked to end; 0 is not
 	wake     time.Time // when it is due
 	turn     int       // in which it came into its lane, or had its turn to begin: it goes on in a later one
 	called   time.Time // when it last made a call
@@ -835,6 +842,15 @@ func (r *oracleRun) goOn() {
 func (r *oracleRun) end() {
 	if r.state = over; r.stop != nil {
 		r.stop()
+	}
+}
+
+// leave ends a run for the sake of what happens in a lane. Looked up: one that is elsewhere, or has just had its turn to begin, is asked to end, which is heard in a later turn.
+func (r *oracleRun) leave(lane string) {
+	if r.state == queued || r.lane == lane && r.turn < r.oracle.turn {
+		r.end()
+	} else if r.leaves == 0 {
+		r.leaves = r.oracle.turn
 	}
 }
 
@@ -1329,6 +1345,9 @@ func (r *oracleRun) cardStep(s *Step) flow {
 		words, ok := r.text(s, s.Text)
 		if !ok {
 			return wrong
+		}
+		if customer != "" {
+			r.talkFact(f) // the card names the conversation
 		}
 		var made *cardState
 		flow := r.call(r.home, func() bool { return false }, func() {
