@@ -374,7 +374,7 @@ func (o *oracle) work() (busy bool) {
 			}
 		}
 		for _, r := range o.runs {
-			if r.due(o.now) {
+			if r.due(o.now) || r.state == running && r.leaves > 0 {
 				due = append(due, r.lane)
 			}
 		}
@@ -393,6 +393,11 @@ func (o *oracle) work() (busy bool) {
 // visit does what is due in a lane. Looked up (architecture.md, "One event, file by file"): of a lane in which more than four events wait, four are taken at a time, and what was due
 // when the first of them came goes before.
 func (o *oracle) visit(lane string) {
+	for _, r := range slices.Clone(o.runs) {
+		if r.state == running && r.lane == lane && r.leaves > 0 && r.leaves < o.turn {
+			r.end()
+		}
+	}
 	const most = 4
 	var events []*occurrence
 	more := false
@@ -402,19 +407,19 @@ func (o *oracle) visit(lane string) {
 		l.waiting = l.waiting[len(events):]
 	}
 	if more {
-		o.goOn(lane, events[0].At, true)
+		o.goOn(lane, events[0].At)
 	}
 	for _, e := range events {
 		o.decide(e)
 	}
 	if !more {
-		o.goOn(lane, o.now, false)
+		o.goOn(lane, o.now)
 	}
 	o.promote()
 }
 
 // goOn ends gathers and takes the steps of runs that were due in a lane by a time.
-func (o *oracle) goOn(lane string, by time.Time, more bool) {
+func (o *oracle) goOn(lane string, by time.Time) {
 	gathers := slices.Clone(o.gathers)
 	slices.SortFunc(gathers, func(a, b *oracleGather) int {
 		return cmp.Or(a.until.Compare(b.until), strings.Compare(a.rule, b.rule), strings.Compare(a.by, b.by))
@@ -426,7 +431,7 @@ func (o *oracle) goOn(lane string, by time.Time, more bool) {
 		}
 	}
 	for _, r := range slices.Clone(o.runs) {
-		if r.lane == lane && r.due(by) && !(more && r.next == nil && r.rule.Mode == "restart") { // Looked up: more events may replace it
+		if r.lane == lane && r.due(by) {
 			r.goOn()
 		}
 	}
@@ -455,18 +460,16 @@ func (o *oracle) rules() (list []*Rule) {
 func (o *oracle) decide(e *occurrence) {
 	o.order++
 	e.order = o.order
-	f := o.facts(e)
 	for _, r := range slices.Clone(o.runs) {
 		switch {
 		case r.state == over || r.home != e.lane || r.began(e) || r.caused(e): // Looked up: what a run itself causes means nothing to it
-		case o.cancels(r, e, f):
-			r.end()
+		case o.cancels(r, e):
+			r.leave(e.lane)
 		case r.listens != nil && r.listens.hears(r, e):
 			r.wake = o.now
 		}
 	}
-	// Looked up: all rules look at the same facts, which are fetched once for all of them, before any run begins.
-	var fired []prospect
+	var fired []*prospect
 	for _, rule := range o.rules() {
 		if e.rule != "" && e.rule != rule.ID || e.rule == "" && !slices.ContainsFunc(rule.When.Events, func(on string) bool { return matches(on, e.Type) }) || !o.takes(rule, e, o.now.Sub(e.At)) {
 			continue
@@ -475,12 +478,12 @@ func (o *oracle) decide(e *occurrence) {
 		case e.tick && rule.When.Each != "":
 			o.expand(rule, e)
 		case rule.Gather != nil && e.rule == "":
-			o.gather(rule, e, f)
+			o.gather(rule, e)
 		default:
-			fired = append(fired, o.judge(rule, f)...)
+			fired = append(fired, o.judge(rule, o.facts(e)))
 		}
 	}
-	o.begin(fired, f)
+	o.begin(fired)
 }
 
 // matches reports whether an event's type is what a rule names, which may be a pattern.
@@ -559,8 +562,8 @@ type oracleGather struct {
 }
 
 // gather adds an event to those that are collected. Looked up: without at_most it is ten times quiet, and the lane is that of the newest event.
-func (o *oracle) gather(rule *Rule, e *occurrence, f *facts) {
-	by, ok := o.by(rule.By, f)
+func (o *oracle) gather(rule *Rule, e *occurrence) {
+	by, ok := o.by(rule.By, o.facts(e))
 	if !ok {
 		return
 	}
@@ -588,7 +591,7 @@ func (o *oracle) endGather(g *oracleGather) {
 		}
 		f := o.facts(last)
 		f.gathered = g.events
-		o.begin(o.judge(rule, f), f)
+		o.begin([]*prospect{o.judge(rule, f)})
 	}
 }
 
@@ -622,11 +625,12 @@ func (o *oracle) by(expression string, f *facts) (string, bool) {
 // A prospect is a rule whose conditions hold, with what a run of it is counted by.
 type prospect struct {
 	rule        *Rule
+	facts       *facts
 	by, limitBy string
 }
 
-// judge evaluates the conditions of a rule. What fails is not false, but the rule does not run either; nor does a shadow, whose effects nobody sees.
-func (o *oracle) judge(rule *Rule, f *facts) []prospect {
+// judge evaluates the conditions of a rule; nil is that it does not fire. What fails is not false, but the rule does not run either; nor does a shadow, whose effects nobody sees.
+func (o *oracle) judge(rule *Rule, f *facts) *prospect {
 	for i := range rule.If {
 		if yes, ok := o.holds(&rule.If[i], f, nil); !yes || !ok {
 			return nil
@@ -640,15 +644,16 @@ func (o *oracle) judge(rule *Rule, f *facts) []prospect {
 	if !ok || rule.Stage == "shadow" || !sampled(rule, by) {
 		return nil
 	}
-	return []prospect{{rule, by, limitBy}}
+	return &prospect{rule, f, by, limitBy}
 }
 
-// begin begins runs, and lets them take their first steps.
-func (o *oracle) begin(fired []prospect, f *facts) {
+// begin makes runs, and then lets them take their first steps.
+func (o *oracle) begin(fired []*prospect) {
 	var runs []*oracleRun
+	o.promote()
 	for _, p := range fired {
-		if r := o.start(p.rule, p.by, p.limitBy, f); r != nil {
-			runs = append(runs, r)
+		if p != nil {
+			runs = append(runs, o.start(p)...)
 		}
 	}
 	for _, r := range runs {
@@ -658,8 +663,9 @@ func (o *oracle) begin(fired []prospect, f *facts) {
 	}
 }
 
-// start makes a run of a rule, unless its mode, max or limit is against it. Nil is that there is none.
-func (o *oracle) start(rule *Rule, by, limitBy string, f *facts) *oracleRun {
+// start makes a run of a rule, unless its mode, max or limit is against it.
+func (o *oracle) start(p *prospect) []*oracleRun {
+	rule, f, by := p.rule, p.facts, p.by
 	var others []*oracleRun
 	for _, r := range o.runs {
 		if r.state != over && r.rule.ID == rule.ID && r.by == by {
@@ -674,24 +680,23 @@ func (o *oracle) start(rule *Rule, by, limitBy string, f *facts) *oracleRun {
 		return nil
 	}
 	if l := rule.Limit; l != nil {
-		if key := "limit/" + rule.ID + "/" + limitBy; o.free(key, l.Times, l.Per) {
+		if key := "limit/" + rule.ID + "/" + p.limitBy; o.free(key, l.Times, l.Per) {
 			o.taken[key] = append(o.taken[key], o.now)
 		} else {
 			return nil
 		}
 	}
-	run := *f // it learns for itself from here on
-	r := &oracleRun{oracle: o, rule: rule, by: by, trigger: f.e, gathered: f.gathered, facts: &run, home: f.e.lane, lane: f.e.lane, state: running, wake: o.now, since: f.e.order, results: map[string]*occurrence{}}
+	r := &oracleRun{oracle: o, rule: rule, by: by, trigger: f.e, gathered: f.gathered, facts: f, home: f.e.lane, lane: f.e.lane, state: running, wake: o.now, since: f.e.order, results: map[string]*occurrence{}}
 	if len(others) > 0 && rule.Mode != "parallel" {
 		r.state, r.waited = queued, true // also of one that replaces others: it begins in a later turn
 	}
 	if rule.Mode == "restart" {
 		for _, before := range others {
-			before.end()
+			before.leave(f.e.lane)
 		}
 	}
 	o.runs = append(o.runs, r)
-	return r
+	return []*oracleRun{r}
 }
 
 // free reports whether there may be another one in the window of that length which ends now.
@@ -730,7 +735,7 @@ func sampled(rule *Rule, by string) bool {
 }
 
 // cancels reports whether an event ends a run: one of cancel_on that happened not before what started it.
-func (o *oracle) cancels(r *oracleRun, e *occurrence, f *facts) bool {
+func (o *oracle) cancels(r *oracleRun, e *occurrence) bool {
 	same := e.Type == r.trigger.Type && e.At.Equal(r.trigger.At) && e.heard < r.trigger.heard
 	if e.At.Before(r.trigger.At) || same {
 		return false
@@ -739,7 +744,7 @@ func (o *oracle) cancels(r *oracleRun, e *occurrence, f *facts) bool {
 		if m.Event != e.Type {
 			continue
 		}
-		if yes, ok := o.holds(m.If, f, nil); yes || !ok {
+		if yes, ok := o.holds(m.If, o.facts(e), nil); yes || !ok {
 			return true // Looked up: where it cannot be told the run fails, without its on_error
 		}
 	}
@@ -768,6 +773,7 @@ type oracleRun struct {
 	lane     string // where it is: a step that concerns another conversation is taken there
 	state    runState
 	waited   bool      // in the queue
+	leaves   int       // since which turn it is asked to end; 0 is not
 	wake     time.Time // when it is due
 	turn     int       // in which it came into its lane, or had its turn to begin: it goes on in a later one
 	called   time.Time // when it last made a call
@@ -810,7 +816,7 @@ func (r *oracleRun) goOn() {
 		}
 		// Looked up: what ends the run may have come before it begins.
 		for _, e := range r.lanes[r.home].all {
-			if !r.began(e) && r.cancels(r, e, r.oracle.facts(e)) {
+			if !r.began(e) && r.cancels(r, e) {
 				r.end()
 				return
 			}
@@ -836,6 +842,15 @@ func (r *oracleRun) goOn() {
 func (r *oracleRun) end() {
 	if r.state = over; r.stop != nil {
 		r.stop()
+	}
+}
+
+// leave ends a run for the sake of what happens in a lane. Looked up: one that is elsewhere, or has just had its turn to begin, is asked to end, which is heard in a later turn.
+func (r *oracleRun) leave(lane string) {
+	if r.state == queued || r.lane == lane && r.turn < r.oracle.turn {
+		r.end()
+	} else if r.leaves == 0 {
+		r.leaves = r.oracle.turn
 	}
 }
 
@@ -1330,6 +1345,9 @@ func (r *oracleRun) cardStep(s *Step) flow {
 		words, ok := r.text(s, s.Text)
 		if !ok {
 			return wrong
+		}
+		if customer != "" {
+			r.talkFact(f) // the card names the conversation
 		}
 		var made *cardState
 		flow := r.call(r.home, func() bool { return false }, func() {
