@@ -62,7 +62,9 @@ rules:
 	profile := service.DefaultProfile()
 	receiver := must(webhook.New(webhook.Options{
 		Workspace: "default", Secrets: func() []service.Secret { return []service.Secret{"secret"} }, Now: d.clock.Now,
-		Sink: func(ctx context.Context, events ...rules.Event) ([]bool, error) { return d.engine.Accept(ctx, events...) },
+		Sink: func(ctx context.Context, events ...rules.Event) ([]bool, error) {
+			return d.engine.Accept(ctx, events...)
+		},
 	}))
 	o := builtin.Options{Client: d.client, Directory: service.NewDirectory(d.client), Location: saoPaulo}
 	explainer := explain.New(explain.Options{Journal: d.journal, Desk: must(builtin.NewDesk(o)), Rules: d.set, Catalog: builtin.Catalog(), Language: rules.Portuguese})
