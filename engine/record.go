@@ -27,6 +27,7 @@ type record struct {
 	For     []string        `json:"for,omitempty"`     // of wait_for: the events
 	After   time.Time       `json:"after,omitzero"`    // of wait_for: such an event counts when it happened then or later
 	Heard   []int64         `json:"heard,omitempty"`   // such events that came meanwhile
+	Passed  Passed          `json:"passed,omitempty"`  // of a wait in a for_each that is over: the waits behind the run, with itself
 
 	// The calls of an action.
 	Generation int               `json:"generation,omitempty"`

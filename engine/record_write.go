@@ -32,6 +32,7 @@ func (r *record) appendJSON(b []byte) ([]byte, error) {
 	list(&w, "for", r.For, func(event string) { w.b = plain.AppendText(w.b, event) })
 	w.timeUnlessZero("after", r.After)
 	list(&w, "heard", r.Heard, func(seq int64) { w.b = strconv.AppendInt(w.b, seq, 10) })
+	w.text("passed", string(r.Passed))
 	w.number("generation", r.Generation)
 	if r.Intent != nil {
 		w.b = w.name("intent")
