@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/service/sandbox"
 )
 
@@ -27,16 +28,16 @@ rules:
 	d.pass(time.Hour)
 	run := d.runs("it")[0]
 	asked := map[string][]string{}
-	waits := []string{}
+	waits, passed := []string{}, engine.Passed("")
 	for _, s := range run.Steps {
 		r := must(s.Read())
 		for question := range r.Answers {
 			asked[s.Path] = append(asked[s.Path], question)
 		}
-		if p := r.Passed(s); p != nil {
-			waits = append(waits, p.Wait)
-			if byEvent := p.Event != ""; byEvent != (s.Verb == "wait_for") {
-				t.Errorf("%s was ended by %q", s.Verb, p.Event)
+		if after := r.Passed(s, passed); after != passed {
+			waits, passed = append(waits, r.Wait), after
+			if ended := must(engine.DecodeValue(r.Value)); (ended != nil) != (s.Verb == "wait_for") {
+				t.Errorf("%s was ended by %v", s.Verb, ended)
 			}
 		}
 	}

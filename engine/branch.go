@@ -1,8 +1,11 @@
 package engine
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/quandohq/quando/rules"
@@ -33,14 +36,17 @@ func (k *walk) branch(ctx context.Context, s *rules.Step, taken *Step, rec *reco
 		}
 		return k.take(ctx, s.Branches[*rec.Branch].Do)
 	}
-	items, err := decode(rec.Items)
-	if err != nil {
-		return over, err
-	}
-	list, _ := items.([]any)
 	outer := k.indexes
 	defer func() { k.indexes = outer }()
-	for i, item := range list {
+	from := k.passed[taken.Path]
+	if err := k.rememberItems(taken.Path, from); err != nil {
+		return over, err
+	}
+	for i, raw := range items(rec.Items, from) {
+		item, err := decode(raw)
+		if err != nil {
+			return over, err
+		}
 		k.indexes = append(slices.Clone(outer), i)
 		k.name(s.As, item)
 		if flow, err := k.take(ctx, s.Do); flow != onward || err != nil {
@@ -48,6 +54,38 @@ func (k *walk) branch(ctx context.Context, s *rules.Step, taken *Step, rec *reco
 		}
 	}
 	return onward, nil
+}
+
+// items goes through the items of a recorded list, as they are recorded, from a place on. Those before it are passed without being read: a for_each may wait at each
+// of thousands of items.
+func items(list json.RawMessage, from int) iter.Seq2[int, json.RawMessage] {
+	return func(yield func(int, json.RawMessage) bool) {
+		depth, quoted, begin, i := 0, false, 0, 0
+		for at := 0; at < len(list); at++ {
+			c := list[at]
+			switch {
+			case quoted && c == '\\':
+				at++
+			case c == '"':
+				quoted = !quoted
+			case quoted:
+			case depth == 1 && (c == ',' || c == ']'):
+				if item := bytes.TrimSpace(list[begin:at]); len(item) > 0 {
+					if i >= from && !yield(i, item) {
+						return
+					}
+					i++
+				}
+				begin = at + 1
+			case c == '[' || c == '{':
+				if depth++; depth == 1 {
+					begin = at + 1
+				}
+			case c == ']' || c == '}':
+				depth--
+			}
+		}
+	}
 }
 
 // choose finds the branch to take.

@@ -27,8 +27,8 @@ type facts struct {
 
 	run     *Run // on whose behalf they are asked for; nil while it is decided whether there is one
 	trigger *Event
-	rule    string    // that decides alone, on what it has gathered; empty is all of them
-	passed  []*Passed // the waits that the run has behind it
+	rule    string // that decides alone, on what it has gathered; empty is all of them
+	passed  Passed // the waits that the run has behind it
 }
 
 // factsOf returns the facts of an event.

@@ -81,7 +81,7 @@ func (v *visit) retry(r *Run) error {
 		}
 		rec.Again++
 		rec.Intent, rec.Failures, rec.Since, rec.Last, rec.Ended = nil, 0, time.Time{}, false, time.Time{}
-		rec.Until, rec.Heard = time.Time{}, nil // a wait begins anew, without what it failed at
+		rec.Until, rec.Heard, rec.Passed = time.Time{}, nil, "" // a wait begins anew, without what it failed at
 		s.State, s.Error = StepOpen, ""
 		v.touch(r, s)
 		return nil

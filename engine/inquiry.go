@@ -2,24 +2,30 @@ package engine
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"time"
 )
 
 // An Inquiry says on whose behalf a desk is asked, or an action planned. The service's own desk does not care; one that answers from what was recorded
 // does.
 type Inquiry struct {
-	Event   *Event    // that the facts are about
-	Trigger *Event    // of the run; the event itself where there is no run yet
-	Rule    string    // that decides alone, on what it has gathered; empty while all rules decide, and in a run
-	Run     *Run      // nil while it is decided whether there is one
-	Passed  []*Passed // the waits that the run has behind it
+	Event   *Event // that the facts are about
+	Trigger *Event // of the run; the event itself where there is no run yet
+	Rule    string // that decides alone, on what it has gathered; empty while all rules decide, and in a run
+	Run     *Run   // nil while it is decided whether there is one
+	Passed  Passed // the waits that the run has behind it
 	Now     time.Time
 }
 
-// A Passed is a wait that a run has behind it.
-type Passed struct {
-	Wait  string // as Record.Wait
-	Event string // the id of what ended a wait_for; empty is that its time was over
+// Passed stands for the waits that a run has behind it: it is the same where the waits were, and what ended them. Empty is none.
+type Passed string
+
+// with returns what stands for one more wait, as its rule has it, and the id of what ended a wait_for; an empty one is that its time was over.
+func (p Passed) with(wait, event string) Passed {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %q %q", p, wait, event))
+	return Passed(hex.EncodeToString(sum[:16]))
 }
 
 type inquiryKey struct{}

@@ -22,7 +22,7 @@ type Journal interface {
 	// Accept records events and makes their lanes due as of their ReceivedAt. An event whose workspace and id are known records nothing.
 	Accept(ctx context.Context, events []rules.Event) (fresh []bool, err error)
 
-	// Claim takes up to max lanes that are due, with everything that waits in them. Workspaces take turns, each with its longest due lane first, and a lane that
+	// Claim takes up to max lanes that are due, with everything that waits in them, and of the steps of runs those that they keep. Workspaces take turns, each with its longest due lane first, and a lane that
 	// somebody works on counts as a turn: much that is due in one workspace does not keep the others waiting. Lanes of the workspaces in except stay where they are.
 	Claim(ctx context.Context, now time.Time, max int, except []string) ([]*Lane, error)
 
@@ -247,8 +247,27 @@ type Run struct {
 	Reason     string // why it was stopped, cancelled or held, or what failed
 	Asked      *Ask   // only the journal's Ask sets it, and Change.Answered takes it away
 
-	Steps []*Step // that were reached, in that order
+	Steps []*Step // that were reached, in that order; of a claimed run those that it keeps
+	Kept  Kept    // which of its steps are loaded with its lane
 }
+
+// Reached returns how many steps the run has reached.
+func (r *Run) Reached() int {
+	if len(r.Steps) == 0 {
+		return 0
+	}
+	return r.Steps[len(r.Steps)-1].N + 1
+}
+
+// Kept are the steps of a run that it still needs to go on: those from a number on, and some before it. The zero value is all of them. Others are loaded only for
+// somebody who looks.
+type Kept struct {
+	From int   `json:"from"`
+	Also []int `json:"also,omitempty"` // in their order
+}
+
+// All reports whether every step is kept.
+func (k Kept) All() bool { return k.From == 0 }
 
 // current returns the step that the run is at; nil when it has come to the end of all that it has reached.
 func (r *Run) current() *Step {

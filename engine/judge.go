@@ -228,7 +228,7 @@ func key(eval *rules.Evaluation, x *rules.Expression, otherwise string) (string,
 	if value == nil {
 		return "", errors.New("by: there is no value")
 	}
-	return fmt.Sprint(value), nil
+	return rules.Key(fmt.Sprint(value)), nil
 }
 
 func named(list []rules.NamedValue) map[string]any {

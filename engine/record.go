@@ -28,6 +28,7 @@ type record struct {
 	After   time.Time       `json:"after,omitzero"`    // of wait_for: such an event counts when it is later than this mark
 	Number  int64           `json:"number,omitempty"`  // of the mark: as mark.event
 	Heard   []int64         `json:"heard,omitempty"`   // such events that came meanwhile; of a wait_for that is over, from the one on that ended it
+	Passed  Passed          `json:"passed,omitempty"`  // of a wait in a for_each that is over: the waits behind the run, with itself
 
 	// The calls of an action.
 	Generation int               `json:"generation,omitempty"`

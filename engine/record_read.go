@@ -36,13 +36,13 @@ func (s *Step) Read() (Record, error) {
 	}, nil
 }
 
-// Passed says which wait the step was; nil for one that is no wait, or that is not over.
-func (r Record) Passed(s *Step) *Passed {
+// Passed returns the waits that the run has behind it after the step, where these were those before it.
+func (r Record) Passed(s *Step, before Passed) Passed {
 	if s.Verb != "wait" && s.Verb != "wait_for" || !s.State.Finished() {
-		return nil
+		return before
 	}
 	value, _ := decode(r.Value) // what cannot be read ended it as well as anything
-	return &Passed{Wait: r.Wait, Event: idOf(value)}
+	return before.with(r.Wait, idOf(value))
 }
 
 // EncodeArgs writes the arguments of a step as a Record has them.

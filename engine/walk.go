@@ -23,6 +23,7 @@ type walk struct {
 	eval  *rules.Evaluation
 
 	steps   map[string]*Step // that were reached before, by path
+	passed  map[string]int   // how many items of a for_each are over for good, by its path
 	results map[string]any   // by step id
 	names   map[string]any   // of results, of set and of for_each
 	indexes []int            // of the for_each loops that the walk is in
@@ -79,6 +80,7 @@ func (v *visit) walk(ctx context.Context, r *Run, f *facts) error {
 	for _, s := range r.Steps {
 		k.steps[s.Path] = s
 	}
+	k.passed = passedItems(r.Steps)
 	k.eval, v.evaluation = v.evaluate(ctx, rule, f), nil // nobody else may use it before the walk is over
 	defer func() { v.evaluation = k.eval }()
 	k.eval.Set("steps", k.results)
@@ -102,6 +104,9 @@ func (v *visit) walk(ctx context.Context, r *Run, f *facts) error {
 		return err
 	case flow == onward:
 		v.finish(r, Done, "")
+	}
+	if r.ID != 0 && !r.State.Finished() {
+		r.Kept = v.keep(r)
 	}
 	return nil
 }
@@ -196,8 +201,7 @@ func (k *walk) step(ctx context.Context, s *rules.Step) (flow, error) {
 			k.touch(k.run)
 			return parked, nil
 		}
-		taken = &Step{N: len(k.run.Steps), Path: path, Verb: s.Verb, Key: k.run.Key + "/" + path, State: StepOpen}
-		k.run.Steps = append(k.run.Steps, taken)
+		taken = k.run.reach(&Step{Path: path, Verb: s.Verb, Key: k.run.Key + "/" + path, State: StepOpen})
 		put(&k.records, taken, &record{At: k.now()})
 	}
 	rec, err := k.record(taken)
@@ -285,7 +289,7 @@ func (k *walk) learn(s *rules.Step, taken *Step, rec *record, value any) {
 	if s.Verb == "wait" || s.Verb == "wait_for" {
 		k.eval.Forget()
 		k.facts.forget()
-		k.facts.passed = append(k.facts.passed, &Passed{Wait: rec.Wait, Event: idOf(value)})
+		k.facts.passed = k.passWait(rec, idOf(value))
 	}
 	if s.Verb == "set" {
 		values, _ := value.(map[string]any)

@@ -35,10 +35,11 @@ type Evaluation struct {
 	vm    vm.VM
 	spent int // of the budget, by the expression that is being evaluated
 
-	gathered   bool           // the expression that is being evaluated sees what was gathered
-	answers    map[string]any // of functions that ask the service or the journal: each is asked once
-	explaining bool           // nothing more is asked
-	language   Language       // of what people are told
+	gathered   bool              // the expression that is being evaluated sees what was gathered
+	answers    map[string]any    // of functions that ask the service or the journal: each is asked once
+	spoken     map[string]string // of texts that rules looked for words in
+	explaining bool              // nothing more is asked
+	language   Language          // of what people are told
 }
 
 // NewEvaluation returns an evaluation of a rule's expressions.
@@ -62,6 +63,7 @@ func (e *Evaluation) Clear() {
 	clear(e.env)
 	clear(e.vm.Stack)
 	clear(e.vm.Variables)
+	clear(e.spoken)
 	e.ctx, e.rule, e.facts, e.answers = nil, nil, nil, nil
 }
 

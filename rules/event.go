@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 	"strings"
 	"time"
@@ -9,7 +11,22 @@ import (
 )
 
 // LaneOf names the lane of a thing: a conversation, a card, an attendance.
-func LaneOf(kind, id string) string { return kind + ":" + plain.FoldUUID(id) }
+func LaneOf(kind, id string) string { return kind + ":" + Key(plain.FoldUUID(id)) }
+
+// maxKey is how long a key may be, in bytes. Journals have them in indexes, and PostgreSQL has nothing in one that is much longer.
+const maxKey = 400
+
+// Key returns a text by which things are told apart in a journal: the text itself, or where that is too long its beginning and a hash of all of it.
+func Key(text string) string {
+	if len(text) <= maxKey {
+		return text
+	}
+	sum := sha256.Sum256([]byte(text))
+	return strings.ToValidUTF8(text[:maxKey/4], "") + "…" + hex.EncodeToString(sum[:])
+}
+
+// MaxName is how long the id and the type of an event and the name of its company may be, in bytes.
+const MaxName = 200
 
 // An Event is something that happened outside: a webhook of the service, a schedule's tick, a person's command.
 type Event struct {

@@ -213,7 +213,7 @@ func says(e *Evaluation, args []any) (any, error) {
 		if err := e.pay(wordCost * len(text)); err != nil {
 			return nil, err
 		}
-		text = " " + plainWords(text) + " "
+		text = e.wordsIn(text)
 		for _, a := range args {
 			list, ok := a.([]any)
 			if !ok {
@@ -235,6 +235,22 @@ func says(e *Evaluation, args []any) (any, error) {
 	}
 	return false, nil
 }
+
+// wordsIn returns the words of what was written, with a space before and behind each. Many rules look for words in the same texts, so it remembers them.
+func (e *Evaluation) wordsIn(text string) string {
+	words, known := e.spoken[text]
+	if !known {
+		words = " " + plainWords(text) + " "
+		if e.spoken == nil || len(e.spoken) >= mostSpoken {
+			e.spoken = make(map[string]string)
+		}
+		e.spoken[text] = words
+	}
+	return words
+}
+
+// mostSpoken bounds the texts that are remembered.
+const mostSpoken = 100
 
 // plainWords returns the words of a text in lower case, without accents, with one space between them.
 func plainWords(s string) string {

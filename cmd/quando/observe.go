@@ -83,7 +83,7 @@ func (l runLog) Changed(r *engine.Run) {
 		return
 	}
 	attrs := append(make([]slog.Attr, 0, 10), slog.String("workspace", r.Workspace), slog.String("rule", r.Rule), slog.Int64("run", r.ID), homeOf(r),
-		slog.String("state", string(r.State)), stageOf(r), slog.Int("steps", len(r.Steps)))
+		slog.String("state", string(r.State)), stageOf(r), slog.Int("steps", r.Reached()))
 	if s := lastStep(r, engine.StepFailed, engine.StepUncertain); s != nil {
 		attrs = append(attrs, slog.String("step", s.Path), slog.String("verb", s.Verb))
 	}

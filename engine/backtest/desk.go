@@ -43,7 +43,7 @@ func (d desk) recorded(ctx context.Context, q engine.Inquiry, question string) (
 		if raw, ok := p.answer(q, question); ok {
 			return raw, true, nil
 		}
-		if q.Trigger == q.Event || len(q.Passed) > 0 {
+		if q.Trigger == q.Event || q.Passed != "" {
 			break
 		}
 	}
@@ -112,7 +112,7 @@ func (d desk) Fact(ctx context.Context, name string, about *actions.Subject) (an
 		learn(about, name, v)
 		return v, nil
 	}
-	if len(q.Passed) == 0 {
+	if q.Passed == "" {
 		// It may be one that lacks a name.
 		facts, _, err := d.carried(ctx, q.Event)
 		if err != nil {

@@ -45,7 +45,7 @@ type pastRun struct {
 type pastStep struct {
 	*engine.Step
 	engine.Record
-	passed []*engine.Passed // the waits that the run had behind it
+	passed engine.Passed // the waits that the run had behind it
 }
 
 // A recollection holds the events that were looked at last. It is for many goroutines.
@@ -140,7 +140,7 @@ const aWhile = 5 * time.Second
 
 func newPastRun(r *engine.Run) *pastRun {
 	out := &pastRun{Run: r}
-	var passed []*engine.Passed
+	var passed engine.Passed
 	for i, s := range r.Steps {
 		rec, err := s.Read()
 		if err != nil {
@@ -150,16 +150,9 @@ func newPastRun(r *engine.Run) *pastRun {
 			out.queued = rec.At.Sub(r.StartedAt) > aWhile
 		}
 		out.steps = append(out.steps, pastStep{s, rec, passed})
-		if p := rec.Passed(s); p != nil {
-			passed = append(slices.Clone(passed), p)
-		}
+		passed = rec.Passed(s, passed)
 	}
 	return out
-}
-
-// samePassed reports whether two runs of one event were at the same point of time: behind the same waits, which ended in the same way.
-func samePassed(a, b []*engine.Passed) bool {
-	return slices.EqualFunc(a, b, func(x, y *engine.Passed) bool { return *x == *y })
 }
 
 // answers goes through what was answered at the moment at which something is asked, the nearest first.
@@ -168,9 +161,9 @@ func (p *past) answers(q engine.Inquiry) iter.Seq2[string, json.RawMessage] {
 		if p.event == nil {
 			return
 		}
-		queued := q.Run != nil && len(q.Passed) == 0 && q.Now.Sub(q.Run.StartedAt) > aWhile
+		queued := q.Run != nil && q.Passed == "" && q.Now.Sub(q.Run.StartedAt) > aWhile
 		lists := p.ofRuns(q, queued)
-		if len(q.Passed) == 0 && !queued {
+		if q.Passed == "" && !queued {
 			lists = append(p.ofDecision(q), lists...)
 		}
 		for _, answers := range lists {
@@ -207,7 +200,7 @@ func (p *past) ofRuns(q engine.Inquiry, queued bool) (lists []engine.Answers) {
 		}
 		for _, s := range r.steps {
 			switch {
-			case !samePassed(s.passed, q.Passed):
+			case s.passed != q.Passed: // another point of time: not behind the same waits, or they ended in another way
 			case q.Run != nil && r.Key == q.Run.Key:
 				lists = append(lists, s.Answers)
 			default:
@@ -236,7 +229,7 @@ func (p *past) twin(q engine.Inquiry, verb string, used map[string]bool, fits fu
 		}
 		for i := range r.steps {
 			s := &r.steps[i]
-			if s.Verb == verb && !used[s.Key] && samePassed(s.passed, q.Passed) && len(s.Args) > 0 && fits(string(s.Args)) {
+			if s.Verb == verb && !used[s.Key] && s.passed == q.Passed && len(s.Args) > 0 && fits(string(s.Args)) {
 				return s
 			}
 		}

@@ -3,6 +3,7 @@ package journaltest
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/quandohq/quando/actions"
@@ -14,6 +15,7 @@ var runTests = []test{
 	{"a run comes back as it was", runKeeps},
 	{"a run's key is unique", runKey},
 	{"a run changes with its steps", runChanges},
+	{"a lane is loaded with the steps that its runs keep", runKeepsSteps},
 	{"a run that travels is seen in its lane and at home", runTravels},
 	{"a run can begin in another lane", runBeginsAway},
 	{"a finished run is not seen, and can be taken up again", runFinished},
@@ -89,6 +91,49 @@ func runChanges(c *check) {
 		c.Error("a change of a run that is not there was recorded")
 	}
 	c.save(l, engine.Change{Release: true}) // it disturbed nothing
+}
+
+func runKeepsSteps(c *check) {
+	l := c.fresh("a")
+	s, other := start(rules.Parallel, run("a", "r", "", "key")), start(rules.Parallel, run("a", "r", "", "other"))
+	s.Run.About.Conversation = `"kept":{"from":9}` // a name that means nothing
+	for n := range 6 {
+		for _, r := range []*engine.Run{s.Run, other.Run} {
+			r.Steps = append(r.Steps, &engine.Step{N: n, Path: fmt.Sprint(n), Verb: "wait", State: engine.StepDone})
+		}
+	}
+	c.begin(l, s, other)
+	numbers := func(r *engine.Run) (list []int) {
+		for _, s := range r.Steps {
+			list = append(list, s.N)
+		}
+		return list
+	}
+	loaded := func(want ...int) {
+		c.Helper()
+		l = c.lane(noon, "a")
+		c.equal("steps that are loaded", numbers(l.Runs[0]), want)
+		c.equal("steps of the other run", numbers(l.Runs[1]), []int{0, 1, 2, 3, 4, 5})
+		c.equal("what is kept", l.Runs[0].Kept, s.Run.Kept)
+		c.equal("steps for who looks", len(c.find(s.Run.ID).Steps), s.Run.Reached())
+	}
+	change := func(kept engine.Kept, steps ...*engine.Step) {
+		c.Helper()
+		s.Run.Kept = kept
+		s.Run.Steps = append(s.Run.Steps, steps...)
+		c.save(l, engine.Change{Decided: l.Events, Runs: []*engine.RunChange{{Run: s.Run, Steps: steps}}, Release: true, Next: noon})
+	}
+	change(engine.Kept{})
+	loaded(0, 1, 2, 3, 4, 5)
+	change(engine.Kept{From: 4, Also: []int{0, 2}})
+	loaded(0, 2, 4, 5)
+	change(s.Run.Kept, &engine.Step{N: 6, Path: "6", Verb: "wait", State: engine.StepOpen}) // what is reached later is loaded in any case
+	loaded(0, 2, 4, 5, 6)
+	change(engine.Kept{From: 7, Also: []int{6}})
+	loaded(6)
+	change(engine.Kept{From: 7})
+	loaded()
+	c.save(l, engine.Change{Release: true})
 }
 
 func runTravels(c *check) {

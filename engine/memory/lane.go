@@ -165,7 +165,7 @@ func (j *Journal) fill(l *lane) *engine.Lane {
 			delete(l.runs, id)
 			continue
 		}
-		out.Runs = append(out.Runs, copyRun(r))
+		out.Runs = append(out.Runs, keptOf(r))
 	}
 	out.Gathers = j.gathersIn(l)
 	return out
@@ -215,10 +215,30 @@ func compareAll(texts ...string) int {
 	return 0
 }
 
+// keptOf returns a run with the steps that it keeps.
+func keptOf(r *engine.Run) *engine.Run {
+	if r.Kept.All() {
+		return copyRun(r)
+	}
+	kept := *r
+	kept.Steps = nil
+	find := func(n int) (at int, found bool) {
+		return slices.BinarySearchFunc(r.Steps, n, func(s *engine.Step, n int) int { return s.N - n })
+	}
+	for _, n := range r.Kept.Also {
+		if at, found := find(n); found {
+			kept.Steps = append(kept.Steps, r.Steps[at])
+		}
+	}
+	from, _ := find(r.Kept.From)
+	kept.Steps = append(kept.Steps, r.Steps[from:]...)
+	return copyRun(&kept)
+}
+
 // copyRun returns a run with steps of its own.
 func copyRun(r *engine.Run) *engine.Run {
 	twin := *r
-	twin.Gathered, twin.Ancestry = slices.Clone(r.Gathered), slices.Clone(r.Ancestry)
+	twin.Gathered, twin.Ancestry, twin.Kept.Also = slices.Clone(r.Gathered), slices.Clone(r.Ancestry), slices.Clone(r.Kept.Also)
 	if r.Asked != nil {
 		asked := *r.Asked
 		twin.Asked = &asked

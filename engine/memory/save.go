@@ -100,7 +100,7 @@ func (j *Journal) refuse(of *engine.Lane, c *engine.Change) error {
 // changeRun records a run that went on.
 func (j *Journal) changeRun(l *lane, c *engine.RunChange, at time.Time) {
 	r := j.runs[c.Run.ID]
-	r.State, r.Lane, r.Reason, r.About = c.Run.State, c.Run.Lane, c.Run.Reason, c.Run.About
+	r.State, r.Lane, r.Reason, r.About, r.Kept = c.Run.State, c.Run.Lane, c.Run.Reason, c.Run.About, c.Run.Kept
 	r.WakeAt, r.FinishedAt = moment(c.Run.WakeAt), time.Time{}
 	if r.State.Finished() {
 		r.WakeAt, r.FinishedAt = time.Time{}, endOf(c.Run, at)

@@ -2,7 +2,9 @@ package sqlite
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
+	"math"
 
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/stored"
@@ -79,23 +81,37 @@ func (r *reading) fillRuns(lanes []*engine.Lane, args []any) error {
 	if err != nil || len(runs) == 0 {
 		return err
 	}
-	ids := make([]int64, 0, len(runs))
-	for id := range runs {
-		ids = append(ids, id)
+	var whole []int64
+	var ranges [][3]int64
+	for id, copies := range runs {
+		if kept := copies[0].Kept; kept.All() {
+			whole = append(whole, id)
+		} else {
+			for _, n := range kept.Also {
+				ranges = append(ranges, [3]int64{id, int64(n), int64(n)})
+			}
+			ranges = append(ranges, [3]int64{id, int64(kept.From), math.MaxInt32})
+		}
 	}
-	keys, err := stored.Text(ids)
-	if err != nil {
-		return err
-	}
-	return r.each(selectSteps, []any{keys}, func(rows *sql.Rows) error {
-		id, s, err := scanStep(rows)
+	read := func(query string, n int, keys any) error {
+		if n == 0 {
+			return nil
+		}
+		text, err := stored.Text(keys)
 		if err != nil {
 			return err
 		}
-		for _, run := range runs[id] {
-			step := *s
-			run.Steps = append(run.Steps, &step)
-		}
-		return nil
-	})
+		return r.each(query, []any{text}, func(rows *sql.Rows) error {
+			id, s, err := scanStep(rows)
+			if err != nil {
+				return err
+			}
+			for _, run := range runs[id] {
+				step := *s
+				run.Steps = append(run.Steps, &step)
+			}
+			return nil
+		})
+	}
+	return errors.Join(read(selectSteps, len(whole), whole), read(selectKept, len(ranges), ranges))
 }

@@ -41,6 +41,9 @@ func scanRun(rows *sql.Rows, before ...any) (*engine.Run, error) {
 const (
 	stepColumns = `s.run, s.n, s.path, s.verb, s.key, s.state, s.attempts, s.error, s.record`
 	selectSteps = `SELECT ` + stepColumns + ` FROM json_each(?) k CROSS JOIN steps s ON s.run = k.value ORDER BY s.run, s.n`
+
+	// selectKept takes the steps of runs whose numbers are in a range: a list of [run, first, last].
+	selectKept = `SELECT ` + stepColumns + ` FROM json_each(?) k CROSS JOIN steps s ON s.run = k.value ->> 0 AND s.n BETWEEN k.value ->> 1 AND k.value ->> 2 ORDER BY s.run, s.n`
 )
 
 // scanStep reads the columns of a step.

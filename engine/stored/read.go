@@ -2,10 +2,14 @@ package stored
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/rules/plain"
 )
+
+// keptName begins what is kept of a run's engine.Kept. No text has it: a quote in one is behind a backslash.
+const keptName = `"kept":`
 
 // ReadEvent completes an event with what of it is kept in another form.
 func ReadEvent(e *engine.Event, created, received int64, data, verdicts, answers *string) error {
@@ -20,6 +24,12 @@ func ReadEvent(e *engine.Event, created, received int64, data, verdicts, answers
 // ReadRun completes a run with what of it is kept in another form.
 func ReadRun(r *engine.Run, started, wake, finished int64, gathered, ancestry, about, asked *string) error {
 	r.StartedAt, r.WakeAt, r.FinishedAt = Moment(started), Moment(wake), Moment(finished)
+	if about != nil && strings.Contains(*about, keptName) {
+		with := struct{ Kept *engine.Kept }{&r.Kept}
+		if err := Decode(about, &with); err != nil {
+			return err
+		}
+	}
 	return errors.Join(Decode(gathered, &r.Gathered), Decode(ancestry, &r.Ancestry), Decode(about, &r.About), Decode(asked, &r.Asked))
 }
 

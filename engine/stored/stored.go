@@ -109,7 +109,7 @@ func RunOf(r *engine.Run) (t Run, err error) {
 	return t, errors.Join(problems[:]...)
 }
 
-// subject is how what a run is about is kept.
+// subject is how what a run is about is kept, and with it which of its steps are loaded with its lane, where not all are.
 func subject(r *engine.Run) string {
 	s := &r.About
 	b := append(make([]byte, 0, 256), '{')
@@ -121,6 +121,13 @@ func subject(r *engine.Run) string {
 			b = append(b, ',')
 		}
 		b = plain.AppendText(append(plain.AppendText(b, id[0]), ':'), id[1])
+	}
+	if !r.Kept.All() {
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		kept, _ := json.Marshal(r.Kept) // numbers
+		b = append(append(b, keptName...), kept...)
 	}
 	return string(append(b, '}'))
 }

@@ -3,6 +3,7 @@ package backfill
 import (
 	"context"
 
+	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
 )
 
@@ -12,7 +13,7 @@ func (p *pass) complete(ctx context.Context, s *sighting) (told bool, err error)
 		return false, err
 	}
 	if p.tenant == "" {
-		if me, err := p.client.Me(ctx); err == nil {
+		if me, err := p.client.Me(ctx); err == nil && len(me.TenantID) <= rules.MaxName { // a delivery would not carry a longer one
 			p.tenant = me.TenantID
 		} else if ctx.Err() != nil {
 			return false, ctx.Err()

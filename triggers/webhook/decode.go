@@ -11,8 +11,6 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-const maxName = 200 // of an id or a type
-
 // decode reads an event. Names are taken exactly: Go's decoder would let ID stand for id, and the last of two win. So a name that comes twice is refused, also in
 // another case.
 func decode(body []byte) (rules.Event, error) {
@@ -33,7 +31,9 @@ func decode(body []byte) (rules.Event, error) {
 		case "created_at":
 			created = m.Text()
 		case "tenant_id":
-			e.Tenant = strings.Trim(m.Raw, `"`) // a number is as good an identifier as a text
+			if e.Tenant = m.Text(); e.Tenant == "" && m.Value() != nil {
+				e.Tenant = strings.Trim(m.Raw, `"`) // a number is as good an identifier as a text
+			}
 		case "data":
 			data, ok := m.Value().(map[string]any)
 			if !ok && m.Value() != nil {
@@ -48,9 +48,12 @@ func decode(body []byte) (rules.Event, error) {
 	if err != nil {
 		return e, fmt.Errorf("the body is not an event: %w", err)
 	}
-	for _, m := range []struct{ name, value string }{{"id", e.ID}, {"type", e.Type}, {"created_at", created}} {
-		if m.value == "" || len(m.value) > maxName {
+	for _, m := range [...]struct{ name, value string }{{"id", e.ID}, {"type", e.Type}, {"created_at", created}, {"tenant_id", e.Tenant}} {
+		if m.value == "" && m.name != "tenant_id" {
 			return e, fmt.Errorf("the event has no %s", m.name)
+		}
+		if len(m.value) > rules.MaxName {
+			return e, fmt.Errorf("the event's %s is longer than %d bytes", m.name, rules.MaxName)
 		}
 	}
 	if e.Data == nil {

@@ -255,7 +255,7 @@ func TestRefuses(t *testing.T) {
 		{"a header with another id", body, set("X-Service-Event-Id", "e2"), 400, Mismatch},
 		{"a header with another type", body, set("X-Service-Event", "message.sent"), 400, Mismatch},
 		{"too large", `{"id":"` + strings.Repeat("x", maxBody) + `"}`, nil, 413, TooLarge},
-		{"an endless id", strings.Replace(body, "e1", strings.Repeat("x", maxName+1), 1), nil, 400, NotAnEvent},
+		{"an endless id", strings.Replace(body, "e1", strings.Repeat("x", rules.MaxName+1), 1), nil, 400, NotAnEvent},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -541,4 +541,37 @@ func TestFloodOfRefusals(t *testing.T) {
 		}
 		time.Sleep(2 * tellEvery)
 	})
+}
+
+// TestLongNames shows that nothing that names is longer than a name: an event whose company is not one is refused with the reason, and one whose conversation is not one is in a lane
+// that is named so that every journal can record it.
+func TestLongNames(t *testing.T) {
+	for name, c := range map[string]struct {
+		old, new     string
+		want         int
+		log          string
+		tenant, lane string
+	}{
+		"a long company":        {`"t1"`, `"` + strings.Repeat("t", 100_000) + `"`, http.StatusBadRequest, "tenant_id is longer than 200 bytes", "", ""},
+		"a company in a list":   {`"t1"`, `[` + strings.Repeat("1,", 50_000) + `1]`, http.StatusBadRequest, "tenant_id is longer than 200 bytes", "", ""},
+		"a long id":             {`"e1"`, `"` + strings.Repeat("e", 201) + `"`, http.StatusBadRequest, "the event's id is longer than 200 bytes", "", ""},
+		"a company by a number": {`"t1"`, `1234567890123456789`, http.StatusAccepted, "", "1234567890123456789", "conversation:c1"},
+		"an escaped company":    {`"t1"`, `"\u0074\"1"`, http.StatusAccepted, "", `t"1`, "conversation:c1"},
+		"no company":            {`"t1"`, `null`, http.StatusAccepted, "", "", "conversation:c1"},
+		"a company of 200":      {`"t1"`, `"` + strings.Repeat("t", 200) + `"`, http.StatusAccepted, "", strings.Repeat("t", 200), "conversation:c1"},
+		"a long conversation":   {`"c1"`, `"` + strings.Repeat("c", 100_000) + `"`, http.StatusAccepted, "", "t1", rules.LaneOf("conversation", strings.Repeat("c", 100_000))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			if got := d.serve(d.delivery(strings.Replace(body, c.old, c.new, 1), nil)); got != c.want {
+				t.Errorf("answered with %d, want %d", got, c.want)
+			}
+			if !strings.Contains(d.log.String(), c.log) {
+				t.Errorf("the log says %.300s, want %s", d.log.String(), c.log)
+			}
+			if c.want == http.StatusAccepted && (len(d.memory.events) != 1 || d.memory.events[0].Tenant != c.tenant || d.memory.events[0].Lane != c.lane || len(c.lane) > 500) {
+				t.Errorf("%.500v", d.memory.events)
+			}
+		})
+	}
 }

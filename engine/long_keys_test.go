@@ -1,0 +1,79 @@
+package engine_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/actions/builtin"
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/postgres"
+	"github.com/quandohq/quando/engine/postgres/postgrestest"
+	"github.com/quandohq/quando/engine/sqlite"
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/service"
+)
+
+// What rules tell things apart by may be a text of any length, and so may be what an event says is the id of its conversation: it is recorded and decided on, and two texts that only begin alike are
+// two. PostgreSQL keeps nothing in an index that is longer than a few thousand bytes.
+func TestLongKeys(t *testing.T) {
+	type journal interface {
+		engine.Journal
+		engine.Reader
+		Close() error
+	}
+	client := must(service.New(service.Options{BaseURL: "http://127.0.0.1:1", APIKey: "key"}))
+	o := builtin.Options{Client: client, Directory: service.NewDirectory(client)}
+	set := compile(t, `
+rules:
+  - { id: it, when: message.received, by: message.text, mode: single, limit: { times: 1, per: 1h }, do: [{ wait: 1h }] }
+`)
+	random := rand.New(rand.NewPCG(1, 2))
+	text := make([]rune, 20_000) // that nothing makes shorter
+	for i := range text {
+		text[i] = rune('a' + random.IntN(26) + 0x400*random.IntN(3))
+	}
+	long := string(text)
+	for name, open := range map[string]func(t *testing.T) journal{
+		"sqlite": func(t *testing.T) journal {
+			return must(sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "journal.db"), sqlite.Options{}))
+		},
+		"postgres": func(t *testing.T) journal {
+			return must(postgres.Open(t.Context(), postgrestest.Shared(t).Database(t), postgres.Options{}))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := open(t)
+			t.Cleanup(func() { _ = j.Close() })
+			e := must(engine.New(engine.Options{Journal: j}, engine.Workspace{Name: "default", Actions: must(actions.NewRegistry(must(builtin.New(o))...)), Desk: must(builtin.NewDesk(o))}))
+			if err := e.SetRules("default", set); err != nil {
+				t.Fatal(err)
+			}
+			for i, text := range []string{long + "a", long + "b", long + "a", long} {
+				conversation := fmt.Sprint("c", i)
+				if text == long {
+					conversation = long
+				}
+				data := map[string]any{
+					"conversation": map[string]any{"id": conversation}, "message": map[string]any{"id": fmt.Sprint(i), "direction": "inbound", "text": text, "created_at": friday.Format(time.RFC3339)},
+				}
+				must(e.Accept(t.Context(), rules.Event{
+					Workspace: "default", ID: fmt.Sprint(i), Type: "message.received", Lane: rules.LaneOf("conversation", conversation), CreatedAt: friday, ReceivedAt: friday, Data: data,
+				}))
+				must(e.Tick(t.Context(), friday))
+			}
+			var got []engine.Outcome
+			for _, e := range must(j.ListEvents(t.Context(), engine.EventFilter{})) {
+				for _, v := range e.Verdicts {
+					got = append([]engine.Outcome{v.Outcome}, got...)
+				}
+			}
+			if fmt.Sprint(got) != "[fired fired skipped error]" {
+				t.Errorf("verdicts: %v", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,232 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+)
+
+// stepCounting is a journal that counts the steps that it gives to visits.
+type stepCounting struct {
+	fileJournal
+	steps int
+}
+
+func (j *stepCounting) Claim(ctx context.Context, now time.Time, n int, except []string) ([]*engine.Lane, error) {
+	lanes, err := j.fileJournal.Claim(ctx, now, n, except)
+	for _, l := range lanes {
+		for _, r := range l.Runs {
+			j.steps += len(r.Steps)
+		}
+	}
+	return lanes, err
+}
+
+// To wait inside of a loop costs the same at each item, however many are behind it: a visit reads the steps that still matter.
+func TestLongLoop(t *testing.T) {
+	read := func(items int) int {
+		counted := &stepCounting{}
+		d := newDesk(t, fmt.Sprintf(`
+rules:
+  - id: it
+    when: message.received
+    do:
+      - set: { total: "{{ 0 }}" }
+      - for_each:
+          in: '[%s]'
+          max: 1000
+          as: n
+          do:
+            - set: { total: "{{ total + n }}" }
+            - choose: [{ if: n == 2, do: [{ log: second }] }]
+            - wait: 1m
+      - send_message: "{{ total }}"
+`, strings.TrimSuffix(strings.Repeat("1, ", items), ", ")), func(o *deskOptions) {
+			o.journal = func(j fileJournal) engine.Journal {
+				counted.fileJournal = j
+				return counted
+			}
+		})
+		d.customer(ana, "hello")
+		d.pass(time.Duration(items+1) * time.Minute)
+		d.expect(send + fmt.Sprint(items))
+		if steps := len(d.runs("it")[0].Steps); steps != 3+3*items {
+			t.Errorf("%d steps are recorded of %d items", steps, items)
+		}
+		return counted.steps
+	}
+	few, many := read(20), read(200)
+	t.Logf("%d steps are read for 20 items, and %d for 200", few, many)
+	if many > 15*few {
+		t.Errorf("%d steps are read for 20 items, and %d for 200", few, many)
+	}
+}
+
+// A loop of four times as many items takes about four times as long.
+func TestTimeOfALongLoop(t *testing.T) {
+	cost := func(items int) time.Duration {
+		d := newDesk(t, `
+rules:
+  - id: it
+    when: message.received
+    do:
+      - for_each: { in: 'split(message.text, ",")', max: 10000, as: n, do: [{ log: "{{ n }}" }, { wait: 1m }] }
+`)
+		d.customer(ana, strings.Repeat("1,", items-1)+"1")
+		began := processorTime(t)
+		d.pass(time.Duration(items+1) * time.Minute)
+		d.wantStates("it", engine.Done)
+		return processorTime(t) - began
+	}
+	small, large := cost(300), cost(1200)
+	t.Logf("300 items: %v, 1200 items: %v", small, large)
+	if large > 8*small {
+		t.Errorf("300 items take %v of processor time, and 1200 take %v", small, large)
+	}
+}
+
+// What the steps behind a loop, and those of its later items, see of its earlier items is the same whether the engine remembers it or reads it back.
+func TestLoopIsRemembered(t *testing.T) {
+	const rule = `
+rules:
+  - id: it
+    when: message.received
+    if: message.text == "go"
+    do:
+      - set: { total: "{{ 0 }}", last_even: none, heard: nothing }
+      - for_each:
+          in: "[1, 2, 3, 4, 5]"
+          as: n
+          do:
+            - set: { total: "{{ total + n }}" }
+            - if: n % 2 == 0
+              set: { even: "{{ n }}" }
+            - choose:
+                - if: n == 2
+                  do: [{ set: { last_even: "{{ n }}" } }, { wait: 1m }]
+                - if: n == 3
+                  do:
+                    - { wait_for: { event: message.received, timeout: 10m }, id: answer }
+                    - set: { heard: "{{ answer == nil ? 'nothing' : answer.message.text }}" }
+            - for_each:
+                in: "[10, 20]"
+                as: m
+                do:
+                  - set: { total: "{{ total + m }}" }
+                  - wait: 1m
+                  - send_message: "{{ n }} {{ m }} {{ total }} {{ last_even }} {{ heard }}"
+            - wait: 1m
+      - send_message: "{{ total }} {{ last_even }} {{ heard }}"
+`
+	var want []string
+	total, even, heard := 0, "none", "nothing"
+	for n := 1; n <= 5; n++ {
+		if total += n; n == 2 {
+			even = "2"
+		}
+		if n == 3 {
+			heard = "yes"
+		}
+		for m := 10; m <= 20; m += 10 {
+			total += m
+			want = append(want, send+fmt.Sprintf("%d %d %d %s %s", n, m, total, even, heard))
+		}
+	}
+	want = append(want, send+fmt.Sprintf("%d %s %s", total, even, heard))
+	for name, every := range map[string]int{"in one go": 0, "after a stop at every minute": 1, "after a stop at every third": 3} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, rule)
+			d.customer(ana, "go")
+			for i := range 40 {
+				d.pass(time.Minute)
+				if every > 0 && i%every == 0 {
+					d.restart()
+				}
+				if i == 8 {
+					d.customer(ana, "yes")
+				}
+			}
+			d.expect(want...)
+			d.wantStates("it", engine.Done)
+		})
+	}
+}
+
+const loops = `set: { total: "{{ 0 }}" }
+      - for_each:
+          in: "[1, 2, 3]"
+          as: n
+          do:
+            - set: { total: "{{ total + n }}" }
+            - { send_message: "ask {{ n }}", id: sent }
+            - for_each:
+                in: "[1, 2]"
+                as: m
+                do: [{ wait: 2m }, { send_message: "{{ n }} {{ m }} {{ total }} {{ sent.text }}" }]
+            - { wait_for: { event: attendance.closed, timeout: 2m }, id: answer }
+      - send_message: "{{ total }}"`
+
+// Whenever the process dies in a run that waits in loops inside of loops, it comes to the same end.
+func TestDeathInLoops(t *testing.T) {
+	whole := tell(t, loops, 0)
+	if whole.state != engine.Done || len(whole.effects) != 10 {
+		t.Fatal(whole.state, whole.effects)
+	}
+	for n := 3; n <= len(whole.points); n += *stride {
+		t.Run(whole.points[n-1], func(t *testing.T) {
+			t.Parallel()
+			got := tell(t, loops, n)
+			if !slices.Equal(got.effects, whole.effects) || got.state != whole.state || !slices.Equal(got.steps, whole.steps) {
+				t.Errorf("dead at point %d, %s:\n got %s\nwant %s\n %v %v", n, whole.points[n-1], strings.Join(got.effects, "\n"), strings.Join(whole.effects, "\n"), got.state, got.steps)
+			}
+		})
+	}
+}
+
+// A step that failed in the middle of a loop can be tried again, after those who were told of it in on_error.
+func TestRetryInALoop(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - id: it
+    when: message.received
+    do:
+      - for_each: { in: "[1, 2, 3, 4]", as: n, do: [{ wait: 1m }, { send_message: "{{ n }}" }] }
+    on_error: [{ wait: 1m }, { log: "{{ error }}" }]
+`)
+	d.customer(ana, "hello")
+	d.pass(2*time.Minute + 30*time.Second)
+	d.expect(send+"1", send+"2")
+	d.fault("POST /conversations/{id}/messages", "status_before", 400, 1)
+	d.pass(10 * time.Minute)
+	d.wantStates("it", engine.FailedRun)
+	d.restart()
+	d.ask("it", engine.AskRetry)
+	d.pass(10 * time.Minute)
+	d.expect(send+"3", send+"4")
+	d.wantStates("it", engine.Done)
+}
+
+// A shadow run that only pretended to do something for an item is not surprised by the lack of it, however many items are behind that.
+func TestShadowOfALoop(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - id: it
+    stage: shadow
+    when: message.received
+    do:
+      - for_each:
+          in: "[1, 2, 3, 4]"
+          as: n
+          do: [{ if: n == 1, create_card: { board: Nowhere, title: x }, on_error: continue }, { if: n == 2, send_message: x }, { wait: 1m }]
+      - move_card: { card: nothing, to: Nowhere }
+`)
+	d.customer(ana, "hello")
+	d.pass(10 * time.Minute)
+	d.expect()
+	d.wantStates("it", engine.Done)
+}
