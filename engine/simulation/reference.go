@@ -76,13 +76,12 @@ type oracle struct {
 	heard  int
 	order  int
 
-	runs     []*oracleRun // oldest first
-	gathers  []*oracleGather
-	bounded  map[string]bool        // rules that a safety bound has stopped
-	taken    map[string][]time.Time // of limits and bounds
-	folded   map[string]bool        // events that told of what a call made
-	effects  []Effect
-	finished bool
+	runs    []*oracleRun // oldest first
+	gathers []*oracleGather
+	bounded map[string]bool        // rules that a safety bound has stopped
+	taken   map[string][]time.Time // of limits and bounds
+	folded  map[string]bool        // events that told of what a call made
+	effects []Effect
 }
 
 // A talk is a conversation.
@@ -1362,7 +1361,7 @@ func (r *oracleRun) cardStep(s *Step) flow {
 				made.id = e.card.id
 			}
 			made.done = made.stage == "Won"
-			r.oracle.cards = append(r.oracle.cards, made)
+			r.cards = append(r.cards, made)
 			r.effect(customer, s.Verb, words+": "+made.stage, true)
 			at(made)
 		})

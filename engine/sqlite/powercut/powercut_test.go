@@ -305,7 +305,9 @@ func (a *acks) add(text string) {
 	words := strings.Fields(text)
 	switch words[0] {
 	case "event":
-		a.events[words[1]] = a.events[words[1]] // another may have decided it already
+		if _, known := a.events[words[1]]; !known { // another may have decided it already
+			a.events[words[1]] = false
+		}
 	case "decided":
 		a.events[words[1]] = true
 		a.saves++
@@ -414,7 +416,7 @@ func (a *acks) hold(ctx context.Context, j *sqlite.Journal) error {
 	}
 	for name := range a.cursors {
 		if at, err := j.Cursor(ctx, name); err != nil || at == "" {
-			return fmt.Errorf("%w: the cursor %s: %v", errLost, name, err)
+			return fmt.Errorf("%w: the cursor %s: %w", errLost, name, err)
 		}
 	}
 	return nil
