@@ -24,6 +24,9 @@ func TestMain(m *testing.M) {
 
 // TestScript runs the command lines of testdata/script as a person would type them.
 func TestScript(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script", UpdateScripts: *update, RequireExplicitExec: true,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"journal": journalCommand, "hold": holdCommand, "weekend": weekendCommand},

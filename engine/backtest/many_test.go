@@ -27,7 +27,10 @@ rules:
   - { id: greet, when: message.received, do: [{ send_message: "Hello {{ contact.name }}" }, { add_labels: [vip] }] }
   - { id: read, when: message.received, do: [{ mark_read: }] }
 `
-	const messages = 300
+	messages := 300
+	if testing.Short() {
+		messages = 50
+	}
 	j := must(sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "journal.db"), sqlite.Options{Linger: -1}))
 	defer j.Close()
 	o := optionsOf(j, "default", service.Snapshot{}, fill(t, j, text, time.Date(2026, 11, 1, 8, 0, 0, 0, saoPaulo), messages))
