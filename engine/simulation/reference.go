@@ -686,7 +686,7 @@ func (o *oracle) start(p *prospect) []*oracleRun {
 			return nil
 		}
 	}
-	r := &oracleRun{oracle: o, rule: rule, by: by, trigger: f.e, gathered: f.gathered, facts: f, home: f.e.lane, lane: f.e.lane, state: running, wake: o.now, since: f.e.order, results: map[string]*occurrence{}}
+	r := &oracleRun{oracle: o, rule: rule, by: by, trigger: f.e, gathered: f.gathered, facts: f, home: f.e.lane, lane: f.e.lane, state: running, wake: o.now, since: f.e.order, born: o.turn, results: map[string]*occurrence{}}
 	if len(others) > 0 && rule.Mode != "parallel" {
 		r.state, r.waited = queued, true // also of one that replaces others: it begins in a later turn
 	}
@@ -774,8 +774,10 @@ type oracleRun struct {
 	state    runState
 	waited   bool      // in the queue
 	leaves   int       // since which turn it is asked to end; 0 is not
+	born     int       // in which turn
+	came     int       // in which turn it came into its lane; 0 is that it was always there
 	wake     time.Time // when it is due
-	turn     int       // in which it came into its lane, or had its turn to begin: it goes on in a later one
+	turn     int       // it goes on in a later one
 	called   time.Time // when it last made a call
 
 	ended   time.Time // when its last step did
@@ -821,7 +823,7 @@ func (r *oracleRun) goOn() {
 				return
 			}
 		}
-		// Looked up: one that will wait, and asks for the attendance, is about the attendance of now.
+		// Looked up: one that will wait, and works on the attendance, is about that of now, and not about the customer's next one.
 		if waits, asks := r.rule.mentions(); waits && asks && r.facts.visitID == "" {
 			r.visitFact(r.facts)
 		}
@@ -845,9 +847,9 @@ func (r *oracleRun) end() {
 	}
 }
 
-// leave ends a run for the sake of what happens in a lane. Looked up: one that is elsewhere, or has just had its turn to begin, is asked to end, which is heard in a later turn.
+// leave ends a run for the sake of what happens in a lane. Looked up: one that is elsewhere, or was queued in this turn, is asked to end, which is heard in a later turn.
 func (r *oracleRun) leave(lane string) {
-	if r.state == queued || r.lane == lane && r.turn < r.oracle.turn {
+	if here := r.lane == lane && r.came < r.oracle.turn && (r.born < r.oracle.turn || r.next != nil); r.state == queued || here {
 		r.end()
 	} else if r.leaves == 0 {
 		r.leaves = r.oracle.turn
@@ -860,7 +862,7 @@ func (r *oracleRun) park(until time.Time) bool {
 	return r.yield(struct{}{})
 }
 
-// mentions reports whether a rule waits anywhere, and whether anything in it asks for the attendance.
+// mentions reports whether a rule waits anywhere, and whether anything in it works on the attendance.
 func (rule *Rule) mentions() (waits, attendance bool) {
 	asks := func(list ...*Cond) {
 		for _, c := range list {
@@ -872,6 +874,7 @@ func (rule *Rule) mentions() (waits, attendance bool) {
 		for i := range steps {
 			s := &steps[i]
 			waits = waits || s.Verb == "wait" || s.Verb == "wait_for"
+			attendance = attendance || s.Verb == "close_attendance" || s.Verb == "read_attendance"
 			asks(s.If, s.Cond)
 			look(s.Do)
 			for _, b := range s.Branches {
@@ -1103,7 +1106,7 @@ func (r *oracleRun) travel(lane string) bool {
 	if r.lane == lane {
 		return true
 	}
-	r.lane, r.turn = lane, r.oracle.turn
+	r.lane, r.turn, r.came = lane, r.oracle.turn, r.oracle.turn
 	return r.park(r.now)
 }
 
