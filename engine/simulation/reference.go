@@ -24,7 +24,8 @@ import (
 // each come its events in order (an event is decided by all rules in the order of their ids, then the runs that it began take their steps in that order, then comes the next
 // event), then what was gathered, then the runs that are due, the oldest first. What the engine's own calls raised is heard when nothing else is left to do.
 
-// Comparable reports whether Expect is exact for a scenario, and if not, why.
+// Comparable reports whether Expect is exact for a scenario, and if not, why. What it leaves open is the order of what happens at one instant where many lanes have to do with
+// each other: runs that go to other conversations while their own has more events than an engine takes at a time.
 func Comparable(s *Scenario) (exact bool, why string) {
 	if len(s.Customers) > 16 {
 		return false, "more lanes than an engine claims at a time: their order at one instant is not known"
@@ -42,8 +43,9 @@ func Expect(s *Scenario, h *History) []Effect {
 		scenario: s, history: h, zone: zone, talks: map[string]*talk{}, lanes: map[string]*oracleLane{}, bounded: map[string]bool{}, taken: map[string][]time.Time{}, folded: map[string]bool{},
 	}
 	for i := range h.Events {
-		o.coming = append(o.coming, o.read(&h.Events[i]))
+		o.told = append(o.told, o.read(&h.Events[i]))
 	}
+	o.coming = slices.Clone(o.told)
 	for end := s.Start.Add(s.Length); ; {
 		if o.now = o.next(); o.now.IsZero() || o.now.After(end) {
 			break
@@ -70,19 +72,19 @@ type oracle struct {
 	talks  map[string]*talk // by customer
 	visits []*visitState    // attendances, oldest first
 	cards  []*cardState     // oldest first
-	coming []*occurrence    // that were not heard yet
+	told   []*occurrence    // the history's events
+	coming []*occurrence    // those that were not heard yet
 	fired  int              // of the history's firings
 	lanes  map[string]*oracleLane
 	heard  int
 	order  int
 
-	runs     []*oracleRun // oldest first
-	gathers  []*oracleGather
-	bounded  map[string]bool        // rules that a safety bound has stopped
-	taken    map[string][]time.Time // of limits and bounds
-	folded   map[string]bool        // events that told of what a call made
-	effects  []Effect
-	finished bool
+	runs    []*oracleRun // oldest first
+	gathers []*oracleGather
+	bounded map[string]bool        // rules that a safety bound has stopped
+	taken   map[string][]time.Time // of limits and bounds
+	folded  map[string]bool        // events that told of what a call made
+	effects []Effect
 }
 
 // A talk is a conversation.
@@ -1148,8 +1150,7 @@ func (r *oracleRun) text(s *Step, words string) (string, bool) {
 
 // toldBy finds the event that tells of what a call of the run has just made, so that its ids are known.
 func (r *oracleRun) toldBy(typ, customer string) *occurrence {
-	for i := range r.history.Events {
-		e := r.read(&r.history.Events[i])
+	for _, e := range r.told {
 		if e.Type == typ && e.Customer == customer && e.At.Equal(r.now) && r.caused(e) && !r.folded[e.ID] {
 			r.folded[e.ID] = true
 			return e
@@ -1365,7 +1366,7 @@ func (r *oracleRun) cardStep(s *Step) flow {
 				made.id = e.card.id
 			}
 			made.done = made.stage == "Won"
-			r.oracle.cards = append(r.oracle.cards, made)
+			r.cards = append(r.cards, made)
 			r.effect(customer, s.Verb, words+": "+made.stage, true)
 			at(made)
 		})
