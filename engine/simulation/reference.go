@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"iter"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -20,7 +21,7 @@ import (
 // Undisturbed means: everything is heard when it happens, calls take no time, and what is due is done when it is due. What the documents leave open, or what
 // only architecture.md and the code tell, is marked with "Looked up".
 //
-// Looked up, of what happens at one instant: first everything that people did is heard, then the ticks of schedules. Lanes have their turn in the order of their names; in
+// Looked up, of what happens at one instant: first everything that people did is heard, then the ticks of schedules. Lanes have their turn in the order in which they were due, then of their names; in
 // each come its events in order (an event is decided by all rules in the order of their ids, then the runs that it began take their steps in that order, then comes the next
 // event), then what was gathered, then the runs that are due, the oldest first. What the engine's own calls raised is heard when nothing else is left to do.
 
@@ -364,29 +365,35 @@ func (o *oracle) stopped(rule string) bool {
 func (o *oracle) work() (busy bool) {
 	for !o.stopped("") { // what is stopped altogether waits, events included
 		o.turn++
-		var due []string
+		due := map[string]time.Time{}
+		add := func(lane string, at time.Time) {
+			if before, ok := due[lane]; !ok || at.Before(before) {
+				due[lane] = at
+			}
+		}
 		for name, l := range o.lanes {
 			if len(l.waiting) > 0 {
-				due = append(due, name)
+				add(name, l.waiting[0].At)
 			}
 		}
 		for _, g := range o.gathers {
 			if !g.until.After(o.now) {
-				due = append(due, g.lane)
+				add(g.lane, g.until)
 			}
 		}
 		for _, r := range o.runs {
 			if r.due(o.now) || r.state == running && r.leaves > 0 {
-				due = append(due, r.lane)
+				add(r.lane, r.wake)
 			}
 		}
 		if len(due) == 0 {
 			return busy
 		}
 		busy = true
-		slices.Sort(due)
-		for _, name := range slices.Compact(due) {
-			o.visit(name)
+		lanes := slices.Sorted(maps.Keys(due))
+		slices.SortStableFunc(lanes, func(a, b string) int { return due[a].Compare(due[b]) })
+		for _, lane := range lanes {
+			o.visit(lane)
 		}
 	}
 	return busy
