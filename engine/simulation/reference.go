@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"iter"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -20,11 +21,12 @@ import (
 // Undisturbed means: everything is heard when it happens, calls take no time, and what is due is done when it is due. What the documents leave open, or what
 // only architecture.md and the code tell, is marked with "Looked up".
 //
-// Looked up, of what happens at one instant: first everything that people did is heard, then the ticks of schedules. Lanes have their turn in the order of their names; in
+// Looked up, of what happens at one instant: first everything that people did is heard, then the ticks of schedules. Lanes have their turn in the order in which they were due, then of their names; in
 // each come its events in order (an event is decided by all rules in the order of their ids, then the runs that it began take their steps in that order, then comes the next
 // event), then what was gathered, then the runs that are due, the oldest first. What the engine's own calls raised is heard when nothing else is left to do.
 
-// Comparable reports whether Expect is exact for a scenario, and if not, why.
+// Comparable reports whether Expect is exact for a scenario, and if not, why. What it leaves open is the order of what happens at one instant where many lanes have to do with
+// each other: runs that go to other conversations while their own has more events than an engine takes at a time.
 func Comparable(s *Scenario) (exact bool, why string) {
 	if len(s.Customers) > 16 {
 		return false, "more lanes than an engine claims at a time: their order at one instant is not known"
@@ -54,8 +56,9 @@ func Expect(s *Scenario, h *History) []Effect {
 		scenario: s, history: h, zone: zone, talks: map[string]*talk{}, lanes: map[string]*oracleLane{}, bounded: map[string]bool{}, taken: map[string][]time.Time{}, folded: map[string]bool{},
 	}
 	for i := range h.Events {
-		o.coming = append(o.coming, o.read(&h.Events[i]))
+		o.told = append(o.told, o.read(&h.Events[i]))
 	}
+	o.coming = slices.Clone(o.told)
 	for end := s.Start.Add(s.Length); ; {
 		if o.now = o.next(); o.now.IsZero() || o.now.After(end) {
 			break
@@ -82,7 +85,8 @@ type oracle struct {
 	talks  map[string]*talk // by customer
 	visits []*visitState    // attendances, oldest first
 	cards  []*cardState     // oldest first
-	coming []*occurrence    // that were not heard yet
+	told   []*occurrence    // the history's events
+	coming []*occurrence    // those that were not heard yet
 	fired  int              // of the history's firings
 	lanes  map[string]*oracleLane
 	heard  int
@@ -373,29 +377,35 @@ func (o *oracle) stopped(rule string) bool {
 func (o *oracle) work() (busy bool) {
 	for !o.stopped("") { // what is stopped altogether waits, events included
 		o.turn++
-		var due []string
+		due := map[string]time.Time{}
+		add := func(lane string, at time.Time) {
+			if before, ok := due[lane]; !ok || at.Before(before) {
+				due[lane] = at
+			}
+		}
 		for name, l := range o.lanes {
 			if len(l.waiting) > 0 {
-				due = append(due, name)
+				add(name, l.waiting[0].At)
 			}
 		}
 		for _, g := range o.gathers {
 			if !g.until.After(o.now) {
-				due = append(due, g.lane)
+				add(g.lane, g.until)
 			}
 		}
 		for _, r := range o.runs {
 			if r.due(o.now) || r.state == running && r.leaves > 0 {
-				due = append(due, r.lane)
+				add(r.lane, r.wake)
 			}
 		}
 		if len(due) == 0 {
 			return busy
 		}
 		busy = true
-		slices.Sort(due)
-		for _, name := range slices.Compact(due) {
-			o.visit(name)
+		lanes := slices.Sorted(maps.Keys(due))
+		slices.SortStableFunc(lanes, func(a, b string) int { return due[a].Compare(due[b]) })
+		for _, lane := range lanes {
+			o.visit(lane)
 		}
 	}
 	return busy
@@ -697,7 +707,7 @@ func (o *oracle) start(p *prospect) []*oracleRun {
 			return nil
 		}
 	}
-	r := &oracleRun{oracle: o, rule: rule, by: by, trigger: f.e, gathered: f.gathered, facts: f, home: f.e.lane, lane: f.e.lane, state: running, wake: o.now, since: f.e.order, results: map[string]*occurrence{}}
+	r := &oracleRun{oracle: o, rule: rule, by: by, trigger: f.e, gathered: f.gathered, facts: f, home: f.e.lane, lane: f.e.lane, state: running, wake: o.now, since: f.e.order, born: o.turn, results: map[string]*occurrence{}}
 	if len(others) > 0 && rule.Mode != "parallel" {
 		r.state, r.waited = queued, true // also of one that replaces others: it begins in a later turn
 	}
@@ -785,8 +795,10 @@ type oracleRun struct {
 	state    runState
 	waited   bool      // in the queue
 	leaves   int       // since which turn it is asked to end; 0 is not
+	born     int       // in which turn
+	came     int       // in which turn it came into its lane; 0 is that it was always there
 	wake     time.Time // when it is due
-	turn     int       // in which it came into its lane, or had its turn to begin: it goes on in a later one
+	turn     int       // it goes on in a later one
 	called   time.Time // when it last made a call
 
 	ended   time.Time // when its last step did
@@ -832,7 +844,7 @@ func (r *oracleRun) goOn() {
 				return
 			}
 		}
-		// Looked up: one that will wait, and asks for the attendance, is about the attendance of now.
+		// Looked up: one that will wait, and works on the attendance, is about that of now, and not about the customer's next one.
 		if waits, asks := r.rule.mentions(); waits && asks && r.facts.visitID == "" {
 			r.visitFact(r.facts)
 		}
@@ -856,9 +868,9 @@ func (r *oracleRun) end() {
 	}
 }
 
-// leave ends a run for the sake of what happens in a lane. Looked up: one that is elsewhere, or has just had its turn to begin, is asked to end, which is heard in a later turn.
+// leave ends a run for the sake of what happens in a lane. Looked up: one that is elsewhere, or was queued in this turn, is asked to end, which is heard in a later turn.
 func (r *oracleRun) leave(lane string) {
-	if r.state == queued || r.lane == lane && r.turn < r.oracle.turn {
+	if here := r.lane == lane && r.came < r.oracle.turn && (r.born < r.oracle.turn || r.next != nil); r.state == queued || here {
 		r.end()
 	} else if r.leaves == 0 {
 		r.leaves = r.oracle.turn
@@ -871,7 +883,7 @@ func (r *oracleRun) park(until time.Time) bool {
 	return r.yield(struct{}{})
 }
 
-// mentions reports whether a rule waits anywhere, and whether anything in it asks for the attendance.
+// mentions reports whether a rule waits anywhere, and whether anything in it works on the attendance.
 func (rule *Rule) mentions() (waits, attendance bool) {
 	asks := func(list ...*Cond) {
 		for _, c := range list {
@@ -883,6 +895,7 @@ func (rule *Rule) mentions() (waits, attendance bool) {
 		for i := range steps {
 			s := &steps[i]
 			waits = waits || s.Verb == "wait" || s.Verb == "wait_for"
+			attendance = attendance || s.Verb == "close_attendance" || s.Verb == "read_attendance"
 			asks(s.If, s.Cond)
 			look(s.Do)
 			for _, b := range s.Branches {
@@ -1114,7 +1127,7 @@ func (r *oracleRun) travel(lane string) bool {
 	if r.lane == lane {
 		return true
 	}
-	r.lane, r.turn = lane, r.oracle.turn
+	r.lane, r.turn, r.came = lane, r.oracle.turn, r.oracle.turn
 	return r.park(r.now)
 }
 
@@ -1156,8 +1169,7 @@ func (r *oracleRun) text(s *Step, words string) (string, bool) {
 
 // toldBy finds the event that tells of what a call of the run has just made, so that its ids are known.
 func (r *oracleRun) toldBy(typ, customer string) *occurrence {
-	for i := range r.history.Events {
-		e := r.read(&r.history.Events[i])
+	for _, e := range r.told {
 		if e.Type == typ && e.Customer == customer && e.At.Equal(r.now) && r.caused(e) && !r.folded[e.ID] {
 			r.folded[e.ID] = true
 			return e
