@@ -68,8 +68,11 @@ func moment(text string, now time.Time) (time.Time, error) {
 		return now.Add(d), err
 	}
 	if at, err := time.Parse(time.RFC3339, text); err == nil {
-		if at.Before(now) {
+		if at.Before(now.Truncate(time.Second)) {
 			return at, fmt.Errorf("%s is over: it is %s already", text, now.Format(time.RFC3339))
+		}
+		if at.Before(now) {
+			return now, nil // what follows a message of the same second comes a moment after it
 		}
 		return at, nil
 	}
