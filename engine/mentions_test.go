@@ -50,7 +50,7 @@ func TestManyMentions(t *testing.T) {
 	}
 	small, large := cost(4000), cost(16000)
 	t.Logf("4,000: %v, 16,000: %v", small, large)
-	if (large > 8*small+20*time.Millisecond) && testing.Verbose() {
+	if large > 8*small+time.Second { // quadratic it is four seconds
 		t.Errorf("4,000 objects take %v of processor time, and 16,000 take %v", small, large)
 	}
 }
