@@ -1,0 +1,323 @@
+package simulation
+
+import (
+	"hash/fnv"
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ---- Rules: which of them an event starts.
+
+// rules returns the rules in use, in the order of their ids.
+func (o *oracle) rules() (list []*Rule) {
+	used, other := o.scenario.Rules, o.scenario.Other
+	for _, a := range o.scenario.Story {
+		if a.Kind == ActReloads && other != nil && !o.scenario.Start.Add(a.At).After(o.now) {
+			used, other = other, used
+		}
+	}
+	for i := range used {
+		if used[i].Stage != "draft" {
+			list = append(list, &used[i])
+		}
+	}
+	slices.SortFunc(list, func(a, b *Rule) int { return strings.Compare(a.ID, b.ID) })
+	return list
+}
+
+// decide lets an event end runs and wake them, and all rules decide on it. The runs that begin take their first steps before the next event.
+func (o *oracle) decide(e *occurrence) {
+	o.order++
+	e.order = o.order
+	for _, r := range slices.Clone(o.runs) {
+		switch {
+		case r.state == over || r.home != e.lane || r.began(e) || r.caused(e): // Looked up: what a run itself causes means nothing to it
+		case o.cancels(r, e):
+			r.leave(e.lane)
+		case r.listens != nil && r.listens.hears(r, e):
+			r.wake = o.now
+		}
+	}
+	var fired []*prospect
+	for _, rule := range o.rules() {
+		if e.rule != "" && e.rule != rule.ID || e.rule == "" && !slices.ContainsFunc(rule.When.Events, func(on string) bool { return matches(on, e.Type) }) || !o.takes(rule, e, o.now.Sub(e.At)) {
+			continue
+		}
+		switch {
+		case e.tick && rule.When.Each != "":
+			o.expand(rule, e)
+		case rule.Gather != nil && e.rule == "":
+			o.gather(rule, e)
+		default:
+			fired = append(fired, o.judge(rule, o.facts(e)))
+		}
+	}
+	o.begin(fired)
+}
+
+// matches reports whether an event's type is what a rule names, which may be a pattern.
+func matches(on, typ string) bool {
+	prefix, pattern := strings.CutSuffix(on, "*")
+	return on == typ || pattern && strings.HasPrefix(typ, prefix)
+}
+
+// takes reports whether a rule looks at an event of an age at all.
+func (o *oracle) takes(rule *Rule, e *occurrence, age time.Duration) bool {
+	if o.stopped(rule.ID) {
+		return false // journal.md: while a single rule is stopped, events do not start it
+	}
+	// What the engine did starts no rule but those with `from: any`, and none from whose own effects it came.
+	for cause := e.Cause; cause != ""; {
+		parts := strings.SplitN(cause, "/", 4) // workspace, rule, event, path
+		if !rule.FromAny || parts[1] == rule.ID {
+			return false
+		}
+		cause = ""
+		for i := range o.history.Events {
+			if o.history.Events[i].ID == parts[2] {
+				cause = o.history.Events[i].Cause
+			}
+		}
+	}
+	if e.Type != "schedule" {
+		skip := rule.Late.SkipAfter
+		if skip == 0 && slices.ContainsFunc(rule.When.Events, func(on string) bool { return strings.HasPrefix(on, "message.") }) {
+			skip = 30 * time.Minute
+		}
+		return skip <= 0 || age <= skip
+	}
+	switch {
+	case !e.tick || rule.Late.Run == "all":
+		return true
+	case rule.Late.Run == "none":
+		return age <= time.Minute
+	}
+	return !slices.ContainsFunc(o.lanes[e.lane].all, func(later *occurrence) bool { return later.tick && later.At.After(e.At) })
+}
+
+// expand makes an event of each item that a tick finds, in the order of the service's list: the newest first.
+func (o *oracle) expand(rule *Rule, tick *occurrence) {
+	item := func(id, talk string) *occurrence {
+		e := *tick
+		e.ID, e.tick, e.lane = tick.ID+"/"+id, false, laneOf(talk)
+		if t := o.talkOf(talk); t != nil {
+			e.Customer = t.customer
+		}
+		return &e
+	}
+	for _, v := range slices.Backward(o.visits) {
+		if rule.When.Each == "attendances" && v.open {
+			e, then := item(v.id, v.talk), *v
+			e.visit = &then
+			o.hear(e)
+		}
+	}
+	for _, c := range slices.Backward(o.cards) {
+		if rule.When.Each == "cards" && !c.done && c.board == "Deals" {
+			e, then := item(c.id, c.talk), *c
+			if e.card = &then; c.talk == "" {
+				e.lane = "card:" + c.id
+			}
+			o.hear(e)
+		}
+	}
+}
+
+// An oracleGather is what a rule collects for one run.
+type oracleGather struct {
+	rule, by, lane string
+	events         []*occurrence
+	since, until   time.Time
+}
+
+// gather adds an event to those that are collected. Looked up: without at_most it is ten times quiet, and the lane is that of the newest event.
+func (o *oracle) gather(rule *Rule, e *occurrence) {
+	by, ok := o.by(rule.By, o.facts(e))
+	if !ok {
+		return
+	}
+	i := slices.IndexFunc(o.gathers, func(g *oracleGather) bool { return g.rule == rule.ID && g.by == by })
+	if i < 0 {
+		i = len(o.gathers)
+		o.gathers = append(o.gathers, &oracleGather{rule: rule.ID, by: by, since: o.now})
+	}
+	g, most := o.gathers[i], rule.Gather.AtMost
+	if most == 0 {
+		most = 10 * rule.Gather.Quiet
+	}
+	g.events, g.lane, g.until = append(g.events, e), e.lane, o.now.Add(rule.Gather.Quiet)
+	if end := g.since.Add(most); end.Before(g.until) {
+		g.until = end
+	}
+}
+
+// endGather decides on the last of the gathered events, for all of them.
+func (o *oracle) endGather(g *oracleGather) {
+	last := g.events[len(g.events)-1]
+	for _, rule := range o.rules() {
+		if rule.ID != g.rule || !o.takes(rule, last, o.now.Sub(last.At)-quietOf(rule)) {
+			continue
+		}
+		f := o.facts(last)
+		f.gathered = g.events
+		o.begin([]*prospect{o.judge(rule, f)})
+	}
+}
+
+func quietOf(rule *Rule) time.Duration {
+	if rule.Gather == nil {
+		return 0
+	}
+	return rule.Gather.Quiet
+}
+
+// by works out what "the same" means for a rule; it is not ok where there is no such value.
+func (o *oracle) by(expression string, f *facts) (string, bool) {
+	t := o.talks[f.e.Customer]
+	contact := ""
+	if t != nil {
+		contact = t.contact
+	}
+	switch expression {
+	case "contact.id":
+		return contact, t != nil
+	case "event.type":
+		return f.e.Type, true
+	case "conversation.kind":
+		return "direct", o.talkFact(f) != nil
+	case "contact.id + event.type":
+		return contact + f.e.Type, t != nil
+	}
+	return f.e.lane, true
+}
+
+// A prospect is a rule whose conditions hold, with what a run of it is counted by.
+type prospect struct {
+	rule        *Rule
+	facts       *facts
+	by, limitBy string
+}
+
+// judge evaluates the conditions of a rule; nil is that it does not fire. What fails is not false, but the rule does not run either; nor does a shadow, whose effects nobody sees.
+func (o *oracle) judge(rule *Rule, f *facts) *prospect {
+	for i := range rule.If {
+		if yes, ok := o.holds(&rule.If[i], f, nil); !yes || !ok {
+			return nil
+		}
+	}
+	by, ok := o.by(rule.By, f)
+	limitBy := by
+	if rule.Limit != nil && rule.Limit.By != "" && ok {
+		limitBy, ok = o.by(rule.Limit.By, f)
+	}
+	if !ok || rule.Stage == "shadow" || !sampled(rule, by) {
+		return nil
+	}
+	return &prospect{rule, f, by, limitBy}
+}
+
+// begin makes runs, and then lets them take their first steps.
+func (o *oracle) begin(fired []*prospect) {
+	var runs []*oracleRun
+	o.promote()
+	for _, p := range fired {
+		if p != nil {
+			runs = append(runs, o.start(p)...)
+		}
+	}
+	for _, r := range runs {
+		if r.state == running {
+			r.goOn()
+		}
+	}
+}
+
+// start makes a run of a rule, unless its mode, max or limit is against it.
+func (o *oracle) start(p *prospect) []*oracleRun {
+	rule, f, by := p.rule, p.facts, p.by
+	var others []*oracleRun
+	for _, r := range o.runs {
+		if r.state != over && r.rule.ID == rule.ID && r.by == by {
+			others = append(others, r)
+		}
+	}
+	most := rule.Max
+	if most == 0 {
+		most = 100
+	}
+	if rule.Mode == "single" && len(others) > 0 || (rule.Mode == "" || rule.Mode == "queued" || rule.Mode == "parallel") && len(others) >= most {
+		return nil
+	}
+	if l := rule.Limit; l != nil {
+		if key := "limit/" + rule.ID + "/" + p.limitBy; o.free(key, l.Times, l.Per) {
+			o.taken[key] = append(o.taken[key], o.now)
+		} else {
+			return nil
+		}
+	}
+	r := &oracleRun{oracle: o, rule: rule, by: by, trigger: f.e, gathered: f.gathered, facts: f, home: f.e.lane, lane: f.e.lane, state: running, wake: o.now, since: f.e.order, born: o.turn, results: map[string]*occurrence{}}
+	if len(others) > 0 && rule.Mode != "parallel" {
+		r.state, r.waited = queued, true // also of one that replaces others: it begins in a later turn
+	}
+	if rule.Mode == "restart" {
+		for _, before := range others {
+			before.leave(f.e.lane)
+		}
+	}
+	o.runs = append(o.runs, r)
+	return []*oracleRun{r}
+}
+
+// free reports whether there may be another one in the window of that length which ends now.
+func (o *oracle) free(key string, times int, per time.Duration) bool {
+	n := 0
+	for _, at := range o.taken[key] {
+		if at.After(o.now.Add(-per)) {
+			n++
+		}
+	}
+	return n < times
+}
+
+// promote lets queued runs begin whose turn it is.
+func (o *oracle) promote() {
+	for i, r := range o.runs {
+		before := slices.ContainsFunc(o.runs[:i], func(b *oracleRun) bool { return b.state != over && b.rule.ID == r.rule.ID && b.by == r.by })
+		if r.state == queued && !before {
+			r.state, r.wake, r.turn = running, o.now, o.turn
+		}
+	}
+}
+
+// sampled reports whether a rule takes a key. Looked up: the hash is the engine's own.
+func sampled(rule *Rule, by string) bool {
+	if rule.Sample == 0 {
+		return true
+	}
+	sum := fnv.New64a()
+	_, _ = sum.Write([]byte(rule.ID + "\x00" + by)) // it cannot fail
+	n := sum.Sum64()
+	for _, factor := range []uint64{0xff51afd7ed558ccd, 0xc4ceb9fe1a85ec53, 1} {
+		n = (n ^ n>>33) * factor
+	}
+	return float64(n)/math.MaxUint64 < float64(rule.Sample)/100
+}
+
+// cancels reports whether an event ends a run: one of cancel_on that happened not before what started it.
+func (o *oracle) cancels(r *oracleRun, e *occurrence) bool {
+	same := e.Type == r.trigger.Type && e.At.Equal(r.trigger.At) && e.heard < r.trigger.heard
+	if e.At.Before(r.trigger.At) || same {
+		return false
+	}
+	for _, m := range r.rule.CancelOn {
+		if m.Event != e.Type {
+			continue
+		}
+		if yes, ok := o.holds(m.If, o.facts(e), nil); yes || !ok {
+			return true // Looked up: where it cannot be told the run fails, without its on_error
+		}
+	}
+	return false
+}

@@ -1,0 +1,151 @@
+package simulation
+
+import (
+	"iter"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ---- Runs: a rule at work.
+
+type runState int
+
+const (
+	queued runState = iota
+	running
+	over
+)
+
+// An oracleRun is a rule at work on what started it. Its steps are taken by a coroutine, which stands still where the run waits.
+type oracleRun struct {
+	*oracle
+	rule     *Rule
+	by       string
+	trigger  *occurrence
+	gathered []*occurrence
+	facts    *facts
+	home     string // the lane of its event
+	lane     string // where it is: a step that concerns another conversation is taken there
+	state    runState
+	waited   bool      // in the queue
+	leaves   int       // since which turn it is asked to end; 0 is not
+	born     int       // in which turn
+	came     int       // in which turn it came into its lane; 0 is that it was always there
+	wake     time.Time // when it is due
+	turn     int       // it goes on in a later one
+	called   time.Time // when it last made a call
+
+	ended   time.Time // when its last step did
+	since   int       // and what had been decided by then
+	asked   time.Time // when it last wrote to its customer, since its last wait
+	listens *listening
+	results map[string]*occurrence
+	item    string
+
+	next  func() (struct{}, bool)
+	stop  func()
+	yield func(struct{}) bool
+}
+
+// began reports whether an event is one of those that started the run.
+func (r *oracleRun) began(e *occurrence) bool {
+	return e == r.trigger || slices.Contains(r.gathered, e)
+}
+
+// caused reports whether an event came of a call of the run: the cause is the key of a step, which begins with the workspace, the rule and the event's id. That of a tick has the rule in it.
+func (r *oracleRun) caused(e *occurrence) bool {
+	_, cause, _ := strings.Cut(e.Cause, "/")
+	return strings.HasPrefix(cause, r.rule.ID+"/"+r.trigger.ID+"/") || r.trigger.Type == "schedule" && strings.HasPrefix(cause, r.trigger.ID+"/")
+}
+
+func (r *oracleRun) due(by time.Time) bool {
+	return r.state == running && r.turn < r.oracle.turn && !r.wake.After(by) && !r.stopped(r.rule.ID)
+}
+
+// goOn takes the run as far as it can go now.
+func (r *oracleRun) goOn() {
+	if r.next == nil {
+		if r.waited {
+			// Looked up: what was known when it was put into the queue is not what it begins with.
+			f := r.oracle.facts(r.trigger)
+			f.gathered, f.visitID, f.cardID = r.gathered, r.facts.visitID, r.facts.cardID
+			r.facts = f
+		}
+		// Looked up: what ends the run may have come before it begins.
+		for _, e := range r.lanes[r.home].all {
+			if !r.began(e) && r.cancels(r, e) {
+				r.end()
+				return
+			}
+		}
+		// Looked up: one that will wait, and works on the attendance, is about that of now, and not about the customer's next one.
+		if waits, asks := r.rule.mentions(); waits && asks && r.facts.visitID == "" {
+			r.visitFact(r.facts)
+		}
+		r.next, r.stop = iter.Pull(func(yield func(struct{}) bool) {
+			r.yield = yield
+			if r.take(r.rule.Do) == failed {
+				r.take(r.rule.OnError)
+			}
+		})
+	}
+	r.wake = r.now
+	if _, more := r.next(); !more {
+		r.state = over
+	}
+}
+
+// end ends a run that is unfinished.
+func (r *oracleRun) end() {
+	if r.state = over; r.stop != nil {
+		r.stop()
+	}
+}
+
+// leave ends a run for the sake of what happens in a lane. Looked up: one that is elsewhere, or was queued in this turn, is asked to end, which is heard in a later turn.
+func (r *oracleRun) leave(lane string) {
+	if here := r.lane == lane && r.came < r.oracle.turn && (r.born < r.oracle.turn || r.next != nil); r.state == queued || here {
+		r.end()
+	} else if r.leaves == 0 {
+		r.leaves = r.oracle.turn
+	}
+}
+
+// park lets the run stand still until a time. It is false where the run was ended meanwhile.
+func (r *oracleRun) park(until time.Time) bool {
+	r.wake = until
+	return r.yield(struct{}{})
+}
+
+// mentions reports whether a rule waits anywhere, and whether anything in it works on the attendance.
+func (rule *Rule) mentions() (waits, attendance bool) {
+	asks := func(list ...*Cond) {
+		for _, c := range list {
+			attendance = attendance || c.asksFor("attendance")
+		}
+	}
+	var look func(steps []Step)
+	look = func(steps []Step) {
+		for i := range steps {
+			s := &steps[i]
+			waits = waits || s.Verb == "wait" || s.Verb == "wait_for"
+			attendance = attendance || s.Verb == "close_attendance" || s.Verb == "read_attendance"
+			asks(s.If, s.Cond)
+			look(s.Do)
+			for _, b := range s.Branches {
+				asks(b.If)
+				look(b.Do)
+			}
+		}
+	}
+	look(rule.Do)
+	look(rule.OnError)
+	for i := range rule.If {
+		asks(&rule.If[i])
+	}
+	for _, m := range rule.CancelOn {
+		asks(m.If)
+	}
+	return waits, attendance
+}
