@@ -100,7 +100,7 @@ func (v *visit) survive(err *error) {
 
 // stopped reports whether nothing more is to be begun in this visit.
 func (v *visit) stopped() bool {
-	if !v.halted && (v.stopping() || v.engine.holdOn(v.lane.Workspace, "") != nil) {
+	if !v.halted && (v.stopping() || v.engine.holdOn(v.lane.Workspace, "", "") != nil) {
 		v.halt()
 	}
 	return v.halted
@@ -207,7 +207,7 @@ func (v *visit) due(r *Run, by time.Time) bool {
 
 // isHeld reports whether a run waits until a hold is lifted.
 func (v *visit) isHeld(r *Run) bool {
-	return r.State == Held && v.engine.holdOn(r.Workspace, r.Rule) != nil
+	return r.State == Held && v.engine.holdOn(r.Workspace, r.Rule, r.Lane) != nil
 }
 
 // touch notes that a run has changed. One that the journal has not begun is recorded whole when it does.

@@ -56,7 +56,7 @@ func (v *visit) walk(ctx context.Context, r *Run, f *facts) error {
 		v.finish(r, FailedRun, "the version of the rule that the run began with cannot be read")
 		return nil
 	}
-	if v.engine.holdOn(r.Workspace, r.Rule) != nil {
+	if v.engine.holdOn(r.Workspace, r.Rule, r.Lane) != nil {
 		v.hold(r)
 		return nil
 	}
@@ -154,7 +154,7 @@ func (k *walk) pin(ctx context.Context) error {
 // hold stops a run until what stops it is lifted.
 func (v *visit) hold(r *Run) {
 	r.State, r.WakeAt = Held, time.Time{}
-	if h := v.engine.holdOn(r.Workspace, r.Rule); h != nil {
+	if h := v.engine.holdOn(r.Workspace, r.Rule, r.Lane); h != nil {
 		r.Reason = h.Reason
 	}
 	v.touch(r)
@@ -165,7 +165,7 @@ func (k *walk) stopped() bool {
 	if k.visit.stopped() {
 		return true
 	}
-	if k.engine.holdOn(k.run.Workspace, k.run.Rule) == nil {
+	if k.engine.holdOn(k.run.Workspace, k.run.Rule, k.run.Lane) == nil {
 		return false
 	}
 	k.hold(k.run)

@@ -56,7 +56,7 @@ func Expect(s *Scenario, h *History) []Effect {
 		panic(err) // the program carries the zones with it
 	}
 	o := &oracle{
-		scenario: s, history: h, zone: zone, talks: map[string]*talk{}, lanes: map[string]*oracleLane{}, bounded: map[string]bool{}, taken: map[string][]time.Time{}, folded: map[string]bool{},
+		scenario: s, history: h, zone: zone, talks: map[string]*talk{}, lanes: map[string]*oracleLane{}, bounded: map[bound]bool{}, taken: map[string][]taking{}, folded: map[string]bool{},
 	}
 	for i := range h.Events {
 		o.told = append(o.told, o.read(&h.Events[i]))
@@ -97,9 +97,9 @@ type oracle struct {
 
 	runs    []*oracleRun // oldest first
 	gathers []*oracleGather
-	bounded map[string]bool        // rules that a safety bound has stopped
-	taken   map[string][]time.Time // of limits and bounds
-	folded  map[string]bool        // events that told of what a call made
+	bounded map[bound]bool      // what safety bounds have stopped
+	taken   map[string][]taking // of limits and bounds
+	folded  map[string]bool     // events that told of what a call made
 	effects []Effect
 }
 
@@ -358,9 +358,18 @@ func (o *oracle) hear(e *occurrence) {
 	l.all, l.waiting = append(l.all, e), append(l.waiting, e)
 }
 
-// stopped reports whether a person has stopped a rule, or with an empty one everything, or a safety bound has stopped it. Looked up in world.go: on a desk with an even seed a
+// A bound stops a rule in one conversation, or with the filled count of all messages everywhere.
+type bound struct{ rule, filled string }
+
+// A taking is one of those that a limit or a bound counts.
+type taking struct {
+	at   time.Time
+	rule string
+}
+
+// stopped reports whether a person has stopped a rule, or with an empty one everything, or a safety bound has stopped it in a lane. Looked up in world.go: on a desk with an even seed a
 // person's command comes after what the engine does at that instant, else before.
-func (o *oracle) stopped(rule string) bool {
+func (o *oracle) stopped(rule, lane string) bool {
 	passed := func(t time.Time) bool {
 		return t.Before(o.now) || t.Equal(o.now) && (o.scenario.Seed%2 == 1 || o.round > 0)
 	}
@@ -370,15 +379,20 @@ func (o *oracle) stopped(rule string) bool {
 			return true
 		}
 		if s.Rule == rule && over && s.To.Equal(o.now) {
-			delete(o.bounded, rule) // `quando resume --rule` lets that go on too
+			for b := range o.bounded { // `quando resume --rule` lets that go on too, and it is counted anew
+				if b.rule == rule {
+					delete(o.bounded, b)
+					delete(o.taken, b.filled)
+				}
+			}
 		}
 	}
-	return o.bounded[rule]
+	return o.bounded[bound{rule, "messages"}] || o.bounded[bound{rule, lane}]
 }
 
 // work lets every lane have its turn until nothing is due, and reports whether anything was.
 func (o *oracle) work() (busy bool) {
-	for !o.stopped("") { // what is stopped altogether waits, events included
+	for !o.stopped("", "") { // what is stopped altogether waits, events included
 		o.turn++
 		due := map[string]time.Time{}
 		add := func(lane string, at time.Time) {

@@ -60,7 +60,7 @@ func (r *oracleRun) caused(e *occurrence) bool {
 }
 
 func (r *oracleRun) due(by time.Time) bool {
-	return r.state == running && r.turn < r.oracle.turn && !r.wake.After(by) && !r.stopped(r.rule.ID)
+	return r.state == running && r.turn < r.oracle.turn && !r.wake.After(by) && !r.stopped(r.rule.ID, r.lane)
 }
 
 // goOn takes the run as far as it can go now.

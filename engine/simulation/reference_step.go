@@ -290,7 +290,7 @@ func (r *oracleRun) openTalk(customer string) (*talk, flow) {
 	return r.talks[customer], f
 }
 
-// send sends a message. Where that would be more than is safe, the rule is stopped.
+// send sends a message, when that is safe.
 func (r *oracleRun) send(s *Step) flow {
 	words, ok := r.text(s, s.Text)
 	if !ok {
@@ -306,20 +306,18 @@ func (r *oracleRun) send(s *Step) flow {
 	if t == nil {
 		return wrong
 	}
-	one, all := r.scenario.Safety.PerConversation, r.scenario.Safety.Messages
-	for {
-		if !r.travel(laneOf(t.id)) {
+	lane := laneOf(t.id)
+	for safe := false; !safe; {
+		if !r.travel(lane) {
 			return ended
 		}
-		if (one.Times == 0 || r.free(t.id, one.Times, one.Per)) && (all.Times == 0 || r.free("messages", all.Times, all.Per)) {
-			break
-		}
-		r.bounded[r.rule.ID] = true
-		if !r.park(r.now) {
+		wake := time.Time{}
+		if safe, wake = r.safe(lane); !safe && !r.park(wake) {
 			return ended
 		}
 	}
-	r.taken[t.id], r.taken["messages"] = append(r.taken[t.id], r.now), append(r.taken["messages"], r.now)
+	now := taking{r.now, r.rule.ID}
+	r.taken[lane], r.taken["messages"] = append(r.taken[lane], now), append(r.taken["messages"], now)
 	r.called = r.now
 	r.effect(t.customer, "send_message", words, true)
 	t = r.talks[t.customer]
@@ -328,6 +326,29 @@ func (r *oracleRun) send(s *Step) flow {
 		r.asked = r.now // what somebody else is told is no question
 	}
 	return onward
+}
+
+// safe reports whether one message more is within the safety bounds, and else when the run looks again. A
+// rule that has sent some of those that fill a bound is stopped by it; another waits until there is room.
+func (r *oracleRun) safe(lane string) (bool, time.Time) {
+	one, all := r.scenario.Safety.PerConversation, r.scenario.Safety.Messages
+	filled, b := lane, one
+	if one.Times == 0 || r.free(lane, one.Times, one.Per) {
+		filled, b = "messages", all
+		if all.Times == 0 || r.free("messages", all.Times, all.Per) {
+			return true, r.now
+		}
+	}
+	list := r.taken[filled]
+	if slices.ContainsFunc(list, func(t taking) bool { return t.rule == r.rule.ID && t.at.After(r.now.Add(-b.Per)) }) {
+		r.bounded[bound{r.rule.ID, filled}] = true
+		return false, r.now
+	}
+	wake := list[len(list)-b.Times].at.Add(b.Per)
+	if soon := r.now.Add(time.Second); wake.Before(soon) {
+		wake = soon
+	}
+	return false, wake
 }
 
 // talkStep takes a step that works on the conversation.
