@@ -45,6 +45,7 @@ type Arg struct {
 	Min, Max int      // of a Number; 0 is no bound
 	Longest  int      // of a Text, in characters; 0 is no bound
 	Null     bool     // may be null
+	Address  bool     // of a Text: it is an address, in which the values of expressions are escaped
 }
 
 // A Kind says how an argument is written.
