@@ -141,6 +141,7 @@ func (v *visit) begin(ctx context.Context, starts []*Start, f *facts, sure bool)
 			return err
 		}
 	}
+	calls := v.calls
 	for i, s := range starts {
 		if v.refused[s.Run] {
 			continue
@@ -148,6 +149,9 @@ func (v *visit) begin(ctx context.Context, starts []*Start, f *facts, sure bool)
 		own := f
 		if i < len(starts)-1 {
 			own = f.twin() // the next one knows nothing of what this one learns
+		}
+		if v.calls != calls {
+			own.refetch() // but it knows what this one did
 		}
 		if err := v.walk(ctx, s.Run, own.serve(s.Run)); err != nil {
 			return err

@@ -195,6 +195,7 @@ func (k *walk) note(rec *record) {
 // step takes one step, or remembers what came of it.
 func (k *walk) step(ctx context.Context, s *rules.Step) (flow, error) {
 	path := k.path(s.Path)
+	k.facts.step = path
 	taken := k.steps[path]
 	if taken == nil {
 		if k.stopped() {
@@ -285,10 +286,9 @@ func (k *walk) remember(s *rules.Step, taken *Step, rec *record) error {
 // learn makes a step's result known to those behind it, as it is recorded. What a step that was not taken would have given stays what it was.
 func (k *walk) learn(s *rules.Step, taken *Step, rec *record, value any) {
 	k.ended, k.failed = rec.Ended, nil
-	k.last = k.last.next(k.run, s, rec, value, k.steps[k.path(s.Path)] != nil)
-	if s.Verb == "wait" || s.Verb == "wait_for" {
-		k.eval.Forget()
-		k.facts.forget()
+	k.last = k.last.next(k.run, s, taken, rec, value, k.steps[k.path(s.Path)] != nil)
+	k.forgetAfter(taken)
+	if slept(taken) {
 		k.facts.passed = k.passWait(rec, idOf(value))
 	}
 	if s.Verb == "set" {
@@ -306,13 +306,48 @@ func (k *walk) learn(s *rules.Step, taken *Step, rec *record, value any) {
 		k.results[s.ID] = value
 		k.name(s.ID, value)
 	}
-	if fact := s.Schema.Gives; fact != "" && (value != nil || taken.State == StepDone) {
-		k.facts.set(fact, value)
-		k.eval.Set(fact, value)
-		if object, ok := value.(map[string]any); ok {
-			k.point(fact, object)
-		}
+	if s.Schema.Gives != "" {
+		k.give(s, taken, value)
 	}
+}
+
+// give makes a step's result the fact that it becomes, and what it is about the one at hand. A card
+// that could be neither found nor created is none: a step behind it must not take the event's own
+// for it.
+func (k *walk) give(s *rules.Step, taken *Step, value any) {
+	fact := s.Schema.Gives
+	selects := fact == "card" && s.Schema.Needs != fact
+	if value == nil && taken.State != StepDone && !(selects && taken.State == StepFailed) {
+		return
+	}
+	k.facts.set(fact, value)
+	k.eval.SetFact(fact, value)
+	id := idOf(value)
+	switch about := &k.run.About; {
+	case fact == "card" && (selects || id != ""):
+		about.Card, k.facts.selected, k.facts.cardless = id, true, value == nil
+	case fact == "attendance" && id != "":
+		about.Attendance = id
+	}
+}
+
+// forgetAfter makes facts be fetched afresh behind a step that waited, or made a call.
+func (k *walk) forgetAfter(taken *Step) {
+	switch {
+	case slept(taken):
+		k.facts.forget()
+	case taken.Attempts > 0:
+		k.facts.refetch()
+		k.facts.stale = true
+	default:
+		return
+	}
+	k.eval.Forget()
+}
+
+// slept reports whether a step was a wait. One that was skipped was none.
+func slept(taken *Step) bool {
+	return (taken.Verb == "wait" || taken.Verb == "wait_for") && taken.State != StepSkipped
 }
 
 // idOf returns the id of an object; empty where there is none.
@@ -333,20 +368,6 @@ func (k *walk) lend(eval *rules.Evaluation) {
 	eval.Set("steps", k.results)
 	for name, value := range k.names {
 		eval.Set(name, value)
-	}
-}
-
-// point makes an object that a step has found or made the one at hand.
-func (k *walk) point(fact string, object map[string]any) {
-	id := idOf(object)
-	if id == "" {
-		return
-	}
-	switch about := &k.run.About; fact {
-	case "card":
-		about.Card = id
-	case "attendance":
-		about.Attendance = id
 	}
 }
 

@@ -84,6 +84,7 @@ type oracle struct {
 	now      time.Time
 	round    int // how often everything was done at this instant
 	turn     int // in which lanes are looked at, one after another
+	calls    int // that runs have made
 
 	talks  map[string]*talk // by customer
 	visits []*visitState    // attendances, oldest first

@@ -227,8 +227,12 @@ func (o *oracle) begin(fired []*prospect) {
 			runs = append(runs, o.start(p)...)
 		}
 	}
+	calls := o.calls
 	for _, r := range runs {
 		if r.state == running {
+			if o.calls != calls {
+				r.facts.refetch() // the runs before it have changed something
+			}
 			r.goOn()
 		}
 	}
