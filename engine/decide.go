@@ -238,7 +238,12 @@ func (v *visit) start(p *prospect, f *facts, own *Caused) *Start {
 // sure reports whether nothing can keep a run from beginning: there is no limit, and no unfinished run of its rule. A by of its own may be
 // that of a run in another lane.
 func (v *visit) sure(p *prospect) bool {
-	return p.rule.Limit == nil && p.rule.By == nil && !slices.ContainsFunc(v.lane.Runs, func(r *Run) bool {
+	return p.rule.Limit == nil && p.rule.By == nil && !v.unfinished(p)
+}
+
+// unfinished reports whether there is an unfinished run of the same rule and by in the lane.
+func (v *visit) unfinished(p *prospect) bool {
+	return slices.ContainsFunc(v.lane.Runs, func(r *Run) bool {
 		return r.Rule == p.rule.ID && r.By == p.by && !r.State.Finished()
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/quandohq/quando/actions"
@@ -31,6 +32,8 @@ type facts struct {
 	step    string // of the run that asks, by its path
 	passed  Passed // the waits that the run has behind it
 
+	pinned   bool // it was found out which attendance the run is about, unless there is none
+	which    bool // that is being found out
 	selected bool // a step has said which card is at hand: the event's own is not any more
 	cardless bool // and it is none
 }
@@ -142,6 +145,31 @@ func (f *facts) Fact(ctx context.Context, name string) (any, error) {
 	f.set(name, v)
 	f.answer(name, v)
 	return v, nil
+}
+
+// pin finds out which attendance a run of a rule is about that has to do with it. When the run gets
+// to that, after a wait, a pause or in its turn, the customer may have another one.
+func (f *facts) pin(ctx context.Context, rule *rules.Rule) error {
+	if f.pinned || !slices.Contains(rule.Facts, "attendance") {
+		return nil
+	}
+	if err := f.load(ctx); err != nil {
+		return err
+	}
+	if f.about.Attendance == "" {
+		f.which = true
+		v, err := f.visit.workspace.Desk.Fact(f.asking(ctx), "attendance", f.about)
+		f.which = false
+		if err != nil {
+			return &deskError{err}
+		}
+		if v != nil {
+			f.set("attendance", v)
+			f.answer("attendance", v)
+		}
+	}
+	f.pinned = true
+	return nil
 }
 
 // answer notes what the desk has told.

@@ -18,6 +18,10 @@ type Inquiry struct {
 	Step    string // of the run, by its path; empty before the first
 	Passed  Passed // the waits that the run has behind it
 	Now     time.Time
+
+	// Which says that only what a run is about is to be found out: no expression looks at the
+	// answer.
+	Which bool
 }
 
 // Passed stands for the waits that a run has behind it: it is the same where the waits were, and what ended them. Empty is none.
@@ -42,7 +46,7 @@ func InquiryOf(ctx context.Context) (q Inquiry, ok bool) {
 	if !ok {
 		return q, false
 	}
-	q = Inquiry{Event: f.event, Trigger: f.trigger, Rule: f.rule, Run: f.run, Step: f.step, Passed: f.passed, Now: f.Now()}
+	q = Inquiry{Event: f.event, Trigger: f.trigger, Rule: f.rule, Run: f.run, Step: f.step, Passed: f.passed, Now: f.Now(), Which: f.which}
 	if q.Trigger == nil {
 		q.Trigger = f.event
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -87,7 +86,7 @@ func (v *visit) walk(ctx context.Context, r *Run, f *facts) error {
 	if fresh || len(r.Steps) == 0 {
 		end, err := v.endedBefore(ctx, r, rule, f.event)
 		if err == nil {
-			err = k.pin(ctx)
+			err = k.facts.pin(ctx, rule)
 		}
 		if err != nil {
 			return k.setback(ctx, err)
@@ -140,15 +139,6 @@ func (k *walk) deny(err error) {
 	k.run.State, k.run.Reason, k.run.WakeAt = Held, err.Error(), k.now().Add(probeEvery)
 	k.touch(k.run)
 	k.engine.log.Error("a run is held because the key lacks a scope", "workspace", k.run.Workspace, "rule", k.run.Rule, "run", k.run.ID, "error", Discreet(err))
-}
-
-// pin finds out what a run is about that will wait: the attendance of then may be another one.
-func (k *walk) pin(ctx context.Context) error {
-	if !waits(k.rule) || k.run.About.Attendance != "" || !needsAttendance(k.rule) {
-		return nil
-	}
-	_, err := k.facts.Fact(ctx, "attendance")
-	return err
 }
 
 // hold stops a run until what stops it is lifted.
@@ -423,19 +413,4 @@ func (k *walk) render(s *rules.Step) (map[string]any, error) {
 		args[name] = v
 	}
 	return args, nil
-}
-
-// waits reports whether a rule may wait between its steps.
-func waits(rule *rules.Rule) bool {
-	for s := range rule.Steps() {
-		if s.Verb == "wait" || s.Verb == "wait_for" {
-			return true
-		}
-	}
-	return false
-}
-
-// needsAttendance reports whether a step of a rule works on the attendance, or an expression asks for it.
-func needsAttendance(rule *rules.Rule) bool {
-	return slices.Contains(rule.Facts, "attendance")
 }

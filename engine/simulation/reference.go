@@ -30,13 +30,6 @@ func Comparable(s *Scenario) (exact bool, why string) {
 	if listens(s, "conversation.updated") {
 		return false, "a change of a conversation in the seconds before a call may count as the call's own"
 	}
-	for _, r := range append(slices.Clone(s.Rules), s.Other...) {
-		closes := false
-		walkSteps(append(slices.Clone(r.Do), r.OnError...), func(st *Step) { closes = closes || st.Verb == "close_attendance" })
-		if closes {
-			return false, "a close behind a wait may be about the customer's next attendance"
-		}
-	}
 	return true, ""
 }
 

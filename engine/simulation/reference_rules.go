@@ -215,6 +215,7 @@ func (o *oracle) judge(rule *Rule, f *facts) *prospect {
 	if !ok || rule.Stage == "shadow" || !sampled(rule, by) {
 		return nil
 	}
+	o.pin(rule, f)
 	return &prospect{rule, f, by, limitBy}
 }
 
