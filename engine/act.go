@@ -20,6 +20,9 @@ func (k *walk) act(ctx context.Context, s *rules.Step, taken *Step, rec *record)
 	if action == nil {
 		return k.fail(ctx, s, taken, rec, fmt.Errorf("there is no verb %s", s.Verb))
 	}
+	if k.facts.cardless && s.Schema.Needs == "card" && s.Args[s.Schema.Unless] == nil {
+		return k.end(ctx, s, taken, rec, StepSkipped, nil, "there is no card: none was found or created")
+	}
 	args, err := k.render(s)
 	if err == nil {
 		err = k.find(ctx, s)
@@ -298,6 +301,7 @@ func (k *walk) call(ctx context.Context, action actions.Action, step *actions.St
 	receipt, err := action.Do(ctx, step, *rec.Intent)
 	took := time.Since(began)
 	k.waited += took
+	k.calls++
 	k.engine.options.Observer.Called(k.run.Workspace, s.Verb, took, err)
 	k.traceCall(PartCall, taken, rec.Intent.Call, moment, err)
 	k.failed = err

@@ -32,6 +32,7 @@ type visit struct {
 	next    time.Time        // when the lane is due again
 	halted  bool             // the workspace is stopped, or the engine is
 	waited  time.Duration    // for the service's answers to calls
+	calls   int              // that were made
 	arrival *arrival         // an event of the lane that is not recorded yet; nil is that all are
 	decided *decision        // on the first event, where that was decided before anything else
 	seated  bool             // it began beside the workers and counts as one of them

@@ -20,6 +20,7 @@ type Schema struct {
 
 	Needs  string   // the fact the step works on
 	Unless string   // an argument that takes the place of that fact
+	Pins   string   // a fact that the run is about from its beginning on, and no newer one
 	Result *Type    // what later steps see under the step's id; nil when there is none
 	Gives  string   // the fact that the result becomes
 	Scopes []string // that the step's own calls need

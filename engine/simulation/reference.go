@@ -30,13 +30,6 @@ func Comparable(s *Scenario) (exact bool, why string) {
 	if listens(s, "conversation.updated") {
 		return false, "a change of a conversation in the seconds before a call may count as the call's own"
 	}
-	for _, r := range append(slices.Clone(s.Rules), s.Other...) {
-		closes := false
-		walkSteps(append(slices.Clone(r.Do), r.OnError...), func(st *Step) { closes = closes || st.Verb == "close_attendance" })
-		if closes {
-			return false, "a close behind a wait may be about the customer's next attendance"
-		}
-	}
 	return true, ""
 }
 
@@ -84,6 +77,7 @@ type oracle struct {
 	now      time.Time
 	round    int // how often everything was done at this instant
 	turn     int // in which lanes are looked at, one after another
+	calls    int // that runs have made
 
 	talks  map[string]*talk // by customer
 	visits []*visitState    // attendances, oldest first

@@ -215,6 +215,7 @@ func (o *oracle) judge(rule *Rule, f *facts) *prospect {
 	if !ok || rule.Stage == "shadow" || !sampled(rule, by) {
 		return nil
 	}
+	o.pin(rule, f)
 	return &prospect{rule, f, by, limitBy}
 }
 
@@ -227,8 +228,12 @@ func (o *oracle) begin(fired []*prospect) {
 			runs = append(runs, o.start(p)...)
 		}
 	}
+	calls := o.calls
 	for _, r := range runs {
 		if r.state == running {
+			if o.calls != calls {
+				r.facts.refetch() // the runs before it have changed something
+			}
 			r.goOn()
 		}
 	}

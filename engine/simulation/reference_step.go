@@ -48,6 +48,9 @@ func (r *oracleRun) step(s *Step) (f flow) {
 	if f == wrong {
 		if f = failed; s.Continue {
 			f = onward
+			if s.Verb == "find_card" || s.Verb == "create_card" {
+				r.facts.noCard()
+			}
 		}
 	}
 	return f
@@ -152,8 +155,16 @@ func (r *oracleRun) after(from time.Time, s *Step) time.Time {
 
 // slept makes facts be fetched afresh: a rule never decides on what was true before it slept.
 func (r *oracleRun) slept() {
-	f := r.facts
-	f.slept, f.talkKnown, f.visitKnown, f.cardKnown, r.asked = true, false, false, false, time.Time{}
+	r.facts.refetch()
+	r.facts.slept, r.asked = true, time.Time{}
+}
+
+// changed notes that the run has made a call: it knows what it has done.
+func (r *oracleRun) changed() {
+	r.calls++
+	r.called = r.now
+	r.facts.refetch()
+	r.facts.slept = true
 }
 
 // A listening is a wait_for.
@@ -185,6 +196,8 @@ func (r *oracleRun) waitFor(s *Step) flow {
 			}
 			yes, ok := r.holds(s.Cond, r.oracle.facts(e), r.results)
 			if !ok {
+				r.pass()
+				r.slept()
 				return wrong
 			}
 			if l.since = e.order; yes {
@@ -227,7 +240,7 @@ func (r *oracleRun) travel(lane string) bool {
 func (r *oracleRun) call(lane string, so func() bool, do func()) flow {
 	for !so() {
 		if r.lane == lane {
-			r.called = r.now
+			r.changed()
 			do()
 			break
 		}
@@ -318,7 +331,7 @@ func (r *oracleRun) send(s *Step) flow {
 	}
 	now := taking{r.now, r.rule.ID}
 	r.taken[lane], r.taken["messages"] = append(r.taken[lane], now), append(r.taken["messages"], now)
-	r.called = r.now
+	r.changed()
 	r.effect(t.customer, "send_message", words, true)
 	t = r.talks[t.customer]
 	t.said = append(t.said, said{r.now, "engine", words + " #" + r.trigger.ID})
@@ -462,7 +475,7 @@ func (r *oracleRun) cardStep(s *Step) flow {
 	f, customer := r.facts, r.trigger.Customer
 	at := func(c *cardState) flow {
 		then := *c
-		f.card, f.cardKnown, f.cardID = &then, true, c.id
+		f.card, f.cardKnown, f.cardID, f.cardless = &then, true, c.id, false
 		return onward
 	}
 	switch s.Verb {
@@ -470,7 +483,7 @@ func (r *oracleRun) cardStep(s *Step) flow {
 		if customer == "" {
 			return wrong
 		}
-		f.card, f.cardKnown, f.cardID = nil, true, ""
+		f.noCard()
 		for _, c := range r.cards {
 			if c.board == s.Board && c.customer == customer {
 				at(c)
@@ -505,8 +518,11 @@ func (r *oracleRun) cardStep(s *Step) flow {
 		return flow
 	}
 	i := slices.IndexFunc(r.cards, func(c *cardState) bool { return c.id == f.cardID })
-	if i < 0 {
-		return wrong // no card is at hand
+	switch {
+	case f.cardless:
+		return onward // it is skipped
+	case i < 0:
+		return wrong
 	}
 	now, lane := func() *cardState { return r.cards[i] }, laneOf(r.cards[i].talk)
 	if now().talk == "" {
