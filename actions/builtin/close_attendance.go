@@ -15,7 +15,7 @@ var closeAttendance = rules.Schema{
 	Needs:   "conversation",
 	Scopes:  []string{"attendances:write"},
 	Reads:   []string{"attendances:read"},
-	Emits:   []string{"attendance.closed", "conversation.updated", "kanban.card.completed", "kanban.card.moved"},
+	Emits:   []string{"attendance.closed", "kanban.card.completed", "kanban.card.moved"},
 	Example: "No answer for three days",
 }
 

@@ -27,9 +27,6 @@ func Comparable(s *Scenario) (exact bool, why string) {
 	if len(s.Customers) > 16 {
 		return false, "more lanes than an engine claims at a time: their order at one instant is not known"
 	}
-	if listens(s, "conversation.updated") {
-		return false, "a change of a conversation in the seconds before a call may count as the call's own"
-	}
 	for _, r := range append(slices.Clone(s.Rules), s.Other...) {
 		closes := false
 		walkSteps(append(slices.Clone(r.Do), r.OnError...), func(st *Step) { closes = closes || st.Verb == "close_attendance" })
