@@ -121,6 +121,7 @@ func (k *walk) intend(ctx context.Context, action actions.Action, step *actions.
 	}
 	before := *rec
 	rec.Intent = next.Intent
+	rec.Intent.After = k.engine.journal.Newest()
 	k.try(rec)
 	taken.State, taken.Error = StepOpen, ""
 	taken.Attempts++
@@ -338,7 +339,7 @@ func (k *walk) receive(rec *record, taken *Step, r actions.Receipt) {
 		}
 		k.expect(Caused{
 			Workspace: k.run.Workspace, Lane: k.lane.Name, Event: c.Event, Object: object, Stage: c.Stage, Set: c.Set,
-			Run: k.run.ID, Rule: k.run.Rule, Ancestry: k.run.Ancestry, From: rec.Intent.At, To: until,
+			Run: k.run.ID, Rule: k.run.Rule, Ancestry: k.run.Ancestry, After: rec.Intent.After, From: rec.Intent.At, To: until,
 		})
 	}
 	rec.Receipts = append(rec.Receipts, r)

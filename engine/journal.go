@@ -55,6 +55,10 @@ type Journal interface {
 	// SwapCursor keeps a position only where the one before it is still old, and reports whether it did: of many who change the same, one does. Empty is none.
 	SwapCursor(ctx context.Context, name, old, value string) (swapped bool, err error)
 
+	// Newest returns the number of the newest event that this journal knows it has; 0 is none. Every event that is recorded after that has a higher
+	// one. Other engines may have recorded newer ones already.
+	Newest() int64
+
 	// Events returns events by their sequence numbers, in that order; those that are gone are left out.
 	Events(ctx context.Context, seqs ...int64) ([]*Event, error)
 
@@ -453,6 +457,7 @@ type Caused struct {
 	Run       int64
 	Rule      string
 	Ancestry  []string  // of the run
+	After     int64     // the newest event that was recorded when the call was planned: what the call caused has a higher number
 	From, To  time.Time // when the event was created, where nothing in it identifies it
 	Used      bool      // the event has come
 }

@@ -36,7 +36,7 @@ func (v *visit) mark(r *Run, s *Step, rec *record, until time.Time) {
 	for _, event := range rec.Intent.Emits {
 		v.pending.Caused = append(v.pending.Caused, Caused{
 			Workspace: r.Workspace, Lane: v.lane.Name, Event: event, Object: elsewhere, Set: content, Run: r.ID, Rule: r.Rule, Ancestry: r.Ancestry,
-			From: rec.Intent.At, To: until,
+			After: rec.Intent.After, From: rec.Intent.At, To: until,
 		})
 	}
 }
@@ -103,7 +103,7 @@ func (c *Caused) isOf(call markedCall) bool {
 func (v *visit) heedMarks(ctx context.Context, e *Event, f *facts, marks []*Caused, again bool) (adopted bool, err error) {
 	var doubtful []*Caused
 	for _, c := range marks {
-		switch early := e.CreatedAt.Before(c.From.Add(-clockSlack)); {
+		switch early := e.isUpTo(c.After) || e.CreatedAt.Before(c.From.Add(-clockSlack)); {
 		case early || e.CreatedAt.After(c.To.Add(v.workspace.Timeout+afterCall)):
 		case !again && v.now().Before(c.To):
 			return false, &openCallError{until: c.To}
@@ -122,7 +122,7 @@ func (v *visit) heedMarks(ctx context.Context, e *Event, f *facts, marks []*Caus
 		}
 		if made {
 			v.pending.Gone = append(v.pending.Gone, c.ID)
-			v.adopt(f, Caused{Run: c.Run, Rule: c.Rule, Ancestry: c.Ancestry, From: c.From})
+			v.adopt(f, Caused{Run: c.Run, Rule: c.Rule, Ancestry: c.Ancestry, After: c.After, From: c.From})
 			return true, nil
 		}
 	}

@@ -23,7 +23,8 @@ func (*openCallError) Error() string {
 }
 
 // recognise finds out whether the engine itself caused an event. A message and a moved card are known by what they are; everything else by
-// what it is about, when it was created, and whether it shows what the call set: a person's change a moment later is a person's. One
+// what it is about, when it was recorded and created, and whether it shows what the call set: a change that was known before the call, or that a person made a
+// moment later, is a person's. Of several calls the newest counts: its event shows what those before it have set too. One
 // call accounts for one event of each type, and for a changed conversation that is shown just so once more, unless again says that the event was recognised before.
 func (v *visit) recognise(ctx context.Context, e *Event, f *facts, again bool) (*Caused, error) {
 	if e.Rule != "" || e.Type == "message.received" {
@@ -58,7 +59,7 @@ func (v *visit) recognise(ctx context.Context, e *Event, f *facts, again bool) (
 	fact, _ := told.(map[string]any)
 	var marks []*Caused
 	var used *Caused
-	for i := range list {
+	for i := range slices.Backward(list) {
 		c := &list[i]
 		c.Used = c.Used || slices.Contains(v.pending.Used, c.ID) || slices.Contains(v.pending.Gone, c.ID)
 		switch {
@@ -68,7 +69,7 @@ func (v *visit) recognise(ctx context.Context, e *Event, f *facts, again bool) (
 			}
 		case f.shows(e, fact, c, again):
 			return c, nil
-		case c.Used && f.shows(e, fact, c, true):
+		case used == nil && c.Used && f.shows(e, fact, c, true):
 			used = c
 		}
 	}
@@ -96,7 +97,7 @@ func (v *visit) echoes(ctx context.Context, e *Event, fact map[string]any, c *Ca
 		if err != nil {
 			return false, fmt.Errorf("look for own effects: %w", err)
 		}
-		if e.Seq != 0 && before.Seq >= e.Seq {
+		if before.Seq <= c.After || e.Seq != 0 && before.Seq >= e.Seq {
 			continue
 		}
 		told, ok, err := v.factsOf(before).told(ctx, objectOf(e.Type))
@@ -117,7 +118,7 @@ func (f *facts) shows(e *Event, fact map[string]any, c *Caused, again bool) bool
 	}
 	// A card that was found in a stage may have been changed since it came there, and tells only when that was.
 	late := e.CreatedAt.After(c.To) && (c.Stage == "" || !e.Found())
-	if c.Used && !again || e.CreatedAt.Before(c.From.Add(-clockSlack)) || late {
+	if c.Used && !again || e.isUpTo(c.After) || e.CreatedAt.Before(c.From.Add(-clockSlack)) || late {
 		return false
 	}
 	if len(c.Set) == 0 && c.Stage == "" {
@@ -126,8 +127,11 @@ func (f *facts) shows(e *Event, fact map[string]any, c *Caused, again bool) bool
 	if stage, ok := fact["stage_id"].(string); ok && c.Stage != "" && ObjectKey(stage) != ObjectKey(c.Stage) {
 		return false
 	}
-	return len(c.Set) == 0 || agrees(throughJSON(fact), throughJSON(c.Set))
+	return fact == nil || len(c.Set) == 0 || agrees(throughJSON(fact), throughJSON(c.Set))
 }
+
+// isUpTo reports whether an event was recorded before a call whose intent has this number: then it is not the call's doing. One that is not recorded yet is newer than all that are.
+func (e *Event) isUpTo(newest int64) bool { return e.Seq != 0 && e.Seq <= newest }
 
 // ObjectKey is an object's id as Caused has it.
 func ObjectKey(id string) string { return plain.FoldUUID(id) }
@@ -142,16 +146,20 @@ func objectOf(typ string) string {
 	}
 }
 
-// agrees reports whether nothing that is shown differs from what was set. What is not shown does not differ.
+// agrees reports whether nothing that is shown differs from what was set. What is not shown does not differ; what is shown as null does.
 func agrees(shown, set any) bool {
 	switch set := set.(type) {
 	case map[string]any:
 		of, ok := shown.(map[string]any)
 		if !ok {
-			return shown == nil
+			return false
 		}
 		for name, value := range set {
-			if is, told := of[name]; told && is != nil && !agrees(is, value) {
+			is, told := of[name]
+			if is == nil && name == "id" {
+				told = false // everything has one
+			}
+			if told && !agrees(is, value) {
 				return false
 			}
 		}
@@ -257,7 +265,7 @@ func (v *visit) settleFirst(ctx context.Context, e *Event, f *facts) (waits bool
 		case err != nil || sender != "" && !strings.Contains(string(rec.Intent.Request), ObjectKey(sender)):
 			continue // it is somebody else's message
 		case sender != "" && f.about.Message != "":
-			v.adopt(f, Caused{Run: r.ID, Rule: r.Rule, Ancestry: r.Ancestry, From: rec.Intent.At})
+			v.adopt(f, Caused{Run: r.ID, Rule: r.Rule, Ancestry: r.Ancestry, After: rec.Intent.After, From: rec.Intent.At})
 			continue
 		}
 		if v.due(r, v.now()) {
@@ -314,7 +322,7 @@ func (v *visit) await(ctx context.Context, r *Run, rec *record, e *Event, f *fac
 		return false, err
 	}
 	if made {
-		v.adopt(f, Caused{Run: r.ID, Rule: r.Rule, Ancestry: r.Ancestry, From: rec.Intent.At})
+		v.adopt(f, Caused{Run: r.ID, Rule: r.Rule, Ancestry: r.Ancestry, After: rec.Intent.After, From: rec.Intent.At})
 		return false, nil
 	}
 	ofLastTry := !e.CreatedAt.Before(rec.Tried.Add(-clockSlack)) && !e.CreatedAt.After(rec.Tried.Add(v.workspace.Timeout+clockSlack))
@@ -338,7 +346,7 @@ func (v *visit) openCall(r *Run, e *Event) (*record, error) {
 	if err != nil || rec.Intent == nil || rec.Answered || !slices.Contains(rec.Intent.Emits, e.Type) {
 		return nil, err
 	}
-	if e.CreatedAt.Before(rec.Intent.At.Add(-clockSlack)) {
+	if e.isUpTo(rec.Intent.After) || e.CreatedAt.Before(rec.Intent.At.Add(-clockSlack)) {
 		return nil, nil
 	}
 	return rec, nil

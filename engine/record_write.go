@@ -158,6 +158,7 @@ func (w *recordWriter) intent(i *actions.Intent) {
 	w.b = plain.AppendText(w.name("call"), i.Call)
 	w.b = strconv.AppendInt(w.name("generation"), int64(i.Generation), 10)
 	w.time("at", i.At)
+	w.number("after", int(i.After))
 	w.text("lane", i.Lane)
 	w.flag("elsewhere", i.Elsewhere)
 	w.request(i.Request)

@@ -59,6 +59,7 @@ var toldTexts = [][2]string{
 	{"the card is in that stage already", "o cartão já está nessa etapa"},
 	{"the conversation is in that sector already", "a conversa já está nesse setor"},
 	{"the card is so already", "o cartão já está assim"},
+	{"the conversation is read already", "a conversa já está lida"},
 	{"the conversation is so already", "a conversa já está assim"},
 	{"the card is in %s, and only_from says %s", "o cartão está em %s, e only_from diz %s"},
 	{"the call is more than six days old, and the service no longer knows its key for sure: create the card by hand if it is missing", "a chamada tem mais de seis dias, e já não é certo que o serviço conheça sua chave: crie o cartão à mão se ele faltar"},

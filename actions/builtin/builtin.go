@@ -103,7 +103,7 @@ func Catalog() *rules.Catalog {
 // Words that several verbs share.
 var (
 	priorities = []string{"low", "medium", "high", "urgent"}
-	opens      = []string{"attendance.opened", "conversation.updated", "kanban.card.created"} // what opening a conversation raises
+	opens      = []string{"attendance.opened", "kanban.card.created"} // what opening a conversation raises
 	target     = []rules.Arg{
 		{Name: "phone", Kind: rules.KindText, Summary: "a phone number"},
 		{Name: "contact", Kind: rules.KindText, Summary: "a contact's id"},

@@ -46,7 +46,7 @@ func (c closeCall) do(ctx context.Context, _ *actions.Step, i actions.Intent) (a
 	if err != nil {
 		return actions.Receipt{}, err
 	}
-	return in.receipt(before), nil
+	return before.receipt(), nil
 }
 
 func (c closeCall) settle(ctx context.Context, _ *actions.Step, i actions.Intent) (actions.Settlement, error) {
@@ -62,14 +62,14 @@ func (c closeCall) settle(ctx context.Context, _ *actions.Step, i actions.Intent
 		return repeat()
 	}
 	// None is open, or a newer one is: either way the one that was meant is closed.
-	return happened(in.receipt(before))
+	return happened(before.receipt())
 }
 
-func (r closeRequest) receipt(before closeBefore) actions.Receipt {
+// receipt tells what the service raises: the attendance is closed, and its card, of which only the attendance is known, moves to the stage for what is done.
+func (b closeBefore) receipt() actions.Receipt {
+	card := setting(map[string]any{"attendance_id": b.Attendance})
 	return receipt(nil,
-		actions.Caused{Event: "attendance.closed", Object: before.Attendance, Set: setting(map[string]any{"status": service.StatusClosed})},
-		actions.Caused{Event: "conversation.updated", Object: r.Conversation},
-		// The attendance's card moves to the stage for what is done.
-		actions.Caused{Event: "kanban.card.moved"},
-		actions.Caused{Event: "kanban.card.completed"})
+		actions.Caused{Event: "attendance.closed", Object: b.Attendance, Set: setting(map[string]any{"status": service.StatusClosed})},
+		actions.Caused{Event: "kanban.card.moved", Set: card},
+		actions.Caused{Event: "kanban.card.completed", Set: card})
 }

@@ -30,8 +30,7 @@ func (d *desk) planOpen(ctx context.Context, s *actions.Step, a args) (*service.
 		return found, actions.Next{}, err
 	}
 	next, err := intend(s, callOpen, actions.Intent{
-		Lane: actions.PhoneLane(request.LookUp), Elsewhere: true,
-		Emits: []string{"attendance.opened", "conversation.updated", "kanban.card.created"},
+		Lane: actions.PhoneLane(request.LookUp), Elsewhere: true, Emits: opens,
 	}, request, nil)
 	return nil, next, err
 }
@@ -118,7 +117,6 @@ func (c openCall) made(ctx context.Context, i actions.Intent, about actions.Subj
 // opened names the conversation in all that it caused: the call is made in the lane of a phone, and its events come in another.
 func (c openCall) opened(v service.Conversation) actions.Receipt {
 	return receipt(conversationFact(v),
-		actions.Caused{Event: "conversation.updated", Object: v.ID},
 		actions.Caused{Event: "attendance.opened", Object: v.ID},
 		actions.Caused{Event: "kanban.card.created", Object: v.ID})
 }

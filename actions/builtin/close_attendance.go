@@ -16,7 +16,7 @@ var closeAttendance = rules.Schema{
 	Pins:    "attendance",
 	Scopes:  []string{"attendances:write"},
 	Reads:   []string{"attendances:read"},
-	Emits:   []string{"attendance.closed", "conversation.updated", "kanban.card.completed", "kanban.card.moved"},
+	Emits:   []string{"attendance.closed", "kanban.card.completed", "kanban.card.moved"},
 	Example: "No answer for three days",
 }
 

@@ -5,23 +5,33 @@ import (
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/service"
 )
 
 var markRead = rules.Schema{
 	Verb: "mark_read", Summary: "Mark the conversation as read",
 	Needs:  "conversation",
 	Scopes: []string{"conversations:write"},
+	Reads:  []string{"conversations:read"},
 	Emits:  []string{"conversation.updated"},
 }
 
-// planMarkRead asks without looking first: to look would take a scope that the call itself does not need.
-func planMarkRead(_ context.Context, _ *desk, s *actions.Step) (actions.Next, error) {
+// planMarkRead makes no call where the conversation shows that it is read: the service would raise no event, and what a person changes next would be taken for
+// it. A key that may not look can mark it all the same.
+func planMarkRead(ctx context.Context, d *desk, s *actions.Step) (actions.Next, error) {
 	if _, ok := s.Receipt(callMarkRead); ok {
 		return done(nil)
 	}
 	id, err := args(s.Args).of("conversation", s.Conversation)
 	if err != nil {
 		return actions.Next{}, err
+	}
+	c, err := d.GetConversation(ctx, id)
+	switch {
+	case err != nil && !actions.IsDenied(classify(err)):
+		return actions.Next{}, err
+	case err == nil && !c.Unread && d.Profile().IsWhole(service.KindConversation, c.Raw):
+		return already(nil, "the conversation is read already")
 	}
 	return intend(s, callMarkRead, actions.Intent{Emits: markRead.Emits}, markReadRequest{Conversation: id}, nil)
 }

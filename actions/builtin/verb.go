@@ -68,7 +68,7 @@ func (v *verb) Do(ctx context.Context, s *actions.Step, i actions.Intent) (actio
 		return actions.Receipt{}, v.failed(err)
 	}
 	r.Call = i.Call
-	return r, nil
+	return v.desk.shown(r), nil
 }
 
 // Settle finds out what became of a call.
@@ -82,6 +82,7 @@ func (v *verb) Settle(ctx context.Context, s *actions.Step, i actions.Intent) (a
 		return actions.Settlement{}, v.failed(err)
 	}
 	out.Receipt.Call = i.Call
+	out.Receipt = v.desk.shown(out.Receipt)
 	return out, nil
 }
 
@@ -129,6 +130,7 @@ type desk struct {
 	location        *time.Location
 	outside         *outside
 	calls           map[string]call
+	unshown         map[string]bool // what calls set and no event shows
 }
 
 // Profile says how the service's objects are to be read.
@@ -139,6 +141,7 @@ func newDesk(o Options) (*desk, error) {
 		return nil, errors.New("builtin: a client is required")
 	}
 	d := &desk{Client: o.Client, profile: o.Client.Profile(), directory: o.Directory, media: o.Media, location: o.Location}
+	d.unshown = unshown(d.profile)
 	if d.directory == nil {
 		d.directory = service.NewDirectory(o.Client)
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine"
-	"github.com/quandohq/quando/engine/memory"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -69,7 +68,7 @@ func (b *bench) replay(ctx context.Context, t timeline, progress func(what strin
 		bench: b, timeline: t, set: t.set, presence: make(presence), unscheduled: make(map[string]bool), nameless: make(map[pair]string),
 		unknown: make(map[string]string), after: make(map[string]string), values: make(map[string]any), twins: make(map[string]bool),
 		outcomes: newOutcomes(t),
-		journal:  &tape{Journal: memory.New(), from: b, used: make(map[int64]bool), runs: make(map[string]int64), keys: make(map[int64]string)},
+		journal:  newTape(b),
 	}
 	return r.outcomes, r.run(ctx, progress)
 }
@@ -158,6 +157,7 @@ func (r *replay) feed(ctx context.Context, progress func(what string, done, of i
 			}
 			if given {
 				batch = append(batch, e.Event)
+				r.journal.coming[e.ID] = e.Seq
 			}
 			if done++; done%pageSize == 0 && progress != nil {
 				progress("let the rules decide again", done, r.total)

@@ -187,3 +187,20 @@ rules:
 	r.NotRecorded = nil
 	s.expect(r, "label, Ana: send_message Hello -> send_message Hi")
 }
+
+// Events have other numbers in a replay than in the record. Which of them were there before a call is known all the same.
+func TestChangesBeforeAndAfterACall(t *testing.T) {
+	tell(t, `
+rules:
+  - { id: pins, when: message.received, do: [{ update_conversation: { pinned: true } }, { update_conversation: { pinned: false } }] }
+  - { id: notes, when: conversation.updated, do: [{ add_labels: [vip] }, { remove_labels: [vip] }] }
+`, `
+      - { customer: Ana, says: hello }
+      - { at: "+1m", customer: Ana, says: again }
+      - { at: "+1m" }
+`, func(s *scene) {
+		s.expect(s.edit())
+		s.expect(s.edit("id: notes", "id: notes, stage: shadow"), "notes, Ana: add_labels [vip], remove_labels [vip] -> (shadow) add_labels [vip], (shadow) remove_labels [vip]",
+			"notes, Ana: add_labels [vip], remove_labels [vip] -> (shadow) add_labels [vip], (shadow) remove_labels [vip]")
+	})
+}

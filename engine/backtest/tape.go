@@ -1,10 +1,13 @@
 package backtest
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/memory"
+	"github.com/quandohq/quando/rules"
 )
 
 // A tape is the journal of a replay. What own effects caused is read from the recorded one: the events that came of them are there.
@@ -15,6 +18,42 @@ type tape struct {
 	used map[int64]bool   // of what own calls caused: the event has come again
 	runs map[string]int64 // of the replay, by their keys
 	keys map[int64]string // of the recorded runs
+
+	coming  map[string]int64 // the recorded numbers of events that are about to come, by their ids
+	numbers []numbered       // of those that have come, in their order
+}
+
+// numbered is an event with its number in the record and in the replay.
+type numbered struct{ recorded, replayed int64 }
+
+func newTape(b *bench) *tape {
+	return &tape{Journal: memory.New(), from: b, used: make(map[int64]bool), runs: make(map[string]int64), keys: make(map[int64]string), coming: make(map[string]int64)}
+}
+
+// Accept records events of the replay.
+func (t *tape) Accept(ctx context.Context, events []rules.Event) ([]bool, error) {
+	number := t.Newest()
+	fresh, err := t.Journal.Accept(ctx, events)
+	for i := range fresh {
+		if !fresh[i] {
+			continue
+		}
+		number++
+		if recorded, ok := t.coming[events[i].ID]; ok {
+			t.numbers = append(t.numbers, numbered{recorded, number})
+			delete(t.coming, events[i].ID)
+		}
+	}
+	return fresh, err
+}
+
+// number returns the number in the replay of the last event that has come of those up to a recorded one.
+func (t *tape) number(recorded int64) int64 {
+	i, _ := slices.BinarySearchFunc(t.numbers, recorded+1, func(n numbered, want int64) int { return cmp.Compare(n.recorded, want) })
+	if i == 0 {
+		return 0
+	}
+	return t.numbers[i-1].replayed
 }
 
 // Caused returns what the recorded calls caused, as it stands in the replay.
@@ -29,7 +68,7 @@ func (t *tape) Caused(ctx context.Context, workspace, typ string, objects []stri
 		if err != nil {
 			return nil, err
 		}
-		c.Used, c.Run = t.used[c.ID], t.runs[key]
+		c.Used, c.Run, c.After = t.used[c.ID], t.runs[key], t.number(c.After)
 		kept = append(kept, c)
 	}
 	return kept, err

@@ -73,6 +73,13 @@ func (j *Journal) Count(ctx context.Context, workspace, name, typ string, since 
 	return n, nil
 }
 
+// Newest returns the number of the newest event.
+func (j *Journal) Newest() int64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return int64(len(j.events) - 1)
+}
+
 // Caused returns what own calls caused.
 func (j *Journal) Caused(ctx context.Context, workspace, typ string, objects []string) ([]engine.Caused, error) {
 	if err := j.lock(ctx); err != nil {

@@ -51,6 +51,7 @@ func (j *Journal) fill(ctx context.Context, lanes []*engine.Lane) error {
 		e, err := scanEvent(rows, &i)
 		if err == nil {
 			lanes[i].Add(e)
+			j.saw(e.Seq)
 		}
 		return err
 	})

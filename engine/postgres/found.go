@@ -62,7 +62,10 @@ func (j *Journal) acceptFound(ctx context.Context, found []rules.Finding, data [
 				each(b.Queue(insertFound, keep(f.Workspace), keep(f.ID), keep(f.Type), keep(f.Rule), keep(f.Tenant), keep(f.Lane), stored.Micros(f.CreatedAt), stored.Micros(f.ReceivedAt), data[i],
 					keep(f.Identity), stored.Micros(f.Since), stored.Until(f.Until)), func(rows pgx.Rows) error {
 					fresh[i] = true
-					return nil
+					var seq int64
+					err := rows.Scan(&seq)
+					j.saw(seq)
+					return err
 				})
 			}
 		}

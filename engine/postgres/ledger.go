@@ -20,6 +20,7 @@ type ledger struct {
 	holds    []engine.Hold // what is stopped
 	versions map[string]bool
 	fresh    map[eventKey]bool          // events that were recorded by this transaction
+	newest   int64                      // the highest number of an event that it gives
 	judged   map[int64][]engine.Verdict // on events that are decided
 
 	vacant map[laneKey]bool // lanes that can be opened

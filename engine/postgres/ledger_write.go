@@ -208,13 +208,13 @@ func (l *ledger) writeGathers(b *pgx.Batch) {
 
 func (l *ledger) writeCaused(b *pgx.Batch) {
 	if len(l.caused) > 0 {
-		var ids, runs, froms, tos, ats []int64
+		var ids, runs, afters, froms, tos, ats []int64
 		var workspaces, lanes, events, objects, stages, names texts
 		var fields, ancestries []*string
 		var used []bool
 		for _, c := range l.caused {
 			ids, runs, ats = append(ids, c.id), append(runs, c.Run), append(ats, c.at)
-			froms, tos = append(froms, stored.Micros(c.From)), append(tos, stored.Micros(c.To))
+			afters, froms, tos = append(afters, c.After), append(froms, stored.Micros(c.From)), append(tos, stored.Micros(c.To))
 			workspaces.add(c.Workspace)
 			lanes.add(c.Lane)
 			events.add(c.Event)
@@ -223,9 +223,9 @@ func (l *ledger) writeCaused(b *pgx.Batch) {
 			names.add(c.Rule)
 			fields, ancestries, used = append(fields, c.fields), append(ancestries, c.ancestry), append(used, c.Used)
 		}
-		b.Queue(`INSERT INTO quando.caused (id, workspace, lane, event, object, stage, fields, run, rule, ancestry, from_at, to_at, used, at)
-			SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::text[], $10::text[], $11::bigint[], $12::bigint[], $13::boolean[], $14::bigint[])`,
-			ids, workspaces, lanes, events, objects, stages, fields, runs, names, ancestries, froms, tos, used, ats)
+		b.Queue(`INSERT INTO quando.caused (id, workspace, lane, event, object, stage, fields, run, rule, ancestry, from_at, to_at, used, at, after_event)
+			SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::text[], $10::text[], $11::bigint[], $12::bigint[], $13::boolean[], $14::bigint[], $15::bigint[])`,
+			ids, workspaces, lanes, events, objects, stages, fields, runs, names, ancestries, froms, tos, used, ats, afters)
 	}
 	if len(l.gone) > 0 {
 		b.Queue(`DELETE FROM quando.caused WHERE id = ANY($1::bigint[])`, l.gone)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -33,6 +34,8 @@ type Journal struct {
 	notices *notices
 
 	following *following
+
+	newest atomic.Int64 // the highest number of an event that it has seen
 
 	fail func(Point) error
 
@@ -106,6 +109,11 @@ func (j *Journal) open(ctx context.Context, a *address, o Options) (err error) {
 	if err := migrate(ctx, j.pool, o.Beside); err != nil {
 		return err
 	}
+	var newest int64
+	if err := j.pool.QueryRow(ctx, `SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM quando.events_seq`).Scan(&newest); err != nil {
+		return err
+	}
+	j.saw(newest)
 	if o.Beside {
 		if err := uncopied(ctx, j.pool); err != nil {
 			return err

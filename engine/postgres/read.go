@@ -106,12 +106,25 @@ func (j *Journal) Count(ctx context.Context, workspace, lane, typ string, since 
 	return n, nil
 }
 
+// Newest returns the number of the newest event that this engine has recorded, or has found in a lane that it claimed, or that was there when it began.
+func (j *Journal) Newest() int64 { return j.newest.Load() }
+
+// saw notes the number of an event. Numbers come from a sequence, so that one that was given is lower than all that follow, whatever became of its transaction.
+func (j *Journal) saw(event int64) {
+	for {
+		newest := j.newest.Load()
+		if event <= newest || j.newest.CompareAndSwap(newest, event) {
+			return
+		}
+	}
+}
+
 // Caused returns what own calls caused.
 func (j *Journal) Caused(ctx context.Context, workspace, typ string, objects []string) ([]engine.Caused, error) {
 	if len(objects) == 0 {
 		return nil, nil
 	}
-	query := `SELECT id, workspace, lane, event, object, stage, fields, run, rule, ancestry, from_at, to_at, used FROM quando.caused WHERE workspace = $1 AND object = ANY($2::text[])`
+	query := `SELECT id, workspace, lane, event, object, stage, fields, run, rule, ancestry, after_event, from_at, to_at, used FROM quando.caused WHERE workspace = $1 AND object = ANY($2::text[])`
 	args := []any{keep(workspace), keepAll(objects)}
 	if typ != "" {
 		query, args = query+` AND event = $3`, append(args, keep(typ))
@@ -121,7 +134,7 @@ func (j *Journal) Caused(ctx context.Context, workspace, typ string, objects []s
 		var c engine.Caused
 		var from, to int64
 		var fields, ancestry *string
-		if err := rows.Scan(&c.ID, text{&c.Workspace}, text{&c.Lane}, text{&c.Event}, text{&c.Object}, text{&c.Stage}, &fields, &c.Run, text{&c.Rule}, &ancestry, &from, &to, &c.Used); err != nil {
+		if err := rows.Scan(&c.ID, text{&c.Workspace}, text{&c.Lane}, text{&c.Event}, text{&c.Object}, text{&c.Stage}, &fields, &c.Run, text{&c.Rule}, &ancestry, &c.After, &from, &to, &c.Used); err != nil {
 			return err
 		}
 		err := stored.ReadCaused(&c, from, to, fields, ancestry)

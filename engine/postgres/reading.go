@@ -330,11 +330,12 @@ func (r *reading) insertEvents(b *pgx.Batch, l *ledger) {
 		SELECT n.seq, n.w, n.i, n.t, n.r, n.te, n.l, n.c, n.re, n.d FROM (
 			SELECT nextval('quando.events_seq') AS seq, k.* FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[], $9::text[])
 				WITH ORDINALITY k (w, i, t, r, te, l, c, re, d, place) WHERE NOT EXISTS (SELECT 1 FROM told WHERE told.w = k.w AND told.i = k.i) ORDER BY k.place) n
-		ORDER BY n.w COLLATE "C", n.i COLLATE "C" ON CONFLICT (workspace, id) DO NOTHING RETURNING workspace, id`,
+		ORDER BY n.w COLLATE "C", n.i COLLATE "C" ON CONFLICT (workspace, id) DO NOTHING RETURNING workspace, id, seq`,
 		e.workspace, e.id, e.typ, e.rule, e.tenant, e.lane, e.created, e.received, e.data, e.identity), func(rows pgx.Rows) error {
 		var k eventKey
-		err := rows.Scan(text{&k.workspace}, text{&k.id})
-		l.fresh[k] = true
+		var seq int64
+		err := rows.Scan(text{&k.workspace}, text{&k.id}, &seq)
+		l.fresh[k], l.newest = true, max(l.newest, seq)
 		return err
 	})
 }

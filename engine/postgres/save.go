@@ -145,6 +145,7 @@ func (s *saving) decide(l *ledger) error {
 	}
 	if fresh := s.change.Fresh; fresh != nil {
 		s.seq, l.eventSeqs = l.eventSeqs[0], l.eventSeqs[1:]
+		l.newest = max(l.newest, s.seq)
 		l.fresh[eventKey{fresh.Workspace, fresh.ID}] = false // for whoever has told of it too
 	}
 	for _, slot := range s.change.Take {

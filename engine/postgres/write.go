@@ -123,6 +123,7 @@ func (w *writer) told(ops []*operation, results []error, l *ledger) error {
 			op.kept(l)
 		}
 	}
+	w.journal.saw(l.newest)
 	if l.stirs {
 		w.journal.notices.tell()
 	}

@@ -118,11 +118,11 @@ var mutants = []mutant{
 `},
 	}},
 	{name: "what a person does after the engine is taken for its own", edits: []edit{
-		{"engine/own.go", `	if c.Used && !again || e.CreatedAt`, `	if e.CreatedAt`},
+		{"engine/own.go", `	if c.Used && !again || e.isUpTo(c.After) || e.CreatedAt`, `	if e.CreatedAt`},
 		{"engine/own.go", `	if stage, ok := fact["stage_id"].(string); ok && c.Stage != "" && ObjectKey(stage) != ObjectKey(c.Stage) {
 		return false
 	}
-	return len(c.Set) == 0 || agrees(throughJSON(fact), throughJSON(c.Set))
+	return fact == nil || len(c.Set) == 0 || agrees(throughJSON(fact), throughJSON(c.Set))
 `, `	return fact != nil
 `},
 	}},

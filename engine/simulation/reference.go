@@ -27,19 +27,7 @@ func Comparable(s *Scenario) (exact bool, why string) {
 	if len(s.Customers) > 16 {
 		return false, "more lanes than an engine claims at a time: their order at one instant is not known"
 	}
-	if listens(s, "conversation.updated") {
-		return false, "a change of a conversation in the seconds before a call may count as the call's own"
-	}
 	return true, ""
-}
-
-// listens reports whether a rule is about events of a type, other than those that the engine causes.
-func listens(s *Scenario, typ string) (found bool) {
-	for _, r := range append(slices.Clone(s.Rules), s.Other...) {
-		found = found || slices.Contains(r.When.Events, typ) || slices.ContainsFunc(r.CancelOn, func(m Match) bool { return m.Event == typ })
-		walkSteps(r.Do, func(st *Step) { found = found || slices.Contains(st.Events, typ) })
-	}
-	return found
 }
 
 // Expect returns the effects that the rules of a scenario must have had on an undisturbed history.

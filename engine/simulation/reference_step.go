@@ -389,12 +389,10 @@ func (r *oracleRun) talkStep(s *Step) flow {
 	case "read_messages":
 		list := now().said
 		f.read, f.messages = true, list[max(0, len(list)-5):]
-	case "mark_read": // it is called in any case, and changes only what was unread
-		return change(func() bool { return false }, func() {
-			if t := now(); t.unread {
-				t.unread = false
-				r.effect(customer, s.Verb, "", false)
-			}
+	case "mark_read":
+		return change(func() bool { return !now().unread }, func() {
+			now().unread = false
+			r.effect(customer, s.Verb, "", false)
 		})
 	case "set_sector":
 		return change(func() bool { return now().sector == s.Sector }, func() {

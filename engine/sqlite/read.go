@@ -114,6 +114,9 @@ func (j *Journal) Count(ctx context.Context, workspace, lane, typ string, since 
 	return n, nil
 }
 
+// Newest returns the number of the newest event that this process knows of. What commands beside it record is not known before the next start.
+func (j *Journal) Newest() int64 { return j.writer.event.Load() }
+
 // Caused returns what own calls caused.
 func (j *Journal) Caused(ctx context.Context, workspace, typ string, objects []string) ([]engine.Caused, error) {
 	if len(objects) == 0 {
@@ -123,7 +126,7 @@ func (j *Journal) Caused(ctx context.Context, workspace, typ string, objects []s
 	for _, o := range objects {
 		args = append(args, o)
 	}
-	query := `SELECT id, workspace, lane, event, object, stage, fields, run, rule, ancestry, from_at, to_at, used FROM caused INDEXED BY caused_object
+	query := `SELECT id, workspace, lane, event, object, stage, fields, run, rule, ancestry, after_event, from_at, to_at, used FROM caused INDEXED BY caused_object
 		WHERE workspace = ? AND object IN (` + marks(len(objects)) + `)`
 	if typ != "" {
 		query, args = query+` AND event = ?`, append(args, typ)
@@ -133,7 +136,7 @@ func (j *Journal) Caused(ctx context.Context, workspace, typ string, objects []s
 		var c engine.Caused
 		var from, to int64
 		var fields, ancestry *string
-		if err := rows.Scan(&c.ID, &c.Workspace, &c.Lane, &c.Event, &c.Object, &c.Stage, &fields, &c.Run, &c.Rule, &ancestry, &from, &to, &c.Used); err != nil {
+		if err := rows.Scan(&c.ID, &c.Workspace, &c.Lane, &c.Event, &c.Object, &c.Stage, &fields, &c.Run, &c.Rule, &ancestry, &c.After, &from, &to, &c.Used); err != nil {
 			return err
 		}
 		err := stored.ReadCaused(&c, from, to, fields, ancestry)

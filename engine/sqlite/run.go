@@ -186,9 +186,9 @@ func (s *saving) promote(t *tx, done *engine.Run) error {
 // cause records what own calls cause, and which of it has come.
 func (s *saving) cause(t *tx) error {
 	for i, c := range s.change.Caused {
-		result, err := t.exec(`INSERT INTO caused (workspace, lane, event, object, stage, fields, run, rule, ancestry, from_at, to_at, used, at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			c.Workspace, c.Lane, c.Event, c.Object, c.Stage, s.form.Caused[i].Fields, c.Run, c.Rule, s.form.Caused[i].Ancestry, stored.Micros(c.From), stored.Micros(c.To), c.Used, s.at)
+		result, err := t.exec(`INSERT INTO caused (workspace, lane, event, object, stage, fields, run, rule, ancestry, after_event, from_at, to_at, used, at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			c.Workspace, c.Lane, c.Event, c.Object, c.Stage, s.form.Caused[i].Fields, c.Run, c.Rule, s.form.Caused[i].Ancestry, c.After, stored.Micros(c.From), stored.Micros(c.To), c.Used, s.at)
 		if err != nil {
 			return err
 		}

@@ -32,6 +32,7 @@ type writer struct {
 	queued   bool              // there may be runs that wait for their turn; only the goroutine looks
 	anyFound bool              // the journal has events that were found; only the goroutine looks
 	run      int64             // the newest number of a run; only the goroutine looks
+	event    atomic.Int64      // the newest number of an event, of those that this process has recorded and those before
 	drafts   drafts
 	stir     func(laneKey) // says that somebody asks for a lane's attention
 }
@@ -68,6 +69,11 @@ func newWriter(ctx context.Context, db *sql.DB, path string, o Options) (*writer
 	if err := conn.QueryRowContext(ctx, `SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'runs'), 0)`).Scan(&w.run); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
+	var event int64
+	if err := conn.QueryRowContext(ctx, `SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0)`).Scan(&event); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	w.event.Store(event)
 	w.stir = func(laneKey) {}
 	w.drafts = drafts{runs: map[int64]*draft{}, rows: map[int64]int{}, stay: cmp.Or(o.stay, draftPatience)}
 	if err := w.readFound(ctx); err != nil {
@@ -149,6 +155,9 @@ func (w *writer) attempt(ops []*operation) (results []error, broken bool) {
 	}
 	w.commits.Add(1)
 	w.run = t.run
+	if t.seq > 0 {
+		w.event.Store(t.seq)
+	}
 	w.remember(t.takings)
 	w.keepDrafts(t.drafts)
 	for i, op := range ops {

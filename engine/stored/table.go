@@ -54,7 +54,7 @@ var Tables = []*Table{
 	table("lanes", 2, texts("workspace", "lane"), numbers("due_at", "news")),
 	table("slots", 3, texts("workspace", "key"), numbers("n", "at", "over"), texts("rule")),
 	table("gathers", 3, texts("workspace", "rule", "by", "lane"), values("events"), numbers("since", "until", "quiet", "at_most")),
-	table("caused", 1, numbers("id"), texts("workspace", "lane", "event", "object", "stage"), values("fields"), numbers("run"), texts("rule"), values("ancestry"), numbers("from_at", "to_at"), flags("used"), numbers("at")),
+	table("caused", 1, numbers("id"), texts("workspace", "lane", "event", "object", "stage"), values("fields"), numbers("run"), texts("rule"), values("ancestry"), numbers("from_at", "to_at"), flags("used"), numbers("at", "after_event")),
 	table("rule_versions", 1, texts("hash", "rule", "source")),
 	table("holds", 4, texts("workspace", "rule", "lane", "kind", "reason"), numbers("since", "until")),
 	table("cursors", 1, texts("name", "value")),
