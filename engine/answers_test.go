@@ -41,7 +41,10 @@ rules:
 			}
 		}
 	}
-	for path, want := range map[string]string{"1": "attendance", "2": "attendance", "3": "human_active(1h)"} {
+	if e := must(d.journal.Events(t.Context(), run.Event)); e[0].Answers["attendance"] == nil {
+		t.Errorf("which attendance it is about was not asked with the decision: %v", e[0].Answers)
+	}
+	for path, want := range map[string]string{"2": "attendance", "3": "human_active(1h)"} {
 		if !slices.Equal(asked[path], []string{want}) {
 			t.Errorf("step %s asked %v, want %s\n%s", path, asked[path], want, d.trace())
 		}

@@ -122,7 +122,7 @@ func (v *visit) mayConcern(ctx context.Context, r *Run) (bool, error) {
 		return false, nil
 	}
 	if !v.postponed {
-		return v.cameInTime(ctx, r, rule, s)
+		return v.concernedBehind(ctx, r, rule, s)
 	}
 	for _, e := range v.lane.Events {
 		if e.Decided || e.Seq == r.Event {
@@ -138,18 +138,22 @@ func (v *visit) mayConcern(ctx context.Context, r *Run) (bool, error) {
 	return v.lane.More, nil
 }
 
-// cameInTime reports whether an event that waits in the lane was in time to end a wait, or its run, although it was received when the wait was over.
-func (v *visit) cameInTime(ctx context.Context, r *Run, rule *rules.Rule, s *Step) (bool, error) {
-	if s == nil || s.State != StepWaiting {
-		return false, nil
-	}
-	rec, err := v.record(s)
-	if err != nil {
-		return false, err
-	}
-	types := slices.Clone(rec.For)
+// concernedBehind reports whether an event that waits in the lane may end a run, or was in time to
+// end its wait, although it was received when the run was due. What is recorded before a run goes
+// on is heard first.
+func (v *visit) concernedBehind(ctx context.Context, r *Run, rule *rules.Rule, s *Step) (bool, error) {
+	var types []string
 	for _, m := range rule.CancelOn {
 		types = append(types, m.Event)
+	}
+	ends := len(types)
+	var until time.Time
+	if s != nil && s.State == StepWaiting {
+		rec, err := v.record(s)
+		if err != nil {
+			return false, err
+		}
+		types, until = append(types, rec.For...), rec.Until
 	}
 	trigger, err := v.event(ctx, r.Event)
 	if errors.Is(err, ErrNoEvent) {
@@ -158,11 +162,18 @@ func (v *visit) cameInTime(ctx context.Context, r *Run, rule *rules.Rule, s *Ste
 	if err != nil {
 		return false, err
 	}
-	list, err := v.engine.journal.Happened(ctx, r.Workspace, r.Home, types, trigger.CreatedAt, 1000)
-	if err != nil {
-		return false, fmt.Errorf("look for events that came in time: %w", err)
+	for e, err := range v.engine.happened(ctx, r.Workspace, r.Home, types, trigger.CreatedAt) {
+		if err != nil {
+			return false, fmt.Errorf("look for events that the run has not heard: %w", err)
+		}
+		if e.Decided || e.Seq == r.Event || slices.Contains(r.Gathered, e.Seq) {
+			continue
+		}
+		if slices.Contains(types[:ends], e.Type) || !e.CreatedAt.After(until) {
+			return true, nil
+		}
 	}
-	return slices.ContainsFunc(list, func(e *Event) bool { return !e.Decided && e.Seq != r.Event && !e.CreatedAt.After(rec.Until) }), nil
+	return false, nil
 }
 
 // awaiting returns the step of a run that waits for an event like this one, also while the run is held or could not look at one before.

@@ -173,3 +173,25 @@ rules:
 	d.pass(time.Hour)
 	d.wantStates("sla", engine.Cancelled)
 }
+
+// An event of cancel_on counts from the instant of what started the run on, in whatever order the
+// two are recorded. Of events of one type and instant, only what was recorded later does.
+func TestEndingOfTheSameInstant(t *testing.T) {
+	for _, first := range []string{"attendance.opened", "message.sent"} {
+		d := newDesk(t, `
+rules:
+  - { id: it, when: attendance.opened, cancel_on: [{ event: message.sent, if: message.by == "team" }], do: [{ wait: 5m }, { send_message: nobody answered }] }
+`)
+		release := func() {}
+		if first == "message.sent" {
+			release = d.holdBack("attendance.opened")
+		}
+		must(d.TeamMessage(sandbox.TeamMessage{Conversation: "+5511955554444", Person: "Bruno", Text: "hello", Channel: "Main"}))
+		d.rest()
+		d.pass(time.Second)
+		release()
+		d.pass(time.Hour)
+		d.expect()
+		d.wantStates("it", engine.Cancelled)
+	}
+}

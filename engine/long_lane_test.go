@@ -129,3 +129,36 @@ rules:
 	d.expect()
 	d.wantStates("it", engine.Cancelled)
 }
+
+// What is recorded before a run goes on is heard first, also where the run was due before it came
+// and more waits than is taken at a time.
+func TestEndingInTheBacklog(t *testing.T) {
+	t.Run("of a wait", func(t *testing.T) {
+		d := newDesk(t, `
+rules:
+  - { id: it, when: message.received, if: message.text == "go", cancel_on: [attendance.closed], do: [{ wait: 5m }, { send_message: late }] }
+  - { id: free, when: message.received, if: message.text == "go", do: [{ wait: 5m }, { send_message: in time }] }
+`)
+		d.customer(ana, "go")
+		d.onlyRecord()
+		d.move(d.clock.Now().Add(6 * time.Minute))
+		d.backlog()
+		d.rest()
+		d.expect(send + "in time")
+		d.wantStates("it", engine.Cancelled)
+	})
+	t.Run("of a step that is repeated", func(t *testing.T) {
+		d := newDesk(t, `
+rules:
+  - { id: it, when: message.received, if: message.text == "go", cancel_on: [attendance.closed], do: [read_assignments, { send_message: late }] }
+`)
+		d.fault("GET /conversations/{id}/assignments", "status_before", 503, 1)
+		d.customer(ana, "go")
+		d.onlyRecord()
+		d.move(d.clock.Now().Add(6 * time.Minute))
+		d.backlog()
+		d.rest()
+		d.expect()
+		d.wantStates("it", engine.Cancelled)
+	})
+}

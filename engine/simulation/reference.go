@@ -410,8 +410,10 @@ func (o *oracle) work() (busy bool) {
 	return busy
 }
 
-// visit does what is due in a lane. Looked up (architecture.md, "One event, file by file"): of a lane in which more than four events wait, four are taken at a time, and what was due
-// when the first of them came goes before.
+// visit does what is due in a lane. Looked up (architecture.md, "One event, file by file"): of a
+// lane in which more than four events wait, four are taken at a time, and what was due when the
+// first of them came goes before, unless one of those that wait may end it, or be what it waits
+// for.
 func (o *oracle) visit(lane string) {
 	for _, r := range slices.Clone(o.runs) {
 		if r.state == running && r.lane == lane && r.leaves > 0 && r.leaves < o.turn {
@@ -419,27 +421,29 @@ func (o *oracle) visit(lane string) {
 		}
 	}
 	const most = 4
-	var events []*occurrence
+	var events, waiting []*occurrence
 	more := false
 	if l := o.lanes[lane]; l != nil {
+		waiting = l.waiting
 		more = len(l.waiting) > most
 		events = slices.Clone(l.waiting[:min(most, len(l.waiting))])
 		l.waiting = l.waiting[len(events):]
 	}
 	if more {
-		o.goOn(lane, events[0].At)
+		o.goOn(lane, events[0].At, waiting)
 	}
 	for _, e := range events {
 		o.decide(e)
 	}
 	if !more {
-		o.goOn(lane, o.now)
+		o.goOn(lane, o.now, nil)
 	}
 	o.promote()
 }
 
-// goOn ends gathers and takes the steps of runs that were due in a lane by a time.
-func (o *oracle) goOn(lane string, by time.Time) {
+// goOn ends gathers and takes the steps of runs that were due in a lane by a time, but for those
+// that an event concerns which waits there.
+func (o *oracle) goOn(lane string, by time.Time, waiting []*occurrence) {
 	gathers := slices.Clone(o.gathers)
 	slices.SortFunc(gathers, func(a, b *oracleGather) int {
 		return cmp.Or(a.until.Compare(b.until), strings.Compare(a.rule, b.rule), strings.Compare(a.by, b.by))
@@ -451,7 +455,7 @@ func (o *oracle) goOn(lane string, by time.Time) {
 		}
 	}
 	for _, r := range slices.Clone(o.runs) {
-		if r.lane == lane && r.due(by) {
+		if r.lane == lane && r.due(by) && !slices.ContainsFunc(waiting, r.isConcerned) {
 			r.goOn()
 		}
 	}

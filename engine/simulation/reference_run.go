@@ -63,6 +63,12 @@ func (r *oracleRun) due(by time.Time) bool {
 	return r.state == running && r.turn < r.oracle.turn && !r.wake.After(by) && !r.stopped(r.rule.ID, r.lane)
 }
 
+// isConcerned reports whether an event that was not decided yet may end the run, or its wait_for.
+func (r *oracleRun) isConcerned(e *occurrence) bool {
+	return e.lane == r.home && !r.began(e) && (r.next != nil && !e.At.Before(r.trigger.At) && slices.ContainsFunc(r.rule.CancelOn, func(m Match) bool { return m.Event == e.Type }) ||
+		r.listens != nil && slices.Contains(r.listens.events, e.Type) && !e.At.After(r.listens.until))
+}
+
 // goOn takes the run as far as it can go now.
 func (r *oracleRun) goOn() {
 	if r.next == nil {
