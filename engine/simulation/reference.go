@@ -37,15 +37,6 @@ func Comparable(s *Scenario) (exact bool, why string) {
 	return true, ""
 }
 
-// listens reports whether a rule is about events of a type, other than those that the engine causes.
-func listens(s *Scenario, typ string) (found bool) {
-	for _, r := range append(slices.Clone(s.Rules), s.Other...) {
-		found = found || slices.Contains(r.When.Events, typ) || slices.ContainsFunc(r.CancelOn, func(m Match) bool { return m.Event == typ })
-		walkSteps(r.Do, func(st *Step) { found = found || slices.Contains(st.Events, typ) })
-	}
-	return found
-}
-
 // Expect returns the effects that the rules of a scenario must have had on an undisturbed history.
 func Expect(s *Scenario, h *History) []Effect {
 	zone, err := time.LoadLocation("America/Sao_Paulo")
@@ -428,19 +419,19 @@ func (o *oracle) visit(lane string) {
 		l.waiting = l.waiting[len(events):]
 	}
 	if more {
-		o.goOn(lane, events[0].At)
+		o.goOn(lane, events[0].At, true)
 	}
 	for _, e := range events {
 		o.decide(e)
 	}
 	if !more {
-		o.goOn(lane, o.now)
+		o.goOn(lane, o.now, false)
 	}
 	o.promote()
 }
 
-// goOn ends gathers and takes the steps of runs that were due in a lane by a time.
-func (o *oracle) goOn(lane string, by time.Time) {
+// goOn ends gathers and takes the steps of runs that were due in a lane by a time. Where more events wait, a run that one of them may concern is left for later.
+func (o *oracle) goOn(lane string, by time.Time, more bool) {
 	gathers := slices.Clone(o.gathers)
 	slices.SortFunc(gathers, func(a, b *oracleGather) int {
 		return cmp.Or(a.until.Compare(b.until), strings.Compare(a.rule, b.rule), strings.Compare(a.by, b.by))
@@ -452,7 +443,7 @@ func (o *oracle) goOn(lane string, by time.Time) {
 		}
 	}
 	for _, r := range slices.Clone(o.runs) {
-		if r.lane == lane && r.due(by) {
+		if r.lane == lane && r.due(by) && !(more && r.home == lane && r.awaits()) {
 			r.goOn()
 		}
 	}

@@ -35,6 +35,7 @@ type oracleRun struct {
 	wake     time.Time // when it is due
 	turn     int       // it goes on in a later one
 	called   time.Time // when it last made a call
+	sleeps   time.Time // until when it waits, in a wait or a wait_for; the zero time is that it is in none
 
 	ended   time.Time // when its last step did
 	since   int       // and what had been decided by then
@@ -116,6 +117,23 @@ func (r *oracleRun) leave(lane string) {
 func (r *oracleRun) park(until time.Time) bool {
 	r.wake = until
 	return r.yield(struct{}{})
+}
+
+// sleep is park for a wait.
+func (r *oracleRun) sleep(until time.Time) bool {
+	r.sleeps = until
+	alive := r.park(until)
+	r.sleeps = time.Time{}
+	return alive
+}
+
+// awaits reports whether an event that was not heard yet came in time to be the answer, or to end the run, although its wait is over: then it is heard first.
+func (r *oracleRun) awaits() bool {
+	return slices.ContainsFunc(r.lanes[r.home].all, func(e *occurrence) bool {
+		answers := r.listens != nil && slices.Contains(r.listens.events, e.Type)
+		ends := slices.ContainsFunc(r.rule.CancelOn, func(m Match) bool { return m.Event == e.Type })
+		return e.order == 0 && (answers || ends) && !e.At.Before(r.trigger.At) && !e.At.After(r.sleeps) && e != r.trigger
+	})
 }
 
 // mentions reports whether a rule waits anywhere, and whether anything in it works on the attendance.

@@ -121,7 +121,7 @@ func (r *oracleRun) waitUntil(s *Step) flow {
 		until = nextOpening(s.Until, r.now, r.zone)
 	}
 	waits := until.After(r.now)
-	if waits && !r.park(until) {
+	if waits && !r.sleep(until) {
 		return ended
 	}
 	r.pass()
@@ -195,7 +195,7 @@ func (r *oracleRun) waitFor(s *Step) flow {
 			break
 		}
 		r.listens, waited = l, true
-		alive := r.park(l.until)
+		alive := r.sleep(l.until)
 		if r.listens = nil; !alive {
 			return ended
 		}
