@@ -289,8 +289,10 @@ func (o *oracle) free(key string, times int, per time.Duration) bool {
 // promote lets queued runs begin whose turn it is.
 func (o *oracle) promote() {
 	for i, r := range o.runs {
-		before := slices.ContainsFunc(o.runs[:i], func(b *oracleRun) bool { return b.state != over && b.rule.ID == r.rule.ID && b.by == r.by })
-		if r.state == queued && !before {
+		if r.state != queued {
+			continue
+		}
+		if !slices.ContainsFunc(o.runs[:i], func(b *oracleRun) bool { return b.state != over && b.rule.ID == r.rule.ID && b.by == r.by }) {
 			r.state, r.wake, r.turn = running, o.now, o.turn
 		}
 	}

@@ -384,3 +384,16 @@ func TestReferenceCalendars(t *testing.T) {
 		t.Errorf("over lunch and a night: %s, want %s", got, want)
 	}
 }
+
+// An answer that comes just when the wait is over is one, also where so much comes at that instant that the run would have its turn before.
+func TestReferenceHearsWhatCameInTime(t *testing.T) {
+	d := newMadeUp()
+	d.says(0, "Ada", "go")
+	d.says(10*time.Second, "Ada", "1")
+	for range 3 {
+		d.replies(10*time.Second, "Ada")
+	}
+	d.expect(t, ruled(Rule{ID: "r1", Mode: "single", When: hearing("message.received"), Do: []Step{
+		asking(10*time.Second, "message.received"), onlyIf(writes("heard"), Cond{Kind: CondAnswerIs, Text: "answer1=1"}),
+	}}), "10s Ada send_message r1/s2 heard")
+}

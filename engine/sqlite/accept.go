@@ -50,6 +50,7 @@ func (t *tx) record(e rules.Event, data string) (bool, error) {
 	if t.seq, err = result.LastInsertId(); err != nil {
 		return false, err
 	}
+	t.event = t.seq
 	return true, t.due(e.Workspace, e.Lane, stored.Micros(e.ReceivedAt))
 }
 

@@ -49,6 +49,9 @@ func (s *saving) vacant(t *tx, e *rules.Event) error {
 func (t *tx) insertDecided(seq int64, e *engine.Event, data string, verdicts, answers any) error {
 	_, err := t.exec(`INSERT INTO events (seq, workspace, id, type, rule, tenant, lane, created_at, received_at, decided, data, verdicts, answers) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?)`,
 		seq, e.Workspace, e.ID, e.Type, e.Rule, e.Tenant, e.Lane, stored.Micros(e.CreatedAt), stored.Micros(e.ReceivedAt), data, verdicts, answers)
+	if err == nil {
+		t.event = seq
+	}
 	return err
 }
 

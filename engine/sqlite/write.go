@@ -155,8 +155,8 @@ func (w *writer) attempt(ops []*operation) (results []error, broken bool) {
 	}
 	w.commits.Add(1)
 	w.run = t.run
-	if t.seq > 0 {
-		w.event.Store(t.seq)
+	if t.event > 0 {
+		w.event.Store(t.event)
 	}
 	w.remember(t.takings)
 	w.keepDrafts(t.drafts)
@@ -181,6 +181,7 @@ type tx struct {
 	touched  bool             // an operation has written something, or a statement has failed
 	stirs    bool             // it has made a lane due
 	seq      int64            // of the last event; 0 is that it is not known
+	event    int64            // of the last event that it has recorded; 0 is none
 	run      int64            // the number of the last run
 	drafts   map[int64]*draft // that it changes; nil is that it is none any more
 	released map[*claim]bool
