@@ -130,6 +130,10 @@ var customers = []string{"Marina", "Pedro", "Joana", "Lucas", "Teresa", "Otto"}
 
 func (g *generator) scenario(seed uint64) {
 	g.s = &Scenario{Seed: seed, Exact: g.chance(60)}
+	if g.s.Exact && g.chance(4) {
+		g.absence()
+		return
+	}
 	g.large = g.rand.IntN(200) == 0
 	g.bursts = g.chance(35)
 	g.words = sample(g, Words, g.between(2, 3))
@@ -157,11 +161,25 @@ func (g *generator) scenario(seed uint64) {
 	if g.chance(20) {
 		g.reloads()
 	}
+	g.bounded()
 	g.s.Story = slices.DeleteFunc(g.s.Story, func(a Act) bool { return a.At >= g.s.Length-endPhase })
 	slices.SortStableFunc(g.s.Story, func(a, b Act) int { return int(a.At - b.At) })
 	g.unheard()
 	if !g.chance(33) {
 		g.troubles()
+	}
+}
+
+// bounded takes from: any away from rules that make cards where a schedule goes through all cards: each tick could double them.
+func (g *generator) bounded() {
+	lists := [][]Rule{g.s.Rules, g.s.Other}
+	if !slices.ContainsFunc(slices.Concat(lists...), func(r Rule) bool { return r.When.Each == "cards" }) {
+		return
+	}
+	for _, list := range lists {
+		for i := range list {
+			everyStep(list[i:i+1], func(s *Step) { list[i].FromAny = list[i].FromAny && s.Verb != "create_card" })
+		}
 	}
 }
 

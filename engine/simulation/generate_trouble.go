@@ -48,7 +48,7 @@ func (g *generator) still() time.Duration {
 func (g *generator) harmless() Trouble {
 	switch g.rand.IntN(10) {
 	case 0:
-		return Trouble{Kind: TroublePrune, At: g.still(), For: g.s.Length + 24*time.Hour}
+		return Trouble{Kind: TroublePrune, At: g.still(), For: g.keep()}
 	case 1:
 		return Trouble{Kind: TroubleCopy, At: g.still()}
 	case 2, 3:
@@ -57,6 +57,18 @@ func (g *generator) harmless() Trouble {
 		return Trouble{Kind: TroubleRefused, N: g.nth(g.deliveries()), For: time.Duration(g.between(1, 40)) * time.Second}
 	}
 	return Trouble{Kind: TroubleTwice, N: g.nth(g.deliveries()), For: time.Duration(g.few(0, 40)) * time.Second}
+}
+
+// keep is how long records are kept: what unfinished runs need stays, but what rules count must be there.
+func (g *generator) keep() time.Duration {
+	counts := false
+	for _, list := range [][]Rule{g.s.Rules, g.s.Other} {
+		everyCond(list, func(c *Cond) { counts = counts || c.Kind == CondCount })
+	}
+	if counts {
+		return g.s.Length + 24*time.Hour
+	}
+	return pick(g, time.Minute, time.Hour)
 }
 
 // delay is something that takes seconds.
@@ -97,6 +109,11 @@ func (g *generator) wildTroubles() {
 	for range g.few(1, 6) {
 		g.s.Troubles = append(g.s.Troubles, g.wild())
 	}
+	if g.s.Other != nil && g.chance(60) {
+		for range g.few(1, 3) {
+			g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleReload, N: g.nth(g.points())})
+		}
+	}
 	slices.SortStableFunc(g.s.Troubles, func(a, b Trouble) int { return int(a.At - b.At) })
 }
 
@@ -107,7 +124,9 @@ func (g *generator) wild() Trouble {
 	}
 	at = max(at, 0)
 	long := pick(g, 0, time.Second, 5*time.Second, 40*time.Second, 3*time.Minute, 20*time.Minute, 2*time.Hour)
-	switch n := g.rand.IntN(100); {
+	switch n := g.rand.IntN(110); {
+	case n >= 100:
+		return Trouble{Kind: TroubleStop, N: g.nth(g.points()), For: min(max(long, 5*time.Second), 20*time.Minute), More: g.rand.IntN(1 + len(g.s.Rules))}
 	case n < 28:
 		return Trouble{Kind: TroubleCrash, N: g.nth(g.points()), For: min(long, 20*time.Minute), More: g.few(1, 9)}
 	case n < 34:
