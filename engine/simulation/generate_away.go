@@ -1,6 +1,9 @@
 package simulation
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // absence makes up a desk whose engine is away when a wait ends. What came in time counts, although it is told or found only when the engine is back: with it the effects are those of the undisturbed
 // desk, minutes later. So nothing else happens on such a desk that minutes could matter to.
@@ -42,4 +45,17 @@ func (g *generator) absence() {
 		}
 		g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleDown, At: begins + mark - time.Duration(g.between(1, 20))*time.Second, For: down})
 	}
+}
+
+// keepsAway reports whether a desk whose engine is away keeps to what absence makes up: each question has its two hours, and what is away when one ends is back in time.
+func keepsAway(s *Scenario) bool {
+	fine := len(s.Rules) == 1 && s.Other == nil
+	everyStep(s.Rules, func(x *Step) {
+		fine = fine && (x.Wait == 0 || x.Wait == mark+time.Minute || x.Wait == mark+6*time.Minute)
+	})
+	return fine && !slices.ContainsFunc(s.Story, func(a Act) bool {
+		return a.Kind != ActSays || a.At%(4*mark) != 0 && (a.At%(4*mark) != mark || a.Text != "thanks")
+	}) && !slices.ContainsFunc(s.Troubles, func(t Trouble) bool {
+		return t.Kind != TroubleDown || t.For != 90*time.Second && t.For != 8*time.Minute || (t.At+20*time.Second)%(4*mark) < mark || (t.At+time.Second)%(4*mark) > mark
+	})
 }

@@ -283,6 +283,9 @@ func manifold(r *Rule) bool {
 
 // keeps reports whether an exact scenario keeps to what is written above: whatever is taken away from it, it must still do so.
 func keeps(s *Scenario) bool {
+	if s.Away {
+		return keepsAway(s)
+	}
 	if s.Length%mark != endPhase || s.Start.Minute()%30 != 3 || s.Start.Second() != 0 {
 		return false
 	}
