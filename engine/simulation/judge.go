@@ -157,7 +157,7 @@ func overLimit(s *Scenario, o *Outcome) (broken []string) {
 		return nil // when runs began cannot be told from their effects
 	}
 	for _, r := range s.steady() {
-		if r.Limit == nil || r.Limit.By != "" || r.Limit.Per <= slack || r.When.Each != "" || len(r.When.Events) == 0 {
+		if r.Limit == nil || r.Limit.By != "" || r.By != "" || r.Limit.Per <= slack || r.When.Each != "" || len(r.When.Events) == 0 {
 			continue
 		}
 		by := map[string][]time.Time{}
