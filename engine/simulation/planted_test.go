@@ -57,7 +57,14 @@ func TestPlanted(t *testing.T) {
 			if *plantedBugs == "" {
 				from, seeds = b.Seed, 1
 			}
-			h := look(t, buildPlanted(t, &b), from, seeds)
+			binary := buildPlanted(t, &b)
+			h := look(t, binary, from, seeds)
+			for h.seed != 0 && !sound(t, h.seed) {
+				t.Logf("seed %d is broken without the bug too: the next one", h.seed)
+				next := look(t, binary, h.seed+1, seeds)
+				next.took += h.took
+				h = next
+			}
 			if h.seed == 0 {
 				fmt.Fprintf(table, "%s\t-\tNOT FOUND\t%.1f s\n", b.Name, h.took.Seconds())
 				t.Fatalf("no desk showed it in %s of processor time", h.took.Round(time.Second))
@@ -104,7 +111,7 @@ func look(t *testing.T, binary string, from, seeds uint64) hunt {
 		"-seeds", strconv.FormatUint(seeds, 10), "-from", strconv.FormatUint(from, 10), "-postgres", "10",
 	}
 	play := exec.CommandContext(ctx, "/bin/sh", args...)
-	play.Env = append(os.Environ(), "GOMAXPROCS=1", "GOGC=400")
+	play.Env = append(os.Environ(), "GOMAXPROCS=1")
 	var out bytes.Buffer
 	play.Stdout, play.Stderr = &out, nil
 	err := play.Run()
@@ -114,10 +121,21 @@ func look(t *testing.T, binary string, from, seeds uint64) hunt {
 		h.law = found[2]
 		return h
 	}
-	if err == nil || h.took < *plantedFor && ctx.Err() == nil {
+	if seeds > 1 && h.took < *plantedFor && ctx.Err() == nil {
 		t.Errorf("it ended without a difference: %v\n%s", err, out.String())
 	}
 	return h
+}
+
+// sound reports whether a desk breaks no law without a bug.
+func sound(t *testing.T, seed uint64) bool {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := look(t, self, seed, 1)
+	return h.seed == 0
 }
 
 // findByTest has a bug found that no made-up desk can show.

@@ -37,6 +37,8 @@ type process struct {
 	schedules *schedule.Source
 	backfill  *backfill.Source
 
+	unscheduled bool // the schedules do not know the rules of now
+
 	next time.Time // when it has something to do
 	look time.Time // when the backfill has
 	idle int       // claims at one moment
@@ -278,6 +280,10 @@ func (p *process) tick(first bool) {
 		p.idle, p.at = 0, now
 	}
 	next := time.Time{}
+	if first && p.unscheduled {
+		p.unscheduled = false
+		p.schedules.SetRules(p.world.set)
+	}
 	if first {
 		if p.backfill != nil && !now.Before(p.look) {
 			p.look = p.backfill.Tick(p.ctx)

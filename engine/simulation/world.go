@@ -449,11 +449,28 @@ func (w *world) reload() error {
 	return nil
 }
 
+// reloadAtWork does so while an engine is at work. Its schedules may be, and hear of it when they are done.
+func (w *world) reloadAtWork() error {
+	if w.other == nil {
+		return nil
+	}
+	w.set, w.other = w.other, w.set
+	for _, p := range w.engines {
+		if p.up() {
+			p.unscheduled = true
+			if err := p.engine.SetRules(workspace, w.set); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // intervene lets a person do something while an engine is at work.
 func (w *world) intervene(ctx context.Context, t Trouble) error {
 	w.activity++
 	if t.Kind == TroubleReload {
-		return w.reload()
+		return w.reloadAtWork()
 	}
 	h := hold{}
 	if rules := w.scenario.Rules; t.More > 0 && t.More <= len(rules) {
