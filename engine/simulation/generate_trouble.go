@@ -14,6 +14,7 @@ func (g *generator) troubles() {
 	for range g.few(0, 3) {
 		g.s.Troubles = append(g.s.Troubles, g.harmless())
 	}
+	g.copyWhileStopped()
 	if !delayable(g.s) {
 		return
 	}
@@ -94,7 +95,9 @@ func (g *generator) share(engines int) {
 		if g.chance(70) {
 			g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleSwitch, N: g.nth(g.points())})
 		} else {
-			g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleEarly, N: g.nth(g.points() / 2), More: g.rand.IntN(engines)})
+			// Another engine has its turn while the one whose leases are gone is in the middle of something.
+			n := g.nth(g.points() / 2)
+			g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleEarly, N: n, More: g.rand.IntN(engines)}, Trouble{Kind: TroubleSwitch, N: n}, Trouble{Kind: TroubleSwitch, N: n + g.between(1, 3)})
 		}
 	}
 }
@@ -109,12 +112,37 @@ func (g *generator) wildTroubles() {
 	for range g.few(1, 6) {
 		g.s.Troubles = append(g.s.Troubles, g.wild())
 	}
+	if g.chance(15) {
+		g.uncertain(g.nth(g.calls()))
+	}
+	g.copyWhileStopped()
 	if g.s.Other != nil && g.chance(60) {
 		for range g.few(1, 3) {
 			g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleReload, N: g.nth(g.points())})
 		}
 	}
 	slices.SortStableFunc(g.s.Troubles, func(a, b Trouble) int { return int(a.At - b.At) })
+}
+
+// uncertain lets a call fail before its effect, perhaps several times, and when it is repeated behind it.
+func (g *generator) uncertain(n int) {
+	times := g.few(1, 7)
+	g.s.Troubles = append(g.s.Troubles, Trouble{Kind: pick(g, Trouble503Before, TroubleCutBefore), N: n, More: times})
+	switch after := pick(g, Trouble503After, TroubleCutAfter, TroubleSlow); after {
+	case TroubleSlow:
+		g.s.Troubles = append(g.s.Troubles, Trouble{Kind: after, N: n + times, For: time.Duration(g.between(1, 9)) * time.Second})
+	default:
+		g.s.Troubles = append(g.s.Troubles, Trouble{Kind: after, N: n + times})
+	}
+}
+
+// copyWhileStopped lets the journal be copied while something is stopped.
+func (g *generator) copyWhileStopped() {
+	for _, a := range g.s.Story {
+		if a.Kind == ActPauses && g.chance(40) {
+			g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleCopy, At: a.At - stopPhase + restPhase})
+		}
+	}
 }
 
 func (g *generator) wild() Trouble {
@@ -134,7 +162,7 @@ func (g *generator) wild() Trouble {
 	case n < 44:
 		return Trouble{Kind: TroubleLate, N: g.nth(g.deliveries()), For: max(long, time.Second)}
 	case n < 50:
-		return Trouble{Kind: TroubleLost, N: g.nth(g.deliveries())}
+		return Trouble{Kind: TroubleLost, N: g.nth(g.deliveries()), More: g.few(1, 5)}
 	case n < 55:
 		return Trouble{Kind: TroubleRefused, N: g.nth(g.deliveries()), For: min(max(long, time.Second), 4*time.Minute)}
 	case n < 73:

@@ -19,7 +19,7 @@ func Ledger(s *Scenario, o *Outcome) (broken []string) {
 		name string
 		look func(*Scenario, *Outcome) []string
 	}{
-		{"once", twice}, {"stopped", whileStopped}, {"order", outOfOrder}, {"limit", overLimit}, {"bound", overBound}, {"cancel_on", pastTheEnd}, {"lost", neverDone}, {"decided", neverDecided},
+		{"once", twice}, {"once", calledAgain}, {"once", toldAgain}, {"stopped", whileStopped}, {"order", outOfOrder}, {"limit", overLimit}, {"bound", overBound}, {"cancel_on", pastTheEnd}, {"lost", neverDone}, {"decided", neverDecided},
 		{"heard", neverHeard}, {"recorded", neverRecorded}, {"own", ofItself},
 	} {
 		for _, what := range law.look(s, o) {
@@ -59,6 +59,43 @@ func twice(_ *Scenario, o *Outcome) (broken []string) {
 			broken = append(broken, fmt.Sprintf("%s %q of %s to %s at %s, and at %s", e.Verb, e.Detail, e.Step, e.Customer, clock(before), clock(e.At)))
 		}
 		seen[d] = e.At
+	}
+	return broken
+}
+
+// calledAgain finds calls that were made long after the same call of the same step had come.
+func calledAgain(s *Scenario, o *Outcome) (broken []string) {
+	if len(o.Stops) > 0 {
+		return nil // what became of it may be found out when it goes on
+	}
+	type deed struct{ step, method, path string }
+	came := map[deed]time.Time{}
+	for _, c := range o.Calls {
+		d := deed{c.Step, c.Method, c.Path}
+		before, again := came[d]
+		switch {
+		case !c.Came || c.Step == "":
+		case !again:
+			came[d] = c.At
+		case c.At.Sub(before) > slack+s.away():
+			broken = append(broken, fmt.Sprintf("%s %s of %s had come at %s, and was called at %s", c.Method, c.Path, c.Step, clock(before), clock(c.At)))
+		}
+	}
+	return broken
+}
+
+// toldAgain finds what rules did about an event that told of what had been found before.
+func toldAgain(_ *Scenario, o *Outcome) (broken []string) {
+	found := map[string]*Event{}
+	for i := range o.Events {
+		if o.Events[i].Found {
+			found[o.Events[i].ID] = &o.Events[i]
+		}
+	}
+	for i := range o.Effects {
+		if e := &o.Effects[i]; found[e.Event] != nil {
+			broken = append(broken, fmt.Sprintf("%s %q to %s at %s, about %s that was found at %s", e.Verb, e.Detail, e.Customer, clock(e.At), found[e.Event].Type, clock(found[e.Event].Heard)))
+		}
 	}
 	return broken
 }

@@ -208,8 +208,8 @@ const (
 
 	// Of the Nth delivery.
 	TroubleTwice   = "twice"   // it comes again, For later
-	TroubleLate    = "late"    // it comes For later
-	TroubleLost    = "lost"    // it never comes, and the backfill finds what it told
+	TroubleLate    = "late"    // it comes For later; after twenty minutes the backfill may have found what it told
+	TroubleLost    = "lost"    // it never comes, nor do the next ones, More in all, and the backfill finds what they told
 	TroubleRefused = "refused" // the engine's answer is lost: it is recorded, and comes again For later
 
 	// Of the Nth changing call; More calls in a row, 1 unless given.

@@ -152,8 +152,8 @@ func (w *world) plan() {
 			case TroubleJump, TroublePrune, TroubleCopy, TroubleDown:
 				w.finding = w.finding || t.Kind == TroubleDown && t.For > 2*time.Minute && w.options.Journal != Memory
 				w.timed = append(w.timed, happening{s.Start.Add(t.At), func(ctx context.Context) error { return w.trouble(ctx, t) }})
-			case TroubleLost:
-				w.finding = w.options.Journal != Memory
+			case TroubleLost, TroubleLate:
+				w.finding = w.finding || w.options.Journal != Memory && (t.Kind == TroubleLost || t.For >= 20*time.Minute)
 				w.desk.troubles = append(w.desk.troubles, t)
 			default:
 				w.desk.troubles = append(w.desk.troubles, t)
