@@ -187,6 +187,11 @@ powercut: ## cut the power of a journal in a file CUTS times under load, lose wh
 mutants: ## plant bugs into the engine, one after another, and see quando test find each with the tests of the examples
 	go test -run '^TestMutants$$' -v -timeout 3h ./engine/ruletest -mutants all
 
+BUGS ?= all
+.PHONY: planted
+planted: ## plant the same bugs and others, or those with BUGS in their names, and see made-up desks find each within five minutes of processor time
+	go test -run '^TestPlanted$$' -count 1 -v -timeout 12h ./engine/simulation -planted '$(BUGS)'
+
 SEEDS ?= 1000
 FROM ?= 1
 STORY ?=

@@ -88,7 +88,7 @@ const (
 	insertLeases = spaces + `, busy (workspace, n) AS (SELECT workspace, count(*) FROM quando.leases GROUP BY workspace)
 		INSERT INTO quando.leases (workspace, lane, engine, epoch, news)
 		SELECT d.workspace, d.lane, $1, $2, d.news FROM (
-			SELECT s.workspace, f.lane, f.due_at, f.news, coalesce(b.n, 0) + row_number() OVER (PARTITION BY s.workspace ORDER BY f.due_at) AS turn
+			SELECT s.workspace, f.lane, f.due_at, f.news, coalesce(b.n, 0) + row_number() OVER (PARTITION BY s.workspace ORDER BY f.due_at, f.lane) AS turn
 			FROM spaces s LEFT JOIN busy b ON b.workspace = s.workspace CROSS JOIN LATERAL (
 				SELECT d.lane, d.due_at, d.news FROM quando.lanes d
 				WHERE d.workspace = s.workspace AND d.due_at <= $3 AND NOT EXISTS (SELECT 1 FROM quando.leases h WHERE h.workspace = d.workspace AND h.lane = d.lane)

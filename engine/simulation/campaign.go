@@ -20,7 +20,7 @@ import (
 type Campaign struct {
 	From, Seeds uint64
 	Store       *Store
-	Postgres    uint64 // every so many seeds are played in PostgreSQL too; 0 is none
+	Postgres    uint64 // every so many seeds are played in PostgreSQL too, and all that have several engines; 0 is none
 	Most        int    // failures after which it ends; 0 is after all seeds
 	Shrink      int    // how many tries a failure is shrunk with; 0 is that it is told as it is
 	Progress    func(done uint64, failures int)
@@ -135,6 +135,16 @@ func examine(ctx context.Context, s *Scenario, store *Store, shared bool) (*exam
 	return x, nil
 }
 
+// engines is how many engines share the journal, where they can.
+func (s *Scenario) engines() (n int) {
+	for _, t := range s.Troubles {
+		if t.Kind == TroubleEngines {
+			n = max(n, t.More)
+		}
+	}
+	return n
+}
+
 // String says how a desk is played.
 func (o Options) String() string {
 	if o.Calm {
@@ -187,7 +197,7 @@ func (c *Campaign) Run(ctx context.Context) (*Report, error) {
 	work := func() {
 		for i, more := take(); more; i, more = take() {
 			s := Generate(c.From + i)
-			x, err := examine(ctx, s, c.Store, c.Postgres > 0 && i%c.Postgres == 0)
+			x, err := examine(ctx, s, c.Store, c.Postgres > 0 && (i%c.Postgres == 0 || s.engines() > 1))
 			mu.Lock()
 			if err != nil {
 				if ctx.Err() == nil {

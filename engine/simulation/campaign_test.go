@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"testing"
 	"time"
 
@@ -38,6 +39,7 @@ func newStore(t *testing.T) *simulation.Store {
 
 // TestSimulate plays made-up desks, and judges them.
 func TestSimulate(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // a desk is soon forgotten, and what it took with it
 	store := newStore(t)
 	c := simulation.Campaign{From: *from, Seeds: *seeds, Store: store, Postgres: *shared, Most: *most, Shrink: *tries}
 	if *seeds == 0 {

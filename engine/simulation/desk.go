@@ -59,6 +59,7 @@ type delivery struct {
 	request *http.Request
 	body    []byte
 	event   *Event
+	tries   int           // that failed because no engine was there
 	refuse  bool          // its answer gets lost
 	again   time.Duration // and how much later it comes again
 }
@@ -297,10 +298,29 @@ func (d *desk) whose(data json.RawMessage) string {
 func (d *desk) found(e rules.Event) {
 	for _, known := range d.events {
 		if known.Type == e.Type && known.Heard.IsZero() && known.At.Equal(e.CreatedAt) {
-			known.Heard = d.world.now
+			known.Heard, known.Found = d.world.now, true
 			return
 		}
 	}
+}
+
+// repeats are how long after a delivery that failed the service makes it again. After the last of them it gives up.
+var repeats = []time.Duration{30 * time.Second, 2 * time.Minute}
+
+// missed lets deliveries fail for which no engine is there. What the service gives up is found by the backfill; where there is none, the service is more patient than it says.
+// Where seconds matter, it makes them again when the engine is back.
+func (w *world) missed() {
+	if w.scenario.Exact && !w.scenario.Away || slices.ContainsFunc(w.engines, (*process).up) {
+		return
+	}
+	w.waiting = slices.DeleteFunc(w.waiting, func(d *delivery) bool {
+		if d.due.After(w.now) {
+			return false
+		}
+		d.due = w.now.Add(repeats[min(d.tries, len(repeats)-1)])
+		d.tries++
+		return d.tries > len(repeats) && w.finding
+	})
 }
 
 // deliverable reports whether a delivery is due and somebody is there to take it.
@@ -332,8 +352,9 @@ func (w *world) deliver() {
 		w.activity++
 		request := d.request.Clone(to.ctx)
 		request.Body = io.NopCloser(bytes.NewReader(d.body))
-		answer := &answer{header: http.Header{}, status: http.StatusOK}
+		answer := &answer{header: http.Header{}}
 		to.receiver.ServeHTTP(answer, request)
+		answer.WriteHeader(http.StatusOK)
 		switch {
 		case answer.status < 300 && d.refuse:
 			d.refuse, d.due = false, w.now.Add(max(d.again, time.Second))
@@ -359,9 +380,17 @@ type answer struct {
 	body   []byte
 }
 
-func (a *answer) Header() http.Header    { return a.header }
-func (a *answer) WriteHeader(status int) { a.status = status }
+func (a *answer) Header() http.Header { return a.header }
+
+// WriteHeader takes the first status, as a connection does.
+func (a *answer) WriteHeader(status int) {
+	if a.status == 0 {
+		a.status = status
+	}
+}
+
 func (a *answer) Write(part []byte) (int, error) {
+	a.WriteHeader(http.StatusOK)
 	a.body = append(a.body, part...)
 	return len(part), nil
 }
@@ -460,8 +489,9 @@ func (d *desk) serve(r *http.Request, body []byte) *answer {
 			r.Header[as] = values
 		}
 	}
-	out := &answer{header: http.Header{}, status: http.StatusOK}
+	out := &answer{header: http.Header{}}
 	d.sandbox.Handler().ServeHTTP(out, r)
+	out.WriteHeader(http.StatusOK)
 	return out
 }
 

@@ -68,7 +68,9 @@ type generator struct {
 	large  bool
 	bursts bool     // people do several things within a minute
 	words  []string // that customers use, and rules look for
-	labels []string // that rules give, and look for
+
+	outreach bool     // rules write to somebody who has no conversation yet, and are about what comes of it
+	labels   []string // that rules give, and look for
 
 	rule    *Rule
 	names   int      // of steps, so far
@@ -130,6 +132,11 @@ var customers = []string{"Marina", "Pedro", "Joana", "Lucas", "Teresa", "Otto"}
 
 func (g *generator) scenario(seed uint64) {
 	g.s = &Scenario{Seed: seed, Exact: g.chance(60)}
+	if g.s.Exact && g.chance(4) {
+		g.absence()
+		return
+	}
+	g.outreach = !g.s.Exact && g.chance(15)
 	g.large = g.rand.IntN(200) == 0
 	g.bursts = g.chance(35)
 	g.words = sample(g, Words, g.between(2, 3))
@@ -150,6 +157,9 @@ func (g *generator) scenario(seed uint64) {
 		n = 10
 	}
 	g.rules(n)
+	if g.outreach {
+		g.reachOut()
+	}
 	if g.chance(6) {
 		g.s.Safety = g.safety()
 	}
@@ -157,12 +167,54 @@ func (g *generator) scenario(seed uint64) {
 	if g.chance(20) {
 		g.reloads()
 	}
+	g.bounded()
 	g.s.Story = slices.DeleteFunc(g.s.Story, func(a Act) bool { return a.At >= g.s.Length-endPhase })
 	slices.SortStableFunc(g.s.Story, func(a, b Act) int { return int(a.At - b.At) })
 	g.unheard()
 	if !g.chance(33) {
 		g.troubles()
+		if g.outreach && g.chance(60) {
+			g.uncertain(g.between(1, 4))
+		}
 	}
+}
+
+// bounded takes from: any away from rules that make cards where a schedule goes through all cards: each tick could double them.
+func (g *generator) bounded() {
+	lists := [][]Rule{g.s.Rules, g.s.Other}
+	if !slices.ContainsFunc(slices.Concat(lists...), func(r Rule) bool { return r.When.Each == "cards" }) {
+		return
+	}
+	for _, list := range lists {
+		for i := range list {
+			everyStep(list[i:i+1], func(s *Step) { list[i].FromAny = list[i].FromAny && s.Verb != "create_card" })
+		}
+	}
+}
+
+// reachOut lets the first rule write to somebody who has no conversation, and another be about what others do like that.
+func (g *generator) reachOut() {
+	n := min(len(g.s.Customers)+1, len(customers))
+	g.s.Customers = customers[:n:n]
+	to := pick(g, g.s.Customers[len(g.s.Customers)-1], Nobody)
+	r := &g.s.Rules[0]
+	everyStep(g.s.Rules[:1], func(s *Step) {
+		var n int
+		if _, err := fmt.Sscanf(s.Name, "s%d", &n); err == nil {
+			s.Name = fmt.Sprintf("s%d", n+1)
+		}
+	})
+	step := Step{Name: "s1", Verb: pick(g, "send_message", "open_conversation"), To: to, Continue: g.chance(50)}
+	if step.Verb == "send_message" {
+		step.Text = pick(g, g.words...)
+	}
+	r.Do = append([]Step{step}, r.Do...)
+	second := g.oneRule("r2")
+	second.When = When{Events: []string{pick(g, "attendance.opened", "attendance.opened", "message.sent")}}
+	second.FromAny, second.Gather, second.If, second.Stage, second.By, second.Limit = false, nil, nil, "", "", nil
+	second.Do = []Step{{Name: "s1", Verb: "send_message", Text: pick(g, g.words...)}}
+	second.OnError, second.CancelOn, second.Late, second.Sample, second.Mode = nil, nil, Late{}, 0, ""
+	g.s.Rules = append(g.s.Rules[:1], append([]Rule{second}, g.s.Rules[min(2, len(g.s.Rules)):]...)...)
 }
 
 // rules makes up the rules. Of an exact scenario they are mostly such that seconds may pass, so that something can go wrong.

@@ -37,11 +37,19 @@ func (g *generator) anyRule(id string, plain bool) Rule {
 		g.waits = 9
 	}
 	f := factsFor(&r, g.s.Exact)
-	for range weighted(g, choice[int]{50, 0}, choice[int]{38, 1}, choice[int]{12, 2}) {
+	first := strings.HasPrefix(id, "r1") // it is to do something on most desks
+	conditions := weighted(g, choice[int]{50, 0}, choice[int]{38, 1}, choice[int]{12, 2})
+	if first && g.chance(50) {
+		conditions = 0
+	}
+	for range conditions {
 		r.If = append(r.If, g.cond(f, 0))
 	}
 	g.keys(&r)
-	r.Do = g.pattern(f)
+	if first && g.chance(50) {
+		r.Do = append(r.Do, g.send(f))
+	}
+	r.Do = append(r.Do, g.pattern(f)...)
 	if !changesAnything(r.Do) && g.chance(85) {
 		r.Do = append(r.Do, g.send(f))
 	}

@@ -202,9 +202,12 @@ func (g *generator) step(f known, verb string) Step {
 	case "close_attendance", "set", "log", "stop":
 		s.Text = pick(g, g.words...)
 	case "open_conversation":
-		s.To = pick(g, g.s.Customers...)
+		s.To = g.whom()
 	case "create_card":
 		s.Text, s.Board = pick(g, append([]string{"{{ contact.name }}"}, g.words...)...), pick(g, "Deals", "Care")
+		if g.rule.When.Each == "cards" {
+			s.Board = "Care" // each tick would double the cards of Deals
+		}
 		if g.chance(50) {
 			s.Stage = pick(g, Boards[s.Board]...)
 		}
@@ -237,12 +240,20 @@ func (g *generator) step(f known, verb string) Step {
 func (g *generator) send(f known) Step {
 	s := Step{Name: g.name(), Verb: "send_message", Text: pick(g, g.words...)}
 	if !f.conversation || g.chance(7) {
-		s.To = pick(g, g.s.Customers...)
+		s.To = g.whom()
 	}
 	if f.conversation && g.chance(20) {
 		s.Text = "{{ contact.name }}"
 	}
 	return s
+}
+
+// whom is who is written to: a customer, and seldom a number that is none.
+func (g *generator) whom() string {
+	if g.chance(8) {
+		return Nobody
+	}
+	return pick(g, g.s.Customers...)
 }
 
 func (g *generator) findCard() Step {
@@ -331,5 +342,15 @@ func (g *generator) forEach(f known) Step {
 		}
 		return steps
 	})
+	if g.chance(80) { // what is done twice, or left out, is seen by its item
+		everyStep([]Rule{{Do: s.Do}}, func(st *Step) {
+			switch st.Verb {
+			case "send_message", "transfer", "create_card", "close_attendance":
+				st.Text += " {{ item }}"
+			case "update_card":
+				st.Name2 += " {{ item }}"
+			}
+		})
+	}
 	return s
 }

@@ -99,9 +99,13 @@ func (t *teller) says(n int, behind time.Duration, customer, text string) {
 func (t *teller) scene() {
 	g := t.g
 	r := &g.s.Rules[g.rand.IntN(len(g.s.Rules))]
-	customer := g.s.Customers[min(g.few(0, len(g.s.Customers)-1), len(g.s.Customers)-1)]
+	about := g.s.Customers
+	if g.outreach && len(about) > 1 {
+		about = about[:len(about)-1] // the last is written to
+	}
+	customer := about[min(g.few(0, len(about)-1), len(about)-1)]
 	if g.chance(30) {
-		customer = pick(g, g.s.Customers...)
+		customer = pick(g, about...)
 	}
 	if !t.begun[customer] {
 		t.says(t.mark, t.moment(), customer, t.text())

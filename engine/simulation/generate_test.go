@@ -100,6 +100,12 @@ func TestExactTimesLieApart(t *testing.T) {
 		if !s.Exact {
 			continue
 		}
+		if s.Away {
+			if !keepsAway(s) {
+				t.Errorf("seed %d does not keep to what exact scenarios do whose engine is away", seed)
+			}
+			continue
+		}
 		if s.Start.Minute()%30 != 3 || s.Start.Second() != 0 || s.Length%mark != endPhase {
 			t.Errorf("seed %d begins at %v and lasts for %v", seed, s.Start, s.Length)
 		}

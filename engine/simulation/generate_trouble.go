@@ -14,6 +14,7 @@ func (g *generator) troubles() {
 	for range g.few(0, 3) {
 		g.s.Troubles = append(g.s.Troubles, g.harmless())
 	}
+	g.copyWhileStopped()
 	if !delayable(g.s) {
 		return
 	}
@@ -48,7 +49,7 @@ func (g *generator) still() time.Duration {
 func (g *generator) harmless() Trouble {
 	switch g.rand.IntN(10) {
 	case 0:
-		return Trouble{Kind: TroublePrune, At: g.still(), For: g.s.Length + 24*time.Hour}
+		return Trouble{Kind: TroublePrune, At: g.still(), For: g.keep()}
 	case 1:
 		return Trouble{Kind: TroubleCopy, At: g.still()}
 	case 2, 3:
@@ -57,6 +58,18 @@ func (g *generator) harmless() Trouble {
 		return Trouble{Kind: TroubleRefused, N: g.nth(g.deliveries()), For: time.Duration(g.between(1, 40)) * time.Second}
 	}
 	return Trouble{Kind: TroubleTwice, N: g.nth(g.deliveries()), For: time.Duration(g.few(0, 40)) * time.Second}
+}
+
+// keep is how long records are kept: what unfinished runs need stays, but what rules count must be there.
+func (g *generator) keep() time.Duration {
+	counts := false
+	for _, list := range [][]Rule{g.s.Rules, g.s.Other} {
+		everyCond(list, func(c *Cond) { counts = counts || c.Kind == CondCount })
+	}
+	if counts {
+		return g.s.Length + 24*time.Hour
+	}
+	return pick(g, time.Minute, time.Hour)
 }
 
 // delay is something that takes seconds.
@@ -82,7 +95,9 @@ func (g *generator) share(engines int) {
 		if g.chance(70) {
 			g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleSwitch, N: g.nth(g.points())})
 		} else {
-			g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleEarly, N: g.nth(g.points() / 2), More: g.rand.IntN(engines)})
+			// Another engine has its turn while the one whose leases are gone is in the middle of something.
+			n := g.nth(g.points() / 2)
+			g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleEarly, N: n, More: g.rand.IntN(engines)}, Trouble{Kind: TroubleSwitch, N: n}, Trouble{Kind: TroubleSwitch, N: n + g.between(1, 3)})
 		}
 	}
 }
@@ -97,7 +112,37 @@ func (g *generator) wildTroubles() {
 	for range g.few(1, 6) {
 		g.s.Troubles = append(g.s.Troubles, g.wild())
 	}
+	if g.chance(15) {
+		g.uncertain(g.nth(g.calls()))
+	}
+	g.copyWhileStopped()
+	if g.s.Other != nil && g.chance(60) {
+		for range g.few(1, 3) {
+			g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleReload, N: g.nth(g.points())})
+		}
+	}
 	slices.SortStableFunc(g.s.Troubles, func(a, b Trouble) int { return int(a.At - b.At) })
+}
+
+// uncertain lets a call fail before its effect, perhaps several times, and when it is repeated behind it.
+func (g *generator) uncertain(n int) {
+	times := g.few(1, 7)
+	g.s.Troubles = append(g.s.Troubles, Trouble{Kind: pick(g, Trouble503Before, TroubleCutBefore), N: n, More: times})
+	switch after := pick(g, Trouble503After, TroubleCutAfter, TroubleSlow); after {
+	case TroubleSlow:
+		g.s.Troubles = append(g.s.Troubles, Trouble{Kind: after, N: n + times, For: time.Duration(g.between(1, 9)) * time.Second})
+	default:
+		g.s.Troubles = append(g.s.Troubles, Trouble{Kind: after, N: n + times})
+	}
+}
+
+// copyWhileStopped lets the journal be copied while something is stopped.
+func (g *generator) copyWhileStopped() {
+	for _, a := range g.s.Story {
+		if a.Kind == ActPauses && g.chance(40) {
+			g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleCopy, At: a.At - stopPhase + restPhase})
+		}
+	}
 }
 
 func (g *generator) wild() Trouble {
@@ -107,7 +152,9 @@ func (g *generator) wild() Trouble {
 	}
 	at = max(at, 0)
 	long := pick(g, 0, time.Second, 5*time.Second, 40*time.Second, 3*time.Minute, 20*time.Minute, 2*time.Hour)
-	switch n := g.rand.IntN(100); {
+	switch n := g.rand.IntN(110); {
+	case n >= 100:
+		return Trouble{Kind: TroubleStop, N: g.nth(g.points()), For: min(max(long, 5*time.Second), 20*time.Minute), More: g.rand.IntN(1 + len(g.s.Rules))}
 	case n < 28:
 		return Trouble{Kind: TroubleCrash, N: g.nth(g.points()), For: min(long, 20*time.Minute), More: g.few(1, 9)}
 	case n < 34:
@@ -115,7 +162,7 @@ func (g *generator) wild() Trouble {
 	case n < 44:
 		return Trouble{Kind: TroubleLate, N: g.nth(g.deliveries()), For: max(long, time.Second)}
 	case n < 50:
-		return Trouble{Kind: TroubleLost, N: g.nth(g.deliveries())}
+		return Trouble{Kind: TroubleLost, N: g.nth(g.deliveries()), More: g.few(1, 5)}
 	case n < 55:
 		return Trouble{Kind: TroubleRefused, N: g.nth(g.deliveries()), For: min(max(long, time.Second), 4*time.Minute)}
 	case n < 73:

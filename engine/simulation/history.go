@@ -24,7 +24,8 @@ type Event struct {
 	Customer string    // whose it is; empty where it is nobody's
 	Data     json.RawMessage
 	Cause    string    // the key of the step whose call raised it; empty is a person
-	Heard    time.Time // when it was first acknowledged; the zero time is never
+	Heard    time.Time // when it was first acknowledged, or found; the zero time is never
+	Found    bool      // the backfill found what it tells of
 }
 
 // An Effect is one change of the service, in the words of rules.

@@ -19,7 +19,8 @@ func Ledger(s *Scenario, o *Outcome) (broken []string) {
 		name string
 		look func(*Scenario, *Outcome) []string
 	}{
-		{"once", twice}, {"stopped", whileStopped}, {"order", outOfOrder}, {"limit", overLimit}, {"bound", overBound}, {"cancel_on", pastTheEnd}, {"lost", neverDone}, {"decided", neverDecided},
+		{"once", twice}, {"once", calledAgain}, {"once", toldAgain}, {"stopped", whileStopped}, {"order", outOfOrder}, {"limit", overLimit}, {"bound", overBound}, {"cancel_on", pastTheEnd}, {"lost", neverDone}, {"decided", neverDecided},
+		{"heard", neverHeard}, {"recorded", neverRecorded}, {"own", ofItself},
 	} {
 		for _, what := range law.look(s, o) {
 			broken = append(broken, law.name+": "+what)
@@ -58,6 +59,43 @@ func twice(_ *Scenario, o *Outcome) (broken []string) {
 			broken = append(broken, fmt.Sprintf("%s %q of %s to %s at %s, and at %s", e.Verb, e.Detail, e.Step, e.Customer, clock(before), clock(e.At)))
 		}
 		seen[d] = e.At
+	}
+	return broken
+}
+
+// calledAgain finds calls that were made long after the same call of the same step had come.
+func calledAgain(s *Scenario, o *Outcome) (broken []string) {
+	if len(o.Stops) > 0 {
+		return nil // what became of it may be found out when it goes on
+	}
+	type deed struct{ step, method, path string }
+	came := map[deed]time.Time{}
+	for _, c := range o.Calls {
+		d := deed{c.Step, c.Method, c.Path}
+		before, again := came[d]
+		switch {
+		case !c.Came || c.Step == "":
+		case !again:
+			came[d] = c.At
+		case c.At.Sub(before) > slack+s.away():
+			broken = append(broken, fmt.Sprintf("%s %s of %s had come at %s, and was called at %s", c.Method, c.Path, c.Step, clock(before), clock(c.At)))
+		}
+	}
+	return broken
+}
+
+// toldAgain finds what rules did about an event that told of what had been found before.
+func toldAgain(_ *Scenario, o *Outcome) (broken []string) {
+	found := map[string]*Event{}
+	for i := range o.Events {
+		if o.Events[i].Found {
+			found[o.Events[i].ID] = &o.Events[i]
+		}
+	}
+	for i := range o.Effects {
+		if e := &o.Effects[i]; found[e.Event] != nil {
+			broken = append(broken, fmt.Sprintf("%s %q to %s at %s, about %s that was found at %s", e.Verb, e.Detail, e.Customer, clock(e.At), found[e.Event].Type, clock(found[e.Event].Heard)))
+		}
 	}
 	return broken
 }
@@ -156,7 +194,7 @@ func overLimit(s *Scenario, o *Outcome) (broken []string) {
 		return nil // when runs began cannot be told from their effects
 	}
 	for _, r := range s.steady() {
-		if r.Limit == nil || r.Limit.By != "" || r.Limit.Per <= slack || r.When.Each != "" || len(r.When.Events) == 0 {
+		if r.Limit == nil || r.Limit.By != "" || r.By != "" || r.Limit.Per <= slack || r.When.Each != "" || len(r.When.Events) == 0 {
 			continue
 		}
 		by := map[string][]time.Time{}
@@ -289,6 +327,77 @@ func neverDecided(s *Scenario, o *Outcome) (broken []string) {
 			broken = append(broken, fmt.Sprintf("the event %s was heard at %s and never decided on", r.Event, clock(r.Heard)))
 		case r.Run != "" && (r.State == "running" || r.State == "waiting") && !r.Wakes.IsZero() && r.Wakes.Before(due):
 			broken = append(broken, fmt.Sprintf("the run %s was due at %s and nobody went on with it", r.Run, clock(r.Wakes)))
+		}
+	}
+	return broken
+}
+
+// neverHeard finds what a rule listens to and no engine has heard of, although it was told again, or could be found.
+func neverHeard(s *Scenario, o *Outcome) (broken []string) {
+	if o.Failure != "" {
+		return nil
+	}
+	asked := map[string]bool{}
+	for _, r := range s.steady() {
+		if r.Stage == "draft" {
+			continue
+		}
+		for _, typ := range r.When.Events {
+			asked[typ] = true
+		}
+		for _, m := range r.CancelOn {
+			asked[m.Event] = true
+		}
+		walkSteps(r.Do, func(st *Step) {
+			for _, typ := range st.Events {
+				asked[typ] = true
+			}
+		})
+	}
+	due := s.Start.Add(s.Length - time.Hour - s.away())
+	for i := range o.Events {
+		e := &o.Events[i]
+		findable := strings.HasPrefix(e.Type, "message.") || strings.HasPrefix(e.Type, "attendance.")
+		if findable && asked[e.Type] && e.Heard.IsZero() && e.At.Before(due) {
+			broken = append(broken, fmt.Sprintf("%s of %s at %s was never heard of", e.Type, e.Customer, clock(e.At)))
+		}
+	}
+	return broken
+}
+
+// neverRecorded finds events that were acknowledged and are not in the journal.
+func neverRecorded(s *Scenario, o *Outcome) (broken []string) {
+	if o.Failure != "" || slices.ContainsFunc(s.Troubles, func(t Trouble) bool { return t.Kind == TroublePrune }) {
+		return nil
+	}
+	recorded := map[string]bool{}
+	for line := range strings.Lines(o.Journal) {
+		var r struct{ Event string }
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			return []string{err.Error()}
+		}
+		recorded[r.Event] = true
+	}
+	for i := range o.Events {
+		if e := &o.Events[i]; !e.Heard.IsZero() && !e.Found && !recorded[e.ID] {
+			broken = append(broken, fmt.Sprintf("%s %s of %s was acknowledged at %s and is not in the journal", e.Type, e.ID, e.Customer, clock(e.Heard)))
+		}
+	}
+	return broken
+}
+
+// ofItself finds effects of rules on what a rule did, where they are about what others do.
+func ofItself(s *Scenario, o *Outcome) (broken []string) {
+	caused := map[string]*Event{}
+	for i := range o.Events {
+		if e := &o.Events[i]; e.Cause != "" && e.Type != "conversation.updated" {
+			caused[e.ID] = e
+		}
+	}
+	for i := range o.Effects {
+		e := &o.Effects[i]
+		if r, of := s.steady()[e.rule()], caused[e.Event]; r != nil && of != nil && !r.FromAny {
+			broken = append(broken, fmt.Sprintf("%s %q to %s at %s, about %s that %s did", e.Verb, e.Detail, e.Customer, clock(e.At), of.Type, of.Cause))
 		}
 	}
 	return broken

@@ -2,8 +2,10 @@ package simulation
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/quandohq/quando/actions"
@@ -34,6 +36,8 @@ type process struct {
 	receiver  *webhook.Receiver
 	schedules *schedule.Source
 	backfill  *backfill.Source
+
+	unscheduled bool // the schedules do not know the rules of now
 
 	next time.Time // when it has something to do
 	look time.Time // when the backfill has
@@ -81,7 +85,12 @@ func (p *process) launch(ctx context.Context) (err error) {
 	}
 	s := w.scenario.Safety
 	p.engine, err = engine.New(engine.Options{Journal: kept}, engine.Workspace{
-		Name: workspace, Actions: registry, Desk: desk, Location: w.zone,
+		Name: workspace, Actions: registry, Desk: desk, Location: w.zone, Recovery: w.recovery(),
+		Away: func() {
+			if p.backfill != nil {
+				p.backfill.Missed("no engine was there")
+			}
+		},
 		Safety: engine.Safety{
 			PerConversation: engine.Bound{Times: s.PerConversation.Times, Per: s.PerConversation.Per}, Messages: engine.Bound{Times: s.Messages.Times, Per: s.Messages.Per},
 		},
@@ -102,13 +111,66 @@ func (p *process) launch(ctx context.Context) (err error) {
 		p.backfill, err = backfill.New(backfill.Options{
 			Workspace: workspace, Client: client, Journal: foundJournal{finder, p}, Every: 15 * time.Minute, Fresh: time.Minute,
 			Needs: func() []string { return w.set.Listens() }, Alone: w.options.Journal == SQLite, Holder: fmt.Sprint(p.n), Now: w.clock,
-			Sleep: func(context.Context, time.Duration) error { return nil },
+			Sleep:  func(context.Context, time.Duration) error { return nil },
+			Looked: func(ctx context.Context, until time.Time) { p.recovered(ctx, until) },
 		})
 		if err != nil {
 			return err
 		}
 	}
-	return p.setRules()
+	if err := p.setRules(); err != nil {
+		return err
+	}
+	return p.signIn()
+}
+
+// recovery is how long waits are held that ended while no engine was there: of an exact scenario, not for so long that it comes near anything else.
+func (w *world) recovery() time.Duration {
+	switch {
+	case w.finding:
+		return 5 * time.Minute
+	case w.scenario.Exact && !w.scenario.Away:
+		return 30 * time.Second
+	}
+	return 3 * time.Minute
+}
+
+// signIn lets the engine find out that none was there. One that runs writes down every few seconds that it is; a made-up one has nothing to do in between, and so that is
+// written for it when it ends, or when another is there.
+func (p *process) signIn() error {
+	if slices.ContainsFunc(p.world.engines, func(other *process) bool { return other != p && other.up() }) {
+		if err := p.wasThere(); err != nil {
+			return err
+		}
+	}
+	return p.engine.SignIn(p.ctx, p.world.clock())
+}
+
+// wasThere writes down that an engine is there.
+func (p *process) wasThere() error {
+	const name = "present/" + workspace
+	ctx := context.WithoutCancel(p.ctx)
+	old, err := p.journal.Cursor(ctx, name)
+	if err != nil {
+		return err
+	}
+	known := map[string]json.RawMessage{}
+	_ = json.Unmarshal([]byte(old), &known) // at first there is nothing
+	if known["seen"], err = json.Marshal(p.world.clock().UTC()); err != nil {
+		return err
+	}
+	text, err := json.Marshal(known)
+	if err != nil {
+		return err
+	}
+	return p.journal.SetCursor(ctx, name, string(text))
+}
+
+// recovered hears that the backfill has looked for everything.
+func (p *process) recovered(ctx context.Context, until time.Time) {
+	if err := p.engine.Recovered(ctx, workspace, until); err != nil && !p.dead {
+		p.failure = fmt.Sprintf("what was found is not known: %v", err)
+	}
 }
 
 // A finderJournal is a journal that takes what a backfill has found.
@@ -177,6 +239,9 @@ func (p *process) close(crashed bool) error {
 	if crashed {
 		p.world.outcome.Crashes++
 	}
+	if err := p.wasThere(); err != nil {
+		return err
+	}
 	return p.world.store.Leave(p.n)
 }
 
@@ -215,6 +280,10 @@ func (p *process) tick(first bool) {
 		p.idle, p.at = 0, now
 	}
 	next := time.Time{}
+	if first && p.unscheduled {
+		p.unscheduled = false
+		p.schedules.SetRules(p.world.set)
+	}
 	if first {
 		if p.backfill != nil && !now.Before(p.look) {
 			p.look = p.backfill.Tick(p.ctx)
@@ -259,6 +328,12 @@ func (p *process) point(when, what string) error {
 	if more, ok := w.stealing[n]; ok {
 		if w.store.Steal(more) {
 			w.outcome.Coverage[[2]string{when + " " + what, TroubleEarly}]++
+		}
+	}
+	if t, ok := w.stopping[n]; ok {
+		w.outcome.Coverage[[2]string{when + " " + what, t.Kind}]++
+		if err := w.intervene(context.WithoutCancel(p.ctx), t); err != nil {
+			w.outcome.Failure = fmt.Sprintf("%s: %v", t.Kind, err)
 		}
 	}
 	down, ok := w.crashing[n]
@@ -315,6 +390,13 @@ func (j mortalJournal) SetSeen(ctx context.Context, now time.Time, workspace, ki
 
 func (j mortalJournal) Save(ctx context.Context, lane *engine.Lane, change *engine.Change) error {
 	return j.around("Save", func() error { return j.Journal.Save(ctx, lane, change) })
+}
+
+func (j mortalJournal) SwapCursor(ctx context.Context, name, old, value string) (bool, error) {
+	if j.process.dead {
+		return false, errDead
+	}
+	return j.Journal.SwapCursor(ctx, name, old, value)
 }
 
 func (j mortalJournal) SetCursor(ctx context.Context, name, value string) error {

@@ -285,6 +285,12 @@ func (r *oracleRun) toldBy(typ, customer string) *occurrence {
 
 // openTalk returns the conversation with a customer, which is opened where there is none. A name that is nobody's is the run's own customer.
 func (r *oracleRun) openTalk(customer string) (*talk, flow) {
+	if customer == Nobody { // what is no number is refused
+		if f := r.call("phone:999", func() bool { return false }, func() {}); f != onward {
+			return nil, f
+		}
+		return nil, wrong
+	}
 	if !slices.Contains(r.scenario.Customers, customer) {
 		customer = r.trigger.Customer
 	}

@@ -416,7 +416,10 @@ func length(d time.Duration) string {
 // phoneOf returns the phone number of a customer, or where nobody has that name what stands for that of the run's own.
 func (s *Scenario) phoneOf(customer string) string {
 	i := slices.Index(s.Customers, customer)
-	if i < 0 {
+	switch {
+	case customer == Nobody:
+		return "999"
+	case i < 0:
 		return "{{ contact.phone }}"
 	}
 	return fmt.Sprintf("+55119000000%02d", i)

@@ -283,6 +283,9 @@ func manifold(r *Rule) bool {
 
 // keeps reports whether an exact scenario keeps to what is written above: whatever is taken away from it, it must still do so.
 func keeps(s *Scenario) bool {
+	if s.Away {
+		return keepsAway(s)
+	}
 	if s.Length%mark != endPhase || s.Start.Minute()%30 != 3 || s.Start.Second() != 0 {
 		return false
 	}
@@ -371,6 +374,9 @@ func alone(r *Rule, y *study, bursts bool) bool {
 	if hasBusiness(r) {
 		return false // it is counted from the opening of an attendance, and that may be a rule's doing
 	}
+	if countsOthers(r) {
+		return false // what happens at the instant of its event may have come by then, or not
+	}
 	changes := slices.ContainsFunc(y.list, func(a access) bool { return a.rule == y.rule && a.how == 'w' })
 	if (r.Mode == "single" || r.Mode == "restart" || r.Max > 0) && manifold(r) || r.Mode == "parallel" && changes && (y.waits || manifold(r)) || r.FromAny && r.Limit != nil {
 		return false
@@ -409,6 +415,17 @@ func acrossCustomers(r *Rule) bool {
 	across := shared(r.By) || r.Limit != nil && shared(r.Limit.By)
 	everyStep([]Rule{*r}, func(s *Step) { across = across || s.To != "" })
 	return across
+}
+
+// countsOthers reports whether a rule counts other events than the one that starts it.
+func countsOthers(r *Rule) (found bool) {
+	if len(r.When.Events) == 0 {
+		return false
+	}
+	everyCond([]Rule{*r}, func(c *Cond) {
+		found = found || c.Kind == CondCount && slices.ContainsFunc(r.When.Events, func(e string) bool { return e != c.Text })
+	})
+	return found
 }
 
 func hasBusiness(r *Rule) (found bool) {

@@ -7,6 +7,7 @@ import "time"
 type Scenario struct {
 	Seed      uint64
 	Exact     bool          // what goes wrong does not change when things happened: the effects are those of the undisturbed desk
+	Away      bool          // of an exact one: the engine is away when a wait ends, and the effects come when it is back
 	Start     time.Time     // when the story begins, to the second
 	Length    time.Duration // how long it is looked at
 	Customers []string      // names; customer i has the phone number +55119000000 and i as two digits
@@ -36,6 +37,9 @@ var (
 	Boards  = map[string][]string{"Deals": {"New", "Proposal", "Won"}, "Care": {"Open", "Closed"}} // stages in order; Won completes a card
 	Words   = []string{"hello", "invoice", "price", "human", "1", "2", "3", "thanks"}
 )
+
+// Nobody has a phone number that is none: the service refuses to write to it.
+const Nobody = "nobody"
 
 // Calendars of every made-up rule file, both in America/Sao_Paulo: office is open mon-fri 08:00-12:00 and 13:30-18:00, sat 09:00-13:00, closed on
 // 2026-11-20; night is open daily 22:00-06:00.
@@ -135,7 +139,7 @@ type Step struct {
 	Continue bool          // on_error: continue
 	Retry    int           // retry: {times}; 0 is not given
 	Text     string        // send_message, log, stop: a word of the story, or "{{ contact.name }}"
-	To       string        // send_message: "" is the conversation, else the name of a customer, whose phone number is written to
+	To       string        // send_message, open_conversation: "" is the conversation, else the name of a customer, whose phone number is written to, or Nobody
 	Labels   []string      // add_labels, remove_labels, set_labels
 	Sector   string        // transfer, set_sector
 	Person   string        // transfer
@@ -204,8 +208,8 @@ const (
 
 	// Of the Nth delivery.
 	TroubleTwice   = "twice"   // it comes again, For later
-	TroubleLate    = "late"    // it comes For later
-	TroubleLost    = "lost"    // it never comes, and the backfill finds what it told
+	TroubleLate    = "late"    // it comes For later; after twenty minutes the backfill may have found what it told
+	TroubleLost    = "lost"    // it never comes, nor do the next ones, More in all, and the backfill finds what they told
 	TroubleRefused = "refused" // the engine's answer is lost: it is recorded, and comes again For later
 
 	// Of the Nth changing call; More calls in a row, 1 unless given.
@@ -223,10 +227,14 @@ const (
 	TroubleJump  = "jump"  // the engine's clock goes For ahead (or back) for ten minutes
 	TroublePrune = "prune" // what is older than For is forgotten
 	TroubleCopy  = "copy"  // the journal is copied, and the engine goes on in the copy
-	TroubleDown  = "down"  // the engine is stopped for For
+	TroubleDown  = "down"  // the engine is stopped for For; for more than two minutes, and the backfill finds what was told meanwhile
 	TroubleEarly = "early" // with engines that share: the lease of engine More runs out in the middle of its work, at the Nth write
 
 	// Between engines.
 	TroubleEngines = "engines" // More engines share the journal
 	TroubleSwitch  = "switch"  // at the Nth point another worker goes first: interleavings
+
+	// Of people, while the engine is at work.
+	TroubleStop   = "stop"   // at the Nth point a person stops the rule of the number More, or with 0 everything, for For
+	TroubleReload = "reload" // at the Nth point the rules become Other, or Rules again
 )

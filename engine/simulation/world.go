@@ -71,7 +71,8 @@ type world struct {
 	switching map[int]bool
 	crashing  map[int]time.Duration
 	stealing  map[int]int
-	finding   bool // the backfill looks for what was lost
+	stopping  map[int]Trouble // what persons do while an engine is at work
+	finding   bool            // the backfill looks for what was lost
 }
 
 // A happening is an act or a trouble at its time.
@@ -89,7 +90,7 @@ type hold struct {
 // Play plays a scenario. The error is that of a desk that could not be set up; what the engine does wrong is in the outcome.
 func Play(ctx context.Context, s *Scenario, o Options) (_ *Outcome, err error) {
 	w := &world{
-		scenario: s, options: o, now: s.Start, stops: map[string]int{}, switching: map[int]bool{}, crashing: map[int]time.Duration{}, stealing: map[int]int{},
+		scenario: s, options: o, now: s.Start, stops: map[string]int{}, switching: map[int]bool{}, crashing: map[int]time.Duration{}, stealing: map[int]int{}, stopping: map[int]Trouble{},
 		outcome: Outcome{Coverage: Coverage{}},
 	}
 	if w.zone, err = time.LoadLocation("America/Sao_Paulo"); err != nil {
@@ -146,10 +147,13 @@ func (w *world) plan() {
 				}
 			case TroubleEarly:
 				w.stealing[t.N] = t.More
+			case TroubleStop, TroubleReload:
+				w.stopping[t.N] = t
 			case TroubleJump, TroublePrune, TroubleCopy, TroubleDown:
+				w.finding = w.finding || t.Kind == TroubleDown && t.For > 2*time.Minute && w.options.Journal != Memory
 				w.timed = append(w.timed, happening{s.Start.Add(t.At), func(ctx context.Context) error { return w.trouble(ctx, t) }})
-			case TroubleLost:
-				w.finding = w.options.Journal != Memory
+			case TroubleLost, TroubleLate:
+				w.finding = w.finding || w.options.Journal != Memory && (t.Kind == TroubleLost || t.For >= 20*time.Minute)
 				w.desk.troubles = append(w.desk.troubles, t)
 			default:
 				w.desk.troubles = append(w.desk.troubles, t)
@@ -262,6 +266,7 @@ func (w *world) rest(ctx context.Context) error {
 				}
 			}
 		}
+		w.missed()
 		before := w.activity
 		w.run(w.bodies(ctx)...)
 		if err := w.bury(); err != nil {
@@ -384,6 +389,7 @@ func (w *world) trouble(ctx context.Context, t Trouble) error {
 	switch t.Kind {
 	case TroubleJump:
 		w.skew, w.skewed = t.For, w.now.Add(10*time.Minute)
+		w.desk.rest = time.Time{} // by its own clock the engine waits long enough
 	case TroublePrune:
 		for {
 			more, err := w.store.Beside().Prune(ctx, w.clock(), t.For)
@@ -425,22 +431,66 @@ func (w *world) act(ctx context.Context, a Act) error {
 		w.holds = append(w.holds, hold{rule: a.Text, lift: true})
 		return nil
 	case ActReloads:
-		if w.other == nil {
-			return nil
-		}
-		w.set, w.other = w.other, w.set
-		for _, p := range w.engines {
-			if p.up() {
-				if err := p.setRules(); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
+		return w.reload()
 	case ActFires:
 		return w.fire(ctx, a)
 	}
 	return w.desk.act(ctx, a)
+}
+
+// reload lets the other rules take the place of those in use.
+func (w *world) reload() error {
+	if w.other == nil {
+		return nil
+	}
+	w.set, w.other = w.other, w.set
+	for _, p := range w.engines {
+		if p.up() {
+			if err := p.setRules(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// reloadAtWork does so while an engine is at work. Its schedules may be, and hear of it when they are done.
+func (w *world) reloadAtWork() error {
+	if w.other == nil {
+		return nil
+	}
+	w.set, w.other = w.other, w.set
+	for _, p := range w.engines {
+		if p.up() {
+			p.unscheduled = true
+			if err := p.engine.SetRules(workspace, w.set); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// intervene lets a person do something while an engine is at work.
+func (w *world) intervene(ctx context.Context, t Trouble) error {
+	w.activity++
+	if t.Kind == TroubleReload {
+		return w.reloadAtWork()
+	}
+	h := hold{}
+	if rules := w.scenario.Rules; t.More > 0 && t.More <= len(rules) {
+		h.rule = rules[t.More-1].ID
+	}
+	if _, stopped := w.stops[h.rule]; stopped {
+		return nil
+	}
+	end := happening{w.now.Add(t.For), func(context.Context) error {
+		w.holds = append(w.holds, hold{rule: h.rule, lift: true})
+		return nil
+	}}
+	i, _ := slices.BinarySearchFunc(w.timed, end.at, func(a happening, at time.Time) int { return a.at.Compare(at) })
+	w.timed = slices.Insert(w.timed, i, end)
+	return w.place(ctx, h)
 }
 
 // fire starts a manual rule for a customer's conversation.

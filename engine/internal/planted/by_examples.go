@@ -1,44 +1,44 @@
-package ruletest_test
+package planted
 
-// mutants are the bugs, each with the sentence of the design that it breaks.
-var mutants = []mutant{
-	{name: "a delivery is answered before it is recorded", edits: []edit{
+// Bugs that the tests of the examples find.
+var byExamples = []Bug{
+	{Name: "a delivery is answered before it is recorded", Edits: []Edit{
 		{"triggers/webhook/webhook.go", `	outcome, reason := r.receive(w, req)
 `, `	w.WriteHeader(http.StatusAccepted)
 	outcome, reason := r.receive(w, req)
 `},
 	}},
-	{name: "what could not be recorded is answered as if it were", edits: []edit{
+	{Name: "what could not be recorded is answered as if it were", Edits: []Edit{
 		{"triggers/webhook/webhook.go", `		return Unavailable, err
 `, `		return Recorded, err
 `},
-	}, run: "sla-escalation/.*"},
-	{name: "what comes late is answered all the same", edits: []edit{
+	}, Examples: "sla-escalation/.*"},
+	{Name: "what comes late is answered all the same", Edits: []Edit{
 		{"engine/judge.go", `limit > 0 && age > limit {`, `limit < 0 && age > limit {`},
 	}},
-	{name: "every try of a message has a client_id of its own", edits: []edit{
+	{Name: "every try of a message has a client_id of its own", Edits: []Edit{
 		{"actions/builtin/call_send.go", `	m, err := c.SendMessage(`, `	in.Message.ClientID = uuid.NewString()
 	m, err := c.SendMessage(`},
 		{"actions/builtin/call_send.go", `	"github.com/quandohq/quando/actions"
 `, `	"github.com/google/uuid"
 	"github.com/quandohq/quando/actions"
 `},
-	}, run: "blocked-words/.*"},
-	{name: "every try of a new card has a key of its own", edits: []edit{
+	}, Examples: "blocked-words/.*"},
+	{Name: "every try of a new card has a key of its own", Edits: []Edit{
 		{"actions/builtin/call_create_card.go", `c.CreateCard(ctx, in.Key, in.Card)`, `c.CreateCard(ctx, rand.Text(), in.Card)`},
 		{"actions/builtin/call_create_card.go", `	"context"
 `, `	"context"
 	"crypto/rand"
 `},
 	}},
-	{name: "a call that was cut off is repeated without a look", edits: []edit{
+	{Name: "a call that was cut off is repeated without a look", Edits: []Edit{
 		{"engine/act.go", `	if !rec.Confirmed {
 		var err error
 `, `	if rec.Tried.IsZero() {
 		var err error
 `},
 	}},
-	{name: "a call that was cut off is settled while it may be under way", edits: []edit{
+	{Name: "a call that was cut off is settled while it may be under way", Edits: []Edit{
 		{"engine/act.go", `!rec.Answered && !rec.Confirmed && k.now().Before(settled) {`, `!rec.Answered && !rec.Confirmed && k.now().IsZero() {`},
 		{"engine/act.go", `		wait = max(wait, rec.Tried.Add(k.workspace.Timeout).Sub(now))
 	}
@@ -46,38 +46,38 @@ var mutants = []mutant{
 	}
 	bound`},
 	}},
-	{name: "an uncertain answer is taken for a refusal", edits: []edit{
+	{Name: "an uncertain answer is taken for a refusal", Edits: []Edit{
 		{"engine/act.go", `	rec.Answered = !actions.IsUncertain(err)
 `, `	rec.Answered = true
 `},
 	}},
-	{name: "an intent is recorded only with what came of it", edits: []edit{
+	{Name: "an intent is recorded only with what came of it", Edits: []Edit{
 		{"engine/act.go", `	err := k.save(ctx, false, take...)
 	k.pending.Call = nil
 `, `	var err error
 	k.pending.Call = nil
 `},
 	}},
-	{name: "what a call will cause is not waited for", edits: []edit{
+	{Name: "what a call will cause is not waited for", Edits: []Edit{
 		{"engine/own.go", `		if waits, err := v.await(ctx, r, rec, e, f); waits || err != nil {
 			return waits, err
 		}
 `, ``},
 	}},
-	{name: "a lane that is released forgets what came meanwhile", edits: []edit{
+	{Name: "a lane that is released forgets what came meanwhile", Edits: []Edit{
 		{"engine/sqlite/save.go", `due_at = CASE news WHEN ? THEN ? ELSE ? END WHERE`, `due_at = CASE ? WHEN 0 THEN ? ELSE ? END WHERE`},
 		{"engine/sqlite/save.go", `		s.claim.news, next, min(next, soon), `, `		0, next, next, `},
 		{"engine/sqlite/save.go", `lane = ? AND news = ?`, `lane = ? AND news >= ?`},
 	}},
-	{name: "an event of the lane that came while it was worked on waits for the next one", edits: []edit{
+	{Name: "an event of the lane that came while it was worked on waits for the next one", Edits: []Edit{
 		{"engine/sqlite/accept.go", `news = news + 1`, `news = news`},
 	}},
-	{name: "a first wait counts from when the event was received", edits: []edit{
+	{Name: "a first wait counts from when the event was received", Edits: []Edit{
 		{"engine/wait.go", `		from = k.facts.event.CreatedAt
 `, `		from = k.facts.event.ReceivedAt
 `},
 	}},
-	{name: "a limit is looked at and never taken", edits: []edit{
+	{Name: "a limit is looked at and never taken", Edits: []Edit{
 		{"engine/sqlite/start.go", `		if err := t.take(s.lane.Workspace, taking, s.at); err != nil {
 			return err
 		}
@@ -86,29 +86,29 @@ var mutants = []mutant{
 	}
 	if st.Mode == rules.Restart {`},
 	}},
-	{name: "mode single lets a second run begin", edits: []edit{
+	{Name: "mode single lets a second run begin", Edits: []Edit{
 		{"engine/journal.go", `s.Mode == rules.Single && len(others) > 0:`, `s.Mode == rules.Single && len(others) > 1:`},
 	}},
-	{name: "cancel_on knows nothing of what came before the run", edits: []edit{
+	{Name: "cancel_on knows nothing of what came before the run", Edits: []Edit{
 		{"engine/hear.go", `	if len(rule.CancelOn) == 0 {
 `, `	if len(rule.CancelOn) >= 0 {
 `},
 	}},
-	{name: "cancel_on is ignored", edits: []edit{
+	{Name: "cancel_on is ignored", Edits: []Edit{
 		{"engine/hear.go", `		if m.Event != e.Type {
 			continue
 `, `		if m.Event != "" {
 			continue
 `},
 	}},
-	{name: "own effects are not recognised", edits: []edit{
+	{Name: "own effects are not recognised", Edits: []Edit{
 		{"engine/own.go", `		case f.shows(e, fact, c, again):
 			return c, nil
 `, `		case f.shows(e, fact, c, again) && e.Type == "":
 			return c, nil
 `},
 	}},
-	{name: "own messages are taken for those of a person", edits: []edit{
+	{Name: "own messages are taken for those of a person", Edits: []Edit{
 		{"engine/own.go", `	if e.unsaved.has(messageKey{workspace, message}) {
 		return true, nil
 	}
@@ -117,7 +117,7 @@ var mutants = []mutant{
 `, `	return len(own) < 0, err
 `},
 	}},
-	{name: "what a person does after the engine is taken for its own", edits: []edit{
+	{Name: "what a person does after the engine is taken for its own", Edits: []Edit{
 		{"engine/own.go", `	if c.Used && !again || e.isUpTo(c.After) || e.CreatedAt`, `	if e.CreatedAt`},
 		{"engine/own.go", `	if stage, ok := fact["stage_id"].(string); ok && c.Stage != "" && ObjectKey(stage) != ObjectKey(c.Stage) {
 		return false
@@ -126,12 +126,12 @@ var mutants = []mutant{
 `, `	return fact != nil
 `},
 	}},
-	{name: "after a wait facts are those of before", edits: []edit{
+	{Name: "after a wait facts are those of before", Edits: []Edit{
 		{"engine/facts.go", `	f.waited = true
 `, `	f.waited = false
 `},
 	}},
-	{name: "a gather ends with the first event", edits: []edit{
+	{Name: "a gather ends with the first event", Edits: []Edit{
 		{"engine/gather.go", `		if v.stopped() || g.Until.After(by) {
 `, `		if v.stopped() {
 `},
@@ -139,20 +139,20 @@ var mutants = []mutant{
 `, `	until := v.now()
 `},
 	}},
-	{name: "a gather never ends", edits: []edit{
+	{Name: "a gather never ends", Edits: []Edit{
 		{"engine/gather.go", `		if v.stopped() || g.Until.After(by) {
 `, `		if v.stopped() || !g.Until.IsZero() {
 `},
 	}},
-	{name: "a second delivery is a second event", edits: []edit{
+	{Name: "a second delivery is a second event", Edits: []Edit{
 		{"engine/sqlite/accept.go", `		e.Workspace, e.ID, e.Type, `, `		e.Workspace, fmt.Sprintf("%s/%p", e.ID, &data), e.Type, `},
 	}},
-	{name: "Retry-After is ignored", edits: []edit{
+	{Name: "Retry-After is ignored", Edits: []Edit{
 		{"actions/builtin/classify.go", `		return actions.RetryAfter(e.RetryAfter, err)
 `, `		return err
 `},
 	}},
-	{name: "a passing error is the end", edits: []edit{
+	{Name: "a passing error is the end", Edits: []Edit{
 		{"engine/act.go", `	case actions.IsPermanent(err):
 		return k.fail(ctx, s, taken, rec, err)
 	}
@@ -161,12 +161,12 @@ var mutants = []mutant{
 	}
 	return k.later(`},
 	}},
-	{name: "a version conflict is the end", edits: []edit{
+	{Name: "a version conflict is the end", Edits: []Edit{
 		{"actions/builtin/classify.go", `		return actions.Stale(err)
 `, `		return actions.Permanent(err)
 `},
 	}},
-	{name: "the generation stays the same after a version conflict", edits: []edit{
+	{Name: "the generation stays the same after a version conflict", Edits: []Edit{
 		{"engine/act.go", `		rec.Generation++
 		rec.Intent = nil
 		taken.Error = err.Error()
@@ -174,16 +174,16 @@ var mutants = []mutant{
 		taken.Error = err.Error()
 `},
 	}},
-	{name: "only_from is not looked at", edits: []edit{
+	{Name: "only_from is not looked at", Edits: []Edit{
 		{"actions/builtin/move_card.go", `len(from) > 0 && !slices.Contains(from, card.StageID) {`, `len(from) > 0 && !slices.Contains(from, card.StageID) && card.StageID == "" {`},
 	}},
-	{name: "a move that was cut off is repeated although a person has moved the card since", edits: []edit{
+	{Name: "a move that was cut off is repeated although a person has moved the card since", Edits: []Edit{
 		{"actions/builtin/call_move_card.go", `		return settled(actions.Overtook, "somebody else has moved the card meanwhile")
 `, `		return settled(actions.Replan, "")
 `},
 		{"actions/builtin/move_card.go", `len(from) > 0 && !slices.Contains(from, card.StageID) {`, `len(from) > 0 && s.Generation == 0 && !slices.Contains(from, card.StageID) {`},
 	}},
-	{name: "how far a schedule has come is written down before its ticks", edits: []edit{
+	{Name: "how far a schedule has come is written down before its ticks", Edits: []Edit{
 		{"triggers/schedule/tick.go", `	for part := range slices.Chunk(events, maxAtOnce) {
 `, `	for _, p := range s.paces {
 		if err := s.options.Cursors.SetCursor(ctx, s.cursor(p.rule), p.at.UTC().Format(time.RFC3339Nano)+" "+p.print); err != nil {
@@ -193,10 +193,10 @@ var mutants = []mutant{
 	for part := range slices.Chunk(events, maxAtOnce) {
 `},
 	}},
-	{name: "a tick that is told again is another tick", edits: []edit{
+	{Name: "a tick that is told again is another tick", Edits: []Edit{
 		{"triggers/schedule/tick.go", `ID: rule + "/" + at.Format(time.RFC3339), Type`, `ID: rule + "/" + now.Format(time.RFC3339Nano), Type`},
 	}},
-	{name: "what a wait waits for does not wake it", edits: []edit{
+	{Name: "what a wait waits for does not wake it", Edits: []Edit{
 		{"engine/hear.go", `		if r.State != Held {
 			r.WakeAt = v.now()
 		}
@@ -204,12 +204,12 @@ var mutants = []mutant{
 `, `		v.touch(r, s)
 `},
 	}},
-	{name: "a run is ended by a message of the engine that has no receipt yet", edits: []edit{
+	{Name: "a run is ended by a message of the engine that has no receipt yet", Edits: []Edit{
 		{"engine/hear.go", `		} else if unsettled {
 `, `		} else if unsettled && e.Decided {
 `},
 	}},
-	{name: "a run on trial acts", edits: []edit{
+	{Name: "a run on trial acts", Edits: []Edit{
 		{"engine/act.go", `	if k.run.Stage != rules.Live {
 		rec.Intent`, `	if k.run.Stage == rules.Draft {
 		rec.Intent`},

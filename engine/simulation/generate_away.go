@@ -1,0 +1,61 @@
+package simulation
+
+import (
+	"slices"
+	"time"
+)
+
+// absence makes up a desk whose engine is away when a wait ends. What came in time counts, although it is told or found only when the engine is back: with it the effects are those of the undisturbed
+// desk, minutes later. So nothing else happens on such a desk that minutes could matter to.
+func (g *generator) absence() {
+	g.s.Away = true
+	g.words, g.labels = []string{"hello", "thanks"}, Labels[:1]
+	g.s.Start = g.start()
+	g.s.Customers = customers[:1:1]
+	g.s.Length = 12*time.Hour + endPhase
+	r := Rule{ID: "r1", When: When{Events: []string{"message.received"}}, If: []Cond{{Kind: CondTextIs, Text: "hello"}}, Mode: pick(g, "single", "parallel")}
+	g.rule, g.names = &r, 0
+	f := factsFor(&r, true)
+	asks := g.chance(60)
+	// A stop of up to two minutes is one that the service's repeats make up for. After a longer one the backfill finds what was told.
+	after, down := time.Minute, 90*time.Second
+	if g.chance(60) {
+		after, down = 6*time.Minute, 8*time.Minute
+	}
+	r.Do = append(r.Do, g.send(f))
+	r.Do[0].To = ""
+	if asks {
+		wait := Step{Name: g.name(), Verb: "wait_for", ID: "answer1", Wait: mark + after, Events: []string{"message.received"}}
+		answered := Branch{If: &Cond{Kind: CondNoAnswer, Not: true, Text: "answer1"}, Do: []Step{{Name: g.name(), Verb: "send_message", Text: "thanks"}}}
+		otherwise := Branch{Do: []Step{{Name: g.name(), Verb: "send_message", Text: "price"}}}
+		r.Do = append(r.Do, wait, Step{Name: g.name(), Verb: "choose", Branches: []Branch{answered, otherwise}})
+	} else {
+		r.Do = append(r.Do, Step{Name: g.name(), Verb: "wait", Wait: mark + after}, Step{Name: g.name(), Verb: "send_message", Text: "price"})
+		r.CancelOn = []Match{{Event: "message.received", If: &Cond{Kind: CondTextIs, Text: "thanks"}}}
+	}
+	g.s.Rules = []Rule{r}
+	says := func(at time.Duration, text string) {
+		g.s.Story = append(g.s.Story, Act{At: at, Kind: ActSays, Customer: g.s.Customers[0], Text: text})
+	}
+	for n := range g.between(1, 3) {
+		begins := time.Duration(n) * 4 * mark
+		says(begins, "hello")
+		if g.chance(70) {
+			says(begins+mark, "thanks") // in time, while the engine is away
+		}
+		g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleDown, At: begins + mark - time.Duration(g.between(1, 20))*time.Second, For: down})
+	}
+}
+
+// keepsAway reports whether a desk whose engine is away keeps to what absence makes up: each question has its two hours, and what is away when one ends is back in time.
+func keepsAway(s *Scenario) bool {
+	fine := len(s.Rules) == 1 && s.Other == nil
+	everyStep(s.Rules, func(x *Step) {
+		fine = fine && (x.Wait == 0 || x.Wait == mark+time.Minute || x.Wait == mark+6*time.Minute)
+	})
+	return fine && !slices.ContainsFunc(s.Story, func(a Act) bool {
+		return a.Kind != ActSays || a.At%(4*mark) != 0 && (a.At%(4*mark) != mark || a.Text != "thanks")
+	}) && !slices.ContainsFunc(s.Troubles, func(t Trouble) bool {
+		return t.Kind != TroubleDown || t.For != 90*time.Second && t.For != 8*time.Minute || (t.At+20*time.Second)%(4*mark) < mark || (t.At+time.Second)%(4*mark) > mark
+	})
+}
