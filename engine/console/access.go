@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -82,6 +83,10 @@ type identity struct {
 }
 
 func newGate(a Access, now func() time.Time) (*gate, error) {
+	if a.Token != "" && strings.TrimSpace(a.Token) == "" {
+		return nil, errors.New("console.token is empty")
+	}
+	a.Token = strings.TrimSpace(a.Token) // a header cannot have any at its ends, and files tend to end with a line break
 	g := &gate{Access: a, loopback: IsLoopback(a.Listen), now: now, sessions: map[[sha256.Size]byte]*identity{}}
 	if !g.loopback && !g.asks() {
 		return nil, fmt.Errorf("console.listen %s can be reached from other machines: set console.token or console.users, or listen on 127.0.0.1:8081", a.Listen)
@@ -95,6 +100,25 @@ func newGate(a Access, now func() time.Time) (*gate, error) {
 		}
 	}
 	return g, nil
+}
+
+// AsksFor says in words what whoever comes must have.
+func (a Access) AsksFor() string {
+	users := ""
+	if n := len(a.Users); n == 1 {
+		users = "the password of 1 user"
+	} else if n > 1 {
+		users = fmt.Sprintf("the password of one of %d users", n)
+	}
+	switch {
+	case a.Token == "" && users == "":
+		return "nothing: everybody who reaches it is an operator"
+	case a.Token == "":
+		return users
+	case users == "":
+		return "a token"
+	}
+	return "a token, or " + users
 }
 
 // from is the address that a request came from, without its port. Of those that a proxy names the last counts: it is what the proxy itself saw.
@@ -118,7 +142,7 @@ func (g *gate) identify(r *http.Request) *identity {
 	if !g.asks() {
 		return &identity{name: "local", role: Operator}
 	}
-	if scheme, given, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") && g.isToken(strings.TrimSpace(given)) {
+	if scheme, given, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") && g.isToken(given) {
 		return &identity{name: "token", role: Operator}
 	}
 	cookie, err := r.Cookie(g.cookieName(r))
@@ -146,7 +170,7 @@ func (g *gate) lasts(who *identity) bool {
 
 // isToken compares in a time that tells nothing, not even the token's length.
 func (g *gate) isToken(given string) bool {
-	got, want := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(g.Token))
+	got, want := sha256.Sum256([]byte(strings.TrimSpace(given))), sha256.Sum256([]byte(g.Token))
 	return g.Token != "" && subtle.ConstantTimeCompare(got[:], want[:]) == 1
 }
 

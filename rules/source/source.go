@@ -61,6 +61,14 @@ type Pair struct {
 	Value *Node
 }
 
+// Text returns a value that is a text as it is, and stands in no file but under a name. Problems show no line of it.
+func Text(name, value string) *Node {
+	return &Node{Kind: Scalar, Value: value, Quoted: true, Line: 1, Column: 1, file: &File{Name: name}}
+}
+
+// File returns the name of the file that the node stands in.
+func (n *Node) File() string { return n.file.Name }
+
 // Get returns the value of a key, or nil.
 func (n *Node) Get(key string) *Node {
 	if n == nil {
