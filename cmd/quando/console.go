@@ -75,23 +75,13 @@ func (c *config) simulatorOf(u *unit) (console.Simulator, error) {
 	return newSandboxControl(u.Service.Sandbox), nil
 }
 
-// ruleText returns a rule's own lines of its file, or nothing where they cannot be read.
+// ruleText returns the text of a rule's file, or nothing where it cannot be read.
 func ruleText(r *rules.Rule) string {
 	text, err := readBounded(r.File)
 	if err != nil {
 		return ""
 	}
-	lines := strings.Split(string(text), "\n")
-	if r.Line < 1 || r.Line > len(lines) {
-		return ""
-	}
-	depth := func(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
-	first := r.Line - 1
-	end := first + 1
-	for end < len(lines) && (strings.TrimSpace(lines[end]) == "" || depth(lines[end]) > depth(lines[first])) {
-		end++
-	}
-	return strings.TrimRight(strings.Join(lines[first:end], "\n"), " \n")
+	return string(text)
 }
 
 // checks looks at the service of every workspace: whether it answers, takes the key, and has the same time.
