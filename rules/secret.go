@@ -2,7 +2,6 @@ package rules
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -70,23 +69,11 @@ func looksSecret(text, name string, header bool) bool {
 		if named && looksRandom(s.text, 8) {
 			return true
 		}
-		if address && secretInPath(s.text) {
+		if address && len(pathParts(s.text)) > 0 {
 			return true
 		}
 	}
 	return false
-}
-
-// secretInPath reports whether a part of an address's path looks like the key of an incoming webhook: long, with capitals, small letters and digits. Ids that
-// are no secret, such as UUIDs, have not all of these.
-func secretInPath(address string) bool {
-	path, _, _ := strings.Cut(address, "?")
-	if _, behind, whole := strings.Cut(path, "://"); whole {
-		_, path, _ = strings.Cut(behind, "/")
-	}
-	return slices.ContainsFunc(strings.Split(path, "/"), func(part string) bool {
-		return looksRandom(part, 20) && strings.ContainsFunc(part, unicode.IsUpper) && strings.ContainsFunc(part, unicode.IsLower)
-	})
 }
 
 // looksRandom reports whether a text is one long word with both letters and digits in it, and no address.

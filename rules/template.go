@@ -32,10 +32,15 @@ type Setting struct {
 }
 
 // String writes the value as it stands in a rule, for people.
-func (v *Value) String() string {
+func (v *Value) String() string { return v.words(everything) }
+
+// Shown writes the value of an argument as people may see it who may not write rules.
+func (v *Value) Shown(name string) string { return v.words(anyText.Of(name)) }
+
+func (v *Value) words(s Secrecy) string {
 	switch {
 	case v.whole != nil:
-		return "{{ " + v.whole.Text + " }}"
+		return s.Text("{{ " + v.whole.Text + " }}")
 	case v.pieces != nil:
 		var b strings.Builder
 		for _, p := range v.pieces {
@@ -44,21 +49,21 @@ func (v *Value) String() string {
 				b.WriteString("{{ " + p.expression.Text + " }}")
 			}
 		}
-		return b.String()
+		return s.Text(b.String())
 	case v.list != nil:
 		parts := make([]string, len(v.list))
 		for i, item := range v.list {
-			parts[i] = item.String()
+			parts[i] = item.words(s)
 		}
 		return strings.Join(parts, ", ")
 	case v.fields != nil:
 		parts := make([]string, len(v.fields))
 		for i, f := range v.fields {
-			parts[i] = f.Name + ": " + f.Value.String()
+			parts[i] = f.Name + ": " + f.Value.words(s.Of(f.Name))
 		}
 		return strings.Join(parts, ", ")
 	}
-	return fmt.Sprint(v.constant)
+	return fmt.Sprint(s.Value(v.constant))
 }
 
 // Constant returns the value where it is written out, without any expression.

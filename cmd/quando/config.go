@@ -168,7 +168,7 @@ func (c *config) settings() settings {
 		{"console.listen", address(&c.Console.Listen)},
 		{"console.token", secret(&c.Console.Token)},
 		{"console.users", users(&c.Console.Users)},
-		{"console.hosts", texts(&c.Console.Hosts)},
+		{"console.hosts", someTexts(&c.Console.Hosts, "list the names under which the console is asked for, or take the setting away")},
 		{"console.forwarded_for", headerName(&c.Console.Forwarded)},
 		{"console.read_only", yesOrNo(&c.Console.ReadOnly)},
 		{"console.tls", func(d *configReader, n *source.Node) {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/csv"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -33,6 +35,7 @@ type settings []setting
 type configReader struct {
 	file     string
 	problems source.Problems
+	variable bool // what is read is a variable of the environment, and so a text as it is
 }
 
 func (d *configReader) report(n *source.Node, hint, format string, args ...any) {
@@ -89,20 +92,18 @@ func (s settings) below(path string) []string {
 	return keys
 }
 
-// environment reads the overrides: QUANDO_SERVICE_BASE_URL for service.base_url.
+// environment reads the overrides: QUANDO_SERVICE_BASE_URL for service.base_url. A variable is the text that it is: read as YAML,
+// a token that begins with ! would be none, and one with " #" in it would end there.
 func (d *configReader) environment(prefix string, all settings) {
+	d.variable = true
+	defer func() { d.variable = false }()
 	for _, s := range all {
 		name := prefix + "_" + strings.ToUpper(strings.ReplaceAll(s.path, ".", "_"))
 		value, set := os.LookupEnv(name)
 		if !set || slices.Contains([]string{"workspaces", "console.users", "http_request.headers"}, s.path) {
 			continue
 		}
-		// The value is read like one of a file that holds nothing else, so that it is checked in the same way.
-		f, problems := source.Read("$"+name, []byte(value))
-		if len(problems) > 0 || f.Root == nil || (f.Root.Kind != source.List && f.Root.Kind != source.Scalar) {
-			f, _ = source.Read("$"+name, []byte(strconv.Quote(value)))
-		}
-		s.read(d, f.Root)
+		s.read(d, source.Text("$"+name, value))
 	}
 }
 
@@ -111,6 +112,9 @@ func (d *configReader) scalar(n *source.Node) (string, bool) {
 	if n.Kind != source.Scalar {
 		d.report(n, "", "a single value is needed here, not %s", n.Kind)
 		return "", false
+	}
+	if d.variable {
+		return n.Value, true
 	}
 	ok := true
 	value := variable.ReplaceAllStringFunc(n.Value, func(match string) string {
@@ -133,11 +137,14 @@ func text(to *string) func(*configReader, *source.Node) {
 	}
 }
 
+// secret reads a secret. One that is written is there: an empty token would let everybody in, and an empty key be replaced.
 func secret(to *service.Secret) func(*configReader, *source.Node) {
 	return func(d *configReader, n *source.Node) {
-		if s, ok := d.scalar(n); ok {
-			*to = service.Secret(s)
+		s, ok := d.scalar(n)
+		if ok && strings.TrimSpace(s) == "" {
+			d.report(n, "give it a value, or take the setting away", "the secret is empty")
 		}
+		*to = service.Secret(s)
 	}
 }
 
@@ -146,12 +153,49 @@ func texts(to *[]string) func(*configReader, *source.Node) {
 		*to = nil
 		items := n.Items
 		if n.Kind == source.Scalar {
-			items = []*source.Node{n}
+			items = d.listed(n)
 		}
 		for _, item := range items {
 			if s, ok := d.scalar(item); ok && s != "" {
 				*to = append(*to, s)
 			}
+		}
+	}
+}
+
+// listed returns the items of a list that is written as one text. In a variable [a, b] is a list; an item that holds a comma stands in
+// double quotes.
+func (d *configReader) listed(n *source.Node) []*source.Node {
+	inner, opened := strings.CutPrefix(n.Value, "[")
+	inner, closed := strings.CutSuffix(inner, "]")
+	if !d.variable || !opened || !closed {
+		return []*source.Node{n}
+	}
+	r := csv.NewReader(strings.NewReader(inner))
+	r.TrimLeadingSpace, r.FieldsPerRecord = true, -1
+	lines, err := r.ReadAll()
+	var items []*source.Node
+	for _, item := range slices.Concat(lines...) {
+		item = strings.TrimSpace(item)
+		if strings.HasPrefix(item, "'") {
+			err = errors.New("an item stands in single quotes")
+		}
+		items = append(items, source.Text(n.File(), item))
+	}
+	if err != nil {
+		d.report(n, "as in [a, b]; an item with a comma or a quote in it stands in double quotes", "the list cannot be read: %v", err)
+		return nil
+	}
+	return items
+}
+
+// someTexts reads texts of which at least one is needed where the setting is written: none would mean something else.
+func someTexts(to *[]string, hint string) func(*configReader, *source.Node) {
+	return func(d *configReader, n *source.Node) {
+		before := len(d.problems)
+		texts(to)(d, n)
+		if len(*to) == 0 && len(d.problems) == before {
+			d.report(n, hint, "the list is empty")
 		}
 	}
 }
@@ -304,6 +348,9 @@ func users(to *map[string]console.User) func(*configReader, *source.Node) {
 		if n.Kind != source.Mapping {
 			d.report(n, "as in users: { ana: { role: viewer, password: … } }", "console.users must be a mapping of names, not %s", n.Kind)
 			return
+		}
+		if len(n.Pairs) == 0 {
+			d.report(n, "name at least one, or take the setting away", "console.users names nobody, and would let everybody in")
 		}
 		*to = make(map[string]console.User)
 		for _, p := range n.Pairs {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -23,7 +24,7 @@ func (p *process) newConsole(c *config) (*console.Console, error) {
 		Journal: p.journal, Metrics: p.metrics.handler(), Version: version(), Logger: p.log, Checks: p.checks, Mend: p.mend, Limits: p.limits, Repairs: p.repairs, Explain: p.explain, Names: (&knownNames{journal: p.journal}).name,
 		Now:    p.present,
 		Heed:   func(ctx context.Context, now time.Time) error { return p.engine.Heed(ctx, now) },
-		Access: console.Access{Listen: c.Console.Listen, Token: string(c.Console.Token), Users: c.Console.Users, Hosts: c.Console.Hosts, ForwardedFor: c.Console.Forwarded},
+		Access: c.access(),
 	}
 	for i, u := range p.units {
 		b := p.books[i]
@@ -36,6 +37,20 @@ func (p *process) newConsole(c *config) (*console.Console, error) {
 		})
 	}
 	return console.New(o)
+}
+
+// access says who may use the console.
+func (c *config) access() console.Access {
+	return console.Access{Listen: c.Console.Listen, Token: string(c.Console.Token), Users: c.Console.Users, Hosts: c.Console.Hosts, ForwardedFor: c.Console.Forwarded}
+}
+
+// tellAccess logs what whoever comes to the console must have. Behind a proxy nothing is seldom meant.
+func (c *config) tellAccess(log *slog.Logger) {
+	level, proxied := slog.LevelInfo, len(c.Console.Hosts) > 0 || c.Console.Forwarded != ""
+	if proxied && c.Console.Token == "" && len(c.Console.Users) == 0 {
+		level = slog.LevelWarn
+	}
+	log.Log(context.Background(), level, "console access", "asks_for", c.access().AsksFor())
 }
 
 // present is the time that people are shown.
@@ -60,23 +75,13 @@ func (c *config) simulatorOf(u *unit) (console.Simulator, error) {
 	return newSandboxControl(u.Service.Sandbox), nil
 }
 
-// ruleText returns a rule's own lines of its file, or nothing where they cannot be read.
+// ruleText returns the text of a rule's file, or nothing where it cannot be read.
 func ruleText(r *rules.Rule) string {
 	text, err := readBounded(r.File)
 	if err != nil {
 		return ""
 	}
-	lines := strings.Split(string(text), "\n")
-	if r.Line < 1 || r.Line > len(lines) {
-		return ""
-	}
-	depth := func(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
-	first := r.Line - 1
-	end := first + 1
-	for end < len(lines) && (strings.TrimSpace(lines[end]) == "" || depth(lines[end]) > depth(lines[first])) {
-		end++
-	}
-	return strings.TrimRight(strings.Join(lines[first:end], "\n"), " \n")
+	return string(text)
 }
 
 // checks looks at the service of every workspace: whether it answers, takes the key, and has the same time.

@@ -15,6 +15,7 @@ import (
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/forget"
 	"github.com/quandohq/quando/engine/stored"
+	"github.com/quandohq/quando/rules"
 )
 
 func newJournalExport() *cobra.Command {
@@ -174,7 +175,7 @@ func (x *exporter) events(ctx context.Context, v *view) error {
 			if !x.within(e.ReceivedAt) || x.trail != nil && !x.trail.Event(e.Seq) {
 				continue
 			}
-			err := x.encode(exportedEvent{"event", e.Seq, e.Workspace, e.ID, e.Type, e.Rule, e.Tenant, e.Lane, e.CreatedAt, e.ReceivedAt, e.Decided, e.Data, append([]engine.Verdict{}, e.Verdicts...), e.Answers})
+			err := x.encode(exportedEvent{"event", e.Seq, e.Workspace, e.ID, e.Type, e.Rule, e.Tenant, e.Lane, e.CreatedAt, e.ReceivedAt, e.Decided, hiddenData(e.Data), append([]engine.Verdict{}, e.Verdicts...), e.Answers})
 			if err != nil {
 				return err
 			}
@@ -210,17 +211,13 @@ func (x *exporter) runs(ctx context.Context, v *view) error {
 
 func (x *exporter) run(r *engine.Run) error {
 	err := x.encode(exportedRun{
-		"run", r.ID, r.Key, r.Workspace, r.Rule, r.Version, r.Event, r.Gathered, r.Home, string(r.State), string(r.Stage), r.Reason, r.Ancestry, r.About, r.StartedAt, r.WakeAt, r.FinishedAt,
+		"run", r.ID, r.Key, r.Workspace, r.Rule, r.Version, r.Event, r.Gathered, r.Home, string(r.State), string(r.Stage), rules.HideText(r.Reason), r.Ancestry, r.About, r.StartedAt, r.WakeAt, r.FinishedAt,
 	})
 	for _, s := range r.Steps {
 		if err != nil {
 			return err
 		}
-		record := s.Record
-		if !json.Valid(record) {
-			record = nil
-		}
-		err = x.encode(exportedStep{"step", r.ID, s.N, s.Path, s.Verb, s.Key, string(s.State), s.Attempts, s.Error, record})
+		err = x.encode(exportedStep{"step", r.ID, s.N, s.Path, s.Verb, s.Key, string(s.State), s.Attempts, rules.HideText(s.Error), hiddenJSON(s.Record)})
 	}
 	return err
 }

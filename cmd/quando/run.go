@@ -283,6 +283,7 @@ func (p *process) run(ctx context.Context, c *config) error {
 	if err != nil {
 		return errors.Join(err, public.Close())
 	}
+	c.tellAccess(p.log)
 	return p.serve(ctx, public, private, p.work)
 }
 

@@ -138,9 +138,7 @@ func newShownRunJSON(r *engine.Run, e *engine.Event) shownRunJSON {
 	}
 	for _, s := range r.Steps {
 		one := shownStepJSON{stepJSON: newStepJSON(s)}
-		if json.Valid(s.Record) {
-			one.Record = s.Record
-		}
+		one.Record = hiddenJSON(s.Record)
 		j.Steps = append(j.Steps, one)
 	}
 	return j

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
 )
 
 // writeSteps tells of each step what became of it, what was sent and what was answered.
@@ -79,9 +80,9 @@ func stepColour(c palette, s engine.StepState) func(string) string {
 // another form is shown as it is.
 func writeRecord(w io.Writer, c palette, s *engine.Step) {
 	var record map[string]json.RawMessage
-	if err := json.Unmarshal(s.Record, &record); err != nil {
+	if err := json.Unmarshal(hiddenJSON(s.Record), &record); err != nil {
 		if len(bytes.TrimSpace(s.Record)) > 0 {
-			writeValue(w, c, "record", s.Record)
+			writeValue(w, c, "record", json.RawMessage(rules.HideText(string(s.Record))))
 		}
 		return
 	}

@@ -4,13 +4,16 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
+	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 )
 
 // A Role is how much a person may do. Each may do what those before it may.
@@ -59,7 +62,8 @@ type User struct {
 
 const (
 	sessionLength = 12 * time.Hour
-	sessionsMost  = 1000
+	sessionsEach  = 100 // of one person, or of all who have the token; a further one ends the oldest
+	tokenLeast    = 16  // characters, where others than this machine can try some
 )
 
 // A gate lets people in.
@@ -67,7 +71,7 @@ type gate struct {
 	Access
 	loopback bool
 	now      func() time.Time
-	guesses  guesses
+	guesses  *guesses
 
 	mu       sync.Mutex
 	sessions map[[sha256.Size]byte]*identity // by the hash of what the cookie holds
@@ -82,9 +86,16 @@ type identity struct {
 }
 
 func newGate(a Access, now func() time.Time) (*gate, error) {
-	g := &gate{Access: a, loopback: IsLoopback(a.Listen), now: now, sessions: map[[sha256.Size]byte]*identity{}}
+	if a.Token != "" && strings.TrimSpace(a.Token) == "" {
+		return nil, errors.New("console.token is empty")
+	}
+	a.Token = strings.TrimSpace(a.Token) // a header cannot have any at its ends, and files tend to end with a line break
+	g := &gate{Access: a, loopback: IsLoopback(a.Listen), now: now, guesses: newGuesses(), sessions: map[[sha256.Size]byte]*identity{}}
 	if !g.loopback && !g.asks() {
 		return nil, fmt.Errorf("console.listen %s can be reached from other machines: set console.token or console.users, or listen on 127.0.0.1:8081", a.Listen)
+	}
+	if near := g.loopback && len(a.Hosts) == 0 && a.ForwardedFor == ""; !near && a.Token != "" && utf8.RuneCountInString(a.Token) < tokenLeast {
+		return nil, fmt.Errorf("console.token has less than %d characters, and others than this machine may try some: take one that `openssl rand -hex 32` prints", tokenLeast)
 	}
 	for name, u := range a.Users {
 		if _, err := parseHash(u.Password); err != nil {
@@ -95,6 +106,25 @@ func newGate(a Access, now func() time.Time) (*gate, error) {
 		}
 	}
 	return g, nil
+}
+
+// AsksFor says in words what whoever comes must have.
+func (a Access) AsksFor() string {
+	users := ""
+	if n := len(a.Users); n == 1 {
+		users = "the password of 1 user"
+	} else if n > 1 {
+		users = fmt.Sprintf("the password of one of %d users", n)
+	}
+	switch {
+	case a.Token == "" && users == "":
+		return "nothing: everybody who reaches it is an operator"
+	case a.Token == "":
+		return users
+	case users == "":
+		return "a token"
+	}
+	return "a token, or " + users
 }
 
 // from is the address that a request came from, without its port. Of those that a proxy names the last counts: it is what the proxy itself saw.
@@ -113,14 +143,39 @@ func (g *gate) from(r *http.Request) string {
 // asks reports whether people must say who they are.
 func (g *gate) asks() bool { return g.Token != "" || len(g.Users) > 0 }
 
-// identify returns who a request comes from, or nil.
-func (g *gate) identify(r *http.Request) *identity {
+// identify returns who a request comes from, or nil. A wrong token counts as a guess; refused is that there were too many of them to look
+// at another. Whoever has a session is not asked for anything else.
+func (g *gate) identify(r *http.Request, log *slog.Logger) (who *identity, refused bool) {
 	if !g.asks() {
-		return &identity{name: "local", role: Operator}
+		return &identity{name: "local", role: Operator}, false
 	}
-	if scheme, given, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") && g.isToken(strings.TrimSpace(given)) {
-		return &identity{name: "token", role: Operator}
+	if who := g.session(r); who != nil {
+		return who, false
 	}
+	scheme, given, ok := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !ok || !strings.EqualFold(scheme, "Bearer") || g.Token == "" {
+		return nil, false
+	}
+	role, refused := g.tryToken(g.from(r), given, log)
+	if role == Nobody {
+		return nil, refused
+	}
+	return &identity{name: "token", role: role}, false
+}
+
+// tryToken returns the role of whoever has the token, or Nobody; refused is that there were too many wrong ones before.
+func (g *gate) tryToken(from, given string, log *slog.Logger) (role Role, refused bool) {
+	now := g.now()
+	accepted, refused := g.guesses.token(from, g.isToken(given), now)
+	if accepted {
+		return Operator, false
+	}
+	g.guesses.tell(log, from, "a token", refused, now)
+	return Nobody, refused
+}
+
+// session returns whose session a request carries, or nil.
+func (g *gate) session(r *http.Request) *identity {
 	cookie, err := r.Cookie(g.cookieName(r))
 	if err != nil {
 		return nil
@@ -146,7 +201,7 @@ func (g *gate) lasts(who *identity) bool {
 
 // isToken compares in a time that tells nothing, not even the token's length.
 func (g *gate) isToken(given string) bool {
-	got, want := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(g.Token))
+	got, want := sha256.Sum256([]byte(strings.TrimSpace(given))), sha256.Sum256([]byte(g.Token))
 	return g.Token != "" && subtle.ConstantTimeCompare(got[:], want[:]) == 1
 }
 
@@ -155,10 +210,20 @@ func (g *gate) enter(w http.ResponseWriter, r *http.Request, name string, role R
 	value := rand.Text()
 	who := &identity{name: name, role: role, until: g.now().Add(sessionLength), key: sha256.Sum256([]byte(value))}
 	g.mu.Lock()
+	var oldest *identity
+	own := 0
 	for key, s := range g.sessions {
-		if g.now().After(s.until) || len(g.sessions) >= sessionsMost {
+		if g.now().After(s.until) {
 			delete(g.sessions, key)
+		} else if s.name == name && s.role == role {
+			own++
+			if oldest == nil || s.until.Before(oldest.until) {
+				oldest = s
+			}
 		}
+	}
+	if own >= sessionsEach {
+		delete(g.sessions, oldest.key)
 	}
 	g.sessions[who.key] = who
 	g.mu.Unlock()

@@ -17,7 +17,7 @@ var cheapHash = hash{memory: 8 * 1024, time: 1, threads: 1, salt: make([]byte, s
 
 // guarded is a console that asks who one is.
 func guarded(o *Options) {
-	o.Access = Access{Listen: "0.0.0.0:8081", Token: "open-sesame", Users: map[string]User{
+	o.Access = Access{Listen: "0.0.0.0:8081", Token: "open-sesame-of-ali", Users: map[string]User{
 		"vera": {cheapHash, Viewer}, "edu": {cheapHash, Editor}, "olga": {cheapHash, Operator},
 	}}
 }
@@ -91,9 +91,9 @@ func TestHostileRequests(t *testing.T) {
 		status       int
 	}{
 		{"without a token", closed, "POST", "/pause", nil, 401},
-		{"with another token", closed, "POST", "/pause", bearer("open-sesame2"), 401},
+		{"with another token", closed, "POST", "/pause", bearer("open-sesame-of-ali2"), 401},
 		{"with an empty token", closed, "POST", "/pause", bearer(""), 401},
-		{"with the token in another way", closed, "POST", "/pause", other("Authorization", "Basic open-sesame"), 401},
+		{"with the token in another way", closed, "POST", "/pause", other("Authorization", "Basic open-sesame-of-ali"), 401},
 		{"with a cookie of one's own", closed, "POST", "/pause", other("Cookie", "quando=x; __Host-quando=x"), 401},
 		{"metrics without a token", closed, "GET", "/metrics", other("Accept", "*/*"), 401},
 		{"from another site", open, "POST", "/pause", other("Sec-Fetch-Site", "cross-site"), 403},
@@ -176,7 +176,7 @@ func TestHosts(t *testing.T) {
 		}
 	}
 	elsewhere := newDesk(t, guarded, func(o *Options) { o.Metrics = http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}) })
-	for auth, status := range map[string]int{"Bearer open-sesame": 200, "bearer open-sesame": 200, "Bearer open": 401, "Bearer open-sesame2": 401, "Basic open-sesame": 401, "": 401} {
+	for auth, status := range map[string]int{"Bearer open-sesame-of-ali": 200, "bearer open-sesame-of-ali": 200, "Bearer open": 401, "Bearer open-sesame-of-ali2": 401, "Basic open-sesame-of-ali": 401, "": 401} {
 		w := elsewhere.ask("GET", "/metrics", nil, func(r *http.Request) {
 			r.Host = "desk.example.com"
 			r.Header.Set("Authorization", auth)
@@ -220,12 +220,12 @@ func TestSession(t *testing.T) {
 			t.Errorf("%v: %d", wrong, w.Code)
 		}
 	}
-	session, w := d.enters("", "open-sesame")
+	session, w := d.enters("", "open-sesame-of-ali")
 	cookie := w.Result().Cookies()[0]
 	if !cookie.HttpOnly || !cookie.Secure || cookie.SameSite != http.SameSiteStrictMode || cookie.Name != "__Host-quando" || cookie.Path != "/" {
 		t.Errorf("the cookie: %v", cookie)
 	}
-	if text := d.page("/", session); !strings.Contains(text, "operator") || strings.Contains(text, "open-sesame") {
+	if text := d.page("/", session); !strings.Contains(text, "operator") || strings.Contains(text, "open-sesame-of-ali") {
 		t.Error("the page does not say who one is, or says too much")
 	}
 	d.mu.Lock()
@@ -246,11 +246,11 @@ func TestSession(t *testing.T) {
 	if _, w := d.enters("vera", "correct horse"); w.Code != 429 {
 		t.Errorf("after many guesses: %d", w.Code)
 	}
-	local := newDesk(t, func(o *Options) { o.Access.Token = "open-sesame" })
-	if _, w := local.enters("", "open-sesame"); w.Result().Cookies()[0].Secure || w.Result().Cookies()[0].Name != "quando" {
+	local := newDesk(t, func(o *Options) { o.Access.Token = "open-sesame-of-ali" })
+	if _, w := local.enters("", "open-sesame-of-ali"); w.Result().Cookies()[0].Secure || w.Result().Cookies()[0].Name != "quando" {
 		t.Error("a browser on this machine would not keep the cookie")
 	}
-	if w := local.ask("POST", "/login", url.Values{"password": {"open-sesame"}, "back": {"//evil.example.com"}}); w.Header().Get("Location") != "/" {
+	if w := local.ask("POST", "/login", url.Values{"password": {"open-sesame-of-ali"}, "back": {"//evil.example.com"}}); w.Header().Get("Location") != "/" {
 		t.Errorf("the login leads to %s", w.Header().Get("Location"))
 	}
 }
@@ -268,7 +268,14 @@ func TestNewAccess(t *testing.T) {
 		{"every machine", Access{Listen: ":8081"}, false},
 		{"every machine, IPv6", Access{Listen: "[::]:8081"}, false},
 		{"an address", Access{Listen: "192.0.2.1:8081"}, false},
-		{"every machine with a token", Access{Listen: ":8081", Token: "t"}, true},
+		{"every machine with a token", Access{Listen: ":8081", Token: "0123456789abcdef"}, true},
+		{"every machine with a token of one character", Access{Listen: ":8081", Token: "t"}, false},
+		{"every machine with a short token", Access{Listen: ":8081", Token: "0123456789abcde"}, false},
+		{"every machine with a short token with spaces around it", Access{Listen: ":8081", Token: "  0123456789abcd  "}, false},
+		{"a short token behind a proxy", Access{Listen: "127.0.0.1:8081", Token: "t", ForwardedFor: "X-Real-IP"}, false},
+		{"a short token under another name", Access{Listen: "127.0.0.1:8081", Token: "t", Hosts: []string{"desk.example.com"}}, false},
+		{"this machine with a short token", Access{Listen: "127.0.0.1:8081", Token: "t"}, true},
+		{"a token of spaces", Access{Listen: "127.0.0.1:8081", Token: "  "}, false},
 		{"every machine with users", Access{Listen: ":8081", Users: map[string]User{"ana": {hash, Viewer}}}, true},
 		{"a password that is no hash", Access{Listen: ":8081", Users: map[string]User{"ana": {"secret", Viewer}}}, false},
 		{"a hash that is too cheap", Access{Listen: ":8081", Users: map[string]User{"ana": {strings.Replace(hash, "m=65536", "m=16", 1), Viewer}}}, false},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
 )
 
 // A deed is something that a rule would do, or would have done.
@@ -26,7 +27,8 @@ type deedView struct {
 
 // deed puts a deed into words.
 func (w words) deed(d deed) deedView {
-	arg := func(name string) string { return actions.ArgumentWords(d.Args[name]) }
+	args, _ := rules.HideValue(d.Args).(map[string]any)
+	arg := func(name string) string { return actions.ArgumentWords(args[name]) }
 	who := cmp.Or(d.Who, w.t("deed.somebody"))
 	v := deedView{At: d.At, Link: d.Link}
 	switch d.Verb {
@@ -46,8 +48,8 @@ func (w words) deed(d deed) deedView {
 		v.Words = w.t("deed.http_request", cmp.Or(arg("method"), "GET"), arg("url"))
 	default:
 		v.Words = w.t("deed.other", w.or("verb.", d.Verb), who)
-		v.Text = actions.ArgumentWords(d.Args)
+		v.Text = actions.ArgumentWords(args)
 	}
-	v.Words, v.Text = engine.Harmless(withoutKeys(v.Words)), engine.Harmless(withoutKeys(v.Text))
+	v.Words, v.Text = engine.Harmless(v.Words), engine.Harmless(v.Text)
 	return v
 }

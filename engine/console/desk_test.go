@@ -95,9 +95,9 @@ rules:
     do:
       - http_request:
           method: POST
-          url: "http://%s/orders?api_key=swordfish"
-          headers: { Authorization: "Bearer swordfish" }
-          json: { phone: "{{ contact.phone }}", token: swordfish }
+          url: "http://%s/hooks/SwordFish0123456789swordfish/orders?api_key=swordfish"
+          headers: { Authorization: "Bearer swordfish", X-Customer: swordfish }
+          json: { phone: "{{ contact.phone }}", token: swordfish, tokens: [swordfish, { deep: [swordfish] }], password: { of: swordfish } }
   - id: idea
     name: An idea
     stage: draft
@@ -164,7 +164,7 @@ func newDesk(t testing.TB, change ...func(*Options)) *desk {
 		Workspaces: []Workspace{{
 			Name: "default", Location: saoPaulo, Rules: d.book,
 			Safety: engine.Safety{PerConversation: engine.Bound{Times: 5, Per: 10 * time.Minute}, Messages: engine.Bound{Times: 2000, Per: time.Hour}},
-			Source: func(r *rules.Rule) string { return "- id: " + r.ID + "\n" },
+			Source: func(r *rules.Rule) string { return strings.Repeat("\n", r.Line-1) + "- id: " + r.ID + "\n" },
 		}},
 		Checks: func(context.Context) []Check {
 			return []Check{

@@ -23,7 +23,7 @@ func (w words) flow(r *rules.Rule) template.HTML {
 	var blocks []block
 	blocks = append(blocks, box("trigger", w.t("rule.when"), w.trigger(r)))
 	for _, x := range r.If {
-		blocks = append(blocks, box("condition", w.t("rule.if"), x.Text))
+		blocks = append(blocks, box("condition", w.t("rule.if"), conditionText(x)))
 	}
 	blocks = append(blocks, w.blocks(r.Do)...)
 	all := stack(blocks)
@@ -48,7 +48,7 @@ func (w words) block(step *rules.Step) block {
 	case "choose":
 		return w.choose(step, name)
 	case "for_each":
-		inner := stack(append([]block{box("choice", name, step.As+" in "+step.In.Text)}, w.blocks(step.Do)...))
+		inner := stack(append([]block{box("choice", name, step.As+" in "+conditionText(step.In))}, w.blocks(step.Do)...))
 		return frame(inner)
 	}
 	class := "action"
@@ -63,7 +63,7 @@ func (w words) choose(step *rules.Step, name string) block {
 	for _, b := range step.Branches {
 		label, text := w.t("rule.if"), ""
 		if b.If != nil {
-			text = b.If.Text
+			text = conditionText(b.If)
 		} else {
 			label = w.t("rule.else")
 		}

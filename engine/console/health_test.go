@@ -33,7 +33,7 @@ func TestHealth(t *testing.T) {
 			return []Limit{{Workspace: "default", PerSecond: 12.5, Until: d.clock().Add(30 * time.Second), Asked: d.clock().Add(-time.Minute), Length: 90 * time.Second, Times: 7}}
 		}
 	})
-	operator := bearer("open-sesame")
+	operator := bearer("open-sesame-of-ali")
 	d.console.checks.renew(t.Context(), d.options.Checks, d.clock())
 	text := d.page("/health", operator)
 	for _, want := range []string{

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
 )
 
 // historyPage lists the versions of a file.
@@ -84,7 +85,7 @@ func (c *Console) history(q *request) error {
 
 // harmlessText is a rule file's text as everybody may see it who may look at the pages.
 func harmlessText(text string) string {
-	return withoutSecrets(strings.Join(harmlessLines(text), "\n"))
+	return rules.HideInFile(strings.Join(harmlessLines(text), "\n"))
 }
 
 // what says which kind of change a version was.

@@ -29,19 +29,20 @@ func (c *Console) loginSent(q *request) error {
 	again := func(status int, why string) error {
 		return q.showAs(status, "login", "", q.words().t("login.title"), loginPage{Back: localPath(q.r.PostFormValue("back")), Users: len(c.gate.Users) > 0, Wrong: why, Name: name})
 	}
-	if !c.gate.guesses.try(from, name, q.now) {
-		return again(http.StatusTooManyRequests, q.words().t("login.later"))
+	who, role, refused := "token", Nobody, false
+	if name == "" {
+		role, refused = c.gate.tryToken(from, password, c.log)
+	} else {
+		who = name
+		role, refused = c.gate.tryPassword(q.ctx(), from, name, password, c.log)
 	}
-	role := c.gate.check(name, password)
-	if role == Nobody {
-		c.log.Warn("somebody could not log in to the console", "from", from)
+	switch {
+	case refused:
+		return again(http.StatusTooManyRequests, q.words().t("login.later"))
+	case role == Nobody:
 		return again(http.StatusUnauthorized, q.words().t("login.wrong"))
 	}
-	c.gate.guesses.right(from, name)
-	if name == "" {
-		name = "token"
-	}
-	c.gate.enter(q.w, q.r, name, role)
+	c.gate.enter(q.w, q.r, who, role)
 	return q.back("")
 }
 

@@ -1,14 +1,14 @@
 package console
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/subtle"
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
-	"sync"
-	"time"
 
 	"golang.org/x/crypto/argon2"
 )
@@ -71,77 +71,34 @@ func (h hash) of(password string) []byte {
 	return argon2.IDKey([]byte(password), h.salt, h.time, h.memory, h.threads, hashLength)
 }
 
-// guesses bounds how often passwords are tried: each costs memory, and is one less that a stranger needs.
-type guesses struct {
-	one    sync.Mutex // a hash is worked out at a time
-	mu     sync.Mutex
-	minute int64
-	wrong  map[guess]int // in this minute
-}
-
-// A guess is whose password was wrong, and where it came from; without a name, anybody's from there, and without either, all of them.
-type guess struct{ from, name string }
-
-// Bounds of wrong passwords in a minute. Who forgot his own keeps nobody out who comes from the same address, such as that of a proxy.
-const (
-	guessesMost = 10 // for one name, from one address
-	guessesFrom = 30 // from one address
-	guessesAll  = 60
-)
-
-// try reports whether a password may be tried. It counts as wrong until it is found to be right: of many that are sent at once, no more are tried than one after the other.
-func (g *guesses) try(from, name string, now time.Time) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if m := now.Unix() / 60; m != g.minute || g.wrong == nil {
-		g.minute, g.wrong = m, map[guess]int{}
-	}
-	who, there, all := guessesOf(from, name)
-	if g.wrong[who] >= guessesMost || g.wrong[there] >= guessesFrom || g.wrong[all] >= guessesAll {
-		return false
-	}
-	g.wrong[who]++
-	g.wrong[there]++
-	g.wrong[all]++
-	return true
-}
-
-// right takes back what was counted of a password that was right.
-func (g *guesses) right(from, name string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	who, there, all := guessesOf(from, name)
-	for _, one := range []guess{who, there, all} {
-		g.wrong[one] = max(g.wrong[one]-1, 0) // in the next minute there may be nothing to take back
-	}
-}
-
-func guessesOf(from, name string) (who, there, all guess) {
-	return guess{from, "=" + name}, guess{from: from}, guess{}
-}
-
 // strangers have no password; finding that out takes as long as with one who has.
 var strangers = hash{memory: hashMemory, time: hashTime, threads: hashThreads, salt: make([]byte, saltLength), sum: make([]byte, hashLength)}
 
-// check returns the role of a user whose password is right, or Nobody. Without a name the password is the token.
-func (g *gate) check(name, password string) Role {
-	if name == "" {
-		if g.isToken(password) {
-			return Operator
-		}
-		return Nobody
+// tryPassword returns the role of a user whose password is right, or Nobody, also where ctx ends first; refused is that there were too
+// many wrong ones before.
+func (g *gate) tryPassword(ctx context.Context, from, name, password string, log *slog.Logger) (role Role, refused bool) {
+	now := g.now()
+	a := g.guesses.try(from, name, now)
+	if a != nil && g.isPassword(ctx, a, name, password) {
+		g.guesses.right(a)
+		return g.Users[name].Role, false
 	}
+	g.guesses.tell(log, from, "a password", a == nil, now)
+	return Nobody, a == nil
+}
+
+func (g *gate) isPassword(ctx context.Context, a *attempt, name, password string) bool {
 	user, known := g.Users[name]
 	h, err := parseHash(user.Password)
 	if !known || err != nil {
 		h = strangers
 	}
-	g.guesses.one.Lock()
-	defer g.guesses.one.Unlock()
-	if subtle.ConstantTimeCompare(h.of(password), h.sum) != 1 || !known || err != nil {
-		return Nobody
+	leave, ok := g.guesses.turn(ctx, a)
+	if !ok {
+		return false
 	}
-	return user.Role
+	defer leave()
+	return subtle.ConstantTimeCompare(h.of(password), h.sum) == 1 && known && err == nil
 }
 
 // CheckHash refuses what is no hash of a password, without telling what it is.

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -107,7 +108,13 @@ func secureHeaders(h http.Header) {
 
 // answer finds out who asks, and for what.
 func (c *Console) answer(w http.ResponseWriter, r *http.Request, to route) {
-	q := &request{w: w, r: r, console: c, user: c.gate.identify(r), lang: languageOf(r), now: c.now()}
+	user, refused := c.gate.identify(r, c.log)
+	q := &request{w: w, r: r, console: c, user: user, lang: languageOf(r), now: c.now()}
+	if to.role > Nobody && refused {
+		w.Header().Set("Retry-After", strconv.FormatInt(60-q.now.Unix()%60, 10))
+		http.Error(w, "there were too many wrong tokens from your address: try again in a minute", http.StatusTooManyRequests)
+		return
+	}
 	if to.role > Nobody && q.user == nil {
 		c.turnAway(q, to)
 		return

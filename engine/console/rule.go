@@ -109,12 +109,26 @@ func (c *Console) reasons(q *request, workspace, rule string) (list []reasonView
 
 // sourceOf returns a rule's text for everybody who may look: without what may be a key of another service.
 func sourceOf(w *Workspace, r *rules.Rule) string {
-	text := ""
 	if w.Source != nil {
-		text = w.Source(r)
+		// What stands in a rule may be an alias of what stands elsewhere in the file, so all of it is read.
+		if text := linesOf(harmlessText(w.Source(r)), r.Line); text != "" {
+			return text
+		}
 	}
-	if text == "" {
-		text = r.Source()
+	return harmlessText(r.Source())
+}
+
+// linesOf returns the lines of what begins at one of a text, or nothing.
+func linesOf(text string, line int) string {
+	lines := strings.Split(text, "\n")
+	if line < 1 || line > len(lines) {
+		return ""
 	}
-	return withoutSecrets(strings.Join(harmlessLines(text), "\n"))
+	depth := func(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
+	first := line - 1
+	end := first + 1
+	for end < len(lines) && (strings.TrimSpace(lines[end]) == "" || depth(lines[end]) > depth(lines[first])) {
+		end++
+	}
+	return strings.TrimRight(strings.Join(lines[first:end], "\n"), " \n")
 }

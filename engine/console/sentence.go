@@ -39,12 +39,12 @@ type sentenceWay struct {
 func (w words) sentence(r *rules.Rule) sentence {
 	s := sentence{When: w.trigger(r), Steps: w.steps(r.Do), OnError: w.steps(r.OnError)}
 	for _, x := range r.If {
-		s.If = append(s.If, engine.Harmless(x.Text))
+		s.If = append(s.If, conditionText(x))
 	}
 	for _, m := range r.CancelOn {
 		text := w.or("when.", m.Event)
 		if m.If != nil {
-			text += " (" + engine.Harmless(m.If.Text) + ")"
+			text += " (" + conditionText(m.If) + ")"
 		}
 		s.CancelOn = append(s.CancelOn, text)
 	}
@@ -65,6 +65,9 @@ func (w words) sentence(r *rules.Rule) sentence {
 	}
 	return s
 }
+
+// conditionText is an expression as people may see it.
+func conditionText(x *rules.Expression) string { return engine.Harmless(rules.HideText(x.Text)) }
 
 // trigger says what starts a rule.
 func (w words) trigger(r *rules.Rule) string {
@@ -111,17 +114,17 @@ func (w words) steps(list []*rules.Step) (out []sentenceStep) {
 	for _, s := range list {
 		v := sentenceStep{Words: w.or("verb.", s.Verb), Detail: engine.Harmless(stepDetail(s))}
 		if s.If != nil {
-			v.If = engine.Harmless(s.If.Text)
+			v.If = conditionText(s.If)
 		}
 		for _, b := range s.Branches {
 			way := sentenceWay{Else: b.If == nil, Steps: w.steps(b.Do)}
 			if b.If != nil {
-				way.If = engine.Harmless(b.If.Text)
+				way.If = conditionText(b.If)
 			}
 			v.Ways = append(v.Ways, way)
 		}
 		if s.Verb == "for_each" {
-			v.Ways = append(v.Ways, sentenceWay{If: engine.Harmless(s.As + " in " + s.In.Text), Steps: w.steps(s.Do)})
+			v.Ways = append(v.Ways, sentenceWay{If: engine.Harmless(s.As) + " in " + conditionText(s.In), Steps: w.steps(s.Do)})
 		}
 		out = append(out, v)
 	}
@@ -136,22 +139,18 @@ func stepDetail(s *rules.Step) string {
 	}
 	parts = append(parts, s.Events...)
 	if s.Condition != nil {
-		parts = append(parts, s.Condition.Text)
+		parts = append(parts, conditionText(s.Condition))
 	}
 	if s.Schema != nil && s.Schema.Main != "" && s.Args[s.Schema.Main] != nil {
-		parts = append(parts, s.Args[s.Schema.Main].String())
+		parts = append(parts, s.Args[s.Schema.Main].Shown(s.Schema.Main))
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Args)) {
-		switch {
-		case s.Schema != nil && name == s.Schema.Main:
-		case name == "headers" || isSecretMember(name):
-			parts = append(parts, name+": •••")
-		default:
-			parts = append(parts, name+": "+s.Args[name].String())
+		if s.Schema == nil || name != s.Schema.Main {
+			parts = append(parts, name+": "+s.Args[name].Shown(name))
 		}
 	}
 	for _, a := range s.Assignment {
-		parts = append(parts, a.Name+" = "+a.Value.String())
+		parts = append(parts, a.Name+" = "+a.Value.Shown(a.Name))
 	}
-	return withoutSecrets(strings.Join(parts, " · "))
+	return strings.Join(parts, " · ")
 }

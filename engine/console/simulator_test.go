@@ -184,7 +184,7 @@ func TestSimulatorCards(t *testing.T) {
 // TestSimulatorRefuses shows what cannot be played, and by whom.
 func TestSimulatorRefuses(t *testing.T) {
 	d := newPlayground(t, guarded)
-	operator := bearer("open-sesame")
+	operator := bearer("open-sesame-of-ali")
 	for _, tt := range []struct {
 		what string
 		form url.Values

@@ -1,14 +1,11 @@
 package console
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/rules"
 )
@@ -30,8 +27,12 @@ const (
 	shownText    = 4000 // characters
 )
 
-// showValue shows a value; names gives the names of ids. What must not be told is left out by the names of members.
+// showValue shows a value; names gives the names of ids. What people may not see is hidden.
 func showValue(v any, names func(id string) string, depth int) shown {
+	return showSecret(v, 0, names, depth)
+}
+
+func showSecret(v any, secrecy rules.Secrecy, names func(id string) string, depth int) shown {
 	switch v := v.(type) {
 	case nil:
 		return shown{Text: "–"}
@@ -45,29 +46,24 @@ func showValue(v any, names func(id string) string, depth int) shown {
 				s.Members = append(s.Members, shown{Name: "…"})
 				break
 			}
-			member := showValue(v[name], names, depth-1)
-			if text, ok := v[name].(string); ok && text != "" && isSecretMember(name) {
-				member = shown{Text: "•••"}
-			}
+			member := showSecret(v[name], secrecy.Of(name), names, depth-1)
 			member.Name = engine.Harmless(name)
 			s.Members = append(s.Members, member)
 		}
 		return s
 	case []any:
-		return showList(v, names, depth)
+		return showList(v, secrecy, names, depth)
 	case string:
-		return showText(v, names)
+		return showText(v, secrecy, names)
 	case time.Time:
 		return shown{Text: v.Format(time.RFC3339)}
 	case time.Duration:
 		return shown{Text: rules.FormatDuration(v)}
-	case json.Number:
-		return shown{Text: v.String()}
 	}
-	return shown{Text: engine.Harmless(fmt.Sprint(v))}
+	return shown{Text: engine.Harmless(fmt.Sprint(secrecy.Value(v)))}
 }
 
-func showList(list []any, names func(id string) string, depth int) shown {
+func showList(list []any, secrecy rules.Secrecy, names func(id string) string, depth int) shown {
 	if depth == 0 {
 		return shown{Text: "…"}
 	}
@@ -77,13 +73,13 @@ func showList(list []any, names func(id string) string, depth int) shown {
 			s.Members = append(s.Members, shown{Text: "…"})
 			break
 		}
-		s.Members = append(s.Members, showValue(item, names, depth-1))
+		s.Members = append(s.Members, showSecret(item, secrecy, names, depth-1))
 	}
 	return s
 }
 
-func showText(text string, names func(id string) string) shown {
-	if names != nil && len(text) < 100 {
+func showText(text string, secrecy rules.Secrecy, names func(id string) string) shown {
+	if names != nil && len(text) < 100 && secrecy.Text(text) == text {
 		if name := names(text); name != "" {
 			return shown{Text: engine.Harmless(name), Title: engine.Harmless(text)}
 		}
@@ -91,17 +87,11 @@ func showText(text string, names func(id string) string) shown {
 	if r := []rune(text); len(r) > shownText {
 		text = string(r[:shownText]) + "…"
 	}
-	lines := harmlessLines(withoutKeys(text))
+	lines := harmlessLines(secrecy.Text(text))
 	if len(lines) == 1 {
 		return shown{Text: lines[0]}
 	}
 	return shown{Lines: lines}
-}
-
-// isSecretMember is narrower than what is kept from the journal: people may see an idempotency key or a key of a map.
-func isSecretMember(name string) bool {
-	name = strings.ToLower(name)
-	return actions.IsSecret(name) && name != "key" && !strings.Contains(name, "idempotency")
 }
 
 // cutText shortens a text to a number of characters.

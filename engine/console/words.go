@@ -102,7 +102,7 @@ func (w words) or(prefix, name string) string {
 
 // told returns a text that was recorded for people, in this language where the engine wrote it.
 func (w words) told(text string) string {
-	return engine.Harmless(withoutKeys(engine.Told(w.language(), text)))
+	return engine.Harmless(rules.HideText(engine.Told(w.language(), text)))
 }
 
 func (w words) language() rules.Language { return rules.Language(w.at) }

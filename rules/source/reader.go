@@ -2,6 +2,7 @@ package source
 
 import (
 	"fmt"
+	"strings"
 
 	"gopkg.in/yaml.v3"
 )
@@ -34,6 +35,10 @@ func (r *reader) node(y *yaml.Node, depth int) *Node {
 		r.tooLarge = true
 		r.report(y, fmt.Sprintf("nested more than %d levels deep", maxDepth), "")
 		return n
+	}
+	// A tag of somebody's own is taken off a value: what is left of !Secret123 is nothing.
+	if y.Style&yaml.TaggedStyle != 0 && !strings.HasPrefix(y.Tag, "!!") {
+		r.report(y, fmt.Sprintf("the tag %s has no meaning here", y.Tag), "put quotes around a text that begins with !")
 	}
 	switch y.Kind {
 	case yaml.AliasNode:

@@ -5,6 +5,7 @@
 package source
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"sort"
@@ -60,6 +61,14 @@ type Pair struct {
 	Key   *Node
 	Value *Node
 }
+
+// Text returns a value that is a text as it is, and stands in no file but under a name. Problems show no line of it.
+func Text(name, value string) *Node {
+	return &Node{Kind: Scalar, Value: value, Quoted: true, Line: 1, Column: 1, file: &File{Name: name}}
+}
+
+// File returns the name of the file that the node stands in.
+func (n *Node) File() string { return n.file.Name }
 
 // Get returns the value of a key, or nil.
 func (n *Node) Get(key string) *Node {
@@ -216,18 +225,35 @@ func (f *File) parse() (doc *yaml.Node, problem *Problem) {
 			doc, problem = nil, f.problem(1, 1, "the file is not valid YAML", "")
 		}
 	}()
+	doc, err := f.decode()
+	switch second, more := errors.AsType[*secondDocument](err); {
+	case more:
+		return nil, f.problem(second.Line, max(second.Column, 1), "a second document begins here; a file holds one", "put it into a file of its own")
+	case err != nil:
+		return nil, f.yamlProblem(err)
+	}
+	return doc, nil
+}
+
+// secondDocument says where one begins.
+type secondDocument yaml.Node
+
+func (*secondDocument) Error() string { return "a second document" }
+
+// decode runs the YAML parser, which may panic. It returns nil for a text that holds nothing.
+func (f *File) decode() (*yaml.Node, error) {
 	decoder := yaml.NewDecoder(strings.NewReader(f.Text))
 	var first, second yaml.Node
 	if err := decoder.Decode(&first); err != nil {
 		if holdsNothing(f.Text) || err.Error() == "EOF" {
 			return nil, nil
 		}
-		return nil, f.yamlProblem(err)
+		return nil, err
 	}
 	if err := decoder.Decode(&second); err == nil {
-		return nil, f.problem(second.Line, max(second.Column, 1), "a second document begins here; a file holds one", "put it into a file of its own")
+		return nil, (*secondDocument)(&second)
 	} else if err.Error() != "EOF" {
-		return nil, f.yamlProblem(err)
+		return nil, err
 	}
 	return &first, nil
 }

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/quandohq/quando/service"
+)
+
+// printables are texts that begin with each printable character of ASCII, and with some that are not.
+func printables() (list []string) {
+	for r := ' '; r <= '~'; r++ {
+		list = append(list, string(r)+"Secret123", string(r)+" x: y #z ${HOME} 'q' \"p\"", string(r)+string(r)+string(r)+"Secret123")
+	}
+	return append(list, "ção-123", "“quoted”", "\u00a0space", "日本語", "true-ish", "null", "~", "0x10", "correct horse #battery", "a, b", "{a: b}", "[a, b", "*alias", "&anchor x", "%TAG ! x", "line\nfeed", "\xff\xfe")
+}
+
+// TestVariablesAreTexts shows that a variable is the text that it is, whatever it begins with: nobody's token becomes a shorter
+// one, or none at all, because YAML would read it in another way.
+func TestVariablesAreTexts(t *testing.T) {
+	t.Setenv("HOME", "/elsewhere")
+	for _, want := range printables() {
+		t.Run(strconv.Quote(want), func(t *testing.T) {
+			t.Setenv("QUANDO_CONSOLE_TOKEN", want)
+			t.Setenv("QUANDO_SERVICE_WEBHOOK_SECRETS", want)
+			c, err := loadConfig(writeConfig(t, "listen: \":8080\"\n"), false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if string(c.Console.Token) != want || len(c.Service.Webhook.Secrets) != 1 || string(c.Service.Webhook.Secrets[0]) != want {
+				t.Errorf("the variables became %q and %q", string(c.Console.Token), c.Service.Webhook.Secrets)
+			}
+			_ = os.Unsetenv("QUANDO_CONSOLE_TOKEN")
+			_ = os.Unsetenv("QUANDO_SERVICE_WEBHOOK_SECRETS")
+			t.Setenv("THE_TOKEN", want)
+			for _, file := range []string{
+				"console:\n  token: ${THE_TOKEN}\nservice: { webhook: { secrets: [\"${THE_TOKEN}\"] } }\n",
+				"console: { token: \"${THE_TOKEN}\" }\nservice:\n  webhook:\n    secrets:\n      - ${THE_TOKEN}\n",
+			} {
+				c, err := loadConfig(writeConfig(t, file), false)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if string(c.Console.Token) != want || len(c.Service.Webhook.Secrets) != 1 || string(c.Service.Webhook.Secrets[0]) != want {
+					t.Errorf("${…} became %q and %q", string(c.Console.Token), c.Service.Webhook.Secrets)
+				}
+			}
+		})
+	}
+}
+
+// TestListsInVariables shows how a variable says several things, and that what is not clear is refused.
+func TestListsInVariables(t *testing.T) {
+	for value, want := range map[string][]service.Secret{
+		"[a, b]":                       {"a", "b"},
+		"[!Secret123, #x, &y, *z, %w]": {"!Secret123", "#x", "&y", "*z", "%w"},
+		`["a, b", c]`:                  {"a, b", "c"},
+		"[ one ]":                      {"one"},
+		"[a, ${HOME}]":                 {"a", "${HOME}"},
+		`[a "b" c]`:                    nil,
+		`["a]`:                         nil,
+		"['a', 'b']":                   nil,
+	} {
+		t.Setenv("QUANDO_SERVICE_WEBHOOK_SECRETS", value)
+		c, err := loadConfig(writeConfig(t, ""), false)
+		switch {
+		case want == nil && (err == nil || !strings.Contains(err.Error(), "$QUANDO_SERVICE_WEBHOOK_SECRETS")):
+			t.Errorf("%s is taken: %v", value, err)
+		case want != nil && err != nil:
+			t.Errorf("%s: %v", value, err)
+		case want != nil:
+			if diff := cmp.Diff(want, c.Service.Webhook.Secrets); diff != "" {
+				t.Errorf("%s (-want +got)\n%s", value, diff)
+			}
+		}
+	}
+}
+
+// TestEmptyAccess shows that a token, users or names that are written and come out empty keep quando from starting, on this machine's own
+// address too: everybody would be an operator, and nobody would know.
+func TestEmptyAccess(t *testing.T) {
+	t.Setenv("EMPTY", "")
+	t.Setenv("BLANK", " \n")
+	o := newOffice(t)
+	for _, console := range []string{
+		"token: \"\"", "token: ", "token: ~", "token: !Secret123", "token: ${EMPTY}", "token: \"${EMPTY}${EMPTY}\"", "token: ${BLANK}", "token: &horse", "token: !!str", "token: !horse battery",
+		"users: {}", "users: ", "users: ~", "users: []", "hosts: []", "hosts: [\"${EMPTY}\"]", "hosts: ",
+	} {
+		code, errOut := o.runsFor(2*time.Second, o.service()+"\nconsole:\n  listen: \"127.0.0.1:0\"\n  "+console)
+		key, _, _ := strings.Cut(console, ":")
+		if code != exitError || !strings.Contains(errOut, "quando.yaml:") {
+			t.Errorf("%s with %s: %d %s", key, console, code, errOut)
+		}
+	}
+	for _, value := range []string{"", " ", "\n"} {
+		t.Setenv("QUANDO_CONSOLE_TOKEN", value)
+		if code, errOut := o.runsFor(2*time.Second, o.service()+"\nconsole: { listen: \"127.0.0.1:0\" }"); code != exitError || !strings.Contains(errOut, "QUANDO_CONSOLE_TOKEN") {
+			t.Errorf("%q: %d %s", value, code, errOut)
+		}
+	}
+}
+
+// runsFor runs quando until it refuses to, or the time is over.
+func (o *office) runsFor(most time.Duration, config string) (code int, errOut string) {
+	ctx, cancel := context.WithTimeout(o.t.Context(), most)
+	defer cancel()
+	var b strings.Builder
+	code = run(ctx, []string{"run", "--config", o.config(config)}, strings.NewReader(""), io.Discard, &b)
+	return code, b.String()
+}
+
+// TestTokenOfAnyText does what a stranger did: the token begins with a character that YAML takes for a tag, or holds what it takes for a
+// comment, and the console is asked without it, with what was left of it, and with all of it.
+func TestTokenOfAnyText(t *testing.T) {
+	o := newOffice(t)
+	for _, token := range []string{"!Secret123-of-the-desk", "correct horse #battery"} {
+		t.Setenv("QUANDO_CONSOLE_TOKEN", token)
+		o.start(o.service())
+		for given, want := range map[string]int{"": 401, "Bearer ": 401, "Bearer correct horse": 401, "Bearer " + token: 200, "Bearer  " + token + " ": 200} {
+			if got, _ := o.asks("GET", o.console+"/metrics", map[string]string{"Authorization": given}, ""); got != want {
+				t.Errorf("%s: %q is answered with %d", token, given, got)
+			}
+		}
+		o.logs("console access", map[string]any{"level": "INFO", "asks_for": "a token"})
+		o.stop()
+	}
+}
+
+// TestAccessIsTold shows that the log says at the start who is asked for what.
+func TestAccessIsTold(t *testing.T) {
+	o := newOffice(t)
+	var hash strings.Builder
+	if code := run(t.Context(), []string{"password"}, strings.NewReader("correct horse\n"), &hash, io.Discard); code != 0 {
+		t.Fatal(code)
+	}
+	user := " { role: viewer, password: " + strconv.Quote(strings.TrimSpace(hash.String())) + " }"
+	for _, tt := range []struct{ console, level, asks string }{
+		{"", "INFO", "nothing: everybody who reaches it is an operator"},
+		{", hosts: [desk.example.com]", "WARN", "nothing: everybody who reaches it is an operator"},
+		{", forwarded_for: X-Real-IP", "WARN", "nothing: everybody who reaches it is an operator"},
+		{", token: a-token-of-some-length", "INFO", "a token"},
+		{", users: { ana: " + user + " }", "INFO", "the password of 1 user"},
+		{", token: a-token-of-some-length, users: { ana: " + user + ", bia: " + user + " }", "INFO", "a token, or the password of one of 2 users"},
+	} {
+		o.start(o.service() + "\nconsole: { listen: \"127.0.0.1:0\"" + tt.console + " }")
+		o.logs("console access", map[string]any{"level": tt.level, "asks_for": tt.asks})
+		if strings.Contains(o.log.String(), "a-token-of") {
+			t.Errorf("the token is in the log:\n%s", o.log)
+		}
+		o.stop()
+	}
+}

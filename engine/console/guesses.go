@@ -1,0 +1,162 @@
+package console
+
+import (
+	"context"
+	"crypto/sha256"
+	"log/slog"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// Bounds of wrong passwords and tokens in a minute. There is none over all addresses: by that, strangers could lock out everybody.
+const (
+	guessesMost = 10 // for one name, or the token, from one network
+	guessesFrom = 30 // from one network
+	guessLines  = 20 // that the log tells of them
+
+	networksMost   = 10_000 // that are counted one by one; further ones are counted by what they are a part of
+	networksUtmost = 20_000 // behind this many nobody who has not tried yet may try
+)
+
+// guesses bounds how often passwords and tokens are tried: each is one less that a stranger needs, and a password costs memory.
+type guesses struct {
+	one chan struct{} // a hash is worked out at a time
+
+	mu     sync.Mutex
+	minute int64
+	from   map[netip.Prefix]*guesser // who tried something in this minute
+	lines  int                       // logged in this minute
+}
+
+// A guesser is a network that wrong ones came from in one minute.
+type guesser struct {
+	one                chan struct{} // its guesses wait for each other before they wait for those of others
+	wrong              map[[sha256.Size]byte]int
+	all                int
+	toldWrong, toldOff bool // in the log
+}
+
+// An attempt is one password that is being tried.
+type attempt struct {
+	guesser *guesser
+	name    [sha256.Size]byte
+}
+
+func newGuesses() *guesses { return &guesses{one: make(chan struct{}, 1)} }
+
+// network returns what an address counts as: one of IPv6 is one of 2⁶⁴ that the same customer of a provider has.
+func network(from string, coarse bool) netip.Prefix {
+	a, err := netip.ParseAddr(from)
+	if err != nil {
+		return netip.Prefix{}
+	}
+	a = a.WithZone("").Unmap()
+	bits := 64
+	switch {
+	case a.Is4() && coarse:
+		bits = 16
+	case a.Is4():
+		bits = 32
+	case coarse:
+		bits = 32
+	}
+	p, _ := a.Prefix(bits) // the address has that many
+	return p
+}
+
+// guesser returns what is counted of an address, or nil where there are too many.
+func (g *guesses) guesser(from string, now time.Time) *guesser {
+	if m := now.Unix() / 60; m != g.minute || g.from == nil {
+		g.minute, g.from, g.lines = m, map[netip.Prefix]*guesser{}, 0
+	}
+	n := network(from, false)
+	if g.from[n] == nil && len(g.from) >= networksMost {
+		n = network(from, true)
+	}
+	if g.from[n] == nil && len(g.from) < networksUtmost {
+		g.from[n] = &guesser{one: make(chan struct{}, 1), wrong: map[[sha256.Size]byte]int{}}
+	}
+	return g.from[n]
+}
+
+// try begins an attempt at somebody's password; nil is one too many. It counts as wrong until it is found to be right: of many that are
+// sent at once, no more are tried than one after the other.
+func (g *guesses) try(from, name string, now time.Time) *attempt {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.count(from, "user "+name, now)
+}
+
+// token reports whether a token is accepted, which was found to be right or not; refused is that there were too many wrong ones before,
+// so that it does not matter.
+func (g *guesses) token(from string, right bool, now time.Time) (accepted, refused bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	a := g.count(from, "token", now)
+	if a != nil && right {
+		a.forget()
+	}
+	return a != nil && right, a == nil
+}
+
+func (g *guesses) count(from, name string, now time.Time) *attempt {
+	a := &attempt{g.guesser(from, now), sha256.Sum256([]byte(name))}
+	if a.guesser == nil || a.guesser.wrong[a.name] >= guessesMost || a.guesser.all >= guessesFrom {
+		return nil
+	}
+	a.guesser.wrong[a.name]++
+	a.guesser.all++
+	return a
+}
+
+// right takes back what was counted of an attempt that was right.
+func (g *guesses) right(a *attempt) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	a.forget()
+}
+
+func (a *attempt) forget() {
+	a.guesser.all--
+	if a.guesser.wrong[a.name]--; a.guesser.wrong[a.name] == 0 {
+		delete(a.guesser.wrong, a.name)
+	}
+}
+
+// turn waits until a hash may be worked out, and returns what ends that; false is that ctx has ended.
+func (g *guesses) turn(ctx context.Context, a *attempt) (leave func(), ok bool) {
+	select {
+	case a.guesser.one <- struct{}{}:
+	case <-ctx.Done():
+		return nil, false
+	}
+	select {
+	case g.one <- struct{}{}:
+		return func() { <-g.one; <-a.guesser.one }, true
+	case <-ctx.Done():
+		<-a.guesser.one
+		return nil, false
+	}
+}
+
+// tell logs that somebody gave something wrong, or is not listened to any more: each once a minute for a network, and so many in all.
+func (g *guesses) tell(log *slog.Logger, from, what string, refused bool, now time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	who := g.guesser(from, now)
+	if who == nil || g.lines >= guessLines || refused && who.toldOff || !refused && who.toldWrong {
+		return
+	}
+	g.lines++
+	message := "somebody could not log in to the console"
+	if refused {
+		who.toldOff, message = true, "too many wrong passwords or tokens: what else comes from there is refused for the rest of the minute"
+	} else {
+		who.toldWrong = true
+	}
+	if g.lines == guessLines {
+		message += "; more are not logged in this minute"
+	}
+	log.Warn(message, "from", from, "gave", what)
+}

@@ -1,0 +1,64 @@
+package console
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+const secretRules = `# once:
+#   headers:
+#     X-Customer: SwordFish-comment
+vars:
+  partner: &partner SwordFish-anchor
+  hook: https://hooks.example.com/services/T0001/SwordFish0123456789abcd
+  erp:
+    tokens:
+      - SwordFish-list
+      - { first: SwordFish-nested, second: [SwordFish-deep] }
+    api_keys: [SwordFish-flow,
+      "SwordFish-
+       folded"]
+    passwords:
+      ana: |
+        SwordFish-block
+        SwordFish-second
+  erp_token: *partner
+rules:
+  - id: hello
+    when: manual
+    do:
+      - http_request:
+          url: https://hooks.example.com/in/SwordFish0123456789efgh/orders
+          headers:
+            X-Customer: SwordFish-header
+            ? X-Other
+            : SwordFish-other
+          json: { "token": 'SwordFish-quoted', deep: { list: [{ secret: SwordFish-json }] }, "access_token":"SwordFish-tight" }
+      - log: the order was told
+`
+
+// TestHistoryHidesSecrets does what a viewer did, who read in the history what stands in lists below tokens, in comments, behind anchors, and
+// in the paths of addresses.
+func TestHistoryHidesSecrets(t *testing.T) {
+	d := newEditorDesk(t)
+	texts := []string{secretRules, strings.ReplaceAll(secretRules, "SwordFish-", "SwordFish+"), secretRules + "  : : {\n", strings.ReplaceAll(secretRules, "\n", "\r\n")}
+	for _, text := range texts {
+		d.write("hello.yaml", text)
+		// What was changed by other means is in the history as soon as somebody saves.
+		status, body, _ := d.post("/write/save", "file", "hello.yaml", "rule", "hello", "text", greetRules, "was", d.sumOf("hello.yaml"), "stage", "draft")
+		if status != http.StatusSeeOther {
+			t.Fatal(status, body)
+		}
+	}
+	page := d.page("/history?workspace=default&file=hello.yaml")
+	if n := strings.Count(page, "SwordFish"); n > 0 {
+		at := strings.Index(page, "SwordFish")
+		t.Errorf("%d secrets are shown, the first in %q", n, page[max(0, at-200):at+60])
+	}
+	for _, want := range []string{"X-Customer", "api_keys", "the order was told", "https://hooks.example.com/services/T0001/"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("%s is hidden too", want)
+		}
+	}
+}

@@ -1,0 +1,270 @@
+package rules
+
+import (
+	"cmp"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/quandohq/quando/rules/source"
+)
+
+// A Secrecy is how much of a value people may see who may look at rules and runs and not write rules. This is the one place that knows it, for
+// the texts of rules, what runs did, and what is written out of the journal. More may be hidden than must be.
+type Secrecy uint8
+
+// What a value may be, by the name that it stands under. The zero value is a text like any other.
+const (
+	anyText       Secrecy = iota
+	calledAddress         // of a call to another system: what looks like a key in its path is hidden as well
+	namedSecret           // it stands below a name such as token: only an expression is shown, which says where it comes from
+	headerValue
+	everything Secrecy = 255 // is shown, to those who may write rules
+)
+
+// Hidden is shown in place of what people may not see.
+const Hidden = "•••"
+
+// hiddenName finds the names of what is nobody else's business, also as a part of a name; hiddenWord those that count as a word alone, since
+// they are also a part of keyword and author.
+var (
+	hiddenName = regexp.MustCompile(`(?i)token|secret|passw(?:or)?d|senha|api[_-]?key|access[_-]?key|private[_-]?key|authorization|credential|cookie|signature`)
+	hiddenWord = regexp.MustCompile(`(?i:(?:^|[^a-z])(?:auth|keys?|pwd|sig|jwt|bearer)(?:[^a-z]|$))|[a-z0-9](?:Auth|Key|Pwd|Sig|Jwt)(?:[^a-z]|$)`)
+	// hiddenLine finds both in a text that cannot be read.
+	hiddenLine = regexp.MustCompile(`(?i)headers|` + hiddenName.String()[4:] + `|auth|key|pwd|sig|jwt|bearer`)
+)
+
+// Of returns the secrecy of what stands under a name.
+func (s Secrecy) Of(name string) Secrecy {
+	switch {
+	case s == everything:
+		return everything
+	case s == headerValue || strings.EqualFold(name, "headers"):
+		return headerValue
+	case s == namedSecret || isHiddenName(name):
+		return namedSecret
+	case name == "url" || name == "http_request":
+		return calledAddress
+	}
+	return anyText
+}
+
+func isHiddenName(name string) bool {
+	// People may see the key of a map, and the one by which a call is known again.
+	if strings.EqualFold(name, "key") || strings.EqualFold(name, "keys") || strings.Contains(strings.ToLower(name), "idempotency") {
+		return false
+	}
+	return hiddenName.MatchString(name) || hiddenWord.MatchString(name)
+}
+
+// Text returns a text as it may be shown.
+func (s Secrecy) Text(text string) string {
+	parts := s.parts(text)
+	if len(parts) == 0 {
+		return text
+	}
+	var b strings.Builder
+	at := 0
+	for _, p := range parts {
+		b.WriteString(text[at:p.From])
+		b.WriteString(Hidden)
+		at = p.To
+	}
+	b.WriteString(text[at:])
+	return b.String()
+}
+
+// Value returns plain data as it may be shown.
+func (s Secrecy) Value(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for name, member := range v {
+			out[name] = s.Of(name).Value(member)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, item := range v {
+			out[i] = s.Value(item)
+		}
+		return out
+	case string:
+		return s.Text(v)
+	case nil, bool:
+		return v
+	}
+	if s == namedSecret || s == headerValue {
+		return Hidden // a number
+	}
+	return v
+}
+
+// HideText returns a text as it may be shown, wherever it stands.
+func HideText(text string) string { return anyText.Text(text) }
+
+// HideValue returns plain data as it may be shown. It does not change what it is given.
+func HideValue(v any) any { return anyText.Value(v) }
+
+// wholeExpression is a text that says where a value comes from, and has none in it.
+var wholeExpression = regexp.MustCompile("^\\s*\\{\\{[^}\"'`]*\\}\\}\\s*$")
+
+// parts returns what of a text is hidden, in order and apart from each other.
+func (s Secrecy) parts(text string) []source.Part {
+	switch {
+	case text == "" || s == everything || s == namedSecret && wholeExpression.MatchString(text):
+		return nil
+	case s == namedSecret && (text == "true" || text == "false" || text == "null" || text == "~"):
+		return nil
+	case s >= namedSecret:
+		return []source.Part{{From: 0, To: len(text)}}
+	}
+	parts := formParts(text)
+	if strings.Contains(text, "://") {
+		parts = append(parts, groups(userInfo, text)...)
+		whole := strings.TrimSpace(text)
+		if s == calledAddress || wholeAddress.MatchString(whole) {
+			parts = append(parts, pathParts(text)...)
+		}
+	} else if s == calledAddress {
+		parts = append(parts, pathParts(text)...)
+	}
+	if strings.Contains(text, "=") {
+		parts = append(parts, groups(hiddenQuery, text)...)
+	}
+	return apart(append(parts, jsonParts(text)...))
+}
+
+var (
+	userInfo     = regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]*://([^/\s"'@]+)@`)
+	hiddenQuery  = regexp.MustCompile(`[?&;](?i:[\w.-]*(?:` + hiddenName.String()[4:] + `)[\w.-]*|key|sig|auth|pwd|jwt)=([^&\s"'#{•]+)`)
+	wholeAddress = regexp.MustCompile(`^(?i:https?|wss?)://\S+$`)
+	// likelyKey finds what may be a key besides those that SecretForms knows for sure.
+	likelyKey = regexp.MustCompile(`\b(?:Bearer +[A-Za-z0-9._~+/=-]{8,}|(?:sk|pk|rk|whsec|ghp|gho|ghs|glpat|shpat|xox[abprs])[_-][A-Za-z0-9_-]{8,}|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*)`)
+)
+
+// formWords are what every text has that the expressions for keys find. Most texts have none, and a look for a word costs a hundredth of one
+// for an expression.
+var formWords = []string{"Bearer ", "sk_", "sk-", "pk_", "pk-", "rk_", "rk-", "whsec", "gh", "glpat", "shpat", "xox", "AKIA", "AIza", "eyJ", "PRIVATE KEY"}
+
+// formParts returns what looks like a key wherever it stands.
+func formParts(text string) (parts []source.Part) {
+	if slices.ContainsFunc(formWords, func(word string) bool { return strings.Contains(text, word) }) {
+		for _, form := range []*regexp.Regexp{likelyKey, SecretForms} {
+			for _, at := range form.FindAllStringIndex(text, -1) {
+				parts = append(parts, source.Part{From: at[0], To: at[1]})
+			}
+		}
+	}
+	for _, at := range authScheme.FindAllStringSubmatchIndex(text, -1) {
+		if looksRandom(text[at[2]:at[3]], 16) {
+			parts = append(parts, source.Part{From: at[2], To: at[3]})
+		}
+	}
+	return parts
+}
+
+// groups returns where the first group of an expression stands.
+func groups(x *regexp.Regexp, text string) (parts []source.Part) {
+	for _, at := range x.FindAllStringSubmatchIndex(text, -1) {
+		parts = append(parts, source.Part{From: at[2], To: at[3]})
+	}
+	return parts
+}
+
+// pathParts returns the parts of an address's path that look like the key of an incoming webhook: long, with capitals, small letters and
+// digits. Ids that are no secret, such as UUIDs, have not all of these. What stands in {{ }} is no part of it.
+func pathParts(text string) (parts []source.Part) {
+	segments, _ := splitTemplate(text)
+	for _, s := range segments {
+		if s.expression {
+			continue
+		}
+		path, _, _ := strings.Cut(s.text, "?")
+		from := 0
+		if _, behind, whole := strings.Cut(path, "://"); whole {
+			if from = len(path); strings.Contains(behind, "/") {
+				from = len(path) - len(behind) + strings.IndexByte(behind, '/')
+			}
+		}
+		for from < len(path) {
+			end := len(path)
+			if i := strings.IndexByte(path[from:], '/'); i >= 0 {
+				end = from + i
+			}
+			if part := path[from:end]; looksRandom(part, 20) && strings.ContainsFunc(part, unicode.IsUpper) && strings.ContainsFunc(part, unicode.IsLower) {
+				parts = append(parts, source.Part{From: s.offset + from, To: s.offset + end})
+			}
+			from = end + 1
+		}
+	}
+	return parts
+}
+
+// jsonParts returns what is hidden of a text that is JSON, such as what another system answered.
+func jsonParts(text string) []source.Part {
+	if begin := strings.TrimLeft(text, " \t\r\n"); begin == "" || begin[0] != '{' && begin[0] != '[' || !json.Valid([]byte(text)) {
+		return nil
+	}
+	w := jsonWalk{text: text, decoder: json.NewDecoder(strings.NewReader(text))}
+	w.decoder.UseNumber()
+	w.value(anyText)
+	return w.parts
+}
+
+// A jsonWalk goes through a text that is valid JSON.
+type jsonWalk struct {
+	text    string
+	decoder *json.Decoder
+	parts   []source.Part
+}
+
+// token returns the next token and where it begins.
+func (w *jsonWalk) token() (token json.Token, from int) {
+	before := int(w.decoder.InputOffset())
+	token, _ = w.decoder.Token() // the text is valid
+	rest := w.text[before:]
+	return token, before + len(rest) - len(strings.TrimLeft(rest, " \t\r\n,:"))
+}
+
+func (w *jsonWalk) value(s Secrecy) {
+	token, from := w.token()
+	end := int(w.decoder.InputOffset())
+	switch token := token.(type) {
+	case json.Delim:
+		for w.decoder.More() {
+			below := s
+			if token == '{' {
+				name, _ := w.token()
+				key, _ := name.(string)
+				below = s.Of(key)
+			}
+			w.value(below)
+		}
+		_, _ = w.decoder.Token() // the end of it
+	case string:
+		for _, p := range s.parts(w.text[from+1 : end-1]) {
+			w.parts = append(w.parts, source.Part{From: from + 1 + p.From, To: from + 1 + p.To})
+		}
+	case json.Number:
+		if s == namedSecret || s == headerValue {
+			w.parts = append(w.parts, source.Part{From: from, To: end})
+		}
+	}
+}
+
+// apart puts parts in order and joins those that overlap.
+func apart(parts []source.Part) []source.Part {
+	slices.SortFunc(parts, func(a, b source.Part) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
+	var out []source.Part
+	for _, p := range parts {
+		if n := len(out); n > 0 && p.From <= out[n-1].To {
+			out[n-1].To = max(out[n-1].To, p.To)
+		} else {
+			out = append(out, p)
+		}
+	}
+	return out
+}
