@@ -24,7 +24,6 @@ import (
 	"github.com/quandohq/quando/triggers/backfill"
 	"github.com/quandohq/quando/triggers/schedule"
 	"github.com/quandohq/quando/triggers/webhook"
-	"github.com/quandohq/quando/triggers/webhook/front"
 )
 
 func newRun() *cobra.Command {
@@ -304,7 +303,6 @@ func (p *process) serve(ctx context.Context, public, private net.Listener, work 
 	}
 	encrypted := []bool{servers[0].TLSConfig != nil, servers[1].TLSConfig != nil}
 	p.log.Info("listening", "webhooks", addressOf(encrypted[0], public), "console", addressOf(encrypted[1], private))
-	doors := []server{&front.Server{Server: servers[0]}, servers[1]}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	var serving, working sync.WaitGroup
@@ -316,7 +314,7 @@ func (p *process) serve(ctx context.Context, public, private net.Listener, work 
 		})
 	}
 	for i, l := range []net.Listener{public, private} {
-		start(&serving, func() error { return serve(doors[i], encrypted[i], l) })
+		start(&serving, func() error { return serve(servers[i], encrypted[i], l) })
 	}
 	start(&working, func() error { p.console.Run(ctx); return nil })
 	work(ctx, func(f func() error) { start(&working, f) })
@@ -327,7 +325,7 @@ func (p *process) serve(ctx context.Context, public, private net.Listener, work 
 	working.Wait()
 	last, cancel := context.WithTimeout(context.Background(), stopServing)
 	defer cancel()
-	for _, s := range doors {
+	for _, s := range servers {
 		if err := s.Shutdown(last); err != nil {
 			_ = s.Close() // those who are still at it are cut off
 		}

@@ -99,16 +99,8 @@ func listen(ctx context.Context, setting, address string) (net.Listener, error) 
 	return l, nil
 }
 
-// A server is an http.Server, or what stands before one.
-type server interface {
-	Serve(net.Listener) error
-	ServeTLS(l net.Listener, certificate, key string) error
-	Shutdown(context.Context) error
-	Close() error
-}
-
 // serve serves until the server is shut down.
-func serve(s server, encrypted bool, l net.Listener) (err error) {
+func serve(s *http.Server, encrypted bool, l net.Listener) (err error) {
 	if encrypted {
 		err = s.ServeTLS(l, "", "")
 	} else {
