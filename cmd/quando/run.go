@@ -134,6 +134,7 @@ type process struct {
 	busy     string // the folder of the journal's file
 	sources  []*schedule.Source
 	hooks    map[string]http.Handler // by workspace
+	bodies   *webhook.Bodies         // of all workspaces
 
 	certificates certificates // of listen; nil is that nothing is encrypted
 	privately    bool         // the console is encrypted with them too
@@ -144,7 +145,7 @@ type process struct {
 
 // newProcess puts everything together. It starts nothing. Those who watch are told what the engine does; the tracer may be nil.
 func newProcess(c *config, list []namedWorkspace, j journal, log *slog.Logger, tracer *trace.Tracer, watch ...engine.Observer) (*process, error) {
-	p := &process{log: log, journal: j, busy: filepath.Dir(c.journalPath()), now: c.now, tracer: tracer, hooks: make(map[string]http.Handler)}
+	p := &process{log: log, journal: j, busy: filepath.Dir(c.journalPath()), now: c.now, tracer: tracer, hooks: make(map[string]http.Handler), bodies: webhook.NewBodies()}
 	p.metrics = newMetrics(j, c.journalPath(), p.present)
 	p.recorder = &recorder{
 		tracer: tracer,
@@ -205,6 +206,7 @@ func (p *process) addUnit(c *config, u *unit) (*backfill.Source, error) {
 	}
 	o := webhook.Options{
 		Workspace: u.name, Sink: p.recorder.record, Profile: u.client.Profile(), Count: wakes(p.metrics.deliveriesOf(u.name), finds), Logger: p.log,
+		Bodies:  p.bodies,
 		Secrets: func() []service.Secret { return u.Service.Webhook.Secrets },
 	}
 	if u.subscription != nil {
@@ -292,7 +294,7 @@ func (p *process) serve(ctx context.Context, public, private net.Listener, work 
 	count := func(workspace string, o webhook.Outcome) {
 		p.metrics.deliveries.WithLabelValues(workspace, string(o)).Inc()
 	}
-	servers := []*http.Server{newServer(incoming(publicHandler(h, p.hooks, count), p.tracer), p.log), newServer(consoleHandler(h, p.console), p.log)}
+	servers := []*http.Server{newPublicServer(incoming(publicHandler(h, p.hooks, count), p.tracer), p.log), newServer(consoleHandler(h, p.console), p.log)}
 	p.noteRunning(ctx, public.Addr().String(), private.Addr().String())
 	servers[1].RegisterOnShutdown(p.console.Close)
 	if p.certificates != nil {

@@ -23,6 +23,16 @@ func newServer(h http.Handler, log *slog.Logger) *http.Server {
 	}
 }
 
+// newPublicServer returns the server of the address that anybody can reach. The service waits 8
+// seconds for an answer, so whoever is slower than that is not waited for. Bodies that come over
+// HTTP/2 have little room beside the receiver's own bound: few streams, and small windows.
+func newPublicServer(h http.Handler, log *slog.Logger) *http.Server {
+	s := newServer(h, log)
+	s.ReadTimeout, s.WriteTimeout = 10*time.Second, 20*time.Second
+	s.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: 8, MaxReceiveBufferPerConnection: 64 << 10, MaxReceiveBufferPerStream: 64 << 10}
+	return s
+}
+
 // A health says whether the process is alive and able to record.
 type health struct {
 	ready    func(context.Context) error // why it is not
