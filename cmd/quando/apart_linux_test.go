@@ -187,9 +187,9 @@ func forgery(length int) string {
 		h["X-Service-Timestamp"], h["X-Service-Signature"], length)
 }
 
-// dial connects to the public address.
-func (a *apart) dial() (net.Conn, error) {
-	scheme, host, _ := strings.Cut(a.public, "://")
+// dial connects to an address.
+func dial(address string) (net.Conn, error) {
+	scheme, host, _ := strings.Cut(address, "://")
 	c, err := (&net.Dialer{Timeout: 5 * time.Second}).Dial("tcp", host)
 	if err == nil && scheme == "https" {
 		c = tls.Client(c, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"http/1.1"}})

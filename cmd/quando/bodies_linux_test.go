@@ -80,7 +80,7 @@ func manyStreams(t *testing.T, a *apart, crowded *atomic.Int32) {
 func manyBodies(t *testing.T, a *apart, crowded *atomic.Int32) {
 	var all sync.WaitGroup
 	for range 300 {
-		c, err := a.dial()
+		c, err := dial(a.public)
 		if err != nil {
 			t.Fatal(err)
 		}

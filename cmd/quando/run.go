@@ -206,7 +206,7 @@ func (p *process) addUnit(c *config, u *unit) (*backfill.Source, error) {
 	}
 	o := webhook.Options{
 		Workspace: u.name, Sink: p.recorder.record, Profile: u.client.Profile(), Count: wakes(p.metrics.deliveriesOf(u.name), finds), Logger: p.log,
-		Bodies:  p.bodies,
+		Bodies: p.bodies, Verified: trust,
 		Secrets: func() []service.Secret { return u.Service.Webhook.Secrets },
 	}
 	if u.subscription != nil {
@@ -315,6 +315,7 @@ func (p *process) serve(ctx context.Context, public, private net.Listener, work 
 			}
 		})
 	}
+	public, private = boundConnections(public, servers[0], "listen", strangerIdle, p.log), boundConnections(private, servers[1], "console.listen", 0, p.log)
 	for i, l := range []net.Listener{public, private} {
 		start(&serving, func() error { return serve(servers[i], encrypted[i], l) })
 	}

@@ -21,6 +21,8 @@ const (
 
 	// bodyTime is how long a body may take to come: the service waits 8 seconds for the answer.
 	bodyTime = 5 * time.Second
+	// recordTime is how long recording may take. It goes on when the one who delivers has gone away.
+	recordTime = 8 * time.Second
 	// comeAgain is the Retry-After of what was refused because of too many bodies, in seconds.
 	comeAgain = "1"
 )
@@ -160,7 +162,9 @@ func (r *Receiver) receive(w http.ResponseWriter, req *http.Request) (Outcome, e
 	event.Workspace, event.ReceivedAt = r.options.Workspace, r.options.Now()
 	event.Lane = lane(r.options.Profile, event)
 	event.Identity = r.options.Profile.EventIdentity(event.Type, event.Data)
-	fresh, err := r.options.Sink(req.Context(), event)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(req.Context()), recordTime)
+	defer cancel()
+	fresh, err := r.options.Sink(ctx, event)
 	switch {
 	case err != nil:
 		return Unavailable, err
