@@ -120,6 +120,7 @@ func (a *authority) run(ctx context.Context) error {
 		}
 		// It answers the server's questions, and sends everybody else to the encrypted address.
 		s := newServer(a.manager.HTTPHandler(nil), a.log)
+		l = boundConnections(l, s, "tls.acme.http", strangerIdle, a.log)
 		all.Go(func() { _ = serve(s, false, l) })
 		context.AfterFunc(ctx, func() { _ = s.Close() })
 	}

@@ -139,7 +139,9 @@ func (f *findings) CreatedIn(ctx context.Context, workspace, card string) (strin
 	return own[i].Stage, err
 }
 
-// wakes returns what counts deliveries and wakes a backfill when some may be missing: a delivery whose signature is too old to be trusted, or that could not be recorded.
+// wakes returns what counts deliveries and wakes a backfill when some may be missing, because they
+// could not be recorded. That a delivery is too old is no reason: anybody can send one, and what the
+// service repeats for so long is found by the timer.
 func wakes(count func(webhook.Outcome), s *backfill.Source) func(webhook.Outcome) {
 	if s == nil {
 		return count
@@ -148,8 +150,6 @@ func wakes(count func(webhook.Outcome), s *backfill.Source) func(webhook.Outcome
 	return func(o webhook.Outcome) {
 		count(o)
 		switch o {
-		case webhook.Stale:
-			s.Wake("a delivery was signed too long ago")
 		case webhook.Unavailable:
 			failing.Store(true)
 		case webhook.Recorded, webhook.Duplicate:

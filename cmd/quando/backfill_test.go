@@ -61,8 +61,25 @@ func TestBackfillOff(t *testing.T) {
 	}
 }
 
-// TestStaleDeliveryWakesTheBackfill shows what makes the backfill look at once.
-func TestStaleDeliveryWakesTheBackfill(t *testing.T) {
+// TestReplayedDeliveries replays a right signed delivery that is too old, again and again: nobody is asked for anything because of it.
+func TestReplayedDeliveries(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	o.write("rules/r.yaml", "rules:\n"+rule("a", "a1"))
+	o.start(o.service())
+	o.logs("looked for what no webhook told", map[string]any{"reason": "start"})
+	for end := time.Now().Add(12 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		if got, _ := o.asks("POST", o.public+"/webhook", signedAt(string(o.secret), delivery, time.Now().Add(-6*time.Minute)), delivery); got != 401 {
+			t.Fatalf("answered with %d", got)
+		}
+	}
+	if n := strings.Count(o.log.String(), "looked for what no webhook told"); n != 1 {
+		t.Errorf("it looked %d times, the last time because of %q", n, o.logged("looked for what no webhook told")["reason"])
+	}
+}
+
+// TestDeliveriesWakeTheBackfill shows what makes the backfill look at once.
+func TestDeliveriesWakeTheBackfill(t *testing.T) {
 	o := newOffice(t)
 	client, err := service.New(service.Options{BaseURL: o.address.BaseURL, APIKey: service.Secret(o.address.APIKey)})
 	if err != nil {
@@ -88,8 +105,8 @@ func TestStaleDeliveryWakesTheBackfill(t *testing.T) {
 	}{
 		{nil, "start"},
 		{[]webhook.Outcome{webhook.Recorded, webhook.Forged}, "start"}, // no other look
-		{[]webhook.Outcome{webhook.Stale}, "a delivery was signed too long ago"},
-		{[]webhook.Outcome{webhook.Unavailable}, "a delivery was signed too long ago"},
+		{[]webhook.Outcome{webhook.Stale, webhook.Crowded, webhook.Recorded}, "start"},
+		{[]webhook.Outcome{webhook.Unavailable}, "start"},
 		{[]webhook.Outcome{webhook.Recorded}, "deliveries could not be recorded for a while"},
 	} {
 		for _, outcome := range step.outcomes {
@@ -101,7 +118,7 @@ func TestStaleDeliveryWakesTheBackfill(t *testing.T) {
 			t.Errorf("after %v the last look was for %q, want %q", step.outcomes, got, step.reason)
 		}
 	}
-	if heard != 5 {
+	if heard != 7 {
 		t.Errorf("%d deliveries were counted", heard)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -92,6 +93,13 @@ func TestDeploy(t *testing.T) {
 		}
 		if v := part(compose, "services", engine, "volumes", 0); v != "./quando.yaml:/etc/quando/quando.yaml:ro" {
 			t.Errorf("%s has the configuration from %v", engine, v)
+		}
+	}
+	for what, v := range map[string]any{
+		"the pod": part(deployment, "spec", "template", "spec", "containers", 0, "resources", "limits", "memory"), "the container": part(compose, "services", "engine-1", "mem_limit"),
+	} {
+		if text, _ := v.(string); !strings.HasPrefix(text, "512") {
+			t.Errorf("the memory of %s is limited to %v", what, v)
 		}
 	}
 	if part(compose, "services", "postgres", "image") != part(kinds["StatefulSet postgres"], "spec", "template", "spec", "containers", 0, "image") {

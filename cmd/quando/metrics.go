@@ -40,7 +40,7 @@ var _ engine.Observer = (*metrics)(nil)
 // outcomes of deliveries. They are shown from the start, so that the first refusal is a rise.
 var outcomes = []webhook.Outcome{
 	webhook.Recorded, webhook.Duplicate, webhook.NoSecret, webhook.Unsigned, webhook.Forged, webhook.Stale, webhook.Early, webhook.TooLarge,
-	webhook.NotAnEvent, webhook.Mismatch, webhook.Interrupted, webhook.Unavailable,
+	webhook.NotAnEvent, webhook.Mismatch, webhook.Interrupted, webhook.Crowded, webhook.Unavailable,
 }
 
 // delays are the buckets of what takes a moment when all is well, and hours when it is not.

@@ -75,6 +75,9 @@ func TestUnit(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), analyze, "verify", "--man=no", unit).CombinedOutput(); err != nil || len(out) > 0 {
 		t.Errorf("%v\n%s", err, out)
 	}
+	if !strings.Contains(text, "\nMemoryMax=512M\n") {
+		t.Error("the memory is not limited")
+	}
 	// The threshold is ten times the exposure level that is borne.
 	if out, err := exec.CommandContext(t.Context(), analyze, "security", "--offline=true", "--threshold=20", unit).CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)

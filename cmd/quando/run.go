@@ -24,7 +24,6 @@ import (
 	"github.com/quandohq/quando/triggers/backfill"
 	"github.com/quandohq/quando/triggers/schedule"
 	"github.com/quandohq/quando/triggers/webhook"
-	"github.com/quandohq/quando/triggers/webhook/front"
 )
 
 func newRun() *cobra.Command {
@@ -135,6 +134,7 @@ type process struct {
 	busy     string // the folder of the journal's file
 	sources  []*schedule.Source
 	hooks    map[string]http.Handler // by workspace
+	bodies   *webhook.Bodies         // of all workspaces
 
 	certificates certificates // of listen; nil is that nothing is encrypted
 	privately    bool         // the console is encrypted with them too
@@ -145,7 +145,7 @@ type process struct {
 
 // newProcess puts everything together. It starts nothing. Those who watch are told what the engine does; the tracer may be nil.
 func newProcess(c *config, list []namedWorkspace, j journal, log *slog.Logger, tracer *trace.Tracer, watch ...engine.Observer) (*process, error) {
-	p := &process{log: log, journal: j, busy: filepath.Dir(c.journalPath()), now: c.now, tracer: tracer, hooks: make(map[string]http.Handler)}
+	p := &process{log: log, journal: j, busy: filepath.Dir(c.journalPath()), now: c.now, tracer: tracer, hooks: make(map[string]http.Handler), bodies: webhook.NewBodies()}
 	p.metrics = newMetrics(j, c.journalPath(), p.present)
 	p.recorder = &recorder{
 		tracer: tracer,
@@ -206,6 +206,7 @@ func (p *process) addUnit(c *config, u *unit) (*backfill.Source, error) {
 	}
 	o := webhook.Options{
 		Workspace: u.name, Sink: p.recorder.record, Profile: u.client.Profile(), Count: wakes(p.metrics.deliveriesOf(u.name), finds), Logger: p.log,
+		Bodies: p.bodies, Verified: trust,
 		Secrets: func() []service.Secret { return u.Service.Webhook.Secrets },
 	}
 	if u.subscription != nil {
@@ -294,7 +295,7 @@ func (p *process) serve(ctx context.Context, public, private net.Listener, work 
 	count := func(workspace string, o webhook.Outcome) {
 		p.metrics.deliveries.WithLabelValues(workspace, string(o)).Inc()
 	}
-	servers := []*http.Server{newServer(incoming(publicHandler(h, p.hooks, count), p.tracer), p.log), newServer(consoleHandler(h, p.console), p.log)}
+	servers := []*http.Server{newPublicServer(incoming(publicHandler(h, p.hooks, count), p.tracer), p.log), newServer(consoleHandler(h, p.console), p.log)}
 	p.noteRunning(ctx, public.Addr().String(), private.Addr().String())
 	servers[1].RegisterOnShutdown(p.console.Close)
 	if p.certificates != nil {
@@ -305,7 +306,6 @@ func (p *process) serve(ctx context.Context, public, private net.Listener, work 
 	}
 	encrypted := []bool{servers[0].TLSConfig != nil, servers[1].TLSConfig != nil}
 	p.log.Info("listening", "webhooks", addressOf(encrypted[0], public), "console", addressOf(encrypted[1], private))
-	doors := []server{&front.Server{Server: servers[0]}, servers[1]}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	var serving, working sync.WaitGroup
@@ -316,8 +316,9 @@ func (p *process) serve(ctx context.Context, public, private net.Listener, work 
 			}
 		})
 	}
+	public, private = boundConnections(public, servers[0], "listen", strangerIdle, p.log), boundConnections(private, servers[1], "console.listen", 0, p.log)
 	for i, l := range []net.Listener{public, private} {
-		start(&serving, func() error { return serve(doors[i], encrypted[i], l) })
+		start(&serving, func() error { return serve(servers[i], encrypted[i], l) })
 	}
 	start(&working, func() error { p.console.Run(ctx); return nil })
 	work(ctx, func(f func() error) { start(&working, f) })
@@ -328,7 +329,7 @@ func (p *process) serve(ctx context.Context, public, private net.Listener, work 
 	working.Wait()
 	last, cancel := context.WithTimeout(context.Background(), stopServing)
 	defer cancel()
-	for _, s := range doors {
+	for _, s := range servers {
 		if err := s.Shutdown(last); err != nil {
 			_ = s.Close() // those who are still at it are cut off
 		}

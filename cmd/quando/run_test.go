@@ -22,8 +22,10 @@ import (
 )
 
 // signed returns the headers of a delivery that is signed with a secret.
-func signed(secret, body string) map[string]string {
-	at := strconv.FormatInt(time.Now().Unix(), 10)
+func signed(secret, body string) map[string]string { return signedAt(secret, body, time.Now()) }
+
+func signedAt(secret, body string, when time.Time) map[string]string {
+	at := strconv.FormatInt(when.Unix(), 10)
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(at + "." + body))
 	return map[string]string{"X-Service-Timestamp": at, "X-Service-Signature": "sha256=" + hex.EncodeToString(mac.Sum(nil))}

@@ -23,6 +23,16 @@ func newServer(h http.Handler, log *slog.Logger) *http.Server {
 	}
 }
 
+// newPublicServer returns the server of the address that anybody can reach. The service waits 8
+// seconds for an answer, so whoever is slower than that is not waited for. Bodies that come over
+// HTTP/2 have little room beside the receiver's own bound: few streams, and small windows.
+func newPublicServer(h http.Handler, log *slog.Logger) *http.Server {
+	s := newServer(h, log)
+	s.ReadTimeout, s.WriteTimeout = 10*time.Second, 20*time.Second
+	s.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: 8, MaxReceiveBufferPerConnection: 64 << 10, MaxReceiveBufferPerStream: 64 << 10}
+	return s
+}
+
 // A health says whether the process is alive and able to record.
 type health struct {
 	ready    func(context.Context) error // why it is not
@@ -99,16 +109,8 @@ func listen(ctx context.Context, setting, address string) (net.Listener, error) 
 	return l, nil
 }
 
-// A server is an http.Server, or what stands before one.
-type server interface {
-	Serve(net.Listener) error
-	ServeTLS(l net.Listener, certificate, key string) error
-	Shutdown(context.Context) error
-	Close() error
-}
-
 // serve serves until the server is shut down.
-func serve(s server, encrypted bool, l net.Listener) (err error) {
+func serve(s *http.Server, encrypted bool, l net.Listener) (err error) {
 	if encrypted {
 		err = s.ServeTLS(l, "", "")
 	} else {

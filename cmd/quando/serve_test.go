@@ -3,10 +3,14 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/triggers/webhook"
@@ -72,5 +76,33 @@ func TestReady(t *testing.T) {
 	r.accept = func(context.Context, ...rules.Event) ([]bool, error) { return []bool{true, false, true}, nil }
 	if _, err := r.record(t.Context(), rules.Event{ID: "a"}, rules.Event{ID: "b"}, rules.Event{ID: "c"}); err != nil || strings.Join(fresh, " ") != "a c" {
 		t.Error(fresh, err)
+	}
+}
+
+// TestStalledBody shows that a body which does not come to its end is not waited for: the service itself would not have waited for the answer.
+func TestStalledBody(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	o.start(o.service())
+	for name, length := range map[string]string{"told": "Content-Length: 1000\r\n\r\n{", "not told": "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, err := net.Dial("tcp", strings.TrimPrefix(o.public, "http://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			head := signed("guess", "")
+			began := time.Now()
+			if _, err := fmt.Fprintf(c, "POST /webhook HTTP/1.1\r\nHost: here\r\nX-Service-Timestamp: %s\r\nX-Service-Signature: %s\r\n%s",
+				head["X-Service-Timestamp"], head["X-Service-Signature"], length); err != nil {
+				t.Fatal(err)
+			}
+			_ = c.SetReadDeadline(began.Add(70 * time.Second))
+			text, err := io.ReadAll(c)
+			if took := time.Since(began); err != nil || took > 8*time.Second || !strings.HasPrefix(string(text), "HTTP/1.1 400") {
+				t.Errorf("the connection ends after %v with %.40q %v", took, text, err)
+			}
+		})
 	}
 }

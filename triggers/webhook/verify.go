@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -20,8 +19,9 @@ import (
 
 // A desktop is the memory that a delivery is received in. It is used for one after another, and nothing of it is handed on.
 type desktop struct {
-	signed bytes.Buffer // what the signature is over: the timestamp, a dot and the body
-	macs   []keyed      // of the secrets that were tried last
+	signed []byte  // what the signature is over: the timestamp, a dot and the body
+	head   int     // the bytes of it that come before the body
+	macs   []keyed // of the secrets that were tried last
 	sum    []byte
 }
 
@@ -31,25 +31,55 @@ type keyed struct {
 	secret service.Secret
 }
 
-// maxDesktop is how much memory is kept for the next delivery: most need a few KiB.
-const maxDesktop = 64 << 10
+const (
+	// maxDesktop is how much memory is kept for the next delivery: most need a few KiB.
+	maxDesktop = smallBody + 1<<10
+	// firstRoom is where a body begins that does not tell its length.
+	firstRoom = 4 << 10
+)
 
 // clean gives a desktop back.
 func (r *Receiver) clean(d *desktop) {
-	if d.signed.Cap() <= maxDesktop {
+	if cap(d.signed) <= maxDesktop {
 		r.desktops.Put(d)
 	}
 }
 
-// read takes in what is signed, and returns the body.
-func (d *desktop) read(timestamp string, body io.Reader) ([]byte, error) {
-	d.signed.Reset()
-	d.signed.WriteString(timestamp)
-	d.signed.WriteByte('.')
-	if _, err := d.signed.ReadFrom(body); err != nil {
-		return nil, err
+// body returns what was read.
+func (d *desktop) body() []byte { return d.signed[d.head:] }
+
+// read takes in what is signed, with a body of that length; -1 is that it is not told. Before it
+// needs room for more of the body it takes that.
+func (d *desktop) read(timestamp string, body io.Reader, length int64, take func(n int) bool) error {
+	room := min(int(length), smallBody)
+	if length < 0 {
+		room = firstRoom
 	}
-	return d.signed.Bytes()[len(timestamp)+1:], nil
+	if !take(requestCost + room) {
+		return errCrowded
+	}
+	d.head = len(timestamp) + 1
+	d.signed = append(append(d.signed[:0], timestamp...), '.')
+	for {
+		// One byte more than the body has, so that its end is seen without more room.
+		if most := d.head + room + 1; len(d.signed) == most {
+			more := min(room, maxBody+1-room)
+			if !take(more) {
+				return errCrowded
+			}
+			room += more
+		} else if cap(d.signed) < most {
+			d.signed = append(make([]byte, 0, most), d.signed...)
+		}
+		free := d.signed[len(d.signed):min(cap(d.signed), d.head+room+1)]
+		n, err := body.Read(free)
+		d.signed = d.signed[:len(d.signed)+n]
+		if err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
 }
 
 // sign returns what a secret, one of several, makes of what is signed. It is good until the next.
@@ -62,43 +92,57 @@ func (d *desktop) sign(i int, secret service.Secret) []byte {
 		*mac = keyed{hmac.New(sha256.New, []byte(secret)), secret}
 	}
 	mac.Reset()
-	mac.Write(d.signed.Bytes())
+	mac.Write(d.signed)
 	d.sum = mac.Sum(d.sum[:0])
 	return d.sum
 }
 
-// verify decides whether a delivery comes from the service. The signature is over the timestamp and the raw bytes.
-func (r *Receiver) verify(h http.Header, d *desktop, secrets []service.Secret) (Outcome, error) {
-	if len(secrets) == 0 {
-		return NoSecret, errors.New("no signing secret is known: either service.webhook.secrets has one, or with service.webhook.public_url the webhook is looked after")
-	}
-	timestamp, signature := h.Get(r.headers.timestamp), h.Get(r.headers.signature)
+// A claim is what the head of a delivery says of its signature.
+type claim struct {
+	timestamp string
+	signature []byte
+}
+
+// claim reads the head of a delivery, and refuses what cannot be right whatever the body is.
+func (r *Receiver) claim(req *http.Request) (c claim, outcome Outcome, err error) {
+	timestamp, signature := req.Header.Get(r.headers.timestamp), req.Header.Get(r.headers.signature)
 	if timestamp == "" || signature == "" {
-		return Unsigned, fmt.Errorf("the headers %s and %s are needed", r.headers.timestamp, r.headers.signature)
+		return c, Unsigned, fmt.Errorf("the headers %s and %s are needed", r.headers.timestamp, r.headers.signature)
 	}
 	given, err := hex.DecodeString(strings.TrimPrefix(signature, "sha256="))
-	if err != nil || !strings.HasPrefix(signature, "sha256=") || strings.ToLower(signature) != signature {
-		return Forged, errors.New("the signature is not of the form sha256=<hex>")
+	if err != nil || len(given) != sha256.Size || !strings.HasPrefix(signature, "sha256=") || strings.ToLower(signature) != signature {
+		return c, Forged, errors.New("the signature is not of the form sha256=<hex>")
+	}
+	seconds, err := strconv.ParseInt(timestamp, 10, 64)
+	if err != nil {
+		return c, Unsigned, fmt.Errorf("the timestamp %.200q is not Unix time in seconds", timestamp)
+	}
+	switch age := r.options.Now().Sub(time.Unix(seconds, 0)); {
+	case age > maxAge:
+		return c, Stale, fmt.Errorf("the timestamp is %s old", age.Round(time.Second))
+	case age < -maxAge:
+		return c, Early, fmt.Errorf("the timestamp is %s ahead; is this machine's clock right?", (-age).Round(time.Second))
+	case req.ContentLength > maxBody:
+		return c, TooLarge, fmt.Errorf("the body has %d bytes", req.ContentLength)
+	}
+	return claim{timestamp, given}, "", nil
+}
+
+// verify decides whether a delivery comes from the service. The signature is over the timestamp
+// and the raw bytes.
+func (r *Receiver) verify(c claim, d *desktop, secrets []service.Secret) (Outcome, error) {
+	if len(secrets) == 0 {
+		return NoSecret, errors.New("no signing secret is known: either service.webhook.secrets has one, or with service.webhook.public_url the webhook is looked after")
 	}
 	// Every secret is tried, also after one fits: the time that it takes tells nothing.
 	genuine := false
 	for i, secret := range secrets {
-		if hmac.Equal(given, d.sign(i, secret)) && secret != "" {
+		if hmac.Equal(c.signature, d.sign(i, secret)) && secret != "" {
 			genuine = true
 		}
 	}
 	if !genuine {
 		return Forged, errors.New("the signature fits none of the configured secrets")
-	}
-	seconds, err := strconv.ParseInt(timestamp, 10, 64)
-	if err != nil {
-		return Unsigned, fmt.Errorf("the timestamp %q is not Unix time in seconds", timestamp)
-	}
-	switch age := r.options.Now().Sub(time.Unix(seconds, 0)); {
-	case age > maxAge:
-		return Stale, fmt.Errorf("the signature is %s old", age.Round(time.Second))
-	case age < -maxAge:
-		return Early, fmt.Errorf("the signature is from %s ahead; is this machine's clock right?", (-age).Round(time.Second))
 	}
 	return "", nil
 }

@@ -18,6 +18,13 @@ import (
 const (
 	maxBody = 1 << 20
 	maxAge  = 5 * time.Minute // of a signature, either way
+
+	// bodyTime is how long a body may take to come: the service waits 8 seconds for the answer.
+	bodyTime = 5 * time.Second
+	// recordTime is how long recording may take. It goes on when the one who delivers has gone away.
+	recordTime = 8 * time.Second
+	// comeAgain is the Retry-After of what was refused because of too many bodies, in seconds.
+	comeAgain = "1"
 )
 
 // An Outcome says what became of a delivery. Every outcome is counted.
@@ -30,12 +37,13 @@ const (
 	NoSecret    Outcome = "no_secret"     // none is configured, so nothing can be trusted
 	Unsigned    Outcome = "unsigned"      // a header is missing
 	Forged      Outcome = "bad_signature" // signed with another secret, or not at all
-	Stale       Outcome = "stale"         // rightly signed, but over five minutes ago: perhaps a retry with its first timestamp
-	Early       Outcome = "early"         // signed over five minutes ahead of our clock
+	Stale       Outcome = "stale"         // its timestamp is over five minutes old; nobody knows whether it is signed
+	Early       Outcome = "early"         // its timestamp is over five minutes ahead of our clock
 	TooLarge    Outcome = "too_large"
 	NotAnEvent  Outcome = "not_an_event"
 	Mismatch    Outcome = "header_mismatch" // the headers, which are not signed, disagree with the body
-	Interrupted Outcome = "interrupted"     // the body broke off
+	Interrupted Outcome = "interrupted"     // the body broke off, or did not come in time
+	Crowded     Outcome = "crowded"         // too many bodies came at once that nobody has verified
 	Unavailable Outcome = "unavailable"     // the journal could not record it; the service will deliver it again
 )
 
@@ -51,6 +59,11 @@ type Options struct {
 	Sink triggers.Sink
 	// Profile says what the headers are called and where an event's data carries what it is about; nil is the default one.
 	Profile *service.Profile
+	// Bodies bounds the memory of what is not verified yet, over all receivers that share it; nil is
+	// a bound for this one.
+	Bodies *Bodies
+	// Verified is told of each request whose signature is right; nil is nobody.
+	Verified func(*http.Request)
 	// Count is told what became of each delivery; nil is nobody.
 	Count func(Outcome)
 	// Now is the clock; nil is the real one.
@@ -78,6 +91,12 @@ func New(o Options) (*Receiver, error) {
 	if o.Count == nil {
 		o.Count = func(Outcome) {}
 	}
+	if o.Verified == nil {
+		o.Verified = func(*http.Request) {}
+	}
+	if o.Bodies == nil {
+		o.Bodies = NewBodies()
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -91,8 +110,9 @@ func New(o Options) (*Receiver, error) {
 	return r, nil
 }
 
-// ServeHTTP answers one delivery: 202 recorded, 200 a duplicate, 401 not to be trusted, 400 not an event, 413 too large, 503 not
-// recorded. Nothing but the signature is looked at before the signature is.
+// ServeHTTP answers one delivery: 202 recorded, 200 a duplicate, 401 not to be trusted, 400 not an
+// event, 413 too large, 503 not recorded. The head is looked at before the body is read, and the
+// signature before anything else of the body.
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if req.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -106,6 +126,9 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	status, body := answer(outcome)
 	w.Header().Set("Content-Type", "application/json")
+	if outcome == Crowded {
+		w.Header().Set("Retry-After", comeAgain)
+	}
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, body) // who delivers may have gone away
 }
@@ -121,7 +144,7 @@ func answer(o Outcome) (status int, body string) {
 		return http.StatusRequestEntityTooLarge, `{"status":"too large"}` + "\n"
 	case NotAnEvent, Mismatch, Interrupted:
 		return http.StatusBadRequest, `{"status":"not an event"}` + "\n"
-	case Unavailable:
+	case Unavailable, Crowded:
 		return http.StatusServiceUnavailable, `{"status":"not recorded, deliver it again"}` + "\n"
 	}
 	return http.StatusUnauthorized, `{"status":"signature refused"}` + "\n"
@@ -139,7 +162,9 @@ func (r *Receiver) receive(w http.ResponseWriter, req *http.Request) (Outcome, e
 	event.Workspace, event.ReceivedAt = r.options.Workspace, r.options.Now()
 	event.Lane = lane(r.options.Profile, event)
 	event.Identity = r.options.Profile.EventIdentity(event.Type, event.Data)
-	fresh, err := r.options.Sink(req.Context(), event)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(req.Context()), recordTime)
+	defer cancel()
+	fresh, err := r.options.Sink(ctx, event)
 	switch {
 	case err != nil:
 		return Unavailable, err
@@ -151,22 +176,69 @@ func (r *Receiver) receive(w http.ResponseWriter, req *http.Request) (Outcome, e
 
 // open reads a delivery, verifies it and decodes it.
 func (r *Receiver) open(w http.ResponseWriter, req *http.Request) (event rules.Event, outcome Outcome, err error) {
-	d := r.desktops.Get().(*desktop)
-	defer r.clean(d)
-	body, err := d.read(req.Header.Get(r.headers.timestamp), http.MaxBytesReader(w, req.Body, maxBody))
+	claimed, outcome, err := r.claim(req)
 	if err != nil {
-		if _, large := errors.AsType[*http.MaxBytesError](err); large {
-			return event, TooLarge, err
-		}
-		return event, Interrupted, err
-	}
-	outcome, err = r.verify(req.Header, d, r.options.Secrets())
-	if (outcome == Forged || outcome == NoSecret) && r.options.Renew != nil {
-		outcome, err = r.verify(req.Header, d, r.options.Renew(req.Context()))
-	}
-	if err != nil {
+		hangUp(w, req)
 		return event, outcome, err
 	}
-	event, err = decode(body)
+	d := r.desktops.Get().(*desktop)
+	defer r.clean(d)
+	if outcome, err := r.admit(w, req, d, claimed); err != nil {
+		return event, outcome, err
+	}
+	r.options.Verified(req)
+	event, err = decode(d.body())
 	return event, NotAnEvent, err
+}
+
+// hangUp ends the connection after the answer, because a body is left on it that nobody wants to
+// read. Without the deadline net/http would read some of it all the same, for as long as it takes to
+// come. Over HTTP/2 the stream ends by itself.
+func hangUp(w http.ResponseWriter, req *http.Request) {
+	if req.ProtoMajor == 1 && req.ContentLength != 0 {
+		w.Header().Set("Connection", "close")
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now())
+	}
+}
+
+// admit reads a body within the bounds of time and memory, and verifies it.
+func (r *Receiver) admit(w http.ResponseWriter, req *http.Request, d *desktop, claimed claim) (outcome Outcome, err error) {
+	control, now := http.NewResponseController(w), time.Now() // not every writer has a connection
+	body := &unverified{bodies: r.options.Bodies, began: now, end: func() { _ = control.SetReadDeadline(now.Add(-time.Second)) }}
+	defer func() {
+		if !body.release() && err != nil {
+			outcome, err = Crowded, errCrowded
+		}
+	}()
+	_ = control.SetReadDeadline(now.Add(bodyTime))
+	if outcome, err = r.read(w, req, d, claimed, body); err != nil {
+		hangUp(w, req)
+		return outcome, err
+	}
+	_ = control.SetReadDeadline(time.Time{}) // recording may take longer
+	outcome, err = r.verify(claimed, d, r.options.Secrets())
+	if (outcome == Forged || outcome == NoSecret) && r.options.Renew != nil {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		body.wait(cancel)
+		outcome, err = r.verify(claimed, d, r.options.Renew(ctx))
+	}
+	return outcome, err
+}
+
+var errCrowded = errors.New("too many bodies came at once that nobody has verified")
+
+// read takes in the body.
+func (r *Receiver) read(w http.ResponseWriter, req *http.Request, d *desktop, claimed claim, body *unverified) (Outcome, error) {
+	err := d.read(claimed.timestamp, http.MaxBytesReader(w, req.Body, maxBody), req.ContentLength, body.take)
+	if err == nil && body.complete() {
+		return "", nil
+	}
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return TooLarge, err
+	}
+	if err == nil || errors.Is(err, errCrowded) {
+		return Crowded, errCrowded
+	}
+	return Interrupted, err
 }

@@ -31,9 +31,12 @@ type memory struct {
 	fail   error
 }
 
-func (m *memory) accept(_ context.Context, events ...rules.Event) ([]bool, error) {
+func (m *memory) accept(ctx context.Context, events ...rules.Event) ([]bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	if m.fail != nil {
 		return nil, m.fail
 	}
@@ -304,6 +307,16 @@ func TestNotRecorded(t *testing.T) {
 	d.memory.fail = errors.New("disk full")
 	if got := d.serve(d.delivery(body, nil)); got != http.StatusServiceUnavailable || d.counts[Unavailable] != 1 {
 		t.Errorf("%d %v", got, d.counts)
+	}
+}
+
+// TestGoneAway shows that what was verified is recorded, also when the one who delivers has gone away meanwhile.
+func TestGoneAway(t *testing.T) {
+	d := newDesk(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	d.options.Verified = func(*http.Request) { cancel() }
+	if d.serve(d.delivery(body, nil).WithContext(ctx)); d.counts[Recorded] != 1 || len(d.memory.events) != 1 {
+		t.Errorf("%v", d.counts)
 	}
 }
 

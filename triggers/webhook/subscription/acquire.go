@@ -9,6 +9,67 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
+const (
+	// firstPause is how long nothing is tried after an attempt to get a secret has failed. It doubles
+	// with each that follows, up to mostPause.
+	firstPause = 5 * time.Second
+	mostPause  = 10 * time.Minute
+)
+
+// attempts are those to get a secret that were made by themselves and failed. Nothing that comes from
+// outside makes the next one come earlier: each may leave the service with a secret that nobody
+// knows, and strangers can send as many wrong signatures as they like.
+type attempts struct {
+	failed int
+	again  time.Time // when the next may be made
+	why    error     // that the last one failed
+}
+
+// due returns why an attempt must not be made yet; nil is that it may.
+func (a *attempts) due(now time.Time) error {
+	if now.Before(a.again) {
+		return a.why
+	}
+	return nil
+}
+
+// end notes what came of an attempt.
+func (a *attempts) end(now time.Time, err error) {
+	if err == nil {
+		*a = attempts{}
+		return
+	}
+	pause := min(firstPause<<min(a.failed, 10), mostPause)
+	*a = attempts{failed: a.failed + 1, again: now.Add(pause), why: err}
+}
+
+// attempt lets f get a secret, unless it is too early for that.
+func (s *Subscription) attempt(f func() error) error {
+	s.mu.Lock()
+	err := s.attempts.due(s.options.Now())
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if err = f(); onlyBusy(err) {
+		return err // it was not made
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.attempts.end(s.options.Now(), err)
+	return err
+}
+
+// untilAttempt returns how long it is until an attempt may be made that was put off; 0 is that none was.
+func (s *Subscription) untilAttempt() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.attempts.failed == 0 {
+		return 0
+	}
+	return max(s.attempts.again.Sub(s.options.Now()), time.Second)
+}
+
 // register registers the webhook. It is written down before, and what the service answered after it: in between nobody knows its secret.
 func (s *Subscription) register(ctx context.Context, events []string) (*service.Webhook, error) {
 	key, err := s.options.Keys(true) // another webhook takes no secret from anybody
@@ -103,7 +164,12 @@ func (s *Subscription) Rotate(ctx context.Context) (until time.Time, err error) 
 	if own == nil {
 		return time.Time{}, s.noWebhook()
 	}
-	if err := s.rotate(ctx, own.ID, "somebody asked for it", nil); err != nil {
+	err = s.rotate(ctx, own.ID, "somebody asked for it", nil)
+	if err == nil {
+		s.mu.Lock()
+		s.attempts.end(s.options.Now(), nil)
+		s.mu.Unlock()
+	} else {
 		if service.IsUncertain(err) {
 			err = fmt.Errorf("nobody knows whether the secret was replaced, so it has to be once more: an engine that runs does that by itself, or quando webhook rotate again: %w", err)
 		}

@@ -73,7 +73,7 @@ func (s *Subscription) unseal(r *record) {
 			opened[string(k.Sealed)] = plain
 		}
 	}
-	s.opened, s.doing, s.unsure = opened, r.Doing, r.Unsure
+	s.opened, s.doing = opened, r.Doing
 	s.valid.Store(s.validFrom(r.Secrets))
 }
 
@@ -145,16 +145,31 @@ func (s *Subscription) Renew(ctx context.Context) []service.Secret {
 	defer cancel()
 	for s.reread(ctx, time.Now()) {
 		s.mu.Lock()
-		d, unsure := s.doing, s.unsure
+		d := s.doing
 		s.mu.Unlock()
-		if unsure {
-			s.Wake() // whoever asks for the secret may never come back
+		if d == nil {
+			break
 		}
-		if d == nil || !s.underway(d, s.options.Now()) {
+		if !s.underway(d, s.options.Now()) {
+			s.takeOver(d)
 			break
 		}
 	}
 	return s.Secrets()
+}
+
+// takeOver has the webhook looked at because somebody has not come back from a change, which is
+// known by the first delivery that no secret fits. One look for each change: a delivery may be
+// forged.
+func (s *Subscription) takeOver(d *deed) {
+	name := d.By + " " + d.Until.String()
+	s.mu.Lock()
+	news := s.awaited != name
+	s.awaited = name
+	s.mu.Unlock()
+	if news {
+		s.Wake()
+	}
 }
 
 // reread has the record read once more after a time, together with everybody else who wants it, and not too often. It reports whether there was time for it.

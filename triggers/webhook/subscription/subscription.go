@@ -118,11 +118,13 @@ type Subscription struct {
 	opened  map[string]service.Secret // by what is sealed
 	locked  error                     // why sealed secrets cannot be opened; nil is that all can
 	doing   *deed                     // what somebody was at when the record was last read
-	unsure  bool                      // nobody knew the secret then
+	awaited string                    // the change of somebody else whose end a delivery has asked for
 	refused int                       // signatures that fitted no secret since the last look
 	read    time.Time                 // when the last reading for Renew began
 	reading bool                      // one goes on
 	waiting int                       // deliveries that wait for a secret
+
+	attempts attempts
 
 	valid atomic.Pointer[valid]
 }
@@ -193,6 +195,9 @@ func (s *Subscription) Run(ctx context.Context) error {
 		pause := s.options.Every
 		if busy, ok := errors.AsType[*busyError](err); ok {
 			pause = min(pause, max(busy.left, time.Second)) // then nobody is at it any more
+		}
+		if wait := s.untilAttempt(); wait > 0 {
+			pause = min(pause, wait)
 		}
 		said := ""
 		if err != nil {

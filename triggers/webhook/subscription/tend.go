@@ -69,7 +69,7 @@ func (s *Subscription) tend(ctx context.Context) (*Status, error) {
 	case own == nil && len(want) == 0:
 		return &Status{Idle: true, Missing: missing}, nil
 	case own == nil:
-		if own, err = s.register(ctx, want); err != nil {
+		if err = s.attempt(func() error { own, err = s.register(ctx, want); return err }); err != nil {
 			return &Status{Missing: missing}, errors.Join(distinct([]error{wantErr, err})...)
 		}
 	}
@@ -211,7 +211,9 @@ func (s *Subscription) strange(r *record, own *service.Webhook) bool {
 func (s *Subscription) revive(ctx context.Context, r *record, own *service.Webhook) (*service.Webhook, error) {
 	var errs []error
 	if s.strange(r, own) {
-		errs = append(errs, s.rotate(ctx, own.ID, "nobody knows the secret that it signs with", func(r *record) bool { return s.strange(r, own) }))
+		errs = append(errs, s.attempt(func() error {
+			return s.rotate(ctx, own.ID, "nobody knows the secret that it signs with", func(r *record) bool { return s.strange(r, own) })
+		}))
 	}
 	own, err := s.activate(ctx, own)
 	return own, errors.Join(append(errs, err)...)
@@ -312,8 +314,10 @@ func (s *Subscription) verifySecret(ctx context.Context, own *service.Webhook) e
 	if latest == nil || latest.ResponseStatus != http.StatusUnauthorized {
 		return nil
 	}
-	return s.rotate(ctx, own.ID, "the service signs with another secret than the one that is known", func(r *record) bool {
-		current := r.current()
-		return current == nil || s.options.Now().Sub(current.Since) >= rotateAgain
+	return s.attempt(func() error {
+		return s.rotate(ctx, own.ID, "the service signs with another secret than the one that is known", func(r *record) bool {
+			current := r.current()
+			return current == nil || s.options.Now().Sub(current.Since) >= rotateAgain
+		})
 	})
 }
