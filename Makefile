@@ -6,6 +6,8 @@ LINT := $(GOBIN_DIR)/golangci-lint-$(LINT_VERSION)
 PEBBLE_VERSION := v2.10.1
 PEBBLE := $(GOBIN_DIR)/pebble-$(PEBBLE_VERSION)
 PROMTOOL := $(GOBIN_DIR)/promtool
+VULN_VERSION := v1.8.0
+VULN := $(GOBIN_DIR)/govulncheck-$(VULN_VERSION)
 GORELEASER_VERSION := v2.16.0
 GORELEASER := $(GOBIN_DIR)/goreleaser-$(GORELEASER_VERSION)
 FUZZTIME ?= 60s
@@ -52,8 +54,20 @@ $(PROMTOOL):
 		apt-get update -qq; apt-get download -qq prometheus; dpkg-deb -x prometheus_*.deb .; mv usr/bin/promtool $@; rm -rf $$folder; fi
 
 .PHONY: lint
-lint: $(LINT) ## check the code: the import law, vet, style
+lint: $(LINT) vulnerabilities ## check the code: the import law, vet, style, known vulnerabilities
+	go vet ./...
 	$(LINT) run --allow-parallel-runners ./...
+
+# Known vulnerabilities are looked for where their database can be had; without it nothing is said of them.
+.PHONY: vulnerabilities
+vulnerabilities:
+	@if timeout 10 bash -c '< /dev/tcp/vuln.go.dev/443' 2> /dev/null; then $(MAKE) -s $(VULN) && $(VULN) ./...; \
+		else echo "vuln.go.dev cannot be reached: known vulnerabilities are not looked for"; fi
+
+$(VULN):
+	@mkdir -p $(GOBIN_DIR)
+	GOBIN=$(GOBIN_DIR) GOFLAGS=-mod=mod go install golang.org/x/vuln/cmd/govulncheck@$(VULN_VERSION)
+	@mv $(GOBIN_DIR)/govulncheck $@
 
 # The linter is built once, into this folder: its dependencies are no business of the module.
 $(LINT):
@@ -86,10 +100,11 @@ completions: ## write what bash, zsh and fish complete quando by to COMPLETIONS
 	@mkdir -p $(COMPLETIONS)
 	for shell in bash zsh fish; do go run ./cmd/quando completion $$shell > $(abspath $(COMPLETIONS))/quando.$$shell; done
 
+comma := ,
 .PHONY: release-check
 release-check: $(GORELEASER) ## build everything that a release is made of, into dist, and publish nothing
 	$(GORELEASER) check
-	$(GORELEASER) release --snapshot --clean
+	$(GORELEASER) release --snapshot --clean --skip=sign$(if $(shell command -v syft),,$(comma)sbom)
 
 $(GORELEASER):
 	@echo "building goreleaser $(GORELEASER_VERSION), once; this takes a few minutes"

@@ -20,6 +20,9 @@ func (k *walk) act(ctx context.Context, s *rules.Step, taken *Step, rec *record)
 	if action == nil {
 		return k.fail(ctx, s, taken, rec, fmt.Errorf("there is no verb %s", s.Verb))
 	}
+	if k.facts.cardless && s.Schema.Needs == "card" && s.Args[s.Schema.Unless] == nil {
+		return k.end(ctx, s, taken, rec, StepSkipped, nil, "there is no card: none was found or created")
+	}
 	args, err := k.render(s)
 	if err == nil {
 		err = k.find(ctx, s)
@@ -192,21 +195,30 @@ func (k *walk) slots(i *actions.Intent) []Slot {
 	}
 	take := make([]Slot, 0, 2)
 	if b := k.workspace.Safety.PerConversation; b.Times > 0 {
-		take = append(take, Slot{Key: "messages/" + k.lane.Name, Times: b.Times, Per: b.Per})
+		take = append(take, Slot{Key: messagesTo(k.lane.Name), Times: b.Times, Per: b.Per, Rule: k.run.Rule})
 	}
 	if b := k.workspace.Safety.Messages; b.Times > 0 {
-		take = append(take, Slot{Key: "messages", Times: b.Times, Per: b.Per})
+		take = append(take, Slot{Key: allMessages, Times: b.Times, Per: b.Per, Rule: k.run.Rule})
 	}
 	return take
 }
 
-// tooMany pauses a rule that wants to send more messages than are safe.
+// tooMany keeps a message back that would be more than is safe. The rule whose messages fill the bound is
+// stopped: in this conversation, or where the workspace has sent too much, everywhere. A rule that has
+// sent none of them waits until there is room.
 func (k *walk) tooMany(ctx context.Context, bound *BoundError) error {
-	reason := fmt.Sprintf("safety: automatic messages are bounded to %d in %s", bound.Slot.Times, rules.FormatDuration(bound.Slot.Per))
-	if bound.Slot.Key != "messages" {
-		reason = fmt.Sprintf("safety: automatic messages to one conversation are bounded to %d in %s", bound.Slot.Times, rules.FormatDuration(bound.Slot.Per))
+	h := Hold{Workspace: k.run.Workspace, Rule: k.run.Rule, Kind: HoldSafety, Since: k.now()}
+	to := ""
+	if bound.Slot.Key != allMessages {
+		h.Lane, to = k.lane.Name, " to one conversation"
 	}
-	err := k.engine.stop(ctx, Hold{Workspace: k.run.Workspace, Rule: k.run.Rule, Kind: HoldSafety, Reason: reason, Since: k.now()})
+	h.Reason = fmt.Sprintf("safety: automatic messages%s are bounded to %d in %s", to, bound.Slot.Times, rules.FormatDuration(bound.Slot.Per))
+	if !bound.Own {
+		k.run.State, k.run.Reason, k.run.WakeAt = Held, h.Reason, latest(bound.Free, k.now().Add(time.Second))
+		k.touch(k.run)
+		return nil
+	}
+	err := k.engine.stop(ctx, h)
 	k.hold(k.run)
 	return err
 }
@@ -290,6 +302,7 @@ func (k *walk) call(ctx context.Context, action actions.Action, step *actions.St
 	receipt, err := action.Do(ctx, step, *rec.Intent)
 	took := time.Since(began)
 	k.waited += took
+	k.calls++
 	k.engine.options.Observer.Called(k.run.Workspace, s.Verb, took, err)
 	k.traceCall(PartCall, taken, rec.Intent.Call, moment, err)
 	k.failed = err

@@ -77,7 +77,7 @@ func (t *attempts) note(eventType string, vain bool) {
 func (e *Engine) acceptDecided(ctx context.Context, event rules.Event) (recorded bool, err error) {
 	opener, ok := e.journal.(Opener)
 	w := e.workspaces[event.Workspace]
-	if !ok || w == nil || w.rules.Load() == nil || event.Rule != "" || !w.attempts.worthwhile(event.Type) || e.holdOn(event.Workspace, "") != nil || e.shares.full(event.Workspace) {
+	if !ok || w == nil || w.rules.Load() == nil || event.Rule != "" || !w.attempts.worthwhile(event.Type) || e.holdOn(event.Workspace, "", "") != nil || e.shares.full(event.Workspace) {
 		return false, nil
 	}
 	lane := opener.Open(event.Workspace, event.Lane)

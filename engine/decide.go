@@ -141,6 +141,7 @@ func (v *visit) begin(ctx context.Context, starts []*Start, f *facts, sure bool)
 			return err
 		}
 	}
+	calls := v.calls
 	for i, s := range starts {
 		if v.refused[s.Run] {
 			continue
@@ -148,6 +149,9 @@ func (v *visit) begin(ctx context.Context, starts []*Start, f *facts, sure bool)
 		own := f
 		if i < len(starts)-1 {
 			own = f.twin() // the next one knows nothing of what this one learns
+		}
+		if v.calls != calls {
+			own.refetch() // but it knows what this one did
 		}
 		if err := v.walk(ctx, s.Run, own.serve(s.Run)); err != nil {
 			return err
@@ -234,7 +238,12 @@ func (v *visit) start(p *prospect, f *facts, own *Caused) *Start {
 // sure reports whether nothing can keep a run from beginning: there is no limit, and no unfinished run of its rule. A by of its own may be
 // that of a run in another lane.
 func (v *visit) sure(p *prospect) bool {
-	return p.rule.Limit == nil && p.rule.By == nil && !slices.ContainsFunc(v.lane.Runs, func(r *Run) bool {
+	return p.rule.Limit == nil && p.rule.By == nil && !v.unfinished(p)
+}
+
+// unfinished reports whether there is an unfinished run of the same rule and by in the lane.
+func (v *visit) unfinished(p *prospect) bool {
+	return slices.ContainsFunc(v.lane.Runs, func(r *Run) bool {
 		return r.Rule == p.rule.ID && r.By == p.by && !r.State.Finished()
 	})
 }

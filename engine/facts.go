@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/quandohq/quando/actions"
@@ -21,14 +22,20 @@ type facts struct {
 
 	carried actions.Carried // by the event; nil before it was looked at
 	fetched map[string]any
-	waited  bool      // what the event carried may have changed
+	stale   bool      // what the event carried may have changed
 	at      time.Time // of a decision: it sees one moment only, so that it can be looked into; zero is the present
 	asked   Answers   // and were answered, for the journal
 
 	run     *Run // on whose behalf they are asked for; nil while it is decided whether there is one
 	trigger *Event
 	rule    string // that decides alone, on what it has gathered; empty is all of them
+	step    string // of the run that asks, by its path
 	passed  Passed // the waits that the run has behind it
+
+	pinned   bool // it was found out which attendance the run is about, unless there is none
+	which    bool // that is being found out
+	selected bool // a step has said which card is at hand: the event's own is not any more
+	cardless bool // and it is none
 }
 
 // factsOf returns the facts of an event.
@@ -68,6 +75,9 @@ func (f *facts) load(ctx context.Context) error {
 		return &deskError{err}
 	}
 	f.carried = carried
+	if f.selected {
+		about.Card = ""
+	}
 	complete(f.about, about)
 	return nil
 }
@@ -123,7 +133,7 @@ func (f *facts) Fact(ctx context.Context, name string) (any, error) {
 	if err := f.load(ctx); err != nil {
 		return nil, err
 	}
-	if !f.waited || name == "message" {
+	if !f.stale || name == "message" {
 		if v, ok, err := f.told(ctx, name); ok || err != nil {
 			return v, err
 		}
@@ -135,6 +145,31 @@ func (f *facts) Fact(ctx context.Context, name string) (any, error) {
 	f.set(name, v)
 	f.answer(name, v)
 	return v, nil
+}
+
+// pin finds out which attendance a run of a rule is about that has to do with it. When the run gets
+// to that, after a wait, a pause or in its turn, the customer may have another one.
+func (f *facts) pin(ctx context.Context, rule *rules.Rule) error {
+	if f.pinned || !slices.Contains(rule.Facts, "attendance") {
+		return nil
+	}
+	if err := f.load(ctx); err != nil {
+		return err
+	}
+	if f.about.Attendance == "" {
+		f.which = true
+		v, err := f.visit.workspace.Desk.Fact(f.asking(ctx), "attendance", f.about)
+		f.which = false
+		if err != nil {
+			return &deskError{err}
+		}
+		if v != nil {
+			f.set("attendance", v)
+			f.answer("attendance", v)
+		}
+	}
+	f.pinned = true
+	return nil
 }
 
 // answer notes what the desk has told.
@@ -151,8 +186,19 @@ func (f *facts) answer(question string, v any) {
 
 // forget makes facts be fetched afresh: after a wait a rule never decides on what was true before it slept.
 func (f *facts) forget() {
-	f.waited = true
+	f.stale = true
 	clear(f.fetched)
+}
+
+// refetch makes what a call may have changed be fetched afresh. So a rule knows what was done
+// before, whether it goes on at once or after a crash. Only a step that gives the contact changes
+// that.
+func (f *facts) refetch() {
+	contact, known := f.fetched["contact"]
+	clear(f.fetched)
+	if known {
+		f.set("contact", contact)
+	}
 }
 
 // set makes a step's result the fact of that name.

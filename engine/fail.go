@@ -43,6 +43,7 @@ func (k *walk) afterFailure(ctx context.Context, s *rules.Step, taken *Step) (fl
 		}
 		return onward, k.remember(s, taken, rec)
 	}
+	k.forgetAfter(taken)
 	reason := fmt.Sprintf("step %s (%s): %s", taken.Path, taken.Verb, taken.Error)
 	if strings.HasPrefix(taken.Path, "on_error.") {
 		k.finish(k.run, FailedRun, reason)

@@ -11,15 +11,15 @@ import (
 // holds are what is stopped, as last read from the journal or put there.
 type holds struct{ list []Hold }
 
-// holdOn returns what stops a rule of a workspace now, or with an empty rule the whole workspace; nil is nothing. A workspace that is
-// stopped stops its rules.
-func (e *Engine) holdOn(workspace, rule string) *Hold {
+// holdOn returns what stops a rule of a workspace in a lane now, or with an empty rule the whole
+// workspace; nil is nothing. A workspace that is stopped stops its rules.
+func (e *Engine) holdOn(workspace, rule, lane string) *Hold {
 	h := e.holds.Load()
 	if h == nil {
 		return nil
 	}
 	for i := range h.list {
-		if on := &h.list[i]; on.Covers(workspace, rule) {
+		if on := &h.list[i]; on.Covers(workspace, rule, lane) {
 			return on
 		}
 	}
@@ -31,7 +31,7 @@ var errStopped = errors.New("the workspace is stopped")
 
 // pausedRule returns what stops a rule alone; nil is nothing. What stops the whole workspace is an error: nothing is lost by that, it only comes later.
 func (v *visit) pausedRule(rule string) (*Hold, error) {
-	h := v.engine.holdOn(v.lane.Workspace, rule)
+	h := v.engine.holdOn(v.lane.Workspace, rule, v.lane.Name)
 	if h != nil && h.Rule == "" {
 		return nil, errStopped
 	}
@@ -53,7 +53,7 @@ func (e *Engine) pausedWorkspaces() []string {
 		return true
 	})
 	for name, w := range e.workspaces {
-		if w.rules.Load() == nil || e.holdOn(name, "") != nil {
+		if w.rules.Load() == nil || e.holdOn(name, "", "") != nil {
 			names = append(names, name)
 		}
 	}
@@ -75,7 +75,7 @@ func (e *Engine) readHolds(ctx context.Context, now time.Time) error {
 			kept = append(kept, h)
 			continue
 		}
-		if _, err := e.journal.Lift(ctx, now, h.Workspace, h.Rule, h.Kind); err != nil {
+		if _, err := e.journal.Lift(ctx, now, h); err != nil {
 			return fmt.Errorf("end a pause: %w", err)
 		}
 	}
@@ -91,7 +91,7 @@ func (e *Engine) tell(list []Hold) {
 	}
 	e.holds.Store(&holds{list: slices.Clone(list)})
 	same := func(a Hold) func(Hold) bool {
-		return func(b Hold) bool { return a.Workspace == b.Workspace && a.Rule == b.Rule && a.Kind == b.Kind }
+		return func(b Hold) bool { return a.Compare(b) == 0 }
 	}
 	for _, h := range list {
 		if !slices.ContainsFunc(before, same(h)) {
@@ -127,9 +127,7 @@ func (e *Engine) learn(h Hold) {
 	defer e.holding.Unlock()
 	var list []Hold
 	if on := e.holds.Load(); on != nil {
-		list = slices.DeleteFunc(slices.Clone(on.list), func(before Hold) bool {
-			return before.Workspace == h.Workspace && before.Rule == h.Rule && before.Kind == h.Kind
-		})
+		list = slices.DeleteFunc(slices.Clone(on.list), func(before Hold) bool { return before.Compare(h) == 0 })
 	}
 	e.tell(append(list, h))
 }
@@ -140,11 +138,16 @@ func (e *Engine) Pause(ctx context.Context, now time.Time, workspace, rule, reas
 	return e.stop(ctx, Hold{Workspace: workspace, Rule: rule, Kind: HoldPerson, Reason: reason, Since: now})
 }
 
-// Resume lets go on what a person or a bound has stopped. It reports whether anything was stopped.
+// Resume lets go on what a person or a bound has stopped: of a rule also where it is stopped in one
+// lane. It reports whether anything was stopped.
 func (e *Engine) Resume(ctx context.Context, now time.Time, workspace, rule string) (bool, error) {
+	holds, err := e.journal.Holds(ctx)
+	if err != nil {
+		return false, fmt.Errorf("read what is stopped: %w", err)
+	}
 	any := false
-	for _, kind := range []HoldKind{HoldPerson, HoldSafety} {
-		lifted, err := e.journal.Lift(ctx, now, workspace, rule, kind)
+	for _, h := range Resumable(holds, workspace, rule, "") {
+		lifted, err := e.journal.Lift(ctx, now, h)
 		if err != nil {
 			return any, fmt.Errorf("resume: %w", err)
 		}
@@ -184,7 +187,7 @@ func (w *workspace) probe(ctx context.Context, e *Engine, now time.Time) error {
 			}
 			continue
 		}
-		if _, err := e.journal.Lift(ctx, now, on.Workspace, on.Rule, on.Kind); err != nil {
+		if _, err := e.journal.Lift(ctx, now, on); err != nil {
 			return fmt.Errorf("resume after a refused key: %w", err)
 		}
 		if err := e.readHolds(ctx, now); err != nil {

@@ -25,7 +25,7 @@ func (j *lifting) Save(ctx context.Context, l *engine.Lane, c *engine.Change) er
 	for _, r := range c.Runs {
 		if r.Run.State == engine.Held && !j.lifted {
 			j.lifted = true
-			if _, err := j.Lift(ctx, c.At, "default", "it", engine.HoldPerson); err != nil {
+			if _, err := j.Lift(ctx, c.At, engine.Hold{Workspace: "default", Rule: "it", Kind: engine.HoldPerson}); err != nil {
 				return err
 			}
 		}
@@ -57,7 +57,7 @@ type outpaced struct {
 
 func (j *outpaced) Claim(ctx context.Context, now time.Time, n int, except []string) ([]*engine.Lane, error) {
 	if j.lift {
-		if _, err := j.Lift(ctx, now, "default", "it", engine.HoldPerson); err != nil {
+		if _, err := j.Lift(ctx, now, engine.Hold{Workspace: "default", Rule: "it", Kind: engine.HoldPerson}); err != nil {
 			return nil, err
 		}
 	}

@@ -15,8 +15,13 @@ type Inquiry struct {
 	Trigger *Event // of the run; the event itself where there is no run yet
 	Rule    string // that decides alone, on what it has gathered; empty while all rules decide, and in a run
 	Run     *Run   // nil while it is decided whether there is one
+	Step    string // of the run, by its path; empty before the first
 	Passed  Passed // the waits that the run has behind it
 	Now     time.Time
+
+	// Which says that only what a run is about is to be found out: no expression looks at the
+	// answer.
+	Which bool
 }
 
 // Passed stands for the waits that a run has behind it: it is the same where the waits were, and what ended them. Empty is none.
@@ -41,7 +46,7 @@ func InquiryOf(ctx context.Context) (q Inquiry, ok bool) {
 	if !ok {
 		return q, false
 	}
-	q = Inquiry{Event: f.event, Trigger: f.trigger, Rule: f.rule, Run: f.run, Passed: f.passed, Now: f.Now()}
+	q = Inquiry{Event: f.event, Trigger: f.trigger, Rule: f.rule, Run: f.run, Step: f.step, Passed: f.passed, Now: f.Now(), Which: f.which}
 	if q.Trigger == nil {
 		q.Trigger = f.event
 	}

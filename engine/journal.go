@@ -40,11 +40,12 @@ type Journal interface {
 	// when there is none.
 	Ask(ctx context.Context, now time.Time, run int64, ask Ask) error
 
-	// Hold stops a rule or a workspace; a hold of the same workspace, rule and kind is replaced. It returns the calls of what it stops
+	// Hold stops a rule or a workspace; a hold of the same name is replaced. It returns the calls of what it stops
 	// that were under way: when it has returned, Save has recorded the Call of each of them, and refuses every other, in whatever process
-	// or on whatever machine. Lift ends it, and makes the lanes due whose runs were held by it.
+	// or on whatever machine. Lift ends it, and makes the lanes due whose runs were held by it. One at a safety bound ends
+	// with the slots that filled the bound: what goes on is counted anew.
 	Hold(ctx context.Context, h Hold) (underWay []UnderWay, err error)
-	Lift(ctx context.Context, now time.Time, workspace, rule string, kind HoldKind) (lifted bool, err error)
+	Lift(ctx context.Context, now time.Time, h Hold) (lifted bool, err error)
 	Holds(ctx context.Context) ([]Hold, error)
 
 	// Cursor returns a position that was kept with SetCursor; empty when there is none.
@@ -93,18 +94,16 @@ var (
 )
 
 // A BoundError says that a slot was not free.
-type BoundError struct{ Slot Slot }
+type BoundError struct {
+	Slot Slot
+	Own  bool      // the slot's rule has taken some of those that fill the window
+	Free time.Time // when one will be free, unless another takes it
+}
 
 // Error names the bound.
 func (e *BoundError) Error() string {
 	return fmt.Sprintf("%s: at most %d in %s", e.Slot.Key, e.Slot.Times, rules.FormatDuration(e.Slot.Per))
 }
-
-// A HeldError says that a call must not begin because something is stopped.
-type HeldError struct{ Hold Hold }
-
-// Error names what is stopped.
-func (e *HeldError) Error() string { return e.Hold.what() + " is stopped" }
 
 // An Event is a recorded event.
 type Event struct {
@@ -371,7 +370,7 @@ type Start struct {
 // Refused says why a run does not begin while these holds are in place, beside these unfinished ones of the same workspace, rule and by, the oldest first. An empty outcome is that it may: also
 // where the whole workspace is stopped, because then the run only waits, and where the run itself is held already.
 func (s *Start) Refused(holds []Hold, others []int64) (outcome Outcome, why string) {
-	paused := slices.IndexFunc(holds, func(h Hold) bool { return h.Rule != "" && h.Covers(s.Run.Workspace, s.Run.Rule) })
+	paused := slices.IndexFunc(holds, func(h Hold) bool { return h.Rule != "" && h.Covers(s.Run.Workspace, s.Run.Rule, s.Run.Lane) })
 	switch {
 	case paused >= 0 && s.Run.State != Held:
 		return Paused, holds[paused].Reason
@@ -388,6 +387,7 @@ type Slot struct {
 	Key   string // with the workspace
 	Times int
 	Per   time.Duration
+	Rule  string // that takes it
 }
 
 // String says what a limit is.
@@ -443,55 +443,6 @@ func (s State) Allows(what AskKind) bool {
 		return s == Uncertain
 	}
 	return false
-}
-
-// A HoldKind says who stopped something.
-type HoldKind string
-
-// The kinds of holds.
-const (
-	HoldPerson HoldKind = "person"
-	HoldSafety HoldKind = "safety" // at a bound
-	HoldRate   HoldKind = "rate"   // the service asked for a pause
-	HoldKey    HoldKind = "key"    // the service refuses the key
-)
-
-// A Hold stops one rule, or with an empty Rule a whole workspace; with an empty Workspace, everything.
-type Hold struct {
-	Workspace string    `json:"workspace,omitempty"`
-	Rule      string    `json:"rule,omitempty"`
-	Kind      HoldKind  `json:"kind"`
-	Reason    string    `json:"reason,omitempty"`
-	Since     time.Time `json:"since"`
-	// Until is when it ends by itself, or of a refused key when it is tried again. The zero time is until it is lifted.
-	Until time.Time `json:"until,omitzero"`
-}
-
-// Covers reports whether a rule of a workspace is among what is stopped; with an empty rule, the whole workspace.
-func (h *Hold) Covers(workspace, rule string) bool {
-	return (h.Workspace == "" || h.Workspace == workspace) && (h.Rule == "" || h.Rule == rule)
-}
-
-// what names what is stopped.
-func (h *Hold) what() string {
-	switch {
-	case h.Rule != "":
-		return fmt.Sprintf("the rule %s", h.Rule)
-	case h.Workspace != "":
-		return fmt.Sprintf("the workspace %s", h.Workspace)
-	}
-	return "everything"
-}
-
-// StopsCall returns the first of these holds that keeps a run from beginning a call at a time; nil is that it may. A pause that the service asked for is over by
-// itself.
-func StopsCall(holds []Hold, r *Run, at time.Time) *Hold {
-	for i := range holds {
-		if h := &holds[i]; h.Covers(r.Workspace, r.Rule) && (h.Kind != HoldRate || h.Until.After(at)) {
-			return h
-		}
-	}
-	return nil
 }
 
 // A Caused is an event that an own call causes: by it the engine knows its own effects when they come back.

@@ -122,7 +122,23 @@ func (v *visit) conditions(ctx context.Context, p *prospect, f *facts) error {
 	if p.verdict.Outcome != Fired {
 		return nil
 	}
-	return v.count(eval, p, f.event)
+	if err := v.count(eval, p, f.event); err != nil || p.verdict.Outcome != Fired {
+		return err
+	}
+	return v.pin(ctx, p, f)
+}
+
+// pin finds out which attendance a run would be about. That is decided with the event: before the
+// run has its turn, another may have closed it. What the desk never answers is left to the run.
+func (v *visit) pin(ctx context.Context, p *prospect, f *facts) error {
+	if p.rule.Mode == rules.Single && v.unfinished(p) {
+		return nil // it does not begin
+	}
+	err := f.pin(ctx, p.rule)
+	if missing, ok := errors.AsType[*deskError](err); ok && (actions.IsDenied(missing) || actions.IsPermanent(missing)) {
+		return nil
+	}
+	return err
 }
 
 // count works out what a run would be counted by.

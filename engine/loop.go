@@ -26,6 +26,7 @@ func (v *visit) keep(r *Run) Kept {
 	}
 	last := make(map[string]*Step)
 	var also []int
+	called := false
 	for _, s := range slices.Backward(r.Steps) {
 		written := writtenPath(s.Path)
 		later := last[written]
@@ -34,10 +35,11 @@ func (v *visit) keep(r *Run) Kept {
 		case !s.State.Finished() || rec != nil && rec.Again > 0: // how often a person let something be tried again is counted
 		case later == nil:
 			last[written] = s
+		case s.Attempts > 0 && !called: // that something was changed has to be known
 		case s.State != StepWould || later.State == StepWould: // what was not really done has to be known
 			continue
 		}
-		also = append(also, s.N)
+		also, called = append(also, s.N), called || s.Attempts > 0
 	}
 	if len(also) == len(r.Steps) && r.Kept.All() {
 		return r.Kept

@@ -90,7 +90,7 @@ rules:
 			if marks := must(d.journal.Caused(t.Context(), "default", "", []string{"?"})); test.attempts == 1 && len(marks) > 0 {
 				t.Errorf("events are expected of a call that did not begin: %+v", marks)
 			}
-			must(d.journal.Lift(t.Context(), d.clock.Now(), test.hold.Workspace, test.hold.Rule, test.hold.Kind))
+			must(d.journal.Lift(t.Context(), d.clock.Now(), test.hold))
 			d.pass(time.Minute)
 			d.expect(test.later...)
 			d.wantStates("it", engine.Done)
@@ -121,7 +121,7 @@ rules:
 		}
 	})
 	d.customer(ana, "hello")
-	must(d.journal.Lift(t.Context(), d.clock.Now(), "default", "it", engine.HoldPerson))
+	must(d.journal.Lift(t.Context(), d.clock.Now(), engine.Hold{Workspace: "default", Rule: "it", Kind: engine.HoldPerson}))
 	d.pass(time.Minute)
 	d.expect()
 	if got := d.outcomes("it"); !slices.Equal(got, []engine.Outcome{engine.Paused}) {
@@ -210,7 +210,7 @@ rules:
 		if len(late) > 0 {
 			t.Errorf("round %d: it was stopped, %d calls under way were named, and %d others arrived: %s …", round, len(underWay), len(late), late[0])
 		}
-		must(c.look.Lift(t.Context(), time.Now(), hold.Workspace, hold.Rule, hold.Kind))
+		must(c.look.Lift(t.Context(), time.Now(), hold))
 		c.writing.Wait()
 		if err := c.Settle(t.Context()); err != nil {
 			t.Fatal(err)

@@ -32,12 +32,12 @@ type question struct {
 }
 
 // next returns the question after a step of a run has come to its end.
-func (q question) next(r *Run, s *rules.Step, rec *record, value any, earlier bool) question {
+func (q question) next(r *Run, s *rules.Step, taken *Step, rec *record, value any, earlier bool) question {
 	object, _ := value.(map[string]any)
 	switch {
 	case s.Verb == "wait_for" && object != nil && len(rec.Heard) > 0:
 		return question{after: mark{happenedAt(object), rec.Heard[0]}, earlier: earlier}
-	case s.Verb != "wait" && s.Verb != "wait_for" && isQuestion(r, s, rec, object):
+	case !slept(taken) && isQuestion(r, s, rec, object):
 		asked := mark{rec.Tried, -1}
 		if at, ok := object["created_at"].(time.Time); ok {
 			asked.at = at
@@ -45,7 +45,7 @@ func (q question) next(r *Run, s *rules.Step, rec *record, value any, earlier bo
 			asked.at = rec.Ended // of a shadow run
 		}
 		return question{after: asked, message: true, earlier: earlier}
-	case s.Verb != "wait" && s.Verb != "wait_for" && q.message:
+	case !slept(taken) && q.message:
 		q.earlier = q.earlier || earlier
 		return q
 	}

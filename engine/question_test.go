@@ -293,3 +293,92 @@ func (d *desk) holdBack(types ...string) (release func()) {
 		d.rest()
 	}
 }
+
+// As the first step of a run that had to wait for its turn, or for the end of a gather, a wait_for
+// hears what came since the event that started the run, and nothing from before it.
+func TestFirstStepOfARunThatHadToWait(t *testing.T) {
+	t.Run("queued", func(t *testing.T) {
+		for _, more := range []int{0, 2 * engine.MostEvents} {
+			d := newDesk(t, `
+rules:
+  - id: it
+    when: message.received
+    if: message.text == "go"
+    do:
+      - { wait_for: { event: message.received, if: 'message.text not in ["go", "well"]', timeout: 5m }, id: answer }
+      - wait: 10m
+      - choose: [{ if: answer != nil, do: [{ send_message: "heard {{ answer.message.text }}" }] }, { else: [{ send_message: nothing }] }]
+`)
+			d.customer(ana, "go")
+			d.pass(time.Minute)
+			d.customer(ana, "one")
+			d.pass(time.Minute)
+			d.customer(ana, "go") // it has its turn when the first one is over
+			d.pass(time.Minute)
+			for range more {
+				d.customer(ana, "well")
+			}
+			d.customer(ana, "two")
+			d.pass(30 * time.Minute)
+			d.expect(send+"heard one", send+"heard two")
+		}
+	})
+	t.Run("gathered", func(t *testing.T) {
+		for _, last := range []bool{true, false} {
+			d := newDesk(t, `
+rules:
+  - id: it
+    when: message.received
+    gather: { quiet: 1m }
+    do:
+      - { wait_for: { event: message.sent, timeout: 5m }, id: answer }
+      - choose: [{ if: answer != nil, do: [{ send_message: "heard {{ answer.message.text }}" }] }, { else: [{ send_message: nothing }] }]
+`)
+			reply := func() {
+				d.pass(15 * time.Second)
+				must(d.TeamMessage(sandbox.TeamMessage{Conversation: ana, Person: "Bruno", Text: "I am here"}))
+				d.pass(15 * time.Second)
+			}
+			want := send + "nothing"
+			d.customer(ana, "hello")
+			if !last {
+				reply()
+			}
+			d.customer(ana, "is anybody there?")
+			if last {
+				reply()
+				want = send + "heard I am here"
+			}
+			d.pass(time.Hour)
+			d.expect(want)
+		}
+	})
+}
+
+// Messages that came while everything was stopped are heard one after the other, by one wait each.
+func TestTwoAnswersWhileStopped(t *testing.T) {
+	for _, rounds := range []int{1, 3} {
+		d := newDesk(t, `
+rules:
+  - id: it
+    when: message.received
+    if: message.text == "go"
+    do:
+      - { wait_for: { event: message.received, timeout: 30m }, id: yes_one }
+      - { wait_for: { event: message.received, timeout: 5m }, id: yes_two }
+      - choose: [{ if: yes_two != nil, do: [{ send_message: "{{ yes_one.message.text }} {{ yes_two.message.text }}" }] }, { else: [{ send_message: nothing }] }]
+`)
+		if err := d.engine.Pause(t.Context(), d.clock.Now(), "", "", "x"); err != nil {
+			t.Fatal(err)
+		}
+		d.customer(ana, "go")
+		for i := range 2 * rounds {
+			d.customer(ana, []string{"one", "two", "three", "four", "five", "six"}[i])
+			d.pass(time.Duration(i) * 5 * time.Second)
+		}
+		d.pass(10 * time.Minute)
+		must(d.engine.Resume(t.Context(), d.clock.Now(), "", ""))
+		d.pass(time.Second)
+		d.expect(send + "one two")
+	}
+}

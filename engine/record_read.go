@@ -38,7 +38,7 @@ func (s *Step) Read() (Record, error) {
 
 // Passed returns the waits that the run has behind it after the step, where these were those before it.
 func (r Record) Passed(s *Step, before Passed) Passed {
-	if s.Verb != "wait" && s.Verb != "wait_for" || !s.State.Finished() {
+	if !slept(s) || !s.State.Finished() {
 		return before
 	}
 	value, _ := decode(r.Value) // what cannot be read ended it as well as anything

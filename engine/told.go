@@ -55,6 +55,7 @@ var toldTexts = [][2]string{
 	{"the conversation has no open attendance", "a conversa não tem atendimento aberto"},
 	{"the attendance is closed already; the conversation's next one stays open", "o atendimento já está encerrado; o seguinte da conversa continua aberto"},
 	{"no card fits", "nenhum cartão serve"},
+	{"there is no card: none was found or created", "não há cartão: nenhum foi encontrado nem criado"},
 	{"the card is in that stage already", "o cartão já está nessa etapa"},
 	{"the conversation is in that sector already", "a conversa já está nesse setor"},
 	{"the card is so already", "o cartão já está assim"},

@@ -32,6 +32,7 @@ type visit struct {
 	next    time.Time        // when the lane is due again
 	halted  bool             // the workspace is stopped, or the engine is
 	waited  time.Duration    // for the service's answers to calls
+	calls   int              // that were made
 	arrival *arrival         // an event of the lane that is not recorded yet; nil is that all are
 	decided *decision        // on the first event, where that was decided before anything else
 	seated  bool             // it began beside the workers and counts as one of them
@@ -100,7 +101,7 @@ func (v *visit) survive(err *error) {
 
 // stopped reports whether nothing more is to be begun in this visit.
 func (v *visit) stopped() bool {
-	if !v.halted && (v.stopping() || v.engine.holdOn(v.lane.Workspace, "") != nil) {
+	if !v.halted && (v.stopping() || v.engine.holdOn(v.lane.Workspace, "", "") != nil) {
 		v.halt()
 	}
 	return v.halted
@@ -207,7 +208,7 @@ func (v *visit) due(r *Run, by time.Time) bool {
 
 // isHeld reports whether a run waits until a hold is lifted.
 func (v *visit) isHeld(r *Run) bool {
-	return r.State == Held && v.engine.holdOn(r.Workspace, r.Rule) != nil
+	return r.State == Held && v.engine.holdOn(r.Workspace, r.Rule, r.Lane) != nil
 }
 
 // touch notes that a run has changed. One that the journal has not begun is recorded whole when it does.

@@ -99,7 +99,7 @@ func (k *walk) came(ctx context.Context, s *rules.Step, rec *record) (any, error
 			continue // it is gone from the journal
 		}
 		f := k.factsOf(e)
-		f.run, f.trigger, f.passed, f.asked = k.run, k.facts.event, k.facts.passed, k.facts.asked
+		f.run, f.trigger, f.step, f.passed, f.asked = k.run, k.facts.event, k.facts.step, k.facts.passed, k.facts.asked
 		met := true
 		if s.Condition != nil {
 			eval := rules.NewEvaluation(ctx, k.rule, f)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -56,7 +55,7 @@ func (v *visit) walk(ctx context.Context, r *Run, f *facts) error {
 		v.finish(r, FailedRun, "the version of the rule that the run began with cannot be read")
 		return nil
 	}
-	if v.engine.holdOn(r.Workspace, r.Rule) != nil {
+	if v.engine.holdOn(r.Workspace, r.Rule, r.Lane) != nil {
 		v.hold(r)
 		return nil
 	}
@@ -87,7 +86,7 @@ func (v *visit) walk(ctx context.Context, r *Run, f *facts) error {
 	if fresh || len(r.Steps) == 0 {
 		end, err := v.endedBefore(ctx, r, rule, f.event)
 		if err == nil {
-			err = k.pin(ctx)
+			err = k.facts.pin(ctx, rule)
 		}
 		if err != nil {
 			return k.setback(ctx, err)
@@ -142,19 +141,10 @@ func (k *walk) deny(err error) {
 	k.engine.log.Error("a run is held because the key lacks a scope", "workspace", k.run.Workspace, "rule", k.run.Rule, "run", k.run.ID, "error", Discreet(err))
 }
 
-// pin finds out what a run is about that will wait: the attendance of then may be another one.
-func (k *walk) pin(ctx context.Context) error {
-	if !waits(k.rule) || k.run.About.Attendance != "" || !needsAttendance(k.rule) {
-		return nil
-	}
-	_, err := k.facts.Fact(ctx, "attendance")
-	return err
-}
-
 // hold stops a run until what stops it is lifted.
 func (v *visit) hold(r *Run) {
 	r.State, r.WakeAt = Held, time.Time{}
-	if h := v.engine.holdOn(r.Workspace, r.Rule); h != nil {
+	if h := v.engine.holdOn(r.Workspace, r.Rule, r.Lane); h != nil {
 		r.Reason = h.Reason
 	}
 	v.touch(r)
@@ -165,7 +155,7 @@ func (k *walk) stopped() bool {
 	if k.visit.stopped() {
 		return true
 	}
-	if k.engine.holdOn(k.run.Workspace, k.run.Rule) == nil {
+	if k.engine.holdOn(k.run.Workspace, k.run.Rule, k.run.Lane) == nil {
 		return false
 	}
 	k.hold(k.run)
@@ -195,6 +185,7 @@ func (k *walk) note(rec *record) {
 // step takes one step, or remembers what came of it.
 func (k *walk) step(ctx context.Context, s *rules.Step) (flow, error) {
 	path := k.path(s.Path)
+	k.facts.step = path
 	taken := k.steps[path]
 	if taken == nil {
 		if k.stopped() {
@@ -285,10 +276,9 @@ func (k *walk) remember(s *rules.Step, taken *Step, rec *record) error {
 // learn makes a step's result known to those behind it, as it is recorded. What a step that was not taken would have given stays what it was.
 func (k *walk) learn(s *rules.Step, taken *Step, rec *record, value any) {
 	k.ended, k.failed = rec.Ended, nil
-	k.last = k.last.next(k.run, s, rec, value, k.steps[k.path(s.Path)] != nil)
-	if s.Verb == "wait" || s.Verb == "wait_for" {
-		k.eval.Forget()
-		k.facts.forget()
+	k.last = k.last.next(k.run, s, taken, rec, value, k.steps[k.path(s.Path)] != nil)
+	k.forgetAfter(taken)
+	if slept(taken) {
 		k.facts.passed = k.passWait(rec, idOf(value))
 	}
 	if s.Verb == "set" {
@@ -306,13 +296,48 @@ func (k *walk) learn(s *rules.Step, taken *Step, rec *record, value any) {
 		k.results[s.ID] = value
 		k.name(s.ID, value)
 	}
-	if fact := s.Schema.Gives; fact != "" && (value != nil || taken.State == StepDone) {
-		k.facts.set(fact, value)
-		k.eval.Set(fact, value)
-		if object, ok := value.(map[string]any); ok {
-			k.point(fact, object)
-		}
+	if s.Schema.Gives != "" {
+		k.give(s, taken, value)
 	}
+}
+
+// give makes a step's result the fact that it becomes, and what it is about the one at hand. A card
+// that could be neither found nor created is none: a step behind it must not take the event's own
+// for it.
+func (k *walk) give(s *rules.Step, taken *Step, value any) {
+	fact := s.Schema.Gives
+	selects := fact == "card" && s.Schema.Needs != fact
+	if value == nil && taken.State != StepDone && !(selects && taken.State == StepFailed) {
+		return
+	}
+	k.facts.set(fact, value)
+	k.eval.SetFact(fact, value)
+	id := idOf(value)
+	switch about := &k.run.About; {
+	case fact == "card" && (selects || id != ""):
+		about.Card, k.facts.selected, k.facts.cardless = id, true, value == nil
+	case fact == "attendance" && id != "":
+		about.Attendance = id
+	}
+}
+
+// forgetAfter makes facts be fetched afresh behind a step that waited, or made a call.
+func (k *walk) forgetAfter(taken *Step) {
+	switch {
+	case slept(taken):
+		k.facts.forget()
+	case taken.Attempts > 0:
+		k.facts.refetch()
+		k.facts.stale = true
+	default:
+		return
+	}
+	k.eval.Forget()
+}
+
+// slept reports whether a step was a wait. One that was skipped was none.
+func slept(taken *Step) bool {
+	return (taken.Verb == "wait" || taken.Verb == "wait_for") && taken.State != StepSkipped
 }
 
 // idOf returns the id of an object; empty where there is none.
@@ -333,20 +358,6 @@ func (k *walk) lend(eval *rules.Evaluation) {
 	eval.Set("steps", k.results)
 	for name, value := range k.names {
 		eval.Set(name, value)
-	}
-}
-
-// point makes an object that a step has found or made the one at hand.
-func (k *walk) point(fact string, object map[string]any) {
-	id := idOf(object)
-	if id == "" {
-		return
-	}
-	switch about := &k.run.About; fact {
-	case "card":
-		about.Card = id
-	case "attendance":
-		about.Attendance = id
 	}
 }
 
@@ -402,19 +413,4 @@ func (k *walk) render(s *rules.Step) (map[string]any, error) {
 		args[name] = v
 	}
 	return args, nil
-}
-
-// waits reports whether a rule may wait between its steps.
-func waits(rule *rules.Rule) bool {
-	for s := range rule.Steps() {
-		if s.Verb == "wait" || s.Verb == "wait_for" {
-			return true
-		}
-	}
-	return false
-}
-
-// needsAttendance reports whether a step of a rule works on the attendance, or an expression asks for it.
-func needsAttendance(rule *rules.Rule) bool {
-	return slices.Contains(rule.Facts, "attendance")
 }

@@ -20,6 +20,7 @@ type Schema struct {
 
 	Needs  string   // the fact the step works on
 	Unless string   // an argument that takes the place of that fact
+	Pins   string   // a fact that the run is about from its beginning on, and no newer one
 	Result *Type    // what later steps see under the step's id; nil when there is none
 	Gives  string   // the fact that the result becomes
 	Scopes []string // that the step's own calls need
@@ -45,6 +46,7 @@ type Arg struct {
 	Min, Max int      // of a Number; 0 is no bound
 	Longest  int      // of a Text, in characters; 0 is no bound
 	Null     bool     // may be null
+	Address  bool     // of a Text: it is an address, in which the values of expressions are escaped
 }
 
 // A Kind says how an argument is written.

@@ -34,6 +34,9 @@ func (c *compiler) argument(n *source.Node, a *Arg, env *environment) *Value {
 		v := c.scalar(n, a, env, Text)
 		c.mention(n, a, v)
 		c.within(n, a, v)
+		if a.Address && v != nil {
+			escapeAddress(v.pieces)
+		}
 		return v
 	case KindNames:
 		return c.namesValue(n, a, env)

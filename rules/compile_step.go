@@ -219,7 +219,7 @@ func (c *compiler) arguments(verb, n *source.Node, s *Step, env *environment) *e
 		c.report(verb, hint, "%s works on a %s, and %s has none", s.Verb, need, env.starts)
 	}
 	if given[schema.Unless] == nil {
-		c.rule.Facts = union(c.rule.Facts, []string{schema.Needs})
+		c.rule.Facts = union(c.rule.Facts, []string{schema.Needs, schema.Pins})
 	}
 	if s.Verb == "send_message" && given["to"] == nil && c.sends == nil {
 		c.sends = verb

@@ -243,6 +243,29 @@ func TestKeepsType(t *testing.T) {
 	}
 }
 
+// TestAddress shows that what a customer wrote stays in the part of the address that it stands in.
+func TestAddress(t *testing.T) {
+	const hostile = "../admin/delete?all=1&x=%2e#end @evil.com\\"
+	const escaped = "..%2Fadmin%2Fdelete%3Fall%3D1%26x%3D%252e%23end%20%40evil.com%5C"
+	for in, want := range map[string]string{
+		"https://x.com/orders/{{ message.text }}":                         "https://x.com/orders/" + escaped,
+		"https://x.com/orders/{{ message.text }}/lines?of=1":              "https://x.com/orders/" + escaped + "/lines?of=1",
+		"https://x.com/orders?of={{ message.text }}&all={{ vars.tries }}": "https://x.com/orders?of=" + escaped + "&all=3",
+		"https://x.com/{{ vars.tries }}{{ message.text }}":                "https://x.com/3" + escaped,
+		"https://{{ message.text }}.x.com/":                               "https://" + escaped + ".x.com/",
+		"{{ vars.greeting }}{{ message.text }}":                           "Hello" + escaped,
+		"{{ vars.greeting }}":                                             "Hello",
+	} {
+		r := oneRule(t, "    do:\n      - http_request: \""+in+"\"\n")
+		world := newWorld()
+		world.facts["message"] = map[string]any{"text": hostile}
+		got, err := rules.NewEvaluation(context.Background(), r, world).Render(r.Do[0].Args["url"])
+		if got != want || err != nil {
+			t.Errorf("%s became %v, %v", in, got, err)
+		}
+	}
+}
+
 // TestTextsStayTexts shows that what looks like a number keeps its spelling.
 func TestTextsStayTexts(t *testing.T) {
 	for in, want := range map[string]string{"0123": "0123", "1.10": "1.10", "yes": "yes", "2026-12-24": "2026-12-24", "+55": "+55", "0x10": "0x10", "true": "true"} {

@@ -73,8 +73,15 @@ func (e *Evaluation) In(l Language) { e.language = l }
 // Set gives a name to a value: a step's result, or what `set` and `for_each` name.
 func (e *Evaluation) Set(name string, value any) { e.env[name] = value }
 
+// SetFact makes a step's result the fact of a name. What functions have told of it before is asked
+// for again.
+func (e *Evaluation) SetFact(name string, value any) {
+	e.env[name] = value
+	e.answers = nil
+}
+
 // Forget makes the evaluation ask for its facts again when they are next needed: after a wait a rule
-// never decides on what was true before it slept.
+// never decides on what was true before it slept, nor after a change on what was true before it.
 func (e *Evaluation) Forget() {
 	e.answers = nil
 	for _, f := range facts {

@@ -22,6 +22,7 @@ type Value struct {
 type piece struct {
 	text       string
 	expression *Expression
+	escape     func(string) string // what the expression's text becomes; nil is what it is
 }
 
 // A Setting is a value with its name.
@@ -114,6 +115,9 @@ func (e *Evaluation) text(pieces []piece) (string, error) {
 				return "", &ExpressionError{Message: errBudget.Error(), Err: errBudget}
 			}
 			text = textOf(v)
+			if p.escape != nil {
+				text = p.escape(text)
+			}
 		}
 		if b.Len()+len(text) > maxText {
 			return "", &ExpressionError{Message: fmt.Sprintf("the text is longer than %d KiB", maxText>>10)}

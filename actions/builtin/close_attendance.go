@@ -13,6 +13,7 @@ var closeAttendance = rules.Schema{
 		{Name: "reason", Kind: rules.KindText, Summary: "why, for the team"},
 	},
 	Needs:   "conversation",
+	Pins:    "attendance",
 	Scopes:  []string{"attendances:write"},
 	Reads:   []string{"attendances:read"},
 	Emits:   []string{"attendance.closed", "kanban.card.completed", "kanban.card.moved"},

@@ -16,7 +16,7 @@ var httpRequest = rules.Schema{
 	Verb: "http_request", Main: "url", Summary: "Call another system that is on the allow-list", Outside: true,
 	Args: []rules.Arg{
 		{Name: "method", Kind: rules.KindChoice, Values: []string{"GET", "POST", "PUT", "PATCH", "DELETE"}, Summary: "POST unless given"},
-		{Name: "url", Kind: rules.KindText, Required: true, Summary: "the address"},
+		{Name: "url", Kind: rules.KindText, Address: true, Required: true, Summary: "the address; what stands in {{ }} is escaped as the part of the address that it is in"},
 		{Name: "headers", Kind: rules.KindHeaders, Summary: "names to values; secrets stand in the configuration instead, as `http_request.headers`"},
 		{Name: "json", Kind: rules.KindData, Summary: "the body"},
 		{Name: "timeout", Kind: rules.KindDuration, Summary: "how long to wait for the answer"},

@@ -77,6 +77,19 @@ func TestHTTPRequest(t *testing.T) {
 	}
 }
 
+// A segment that is only dots cannot be escaped: nobody is called.
+func TestHTTPRequestThatClimbs(t *testing.T) {
+	s := newSystem(t, func(int, http.ResponseWriter) {})
+	d := newDesk(t, s.allow)
+	for path, calls := range map[string]int{"/orders/../admin": 0, "/orders/%2e%2E/admin": 0, "/.": 0, "/orders/..%2Fadmin": 1, "/a..b/...": 1} {
+		before := s.count()
+		r, err := d.drive("http_request", d.step(m{"url": s.URL + path})).run()
+		if s.count()-before != calls {
+			t.Errorf("%s: %d calls, %+v, %v", path, s.count()-before, r, err)
+		}
+	}
+}
+
 func TestHTTPRequestWithAnUnknownResult(t *testing.T) {
 	for _, c := range []struct {
 		name  string

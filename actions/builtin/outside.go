@@ -98,6 +98,8 @@ func (o *outside) find(address string) (*url.URL, *outsideHost, error) {
 		return nil, nil, fmt.Errorf("url must begin with https://, not with %s", u.Scheme)
 	case u.User != nil:
 		return nil, nil, errors.New("url must not hold a user or password: send a header instead")
+	case climbs(u.EscapedPath()):
+		return nil, nil, errors.New("url has a part of its path that is only dots, which leads elsewhere")
 	}
 	if o.instead != nil {
 		return u, o.instead, nil
@@ -115,6 +117,16 @@ func (o *outside) find(address string) (*url.URL, *outsideHost, error) {
 		return nil, nil, fmt.Errorf("%s is not on the list of systems that rules may call: add it to http_request.allow in the configuration", u.Host)
 	}
 	return u, h, nil
+}
+
+// climbs reports whether an escaped path has a segment that leads out of the one before it.
+func climbs(path string) bool {
+	for segment := range strings.SplitSeq(path, "/") {
+		if dots, err := url.PathUnescape(segment); err == nil && (dots == "." || dots == "..") {
+			return true
+		}
+	}
+	return false
 }
 
 // errAddress is a name that leads where no call may go.

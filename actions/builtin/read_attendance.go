@@ -12,7 +12,7 @@ var readAttendance = rules.Schema{
 	Args: []rules.Arg{
 		{Name: "attendance", Kind: rules.KindText, Summary: "another attendance's id"},
 	},
-	Needs: "conversation", Unless: "attendance",
+	Needs: "conversation", Unless: "attendance", Pins: "attendance",
 	Result: rules.AttendanceType, Gives: "attendance",
 	Scopes: []string{"attendances:read"},
 }

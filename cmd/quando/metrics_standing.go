@@ -57,8 +57,12 @@ func (s *standing) Collect(ch chan<- prometheus.Metric) {
 	if holds, err := s.journal.Holds(ctx); err != nil {
 		fail(heldNow, err)
 	} else {
+		stopped := map[engine.Hold]int{} // a rule can be stopped in many conversations
 		for _, h := range holds {
-			tell(heldNow, 1, h.Workspace, h.Rule, string(h.Kind))
+			stopped[engine.Hold{Workspace: h.Workspace, Rule: h.Rule, Kind: h.Kind}]++
+		}
+		for h, n := range stopped {
+			tell(heldNow, float64(n), h.Workspace, h.Rule, string(h.Kind))
 		}
 		if lag, err := s.lagOf(ctx, holds); err != nil {
 			fail(lagNow, err)

@@ -117,5 +117,9 @@ func (l runLog) Held(h engine.Hold) {
 func (l runLog) Lifted(h engine.Hold) { l.log.Info("goes on", holdArgs(h)...) }
 
 func holdArgs(h engine.Hold) []any {
-	return []any{"workspace", h.Workspace, "rule", h.Rule, "kind", string(h.Kind)}
+	args := []any{"workspace", h.Workspace, "rule", h.Rule, "kind", string(h.Kind)}
+	if h.Lane != "" {
+		args = append(args, "lane", engine.WithoutPhones(h.Lane))
+	}
+	return args
 }

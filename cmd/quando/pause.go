@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine"
 )
 
@@ -48,19 +51,25 @@ that rule, which their verdict says.`,
 
 func newResume() *cobra.Command {
 	var f holdFlags
+	var conversation string
 	cmd := &cobra.Command{
 		Use:   "resume",
 		Short: "Let go on what was paused: everything, a workspace, or a rule",
-		Long: `Resume ends what quando pause began with the same flags. With --rule it also lets a rule go on that was stopped at a safety bound. It says
-what else is stopped, and what to do about it.`,
-		Example: "  quando resume\n  quando resume --rule away-reply",
-		Args:    cobra.NoArgs,
+		Long: `Resume ends what quando pause began with the same flags. With --rule it also lets a rule go on that was stopped at a safety bound: everywhere,
+or with --conversation in that one. Its messages are counted anew then. It says what else is stopped, and what to do about it.`,
+		Example: `  quando resume
+  quando resume --rule away-reply
+  quando resume --rule away-reply --conversation 0192f3a4-5b6c-7d8e-9f00-112233445566`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkOutput(f.output); err != nil {
 				return err
 			}
 			return look(cmd, f.workspace, func(v *view) error {
-				said, lifted, err := f.lift(cmd.Context(), v)
+				if conversation != "" && f.rule == "" {
+					return errors.New("--conversation needs --rule: which rule is to go on there?")
+				}
+				said, lifted, err := f.lift(cmd.Context(), v, conversation)
 				if err != nil {
 					return err
 				}
@@ -69,6 +78,7 @@ what else is stopped, and what to do about it.`,
 		},
 	}
 	f.add(cmd, "let go on")
+	cmd.Flags().StringVar(&conversation, "conversation", "", "let the rule go on only in this conversation, by its `id`")
 	return cmd
 }
 
@@ -115,25 +125,22 @@ func (v *view) mustKnow(cmd *cobra.Command, workspace, rule string) error {
 }
 
 // lift ends the holds that the flags mean, and says which.
-func (f *holdFlags) lift(ctx context.Context, v *view) (said string, lifted []engine.Hold, err error) {
+func (f *holdFlags) lift(ctx context.Context, v *view, conversation string) (said string, lifted []engine.Hold, err error) {
 	before, err := v.Holds(ctx)
 	if err != nil {
 		return "", nil, fmt.Errorf("read what is stopped: %w", err)
 	}
 	h := engine.Hold{Workspace: f.inWorkspace(), Rule: f.rule}
-	kinds := []engine.HoldKind{engine.HoldPerson}
-	if f.rule != "" {
-		kinds = append(kinds, engine.HoldSafety)
+	if conversation != "" {
+		h.Lane = actions.ConversationLane(strings.TrimPrefix(conversation, actions.ConversationLane("")))
 	}
-	for _, kind := range kinds {
-		ok, err := v.Lift(ctx, v.now, h.Workspace, h.Rule, kind)
+	for _, b := range engine.Resumable(before, h.Workspace, h.Rule, h.Lane) {
+		ok, err := v.Lift(ctx, v.now, b)
 		if err != nil {
 			return "", nil, fmt.Errorf("resume: %w", err)
 		}
-		for _, b := range before {
-			if ok && b.Workspace == h.Workspace && b.Rule == h.Rule && b.Kind == kind {
-				lifted = append(lifted, b)
-			}
+		if ok {
+			lifted = append(lifted, b)
 		}
 	}
 	if len(lifted) == 0 {
@@ -141,7 +148,10 @@ func (f *holdFlags) lift(ctx context.Context, v *view) (said string, lifted []en
 	}
 	said = "Goes on: " + holdSubject(h) + "."
 	for _, l := range lifted {
-		if l.Kind == engine.HoldSafety {
+		switch {
+		case l.Kind == engine.HoldSafety && l.Lane != "":
+			said += " It had been stopped in " + l.Lane + ": " + reasonWords(l) + "."
+		case l.Kind == engine.HoldSafety:
 			said += " It had been stopped at a safety bound: " + reasonWords(l) + "."
 		}
 	}
@@ -213,6 +223,11 @@ func (v *view) writeHolds(w io.Writer, holds []engine.Hold) {
 
 // holdSubject names what a hold stops.
 func holdSubject(h engine.Hold) string {
+	if h.Lane != "" {
+		lane := h.Lane
+		h.Lane = ""
+		return holdSubject(h) + " in " + lane
+	}
 	switch {
 	case h.Rule != "" && (h.Workspace == "" || h.Workspace == defaultWorkspaceName):
 		return "the rule " + h.Rule
@@ -263,6 +278,9 @@ func (v *view) holdRemedy(h engine.Hold) string {
 	}
 	if h.Workspace != "" && (h.Rule == "" || h.Workspace != defaultWorkspaceName) {
 		command += " --workspace " + h.Workspace
+	}
+	if h.Lane != "" {
+		command += " --conversation " + strings.TrimPrefix(h.Lane, actions.ConversationLane(""))
 	}
 	if h.Kind == engine.HoldSafety {
 		return "find out why it sent so much, then: " + command

@@ -122,7 +122,7 @@ func (d desk) Fact(ctx context.Context, name string, about *actions.Subject) (an
 			return facts[name], nil
 		}
 	}
-	if nothing := *about == (actions.Subject{}); nothing || name == "card" && about.Card == "" || name == "message" && about.Message == "" {
+	if nothing := *about == (actions.Subject{}); nothing || q.Which || name == "card" && about.Card == "" || name == "message" && about.Message == "" {
 		return nil, nil // there is none, and nobody needs to be asked to know it
 	}
 	return nil, d.missing(q, "the "+name)

@@ -219,6 +219,24 @@ rules:
 		"it, Ana: send_message Hello Ana -> send_message Hi Ana")
 }
 
+// What a run had changed itself it knew then, and knows now.
+func TestOwnEffectIsKnownAgain(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - id: it
+    when: kanban.card.created
+    if: not has_label("vip")
+    do:
+      - add_labels: [vip]
+      - choose: [{ if: has_label("vip"), do: [{ send_message: "labelled {{ contact.name }}" }] }, { else: [{ send_message: not labelled }] }]
+`)
+	d.customer("Ana", anaPhone, "hello")
+	d.pass(time.Hour)
+	s := d.scene()
+	s.effects(s.edit("not labelled", "not"), "Fri 17:50 ATD-000001 Ana add_labels [vip]", "Fri 17:50 ATD-000001 Ana send_message labelled Ana")
+	s.expect(s.edit("labelled {{", "it is labelled {{"), "it, ATD-000001 Ana: add_labels [vip], send_message labelled Ana -> add_labels [vip], send_message it is labelled Ana")
+}
+
 func TestVersions(t *testing.T) {
 	d := newDesk(t, greet)
 	d.customer("Ana", anaPhone, "hello")

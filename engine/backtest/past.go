@@ -166,6 +166,7 @@ func (p *past) answers(q engine.Inquiry) iter.Seq2[string, json.RawMessage] {
 		if q.Passed == "" && !queued {
 			lists = append(p.ofDecision(q), lists...)
 		}
+		lists = append(p.ofStep(q), lists...)
 		for _, answers := range lists {
 			for question, raw := range answers {
 				if !yield(question, raw) {
@@ -189,6 +190,19 @@ func (p *past) ofDecision(q engine.Inquiry) []engine.Answers {
 		}
 	}
 	return []engine.Answers{alone, p.event.Answers}
+}
+
+// ofStep are the answers that the same step of the run had: a step before it may have changed
+// something.
+func (p *past) ofStep(q engine.Inquiry) (lists []engine.Answers) {
+	for _, r := range p.runs() {
+		for _, s := range r.steps {
+			if q.Run != nil && r.Key == q.Run.Key && s.Path == q.Step && s.passed == q.Passed {
+				lists = append(lists, s.Answers)
+			}
+		}
+	}
+	return lists
 }
 
 // ofRuns are the answers that runs had at the same point, the same run first: what another rule asked in the same moment was answered the same.

@@ -83,19 +83,21 @@ func (c *Console) paused(q *request, calls []engine.UnderWay) error {
 	return q.show("paused", "", q.words().t("paused.title"), p)
 }
 
-// resume lets something go on. A rule goes on too that was stopped at a safety bound.
+// resume lets something go on. A rule goes on too that was stopped at a safety bound: everywhere, or with
+// a lane there.
 func (c *Console) resume(q *request) error {
 	workspace, rule, subject, err := c.scope(q)
 	if err != nil {
 		return err
 	}
-	err = q.change("resume", subject, "", func() error {
-		kinds := []engine.HoldKind{engine.HoldPerson}
-		if rule != "" {
-			kinds = append(kinds, engine.HoldSafety)
+	lane := q.r.PostFormValue("lane")
+	err = q.change("resume", subject, lane, func() error {
+		holds, err := c.options.Journal.Holds(q.ctx())
+		if err != nil {
+			return err
 		}
-		for _, kind := range kinds {
-			if _, err := c.options.Journal.Lift(q.ctx(), q.now, workspace, rule, kind); err != nil {
+		for _, h := range engine.Resumable(holds, workspace, rule, lane) {
+			if _, err := c.options.Journal.Lift(q.ctx(), q.now, h); err != nil {
 				return err
 			}
 		}

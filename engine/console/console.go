@@ -25,7 +25,7 @@ type Journal interface {
 	Version(ctx context.Context, hash string) (source string, err error)
 	Ask(ctx context.Context, now time.Time, run int64, ask engine.Ask) error
 	Hold(ctx context.Context, h engine.Hold) (underWay []engine.UnderWay, err error)
-	Lift(ctx context.Context, now time.Time, workspace, rule string, kind engine.HoldKind) (bool, error)
+	Lift(ctx context.Context, now time.Time, h engine.Hold) (bool, error)
 }
 
 // Options configure a Console. Journal and Workspaces are required; every other zero value works.

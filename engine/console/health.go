@@ -36,7 +36,8 @@ type holdView struct {
 	What  string
 	Since time.Time
 	Until time.Time
-	Mend  *button
+	Mend  *button // nil where this person may not
+	Back  string
 }
 
 // health shows what the engine depends on.
@@ -72,19 +73,50 @@ func (c *Console) health(q *request) error {
 	p.Limits, p.Scopes, p.Many = c.limits(q), c.scopes(found), len(c.workspaces) > 1
 	p.Repairs = c.repairs(q)
 	p.Looking, p.Looked = c.options.Checks != nil && p.Looked.IsZero(), c.at("", p.Looked)
-	for _, h := range holds {
-		v := holdView{Hold: h, What: c.holdWords(w, h), Since: c.at(h.Workspace, h.Since), Until: c.at(h.Workspace, h.Until)}
-		if h.Kind == engine.HoldPerson || h.Kind == engine.HoldSafety {
-			v.Mend = &button{Label: w.t("button.resume"), Action: "/resume", Fields: map[string]string{"workspace": h.Workspace, "rule": h.Rule}}
-		}
-		p.Holds = append(p.Holds, v)
+	if p.Holds, err = c.holdViews(q, holds); err != nil {
+		return err
 	}
 	return q.show("health", "health", w.t("nav.health"), p)
 }
 
+// holdViews shows what is stopped.
+func (c *Console) holdViews(q *request, holds []engine.Hold) (list []holdView, err error) {
+	names, err := q.heldLanes(holds)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range holds {
+		v := holdView{Hold: h, What: c.holdWords(names, h), Since: c.at(h.Workspace, h.Since), Until: c.at(h.Workspace, h.Until), Back: q.address()}
+		if q.user.role >= Operator && (h.Kind == engine.HoldPerson || h.Kind == engine.HoldSafety) {
+			v.Mend = resumes(q.words(), h)
+		}
+		list = append(list, v)
+	}
+	return list, nil
+}
+
+// resumes is the button that lets go on what a hold stops.
+func resumes(w words, h engine.Hold) *button {
+	return &button{Label: w.t("button.resume"), Action: "/resume", Fields: map[string]string{"workspace": h.Workspace, "rule": h.Rule, "lane": h.Lane}}
+}
+
+// heldLanes names the lanes in which rules are stopped.
+func (q *request) heldLanes(holds []engine.Hold) (*lanes, error) {
+	byWorkspace := map[string][]string{}
+	for _, h := range holds {
+		if h.Lane != "" {
+			byWorkspace[h.Workspace] = append(byWorkspace[h.Workspace], h.Lane)
+		}
+	}
+	return q.lanesOf(byWorkspace)
+}
+
 // holdWords names what is stopped.
-func (c *Console) holdWords(w words, h engine.Hold) string {
+func (c *Console) holdWords(names *lanes, h engine.Hold) string {
+	w := names.words
 	switch {
+	case h.Lane != "":
+		return w.t("hold.lane", c.ruleView(h.Workspace, h.Rule).Name, names.of(h.Workspace, h.Lane).Label)
 	case h.Rule != "":
 		return w.t("hold.rule", c.ruleView(h.Workspace, h.Rule).Name)
 	case h.Workspace != "":

@@ -21,6 +21,7 @@ type rulePage struct {
 	File     string
 	Problems rules.Problems // of its text as it stands
 	Hold     *engine.Hold
+	HeldIn   []holdView // in which conversations alone it is stopped
 	Reasons  []reasonView
 	Runs     []runView
 	Safety   engine.Safety
@@ -83,7 +84,11 @@ func (c *Console) rule(q *request) error {
 	if err != nil {
 		return err
 	}
-	p.Hold = holdOn(holds, engine.RuleName{Workspace: space.Name, Rule: id})
+	name := engine.RuleName{Workspace: space.Name, Rule: id}
+	p.Hold = holdOn(holds, name)
+	if p.HeldIn, err = c.holdViews(q, holdsIn(holds, name)); err != nil {
+		return err
+	}
 	return q.show("rule", "rules", p.Name, p)
 }
 

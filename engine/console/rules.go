@@ -32,6 +32,7 @@ type ruleRow struct {
 	Stage     rules.Stage
 	Broken    bool
 	Hold      *engine.Hold
+	HeldIn    int // conversations in which alone it is stopped
 	LastFired time.Time
 	Ago       time.Duration
 	Spark     template.HTML
@@ -83,7 +84,7 @@ func (c *Console) rules(q *request) error {
 		if at, ok := fired[name]; ok {
 			row.LastFired, row.Ago = c.at(row.Workspace, at), q.now.Sub(at)
 		}
-		row.Hold = holdOn(holds, name)
+		row.Hold, row.HeldIn = holdOn(holds, name), len(holdsIn(holds, name))
 		s := sums[name]
 		if s == nil {
 			s = &ruleSum{}
@@ -135,12 +136,22 @@ func sumRules(counts []engine.Count, since time.Time) map[engine.RuleName]*ruleS
 	return sums
 }
 
-// holdOn returns what stops a rule itself, or nil.
+// holdOn returns what stops a rule itself, everywhere, or nil.
 func holdOn(holds []engine.Hold, name engine.RuleName) *engine.Hold {
 	for i, h := range holds {
-		if h.Rule == name.Rule && (h.Workspace == name.Workspace || h.Workspace == "") && h.Rule != "" {
+		if h.Rule == name.Rule && (h.Workspace == name.Workspace || h.Workspace == "") && h.Rule != "" && h.Lane == "" {
 			return &holds[i]
 		}
 	}
 	return nil
+}
+
+// holdsIn returns what stops a rule in single conversations.
+func holdsIn(holds []engine.Hold, name engine.RuleName) (list []engine.Hold) {
+	for _, h := range holds {
+		if h.Rule == name.Rule && h.Workspace == name.Workspace && h.Lane != "" {
+			list = append(list, h)
+		}
+	}
+	return list
 }

@@ -105,8 +105,12 @@ func (c *Console) needs(q *request) ([]need, error) {
 		return nil, err
 	}
 	var list []need
+	names, err := q.heldLanes(holds)
+	if err != nil {
+		return nil, err
+	}
 	for _, h := range holds {
-		if n, ok := c.heldNeed(q, h); ok {
+		if n, ok := c.heldNeed(q, names, h); ok {
 			list = append(list, n)
 		}
 	}
@@ -125,19 +129,22 @@ func (c *Console) needs(q *request) ([]need, error) {
 }
 
 // heldNeed is about something that is stopped. A pause that the service asked for ends by itself.
-func (c *Console) heldNeed(q *request, h engine.Hold) (need, bool) {
+func (c *Console) heldNeed(q *request, names *lanes, h engine.Hold) (need, bool) {
 	w := q.words()
 	n := need{Urgent: true, Detail: w.t("need.since", w.moment(c.at(h.Workspace, h.Since))), Link: "/health"}
 	if h.Reason != "" {
 		n.Detail += ": " + w.told(h.Reason)
 	}
-	resume := button{Label: w.t("button.resume"), Action: "/resume", Fields: map[string]string{"workspace": h.Workspace, "rule": h.Rule}}
+	resume := *resumes(w, h)
 	switch {
 	case h.Kind == engine.HoldRate:
 		return need{}, false
 	case h.Kind == engine.HoldKey:
 		n.Title, n.Detail = w.t("need.key", h.Workspace), n.Detail+". "+w.t("need.key.mend")
 		return n, true
+	case h.Lane != "":
+		rule := c.ruleView(h.Workspace, h.Rule)
+		n.Title, n.Link, n.Buttons = w.t("need.lane", rule.Name, names.of(h.Workspace, h.Lane).Label), rule.Link, []button{resume}
 	case h.Rule != "":
 		rule := c.ruleView(h.Workspace, h.Rule)
 		n.Title, n.Link, n.Buttons = w.t("need.rule."+string(h.Kind), rule.Name), rule.Link, []button{resume}

@@ -39,7 +39,7 @@ func (t *Trail) Erase(ctx context.Context, now time.Time) (changed int, err erro
 		table string
 		edit  editor
 	}{
-		{"gathers", t.gather}, {"caused", t.caused}, {"lanes", t.lane}, {"slots", t.slot}, {"holds", t.texted("reason")}, {"audit", t.texted("subject", "detail")},
+		{"gathers", t.gather}, {"caused", t.caused}, {"lanes", t.lane}, {"slots", t.slot}, {"holds", t.stopped}, {"audit", t.texted("subject", "detail")},
 		{"mentions", func(f func(string) any, _ func(string, any)) (bool, error) {
 			left, less := dropped[f("known").(int64)]
 			return !less || left[engine.MentionKey{Kind: engine.MentionKind(text(f("kind"))), Key: text(f("key"))}], nil
@@ -208,6 +208,14 @@ func (t *Trail) caused(f func(string) any, set func(string, any)) (bool, error) 
 func (t *Trail) lane(f func(string) any, _ func(string, any)) (bool, error) {
 	lane := text(f("lane"))
 	return t.elsewhere(f("workspace")) || t.terms.scrub(lane, true) == lane, nil
+}
+
+// stopped takes away what stops a rule for the person alone.
+func (t *Trail) stopped(f func(string) any, set func(string, any)) (bool, error) {
+	if kept, err := t.lane(f, set); !kept || err != nil {
+		return kept, err
+	}
+	return t.texted("reason")(f, set)
 }
 
 // slot takes takings away that are named by something of the person.

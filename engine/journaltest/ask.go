@@ -97,7 +97,8 @@ func holds(c *check) {
 	person := engine.Hold{Workspace: ws, Rule: "r", Kind: engine.HoldPerson, Reason: "holiday", Since: noon}
 	rate := engine.Hold{Workspace: ws, Kind: engine.HoldRate, Reason: "429", Since: noon, Until: at(time.Minute)}
 	all := engine.Hold{Kind: engine.HoldPerson, Since: at(time.Second)}
-	for _, h := range []engine.Hold{person, rate, all} {
+	lane := engine.Hold{Workspace: ws, Rule: "r", Lane: "a", Kind: engine.HoldPerson, Since: noon}
+	for _, h := range []engine.Hold{person, rate, lane, all} {
 		c.hold(h)
 	}
 	rate.Until, rate.Reason = at(time.Hour), "429 again"
@@ -108,16 +109,16 @@ func holds(c *check) {
 		c.ok(err)
 		c.equal("holds", got, want)
 	}
-	check(all, rate, person)
-	for _, no := range []engine.Hold{{Workspace: ws, Rule: "r", Kind: engine.HoldSafety}, {Workspace: ws, Rule: "other", Kind: engine.HoldPerson}, {Workspace: "other", Rule: "r", Kind: engine.HoldPerson}} {
-		lifted, err := c.Lift(c.Context(), noon, no.Workspace, no.Rule, no.Kind)
+	check(all, rate, person, lane)
+	for _, no := range []engine.Hold{{Workspace: ws, Rule: "r", Kind: engine.HoldSafety}, {Workspace: ws, Rule: "other", Kind: engine.HoldPerson}, {Workspace: ws, Rule: "r", Lane: "b", Kind: engine.HoldPerson}, {Workspace: "other", Rule: "r", Kind: engine.HoldPerson}} {
+		lifted, err := c.Lift(c.Context(), noon, no)
 		c.ok(err)
 		c.equal("lifted what was not held", lifted, false)
 	}
-	lifted, err := c.Lift(c.Context(), noon, ws, "r", engine.HoldPerson)
+	lifted, err := c.Lift(c.Context(), noon, engine.Hold{Workspace: ws, Rule: "r", Kind: engine.HoldPerson})
 	c.ok(err)
 	c.equal("lifted", lifted, true)
-	check(all, rate)
+	check(all, rate, lane)
 }
 
 func holdsLifted(c *check) {
@@ -144,12 +145,12 @@ func holdsLifted(c *check) {
 		{engine.Hold{}, map[string]bool{"of default r held": true, "of default other held": true, "of w2 r held": true}},
 	} {
 		h.hold.Kind = engine.HoldKey
-		if lifted, err := c.Lift(c.Context(), noon, h.hold.Workspace, h.hold.Rule, engine.HoldKey); err != nil || lifted {
+		if lifted, err := c.Lift(c.Context(), noon, engine.Hold{Workspace: h.hold.Workspace, Rule: h.hold.Rule, Kind: engine.HoldKey}); err != nil || lifted {
 			c.Fatalf("lifted %v, %v", lifted, err)
 		}
 		c.due(time.Time{})
 		c.hold(h.hold)
-		_, err := c.Lift(c.Context(), at(time.Minute), h.hold.Workspace, h.hold.Rule, engine.HoldKey)
+		_, err := c.Lift(c.Context(), at(time.Minute), engine.Hold{Workspace: h.hold.Workspace, Rule: h.hold.Rule, Kind: engine.HoldKey})
 		c.ok(err)
 		c.claim(noon)
 		due := map[string]bool{}

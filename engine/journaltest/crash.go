@@ -89,7 +89,7 @@ func beside(c *check) {
 	c.ok(err)
 	c.equal("holds", held, []engine.Hold{hold})
 	c.save(l, engine.Change{Decided: l.Events, Runs: []*engine.RunChange{{Run: l.Runs[0], Answered: true}}, Release: true})
-	lifted, err := b.Lift(b.Context(), noon, ws, "", engine.HoldPerson)
+	lifted, err := b.Lift(b.Context(), noon, engine.Hold{Workspace: ws, Kind: engine.HoldPerson})
 	b.ok(err)
 	b.equal("lifted", lifted, true)
 	c.due(time.Time{})

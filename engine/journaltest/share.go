@@ -209,10 +209,10 @@ func shareHolds(c *check) {
 	held, err := other.Holds(c.Context())
 	c.ok(err)
 	c.equal("holds", held, []engine.Hold{hold})
-	lifted, err := other.Lift(c.Context(), noon, ws, "", engine.HoldRate)
+	lifted, err := other.Lift(c.Context(), noon, engine.Hold{Workspace: ws, Kind: engine.HoldRate})
 	c.ok(err)
 	c.equal("lifted", lifted, true)
-	lifted, err = c.Lift(c.Context(), noon, ws, "", engine.HoldRate)
+	lifted, err = c.Lift(c.Context(), noon, engine.Hold{Workspace: ws, Kind: engine.HoldRate})
 	c.ok(err)
 	c.equal("lifted once more", lifted, false)
 }
@@ -227,7 +227,7 @@ func shareLifted(c *check) {
 		r.State, r.WakeAt = engine.Held, time.Time{}
 		var group sync.WaitGroup
 		group.Go(func() {
-			if lifted, err := other.Lift(c.Context(), noon, ws, rule, engine.HoldPerson); err != nil || !lifted {
+			if lifted, err := other.Lift(c.Context(), noon, engine.Hold{Workspace: ws, Rule: rule, Kind: engine.HoldPerson}); err != nil || !lifted {
 				c.Errorf("lifted %v, %v", lifted, err)
 			}
 		})

@@ -14,6 +14,8 @@ var slotTests = []test{
 	{"no window holds too many, in whatever order changes come", slotsShuffled},
 	{"the slots of one change count each other", slotsWithin},
 	{"the same slot in two workspaces is two", slotsApart},
+	{"what is full tells whose doing that is, and until when", slotsFull},
+	{"what a bound has stopped is counted anew when it goes on", slotsLifted},
 }
 
 // take reports whether a slot was free at a time.
@@ -115,4 +117,50 @@ func slotsApart(c *check) {
 		c.equal("free in "+l.Workspace, c.take(l, noon, slot), true)
 		c.equal("free again in "+l.Workspace, c.take(l, noon, slot), false)
 	}
+}
+
+func slotsFull(c *check) {
+	l := c.fresh("a")
+	slot := func(rule string) engine.Slot {
+		return engine.Slot{Key: "messages/a", Times: 2, Per: 10 * time.Minute, Rule: rule}
+	}
+	full := func(when time.Time, rule string) engine.BoundError {
+		c.Helper()
+		err := c.Save(c.Context(), l, &engine.Change{At: when, Take: []engine.Slot{slot(rule)}})
+		bound, ok := errors.AsType[*engine.BoundError](err)
+		if !ok {
+			c.Fatalf("not full: %v", err)
+		}
+		return *bound
+	}
+	c.equal("free", c.take(l, noon, slot("first")) && c.take(l, at(time.Minute), slot("second")), true)
+	room := at(10 * time.Minute)
+	c.equal("another's", full(at(2*time.Minute), "third"), engine.BoundError{Slot: slot("third"), Free: room})
+	c.equal("its own", full(at(2*time.Minute), "first"), engine.BoundError{Slot: slot("first"), Own: true, Free: room})
+	c.equal("free", c.take(l, room, slot("third")), true)
+	c.equal("its own of long ago", full(room, "first"), engine.BoundError{Slot: slot("first"), Free: at(11 * time.Minute)})
+}
+
+func slotsLifted(c *check) {
+	l := c.fresh("a")
+	here, all := engine.Slot{Key: "messages/a", Times: 1, Per: time.Hour, Rule: "r"}, engine.Slot{Key: "messages", Times: 1, Per: time.Hour, Rule: "r"}
+	hold := engine.Hold{Workspace: ws, Rule: "r", Lane: "a", Kind: engine.HoldSafety, Since: noon}
+	lift := func() {
+		c.Helper()
+		c.hold(hold)
+		lifted, err := c.Lift(c.Context(), noon, hold)
+		c.ok(err)
+		c.equal("lifted", lifted, true)
+	}
+	c.equal("free", c.take(l, noon, here) && c.take(l, noon, all), true)
+	lift()
+	c.equal("free in the lane", c.take(l, noon, here), true)
+	c.equal("free everywhere", c.take(l, noon, all), false)
+	hold.Lane = ""
+	lift()
+	c.equal("free everywhere", c.take(l, noon, all), true)
+	c.equal("full again", c.take(l, noon, all), false)
+	hold.Kind = engine.HoldPerson
+	lift()
+	c.equal("full, whatever a person had stopped", c.take(l, noon, all), false)
 }

@@ -53,6 +53,8 @@ func stopCalls(c *check) {
 		{engine.Hold{Workspace: ws, Kind: engine.HoldPerson}, true},
 		{engine.Hold{Workspace: ws, Rule: "r", Kind: engine.HoldPerson, Reason: "it"}, true},
 		{engine.Hold{Workspace: ws, Rule: "r", Kind: engine.HoldSafety}, true},
+		{engine.Hold{Workspace: ws, Rule: "r", Lane: "a", Kind: engine.HoldSafety}, true},
+		{engine.Hold{Workspace: ws, Rule: "r", Lane: "b", Kind: engine.HoldSafety}, false},
 		{engine.Hold{Rule: "r", Kind: engine.HoldPerson}, true},
 		{engine.Hold{Workspace: ws, Kind: engine.HoldKey, Until: at(-time.Minute)}, true},
 		{engine.Hold{Workspace: ws, Kind: engine.HoldRate, Until: at(time.Second)}, true},
@@ -75,7 +77,7 @@ func stopCalls(c *check) {
 		c.equal(fmt.Sprintf("steps with %+v", h.hold), len(steps) == 0, h.stops)
 		// What is not a call is recorded all the same.
 		c.save(l, engine.Change{Runs: []*engine.RunChange{{Run: s.Run, Steps: []*engine.Step{callStep(i, planned)}}}})
-		_, err = c.Lift(c.Context(), noon, h.hold.Workspace, h.hold.Rule, h.hold.Kind)
+		_, err = c.Lift(c.Context(), noon, h.hold)
 		c.ok(err)
 		c.ok(c.Save(c.Context(), l, calls(s.Run, i)))
 	}
@@ -115,7 +117,7 @@ func stopStarts(c *check) {
 	}
 	c.equal("begun", begun, []bool{false, true, true})
 	c.equal("the verdict", *starts[0].Verdict, engine.Verdict{Rule: "r", Outcome: engine.Paused, Error: "holiday", Version: "v-r"})
-	_, err := c.Lift(c.Context(), noon, ws, "r", engine.HoldPerson)
+	_, err := c.Lift(c.Context(), noon, engine.Hold{Workspace: ws, Rule: "r", Kind: engine.HoldPerson})
 	c.ok(err)
 	again := start(rules.Parallel, run("a", "r", "", "1"))
 	c.begin(l, again)
@@ -166,7 +168,7 @@ func stopNames(c *check) {
 			c.ok(err)
 			slices.SortFunc(got, func(a, b engine.UnderWay) int { return cmp.Compare(a.Run, b.Run) })
 			c.equal(fmt.Sprintf("named to %s with %+v", who, h), got, want)
-			_, err = j.Lift(c.Context(), noon, h.Workspace, h.Rule, h.Kind)
+			_, err = j.Lift(c.Context(), noon, h)
 			c.ok(err)
 		}
 	}
@@ -245,7 +247,7 @@ func stopAtOnce(c *check) {
 				}
 				return true
 			})
-			_, err = j.Lift(c.Context(), noon, hold.Workspace, hold.Rule, hold.Kind)
+			_, err = j.Lift(c.Context(), noon, hold)
 			c.ok(err)
 		}
 	}

@@ -39,7 +39,7 @@ type Journal struct {
 	causedAt []time.Time
 
 	versions map[string]version
-	holds    map[sort]engine.Hold
+	holds    map[holdKey]engine.Hold
 	cursors  map[string]string
 }
 
@@ -66,7 +66,7 @@ func New() *Journal {
 		events: []*engine.Event{nil}, empty: make(map[int64]bool), byID: make(map[place]int64), runs: []*engine.Run{nil}, byKey: make(map[string]int64), open: make(map[sort][]int64),
 		lanes: make(map[place]*lane), due: make(map[string]*queue), claims: make(map[string]int), slots: make(map[place]*slots), gathers: make(map[sort]*engine.Gather),
 		caused: []*engine.Caused{nil}, causedAt: []time.Time{{}}, byObject: make(map[place][]int64),
-		versions: make(map[string]version), holds: make(map[sort]engine.Hold), cursors: make(map[string]string),
+		versions: make(map[string]version), holds: make(map[holdKey]engine.Hold), cursors: make(map[string]string),
 	}
 }
 
@@ -181,6 +181,14 @@ func (j *Journal) SwapCursor(ctx context.Context, name, old, value string) (bool
 	return true, nil
 }
 
+// A holdKey names a hold.
+type holdKey struct {
+	workspace, rule, lane string
+	kind                  engine.HoldKind
+}
+
+func keyOf(h engine.Hold) holdKey { return holdKey{h.Workspace, h.Rule, h.Lane, h.Kind} }
+
 // Hold stops a rule or a workspace.
 func (j *Journal) Hold(ctx context.Context, h engine.Hold) ([]engine.UnderWay, error) {
 	if err := j.lock(ctx); err != nil {
@@ -188,12 +196,12 @@ func (j *Journal) Hold(ctx context.Context, h engine.Hold) ([]engine.UnderWay, e
 	}
 	defer j.mu.Unlock()
 	h.Since, h.Until = moment(h.Since), moment(h.Until)
-	j.holds[sort{h.Workspace, h.Rule, string(h.Kind)}] = h
+	j.holds[keyOf(h)] = h
 	var calls []engine.UnderWay
 	for _, ids := range j.open {
 		for _, id := range ids {
 			r := j.runs[id]
-			if r.State != engine.Running || !h.Covers(r.Workspace, r.Rule) {
+			if r.State != engine.Running || !h.Covers(r.Workspace, r.Rule, r.Lane) {
 				continue
 			}
 			for _, s := range r.Steps {
@@ -208,19 +216,19 @@ func (j *Journal) Hold(ctx context.Context, h engine.Hold) ([]engine.UnderWay, e
 }
 
 // Lift ends a hold, and makes the lanes due whose runs were held by it.
-func (j *Journal) Lift(ctx context.Context, now time.Time, workspace, rule string, kind engine.HoldKind) (bool, error) {
+func (j *Journal) Lift(ctx context.Context, now time.Time, h engine.Hold) (bool, error) {
 	if err := j.lock(ctx); err != nil {
 		return false, err
 	}
 	defer j.mu.Unlock()
-	key := sort{workspace, rule, string(kind)}
-	if _, ok := j.holds[key]; !ok {
+	if _, ok := j.holds[keyOf(h)]; !ok {
 		return false, nil
 	}
-	delete(j.holds, key)
+	delete(j.holds, keyOf(h))
+	delete(j.slots, place{h.Workspace, h.Slots()})
 	for _, ids := range j.open {
 		for _, id := range ids {
-			if r := j.runs[id]; r.State == engine.Held && (workspace == "" || r.Workspace == workspace) && (rule == "" || r.Rule == rule) {
+			if r := j.runs[id]; r.State == engine.Held && h.Covers(r.Workspace, r.Rule, r.Lane) {
 				j.attend(r.Workspace, r.Lane, now)
 			}
 		}
@@ -242,9 +250,7 @@ func (j *Journal) stopped() []engine.Hold {
 	if len(j.holds) == 0 {
 		return nil
 	}
-	return slices.SortedFunc(maps.Values(j.holds), func(a, b engine.Hold) int {
-		return compareAll(a.Workspace, b.Workspace, a.Rule, b.Rule, string(a.Kind), string(b.Kind))
-	})
+	return slices.SortedFunc(maps.Values(j.holds), engine.Hold.Compare)
 }
 
 // Ask asks something of a run.

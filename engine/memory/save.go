@@ -80,7 +80,7 @@ func (j *Journal) refuse(of *engine.Lane, c *engine.Change) error {
 	ahead := make(map[string]int64)
 	for _, slot := range c.Take {
 		if !j.slotsOf(of.Workspace, slot).free(slot, moment(c.At), ahead[slot.Key]) {
-			return &engine.BoundError{Slot: slot}
+			return j.slotsOf(of.Workspace, slot).full(slot, moment(c.At))
 		}
 		ahead[slot.Key]++
 	}
@@ -169,7 +169,7 @@ func (j *Journal) away(l *lane, r *engine.Run, at time.Time) {
 // holdOn reports whether something holds a run.
 func (j *Journal) holdOn(r *engine.Run) bool {
 	for _, h := range j.holds {
-		if h.Covers(r.Workspace, r.Rule) {
+		if h.Covers(r.Workspace, r.Rule, r.Lane) {
 			return true
 		}
 	}

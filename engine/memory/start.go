@@ -82,10 +82,16 @@ func (j *Journal) insert(l *lane, s *engine.Start, wait bool, at time.Time) {
 	j.away(l, r, at)
 }
 
+// A taking is a slot that a rule has taken.
+type taking struct {
+	at   time.Time
+	rule string
+}
+
 // slots are the takings of one key, which are numbered.
 type slots struct {
 	n     int64 // the newest one's number
-	times map[int64]time.Time
+	times map[int64]taking
 	over  time.Time // when all are outside of every window
 }
 
@@ -93,7 +99,7 @@ func (j *Journal) slotsOf(workspace string, slot engine.Slot) *slots {
 	key := place{workspace, slot.Key}
 	s := j.slots[key]
 	if s == nil {
-		s = &slots{times: make(map[int64]time.Time)}
+		s = &slots{times: make(map[int64]taking)}
 		j.slots[key] = s
 	}
 	return s
@@ -109,14 +115,26 @@ func (s *slots) free(slot engine.Slot, now time.Time, ahead int64) bool {
 	if before > s.n {
 		return false
 	}
-	at, ok := s.times[before]
-	return !ok || !at.After(now.Add(-slot.Per)) || !at.Before(now.Add(slot.Per+wrongClock))
+	t, ok := s.times[before]
+	return !ok || !t.at.After(now.Add(-slot.Per)) || !t.at.Before(now.Add(slot.Per+wrongClock))
+}
+
+// full says that a slot is not free, by whom, and until when.
+func (s *slots) full(slot engine.Slot, now time.Time) error {
+	bound := &engine.BoundError{Slot: slot}
+	if t, ok := s.times[s.n+1-int64(slot.Times)]; ok {
+		bound.Free = t.at.Add(slot.Per)
+	}
+	for _, t := range s.times {
+		bound.Own = bound.Own || t.rule == slot.Rule && t.at.After(now.Add(-slot.Per))
+	}
+	return bound
 }
 
 // take records a taking and forgets those that nobody will ask for.
 func (s *slots) take(slot engine.Slot, now time.Time) {
 	s.n++
-	s.times[s.n] = now
+	s.times[s.n] = taking{now, slot.Rule}
 	if over := now.Add(slot.Per); over.After(s.over) {
 		s.over = over
 	}

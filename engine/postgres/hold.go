@@ -24,12 +24,12 @@ const (
 	// holdLimits are the limits of a transaction that stops something. It is patient: every transaction that it waits for gives up after three seconds.
 	holdLimits = `SELECT set_config('idle_in_transaction_session_timeout', '10s', true), set_config('lock_timeout', '15s', true), ` + byIndex
 
-	insertHold = `INSERT INTO quando.holds (workspace, rule, kind, reason, since, until) VALUES ($1, $2, $3, $4, $5, $6)
-		ON CONFLICT (workspace, rule, kind) DO UPDATE SET reason = excluded.reason, since = excluded.since, until = excluded.until`
+	insertHold = `INSERT INTO quando.holds (workspace, rule, lane, kind, reason, since, until) VALUES ($1, $2, $3, $4, $5, $6, $7)
+		ON CONFLICT (workspace, rule, lane, kind) DO UPDATE SET reason = excluded.reason, since = excluded.since, until = excluded.until`
 
 	// selectCalls finds the open steps of runs that are at work. A run is one of few that are: runs that wait are in another state.
 	selectCalls = `SELECT r.id, r.key, r.workspace, r.rule, r.lane, s.path, s.verb, s.record FROM quando.runs r JOIN quando.steps s ON s.run = r.id
-		WHERE r.state = 'running' AND $1 IN ('', r.workspace) AND $2 IN ('', r.rule) AND s.state = 'open'`
+		WHERE r.state = 'running' AND $1 IN ('', r.workspace) AND $2 IN ('', r.rule) AND $3 IN ('', r.lane) AND s.state = 'open'`
 )
 
 // Hold stops a rule or a workspace. Where nobody is told whether it was committed it can be done again.
@@ -53,8 +53,8 @@ func (j *Journal) hold(ctx context.Context, h engine.Hold) (calls []engine.Under
 		b := &pgx.Batch{}
 		b.Queue(holdLimits)
 		b.Queue(`SELECT pg_advisory_xact_lock($1)`, int64(holdLock))
-		b.Queue(insertHold, keep(h.Workspace), keep(h.Rule), string(h.Kind), keep(h.Reason), stored.Micros(h.Since), stored.Micros(h.Until))
-		each(b.Queue(selectCalls, keep(h.Workspace), keep(h.Rule)), func(rows pgx.Rows) error {
+		b.Queue(insertHold, keep(h.Workspace), keep(h.Rule), keep(h.Lane), string(h.Kind), keep(h.Reason), stored.Micros(h.Since), stored.Micros(h.Until))
+		each(b.Queue(selectCalls, keep(h.Workspace), keep(h.Rule), keep(h.Lane)), func(rows pgx.Rows) error {
 			r, s := &engine.Run{}, &engine.Step{State: engine.StepOpen}
 			var record string
 			err := rows.Scan(&r.ID, text{&r.Key}, text{&r.Workspace}, text{&r.Rule}, text{&r.Lane}, text{&s.Path}, text{&s.Verb}, text{&record})
@@ -72,23 +72,31 @@ func (j *Journal) hold(ctx context.Context, h engine.Hold) (calls []engine.Under
 
 // Lift ends a hold, and makes the lanes due whose runs were held by it. Whoever records a run as held keeps the holds in place until that is done, so that
 // either the run is seen here, or the hold is seen to be gone there.
-func (j *Journal) Lift(ctx context.Context, now time.Time, workspace, rule string, kind engine.HoldKind) (bool, error) {
+func (j *Journal) Lift(ctx context.Context, now time.Time, h engine.Hold) (bool, error) {
 	var lifted bool
 	var held []laneKey
 	want := func(b *pgx.Batch, _ *ledger) {
 		lifted, held = false, nil
-		each(b.Queue(`DELETE FROM quando.holds WHERE workspace = $1 AND rule = $2 AND kind = $3 RETURNING true`, keep(workspace), keep(rule), string(kind)), func(rows pgx.Rows) error {
+		each(b.Queue(`DELETE FROM quando.holds WHERE workspace = $1 AND rule = $2 AND lane = $3 AND kind = $4 RETURNING true`, keep(h.Workspace), keep(h.Rule), keep(h.Lane), string(h.Kind)), func(rows pgx.Rows) error {
 			return rows.Scan(&lifted)
 		})
-		each(b.Queue(`SELECT DISTINCT workspace, lane FROM quando.runs WHERE state = 'held' AND $1 IN ('', workspace) AND $2 IN ('', rule)`, keep(workspace), keep(rule)), func(rows pgx.Rows) error {
+		each(b.Queue(`SELECT DISTINCT workspace, lane FROM quando.runs WHERE state = 'held' AND $1 IN ('', workspace) AND $2 IN ('', rule) AND $3 IN ('', lane)`, keep(h.Workspace), keep(h.Rule), keep(h.Lane)), func(rows pgx.Rows) error {
 			var k laneKey
 			err := rows.Scan(text{&k.workspace}, text{&k.lane})
 			held = append(held, k)
 			return err
 		})
+		if filled := h.Slots(); filled != "" {
+			b.Queue(`DELETE FROM quando.slots WHERE workspace = $1 AND key = $2`, keep(h.Workspace), keep(filled))
+		}
 	}
 	err := j.changes.write(ctx, &operation{
-		want: func(r *reading) { r.also = append(r.also, want) },
+		want: func(r *reading) {
+			r.also = append(r.also, want)
+			if filled := h.Slots(); filled != "" {
+				r.lock("slot", h.Workspace, filled)
+			}
+		},
 		decide: func(l *ledger) error {
 			if lifted {
 				for _, k := range held {
@@ -104,14 +112,14 @@ func (j *Journal) Lift(ctx context.Context, now time.Time, workspace, rule strin
 	return lifted, nil
 }
 
-const selectHolds = `SELECT workspace, rule, kind, reason, since, until FROM quando.holds ORDER BY workspace, rule, kind`
+const selectHolds = `SELECT workspace, rule, lane, kind, reason, since, until FROM quando.holds ORDER BY workspace, rule, lane, kind`
 
 // addHold reads a row of selectHolds.
 func addHold(holds *[]engine.Hold) func(pgx.Rows) error {
 	return func(rows pgx.Rows) error {
 		var h engine.Hold
 		var since, until int64
-		err := rows.Scan(text{&h.Workspace}, text{&h.Rule}, &h.Kind, text{&h.Reason}, &since, &until)
+		err := rows.Scan(text{&h.Workspace}, text{&h.Rule}, text{&h.Lane}, &h.Kind, text{&h.Reason}, &since, &until)
 		h.Since, h.Until = stored.Moment(since), stored.Moment(until)
 		*holds = append(*holds, h)
 		return err

@@ -147,7 +147,7 @@ func (l *ledger) writeDecided(b *pgx.Batch) {
 }
 
 func (l *ledger) writeSlots(b *pgx.Batch) {
-	var workspaces, keys, overWorkspaces, overKeys texts
+	var workspaces, keys, by, overWorkspaces, overKeys texts
 	var ns, ats, overs, untils []int64
 	for k, s := range l.slots {
 		if len(s.taken) == 0 {
@@ -162,13 +162,14 @@ func (l *ledger) writeSlots(b *pgx.Batch) {
 			}
 			workspaces.add(k.workspace)
 			keys.add(k.key)
+			by.add(row.rule)
 			ns, ats, overs = append(ns, row.n), append(ats, row.at), append(overs, row.over)
 		}
 	}
 	if len(untils) == 0 {
 		return
 	}
-	b.Queue(`INSERT INTO quando.slots (workspace, key, n, at, over) SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[])`, workspaces, keys, ns, ats, overs)
+	b.Queue(`INSERT INTO quando.slots (workspace, key, n, at, over, rule) SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[])`, workspaces, keys, ns, ats, overs, by)
 	b.Queue(`DELETE FROM quando.slots s USING unnest($1::text[], $2::text[], $3::bigint[]) k (w, k, n) WHERE s.workspace = k.w AND s.key = k.k AND s.n <= k.n`, overWorkspaces, overKeys, untils)
 }
 

@@ -63,7 +63,7 @@ func (s *saving) away(l *ledger, r *runRow) {
 
 // holdOn reports whether something holds a run.
 func (l *ledger) holdOn(r *runRow) bool {
-	return slices.ContainsFunc(l.holds, func(h engine.Hold) bool { return h.Covers(r.workspace, r.rule) })
+	return slices.ContainsFunc(l.holds, func(h engine.Hold) bool { return h.Covers(r.workspace, r.rule, r.lane) })
 }
 
 // promote lets the oldest unfinished run of the same workspace, rule and by begin, if it is one that waits for its turn.

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -26,6 +27,12 @@ func (j *Journal) Save(ctx context.Context, lane *engine.Lane, change *engine.Ch
 		weight := len(change.Decided) + len(change.Starts) + len(change.Runs) + len(change.Caused)
 		if err = w.write(ctx, &operation{weight: weight, fresh: change.Fresh != nil, want: s.want, decide: s.decide, kept: s.kept}); s.lost || err == nil && change.Release {
 			j.claims.release(lane, s.lost || s.left)
+		}
+	}
+	if bound, full := errors.AsType[*engine.BoundError](err); full {
+		var unknown error
+		if bound.Own, unknown = j.takenBy(ctx, lane.Workspace, bound.Slot, s.at); unknown != nil {
+			err = unknown
 		}
 	}
 	if err != nil {
@@ -196,8 +203,8 @@ func (s *saving) refuse(l *ledger) error {
 	}
 	ahead := map[string]int64{}
 	for _, slot := range s.change.Take {
-		if !l.slotsOf(slotKey{s.lane.Workspace, slot.Key}).free(slot, s.at, ahead[slot.Key]) {
-			return &engine.BoundError{Slot: slot}
+		if rows := l.slotsOf(slotKey{s.lane.Workspace, slot.Key}); !rows.free(slot, s.at, ahead[slot.Key]) {
+			return rows.full(slot)
 		}
 		ahead[slot.Key]++
 	}

@@ -1,9 +1,13 @@
 package postgres
 
 import (
+	"context"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/stored"
 )
 
 // slotRows are the takings of one key, which are numbered.
@@ -15,7 +19,10 @@ type slotRows struct {
 }
 
 // A slotRow is a taking that is to be recorded.
-type slotRow struct{ n, at, over int64 }
+type slotRow struct {
+	n, at, over int64
+	rule        string
+}
 
 // wrongClock is how far ahead of now a taking must be to be taken for the fault of a clock that was wrong, and not to count.
 const wrongClock = time.Hour
@@ -42,10 +49,28 @@ func (s *slotRows) free(slot engine.Slot, now, ahead int64) bool {
 	return !ok || at <= now-per || at >= now+per+wrongClock.Microseconds()
 }
 
+// full says that a slot is not free, and until when.
+func (s *slotRows) full(slot engine.Slot) *engine.BoundError {
+	bound := &engine.BoundError{Slot: slot}
+	if at, ok := s.at[s.n+1-int64(slot.Times)]; ok {
+		bound.Free = stored.Moment(at).Add(slot.Per)
+	}
+	return bound
+}
+
+// takenBy reports whether a slot's rule has taken some of those that fill its window.
+func (j *Journal) takenBy(ctx context.Context, workspace string, slot engine.Slot, now int64) (own bool, err error) {
+	const query = `SELECT EXISTS (SELECT 1 FROM quando.slots WHERE workspace = $1 AND key = $2 AND rule = $3 AND at > $4)`
+	err = j.each(ctx, query, []any{keep(workspace), keep(slot.Key), keep(slot.Rule), now - slot.Per.Microseconds()}, func(rows pgx.Rows) error {
+		return rows.Scan(&own)
+	})
+	return own, err
+}
+
 // take records a taking and forgets those that nobody will ask for.
 func (s *slotRows) take(slot engine.Slot, now int64) {
 	s.n++
 	s.at[s.n] = now
-	s.taken = append(s.taken, slotRow{s.n, now, now + slot.Per.Microseconds()})
+	s.taken = append(s.taken, slotRow{s.n, now, now + slot.Per.Microseconds(), slot.Rule})
 	s.until = max(s.until, s.n-int64(slot.Times))
 }

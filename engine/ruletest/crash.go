@@ -104,9 +104,9 @@ func (j mortalJournal) Hold(ctx context.Context, h engine.Hold) (underWay []engi
 	return underWay, err
 }
 
-func (j mortalJournal) Lift(ctx context.Context, now time.Time, workspace, rule string, kind engine.HoldKind) (lifted bool, err error) {
+func (j mortalJournal) Lift(ctx context.Context, now time.Time, h engine.Hold) (lifted bool, err error) {
 	err = j.around("Lift", func() error {
-		lifted, err = j.Journal.Lift(ctx, now, workspace, rule, kind)
+		lifted, err = j.Journal.Lift(ctx, now, h)
 		return err
 	})
 	return lifted, err

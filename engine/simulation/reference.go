@@ -27,13 +27,6 @@ func Comparable(s *Scenario) (exact bool, why string) {
 	if len(s.Customers) > 16 {
 		return false, "more lanes than an engine claims at a time: their order at one instant is not known"
 	}
-	for _, r := range append(slices.Clone(s.Rules), s.Other...) {
-		closes := false
-		walkSteps(append(slices.Clone(r.Do), r.OnError...), func(st *Step) { closes = closes || st.Verb == "close_attendance" })
-		if closes {
-			return false, "a close behind a wait may be about the customer's next attendance"
-		}
-	}
 	return true, ""
 }
 
@@ -44,7 +37,7 @@ func Expect(s *Scenario, h *History) []Effect {
 		panic(err) // the program carries the zones with it
 	}
 	o := &oracle{
-		scenario: s, history: h, zone: zone, talks: map[string]*talk{}, lanes: map[string]*oracleLane{}, bounded: map[string]bool{}, taken: map[string][]time.Time{}, folded: map[string]bool{},
+		scenario: s, history: h, zone: zone, talks: map[string]*talk{}, lanes: map[string]*oracleLane{}, bounded: map[bound]bool{}, taken: map[string][]taking{}, folded: map[string]bool{},
 	}
 	for i := range h.Events {
 		o.told = append(o.told, o.read(&h.Events[i]))
@@ -72,6 +65,7 @@ type oracle struct {
 	now      time.Time
 	round    int // how often everything was done at this instant
 	turn     int // in which lanes are looked at, one after another
+	calls    int // that runs have made
 
 	talks  map[string]*talk // by customer
 	visits []*visitState    // attendances, oldest first
@@ -85,9 +79,9 @@ type oracle struct {
 
 	runs    []*oracleRun // oldest first
 	gathers []*oracleGather
-	bounded map[string]bool        // rules that a safety bound has stopped
-	taken   map[string][]time.Time // of limits and bounds
-	folded  map[string]bool        // events that told of what a call made
+	bounded map[bound]bool      // what safety bounds have stopped
+	taken   map[string][]taking // of limits and bounds
+	folded  map[string]bool     // events that told of what a call made
 	effects []Effect
 }
 
@@ -346,9 +340,18 @@ func (o *oracle) hear(e *occurrence) {
 	l.all, l.waiting = append(l.all, e), append(l.waiting, e)
 }
 
-// stopped reports whether a person has stopped a rule, or with an empty one everything, or a safety bound has stopped it. Looked up in world.go: on a desk with an even seed a
+// A bound stops a rule in one conversation, or with the filled count of all messages everywhere.
+type bound struct{ rule, filled string }
+
+// A taking is one of those that a limit or a bound counts.
+type taking struct {
+	at   time.Time
+	rule string
+}
+
+// stopped reports whether a person has stopped a rule, or with an empty one everything, or a safety bound has stopped it in a lane. Looked up in world.go: on a desk with an even seed a
 // person's command comes after what the engine does at that instant, else before.
-func (o *oracle) stopped(rule string) bool {
+func (o *oracle) stopped(rule, lane string) bool {
 	passed := func(t time.Time) bool {
 		return t.Before(o.now) || t.Equal(o.now) && (o.scenario.Seed%2 == 1 || o.round > 0)
 	}
@@ -358,15 +361,20 @@ func (o *oracle) stopped(rule string) bool {
 			return true
 		}
 		if s.Rule == rule && over && s.To.Equal(o.now) {
-			delete(o.bounded, rule) // `quando resume --rule` lets that go on too
+			for b := range o.bounded { // `quando resume --rule` lets that go on too, and it is counted anew
+				if b.rule == rule {
+					delete(o.bounded, b)
+					delete(o.taken, b.filled)
+				}
+			}
 		}
 	}
-	return o.bounded[rule]
+	return o.bounded[bound{rule, "messages"}] || o.bounded[bound{rule, lane}]
 }
 
 // work lets every lane have its turn until nothing is due, and reports whether anything was.
 func (o *oracle) work() (busy bool) {
-	for !o.stopped("") { // what is stopped altogether waits, events included
+	for !o.stopped("", "") { // what is stopped altogether waits, events included
 		o.turn++
 		due := map[string]time.Time{}
 		add := func(lane string, at time.Time) {

@@ -10,7 +10,8 @@ import (
 
 // ---- Facts and conditions.
 
-// facts are what expressions see. Until the run's first wait a fact is taken from the event where it carries it, else fetched once; afterwards it is fetched afresh.
+// facts are what expressions see. Until the run's first wait or call a fact is taken from the event
+// where it carries it, else fetched once; behind each of them it is fetched afresh.
 type facts struct {
 	e        *occurrence
 	gathered []*occurrence
@@ -26,6 +27,7 @@ type facts struct {
 	card      *cardState
 	cardKnown bool
 	cardID    string // at hand
+	cardless  bool   // none was found or created
 
 	read     bool // messages are those that were read
 	messages []said
@@ -42,6 +44,12 @@ func (o *oracle) facts(e *occurrence) *facts {
 	}
 	return f
 }
+
+// noCard makes no card be at hand.
+func (f *facts) noCard() { f.card, f.cardKnown, f.cardID, f.cardless = nil, true, "", true }
+
+// refetch makes facts be fetched afresh.
+func (f *facts) refetch() { f.talkKnown, f.visitKnown, f.cardKnown = false, false, false }
 
 func (o *oracle) talkFact(f *facts) *talk {
 	if !f.talkKnown {

@@ -65,7 +65,7 @@ func matches(on, typ string) bool {
 
 // takes reports whether a rule looks at an event of an age at all.
 func (o *oracle) takes(rule *Rule, e *occurrence, age time.Duration) bool {
-	if o.stopped(rule.ID) {
+	if o.stopped(rule.ID, e.lane) {
 		return false // journal.md: while a single rule is stopped, events do not start it
 	}
 	// What the engine did starts no rule but those with `from: any`, and none from whose own effects it came.
@@ -215,6 +215,7 @@ func (o *oracle) judge(rule *Rule, f *facts) *prospect {
 	if !ok || rule.Stage == "shadow" || !sampled(rule, by) {
 		return nil
 	}
+	o.pin(rule, f)
 	return &prospect{rule, f, by, limitBy}
 }
 
@@ -227,8 +228,12 @@ func (o *oracle) begin(fired []*prospect) {
 			runs = append(runs, o.start(p)...)
 		}
 	}
+	calls := o.calls
 	for _, r := range runs {
 		if r.state == running {
+			if o.calls != calls {
+				r.facts.refetch() // the runs before it have changed something
+			}
 			r.goOn()
 		}
 	}
@@ -252,7 +257,7 @@ func (o *oracle) start(p *prospect) []*oracleRun {
 	}
 	if l := rule.Limit; l != nil {
 		if key := "limit/" + rule.ID + "/" + p.limitBy; o.free(key, l.Times, l.Per) {
-			o.taken[key] = append(o.taken[key], o.now)
+			o.taken[key] = append(o.taken[key], taking{at: o.now})
 		} else {
 			return nil
 		}
@@ -273,8 +278,8 @@ func (o *oracle) start(p *prospect) []*oracleRun {
 // free reports whether there may be another one in the window of that length which ends now.
 func (o *oracle) free(key string, times int, per time.Duration) bool {
 	n := 0
-	for _, at := range o.taken[key] {
-		if at.After(o.now.Add(-per)) {
+	for _, t := range o.taken[key] {
+		if t.at.After(o.now.Add(-per)) {
 			n++
 		}
 	}

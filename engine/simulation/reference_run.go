@@ -61,7 +61,7 @@ func (r *oracleRun) caused(e *occurrence) bool {
 }
 
 func (r *oracleRun) due(by time.Time) bool {
-	return r.state == running && r.turn < r.oracle.turn && !r.wake.After(by) && !r.stopped(r.rule.ID)
+	return r.state == running && r.turn < r.oracle.turn && !r.wake.After(by) && !r.stopped(r.rule.ID, r.lane)
 }
 
 // goOn takes the run as far as it can go now.
@@ -80,9 +80,8 @@ func (r *oracleRun) goOn() {
 				return
 			}
 		}
-		// Looked up: one that will wait, and works on the attendance, is about that of now, and not about the customer's next one.
-		if waits, asks := r.rule.mentions(); waits && asks && r.facts.visitID == "" {
-			r.visitFact(r.facts)
+		if r.waited {
+			r.pin(r.rule, r.facts) // where there was none before
 		}
 		r.next, r.stop = iter.Pull(func(yield func(struct{}) bool) {
 			r.yield = yield
@@ -136,8 +135,17 @@ func (r *oracleRun) awaits() bool {
 	})
 }
 
-// mentions reports whether a rule waits anywhere, and whether anything in it works on the attendance.
-func (rule *Rule) mentions() (waits, attendance bool) {
+// pin makes the attendance that is open now the one that a run is about, and not the customer's
+// next one, where the rule has to do with it.
+func (o *oracle) pin(rule *Rule, f *facts) {
+	if v := o.visitAtHand(f); f.visitID == "" && v != nil && rule.worksOnAttendance() {
+		then := *v
+		f.visit, f.visitKnown, f.visitID = &then, true, v.id
+	}
+}
+
+// worksOnAttendance reports whether anything in a rule works on the attendance, or asks for it.
+func (rule *Rule) worksOnAttendance() (attendance bool) {
 	asks := func(list ...*Cond) {
 		for _, c := range list {
 			attendance = attendance || c.asksFor("attendance")
@@ -147,7 +155,6 @@ func (rule *Rule) mentions() (waits, attendance bool) {
 	look = func(steps []Step) {
 		for i := range steps {
 			s := &steps[i]
-			waits = waits || s.Verb == "wait" || s.Verb == "wait_for"
 			attendance = attendance || s.Verb == "close_attendance" || s.Verb == "read_attendance"
 			asks(s.If, s.Cond)
 			look(s.Do)
@@ -165,5 +172,5 @@ func (rule *Rule) mentions() (waits, attendance bool) {
 	for _, m := range rule.CancelOn {
 		asks(m.If)
 	}
-	return waits, attendance
+	return attendance
 }

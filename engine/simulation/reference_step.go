@@ -48,6 +48,9 @@ func (r *oracleRun) step(s *Step) (f flow) {
 	if f == wrong {
 		if f = failed; s.Continue {
 			f = onward
+			if s.Verb == "find_card" || s.Verb == "create_card" {
+				r.facts.noCard()
+			}
 		}
 	}
 	return f
@@ -152,8 +155,16 @@ func (r *oracleRun) after(from time.Time, s *Step) time.Time {
 
 // slept makes facts be fetched afresh: a rule never decides on what was true before it slept.
 func (r *oracleRun) slept() {
-	f := r.facts
-	f.slept, f.talkKnown, f.visitKnown, f.cardKnown, r.asked = true, false, false, false, time.Time{}
+	r.facts.refetch()
+	r.facts.slept, r.asked = true, time.Time{}
+}
+
+// changed notes that the run has made a call: it knows what it has done.
+func (r *oracleRun) changed() {
+	r.calls++
+	r.called = r.now
+	r.facts.refetch()
+	r.facts.slept = true
 }
 
 // A listening is a wait_for.
@@ -185,6 +196,8 @@ func (r *oracleRun) waitFor(s *Step) flow {
 			}
 			yes, ok := r.holds(s.Cond, r.oracle.facts(e), r.results)
 			if !ok {
+				r.pass()
+				r.slept()
 				return wrong
 			}
 			if l.since = e.order; yes {
@@ -227,7 +240,7 @@ func (r *oracleRun) travel(lane string) bool {
 func (r *oracleRun) call(lane string, so func() bool, do func()) flow {
 	for !so() {
 		if r.lane == lane {
-			r.called = r.now
+			r.changed()
 			do()
 			break
 		}
@@ -290,7 +303,7 @@ func (r *oracleRun) openTalk(customer string) (*talk, flow) {
 	return r.talks[customer], f
 }
 
-// send sends a message. Where that would be more than is safe, the rule is stopped.
+// send sends a message, when that is safe.
 func (r *oracleRun) send(s *Step) flow {
 	words, ok := r.text(s, s.Text)
 	if !ok {
@@ -306,21 +319,19 @@ func (r *oracleRun) send(s *Step) flow {
 	if t == nil {
 		return wrong
 	}
-	one, all := r.scenario.Safety.PerConversation, r.scenario.Safety.Messages
-	for {
-		if !r.travel(laneOf(t.id)) {
+	lane := laneOf(t.id)
+	for safe := false; !safe; {
+		if !r.travel(lane) {
 			return ended
 		}
-		if (one.Times == 0 || r.free(t.id, one.Times, one.Per)) && (all.Times == 0 || r.free("messages", all.Times, all.Per)) {
-			break
-		}
-		r.bounded[r.rule.ID] = true
-		if !r.park(r.now) {
+		wake := time.Time{}
+		if safe, wake = r.safe(lane); !safe && !r.park(wake) {
 			return ended
 		}
 	}
-	r.taken[t.id], r.taken["messages"] = append(r.taken[t.id], r.now), append(r.taken["messages"], r.now)
-	r.called = r.now
+	now := taking{r.now, r.rule.ID}
+	r.taken[lane], r.taken["messages"] = append(r.taken[lane], now), append(r.taken["messages"], now)
+	r.changed()
 	r.effect(t.customer, "send_message", words, true)
 	t = r.talks[t.customer]
 	t.said = append(t.said, said{r.now, "engine", words + " #" + r.trigger.ID})
@@ -328,6 +339,29 @@ func (r *oracleRun) send(s *Step) flow {
 		r.asked = r.now // what somebody else is told is no question
 	}
 	return onward
+}
+
+// safe reports whether one message more is within the safety bounds, and else when the run looks again. A
+// rule that has sent some of those that fill a bound is stopped by it; another waits until there is room.
+func (r *oracleRun) safe(lane string) (bool, time.Time) {
+	one, all := r.scenario.Safety.PerConversation, r.scenario.Safety.Messages
+	filled, b := lane, one
+	if one.Times == 0 || r.free(lane, one.Times, one.Per) {
+		filled, b = "messages", all
+		if all.Times == 0 || r.free("messages", all.Times, all.Per) {
+			return true, r.now
+		}
+	}
+	list := r.taken[filled]
+	if slices.ContainsFunc(list, func(t taking) bool { return t.rule == r.rule.ID && t.at.After(r.now.Add(-b.Per)) }) {
+		r.bounded[bound{r.rule.ID, filled}] = true
+		return false, r.now
+	}
+	wake := list[len(list)-b.Times].at.Add(b.Per)
+	if soon := r.now.Add(time.Second); wake.Before(soon) {
+		wake = soon
+	}
+	return false, wake
 }
 
 // talkStep takes a step that works on the conversation.
@@ -439,7 +473,7 @@ func (r *oracleRun) cardStep(s *Step) flow {
 	f, customer := r.facts, r.trigger.Customer
 	at := func(c *cardState) flow {
 		then := *c
-		f.card, f.cardKnown, f.cardID = &then, true, c.id
+		f.card, f.cardKnown, f.cardID, f.cardless = &then, true, c.id, false
 		return onward
 	}
 	switch s.Verb {
@@ -447,7 +481,7 @@ func (r *oracleRun) cardStep(s *Step) flow {
 		if customer == "" {
 			return wrong
 		}
-		f.card, f.cardKnown, f.cardID = nil, true, ""
+		f.noCard()
 		for _, c := range r.cards {
 			if c.board == s.Board && c.customer == customer {
 				at(c)
@@ -482,8 +516,11 @@ func (r *oracleRun) cardStep(s *Step) flow {
 		return flow
 	}
 	i := slices.IndexFunc(r.cards, func(c *cardState) bool { return c.id == f.cardID })
-	if i < 0 {
-		return wrong // no card is at hand
+	switch {
+	case f.cardless:
+		return onward // it is skipped
+	case i < 0:
+		return wrong
 	}
 	now, lane := func() *cardState { return r.cards[i] }, laneOf(r.cards[i].talk)
 	if now().talk == "" {

@@ -326,8 +326,12 @@ func (w *world) place(ctx context.Context, h hold) error {
 	case h.lift && stopped:
 		w.desk.stops[i].To, w.desk.stops[i].CallsEnd = w.now, len(w.desk.calls)
 		delete(w.stops, h.rule)
-		for _, kind := range []engine.HoldKind{engine.HoldPerson, engine.HoldSafety} {
-			if _, err := j.Lift(ctx, w.clock(), where, h.rule, kind); err != nil {
+		holds, err := j.Holds(ctx)
+		if err != nil {
+			return err
+		}
+		for _, on := range engine.Resumable(holds, where, h.rule, "") {
+			if _, err := j.Lift(ctx, w.clock(), on); err != nil {
 				return err
 			}
 		}

@@ -17,8 +17,8 @@ func (j *Journal) Hold(ctx context.Context, h engine.Hold) ([]engine.UnderWay, e
 	var calls []engine.UnderWay
 	err := j.writer.write(ctx, &operation{do: func(t *tx) (err error) {
 		t.looked = false
-		_, err = t.exec(`INSERT OR REPLACE INTO holds (workspace, rule, kind, reason, since, until) VALUES (?, ?, ?, ?, ?, ?)`,
-			h.Workspace, h.Rule, string(h.Kind), h.Reason, stored.Micros(h.Since), stored.Micros(h.Until))
+		_, err = t.exec(`INSERT OR REPLACE INTO holds (workspace, rule, lane, kind, reason, since, until) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+			h.Workspace, h.Rule, h.Lane, string(h.Kind), h.Reason, stored.Micros(h.Since), stored.Micros(h.Until))
 		if err == nil {
 			calls, err = t.underWay(&h, j.beside)
 		}
@@ -38,7 +38,7 @@ func (t *tx) underWay(h *engine.Hold, beside bool) (calls []engine.UnderWay, err
 		}
 	}
 	err = t.each(`SELECT r.id, r.key, r.workspace, r.rule, r.lane, s.path, s.verb, s.record FROM runs r INDEXED BY runs_open JOIN steps s ON s.run = r.id
-		WHERE r.finished = 0 AND r.state = 'running' AND ?1 IN ('', r.workspace) AND ?2 IN ('', r.rule) AND s.state = 'open'`, []any{h.Workspace, h.Rule}, func(rows *sql.Rows) error {
+		WHERE r.finished = 0 AND r.state = 'running' AND ?1 IN ('', r.workspace) AND ?2 IN ('', r.rule) AND ?3 IN ('', r.lane) AND s.state = 'open'`, []any{h.Workspace, h.Rule, h.Lane}, func(rows *sql.Rows) error {
 		r, s := &engine.Run{}, &engine.Step{State: engine.StepOpen}
 		var record []byte
 		err := rows.Scan(&r.ID, &r.Key, &r.Workspace, &r.Rule, &r.Lane, &s.Path, &s.Verb, &record)
@@ -58,7 +58,7 @@ func (t *tx) underWay(h *engine.Hold, beside bool) (calls []engine.UnderWay, err
 		drafts = maps.Values(left)
 	}
 	for d := range drafts {
-		if h.Covers(d.run.Workspace, d.run.Rule) {
+		if h.Covers(d.run.Workspace, d.run.Rule, d.run.Lane) {
 			for i := range d.steps {
 				add(&d.run, &d.steps[i])
 			}
@@ -69,17 +69,20 @@ func (t *tx) underWay(h *engine.Hold, beside bool) (calls []engine.UnderWay, err
 }
 
 // Lift ends a hold, and makes the lanes due whose runs were held by it.
-func (j *Journal) Lift(ctx context.Context, now time.Time, workspace, rule string, kind engine.HoldKind) (bool, error) {
+func (j *Journal) Lift(ctx context.Context, now time.Time, h engine.Hold) (bool, error) {
 	lifted := false
 	err := j.writer.write(ctx, &operation{do: func(t *tx) error {
 		t.looked = false
-		n, err := t.changed(`DELETE FROM holds WHERE workspace = ? AND rule = ? AND kind = ?`, workspace, rule, string(kind))
+		n, err := t.changed(`DELETE FROM holds WHERE workspace = ? AND rule = ? AND lane = ? AND kind = ?`, h.Workspace, h.Rule, h.Lane, string(h.Kind))
 		if lifted = n > 0; err != nil || !lifted {
 			return err
 		}
 		_, err = t.exec(`INSERT INTO lanes (workspace, lane, due_at, news)
-			SELECT DISTINCT workspace, lane, ?1, 1 FROM runs INDEXED BY runs_open WHERE finished = 0 AND state = 'held' AND ?2 IN ('', workspace) AND ?3 IN ('', rule)
-			ON CONFLICT (workspace, lane) DO UPDATE SET due_at = min(due_at, excluded.due_at), news = news + 1`, max(stored.Micros(now), 1), workspace, rule)
+			SELECT DISTINCT workspace, lane, ?1, 1 FROM runs INDEXED BY runs_open WHERE finished = 0 AND state = 'held' AND ?2 IN ('', workspace) AND ?3 IN ('', rule) AND ?4 IN ('', lane)
+			ON CONFLICT (workspace, lane) DO UPDATE SET due_at = min(due_at, excluded.due_at), news = news + 1`, max(stored.Micros(now), 1), h.Workspace, h.Rule, h.Lane)
+		if filled := h.Slots(); filled != "" && err == nil {
+			_, err = t.exec(`DELETE FROM slots WHERE workspace = ? AND key = ?`, h.Workspace, filled)
+		}
 		return err
 	}})
 	if err != nil {
@@ -88,14 +91,14 @@ func (j *Journal) Lift(ctx context.Context, now time.Time, workspace, rule strin
 	return lifted, nil
 }
 
-const selectHolds = `SELECT workspace, rule, kind, reason, since, until FROM holds ORDER BY workspace, rule, kind`
+const selectHolds = `SELECT workspace, rule, lane, kind, reason, since, until FROM holds ORDER BY workspace, rule, lane, kind`
 
 // addHold reads a row of selectHolds.
 func addHold(holds *[]engine.Hold) func(*sql.Rows) error {
 	return func(rows *sql.Rows) error {
 		var h engine.Hold
 		var since, until int64
-		err := rows.Scan(&h.Workspace, &h.Rule, &h.Kind, &h.Reason, &since, &until)
+		err := rows.Scan(&h.Workspace, &h.Rule, &h.Lane, &h.Kind, &h.Reason, &since, &until)
 		h.Since, h.Until = stored.Moment(since), stored.Moment(until)
 		*holds = append(*holds, h)
 		return err

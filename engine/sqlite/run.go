@@ -157,7 +157,7 @@ func (s *saving) away(t *tx, r *engine.Run) error {
 			return nil
 		}
 		holds, err := t.stopped()
-		if err != nil || slices.ContainsFunc(holds, func(h engine.Hold) bool { return h.Covers(r.Workspace, r.Rule) }) {
+		if err != nil || slices.ContainsFunc(holds, func(h engine.Hold) bool { return h.Covers(r.Workspace, r.Rule, r.Lane) }) {
 			return err
 		}
 	}

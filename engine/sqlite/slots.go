@@ -5,12 +5,14 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/stored"
 )
 
 // A taking is a slot that was found free.
 type taking struct {
 	engine.Slot
-	n int64 // its number among those of the key
+	n      int64 // its number among those of the key
+	before int64 // when the one was taken that is in its way
 }
 
 // wrongClock is how far ahead of now a taking must be to be taken for the fault of a clock that was wrong, and not to count.
@@ -31,7 +33,7 @@ func (s *saving) takings(t *tx) ([]taking, error) {
 			return nil, err
 		}
 		if !free {
-			return nil, &engine.BoundError{Slot: slot}
+			return nil, t.full(s.lane.Workspace, k, s.at)
 		}
 		found = append(found, k)
 	}
@@ -60,8 +62,23 @@ func (t *tx) free(workspace string, slot engine.Slot, now, ahead int64) (taking,
 	if err != nil || !found {
 		return k, err == nil, err
 	}
+	k.before = at
 	per := slot.Per.Microseconds()
 	return k, at <= now-per || at >= now+per+wrongClock.Microseconds(), nil
+}
+
+// full says that a slot is not free, by whom, and until when.
+func (t *tx) full(workspace string, k taking, now int64) error {
+	bound := &engine.BoundError{Slot: k.Slot}
+	if k.before != 0 {
+		bound.Free = stored.Moment(k.before).Add(k.Per)
+	}
+	_, own, err := t.number(`SELECT 1 FROM slots WHERE workspace = ? AND key = ? AND rule = ? AND at > ? LIMIT 1`, workspace, k.Key, k.Rule, now-k.Per.Microseconds())
+	if err != nil {
+		return err
+	}
+	bound.Own = own
+	return bound
 }
 
 // A slotKey is a slot's key with its workspace.
@@ -92,7 +109,7 @@ func (w *writer) remember(takings map[slotKey]int64) {
 
 // take records a taking and forgets those that nobody will ask for.
 func (t *tx) take(workspace string, k taking, now int64) error {
-	if _, err := t.exec(`INSERT INTO slots (workspace, key, n, at, over) VALUES (?, ?, ?, ?, ?)`, workspace, k.Key, k.n, now, now+k.Per.Microseconds()); err != nil {
+	if _, err := t.exec(`INSERT INTO slots (workspace, key, n, at, over, rule) VALUES (?, ?, ?, ?, ?, ?)`, workspace, k.Key, k.n, now, now+k.Per.Microseconds(), k.Rule); err != nil {
 		return err
 	}
 	t.takings[slotKey{workspace, k.Key}] = k.n

@@ -1,0 +1,49 @@
+package engine_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/service/sandbox"
+)
+
+// A card that is looked for and not found is no card: the steps that would work on it are skipped,
+// and leave the event's own card alone.
+func TestNoCardFound(t *testing.T) {
+	for name, look := range map[string]string{
+		"none fits":          `find_card: { board: Sales, q: nobody }`,
+		"it had to be there": `{ find_card: { board: Sales, q: nobody, expect: one }, on_error: continue }`,
+		"it is not created":  `{ create_card: { board: Sales, title: "{{ card.title }}", stage: Nowhere }, on_error: continue }`,
+	} {
+		for _, wait := range []string{"", "      - wait: 5m\n"} {
+			t.Run(name+wait, func(t *testing.T) {
+				d := newDesk(t, `
+rules:
+  - id: it
+    when: kanban.card.created
+    if: card.title == "Ana's order"
+    do:
+      - `+look+`
+`+wait+`      - move_card: { to: Follow-up }
+      - update_card: { title: "{{ card.title }}!" }
+      - send_message: "no card: {{ card == nil }}"
+      - create_card: { board: Sales, title: Another }
+      - move_card: { to: Proposal }
+`)
+				w := d.customer(ana, "hello")
+				must(d.CreateCard(sandbox.NewCard{Board: "Sales", Stage: "Proposal", Title: "Ana's order", Conversation: w.Conversation.String()}))
+				d.pass(time.Hour)
+				d.expect(send+"no card: true", "POST /kanban/cards", moves)
+				d.wantStates("it", engine.Done)
+				steps := d.runs("it")[0].Steps
+				for _, s := range steps[len(steps)-5 : len(steps)-3] {
+					if s.State != engine.StepSkipped || !strings.Contains(string(s.Record), "no card") {
+						t.Errorf("%s is %s: %s", s.Verb, s.State, s.Record)
+					}
+				}
+			})
+		}
+	}
+}

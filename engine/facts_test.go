@@ -1,0 +1,162 @@
+package engine_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quandohq/quando/service/sandbox"
+)
+
+// labelledMeanwhile lets a customer write "go", and the conversation get a label before the engine
+// hears of the message, which tells of none.
+func (d *desk) labelledMeanwhile() {
+	d.t.Helper()
+	d.onlyRecord()
+	w := d.written(ana, "go")
+	must(d.client.UpdateConversation(d.t.Context(), w.Conversation.String(), labelled(d, "vip")))
+	d.effects()
+	d.rest()
+}
+
+// A step that reads the conversation afresh lets functions look at what it has read.
+func TestLabelAfterReading(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - id: it
+    when: message.received
+    do:
+      - { send_message: before, if: has_label("vip") }
+      - read_conversation
+      - { send_message: behind, if: has_label("vip") }
+`)
+	d.labelledMeanwhile()
+	d.expect(send + "behind")
+}
+
+// A wait that is skipped is no wait: what is known stays known, and what was asked before it stays
+// the question.
+func TestSkippedWait(t *testing.T) {
+	for name, skipped := range map[string]string{"wait": `wait: 5m`, "wait_for": `wait_for: { event: message.received, timeout: 5m }`} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, `
+rules:
+  - id: it
+    when: message.received
+    if: message.text == "go"
+    do:
+      - { `+skipped+`, if: 'conversation.kind == "group"' }
+      - { send_message: it has slept, if: has_label("vip") }
+`)
+			d.labelledMeanwhile()
+			d.expect()
+			d = newDesk(t, `
+rules:
+  - id: it
+    when: attendance.opened
+    do:
+      - send_message: "1 sales, 2 support"
+      - { `+skipped+`, if: 'conversation.kind == "group"' }
+      - read_assignments
+      - { wait_for: { event: message.received, timeout: 5m }, id: answer }
+      - choose: [{ if: answer != nil, do: [{ send_message: "heard {{ answer.message.text }}" }] }, { else: [{ send_message: nothing }] }]
+`)
+			d.fault("GET /conversations/{id}/assignments", "status_before", 503, 5)
+			d.customer(ana, "hello")
+			d.pass(3 * time.Second)
+			d.customer(ana, "1")
+			d.pass(time.Hour)
+			d.expect(send+"1 sales, 2 support", send+"heard 1")
+		})
+	}
+}
+
+// A question that was skipped is none.
+func TestSkippedQuestion(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - id: it
+    when: message.received
+    if: message.text == "go"
+    do:
+      - send_message: "Are you sure?"
+      - read_assignments
+      - { send_message: "Really?", if: message.text == "no" }
+      - { wait_for: { event: message.received, timeout: 5m }, id: answer }
+      - choose: [{ if: answer != nil, do: [{ send_message: "heard {{ answer.message.text }}" }] }, { else: [{ send_message: nothing }] }]
+`)
+	d.fault("GET /conversations/{id}/assignments", "status_before", 503, 5)
+	d.customer(ana, "go")
+	d.pass(3 * time.Second)
+	d.customer(ana, "yes")
+	d.pass(time.Hour)
+	d.expect(send+"Are you sure?", send+"heard yes")
+}
+
+// What was changed for an event is known behind it, by the run that changed it and by those after
+// it, whether the process dies in between or not.
+func TestOwnEffectIsKnown(t *testing.T) {
+	const rule = `
+rules:
+  - id: it
+    when: WHEN
+    if: [not has_label("vip")]
+    do:
+      - { log: "{{ conversation.name }} {{ contact.name }}" }
+      - add_labels: [vip]
+      - choose: [{ if: has_label("vip"), do: [{ send_message: "labelled {{ contact.name }}" }] }, { else: [{ send_message: not labelled }] }]
+  - id: other
+    when: WHEN
+    if: [not has_label("vip")]
+    do:
+      - { send_message: the other knows it, if: has_label("vip") }
+`
+	for when, want := range map[string][]string{
+		"message.received":    {patches, send + "labelled Ana Lima"}, // the event carries the conversation, and the other run looks at that
+		"kanban.card.created": {patches, send + "labelled Ana Lima", send + "the other knows it"},
+	} {
+		points := 0
+		for n := 0; n <= points; n++ {
+			r := &reaper{}
+			d := newDesk(t, strings.ReplaceAll(rule, "WHEN", when), mortal(r))
+			r.mu.Lock()
+			r.points, r.at = nil, n
+			r.mu.Unlock()
+			must(d.CustomerMessage(sandbox.CustomerMessage{Phone: ana, Name: "Ana Lima", Text: "go"}))
+			for range 8 {
+				_ = d.Settle(t.Context()) // a delivery that was not answered comes again
+				_, _ = d.engine.Tick(t.Context(), d.clock.Now())
+				if r.died() {
+					d.revive(r)
+				}
+				d.move(d.clock.Now().Add(time.Minute))
+			}
+			if n == 0 {
+				points = len(r.points)
+			}
+			if got := d.effects(); !slices.Equal(got, want) {
+				t.Errorf("%s, dead at point %d of %d: %q, want %q", when, n, points, got, want)
+			}
+		}
+	}
+}
+
+// A run that goes elsewhere for an item knows what it has changed for one that is over.
+func TestOwnEffectInALoop(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - id: it
+    when: message.received
+    if: message.text == "go"
+    do:
+      - for_each:
+          in: '["one", "two"]'
+          do:
+            - { add_labels: [vip], if: item == "one" }
+            - { send_message: { text: "vip {{ has_label(\"vip\") }}", to: { phone: "`+bia+`", channel: Main } }, if: item == "two" }
+`)
+	d.customer(bia, "hello")
+	d.customer(ana, "go")
+	d.expect(patches, send+"vip true")
+}
