@@ -127,8 +127,8 @@ var byExamples = []Bug{
 `},
 	}},
 	{Name: "after a wait facts are those of before", Edits: []Edit{
-		{"engine/facts.go", `	f.waited = true
-`, `	f.waited = false
+		{"engine/facts.go", `	f.stale = true
+`, `	f.stale = false
 `},
 	}},
 	{Name: "a gather ends with the first event", Edits: []Edit{

@@ -45,7 +45,7 @@ var bySimulation = []Bug{
 	k.pending.Caused = slices.Grow(`, `	k.pending.Caused = slices.Grow(`},
 	}},
 	{Name: "what is stopped is read a second late", Edits: []Edit{
-		{"engine/journal.go", `h.Covers(r.Workspace, r.Rule) && (h.Kind`, `h.Covers(r.Workspace, r.Rule) && (h.Kind != HoldPerson || at.Sub(h.Since) > time.Second) && (h.Kind`},
+		{"engine/held.go", `h.Covers(r.Workspace, r.Rule, r.Lane) && (h.Kind`, `h.Covers(r.Workspace, r.Rule, r.Lane) && (h.Kind != HoldPerson || at.Sub(h.Since) > time.Second) && (h.Kind`},
 	}},
 	{Name: "a limit is counted per engine", Edits: []Edit{
 		{"engine/decide.go", `fmt.Sprintf("limit/%s/%s/%s", rule.ID, run.Stage, p.limitBy)`, `fmt.Sprintf("limit/%s/%s/%s/%p", rule.ID, run.Stage, p.limitBy, v.engine)`},
@@ -155,11 +155,11 @@ var bySimulation = []Bug{
 `, ``},
 	}},
 	{Name: "a copy forgets what is stopped", Edits: []Edit{
-		{"engine/stored/table.go", `	table("holds", 3, texts("workspace", "rule", "kind", "reason"), numbers("since", "until")),
+		{"engine/stored/table.go", `	table("holds", 4, texts("workspace", "rule", "lane", "kind", "reason"), numbers("since", "until")),
 `, ``},
 	}},
 	{Name: "a copy forgets limits", Edits: []Edit{
-		{"engine/stored/table.go", `	table("slots", 3, texts("workspace", "key"), numbers("n", "at", "over")),
+		{"engine/stored/table.go", `	table("slots", 3, texts("workspace", "key"), numbers("n", "at", "over"), texts("rule")),
 `, ``},
 	}},
 	{Name: "a rule starts itself", Edits: []Edit{
