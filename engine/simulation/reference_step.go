@@ -57,7 +57,11 @@ func (r *oracleRun) step(s *Step) (f flow) {
 }
 
 // pass notes that a step has come to its end.
-func (r *oracleRun) pass() { r.ended, r.since = r.now, r.order }
+func (r *oracleRun) pass() {
+	if r.ended, r.since = r.now, r.order; r.lane != r.home {
+		r.since = r.before() // what happens at home meanwhile comes after it
+	}
+}
 
 func (r *oracleRun) true(c *Cond) (yes, ok bool) { return r.holds(c, r.facts, r.results) }
 
