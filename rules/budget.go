@@ -19,6 +19,7 @@ const (
 	iterationCost    = 2 << 10 // of one item of a predicate: no body is dearer without paying for itself
 	literalCost      = 128     // of an entry of a list or object that a predicate's body writes out
 	itemCost         = 16      // of an item of a list that is looked through
+	objectCost       = 512     // of an object that is compared, which takes memory
 	matchCost        = 8       // of a byte that a pattern looks at, and more for a larger pattern
 	zoneCost         = 1 << 16 // of loading a time zone
 	dayCost          = 64      // of a day of business time
@@ -44,9 +45,9 @@ var (
 	anyFunc = reflect.TypeOf(func(...any) any { return nil })
 	hidden  = map[string]func(e *Evaluation, args []any) (any, error){
 		addFn: add, matchFn: match, iterateFn: iterate,
-		operator + "in":         paid(func(a, b any) any { return runtime.In(a, b) }),
-		operator + "==":         paid(func(a, b any) any { return runtime.Equal(a, b) }),
-		operator + "!=":         paid(func(a, b any) any { return !runtime.Equal(a, b) }),
+		operator + "in":         in,
+		operator + "==":         equal,
+		operator + "!=":         func(e *Evaluation, args []any) (any, error) { return not(equal(e, args)) },
 		operator + "<":          paid(func(a, b any) any { return runtime.Less(a, b) }),
 		operator + ">":          paid(func(a, b any) any { return runtime.More(a, b) }),
 		operator + "<=":         paid(func(a, b any) any { return runtime.LessOrEqual(a, b) }),
@@ -65,6 +66,80 @@ func paid(run func(a, b any) any) func(e *Evaluation, args []any) (any, error) {
 		}
 		return run(args[0], args[1]), nil
 	}
+}
+
+// equal pays for what both values have in common, as deep as they are: that much is compared.
+func equal(e *Evaluation, args []any) (any, error) {
+	if err := e.payComparison(args[0], args[1]); err != nil {
+		return nil, err
+	}
+	return runtime.Equal(args[0], args[1]), nil
+}
+
+func not(v any, err error) (any, error) {
+	if err != nil {
+		return nil, err
+	}
+	return !v.(bool), nil
+}
+
+// in pays for a comparison with each item.
+func in(e *Evaluation, args []any) (any, error) {
+	if err := e.pay(looks(args[0]) + looks(args[1])); err != nil {
+		return nil, err
+	}
+	if list, ok := args[1].([]any); ok && length(args[0]) > 0 {
+		for _, item := range list {
+			if err := e.payComparison(args[0], item); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return runtime.In(args[0], args[1]), nil
+}
+
+// payComparison pays for the parts of two values that are of one shape. Where the shapes differ a comparison ends.
+func (e *Evaluation) payComparison(a, b any) error {
+	cost := itemCost
+	switch x := a.(type) {
+	case string:
+		if y, ok := b.(string); ok && len(x) == len(y) {
+			cost += len(x)
+		}
+	case []any:
+		y, ok := b.([]any)
+		if !ok {
+			cost += min(looks(a), looks(b)) // lists of other types are compared item by item
+			break
+		}
+		if len(x) != len(y) {
+			break
+		}
+		for i := range x {
+			if err := e.payComparison(x[i], y[i]); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		y, ok := b.(map[string]any)
+		if !ok || len(x) != len(y) {
+			break
+		}
+		for key, item := range x {
+			other, ok := y[key]
+			if !ok {
+				break
+			}
+			if err := e.payComparison(item, other); err != nil {
+				return err
+			}
+			cost += len(key)
+		}
+		cost += objectCost
+	default:
+		cost += min(looks(a), looks(b))
+	}
+	return e.pay(cost)
 }
 
 // looks is what an operator may look at of a value: all of a text, every item of a list.
@@ -206,17 +281,59 @@ func costOf(name string, args []any) int {
 		total += strings.Count(text(0), text(1)) * len(text(2))
 	case "join":
 		total = size(args[0], 2) + length(args[0])*len(text(1))
-	case "toJSON", "string", "flatten", "concat":
+	case "toJSON":
 		total = 0
 		for _, a := range args {
-			total += size(a, 64)
+			total += jsonSize(a, 0)
 		}
+	case "string", "flatten", "concat":
+		total = sizes(args)
 	case "fromJSON":
 		total *= 64
-	case "uniq", "sort", "median", "max", "min", "mean", "reverse", "keys", "values", "toPairs", "fromPairs":
-		if total *= 4; name == "uniq" && len(args) > 0 {
-			total += 4 * length(args[0]) * length(args[0])
+	case "uniq":
+		// Each item is compared with all before it, as deep as they are.
+		if total *= 4; len(args) > 0 {
+			total += length(args[0]) * min(sizes(args), evaluationBudget) / 4
 		}
+	case "sort", "median", "max", "min", "mean":
+		total = 4 * sizes(args) // some look into lists in lists
+	case "reverse", "keys", "values", "toPairs", "fromPairs":
+		total *= 4
+	}
+	return total
+}
+
+// sizes returns the bytes of values, as deep as they are.
+func sizes(args []any) int {
+	total := 0
+	for _, a := range args {
+		total += size(a, deepest)
+	}
+	return total
+}
+
+// deepest is deeper than any event: what reads JSON stops before it.
+const deepest = 1 << 20
+
+// jsonSize returns the bytes that a value may take as JSON, each item of it in a line that stands further in the deeper it is.
+func jsonSize(v any, indent int) int {
+	total := itemCost + indent
+	switch v := v.(type) {
+	case string:
+		total += 6 * len(v) // a character may become an escape
+	case []any:
+		for i := 0; i < len(v) && total <= evaluationBudget; i++ {
+			total += jsonSize(v[i], indent+2)
+		}
+	case map[string]any:
+		for key, item := range v {
+			if total > evaluationBudget {
+				break
+			}
+			total += 6*len(key) + jsonSize(item, indent+2)
+		}
+	default:
+		total += length(v) * (itemCost + indent)
 	}
 	return total
 }

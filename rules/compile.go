@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -77,13 +78,21 @@ type compiler struct {
 	sends        *source.Node    // the first send_message of the rule without a `to`
 	used         map[string]bool // calendars that the rule names
 	usedVars     map[string]bool
+	looked       map[secretLook]bool // values of the file that were looked at for secrets
+	ctx          context.Context     // that ends the compilation
 }
 
 // Compile compiles the files as one rule set; their order does not matter. The set holds every rule that is
 // free of errors, also when there are problems with others. It may be called by many goroutines.
 func Compile(files []*File, options Options) (*Set, Problems) {
+	set, problems, _ := CompileContext(context.Background(), files, options) // nothing ends it
+	return set, problems
+}
+
+// CompileContext does the same until ctx ends, which is its only error.
+func CompileContext(ctx context.Context, files []*File, options Options) (*Set, Problems, error) {
 	c := &compiler{
-		options: options, catalog: options.Catalog,
+		ctx: ctx, options: options, catalog: options.Catalog,
 		set:       &Set{Calendars: make(map[string]*calendar.Calendar), byID: make(map[string]*Rule)},
 		calendars: make(map[string]*source.Node), sources: make(map[string]string),
 	}
@@ -96,8 +105,12 @@ func Compile(files []*File, options Options) (*Set, Problems) {
 	seen := make(map[string]*source.Node)
 	for _, f := range files {
 		c.file, c.expressions, c.patterns, c.reported, c.unread = f, 0, 0, 0, slices.Clone(f.Problems)
+		c.looked = make(map[secretLook]bool)
 		c.compileVars()
 		for i, node := range f.rules {
+			if ctx.Err() != nil {
+				return nil, nil, ctx.Err()
+			}
 			c.compileRule(node, f.endOfRule(i), seen)
 		}
 		c.problems = append(c.problems, c.unread...)
@@ -117,7 +130,10 @@ func Compile(files []*File, options Options) (*Set, Problems) {
 			c.compileTest(node, seen)
 		}
 	}
-	return c.set, c.problems.Sort()
+	if ctx.Err() != nil { // then expressions were left out
+		return nil, nil, ctx.Err()
+	}
+	return c.set, c.problems.Sort(), nil
 }
 
 // report adds an error at a node.
@@ -209,8 +225,8 @@ func (c *compiler) expressionAt(n *source.Node, offset int, text string, env *en
 		}
 		return nil
 	}
-	if c.patterns > maxPatterns {
-		return nil // reported with the one that was too much
+	if c.patterns > maxPatterns || c.ctx.Err() != nil {
+		return nil // reported with the one that was too much, or of no interest to anybody
 	}
 	x, issues := compileExpression(text, env, want)
 	if x != nil {

@@ -36,6 +36,9 @@ var (
 	hiddenLine = regexp.MustCompile(`(?i)headers|` + hiddenName.String()[4:] + `|auth|key|pwd|sig|jwt|bearer`)
 )
 
+// longestName bounds what is looked at of a name. Nobody calls anything so.
+const longestName = 200
+
 // Of returns the secrecy of what stands under a name.
 func (s Secrecy) Of(name string) Secrecy {
 	switch {
@@ -56,7 +59,7 @@ func isHiddenName(name string) bool {
 	if strings.EqualFold(name, "key") || strings.EqualFold(name, "keys") || strings.Contains(strings.ToLower(name), "idempotency") {
 		return false
 	}
-	return hiddenName.MatchString(name) || hiddenWord.MatchString(name)
+	return len(name) > longestName || hiddenName.MatchString(name) || hiddenWord.MatchString(name)
 }
 
 // Text returns a text as it may be shown.

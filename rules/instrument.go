@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/builtin"
@@ -80,7 +81,7 @@ func instrumentOperator(node *ast.Node, n *ast.BinaryNode) {
 			replace(node, operator+n.Operator, n.Left, n.Right)
 		}
 	case "in":
-		if list, ok := n.Right.(*ast.ArrayNode); !ok || len(list.Nodes) > 100 {
+		if list, ok := n.Right.(*ast.ArrayNode); !ok || len(list.Nodes) > 100 || slices.ContainsFunc(list.Nodes, func(item ast.Node) bool { return !isLiteral(item) }) {
 			replace(node, operator+"in", n.Left, n.Right)
 		}
 	case "contains", "startsWith", "endsWith":

@@ -36,7 +36,16 @@ func (c *compiler) warnOfSecrets(n *source.Node, name string, headers bool) {
 	for _, p := range n.Pairs {
 		c.warnOfSecrets(p.Value, p.Key.Value, name == "headers")
 	}
-	if n.Kind != source.Scalar || !looksSecret(n.Value, name, headers) {
+	if n.Kind != source.Scalar {
+		return
+	}
+	// A value is looked at once for what it may be, however many aliases there are of it.
+	look := secretLook{n.Line, n.Column, headers && IsSecretHeader(name) || secretName.MatchString(name), name == "url" || name == "http_request"}
+	if c.looked[look] {
+		return
+	}
+	c.looked[look] = true
+	if !looksSecret(n.Value, look.named, look.address) {
 		return
 	}
 	hint := "take it out, and let `http_request.headers` of the configuration send it"
@@ -48,10 +57,14 @@ func (c *compiler) warnOfSecrets(n *source.Node, name string, headers bool) {
 	c.add(p)
 }
 
-// looksSecret reports whether a text that stands under a name looks like a secret. It would rather miss one than be wrong.
-func looksSecret(text, name string, header bool) bool {
-	named := header && IsSecretHeader(name) || secretName.MatchString(name)
-	address := name == "url" || name == "http_request"
+// A secretLook is a value of the file, and what it may be by the name that it stands under.
+type secretLook struct {
+	line, column   int
+	named, address bool
+}
+
+// looksSecret reports whether a text looks like a secret. It would rather miss one than be wrong.
+func looksSecret(text string, named, address bool) bool {
 	segments, _ := splitTemplate(text)
 	for _, s := range segments {
 		if s.expression {

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -52,7 +53,16 @@ func (c *Console) writeCheck(q *request) error {
 	if err != nil {
 		return err
 	}
-	answer, err := c.check(q, f)
+	return c.answerCheck(q, f)
+}
+
+// answerCheck answers with everything about a text.
+func (c *Console) answerCheck(q *request, f *draftFile) error {
+	var answer *checked
+	err := c.checking(q, func(ctx context.Context) (err error) {
+		answer, err = c.check(ctx, q, f)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -79,11 +89,7 @@ func (c *Console) writeForm(q *request) error {
 		return problem(http.StatusConflict, "error.form_write", engine.Harmless(err.Error()))
 	}
 	f.text, f.rule = string(text), changed.ID
-	answer, err := c.check(q, f)
-	if err != nil {
-		return err
-	}
-	return q.json(answer)
+	return c.answerCheck(q, f)
 }
 
 // writeComplete answers what could be written at a place.
@@ -97,7 +103,11 @@ func (c *Console) writeComplete(q *request) error {
 	if err != nil || err2 != nil {
 		return problem(http.StatusBadRequest, "error.form")
 	}
-	set, _, err := f.check()
+	var set *rules.Set
+	err = c.checking(q, func(ctx context.Context) (err error) {
+		set, _, err = f.check(ctx)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -105,8 +115,8 @@ func (c *Console) writeComplete(q *request) error {
 }
 
 // check says everything about a text.
-func (c *Console) check(q *request, f *draftFile) (*checked, error) {
-	set, problems, err := f.check()
+func (c *Console) check(ctx context.Context, q *request, f *draftFile) (*checked, error) {
+	set, problems, err := f.check(ctx)
 	if err != nil {
 		return nil, err
 	}

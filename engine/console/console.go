@@ -170,6 +170,7 @@ type Console struct {
 	templates map[string]*templates // by language
 	live      *live
 	checks    checks
+	checked   checking      // texts of rules
 	trying    chan struct{} // holds one for each trial that goes on
 	saving    sync.Mutex    // of rule files
 	handler   http.Handler
@@ -180,7 +181,7 @@ func New(o Options) (*Console, error) {
 	if o.Journal == nil || len(o.Workspaces) == 0 {
 		return nil, errors.New("console: a journal and a workspace are required")
 	}
-	c := &Console{options: o, workspaces: map[string]*Workspace{}, log: o.Logger, now: o.Now, live: newLive(), trying: make(chan struct{}, tryMost)}
+	c := &Console{options: o, workspaces: map[string]*Workspace{}, log: o.Logger, now: o.Now, live: newLive(), trying: make(chan struct{}, tryMost), checked: checking{most: checkTime, each: map[string]*checker{}}}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}

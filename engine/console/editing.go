@@ -159,13 +159,16 @@ func (f *draftFile) path() string {
 }
 
 // check says what is wrong with the text, by itself and beside the other files.
-func (f *draftFile) check() (*rules.Set, rules.Problems, error) {
+func (f *draftFile) check(ctx context.Context) (*rules.Set, rules.Problems, error) {
 	others, err := f.others()
 	if err != nil {
 		return nil, nil, err
 	}
 	parsed := rules.Parse(f.path(), []byte(f.text))
-	set, problems := rules.Compile(parsed.Beside(others), f.space.Editing.Rules)
+	set, problems, err := rules.CompileContext(ctx, parsed.Beside(others), f.space.Editing.Rules)
+	if err != nil {
+		return nil, nil, err
+	}
 	problems = slices.DeleteFunc(problems, func(p rules.Problem) bool { return p.File != parsed.Name })
 	return set, append(problems, f.twins(set)...).Sort(), nil
 }
@@ -192,7 +195,7 @@ func (f *draftFile) twins(set *rules.Set) (problems rules.Problems) {
 }
 
 // spoils says what would be wrong with all files together if this one were saved, and is not now: errors of its own, and those that it brings upon others.
-func (f *draftFile) spoils() (rules.Problems, error) {
+func (f *draftFile) spoils(ctx context.Context) (rules.Problems, error) {
 	all, err := f.space.Editing.Files()
 	if err != nil {
 		return nil, err
@@ -201,8 +204,14 @@ func (f *draftFile) spoils() (rules.Problems, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, now := rules.Compile(all, f.space.Editing.Rules)
-	_, then := rules.Compile(append(others, rules.Parse(f.path(), []byte(f.text))), f.space.Editing.Rules)
+	_, now, err := rules.CompileContext(ctx, all, f.space.Editing.Rules)
+	if err != nil {
+		return nil, err
+	}
+	_, then, err := rules.CompileContext(ctx, append(others, rules.Parse(f.path(), []byte(f.text))), f.space.Editing.Rules)
+	if err != nil {
+		return nil, err
+	}
 	return slices.DeleteFunc(then, func(p rules.Problem) bool {
 		return p.Severity != source.Error || p.File != f.path() && slices.Contains(now, p)
 	}), nil

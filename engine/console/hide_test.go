@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 )
 
 const secretRules = `# once:
@@ -60,5 +61,23 @@ func TestHistoryHidesSecrets(t *testing.T) {
 		if !strings.Contains(page, want) {
 			t.Errorf("%s is hidden too", want)
 		}
+	}
+}
+
+// TestHistoryIsBounded shows that a page with texts as large as they may be, made to be slow to hide in, takes no longer than others.
+func TestHistoryIsBounded(t *testing.T) {
+	d := newEditorDesk(t)
+	for _, piece := range []string{"token:\n", "token: \"\n", "- token: x\n", "token: {a: b}, "} {
+		d.write("hello.yaml", strings.Repeat(piece, (144<<10)/len(piece)))
+		if status, body, _ := d.post("/write/save", "file", "hello.yaml", "rule", "hello", "text", greetRules, "was", d.sumOf("hello.yaml"), "stage", "draft"); status != http.StatusSeeOther {
+			t.Fatal(status, body)
+		}
+	}
+	before := processorTime(t)
+	d.page("/history?workspace=default&file=hello.yaml")
+	took := processorTime(t) - before
+	t.Log(took)
+	if took > 3*time.Second {
+		t.Errorf("the page took %s of processor time", took)
 	}
 }

@@ -66,6 +66,8 @@ var commonMessages = map[string][2]string{
 	"error.filter": {"The filter cannot be read.", "O filtro não pode ser lido."},
 	"error.state":  {"The run is %s now: this cannot be asked of it.", "A execução está agora %s: não é possível pedir isto."},
 	"error.busy":   {"Too many pages are open.", "Há páginas demais abertas."},
+	"error.slow":   {"Checking the text took too long, and was given up. Make the file smaller, or try again.", "A verificação do texto demorou demais e foi abandonada. Reduza o arquivo ou tente de novo."},
+	"error.checks": {"Other texts of yours are still being checked. Try again in a moment.", "Outros textos seus ainda estão sendo verificados. Tente de novo em um instante."},
 	"error.own":    {"Something went wrong here. The log of the engine tells more.", "Algo deu errado aqui. O log do motor conta mais."},
 
 	"role.viewer":   {"viewer", "leitor"},

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -54,7 +55,11 @@ func (c *Console) writeSave(q *request) error {
 func (c *Console) refuse(q *request, f *draftFile, wrong rules.Problems, unreadable error, reason string) error {
 	if unreadable != nil {
 		var err error
-		if _, wrong, err = f.check(); err != nil {
+		err = c.checking(q, func(ctx context.Context) error {
+			_, wrong, err = f.check(ctx)
+			return err
+		})
+		if err != nil {
 			return err
 		}
 	}
@@ -67,12 +72,15 @@ func (c *Console) refuse(q *request, f *draftFile, wrong rules.Problems, unreada
 
 // saveRight saves a file, or says what would be wrong then. Of two people who save at a time, the second is held against what the first has saved.
 func (c *Console) saveRight(q *request, f *draftFile, by store.Change) (wrong rules.Problems, err error) {
-	c.saving.Lock()
-	defer c.saving.Unlock()
-	if wrong, err = f.spoils(); err != nil || len(wrong) > 0 {
-		return wrong, err
-	}
-	return nil, c.save(q, f, by)
+	err = c.checking(q, func(ctx context.Context) error {
+		c.saving.Lock()
+		defer c.saving.Unlock()
+		if wrong, err = f.spoils(ctx); err != nil || len(wrong) > 0 {
+			return err
+		}
+		return c.save(q, f, by) // which nothing but the request ends
+	})
+	return wrong, err
 }
 
 // save writes a file that was checked, and puts it to use.

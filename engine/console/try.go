@@ -48,8 +48,8 @@ type whyView struct {
 }
 
 // tried returns the rule that is to be tried, alone.
-func (f *draftFile) tried() (*rules.Set, error) {
-	set, problems, err := f.check()
+func (f *draftFile) tried(ctx context.Context) (*rules.Set, error) {
+	set, problems, err := f.check(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func (c *Console) try(q *request, do func(ctx context.Context, f *draftFile, set
 	}
 	view := &tryView{}
 	err = c.trial(q, func(ctx context.Context) error {
-		set, err := f.tried()
+		set, err := f.tried(ctx)
 		if err == nil {
 			view, err = do(ctx, f, set)
 		}

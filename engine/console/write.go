@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"net/http"
@@ -72,7 +73,7 @@ func (c *Console) write(q *request) error {
 	case query.Get("file") != "":
 		f, err = w.openDraft(query.Get("file"))
 	case query.Has("template"):
-		f, err = c.begin(w, query.Get("template"))
+		f, err = c.begin(q.ctx(), w, query.Get("template"))
 	default:
 		return c.beginWith(q, w)
 	}
@@ -96,7 +97,7 @@ func (w *Workspace) openDraft(name string) (*draftFile, error) {
 }
 
 // begin returns a file that is made of a template; the empty one has the least in it.
-func (c *Console) begin(w *Workspace, name string) (*draftFile, error) {
+func (c *Console) begin(ctx context.Context, w *Workspace, name string) (*draftFile, error) {
 	f := &draftFile{space: w}
 	i := slices.IndexFunc(w.Editing.Templates, func(t Template) bool { return t.Name == name })
 	if i < 0 && name != "" {
@@ -109,7 +110,7 @@ func (c *Console) begin(w *Workspace, name string) (*draftFile, error) {
 		return f, err
 	}
 	f.text = w.Editing.Templates[i].Text
-	set, _, err := f.check()
+	set, _, err := f.check(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -186,8 +187,11 @@ func (c *Console) showWrite(q *request, status int, f *draftFile, p writePage, u
 		}
 		p.History = historyLink(f.space.Name, f.file)
 	}
-	var err error
-	if p.Check, err = c.check(q, f); err != nil {
+	err := c.checking(q, func(ctx context.Context) (err error) {
+		p.Check, err = c.check(ctx, q, f)
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	p.Workspace, p.File, p.Rule, p.Text, p.Was = f.space.Name, f.file, f.rule, f.text, f.was

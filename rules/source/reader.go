@@ -12,6 +12,7 @@ type reader struct {
 	file     *File
 	problems Problems
 	values   int
+	bytes    int // of texts
 	tooLarge bool
 	aliases  []*yaml.Node // being expanded, to find one that holds itself
 }
@@ -29,6 +30,11 @@ func (r *reader) node(y *yaml.Node, depth int) *Node {
 	if r.values > maxValues {
 		r.tooLarge = true
 		r.report(y, fmt.Sprintf("with its aliases expanded the file holds more than %d values", maxValues), "repeat less, or split the file")
+		return n
+	}
+	if r.bytes += len(y.Value); r.bytes > MaxBytes {
+		r.tooLarge = true
+		r.report(y, fmt.Sprintf("with its aliases expanded the file has more than %d KiB of text", MaxBytes>>10), "repeat less, or split the file")
 		return n
 	}
 	if depth > maxDepth {

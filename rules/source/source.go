@@ -19,7 +19,7 @@ import (
 
 // Bounds on one file. They keep the cost of reading it small whatever it holds.
 const (
-	MaxBytes  = 256 << 10 // of a file
+	MaxBytes  = 256 << 10 // of a file, and of its texts after aliases are expanded
 	maxValues = 32 << 10  // after aliases are expanded
 	maxDepth  = 64        // of nesting
 )

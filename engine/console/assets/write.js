@@ -13,6 +13,7 @@ let listed = null; // the problems that are shown
 let pending = null; // a change of the form that is on its way into the text
 let refused = false; // the form says something that could not be put into the text
 let unheard = false; // because nobody answered, or nobody is logged in
+let looking = new AbortController(); // ends a look whose answer does not count any more
 
 const editor = window.quandoEditor.create(document.getElementById("editor"), {
   text: textarea.value,
@@ -37,19 +38,21 @@ function later(what) {
 }
 
 // ask sends what the page is about, and something more.
-function ask(path, more, form) {
+function ask(path, more, form, signal) {
   const body = new URLSearchParams(form);
   for (const name of ["workspace", "file", "rule", "was"]) body.set(name, page.elements[name].value);
   body.set("text", editor.text);
   for (const [name, value] of Object.entries(more || {})) body.set(name, value);
-  return fetch(path, { method: "POST", body });
+  return fetch(path, { method: "POST", body, signal });
 }
 
 // look asks what the console makes of the text.
 async function look() {
   const mine = ++asked;
   pending = null;
-  const answer = await ask("/write/check").catch(() => null);
+  looking.abort();
+  looking = new AbortController();
+  const answer = await ask("/write/check", {}, undefined, looking.signal).catch(() => null);
   if (mine === asked) await take(answer);
 }
 

@@ -1,0 +1,100 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// slowText takes the better part of a second to check, and has nothing in it that is refused before.
+func slowText() string {
+	line := "      - " + strings.Repeat("(contact.city==\"b\" or contact.name==\"a\")and ", 4) + strings.Repeat("contact.name==\"a\"and ", 15) + "true\n"
+	head := "rules:\n  - id: r\n    when: message.received\n    do: [mark_read]\n    if:\n"
+	return head + strings.Repeat(line, (200<<10)/len(line))
+}
+
+func processorTime(t *testing.T) time.Duration {
+	t.Helper()
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+// TestCheckEnds shows that a check ends when its time is over, and with whoever asked for it.
+func TestCheckEnds(t *testing.T) {
+	d := newEditorDesk(t)
+	text := slowText()
+	if status, body, _ := d.post("/write/check", "text", text, "rule", "r"); status != http.StatusOK {
+		t.Fatal(status, body)
+	}
+	d.console.checked.most = 50 * time.Millisecond
+	for path, fields := range map[string][]string{"/write/check": nil, "/write/complete": {"line", "1", "column", "1"}, "/write/save": {"stage", "live"}} {
+		before := processorTime(t)
+		status, body, _ := d.post(path, append(fields, "text", text, "rule", "r")...)
+		if status != http.StatusServiceUnavailable || !strings.Contains(body, "took too long") {
+			t.Errorf("%s: %d %.300s", path, status, body)
+		}
+		t.Logf("%s took %s", path, processorTime(t)-before)
+	}
+
+	d.console.checked.most = time.Minute
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		d.ask("POST", "/write/check", url.Values{"workspace": {"default"}, "text": {text}, "rule": {"r"}}, func(r *http.Request) { *r = *r.WithContext(ctx) })
+	}()
+	time.Sleep(100 * time.Millisecond)
+	cancel()
+	before := processorTime(t)
+	<-done
+	if took := processorTime(t) - before; took > 200*time.Millisecond {
+		t.Errorf("it went on for %s of processor time after whoever asked had gone", took)
+	}
+}
+
+// TestOneCheckForEach shows that a person has one text checked at a time, whatever he sends, and keeps nobody else waiting.
+func TestOneCheckForEach(t *testing.T) {
+	d := newEditorDesk(t, guarded)
+	edu, _ := d.enters("edu", "correct horse")
+	olga, _ := d.enters("olga", "correct horse")
+	check := func(as func(*http.Request)) int {
+		return d.ask("POST", "/write/check", url.Values{"workspace": {"default"}, "text": {awayTemplate}}, as).Code
+	}
+	leave, err := d.console.checked.enter(t.Context(), "editor edu") // as a check does that goes on
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers := make(chan int, 100)
+	for range 30 {
+		go func() { answers <- check(edu) }()
+	}
+	for range 30 - checkWaiting {
+		if code := <-answers; code != http.StatusTooManyRequests {
+			t.Errorf("a check too many is answered with %d", code)
+		}
+	}
+	if code := check(olga); code != http.StatusOK {
+		t.Errorf("another person's check is answered with %d", code)
+	}
+	select {
+	case code := <-answers:
+		t.Errorf("a second check went on beside the first, and was answered with %d", code)
+	default:
+	}
+	leave()
+	for range checkWaiting {
+		if code := <-answers; code != http.StatusOK {
+			t.Errorf("a check that waited is answered with %d", code)
+		}
+	}
+	if n := len(d.console.checked.each); n > 0 {
+		t.Errorf("%d are remembered", n)
+	}
+}
