@@ -82,7 +82,7 @@ func newHall(t *testing.T, j journal, rooms, conversations, workers int, rule st
 	client := must(service.New(service.Options{BaseURL: at.BaseURL, APIKey: service.Secret(at.APIKey)}))
 	secret := service.Secret("")
 	receiver := httptest.NewServer(must(webhook.New(webhook.Options{
-		Workspace: "default", Secrets: func() []service.Secret { return []service.Secret{secret} },
+		Workspace: "default", Secrets: func(time.Time) []service.Secret { return []service.Secret{secret} },
 		Sink: func(_ context.Context, events ...rules.Event) ([]bool, error) {
 			h.mu.Lock()
 			defer h.mu.Unlock()

@@ -61,7 +61,7 @@ rules:
 `)
 	profile := service.DefaultProfile()
 	receiver := must(webhook.New(webhook.Options{
-		Workspace: "default", Secrets: func() []service.Secret { return []service.Secret{"secret"} }, Now: d.clock.Now,
+		Workspace: "default", Secrets: func(time.Time) []service.Secret { return []service.Secret{"secret"} }, Now: d.clock.Now,
 		Sink: func(ctx context.Context, events ...rules.Event) ([]bool, error) {
 			return d.engine.Accept(ctx, events...)
 		},

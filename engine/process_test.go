@@ -83,7 +83,7 @@ func (p process) run() {
 		panic(err)
 	}
 	receiver := must(webhook.New(webhook.Options{
-		Workspace: "default", Sink: e.Accept, Secrets: func() []service.Secret { return []service.Secret{service.Secret(p.Secret)} },
+		Workspace: "default", Sink: e.Accept, Secrets: func(time.Time) []service.Secret { return []service.Secret{service.Secret(p.Secret)} },
 	}))
 	listener := must(net.Listen("tcp", "127.0.0.1:0"))
 	go func() { _ = http.Serve(listener, receiver) }()

@@ -82,7 +82,7 @@ func recordWeekend(ctx context.Context, file, text string) (err error) {
 	}
 	var secret service.Secret
 	receiver, err := webhook.New(webhook.Options{
-		Workspace: "default", Secrets: func() []service.Secret { return []service.Secret{secret} },
+		Workspace: "default", Secrets: func(time.Time) []service.Secret { return []service.Secret{secret} },
 		Sink: func(ctx context.Context, events ...rules.Event) ([]bool, error) {
 			for i := range events {
 				events[i].ReceivedAt = desk.Now()

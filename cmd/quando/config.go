@@ -64,6 +64,7 @@ type workspace struct {
 			Secrets   []service.Secret
 			PublicURL string
 			Check     time.Duration // how often the webhook is looked at
+			Retired   time.Duration // how long a replaced secret counts for everything; 0 is not
 		}
 	}
 	Rules  string
@@ -193,6 +194,7 @@ func (w *workspace) settings() settings {
 		{"service.webhook.secrets", secrets(&w.Service.Webhook.Secrets)},
 		{"service.webhook.public_url", text(&w.Service.Webhook.PublicURL)},
 		{"service.webhook.check", duration(&w.Service.Webhook.Check)},
+		{"service.webhook.retired_secrets", durationOrOff(&w.Service.Webhook.Retired)},
 		{"rules", text(&w.Rules)},
 		{"safety.messages_per_conversation", bound(&w.Safety.MessagesPerConversation)},
 		{"safety.messages", bound(&w.Safety.Messages)},

@@ -207,7 +207,7 @@ func (p *process) addUnit(c *config, u *unit) (*backfill.Source, error) {
 	o := webhook.Options{
 		Workspace: u.name, Sink: p.recorder.record, Profile: u.client.Profile(), Count: wakes(p.metrics.deliveriesOf(u.name), finds), Logger: p.log,
 		Bodies: p.bodies, Verified: trust,
-		Secrets: func() []service.Secret { return u.Service.Webhook.Secrets },
+		Secrets: func(time.Time) []service.Secret { return u.Service.Webhook.Secrets },
 	}
 	if u.subscription != nil {
 		o.Secrets, o.Renew = u.subscription.Secrets, u.subscription.Renew

@@ -44,7 +44,7 @@ func (c *config) subscriptionOptions(u *unit, cursors subscription.Cursors) (sub
 	keys, err := c.keys()
 	return subscription.Options{
 		Workspace: u.name, Client: u.client.Patient(), Cursors: cursors, Keys: keys, URL: u.Service.Webhook.PublicURL, Secrets: u.Service.Webhook.Secrets,
-		Every: u.Service.Webhook.Check, Alone: !isAddress(c.journalPath()),
+		Every: u.Service.Webhook.Check, Retired: u.Service.Webhook.Retired, Alone: !isAddress(c.journalPath()),
 	}, err
 }
 

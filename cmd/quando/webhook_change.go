@@ -89,32 +89,51 @@ func unavailable(missing []string) string {
 }
 
 func newWebhookRotate() *cobra.Command {
+	var revoke bool
 	cmd := &cobra.Command{
 		Use:   "rotate",
-		Short: "Replace the webhook's signing secret; the one before it stays valid for 8 hours",
+		Short: "Replace the webhook's signing secret; with --revoke because it became known",
 		Long: `Rotate asks the service for another signing secret and seals it in the journal. An engine that runs takes it up by itself, with the first delivery that
-is signed with it. Deliveries that were signed with the secret before it are accepted for 8 hours more, because the service may repeat them for that long.`,
+is signed with it. The secret before it counts only for what was signed up to the rotation, and five minutes more, because clocks differ;
+service.webhook.retired_secrets lets it count for longer.
+
+With --revoke the secret before it, and every other that the journal has, does not count any more: an engine that runs refuses it within a second or two of the next delivery. That is for a secret that
+became known. What was signed with it and is still on its way is refused, and found again by the backfill. Secrets in service.webhook.secrets are not touched:
+take one that became known out of the configuration, and restart.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withHooks(cmd, true, func(d *hookDesk) error {
 				if _, err := d.own(cmd); err != nil {
 					return err
 				}
-				until, err := d.subscription.Rotate(cmd.Context())
+				until, err := d.subscription.Rotate(cmd.Context(), revoke)
 				if err != nil {
 					return err
 				}
-				if d.json {
-					return writeJSON(cmd.OutOrStdout(), struct {
-						URL   string    `json:"url"`
-						Until time.Time `json:"old_valid_until"`
-					}{d.unit.Service.Webhook.PublicURL, until.UTC()})
+				if revoke && len(d.unit.Service.Webhook.Secrets) > 0 {
+					fmt.Fprintln(cmd.ErrOrStderr(), "The secrets in service.webhook.secrets are valid besides; take one that became known out of the configuration, and restart.")
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "The secret of %s is replaced. The one before it is valid until %s.\n", harmless(d.unit.Service.Webhook.PublicURL), d.stamp(until))
-				return nil
+				return d.rotated(cmd, until, revoke)
 			})
 		},
 	}
+	cmd.Flags().BoolVar(&revoke, "revoke", false, "the secret before it does not count any more, because it became known")
 	journalFlag(cmd)
 	return cmd
+}
+
+// rotated says what rotate has done.
+func (d *hookDesk) rotated(cmd *cobra.Command, until time.Time, revoked bool) error {
+	if d.json {
+		return writeJSON(cmd.OutOrStdout(), struct {
+			URL   string    `json:"url"`
+			Until time.Time `json:"old_valid_until"`
+		}{d.unit.Service.Webhook.PublicURL, until.UTC()})
+	}
+	before := "is valid until " + d.stamp(until)
+	if revoked {
+		before = "is not valid any more"
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "The secret of %s is replaced. The one before it %s.\n", harmless(d.unit.Service.Webhook.PublicURL), before)
+	return nil
 }

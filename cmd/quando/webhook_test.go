@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -111,6 +112,17 @@ func TestRunLooksAfterTheWebhook(t *testing.T) {
 	}
 	o.writes("+5511988887777", "hello again")
 	o.shows(`quando_deliveries_total{outcome="recorded",workspace="default"} 2`, `quando_deliveries_total{outcome="bad_signature",workspace="default"} 0`)
+	leaked := regexp.MustCompile(`whsec_[^"]+`).FindString(string(o.sandbox.State()))
+	if status, _ := o.asks("POST", o.public+"/webhook", signed(leaked, delivery), delivery); status != 202 {
+		t.Fatalf("who has the secret gets %d", status)
+	}
+	if code, out, errOut := o.command("rotate", "--revoke"); code != 0 || !strings.Contains(out, "is replaced. The one before it is not valid any more.") {
+		t.Fatalf("%d %s%s", code, out, errOut)
+	}
+	eventually(t, func() (bool, string) {
+		status, _ := o.asks("POST", o.public+"/webhook", signed(leaked, delivery), delivery)
+		return status == 401, fmt.Sprintf("who has the secret that became known gets %d", status)
+	})
 	if code, out, errOut := o.command("test"); code != 0 || !strings.Contains(out, "answered 202") {
 		t.Errorf("%d %s%s", code, out, errOut)
 	}

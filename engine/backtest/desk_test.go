@@ -49,7 +49,7 @@ func newDesk(t *testing.T, text string) *desk {
 	d.use(text)
 	var secret service.Secret
 	server := httptest.NewServer(must(webhook.New(webhook.Options{
-		Workspace: "default", Secrets: func() []service.Secret { return []service.Secret{secret} },
+		Workspace: "default", Secrets: func(time.Time) []service.Secret { return []service.Secret{secret} },
 		Sink: func(ctx context.Context, events ...rules.Event) ([]bool, error) {
 			for i := range events {
 				events[i].ReceivedAt = d.Now()

@@ -237,7 +237,7 @@ func (d *desk) register() {
 	d.t.Helper()
 	var secret service.Secret
 	receiver := must(webhook.New(webhook.Options{
-		Workspace: "default", Secrets: func() []service.Secret { return []service.Secret{secret} },
+		Workspace: "default", Secrets: func(time.Time) []service.Secret { return []service.Secret{secret} },
 		Sink: func(ctx context.Context, events ...rules.Event) ([]bool, error) {
 			for i := range events {
 				events[i].ReceivedAt = d.clock()

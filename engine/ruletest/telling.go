@@ -82,7 +82,7 @@ func (t *telling) open(ctx context.Context) (err error) {
 	t.outside = &outside{now: t.service.Now, done: func() int { return len(t.service.Effects()) }, keys: map[string]bool{}}
 	receiver, err := webhook.New(webhook.Options{
 		Workspace: workspace, Sink: t.accept,
-		Secrets: func() []service.Secret {
+		Secrets: func(time.Time) []service.Secret {
 			t.mu.Lock()
 			defer t.mu.Unlock()
 			return []service.Secret{t.secret}

@@ -102,7 +102,7 @@ func (p *process) launch(ctx context.Context) (err error) {
 		return err
 	}
 	if p.receiver, err = webhook.New(webhook.Options{
-		Workspace: workspace, Secrets: func() []service.Secret { return []service.Secret{secret} }, Sink: p.accept,
+		Workspace: workspace, Secrets: func(time.Time) []service.Secret { return []service.Secret{secret} }, Sink: p.accept,
 	}); err != nil {
 		return err
 	}

@@ -225,7 +225,7 @@ func (s shared) CreatedIn(ctx context.Context, workspace, card string) (string, 
 func (d *desk) register() {
 	d.t.Helper()
 	receiver := must(webhook.New(webhook.Options{
-		Workspace: "default", Secrets: func() []service.Secret { return []service.Secret{d.secret} },
+		Workspace: "default", Secrets: func(time.Time) []service.Secret { return []service.Secret{d.secret} },
 		Sink: func(ctx context.Context, events ...rules.Event) ([]bool, error) {
 			d.mu.Lock()
 			e := d.engine

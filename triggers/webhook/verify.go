@@ -100,6 +100,7 @@ func (d *desktop) sign(i int, secret service.Secret) []byte {
 // A claim is what the head of a delivery says of its signature.
 type claim struct {
 	timestamp string
+	at        time.Time
 	signature []byte
 }
 
@@ -117,15 +118,16 @@ func (r *Receiver) claim(req *http.Request) (c claim, outcome Outcome, err error
 	if err != nil {
 		return c, Unsigned, fmt.Errorf("the timestamp %.200q is not Unix time in seconds", timestamp)
 	}
-	switch age := r.options.Now().Sub(time.Unix(seconds, 0)); {
-	case age > maxAge:
+	at := time.Unix(seconds, 0)
+	switch age := r.options.Now().Sub(at); {
+	case age > MaxAge:
 		return c, Stale, fmt.Errorf("the timestamp is %s old", age.Round(time.Second))
-	case age < -maxAge:
+	case age < -MaxAge:
 		return c, Early, fmt.Errorf("the timestamp is %s ahead; is this machine's clock right?", (-age).Round(time.Second))
 	case req.ContentLength > maxBody:
 		return c, TooLarge, fmt.Errorf("the body has %d bytes", req.ContentLength)
 	}
-	return claim{timestamp, given}, "", nil
+	return claim{timestamp, at, given}, "", nil
 }
 
 // verify decides whether a delivery comes from the service. The signature is over the timestamp

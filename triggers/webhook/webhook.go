@@ -17,7 +17,9 @@ import (
 
 const (
 	maxBody = 1 << 20
-	maxAge  = 5 * time.Minute // of a signature, either way
+
+	// MaxAge is how far the time of a signature may be from ours, either way.
+	MaxAge = 5 * time.Minute
 
 	// bodyTime is how long a body may take to come: the service waits 8 seconds for the answer.
 	bodyTime = 5 * time.Second
@@ -50,11 +52,12 @@ const (
 // Options configure a Receiver. Sink and Secrets are required.
 type Options struct {
 	Workspace string
-	// Secrets returns the signing secrets that are valid now: several while one is being rotated.
-	Secrets func() []service.Secret
-	// Renew returns the valid secrets once more, when a signature fits none of those that Secrets gave: one may just have been rotated. It may take a few seconds. Nil
-	// knows no others.
-	Renew func(ctx context.Context) []service.Secret
+	// Secrets returns the signing secrets that count for what was signed at a time: several while
+	// one is being rotated.
+	Secrets func(signed time.Time) []service.Secret
+	// Renew returns them once more, when a signature fits none of those that Secrets gave: one may
+	// just have been rotated. It may take a few seconds. Nil knows no others.
+	Renew func(ctx context.Context, signed time.Time) []service.Secret
 	// Sink records the events.
 	Sink triggers.Sink
 	// Profile says what the headers are called and where an event's data carries what it is about; nil is the default one.
@@ -216,12 +219,12 @@ func (r *Receiver) admit(w http.ResponseWriter, req *http.Request, d *desktop, c
 		return outcome, err
 	}
 	_ = control.SetReadDeadline(time.Time{}) // recording may take longer
-	outcome, err = r.verify(claimed, d, r.options.Secrets())
+	outcome, err = r.verify(claimed, d, r.options.Secrets(claimed.at))
 	if (outcome == Forged || outcome == NoSecret) && r.options.Renew != nil {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
 		body.wait(cancel)
-		outcome, err = r.verify(claimed, d, r.options.Renew(ctx))
+		outcome, err = r.verify(claimed, d, r.options.Renew(ctx, claimed.at))
 	}
 	return outcome, err
 }

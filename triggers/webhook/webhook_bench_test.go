@@ -45,7 +45,7 @@ type pouch struct {
 func newPouch(t testing.TB) *pouch {
 	now := time.Unix(1_800_000_000, 0)
 	r, err := New(Options{
-		Workspace: "default", Now: func() time.Time { return now }, Secrets: func() []service.Secret { return []service.Secret{"whsec_new"} },
+		Workspace: "default", Now: func() time.Time { return now }, Secrets: func(time.Time) []service.Secret { return []service.Secret{"whsec_new"} },
 		Sink: func(context.Context, ...rules.Event) ([]bool, error) { return nil, nil },
 	})
 	if err != nil {

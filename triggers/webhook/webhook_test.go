@@ -69,7 +69,7 @@ func newDesk(t *testing.T) *desk {
 	d := &desk{secrets: []service.Secret{"whsec_new", "whsec_old"}, now: time.Unix(1_800_000_000, 0), counts: make(map[Outcome]int)}
 	r, err := New(Options{
 		Workspace: "default", Sink: d.memory.accept, Now: func() time.Time { return d.now },
-		Secrets: func() []service.Secret { return d.secrets },
+		Secrets: func(time.Time) []service.Secret { return d.secrets },
 		Count: func(o Outcome) {
 			d.mu.Lock()
 			defer d.mu.Unlock()
@@ -186,7 +186,7 @@ func TestRenewedSecret(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			d, asked := newDesk(t), 0
 			d.secrets = tt.known
-			d.options.Renew = func(context.Context) []service.Secret {
+			d.options.Renew = func(context.Context, time.Time) []service.Secret {
 				asked++
 				return []service.Secret{"whsec_new", ""}
 			}
@@ -199,7 +199,7 @@ func TestRenewedSecret(t *testing.T) {
 		})
 	}
 	d := newDesk(t)
-	d.options.Renew = func(context.Context) []service.Secret {
+	d.options.Renew = func(context.Context, time.Time) []service.Secret {
 		t.Error("asked for a delivery without a signature")
 		return nil
 	}

@@ -76,9 +76,9 @@ func (s *Subscription) register(ctx context.Context, events []string) (*service.
 	if err != nil {
 		return nil, err
 	}
-	unsure := false
+	before := record{}
 	begun, _, err := s.begin(ctx, "register", func(r *record) bool {
-		unsure = r.Unsure
+		before = *r
 		return true
 	})
 	if err != nil {
@@ -89,33 +89,41 @@ func (s *Subscription) register(ctx context.Context, events []string) (*service.
 	// Somebody else may have registered it before we began; from here on nobody else can.
 	hooks, err := s.options.Client.ListWebhooks(call)
 	if err != nil {
-		return nil, s.abandon(ctx, unsure, explain(err))
+		return nil, s.abandon(ctx, before, false, explain(err))
 	}
 	if own, _ := s.own(hooks, &record{}); own != nil {
-		return own, s.abandon(ctx, unsure, nil)
+		return own, s.abandon(ctx, before, false, nil)
 	}
 	w, err := s.options.Client.RegisterWebhook(call, service.NewWebhook{Name: s.options.Name, URL: s.options.URL, Events: events})
 	if err != nil {
-		return nil, s.abandon(ctx, unsure || service.IsUncertain(err), s.refusedAddress(err, len(hooks)))
+		return nil, s.abandon(ctx, before, service.IsUncertain(err), s.refusedAddress(err, len(hooks)))
 	}
 	w.URL, w.Events, w.Active = s.options.URL, events, true // an answer need not repeat them
 	s.repaired(Registered, "the webhook is registered", "webhook", w.ID, "events", events)
 	if w.Secret == "" {
-		return &w, s.abandon(ctx, true, errors.New("the webhook is registered, but the answer carries its secret under no name that the profile knows (webhook.secret)"))
+		return &w, s.abandon(ctx, before, true, errors.New("the webhook is registered, but the answer carries its secret under no name that the profile knows (webhook.secret)"))
 	}
 	return &w, s.store(ctx, begun, key, w)
 }
 
-// rotate replaces the secret of a webhook, unless that is not wanted any more when nobody else can do it meanwhile.
-func (s *Subscription) rotate(ctx context.Context, webhook, why string, wanted func(*record) bool) error {
-	key, err := s.key(wanted == nil)
+// asked is how a person asks for a rotation. It is wanted in any case.
+type asked struct {
+	revoke bool // from now on the secrets before it do not count
+}
+
+// rotate replaces the secret of a webhook, unless that is not wanted any more when nobody else can do it meanwhile. Asked is nil where it is done by itself.
+func (s *Subscription) rotate(ctx context.Context, webhook, why string, asked *asked, wanted func(*record) bool) error {
+	key, err := s.key(asked != nil)
 	if err != nil {
 		return err
 	}
-	unsure := false
+	before := record{}
 	begun, ok, err := s.begin(ctx, "rotate", func(r *record) bool {
-		unsure = r.Unsure
-		return wanted == nil || wanted(r)
+		before = *r
+		if asked != nil && asked.revoke {
+			r.Revoke = true
+		}
+		return asked != nil || wanted(r)
 	})
 	if !ok {
 		return err
@@ -124,7 +132,7 @@ func (s *Subscription) rotate(ctx context.Context, webhook, why string, wanted f
 	defer cancel()
 	w, err := s.options.Client.RotateSecret(call, webhook)
 	if err != nil {
-		return s.abandon(ctx, unsure || service.IsUncertain(err), explain(err))
+		return s.abandon(ctx, before, service.IsUncertain(err), explain(err))
 	}
 	if err := s.store(ctx, begun, key, w); err != nil {
 		return err
@@ -143,18 +151,21 @@ func (s *Subscription) store(ctx context.Context, begun *record, key *Key, w ser
 	return s.finish(ctx, begun, kept{Sealed: key.seal(w.Secret, s.purpose(w.ID)), Key: key.id, Webhook: w.ID, Since: s.options.Now()})
 }
 
-// abandon gives up a change and returns why.
-func (s *Subscription) abandon(ctx context.Context, unsure bool, why error) error {
+// abandon gives up a change and returns why. Unless the service may have made it, the record is as
+// it was before.
+func (s *Subscription) abandon(ctx context.Context, before record, unsure bool, why error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storing)
 	defer cancel()
-	if err := s.end(ctx, unsure); err != nil && why == nil {
+	if err := s.end(ctx, before, unsure); err != nil && why == nil {
 		return err
 	}
 	return why
 }
 
-// Rotate replaces the webhook's secret because a person asks for it. It returns until when the one before it is valid.
-func (s *Subscription) Rotate(ctx context.Context) (until time.Time, err error) {
+// Rotate replaces the webhook's secret because a person asks for it. It returns until when the one
+// before it counts for what was signed with it; with revoke that is now, also where the answer of the
+// service is lost.
+func (s *Subscription) Rotate(ctx context.Context, revoke bool) (until time.Time, err error) {
 	s.tending.Lock()
 	defer s.tending.Unlock()
 	own, _, err := s.Find(ctx)
@@ -164,16 +175,17 @@ func (s *Subscription) Rotate(ctx context.Context) (until time.Time, err error) 
 	if own == nil {
 		return time.Time{}, s.noWebhook()
 	}
-	err = s.rotate(ctx, own.ID, "somebody asked for it", nil)
-	if err == nil {
-		s.mu.Lock()
-		s.attempts.end(s.options.Now(), nil)
-		s.mu.Unlock()
-	} else {
+	if err := s.rotate(ctx, own.ID, "somebody asked for it", &asked{revoke}, nil); err != nil {
 		if service.IsUncertain(err) {
 			err = fmt.Errorf("nobody knows whether the secret was replaced, so it has to be once more: an engine that runs does that by itself, or quando webhook rotate again: %w", err)
 		}
 		return time.Time{}, err
 	}
-	return s.options.Now().Add(overlap), nil
+	s.mu.Lock()
+	s.attempts.end(s.options.Now(), nil)
+	s.mu.Unlock()
+	if revoke {
+		return s.options.Now(), nil
+	}
+	return s.options.Now().Add(s.keepRetired()), nil
 }

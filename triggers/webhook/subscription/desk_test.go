@@ -40,6 +40,7 @@ type desk struct {
 	missing  [][]string
 	outcomes map[webhook.Outcome]int
 	failing  atomic.Bool
+	moves    atomic.Bool // the receiver's clock is ahead too, and not only that of the subscription
 }
 
 func newDesk(t *testing.T, change ...func(*sandbox.Options)) *desk {
@@ -78,6 +79,14 @@ func (d *desk) now() time.Time {
 	return time.Now().Add(d.ahead)
 }
 
+// received is the receiver's clock.
+func (d *desk) received() time.Time {
+	if d.moves.Load() {
+		return d.now()
+	}
+	return time.Now()
+}
+
 // open returns a subscription as an engine has it, and lets the receiver use it.
 func (d *desk) open(change ...func(*Options)) *Subscription {
 	d.Helper()
@@ -100,7 +109,7 @@ func (d *desk) open(change ...func(*Options)) *Subscription {
 	}
 	s := must(New(o))
 	receiver := must(webhook.New(webhook.Options{
-		Workspace: "default", Sink: d.accept, Secrets: s.Secrets, Renew: s.Renew,
+		Workspace: "default", Sink: d.accept, Secrets: s.Secrets, Renew: s.Renew, Now: d.received,
 		Count: func(o webhook.Outcome) {
 			d.mu.Lock()
 			defer d.mu.Unlock()

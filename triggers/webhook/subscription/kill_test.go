@@ -101,7 +101,7 @@ func (p process) run() {
 		case "tend":
 			err = s.Tend(ctx)
 		case "rotate":
-			_, err = s.Rotate(ctx)
+			_, err = s.Rotate(ctx, false)
 		}
 		if err != nil {
 			fmt.Println(err)

@@ -47,7 +47,7 @@ func TestForgedWhileUnsure(t *testing.T) {
 	if err := d.sandbox.AddFault(sandbox.Fault{Operation: rotateSecret, Kind: "drop_after"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Rotate(t.Context()); !service.IsUncertain(err) {
+	if _, err := s.Rotate(t.Context(), false); !service.IsUncertain(err) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -108,7 +108,7 @@ func TestGrowingPauses(t *testing.T) {
 				t.Errorf("the same trouble is told in %d ways: %v", len(said), said)
 			}
 			d.sandbox.ClearFaults()
-			must(s.Rotate(t.Context())) // a person is not kept waiting
+			must(s.Rotate(t.Context(), false)) // a person is not kept waiting
 			d.tend(s)
 		})
 	}

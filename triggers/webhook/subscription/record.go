@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/quandohq/quando/triggers/webhook"
 )
 
 // Cursors are where the journal keeps what is known of the webhook, for every engine that shares it.
@@ -23,7 +25,10 @@ type record struct {
 	Webhook string `json:"webhook,omitempty"` // its id
 
 	// Unsure says that the service may sign with a secret that nobody here knows: it was asked for one, and the answer is not recorded.
-	Unsure  bool            `json:"unsure,omitempty"`
+	Unsure bool `json:"unsure,omitempty"`
+	// Revoke says that the secrets here do not count any more, and are dropped when there is another:
+	// a person has asked for that, and the answer is not recorded.
+	Revoke  bool            `json:"revoke,omitempty"`
 	Doing   *deed           `json:"doing,omitempty"`
 	Secrets []kept          `json:"secrets,omitempty"` // the newest first
 	Needs   map[string]need `json:"needs,omitempty"`   // of each engine that shares the journal
@@ -44,7 +49,16 @@ type kept struct {
 	Key     string    `json:"key"` // that it is sealed with
 	Webhook string    `json:"webhook"`
 	Since   time.Time `json:"since"`
-	Until   time.Time `json:"until,omitzero"` // zero is that it is in use
+	Retired time.Time `json:"retired,omitzero"` // when another took its place
+	Until   time.Time `json:"until,omitzero"`   // when it is dropped; zero is that it is in use
+}
+
+// retired returns when another took the place of a secret that is not in use any more.
+func (k *kept) retired() time.Time {
+	if k.Retired.IsZero() {
+		return k.Until.Add(-overlap)
+	}
+	return k.Retired
 }
 
 // A need is what the rules of an engine must hear of.
@@ -69,19 +83,21 @@ func (r *record) sameNewest(other *record) bool {
 	return bytes.Equal(r.Secrets[0].Sealed, other.Secrets[0].Sealed)
 }
 
-// add makes a secret the newest. The others stay valid for as long as the service may repeat what it has signed with them.
-func (r *record) add(k kept, now time.Time) {
-	r.retire(now)
+// add makes a secret the newest. The others are kept for a time.
+func (r *record) add(k kept, now time.Time, keep time.Duration) {
+	for i := range r.Secrets {
+		if r.Secrets[i].Until.IsZero() {
+			r.Secrets[i].Retired, r.Secrets[i].Until = now, now.Add(keep)
+		}
+	}
 	r.Webhook, r.Secrets = k.Webhook, slices.Insert(r.Secrets, 0, k)
 }
 
-// retire lets the secrets in use come to their end.
-func (r *record) retire(now time.Time) {
-	for i := range r.Secrets {
-		if r.Secrets[i].Until.IsZero() {
-			r.Secrets[i].Until = now.Add(overlap)
-		}
-	}
+// drop drops the secrets that another record has too.
+func (r *record) drop(other *record) {
+	r.Secrets = slices.DeleteFunc(r.Secrets, func(k kept) bool {
+		return slices.ContainsFunc(other.Secrets, func(o kept) bool { return bytes.Equal(o.Sealed, k.Sealed) })
+	})
 }
 
 // forget drops secrets whose time is over, and reports whether there were any.
@@ -204,7 +220,11 @@ func (s *Subscription) finish(ctx context.Context, begun *record, k kept) error 
 		ours := r.Doing != nil && r.Doing.By == s.me
 		// Whoever came in between, after we had been stopped for a while, may have asked for a secret before or after us: nobody knows which one counts.
 		r.Unsure = !ours || !r.sameNewest(begun)
-		r.add(k, s.options.Now())
+		if r.Revoke {
+			r.drop(begun)
+			r.Revoke = false
+		}
+		r.add(k, s.options.Now(), s.keepRetired())
 		if ours {
 			r.Doing = nil
 		}
@@ -213,13 +233,20 @@ func (s *Subscription) finish(ctx context.Context, begun *record, k kept) error 
 	return err
 }
 
-// end gives up a change that came to nothing. Where nobody knows what came of it, that stays written down.
-func (s *Subscription) end(ctx context.Context, unsure bool) error {
+// keepRetired is how long a secret is kept after another has taken its place: a signature from before
+// that may be MaxAge ahead of our clock, and is accepted until it is MaxAge old.
+func (s *Subscription) keepRetired() time.Duration { return max(s.options.Retired, 2*webhook.MaxAge) }
+
+// end gives up a change. Where nobody knows what came of it, that stays written down; else the record
+// says what it said before.
+func (s *Subscription) end(ctx context.Context, before record, unsure bool) error {
 	_, err := s.change(ctx, func(r *record) (bool, error) {
 		if r.Doing == nil || r.Doing.By != s.me {
 			return false, nil
 		}
-		r.Doing, r.Unsure = nil, unsure
+		if r.Doing = nil; !unsure {
+			r.Unsure, r.Revoke = before.Unsure, before.Revoke
+		}
 		return true, nil
 	})
 	return err

@@ -3,14 +3,20 @@ package subscription
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/quandohq/quando/service"
+	"github.com/quandohq/quando/triggers/webhook"
 )
 
 const (
 	// rereads is how often at most the record is read because a signature fits no secret: whoever forges signatures must not keep the journal busy.
 	rereads = 200 * time.Millisecond
+
+	// believed is how long the record is believed to be as it was read, while deliveries come:
+	// after that a secret that was revoked does not count any more.
+	believed = time.Second
 
 	// patience is how long a delivery waits for a secret that is being made; the service wants an answer within 8 seconds. At most mostWaiting do.
 	patience    = 4 * time.Second
@@ -19,36 +25,87 @@ const (
 
 // valid is the secrets that are valid until a time.
 type valid struct {
-	list  []service.Secret
-	until time.Time // when one of them ends; zero is never
-	from  []kept    // with which they are found anew
+	current []service.Secret
+	retired []retiredSecret
+	until   time.Time // when one of them ends; zero is never
+	from    *record   // with which they are found anew
 }
 
-// Secrets returns the signing secrets that are valid now: the configured ones, the one that the service was last asked for, and those before it for as
-// long as it may repeat what it has signed with them.
-func (s *Subscription) Secrets() []service.Secret {
+// A retiredSecret counts for what was signed until a time.
+type retiredSecret struct {
+	service.Secret
+	signed time.Time // zero is any
+}
+
+// Secrets returns the secrets that count for what was signed at a time: the configured ones, the one
+// that the service was last asked for, and those before it.
+func (s *Subscription) Secrets(signed time.Time) []service.Secret {
+	s.keepUp()
 	v := s.valid.Load()
 	if !v.until.IsZero() && !s.options.Now().Before(v.until) {
 		s.mu.Lock()
-		defer s.mu.Unlock()
 		v = s.validFrom(v.from)
 		s.valid.Store(v)
+		s.mu.Unlock()
 	}
-	return v.list
+	if len(v.retired) == 0 {
+		return v.current
+	}
+	list := slices.Clone(v.current)
+	for _, one := range v.retired {
+		if one.signed.IsZero() || !signed.After(one.signed) {
+			list = append(list, one.Secret)
+		}
+	}
+	return list
 }
 
-// validFrom returns the secrets that are valid now, of those that can be opened.
-func (s *Subscription) validFrom(all []kept) *valid {
+// keepUp reads the record where nobody has for a while. Meanwhile others go by what is known.
+func (s *Subscription) keepUp() {
+	s.mu.Lock()
+	mine := !s.reading && time.Since(s.read) >= believed
+	s.reading = s.reading || mine
+	s.mu.Unlock()
+	if mine {
+		ctx, cancel := context.WithTimeout(context.Background(), believed)
+		defer cancel()
+		_ = s.readOnce(ctx) // what cannot be read now is read by the next delivery
+	}
+}
+
+// readOnce reads the record for all who wait for it.
+func (s *Subscription) readOnce(ctx context.Context) error {
+	began := time.Now()
+	_, err := s.load(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.read, s.reading = began, false
+	return err
+}
+
+// validFrom returns the secrets that are valid now, of those that can be opened. While a secret is
+// to be revoked none of the record's counts.
+func (s *Subscription) validFrom(r *record) *valid {
 	now := s.options.Now()
-	v := &valid{list: append([]service.Secret(nil), s.options.Secrets...), from: all}
-	for _, k := range all {
+	v := &valid{current: slices.Clone(s.options.Secrets), from: r}
+	if r == nil || r.Revoke {
+		return v
+	}
+	for _, k := range r.Secrets {
 		if !k.Until.IsZero() && !now.Before(k.Until) {
 			continue
 		}
-		if plain := s.opened[string(k.Sealed)]; plain != "" {
-			v.list = append(v.list, plain)
+		if plain := s.opened[string(k.Sealed)]; plain == "" {
+			continue
+		} else if k.Until.IsZero() {
+			v.current = append(v.current, plain)
+			continue
+		} else if s.options.Retired > 0 {
+			v.retired = append(v.retired, retiredSecret{Secret: plain})
+		} else {
+			v.retired = append(v.retired, retiredSecret{plain, k.retired().Add(webhook.MaxAge)})
 		}
-		if !k.Until.IsZero() && (v.until.IsZero() || k.Until.Before(v.until)) {
+		if v.until.IsZero() || k.Until.Before(v.until) {
 			v.until = k.Until
 		}
 	}
@@ -74,7 +131,7 @@ func (s *Subscription) unseal(r *record) {
 		}
 	}
 	s.opened, s.doing = opened, r.Doing
-	s.valid.Store(s.validFrom(r.Secrets))
+	s.valid.Store(s.validFrom(r))
 }
 
 func (s *Subscription) unsealOne(k kept) (service.Secret, error) {
@@ -123,9 +180,9 @@ func (s *Subscription) Load(ctx context.Context) error {
 	return s.locked
 }
 
-// Renew returns the secrets that are valid now, for a signature that fits none of those that Secrets gave: another engine, or a command, may have asked for
+// Renew returns the secrets that count for what was signed at a time, for a signature that fits none of those that Secrets gave: another engine, or a command, may have asked for
 // one. Where one is being asked for, it waits a moment for it.
-func (s *Subscription) Renew(ctx context.Context) []service.Secret {
+func (s *Subscription) Renew(ctx context.Context, signed time.Time) []service.Secret {
 	s.mu.Lock()
 	s.refused++
 	full := s.waiting >= mostWaiting
@@ -134,7 +191,7 @@ func (s *Subscription) Renew(ctx context.Context) []service.Secret {
 	}
 	s.mu.Unlock()
 	if full {
-		return s.Secrets() // what is genuine among so many is delivered again
+		return s.Secrets(signed) // what is genuine among so many is delivered again
 	}
 	defer func() {
 		s.mu.Lock()
@@ -155,7 +212,7 @@ func (s *Subscription) Renew(ctx context.Context) []service.Secret {
 			break
 		}
 	}
-	return s.Secrets()
+	return s.Secrets(signed)
 }
 
 // takeOver has the webhook looked at because somebody has not come back from a change, which is
@@ -185,11 +242,7 @@ func (s *Subscription) reread(ctx context.Context, after time.Time) bool {
 		case done:
 			return ctx.Err() == nil
 		case mine:
-			began := time.Now()
-			_, err := s.load(ctx) // what cannot be read at the moment may be read when it is delivered again
-			s.mu.Lock()
-			s.read, s.reading = began, false
-			s.mu.Unlock()
+			err := s.readOnce(ctx) // what cannot be read at the moment may be read when it is delivered again
 			return err == nil && ctx.Err() == nil
 		}
 		select {

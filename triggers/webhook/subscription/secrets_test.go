@@ -16,14 +16,14 @@ import (
 	"github.com/quandohq/quando/triggers/webhook"
 )
 
-// TestRotation shows that the new secret is trusted at once, and the one before it for eight hours.
+// TestRotation shows that the new secret is trusted at once, and the one before it for eight hours where that is configured.
 func TestRotation(t *testing.T) {
 	d := newDesk(t)
-	s := d.open(func(o *Options) { o.Secrets = []service.Secret{"configured"} })
+	s := d.open(func(o *Options) { o.Secrets, o.Retired = []service.Secret{"configured"}, 8*time.Hour })
 	s.SetRules(compile(t, "message.received"))
 	d.tend(s)
-	old := s.Secrets()[1]
-	until := must(s.Rotate(t.Context()))
+	old := s.Secrets(d.now())[1]
+	until := must(s.Rotate(t.Context(), false))
 	d.writes("hello")
 	if d.counted(webhook.Recorded) != 1 || len(d.outcomes) != 1 {
 		t.Errorf("%v", d.outcomes)
@@ -32,7 +32,7 @@ func TestRotation(t *testing.T) {
 		t.Errorf("valid for %s", left)
 	}
 	valid := func(secret service.Secret) bool {
-		for _, one := range s.Secrets() {
+		for _, one := range s.Secrets(d.now()) {
 			if one == secret {
 				return true
 			}
@@ -40,11 +40,11 @@ func TestRotation(t *testing.T) {
 		return false
 	}
 	d.ahead = 8*time.Hour - time.Minute
-	if !valid(old) || !valid("configured") || len(s.Secrets()) != 3 {
+	if !valid(old) || !valid("configured") || len(s.Secrets(d.now())) != 3 {
 		t.Error("the old secret is gone too early")
 	}
 	d.ahead = 8*time.Hour + time.Minute
-	if valid(old) || !valid("configured") || len(s.Secrets()) != 2 {
+	if valid(old) || !valid("configured") || len(s.Secrets(d.now())) != 2 {
 		t.Error("the old secret is valid for ever")
 	}
 	d.tend(s)
@@ -99,7 +99,7 @@ func TestRotatedByHand(t *testing.T) {
 	s.SetRules(compile(t, "message.received"))
 	d.tend(s)
 	d.writes("hello")
-	s.Renew(t.Context()) // as when a signature is wrong
+	s.Renew(t.Context(), time.Now()) // as when a signature is wrong
 	d.ahead = time.Hour
 	d.tend(s)
 	if diff := cmp.Diff([]Repair{Registered}, d.repairs); diff != "" {
@@ -133,7 +133,7 @@ func TestRotatedByAnother(t *testing.T) {
 	s.SetRules(compile(t, "message.received"))
 	d.tend(s)
 	command := must(New(Options{Workspace: "default", Client: d.client, Cursors: d.journal, Keys: KeyFile(d.path("quando.key")), URL: d.url, Beside: true}))
-	must(command.Rotate(t.Context()))
+	must(command.Rotate(t.Context(), false))
 	d.writes("hello")
 	if d.counted(webhook.Recorded) != 1 || len(d.outcomes) != 1 {
 		t.Errorf("%v", d.outcomes)
@@ -150,7 +150,7 @@ func TestDeliveryWaitsForTheSecret(t *testing.T) {
 	if err := d.sandbox.AddFault(sandbox.Fault{Operation: "POST /integrations/webhooks/{id}/rotate-secret", Kind: "drop_after", Count: 1}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Rotate(t.Context()); !service.IsUncertain(err) {
+	if _, err := s.Rotate(t.Context(), false); !service.IsUncertain(err) {
 		t.Fatalf("the answer was not lost: %v", err)
 	}
 	// Now nobody knows the secret; what comes is refused, and delivered again later.
@@ -205,7 +205,7 @@ func TestLostAnswers(t *testing.T) {
 				}
 				var err error
 				if strings.HasSuffix(operation, "rotate-secret") {
-					_, err = s.Rotate(t.Context())
+					_, err = s.Rotate(t.Context(), false)
 				} else {
 					err = s.Tend(t.Context())
 				}
@@ -254,7 +254,7 @@ func TestWrongKey(t *testing.T) {
 			if err := d.sandbox.AddFault(sandbox.Fault{Operation: "POST /integrations/webhooks/{id}/rotate-secret", Kind: "drop_after", Count: 1}); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := s.Rotate(t.Context()); !service.IsUncertain(err) {
+			if _, err := s.Rotate(t.Context(), false); !service.IsUncertain(err) {
 				t.Fatal(err)
 			}
 			before := len(d.sandbox.Effects())
@@ -276,7 +276,7 @@ func TestWrongKey(t *testing.T) {
 					t.Error("it was rotated by itself")
 				}
 			}
-			must(s.Rotate(t.Context()))
+			must(s.Rotate(t.Context(), false))
 			d.tend(s)
 			if err := d.client.TestWebhook(t.Context(), id); err != nil {
 				t.Fatal(err)
@@ -302,7 +302,7 @@ func TestForgedFlood(t *testing.T) {
 	began := time.Now()
 	var wait sync.WaitGroup
 	for range 2000 {
-		wait.Go(func() { s.Renew(t.Context()) })
+		wait.Go(func() { s.Renew(t.Context(), time.Now()) })
 	}
 	wait.Wait()
 	if most := int(time.Since(began)/rereads) + 1; int(counting.reads.Load()) > most {

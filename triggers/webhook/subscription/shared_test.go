@@ -48,7 +48,7 @@ func TestTwoEngines(t *testing.T) {
 		t.Errorf("%d secrets were asked for", registered)
 	}
 	for i, s := range all {
-		if diff := cmp.Diff(plain(all[0].Secrets()), plain(s.Renew(t.Context()))); diff != "" {
+		if diff := cmp.Diff(plain(all[0].Secrets(time.Now())), plain(s.Renew(t.Context(), time.Now()))); diff != "" {
 			t.Errorf("engine %d (-want +got):\n%s", i, diff)
 		}
 	}

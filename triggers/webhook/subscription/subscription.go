@@ -17,7 +17,8 @@ import (
 )
 
 const (
-	// overlap is how long a secret stays valid after another has taken its place. The service repeats a delivery for up to seven hours and a quarter.
+	// overlap is how long a secret was valid after another had taken its place, where a record of an
+	// earlier version does not say when that was.
 	overlap = 8 * time.Hour
 
 	// lease is how long somebody may be at a change, and calling is how long its call may take: less, so that there is time to record what came of it.
@@ -59,6 +60,9 @@ type Options struct {
 
 	// Secrets are those that a person has configured. They are valid besides the one that is looked after.
 	Secrets []service.Secret
+	// Retired is how long a secret goes on to count for everything after another has taken its place;
+	// 0 is that it counts only for what was signed before that, give or take what clocks may differ.
+	Retired time.Duration
 
 	// Beside says that this is a command, and not the engine.
 	Beside bool
@@ -120,7 +124,7 @@ type Subscription struct {
 	doing   *deed                     // what somebody was at when the record was last read
 	awaited string                    // the change of somebody else whose end a delivery has asked for
 	refused int                       // signatures that fitted no secret since the last look
-	read    time.Time                 // when the last reading for Renew began
+	read    time.Time                 // when the last reading for a delivery began
 	reading bool                      // one goes on
 	waiting int                       // deliveries that wait for a secret
 
@@ -161,7 +165,7 @@ func New(o Options) (*Subscription, error) {
 	if o.Beside {
 		s.me = "command-" + hex.EncodeToString(name)
 	}
-	s.valid.Store(&valid{list: o.Secrets})
+	s.valid.Store(&valid{current: o.Secrets})
 	return s, nil
 }
 

@@ -62,7 +62,7 @@ func TestSecretIsSealed(t *testing.T) {
 	s.SetRules(compile(t, "message.received"))
 	d.tend(s)
 	d.writes("hello")
-	secret := string(s.Secrets()[0])
+	secret := string(s.Secrets(d.now())[0])
 	if len(secret) < 10 {
 		t.Fatal("no secret")
 	}
@@ -317,7 +317,7 @@ func TestOthersAreLeftAlone(t *testing.T) {
 	s := d.open()
 	s.SetRules(compile(t, "message.received"))
 	d.tend(s)
-	must(s.Rotate(t.Context()))
+	must(s.Rotate(t.Context(), false))
 	d.tend(s)
 	for _, e := range d.sandbox.Effects()[before:] {
 		if e.Object.String() == other.ID {

@@ -212,7 +212,7 @@ func (s *Subscription) revive(ctx context.Context, r *record, own *service.Webho
 	var errs []error
 	if s.strange(r, own) {
 		errs = append(errs, s.attempt(func() error {
-			return s.rotate(ctx, own.ID, "nobody knows the secret that it signs with", func(r *record) bool { return s.strange(r, own) })
+			return s.rotate(ctx, own.ID, "nobody knows the secret that it signs with", nil, func(r *record) bool { return s.strange(r, own) })
 		}))
 	}
 	own, err := s.activate(ctx, own)
@@ -315,7 +315,7 @@ func (s *Subscription) verifySecret(ctx context.Context, own *service.Webhook) e
 		return nil
 	}
 	return s.attempt(func() error {
-		return s.rotate(ctx, own.ID, "the service signs with another secret than the one that is known", func(r *record) bool {
+		return s.rotate(ctx, own.ID, "the service signs with another secret than the one that is known", nil, func(r *record) bool {
 			current := r.current()
 			return current == nil || s.options.Now().Sub(current.Since) >= rotateAgain
 		})
