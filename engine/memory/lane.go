@@ -206,15 +206,6 @@ func (j *Journal) release(l *lane, at, next time.Time) {
 	}
 }
 
-func compareAll(texts ...string) int {
-	for i := 0; i < len(texts); i += 2 {
-		if c := cmp.Compare(texts[i], texts[i+1]); c != 0 {
-			return c
-		}
-	}
-	return 0
-}
-
 // keptOf returns a run with the steps that it keeps.
 func keptOf(r *engine.Run) *engine.Run {
 	if r.Kept.All() {

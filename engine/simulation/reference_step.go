@@ -334,10 +334,11 @@ func (r *oracleRun) send(s *Step) flow {
 		if !r.travel(lane) {
 			return ended
 		}
-		wake := time.Time{}
-		if safe, wake = r.safe(lane); !safe && !r.park(wake) {
+		now, wake := r.safe(lane)
+		if !now && !r.park(wake) {
 			return ended
 		}
+		safe = now
 	}
 	now := taking{r.now, r.rule.ID}
 	r.taken[lane], r.taken["messages"] = append(r.taken[lane], now), append(r.taken["messages"], now)
