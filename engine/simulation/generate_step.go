@@ -205,6 +205,9 @@ func (g *generator) step(f known, verb string) Step {
 		s.To = pick(g, g.s.Customers...)
 	case "create_card":
 		s.Text, s.Board = pick(g, append([]string{"{{ contact.name }}"}, g.words...)...), pick(g, "Deals", "Care")
+		if g.rule.When.Each == "cards" {
+			s.Board = "Care" // else each tick would double what the next one finds
+		}
 		if g.chance(50) {
 			s.Stage = pick(g, Boards[s.Board]...)
 		}
