@@ -13,6 +13,7 @@ import (
 
 var claimTests = []test{
 	{"the longest due lane is claimed first", claimOrder},
+	{"of lanes that are due at one time the first by name is claimed first", claimByName},
 	{"a lane is one claim's at a time", claimExclusive},
 	{"workspaces can be left out", claimExcept},
 	{"a lane is due when its release says so", claimNext},
@@ -49,6 +50,18 @@ func claimOrder(c *check) {
 	c.due(at(time.Microsecond))
 	c.claim(at(time.Microsecond), "later")
 	c.due(time.Time{})
+}
+
+func claimByName(c *check) {
+	for _, lane := range []string{"b", "ç", "B", "c", "a-1", "a", "a1"} {
+		c.accept(event(lane, lane))
+	}
+	lanes, err := c.Claim(c.Context(), noon, 4, nil)
+	c.ok(err)
+	c.equal("lanes", laneNames(lanes), []string{"B", "a", "a-1", "a1"})
+	lanes, err = c.Claim(c.Context(), noon, 4, nil)
+	c.ok(err)
+	c.equal("lanes", laneNames(lanes), []string{"b", "c", "ç"})
 }
 
 func claimExclusive(c *check) { c.exclusive(c.Journal) }

@@ -84,7 +84,7 @@ const (
 			UNION ALL
 			SELECT (SELECT d.workspace FROM quando.lanes d WHERE d.workspace > s.workspace ORDER BY d.workspace LIMIT 1) FROM spaces s WHERE s.workspace IS NOT NULL)`
 
-	// insertLeases takes lanes that are due. Workspaces take turns, and who has lanes that are worked on has had as many turns. A lane that is being opened is left to who opens it.
+	// insertLeases takes lanes that are due, those of one time by their names, as all journals do. Workspaces take turns, and who has lanes that are worked on has had as many turns. A lane that is being opened is left to who opens it.
 	insertLeases = spaces + `, busy (workspace, n) AS (SELECT workspace, count(*) FROM quando.leases GROUP BY workspace)
 		INSERT INTO quando.leases (workspace, lane, engine, epoch, news)
 		SELECT d.workspace, d.lane, $1, $2, d.news FROM (
@@ -92,9 +92,9 @@ const (
 			FROM spaces s LEFT JOIN busy b ON b.workspace = s.workspace CROSS JOIN LATERAL (
 				SELECT d.lane, d.due_at, d.news FROM quando.lanes d
 				WHERE d.workspace = s.workspace AND d.due_at <= $3 AND NOT EXISTS (SELECT 1 FROM quando.leases h WHERE h.workspace = d.workspace AND h.lane = d.lane)
-				ORDER BY d.due_at LIMIT $4) f
+				ORDER BY d.due_at, d.lane LIMIT $4) f
 			WHERE s.workspace <> ALL($5::text[])) d
-		ORDER BY d.turn, d.due_at LIMIT $4
+		ORDER BY d.turn, d.due_at, d.lane LIMIT $4
 		ON CONFLICT (workspace, lane) DO NOTHING
 		RETURNING workspace, lane, news`
 
