@@ -216,8 +216,10 @@ func overLimit(s *Scenario, o *Outcome) (broken []string) {
 func (s *Scenario) away() (d time.Duration) {
 	for _, t := range s.Troubles {
 		switch t.Kind {
-		case TroubleDown, TroubleCrash, TroubleLate, TroubleRefused, TroubleJump:
+		case TroubleDown, TroubleLate, TroubleRefused, TroubleJump:
 			d += max(t.For, -t.For)
+		case TroubleCrash:
+			d += time.Duration(max(1, t.More)) * t.For
 		case TroubleLost:
 			d += time.Hour
 		}
