@@ -390,6 +390,9 @@ func neverRecorded(s *Scenario, o *Outcome) (broken []string) {
 
 // ofItself finds effects of rules on what a rule did, where they are about what others do.
 func ofItself(s *Scenario, o *Outcome) (broken []string) {
+	if slices.ContainsFunc(s.Troubles, func(t Trouble) bool { return t.Kind == TroubleJump }) {
+		return nil // own effects are known by when they happened
+	}
 	caused := map[string]*Event{}
 	for i := range o.Events {
 		if e := &o.Events[i]; e.Cause != "" && e.Type != "conversation.updated" {
