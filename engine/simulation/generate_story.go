@@ -19,6 +19,11 @@ func (g *generator) story() {
 	for _, r := range g.s.Rules {
 		t.apart = t.apart || acrossCustomers(&r)
 	}
+	if g.outreach && g.chance(70) { // somebody is written to, and others come just then
+		for _, customer := range g.s.Customers[:len(g.s.Customers)-1] {
+			t.says(0, time.Duration(g.rand.IntN(40))*time.Second, customer, t.text())
+		}
+	}
 	for len(g.s.Story) < acts && t.mark < int(g.s.Length/mark) {
 		t.scene()
 		if hours := int(g.s.Length/mark) / max(1, acts); g.chance(70) {

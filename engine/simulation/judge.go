@@ -216,8 +216,10 @@ func overLimit(s *Scenario, o *Outcome) (broken []string) {
 func (s *Scenario) away() (d time.Duration) {
 	for _, t := range s.Troubles {
 		switch t.Kind {
-		case TroubleDown, TroubleCrash, TroubleLate, TroubleRefused, TroubleJump:
+		case TroubleDown, TroubleLate, TroubleRefused, TroubleJump:
 			d += max(t.For, -t.For)
+		case TroubleCrash:
+			d += time.Duration(max(1, t.More)) * t.For
 		case TroubleLost:
 			d += time.Hour
 		}
@@ -388,6 +390,9 @@ func neverRecorded(s *Scenario, o *Outcome) (broken []string) {
 
 // ofItself finds effects of rules on what a rule did, where they are about what others do.
 func ofItself(s *Scenario, o *Outcome) (broken []string) {
+	if slices.ContainsFunc(s.Troubles, func(t Trouble) bool { return t.Kind == TroubleJump }) {
+		return nil // own effects are known by when they happened
+	}
 	caused := map[string]*Event{}
 	for i := range o.Events {
 		if e := &o.Events[i]; e.Cause != "" && e.Type != "conversation.updated" {
