@@ -100,9 +100,6 @@ func (a *apart) encrypt() string {
 // peak returns the most memory that the process has had resident, in MiB.
 func (a *apart) peak() int { return a.status("VmHWM:") >> 10 }
 
-// resident returns the memory that the process has resident, in MiB.
-func (a *apart) resident() int { return a.status("VmRSS:") >> 10 }
-
 func (a *apart) status(name string) (number int) {
 	a.t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", a.pid))
@@ -136,18 +133,6 @@ func (c *callCount) add(call string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.list[call]++
-}
-
-// of returns how many calls have something in their method and path.
-func (c *callCount) of(part string) (n int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for call, count := range c.list {
-		if strings.Contains(call, part) {
-			n += count
-		}
-	}
-	return n
 }
 
 // trusting is a client for servers whose certificate nobody has signed.

@@ -38,6 +38,7 @@ func TestRefusedIdle(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, _ = io.Copy(io.Discard, res.Body)
+			_ = res.Body.Close()
 			began := time.Now()
 			_ = c.SetReadDeadline(began.Add(10 * time.Second))
 			_, err = b.ReadByte()
@@ -80,7 +81,11 @@ func TestConnectionsGiveWay(t *testing.T) {
 	}
 	answered := func(b *bufio.Reader) bool {
 		res, err := http.ReadResponse(b, nil)
-		return err == nil && res.StatusCode == http.StatusNoContent
+		if err != nil {
+			return false
+		}
+		_ = res.Body.Close()
+		return res.StatusCode == http.StatusNoContent
 	}
 	trusted, fromTrusted := connect("/signed")
 	if !answered(fromTrusted) {

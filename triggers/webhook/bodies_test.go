@@ -65,6 +65,9 @@ func TestHeadBeforeBody(t *testing.T) {
 			if res == nil || res.StatusCode != tt.status || !res.Close {
 				t.Errorf("answered with %+v, want %d and the end of the connection", res, tt.status)
 			}
+			if res != nil {
+				_ = res.Body.Close()
+			}
 			d.mu.Lock()
 			defer d.mu.Unlock()
 			if d.counts[tt.outcome] != 1 {
@@ -86,7 +89,7 @@ func TestLongestBody(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r.Header = d.delivery(strings.Replace(long, `"e1"`, fmt.Sprintf(`"%v"`, told), 0), nil).Header
+			r.Header = d.delivery(long, nil).Header
 			if told {
 				r.ContentLength = int64(len(long))
 			}
