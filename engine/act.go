@@ -208,11 +208,11 @@ func (k *walk) slots(i *actions.Intent) []Slot {
 // sent none of them waits until there is room.
 func (k *walk) tooMany(ctx context.Context, bound *BoundError) error {
 	h := Hold{Workspace: k.run.Workspace, Rule: k.run.Rule, Kind: HoldSafety, Since: k.now()}
-	to := ""
+	h.Reason = fmt.Sprintf("safety: automatic messages are bounded to %d in %s", bound.Slot.Times, rules.FormatDuration(bound.Slot.Per))
 	if bound.Slot.Key != allMessages {
-		h.Lane, to = k.lane.Name, " to one conversation"
+		h.Lane = k.lane.Name
+		h.Reason = fmt.Sprintf("safety: automatic messages to one conversation are bounded to %d in %s", bound.Slot.Times, rules.FormatDuration(bound.Slot.Per))
 	}
-	h.Reason = fmt.Sprintf("safety: automatic messages%s are bounded to %d in %s", to, bound.Slot.Times, rules.FormatDuration(bound.Slot.Per))
 	if !bound.Own {
 		k.run.State, k.run.Reason, k.run.WakeAt = Held, h.Reason, latest(bound.Free, k.now().Add(time.Second))
 		k.touch(k.run)

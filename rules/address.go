@@ -1,7 +1,7 @@
 package rules
 
 import (
-	"net/url"
+	"fmt"
 	"strings"
 )
 
@@ -16,5 +16,17 @@ func escapeAddress(pieces []piece) {
 	}
 }
 
-// escapeValue escapes everything that is no letter, digit, or one of -_.~, for the path and the query alike.
-func escapeValue(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
+// escapeValue escapes everything that is no letter or digit of ASCII, nor one of -_.~, for the path and the
+// query alike.
+func escapeValue(s string) string {
+	var b strings.Builder
+	for _, c := range []byte(s) {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("-_.~", c) >= 0:
+			b.WriteByte(c)
+		default:
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
