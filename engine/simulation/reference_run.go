@@ -123,6 +123,20 @@ func (r *oracleRun) park(until time.Time) bool {
 	return r.yield(struct{}{})
 }
 
+// slept makes facts be fetched afresh: a rule never decides on what was true before it slept.
+func (r *oracleRun) slept() {
+	r.facts.refetch()
+	r.facts.slept, r.asked = true, time.Time{}
+}
+
+// changed notes that the run has made a call: it knows what it has done.
+func (r *oracleRun) changed() {
+	r.calls++
+	r.called = r.now
+	r.facts.refetch()
+	r.facts.slept = true
+}
+
 // pin makes the attendance that is open now the one that a run is about, and not the customer's
 // next one, where the rule has to do with it.
 func (o *oracle) pin(rule *Rule, f *facts) {

@@ -157,20 +157,6 @@ func (r *oracleRun) after(from time.Time, s *Step) time.Time {
 	return openingTime(s.Calendar, from, s.Wait, r.zone)
 }
 
-// slept makes facts be fetched afresh: a rule never decides on what was true before it slept.
-func (r *oracleRun) slept() {
-	r.facts.refetch()
-	r.facts.slept, r.asked = true, time.Time{}
-}
-
-// changed notes that the run has made a call: it knows what it has done.
-func (r *oracleRun) changed() {
-	r.calls++
-	r.called = r.now
-	r.facts.refetch()
-	r.facts.slept = true
-}
-
 // A listening is a wait_for.
 type listening struct {
 	events []string
