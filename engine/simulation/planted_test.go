@@ -108,7 +108,7 @@ func look(t *testing.T, binary string, from, seeds uint64) hunt {
 	args := []string{
 		"-c", fmt.Sprintf(`ulimit -t %d; exec "$0" "$@"`, int(plantedFor.Seconds())+1), binary,
 		"-test.run", "^TestSimulate$", "-test.count", "1", "-test.v", "-test.timeout", "0", "-most", "1", "-shrink", "0",
-		"-seeds", strconv.FormatUint(seeds, 10), "-from", strconv.FormatUint(from, 10), "-postgres", "10",
+		"-seeds", strconv.FormatUint(seeds, 10), "-from", strconv.FormatUint(from, 10), "-postgres", "10", "-folder", newFolder(t), // one that is ended by force leaves nothing behind
 	}
 	play := exec.CommandContext(ctx, "/bin/sh", args...)
 	play.Env = append(os.Environ(), "GOMAXPROCS=1")
