@@ -48,6 +48,7 @@ func newFolder(t *testing.T) string {
 // TestSimulate plays made-up desks, and judges them.
 func TestSimulate(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // a desk is soon forgotten, and what it took with it
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(1 << 30))
 	store := newStore(t)
 	c := simulation.Campaign{From: *from, Seeds: *seeds, Store: store, Postgres: *shared, Most: *most, Shrink: *tries}
 	if *seeds == 0 {
