@@ -21,6 +21,7 @@ var (
 	most   = flag.Int("most", 20, "failures after which a campaign ends; 0 is after all seeds")
 	tries  = flag.Int("shrink", 400, "with how many tries a failure is shrunk; 0 is not at all")
 	write  = flag.String("write", "", "a folder for the stories of failures")
+	keep   = flag.String("folder", "", "where journals are kept meanwhile; in memory where the system has a folder for that")
 	story  = flag.String("story", "", "a story that a campaign has written: play that desk, and nothing else")
 )
 
@@ -29,17 +30,25 @@ const fixedSeeds = 300
 
 // newStore keeps journals in memory where the system has such a folder: they outlive no crash of the machine.
 func newStore(t *testing.T) *simulation.Store {
-	folder := t.TempDir()
-	if f, err := os.MkdirTemp("/dev/shm", "quando-simulation-"); err == nil {
-		t.Cleanup(func() { _ = os.RemoveAll(f) })
-		folder = f
+	return &simulation.Store{Folder: newFolder(t)}
+}
+
+func newFolder(t *testing.T) string {
+	if *keep != "" {
+		return *keep
 	}
-	return &simulation.Store{Folder: folder}
+	f, err := os.MkdirTemp("/dev/shm", "quando-simulation-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(f) })
+	return f
 }
 
 // TestSimulate plays made-up desks, and judges them.
 func TestSimulate(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // a desk is soon forgotten, and what it took with it
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(1 << 30))
 	store := newStore(t)
 	c := simulation.Campaign{From: *from, Seeds: *seeds, Store: store, Postgres: *shared, Most: *most, Shrink: *tries}
 	if *seeds == 0 {

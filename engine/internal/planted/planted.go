@@ -15,7 +15,7 @@ type Bug struct {
 	Name     string // the sentence of the design that it breaks
 	Edits    []Edit
 	Examples string // the examples whose tests find it in the short form
-	Seed     uint64 // a made-up desk that finds it in the short form; 0 is that it has none
+	Early    bool   // one of the first made-up desks shows it: it is planted in the short form
 
 	// Unseen says why no made-up desk can find it, and Finder which test does, as package and name. They are empty for most.
 	Unseen string
