@@ -127,8 +127,8 @@ var mutants = []mutant{
 `},
 	}},
 	{name: "after a wait facts are those of before", edits: []edit{
-		{"engine/facts.go", `	f.waited = true
-`, `	f.waited = false
+		{"engine/facts.go", `	f.stale = true
+`, `	f.stale = false
 `},
 	}},
 	{name: "a gather ends with the first event", edits: []edit{
