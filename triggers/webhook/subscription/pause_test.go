@@ -31,7 +31,10 @@ func (d *desk) forges() {
 	r := must(http.NewRequestWithContext(d.Context(), http.MethodPost, d.url, strings.NewReader("{}")))
 	r.Header.Set("X-Service-Timestamp", strconv.FormatInt(time.Now().Unix(), 10))
 	r.Header.Set("X-Service-Signature", "sha256="+strings.Repeat("00", 32))
-	res := must(http.DefaultClient.Do(r))
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		d.Fatal(err)
+	}
 	if _ = res.Body.Close(); res.StatusCode != http.StatusUnauthorized {
 		d.Errorf("a stranger got %d", res.StatusCode)
 	}

@@ -26,7 +26,10 @@ func (d *desk) leaks(secret service.Secret, at time.Time) int {
 	r := must(http.NewRequestWithContext(d.Context(), http.MethodPost, d.url, strings.NewReader(body)))
 	r.Header.Set("X-Service-Timestamp", stamp)
 	r.Header.Set("X-Service-Signature", "sha256="+hex.EncodeToString(mac.Sum(nil)))
-	res := must(http.DefaultClient.Do(r))
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		d.Fatal(err)
+	}
 	_ = res.Body.Close()
 	return res.StatusCode
 }
