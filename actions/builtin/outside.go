@@ -22,6 +22,8 @@ type HTTPHost struct {
 	Private bool
 	// Headers are sent with every call, such as Authorization: from the configuration, so that no rule and no journal has them.
 	Headers map[string]string
+	// PlainHTTP lets Headers travel unencrypted to another machine.
+	PlainHTTP bool
 }
 
 const (
@@ -115,6 +117,9 @@ func (o *outside) find(address string) (*url.URL, *outsideHost, error) {
 	}
 	if h == nil {
 		return nil, nil, fmt.Errorf("%s is not on the list of systems that rules may call: add it to http_request.allow in the configuration", u.Host)
+	}
+	if u.Scheme == "http" && len(h.Headers) > 0 && !h.PlainHTTP && host != "localhost" && !h.literal.Unmap().IsLoopback() {
+		return nil, nil, fmt.Errorf("the configuration has headers for %s, which everybody on the way could read: write https:// in the rule, or where nobody else is on the way set http_request.plain_http: true", u.Host)
 	}
 	return u, h, nil
 }

@@ -3,6 +3,7 @@ package builtin
 import (
 	"net/http"
 	"net/netip"
+	"strings"
 	"testing"
 )
 
@@ -59,5 +60,38 @@ func TestNameThatLeadsInside(t *testing.T) {
 	_, err = h.transport.(*http.Transport).DialContext(t.Context(), "tcp", "localhost:1")
 	if err == nil || !isAddressError(err) {
 		t.Errorf("dialled localhost: %v", err)
+	}
+}
+
+// TestHeadersOfTheConfigurationNeedEncryption shows that what the configuration has for another system is not sent where everybody on the way could
+// read it, unless it says so, and that a rule's call fails before anything is sent.
+func TestHeadersOfTheConfigurationNeedEncryption(t *testing.T) {
+	token := map[string]string{"Authorization": "Bearer hunter2"}
+	for _, tt := range []struct {
+		name, url string
+		host      HTTPHost
+		ok        bool
+	}{
+		{"plain", "http://erp.example.com/x", HTTPHost{Host: "erp.example.com", Headers: token}, false},
+		{"plain, in capitals", "HTTP://ERP.example.com/x", HTTPHost{Host: "erp.example.com", Headers: token}, false},
+		{"plain, in a private network", "http://10.0.0.5:8080/x", HTTPHost{Host: "10.0.0.5:8080", Headers: token}, false},
+		{"encrypted", "https://erp.example.com/x", HTTPHost{Host: "erp.example.com", Headers: token}, true},
+		{"plain, without a header", "http://erp.example.com/x", HTTPHost{Host: "erp.example.com"}, true},
+		{"plain, as the configuration says", "http://erp.example.com/x", HTTPHost{Host: "erp.example.com", Headers: token, PlainHTTP: true}, true},
+		{"this machine", "http://127.0.0.1:8080/x", HTTPHost{Host: "127.0.0.1:8080", Headers: token}, true},
+		{"this machine, IPv6", "http://[::1]:8080/x", HTTPHost{Host: "[::1]:8080", Headers: token}, true},
+		{"this machine by its name", "http://localhost:8080/x", HTTPHost{Host: "localhost:8080", Headers: token}, true},
+	} {
+		o, err := newOutside(Options{HTTP: []HTTPHost{tt.host}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, err = o.find(tt.url)
+		if (err == nil) != tt.ok {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+		if err != nil && (!strings.Contains(err.Error(), "http_request.plain_http") || strings.Contains(err.Error(), "hunter2")) {
+			t.Errorf("%s: %v", tt.name, err)
+		}
 	}
 }

@@ -28,7 +28,7 @@ func checkOnline(cmd *cobra.Command, workspace string, set *rules.Set) (rules.Pr
 	if err != nil {
 		return nil, err
 	}
-	client, err := service.New(options)
+	client, err := config.named(workspace).newClient(options)
 	if err != nil {
 		return nil, err
 	}

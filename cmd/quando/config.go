@@ -54,13 +54,14 @@ type config struct {
 // workspace is one company: its service, its rules and its bounds.
 type workspace struct {
 	Service struct {
-		BaseURL string
-		APIKey  service.Secret
-		Profile string
-		Sandbox string  // the control interface, where the service is a sandbox
-		Rate    float64 // requests per second
-		Timeout time.Duration
-		Webhook struct {
+		BaseURL   string
+		APIKey    service.Secret
+		PlainHTTP bool // the key may travel unencrypted
+		Profile   string
+		Sandbox   string  // the control interface, where the service is a sandbox
+		Rate      float64 // requests per second
+		Timeout   time.Duration
+		Webhook   struct {
 			Secrets   []service.Secret
 			PublicURL string
 			Check     time.Duration // how often the webhook is looked at
@@ -77,8 +78,9 @@ type workspace struct {
 		Cards time.Duration
 	}
 	HTTPRequest struct {
-		Allow   []string
-		Headers map[string]map[string]service.Secret // by host
+		Allow     []string
+		Headers   map[string]map[string]service.Secret // by host
+		PlainHTTP bool                                 // they may travel unencrypted
 	}
 	Timezone *time.Location
 }
@@ -187,6 +189,7 @@ func (w *workspace) settings() settings {
 	return settings{
 		{"service.base_url", text(&w.Service.BaseURL)},
 		{"service.api_key", secret(&w.Service.APIKey)},
+		{"service.plain_http", yesOrNo(&w.Service.PlainHTTP)},
 		{"service.profile", text(&w.Service.Profile)},
 		{"service.sandbox", text(&w.Service.Sandbox)},
 		{"service.rate", perSecond(&w.Service.Rate)},
@@ -202,6 +205,7 @@ func (w *workspace) settings() settings {
 		{"backfill.cards", duration(&w.Backfill.Cards)},
 		{"http_request.allow", texts(&w.HTTPRequest.Allow)},
 		{"http_request.headers", headers(&w.HTTPRequest.Headers)},
+		{"http_request.plain_http", yesOrNo(&w.HTTPRequest.PlainHTTP)},
 		{"timezone", zone(&w.Timezone)},
 	}
 }
@@ -231,7 +235,7 @@ func (c *config) client() (*service.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return service.New(o)
+	return c.newClient(o)
 }
 
 // serviceOptions returns what a client of a workspace's service is made with.

@@ -103,7 +103,7 @@ func (p *process) checks(ctx context.Context) []console.Check {
 // check looks at the service of a workspace.
 func (p *process) check(ctx context.Context, u *unit) []console.Check {
 	one := func(kind console.CheckKind, ok bool, format string, args ...any) console.Check {
-		return console.Check{Workspace: u.name, Kind: kind, OK: ok, Detail: fmt.Sprintf(format, args...)}
+		return console.Check{Workspace: u.name, Kind: kind, OK: ok, Detail: rules.HideText(fmt.Sprintf(format, args...))}
 	}
 	there := one(console.CheckService, true, "%s", u.Service.BaseURL)
 	// A look waits for its turn among the calls of the rules, but not for the end of a pause: who asks for one is there.

@@ -52,7 +52,14 @@ func (d *doctor) journal(ctx context.Context, c *config) journal {
 		d.add("journal", "", failing, "look with quando journal verify", "it cannot be read: %v", err)
 		return j
 	}
-	d.add("journal", "", well, "", "it can be read and written; %s", size(extent.Bytes))
+	switch files, everybody := exposedFiles(where); {
+	case everybody:
+		d.add("journal", "", failing, exposedMend(files), "everybody on this machine may read what customers wrote: %s", strings.Join(files, ", "))
+	case len(files) > 0:
+		d.add("journal", "", warning, exposedMend(files)+", unless that group is meant to", "its group may read what customers wrote: %s", strings.Join(files, ", "))
+	default:
+		d.add("journal", "", well, "", "it can be read and written; %s", size(extent.Bytes))
+	}
 	return j
 }
 

@@ -13,7 +13,7 @@ import (
 func (c *config) newLogger(w io.Writer) *slog.Logger {
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(c.Log.Level)) // the configuration has been checked
-	o := &slog.HandlerOptions{Level: level}
+	o := &slog.HandlerOptions{Level: level, ReplaceAttr: hiddenAttr}
 	if c.Log.Format == "json" {
 		return slog.New(slog.NewJSONHandler(w, o))
 	}

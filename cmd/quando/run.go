@@ -70,6 +70,7 @@ func runConfig(cmd *cobra.Command, c *config, strict bool) (err error) {
 			err = errors.Join(err, fmt.Errorf("close the journal: %w", closeErr))
 		}
 	}()
+	tellExposed(c.journalPath(), log)
 	tracer, err := trace.New(ctx, trace.Options{Endpoint: c.Traces.Endpoint, Version: version(), Logger: log})
 	if err != nil {
 		return err
@@ -295,7 +296,12 @@ func (p *process) serve(ctx context.Context, public, private net.Listener, work 
 	count := func(workspace string, o webhook.Outcome) {
 		p.metrics.deliveries.WithLabelValues(workspace, string(o)).Inc()
 	}
-	servers := []*http.Server{newPublicServer(incoming(publicHandler(h, p.hooks, count), p.tracer), p.log), newServer(consoleHandler(h, p.console), p.log)}
+	nobody, err := nobodyHandler(p.units[0].client.Profile(), p.bodies, p.log)
+	if err != nil {
+		return err
+	}
+	handlers := []http.Handler{incoming(publicHandler(h, p.hooks, nobody, count), p.tracer), consoleHandler(h, p.console)}
+	servers := []*http.Server{newPublicServer(strictTransport(handlers[0]), p.log), newServer(strictTransport(handlers[1]), p.log)}
 	p.noteRunning(ctx, public.Addr().String(), private.Addr().String())
 	servers[1].RegisterOnShutdown(p.console.Close)
 	if p.certificates != nil {

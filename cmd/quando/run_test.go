@@ -96,7 +96,7 @@ func TestRunAddresses(t *testing.T) {
 	}{
 		{"GET", o.public + "/healthz", nil, 200}, {"GET", o.public + "/readyz", nil, 200}, {"GET", o.console + "/healthz", nil, 200}, {"GET", o.console + "/readyz", nil, 200},
 		{"GET", o.public + "/metrics", bearer, 404}, {"GET", o.public + "/", nil, 404}, {"GET", o.public + "/webhook", nil, 405},
-		{"POST", o.public + "/webhook/default", nil, 401}, {"POST", o.public + "/webhook/nobody", nil, 404}, {"POST", o.console + "/webhook", bearer, 404},
+		{"POST", o.public + "/webhook/default", nil, 401}, {"POST", o.public + "/webhook/nobody", nil, 401}, {"POST", o.console + "/webhook", bearer, 404},
 		{"GET", o.console + "/metrics", nil, 401}, {"GET", o.console + "/metrics", bearer, 200},
 		{"GET", o.console + "/metrics", map[string]string{"Authorization": "Bearer open-sesam"}, 401},
 	} {
@@ -195,7 +195,7 @@ func TestRunWorkspaces(t *testing.T) {
 		`quando_rules_loaded{workspace="acme"} 1`, `quando_rules_loaded{workspace="zeta"} 2`, `quando_events_total{type="message.received",workspace="zeta"} 1`,
 		`quando_deliveries_total{outcome="recorded",workspace="acme"} 0`,
 	)
-	if got, _ := o.asks("POST", o.public+"/webhook", signed(string(o.secret), delivery), delivery); got != 404 {
+	if got, _ := o.asks("POST", o.public+"/webhook", signed(string(o.secret), delivery), delivery); got != 401 {
 		t.Errorf("there is no default workspace: %d", got)
 	}
 }

@@ -70,19 +70,22 @@ func incoming(h http.Handler, t *trace.Tracer) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.ServeHTTP(w, t.Incoming(r)) })
 }
 
-// publicHandler serves the webhooks and health. The default workspace's webhook has the short address too.
-func publicHandler(h *health, receivers map[string]http.Handler, count func(workspace string, o webhook.Outcome)) http.Handler {
+// publicHandler serves the webhooks and health. The default workspace's webhook has the short address too. What comes for a workspace that is not
+// there is for nobody.
+func publicHandler(h *health, receivers map[string]http.Handler, nobody http.Handler, count func(workspace string, o webhook.Outcome)) http.Handler {
 	mux := http.NewServeMux()
 	h.routes(mux)
 	deliver := func(w http.ResponseWriter, r *http.Request, workspace string) {
 		receiver := receivers[workspace]
 		switch {
-		case receiver == nil:
-			http.NotFound(w, r)
 		case h.stopping.Load():
-			count(workspace, webhook.Unavailable)
+			if receiver != nil {
+				count(workspace, webhook.Unavailable)
+			}
 			w.Header().Set("Connection", "close")
 			answerText(w, http.StatusServiceUnavailable, "stopping, deliver it again")
+		case receiver == nil:
+			nobody.ServeHTTP(w, r)
 		default:
 			receiver.ServeHTTP(w, r)
 		}

@@ -24,7 +24,7 @@ func TestStopping(t *testing.T) {
 	handler := publicHandler(h, map[string]http.Handler{"default": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		received++
 		w.WriteHeader(http.StatusAccepted)
-	})}, func(workspace string, o webhook.Outcome) { counts[workspace+" "+string(o)]++ })
+	})}, http.NotFoundHandler(), func(workspace string, o webhook.Outcome) { counts[workspace+" "+string(o)]++ })
 	status := func(method, path string) int {
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader("{}")))

@@ -137,7 +137,7 @@ func (u *unit) subscriptionCheck() []console.Check {
 		return nil
 	}
 	return []console.Check{{
-		Workspace: u.name, Kind: console.CheckSubscription, OK: st.Problem == "", Detail: st.Problem,
+		Workspace: u.name, Kind: console.CheckSubscription, OK: st.Problem == "", Detail: rules.HideText(st.Problem),
 		Events: strings.Join(st.Events, ", "), Missing: strings.Join(st.Missing, ", "), Idle: st.Idle, At: st.Checked,
 	}}
 }

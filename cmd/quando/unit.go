@@ -41,7 +41,7 @@ func newUnit(c *config, w namedWorkspace, limiter *service.Limiter, own func(ctx
 	// A pause is the engine's to wait out: what was looked at before it is to be looked at again after it.
 	o.MaxWait, o.Limiter, o.Logger, o.Allow = -1, limiter, log.With("workspace", w.name), actions.MayCall
 	u := &unit{namedWorkspace: w}
-	if u.client, err = service.New(o); err != nil {
+	if u.client, err = w.newClient(o); err != nil {
 		return nil, err
 	}
 	u.names = service.NewDirectory(u.client)
@@ -71,7 +71,7 @@ func (w *workspace) systems() ([]builtin.HTTPHost, error) {
 	left := maps.Clone(w.HTTPRequest.Headers)
 	var hosts []builtin.HTTPHost
 	for _, name := range w.HTTPRequest.Allow {
-		host := builtin.HTTPHost{Host: name, Headers: make(map[string]string)}
+		host := builtin.HTTPHost{Host: name, Headers: make(map[string]string), PlainHTTP: w.HTTPRequest.PlainHTTP}
 		for header, value := range left[strings.ToLower(name)] {
 			host.Headers[header] = string(value)
 		}

@@ -1,10 +1,13 @@
 package console
 
 import (
+	"html"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/quandohq/quando/engine"
 )
 
 const secretRules = `# once:
@@ -80,4 +83,25 @@ func TestHistoryIsBounded(t *testing.T) {
 	if took > 3*time.Second {
 		t.Errorf("the page took %s of processor time", took)
 	}
+}
+
+// TestToTestShowsWhatIsThere shows that nothing on the page of a test is turned around or unseen, and that the test has what the customer wrote all the same.
+func TestToTestShowsWhatIsThere(t *testing.T) {
+	d := newEditorDesk(t)
+	const wrote = "\u202etxet eht\u202c \u2066and\u2069 \u200fmore\U000e0041 \x1b[2J\u2028 é 😊"
+	d.says(marina, "Marina", wrote)
+	path := "/runs/" + itoa(d.runOf("hello"))
+	page := d.page(path + "/test")
+	if at := strings.IndexFunc(page, func(r rune) bool { return r != '\n' && engine.Steers(r) }); at >= 0 {
+		t.Errorf("the page has %q in it", page[max(0, at-60):at+10])
+	}
+	item := html.UnescapeString(textareaOf(page))
+	if status, body, _ := d.post("/tests", "file", "hello_test.yaml", "rule", "hello", "text", item, "back", path); status != http.StatusSeeOther {
+		t.Fatalf("%d %s\n%s", status, body, item)
+	}
+	set := d.book().Set
+	if len(set.Tests) != 1 || set.Tests[0].Steps[0].Fields["says"] != wrote {
+		t.Fatalf("the test says %q, not %q", set.Tests[0].Steps[0].Fields, wrote)
+	}
+	d.tells(set, set.Tests[0])
 }

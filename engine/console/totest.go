@@ -195,7 +195,11 @@ func flow(v any) string {
 		}
 		slices.SortFunc(names, compareStepKeys)
 		for i, name := range names {
-			names[i] = name + ": " + flow(v[name])
+			key := name
+			if !plainKey.MatchString(name) {
+				key = flow(name)
+			}
+			names[i] = key + ": " + flow(v[name])
 		}
 		return "{ " + strings.Join(names, ", ") + " }"
 	case []any:
@@ -211,7 +215,29 @@ func flow(v any) string {
 	if err := encoder.Encode(v); err != nil {
 		return "null"
 	}
-	return strings.TrimSpace(b.String())
+	return escapeUnseen(strings.TrimSpace(b.String()))
+}
+
+// plainKey is a key that YAML takes as it is.
+var plainKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
+
+// escapeUnseen writes characters that one does not see, or that turn others around, as escapes of YAML. They stand in quotes.
+func escapeUnseen(text string) string {
+	if strings.IndexFunc(text, engine.Steers) < 0 {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case !engine.Steers(r):
+			b.WriteRune(r)
+		case r <= 0xffff:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		}
+	}
+	return b.String()
 }
 
 // compareStepKeys puts the keys of a step into the order of a sentence.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -71,7 +73,25 @@ func (s *Sandbox) newControl() http.Handler {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		write(w, refuse(notFound("control", r.Method+" "+r.URL.Path)))
 	})
-	return mux
+	return sameMachine(http.NewCrossOriginProtection().Handler(mux))
+}
+
+// sameMachine refuses pages of other sites that make their own name lead to this machine, and would then be of the same origin. Whoever comes over
+// the loopback interface asks for one of its names.
+func sameMachine(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		at, _ := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+		name := r.Host
+		if host, _, err := net.SplitHostPort(name); err == nil {
+			name = host
+		}
+		ip := net.ParseIP(strings.Trim(name, "[]"))
+		if at != nil && at.IP.IsLoopback() && !strings.EqualFold(name, "localhost") && (ip == nil || !ip.IsLoopback()) {
+			http.Error(w, "the control interface is not served under this name: ask for it as localhost or 127.0.0.1", http.StatusForbidden)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
 }
 
 // faultRequest tells a share or a count of 0, which is never, from one that was left out.
