@@ -12,8 +12,12 @@ import (
 	"time"
 )
 
-// TestRefusedIdle shows that a connection over which only what is refused has come ends within seconds, and one over which the service delivers does not.
+// TestRefusedIdle shows that a connection over which only what is refused has come ends within
+// seconds, and one over which the service delivers does not.
 func TestRefusedIdle(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for ten seconds")
+	}
 	t.Parallel()
 	o := newOffice(t)
 	o.start(o.service())
@@ -38,6 +42,7 @@ func TestRefusedIdle(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, _ = io.Copy(io.Discard, res.Body)
+			_ = res.Body.Close()
 			began := time.Now()
 			_ = c.SetReadDeadline(began.Add(10 * time.Second))
 			_, err = b.ReadByte()
@@ -48,7 +53,8 @@ func TestRefusedIdle(t *testing.T) {
 	}
 }
 
-// TestConnectionsGiveWay shows which connection ends for a new one: the oldest stranger, when it had its time, and never one over which the service delivers.
+// TestConnectionsGiveWay shows which connection ends for a new one: the oldest stranger, when it
+// had its time, and never one over which the service delivers.
 func TestConnectionsGiveWay(t *testing.T) {
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -80,7 +86,11 @@ func TestConnectionsGiveWay(t *testing.T) {
 	}
 	answered := func(b *bufio.Reader) bool {
 		res, err := http.ReadResponse(b, nil)
-		return err == nil && res.StatusCode == http.StatusNoContent
+		if err != nil {
+			return false
+		}
+		_ = res.Body.Close()
+		return res.StatusCode == http.StatusNoContent
 	}
 	trusted, fromTrusted := connect("/signed")
 	if !answered(fromTrusted) {
