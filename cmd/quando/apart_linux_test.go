@@ -25,7 +25,8 @@ import (
 
 var program = flag.String("program", "", "the quando that is attacked; this one unless given")
 
-// An apart is an office whose quando is a process of its own, so that its memory and its descriptors can be counted. What it asks of the service is counted too.
+// An apart is an office whose quando is a process of its own, so that its memory and its
+// descriptors can be counted. What it asks of the service is counted too.
 type apart struct {
 	*office
 	pid   int
@@ -53,7 +54,8 @@ func newApart(t *testing.T) *apart {
 	return a
 }
 
-// begin starts quando with so many descriptors and what is added to the configuration, and waits until it listens.
+// begin starts quando with so many descriptors and what is added to the configuration, and waits
+// until it listens.
 func (a *apart) begin(descriptors int, extra string) {
 	a.t.Helper()
 	path := *program
@@ -100,6 +102,9 @@ func (a *apart) encrypt() string {
 // peak returns the most memory that the process has had resident, in MiB.
 func (a *apart) peak() int { return a.status("VmHWM:") >> 10 }
 
+// resident returns the memory that the process has resident, in MiB.
+func (a *apart) resident() int { return a.status("VmRSS:") >> 10 }
+
 func (a *apart) status(name string) (number int) {
 	a.t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", a.pid))
@@ -111,6 +116,26 @@ func (a *apart) status(name string) (number int) {
 		a.t.Fatal(err)
 	}
 	return number
+}
+
+// processorOf returns the processor time that a process has had.
+func processorOf(t *testing.T, pid int) time.Duration {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), ") ")
+	fields := strings.Fields(rest)
+	var ticks time.Duration
+	for _, field := range fields[11:13] { // in user mode, in the kernel
+		n, err := strconv.Atoi(field)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ticks += time.Duration(n)
+	}
+	return ticks * 10 * time.Millisecond
 }
 
 // descriptors returns how many the process has open.
@@ -133,6 +158,18 @@ func (c *callCount) add(call string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.list[call]++
+}
+
+// of returns how many calls have something in their method and path.
+func (c *callCount) of(part string) (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for call, count := range c.list {
+		if strings.Contains(call, part) {
+			n += count
+		}
+	}
+	return n
 }
 
 // trusting is a client for servers whose certificate nobody has signed.
@@ -165,7 +202,8 @@ func (a *apart) deliverBody(client *http.Client, body string) (status int, took 
 	return res.StatusCode, time.Since(began), nil
 }
 
-// forgery returns the head of a delivery that looks right, over HTTP/1.1, with a body of so many bytes.
+// forgery returns the head of a delivery that looks right, over HTTP/1.1, with a body of so many
+// bytes.
 func forgery(length int) string {
 	h := signed("guess", "")
 	return fmt.Sprintf("POST /webhook HTTP/1.1\r\nHost: here\r\nX-Service-Timestamp: %s\r\nX-Service-Signature: %s\r\nContent-Length: %d\r\n\r\n",
@@ -197,4 +235,59 @@ func (s *stalled) Read(p []byte) (int, error) {
 	s.left -= n
 	copy(p, bytes.Repeat([]byte("x"), n))
 	return n, nil
+}
+
+// mostOthers is the share of the machine that others may have. Where it is more, nobody can tell
+// whether an attack or they keep a delivery waiting.
+const mostOthers = 0.25
+
+// A machineLoad is the processor time that everybody has had, and that we and the process under
+// attack have had, in ticks.
+type machineLoad struct{ all, busy, ours float64 }
+
+// machine reads how the machine stands.
+func (a *apart) machine() (m machineLoad) {
+	a.t.Helper()
+	text, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	first, _, _ := strings.Cut(string(text), "\n")
+	for i, field := range strings.Fields(first)[1:9] {
+		n, err := strconv.ParseFloat(field, 64)
+		if err != nil {
+			a.t.Fatal(err)
+		}
+		if m.all += n; i != 3 && i != 4 { // idle, and waiting for a disk
+			m.busy += n
+		}
+	}
+	m.ours = float64(processorOf(a.t, a.pid)+processorOf(a.t, os.Getpid())) / float64(10*time.Millisecond)
+	return m
+}
+
+// others returns the share of the machine that others have had since.
+func (m machineLoad) others(before machineLoad) float64 {
+	return max(0, m.busy-before.busy-(m.ours-before.ours)) / max(1, m.all-before.all)
+}
+
+// delivers delivers so many right signed events, which must be recorded within a second each.
+func (a *apart) delivers(n int) {
+	a.t.Helper()
+	before := a.machine()
+	var bad []string
+	for i := range n {
+		if status, took, err := a.deliver(trusting(i%2 == 0), fmt.Sprint("during ", i)); status != http.StatusAccepted || took > time.Second {
+			bad = append(bad, fmt.Sprintf("%d after %v %v", status, took, err))
+		}
+		time.Sleep(30 * time.Millisecond)
+	}
+	others := a.machine().others(before)
+	switch {
+	case len(bad) == 0:
+	case others > mostOthers && len(bad) < n/2:
+		a.t.Logf("others have %.0f %% of this machine, so it is not judged that signed deliveries are answered with %v", 100*others, bad)
+	default:
+		a.t.Errorf("signed deliveries are answered with %v", bad)
+	}
 }

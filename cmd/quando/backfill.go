@@ -140,8 +140,8 @@ func (f *findings) CreatedIn(ctx context.Context, workspace, card string) (strin
 }
 
 // wakes returns what counts deliveries and wakes a backfill when some may be missing, because they
-// could not be recorded. That a delivery is too old is no reason: anybody can send one, and what the
-// service repeats for so long is found by the timer.
+// could not be recorded. That a delivery is too old is no reason: anybody can send one, and what
+// the service repeats for so long is found by the timer.
 func wakes(count func(webhook.Outcome), s *backfill.Source) func(webhook.Outcome) {
 	if s == nil {
 		return count

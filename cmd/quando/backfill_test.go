@@ -61,8 +61,12 @@ func TestBackfillOff(t *testing.T) {
 	}
 }
 
-// TestReplayedDeliveries replays a right signed delivery that is too old, again and again: nobody is asked for anything because of it.
+// TestReplayedDeliveries replays a right signed delivery that is too old, again and again: nobody
+// is asked for anything because of it.
 func TestReplayedDeliveries(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for twelve seconds")
+	}
 	t.Parallel()
 	o := newOffice(t)
 	o.write("rules/r.yaml", "rules:\n"+rule("a", "a1"))

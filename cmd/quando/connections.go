@@ -8,30 +8,34 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 const (
 	// maxConnections bounds the connections of an address, and is what is taken where the limit of
-	// descriptors is not known.
+	// descriptors is not known. maxStrangers of them may be such over which nothing right signed
+	// has come: each can take some 40 KiB, with encryption and a head that does not come to its
+	// end.
 	maxConnections = 4096
+	maxStrangers   = 1024
 
 	// strangerIdle is how long a connection may be idle over which nothing right signed has come.
 	strangerIdle = 5 * time.Second
 
-	// safeTime is how long a new connection is safe from others at the most: it is the time for a
-	// handshake and a delivery from the other end of the world. Where few connections are allowed
-	// it is less, so that those who wait for a place have one soon.
-	safeTime    = time.Second
+	// safeTime is how long a new connection is safe from others: it is the time for a handshake and
+	// a delivery from the other end of the world. Where few connections are allowed it is less,
+	// down to minSafeTime, so that those who wait for a place have one soon.
+	safeTime    = 500 * time.Millisecond
 	minSafeTime = 100 * time.Millisecond
-	fullSafety  = 1024 // connections from which on all of it is granted
 
 	// crowdTold is how often the log tells that connections were ended for others.
 	crowdTold = time.Minute
 )
 
-// connectionLimit returns how many connections an address may have: a quarter of the descriptors, so
-// that the two addresses together leave half of them for the journal and for calls to the service.
+// connectionLimit returns how many connections an address may have: a quarter of the descriptors,
+// so that the two addresses together leave half of them for the journal and for calls to the
+// service.
 func connectionLimit() int {
 	n, err := descriptorLimit()
 	if err != nil {
@@ -63,7 +67,7 @@ type connections struct {
 func boundConnections(l net.Listener, s *http.Server, name string, idle time.Duration, log *slog.Logger) net.Listener {
 	limit := connectionLimit()
 	b := &connections{
-		Listener: l, name: name, limit: limit, safe: min(max(safeTime*time.Duration(limit)/fullSafety, minSafeTime), safeTime), idle: idle, log: log,
+		Listener: l, name: name, limit: limit, safe: min(max(safeTime*time.Duration(limit)/maxStrangers, minSafeTime), safeTime), idle: idle, log: log,
 		strangers: list.New(), trusted: list.New(), freed: make(chan struct{}, 1),
 	}
 	s.ConnState = func(c net.Conn, state http.ConnState) {
@@ -80,8 +84,9 @@ func boundConnections(l net.Listener, s *http.Server, name string, idle time.Dur
 // A connection is one of those that are bounded.
 type connection struct {
 	net.Conn
-	of    *connections
-	began time.Time
+	of      *connections
+	began   time.Time
+	waiting atomic.Bool // for the one at the other end
 
 	// The rest is guarded by the bound.
 	place   *list.Element // nil is that it has ended
@@ -127,7 +132,7 @@ func (b *connections) admit(c *connection) (wait time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
-	if b.strangers.Len()+b.trusted.Len() >= b.limit {
+	if b.strangers.Len() >= min(b.limit, maxStrangers) || b.strangers.Len()+b.trusted.Len() >= b.limit {
 		victim, wait := b.victim(now)
 		if victim == nil {
 			return wait
@@ -141,21 +146,24 @@ func (b *connections) admit(c *connection) (wait time.Duration) {
 }
 
 // victim returns the connection that is needed the least, or how long to wait for one: of strangers
-// the oldest, if it had its time, else one of the service over which nothing is under way.
+// the oldest, if it had its time and we wait for it, not it for us; where there is no stranger, one
+// of the service over which nothing is under way.
 func (b *connections) victim(now time.Time) (*connection, time.Duration) {
-	if first := b.strangers.Front(); first != nil {
-		c := first.Value.(*connection)
+	for e := b.strangers.Front(); e != nil; e = e.Next() {
+		c := e.Value.(*connection)
 		if age := now.Sub(c.began); age < b.safe {
 			return nil, b.safe - age
 		}
-		return c, 0
+		if c.waiting.Load() {
+			return c, 0
+		}
 	}
-	for e := b.trusted.Front(); e != nil; e = e.Next() {
+	for e := b.trusted.Front(); e != nil && b.strangers.Len() == 0; e = e.Next() {
 		if c := e.Value.(*connection); !c.active {
 			return c, 0
 		}
 	}
-	return nil, b.safe
+	return nil, minSafeTime
 }
 
 // tell tells the log that connections are ended for others, the first at once and the others by
@@ -214,6 +222,13 @@ func trust(r *http.Request) {
 		b.strangers.Remove(c.place)
 		c.trusted, c.place = true, b.trusted.PushBack(c)
 	}
+}
+
+// Read reads what comes.
+func (c *connection) Read(p []byte) (int, error) {
+	c.waiting.Store(true)
+	defer c.waiting.Store(false)
+	return c.Conn.Read(p)
 }
 
 // Close ends the connection.

@@ -12,8 +12,12 @@ import (
 	"time"
 )
 
-// TestRefusedIdle shows that a connection over which only what is refused has come ends within seconds, and one over which the service delivers does not.
+// TestRefusedIdle shows that a connection over which only what is refused has come ends within
+// seconds, and one over which the service delivers does not.
 func TestRefusedIdle(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for ten seconds")
+	}
 	t.Parallel()
 	o := newOffice(t)
 	o.start(o.service())
@@ -49,7 +53,8 @@ func TestRefusedIdle(t *testing.T) {
 	}
 }
 
-// TestConnectionsGiveWay shows which connection ends for a new one: the oldest stranger, when it had its time, and never one over which the service delivers.
+// TestConnectionsGiveWay shows which connection ends for a new one: the oldest stranger, when it
+// had its time, and never one over which the service delivers.
 func TestConnectionsGiveWay(t *testing.T) {
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -4,8 +4,8 @@ package main
 
 import "syscall"
 
-// descriptorLimit returns how many files and connections the process may have open. Go has raised it
-// to what the system allows.
+// descriptorLimit returns how many files and connections the process may have open. Go has raised
+// it to what the system allows.
 func descriptorLimit() (uint64, error) {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

@@ -79,8 +79,12 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// TestStalledBody shows that a body which does not come to its end is not waited for: the service itself would not have waited for the answer.
+// TestStalledBody shows that a body which does not come to its end is not waited for: the service
+// itself would not have waited for the answer.
 func TestStalledBody(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for five seconds")
+	}
 	t.Parallel()
 	o := newOffice(t)
 	o.start(o.service())

@@ -13,8 +13,9 @@ import (
 	"time"
 )
 
-// sendHead sends the head of a delivery, and of its body no byte, and returns how it is answered.
-func sendHead(t *testing.T, address string, header map[string]string, length int) *http.Response {
+// sendHead sends the head of a delivery, and of its body no byte, and returns how it is answered,
+// and whether the connection ends after that.
+func sendHead(t *testing.T, address string, header map[string]string, length int) (status int, closes bool) {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
 	if err != nil {
@@ -32,13 +33,14 @@ func sendHead(t *testing.T, address string, header map[string]string, length int
 	res, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {
 		t.Errorf("%d bytes are announced and not sent: %v", length, err)
-		return nil
+		return 0, false
 	}
 	_ = res.Body.Close()
-	return res
+	return res.StatusCode, res.Close
 }
 
-// TestHeadBeforeBody shows that what the head alone tells to be wrong is refused before any of the body has come.
+// TestHeadBeforeBody shows that what the head alone tells to be wrong is refused before any of the
+// body has come.
 func TestHeadBeforeBody(t *testing.T) {
 	const stamp, sign = "X-Service-Timestamp", "X-Service-Signature"
 	right := signature("whsec_new", "1800000000", body)
@@ -61,12 +63,8 @@ func TestHeadBeforeBody(t *testing.T) {
 			d := newDesk(t)
 			server := httptest.NewServer(d)
 			defer server.Close()
-			res := sendHead(t, server.Listener.Addr().String(), tt.header, tt.length)
-			if res == nil || res.StatusCode != tt.status || !res.Close {
-				t.Errorf("answered with %+v, want %d and the end of the connection", res, tt.status)
-			}
-			if res != nil {
-				_ = res.Body.Close()
+			if status, closes := sendHead(t, server.Listener.Addr().String(), tt.header, tt.length); status != tt.status || !closes {
+				t.Errorf("answered with %d, and the connection ends: %v; want %d", status, closes, tt.status)
 			}
 			d.mu.Lock()
 			defer d.mu.Unlock()
@@ -77,31 +75,48 @@ func TestHeadBeforeBody(t *testing.T) {
 	}
 }
 
-// TestLongestBody shows that a body of 1 MiB is taken, with and without its length told, and one byte more is not.
-func TestLongestBody(t *testing.T) {
-	for extra, want := range map[int]int{0: http.StatusAccepted, 1: http.StatusRequestEntityTooLarge} {
-		d := newDesk(t)
-		server := httptest.NewServer(d)
-		defer server.Close()
-		long := strings.Replace(body, `"hi"`, `"`+strings.Repeat("h", maxBody+extra-len(body)+2)+`"`, 1)
+// TestLengths shows that bodies up to 1 MiB are taken whole, with and without their length told,
+// and that one byte more is too much.
+func TestLengths(t *testing.T) {
+	d := newDesk(t)
+	server := httptest.NewServer(d)
+	defer server.Close()
+	for i, n := range []int{len(body), firstRoom - 1, firstRoom, firstRoom + 1, smallBody - 1, smallBody, smallBody + 1, smallBody + pieceSize, smallBody + pieceSize + 1, 500_000, maxBody - 1, maxBody, maxBody + 1} {
 		for _, told := range []bool{true, false} {
-			r, err := http.NewRequest(http.MethodPost, server.URL, io.MultiReader(strings.NewReader(long)))
+			id := fmt.Sprintf("%02d", 2*i)
+			if told {
+				id = fmt.Sprintf("%02d", 2*i+1)
+			}
+			text := strings.NewReplacer(`"e1"`, `"`+id+`"`, `"hi"`, `"`+strings.Repeat("h", max(2, n-len(body)+2))+`"`).Replace(body)
+			r, err := http.NewRequest(http.MethodPost, server.URL, io.MultiReader(strings.NewReader(text)))
 			if err != nil {
 				t.Fatal(err)
 			}
-			r.Header = d.delivery(long, nil).Header
+			r.Header = d.delivery(text, nil).Header
 			if told {
-				r.ContentLength = int64(len(long))
+				r.ContentLength = int64(len(text))
 			}
 			res, err := http.DefaultClient.Do(r)
 			if err != nil {
 				t.Fatal(err)
 			}
 			_ = res.Body.Close()
-			if ok := res.StatusCode == want || want == http.StatusAccepted && res.StatusCode == http.StatusOK; !ok {
-				t.Errorf("%d bytes, length told %v: %d, want %d", len(long), told, res.StatusCode, want)
+			want := http.StatusAccepted
+			if len(text) > maxBody {
+				want = http.StatusRequestEntityTooLarge
+			}
+			if res.StatusCode != want {
+				t.Errorf("%d bytes, length told %v: %d, want %d", len(text), told, res.StatusCode, want)
 			}
 		}
+	}
+	for _, e := range d.memory.events {
+		if said := e.Data["message"].(map[string]any)["text"].(string); strings.Trim(said, "h") != "" && said != "hi" {
+			t.Errorf("the event %s has another text", e.ID)
+		}
+	}
+	if used := d.options.Bodies.used; used != 0 {
+		t.Errorf("%d bytes are held after all have gone", used)
 	}
 }
 
@@ -111,7 +126,8 @@ func holder(b *Bodies, age time.Duration) (u *unverified, gone *bool) {
 	return &unverified{bodies: b, began: time.Now().Add(-age), end: func() { *gone = true }}, gone
 }
 
-// TestBodiesGiveWay shows who gives way to whom when there is no room left, and that the bound holds whoever comes.
+// TestBodiesGiveWay shows who gives way to whom when there is no room left, and that the bound
+// holds whoever comes.
 func TestBodiesGiveWay(t *testing.T) {
 	b := NewBodies()
 	var gone []*bool

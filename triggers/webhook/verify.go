@@ -9,8 +9,10 @@ import (
 	"hash"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/quandohq/quando/rules/plain"
@@ -19,9 +21,10 @@ import (
 
 // A desktop is the memory that a delivery is received in. It is used for one after another, and nothing of it is handed on.
 type desktop struct {
-	signed []byte  // what the signature is over: the timestamp, a dot and the body
-	head   int     // the bytes of it that come before the body
-	macs   []keyed // of the secrets that were tried last
+	signed []byte   // what the signature is over: the timestamp, a dot and the body, of a large one its beginning
+	head   int      // the bytes of it that come before the body
+	more   [][]byte // the rest of a large body, in pieces that are used for one after another
+	macs   []keyed  // of the secrets that were tried last
 	sum    []byte
 }
 
@@ -36,24 +39,40 @@ const (
 	maxDesktop = smallBody + 1<<10
 	// firstRoom is where a body begins that does not tell its length.
 	firstRoom = 4 << 10
+	// pieceSize is of the pieces of a large body.
+	pieceSize = 64 << 10
 )
+
+// pieces are those of large bodies that nobody needs at the moment. Whoever sends large bodies that
+// are refused would otherwise keep the garbage collector busy.
+var pieces = sync.Pool{New: func() any { return new([pieceSize]byte) }}
 
 // clean gives a desktop back.
 func (r *Receiver) clean(d *desktop) {
+	for i, piece := range d.more {
+		pieces.Put((*[pieceSize]byte)(piece[:pieceSize]))
+		d.more[i] = nil
+	}
+	d.more = d.more[:0]
 	if cap(d.signed) <= maxDesktop {
 		r.desktops.Put(d)
 	}
 }
 
 // body returns what was read.
-func (d *desktop) body() []byte { return d.signed[d.head:] }
+func (d *desktop) body() []byte {
+	if len(d.more) == 0 {
+		return d.signed[d.head:]
+	}
+	return slices.Concat(append([][]byte{d.signed[d.head:]}, d.more...)...)
+}
 
 // read takes in what is signed, with a body of that length; -1 is that it is not told. Before it
 // needs room for more of the body it takes that.
 func (d *desktop) read(timestamp string, body io.Reader, length int64, take func(n int) bool) error {
-	room := min(int(length), smallBody)
-	if length < 0 {
-		room = firstRoom
+	room := firstRoom
+	if length >= 0 {
+		room = min(int(length), smallBody)
 	}
 	if !take(requestCost + room) {
 		return errCrowded
@@ -61,19 +80,31 @@ func (d *desktop) read(timestamp string, body io.Reader, length int64, take func
 	d.head = len(timestamp) + 1
 	d.signed = append(append(d.signed[:0], timestamp...), '.')
 	for {
-		// One byte more than the body has, so that its end is seen without more room.
-		if most := d.head + room + 1; len(d.signed) == most {
-			more := min(room, maxBody+1-room)
+		part, limit := &d.signed, d.head+room+1 // one byte more, so that the end is seen without more room
+		if n := len(d.more); n > 0 {
+			part, limit = &d.more[n-1], pieceSize
+		}
+		switch {
+		case len(*part) < limit:
+		case room < smallBody:
+			more := min(max(room, firstRoom), smallBody-room)
 			if !take(more) {
 				return errCrowded
 			}
 			room += more
-		} else if cap(d.signed) < most {
-			d.signed = append(make([]byte, 0, most), d.signed...)
+			continue
+		default:
+			if !take(pieceSize) {
+				return errCrowded
+			}
+			d.more = append(d.more, pieces.Get().(*[pieceSize]byte)[:0])
+			continue
 		}
-		free := d.signed[len(d.signed):min(cap(d.signed), d.head+room+1)]
-		n, err := body.Read(free)
-		d.signed = d.signed[:len(d.signed)+n]
+		if cap(*part) < limit {
+			*part = append(make([]byte, 0, limit), *part...)
+		}
+		n, err := body.Read((*part)[len(*part):limit])
+		*part = (*part)[:len(*part)+n]
 		if err == io.EOF {
 			return nil
 		} else if err != nil {
@@ -93,6 +124,9 @@ func (d *desktop) sign(i int, secret service.Secret) []byte {
 	}
 	mac.Reset()
 	mac.Write(d.signed)
+	for _, piece := range d.more {
+		mac.Write(piece)
+	}
 	d.sum = mac.Sum(d.sum[:0])
 	return d.sum
 }

@@ -23,7 +23,8 @@ const (
 
 	// bodyTime is how long a body may take to come: the service waits 8 seconds for the answer.
 	bodyTime = 5 * time.Second
-	// recordTime is how long recording may take. It goes on when the one who delivers has gone away.
+	// recordTime is how long recording may take. It goes on when the one who delivers has gone
+	// away.
 	recordTime = 8 * time.Second
 	// comeAgain is the Retry-After of what was refused because of too many bodies, in seconds.
 	comeAgain = "1"
@@ -62,8 +63,8 @@ type Options struct {
 	Sink triggers.Sink
 	// Profile says what the headers are called and where an event's data carries what it is about; nil is the default one.
 	Profile *service.Profile
-	// Bodies bounds the memory of what is not verified yet, over all receivers that share it; nil is
-	// a bound for this one.
+	// Bodies bounds the memory of what is not verified yet, over all receivers that share it; nil
+	// is a bound for this one.
 	Bodies *Bodies
 	// Verified is told of each request whose signature is right; nil is nobody.
 	Verified func(*http.Request)
@@ -195,8 +196,8 @@ func (r *Receiver) open(w http.ResponseWriter, req *http.Request) (event rules.E
 }
 
 // hangUp ends the connection after the answer, because a body is left on it that nobody wants to
-// read. Without the deadline net/http would read some of it all the same, for as long as it takes to
-// come. Over HTTP/2 the stream ends by itself.
+// read. Without the deadline net/http would read some of it all the same, for as long as it takes
+// to come. Over HTTP/2 the stream ends by itself.
 func hangUp(w http.ResponseWriter, req *http.Request) {
 	if req.ProtoMajor == 1 && req.ContentLength != 0 {
 		w.Header().Set("Connection", "close")
@@ -233,7 +234,8 @@ var errCrowded = errors.New("too many bodies came at once that nobody has verifi
 
 // read takes in the body.
 func (r *Receiver) read(w http.ResponseWriter, req *http.Request, d *desktop, claimed claim, body *unverified) (Outcome, error) {
-	err := d.read(claimed.timestamp, http.MaxBytesReader(w, req.Body, maxBody), req.ContentLength, body.take)
+	from := awaited{http.MaxBytesReader(w, req.Body, maxBody), body}
+	err := d.read(claimed.timestamp, from, req.ContentLength, body.take)
 	if err == nil && body.complete() {
 		return "", nil
 	}

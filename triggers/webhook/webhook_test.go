@@ -310,7 +310,8 @@ func TestNotRecorded(t *testing.T) {
 	}
 }
 
-// TestGoneAway shows that what was verified is recorded, also when the one who delivers has gone away meanwhile.
+// TestGoneAway shows that what was verified is recorded, also when the one who delivers has gone
+// away meanwhile.
 func TestGoneAway(t *testing.T) {
 	d := newDesk(t)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// firstPause is how long nothing is tried after an attempt to get a secret has failed. It doubles
-	// with each that follows, up to mostPause.
+	// firstPause is how long nothing is tried after an attempt to get a secret has failed. It
+	// doubles with each that follows, up to mostPause.
 	firstPause = 5 * time.Second
 	mostPause  = 10 * time.Minute
 )
 
-// attempts are those to get a secret that were made by themselves and failed. Nothing that comes from
-// outside makes the next one come earlier: each may leave the service with a secret that nobody
-// knows, and strangers can send as many wrong signatures as they like.
+// attempts are those to get a secret that were made by themselves and failed. Nothing that comes
+// from outside makes the next one come earlier: each may leave the service with a secret that
+// nobody knows, and strangers can send as many wrong signatures as they like.
 type attempts struct {
 	failed int
 	again  time.Time // when the next may be made
@@ -60,7 +60,8 @@ func (s *Subscription) attempt(f func() error) error {
 	return err
 }
 
-// untilAttempt returns how long it is until an attempt may be made that was put off; 0 is that none was.
+// untilAttempt returns how long it is until an attempt may be made that was put off; 0 is that none
+// was.
 func (s *Subscription) untilAttempt() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +112,8 @@ type asked struct {
 	revoke bool // from now on the secrets before it do not count
 }
 
-// rotate replaces the secret of a webhook, unless that is not wanted any more when nobody else can do it meanwhile. Asked is nil where it is done by itself.
+// rotate replaces the secret of a webhook, unless that is not wanted any more when nobody else can
+// do it meanwhile. Asked is nil where it is done by itself.
 func (s *Subscription) rotate(ctx context.Context, webhook, why string, asked *asked, wanted func(*record) bool) error {
 	key, err := s.key(asked != nil)
 	if err != nil {
@@ -163,8 +165,8 @@ func (s *Subscription) abandon(ctx context.Context, before record, unsure bool, 
 }
 
 // Rotate replaces the webhook's secret because a person asks for it. It returns until when the one
-// before it counts for what was signed with it; with revoke that is now, also where the answer of the
-// service is lost.
+// before it counts for what was signed with it; with revoke that is now, also where the answer of
+// the service is lost.
 func (s *Subscription) Rotate(ctx context.Context, revoke bool) (until time.Time, err error) {
 	s.tending.Lock()
 	defer s.tending.Unlock()

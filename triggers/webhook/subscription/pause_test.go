@@ -40,8 +40,9 @@ func (d *desk) forges() {
 	}
 }
 
-// TestForgedWhileUnsure sends forged deliveries while nobody knows the secret, because no answer to a rotation arrives: they cause neither rotations nor other calls, and when answers arrive
-// again the secret is soon known.
+// TestForgedWhileUnsure sends forged deliveries while nobody knows the secret, because no answer to
+// a rotation arrives: they cause neither rotations nor other calls, and when answers arrive again
+// the secret is soon known.
 func TestForgedWhileUnsure(t *testing.T) {
 	d := newDesk(t)
 	s := d.open()
@@ -75,7 +76,8 @@ func TestForgedWhileUnsure(t *testing.T) {
 	}
 }
 
-// TestGrowingPauses looks as often as a stranger could make it: the attempts to replace a secret are further and further apart, and an error is told once.
+// TestGrowingPauses looks as often as a stranger could make it: the attempts to replace a secret
+// are further and further apart, and an error is told once.
 func TestGrowingPauses(t *testing.T) {
 	for _, kind := range []string{"drop_after", "status_before"} {
 		t.Run(kind, func(t *testing.T) {
@@ -123,4 +125,31 @@ type counts func(*http.Request)
 func (c counts) RoundTrip(r *http.Request) (*http.Response, error) {
 	c(r)
 	return http.DefaultTransport.RoundTrip(r)
+}
+
+// TestLeftUnsure lets the answer to a command get lost beside an engine that looks seldom: the
+// first delivery that is refused makes it replace the secret.
+func TestLeftUnsure(t *testing.T) {
+	d := newDesk(t)
+	s := d.open(func(o *Options) { o.Every = time.Hour })
+	s.SetRules(compile(t, "message.received"))
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- s.Run(ctx) }()
+	eventually(t, "it was looked at", func() bool { return !s.Status().Checked.IsZero() })
+	if err := d.sandbox.AddFault(sandbox.Fault{Operation: rotateSecret, Kind: "drop_after", Count: 1}); err != nil {
+		t.Fatal(err)
+	}
+	command := must(New(Options{Workspace: "default", Client: d.client, Cursors: d.journal, Keys: KeyFile(d.path("quando.key")), URL: d.url, Beside: true}))
+	if _, err := command.Rotate(t.Context(), false); !service.IsUncertain(err) {
+		t.Fatal(err)
+	}
+	eventually(t, "the secret is known", func() bool {
+		d.writes("hello")
+		return d.counted(webhook.Recorded) > 0
+	})
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
 }

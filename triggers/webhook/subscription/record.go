@@ -26,8 +26,8 @@ type record struct {
 
 	// Unsure says that the service may sign with a secret that nobody here knows: it was asked for one, and the answer is not recorded.
 	Unsure bool `json:"unsure,omitempty"`
-	// Revoke says that the secrets here do not count any more, and are dropped when there is another:
-	// a person has asked for that, and the answer is not recorded.
+	// Revoke says that the secrets here do not count any more, and are dropped when there is
+	// another: a person has asked for that, and the answer is not recorded.
 	Revoke  bool            `json:"revoke,omitempty"`
 	Doing   *deed           `json:"doing,omitempty"`
 	Secrets []kept          `json:"secrets,omitempty"` // the newest first
@@ -233,12 +233,12 @@ func (s *Subscription) finish(ctx context.Context, begun *record, k kept) error 
 	return err
 }
 
-// keepRetired is how long a secret is kept after another has taken its place: a signature from before
-// that may be MaxAge ahead of our clock, and is accepted until it is MaxAge old.
+// keepRetired is how long a secret is kept after another has taken its place: a signature from
+// before that may be MaxAge ahead of our clock, and is accepted until it is MaxAge old.
 func (s *Subscription) keepRetired() time.Duration { return max(s.options.Retired, 2*webhook.MaxAge) }
 
-// end gives up a change. Where nobody knows what came of it, that stays written down; else the record
-// says what it said before.
+// end gives up a change. Where nobody knows what came of it, that stays written down; else the
+// record says what it said before.
 func (s *Subscription) end(ctx context.Context, before record, unsure bool) error {
 	_, err := s.change(ctx, func(r *record) (bool, error) {
 		if r.Doing == nil || r.Doing.By != s.me {

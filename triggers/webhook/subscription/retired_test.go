@@ -16,7 +16,8 @@ import (
 	"github.com/quandohq/quando/triggers/webhook"
 )
 
-// leaks sends an event that somebody has signed who has a secret, at a time, and returns how it is answered.
+// leaks sends an event that somebody has signed who has a secret, at a time, and returns how it is
+// answered.
 func (d *desk) leaks(secret service.Secret, at time.Time) int {
 	d.Helper()
 	stamp := strconv.FormatInt(at.Unix(), 10)
@@ -46,7 +47,8 @@ func (d *desk) setAhead(by time.Duration) {
 	d.ahead = by
 }
 
-// TestRetiredSecret shows that a secret that was replaced counts for what was signed before that, give or take the five minutes that clocks may differ, and for nothing else.
+// TestRetiredSecret shows that a secret that was replaced counts for what was signed before that,
+// give or take the five minutes that clocks may differ, and for nothing else.
 func TestRetiredSecret(t *testing.T) {
 	d := newDesk(t)
 	d.moves.Store(true)
@@ -69,7 +71,8 @@ func TestRetiredSecret(t *testing.T) {
 	}
 }
 
-// TestRetiredSecretOfBefore reads a record of an earlier version, which did not say when a secret was replaced: it was valid for eight hours then.
+// TestRetiredSecretOfBefore reads a record of an earlier version, which did not say when a secret
+// was replaced: it was valid for eight hours then.
 func TestRetiredSecretOfBefore(t *testing.T) {
 	d := newDesk(t)
 	d.moves.Store(true)
@@ -90,7 +93,8 @@ func TestRetiredSecretOfBefore(t *testing.T) {
 	}
 }
 
-// TestRevoke lets a command revoke a secret that became known, beside an engine: who has it is refused within seconds, and what the service signs is recorded.
+// TestRevoke lets a command revoke a secret that became known, beside an engine: who has it is
+// refused within seconds, and what the service signs is recorded.
 func TestRevoke(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

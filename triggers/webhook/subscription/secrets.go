@@ -37,8 +37,8 @@ type retiredSecret struct {
 	signed time.Time // zero is any
 }
 
-// Secrets returns the secrets that count for what was signed at a time: the configured ones, the one
-// that the service was last asked for, and those before it.
+// Secrets returns the secrets that count for what was signed at a time: the configured ones, the
+// one that the service was last asked for, and those before it.
 func (s *Subscription) Secrets(signed time.Time) []service.Secret {
 	s.keepUp()
 	v := s.valid.Load()
@@ -130,7 +130,10 @@ func (s *Subscription) unseal(r *record) {
 			opened[string(k.Sealed)] = plain
 		}
 	}
-	s.opened, s.doing = opened, r.Doing
+	s.opened, s.doing, s.unsure = opened, r.Doing, r.Unsure
+	if !r.Unsure {
+		s.awaited = ""
+	}
 	s.valid.Store(s.validFrom(r))
 }
 
@@ -180,8 +183,9 @@ func (s *Subscription) Load(ctx context.Context) error {
 	return s.locked
 }
 
-// Renew returns the secrets that count for what was signed at a time, for a signature that fits none of those that Secrets gave: another engine, or a command, may have asked for
-// one. Where one is being asked for, it waits a moment for it.
+// Renew returns the secrets that count for what was signed at a time, for a signature that fits
+// none of those that Secrets gave: another engine, or a command, may have asked for one. Where one
+// is being asked for, it waits a moment for it.
 func (s *Subscription) Renew(ctx context.Context, signed time.Time) []service.Secret {
 	s.mu.Lock()
 	s.refused++
@@ -202,24 +206,26 @@ func (s *Subscription) Renew(ctx context.Context, signed time.Time) []service.Se
 	defer cancel()
 	for s.reread(ctx, time.Now()) {
 		s.mu.Lock()
-		d := s.doing
+		d, unsure := s.doing, s.unsure
 		s.mu.Unlock()
-		if d == nil {
-			break
-		}
-		if !s.underway(d, s.options.Now()) {
-			s.takeOver(d)
+		if d == nil || !s.underway(d, s.options.Now()) {
+			if unsure {
+				s.takeOver(d)
+			}
 			break
 		}
 	}
 	return s.Secrets(signed)
 }
 
-// takeOver has the webhook looked at because somebody has not come back from a change, which is
-// known by the first delivery that no secret fits. One look for each change: a delivery may be
-// forged.
+// takeOver has the webhook looked at because somebody else has left it with a secret that nobody
+// knows, or has not come back from a change, as the first delivery shows that no secret fits. There
+// is one look for each change: a delivery may be forged.
 func (s *Subscription) takeOver(d *deed) {
-	name := d.By + " " + d.Until.String()
+	name := "given up"
+	if d != nil {
+		name = d.By + " " + d.Until.String()
+	}
 	s.mu.Lock()
 	news := s.awaited != name
 	s.awaited = name

@@ -16,7 +16,8 @@ import (
 	"github.com/quandohq/quando/triggers/webhook"
 )
 
-// TestRotation shows that the new secret is trusted at once, and the one before it for eight hours where that is configured.
+// TestRotation shows that the new secret is trusted at once, and the one before it for eight hours
+// where that is configured.
 func TestRotation(t *testing.T) {
 	d := newDesk(t)
 	s := d.open(func(o *Options) { o.Secrets, o.Retired = []service.Secret{"configured"}, 8*time.Hour })

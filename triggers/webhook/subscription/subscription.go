@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// overlap is how long a secret was valid after another had taken its place, where a record of an
-	// earlier version does not say when that was.
+	// overlap is how long a secret was valid after another had taken its place, where a record of
+	// an earlier version does not say when that was.
 	overlap = 8 * time.Hour
 
 	// lease is how long somebody may be at a change, and calling is how long its call may take: less, so that there is time to record what came of it.
@@ -60,8 +60,9 @@ type Options struct {
 
 	// Secrets are those that a person has configured. They are valid besides the one that is looked after.
 	Secrets []service.Secret
-	// Retired is how long a secret goes on to count for everything after another has taken its place;
-	// 0 is that it counts only for what was signed before that, give or take what clocks may differ.
+	// Retired is how long a secret goes on to count for everything after another has taken its
+	// place; 0 is that it counts only for what was signed before that, give or take what clocks may
+	// differ.
 	Retired time.Duration
 
 	// Beside says that this is a command, and not the engine.
@@ -122,6 +123,7 @@ type Subscription struct {
 	opened  map[string]service.Secret // by what is sealed
 	locked  error                     // why sealed secrets cannot be opened; nil is that all can
 	doing   *deed                     // what somebody was at when the record was last read
+	unsure  bool                      // nobody knew the secret then
 	awaited string                    // the change of somebody else whose end a delivery has asked for
 	refused int                       // signatures that fitted no secret since the last look
 	read    time.Time                 // when the last reading for a delivery began
