@@ -300,7 +300,7 @@ func TestRunSignals(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	fmt.Fprint(conn, "POST /webhook HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\nExpect: 100-continue\r\n\r\n")
+	fmt.Fprintf(conn, "POST /webhook HTTP/1.1\r\nHost: x\r\nX-Service-Timestamp: %d\r\nX-Service-Signature: sha256=%064d\r\nContent-Length: 10\r\nExpect: 100-continue\r\n\r\n", time.Now().Unix(), 0)
 	if _, err := conn.Read(make([]byte, 1)); err != nil { // it is listened to
 		t.Fatal(err)
 	}
