@@ -92,12 +92,12 @@ func (g *generator) delay() Trouble {
 func (g *generator) share(engines int) {
 	g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleEngines, More: engines})
 	for range g.few(0, 3) {
-		if g.chance(70) {
+		if g.chance(50) {
 			g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleSwitch, N: g.nth(g.points())})
 		} else {
 			// Another engine has its turn while the one whose leases are gone is in the middle of something.
 			n := g.nth(g.points() / 2)
-			g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleEarly, N: n, More: g.rand.IntN(engines)}, Trouble{Kind: TroubleSwitch, N: n}, Trouble{Kind: TroubleSwitch, N: n + g.between(1, 3)})
+			g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleEarly, N: n, More: g.rand.IntN(engines)}, Trouble{Kind: TroubleSwitch, N: n}, Trouble{Kind: TroubleSwitch, N: n + g.between(1, 4)})
 		}
 	}
 }

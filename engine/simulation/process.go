@@ -318,16 +318,16 @@ func (p *process) point(when, what string) error {
 	w := p.world
 	w.points++
 	n := w.points // others may pass points while this one gives way
+	if more, ok := w.stealing[n]; ok {
+		if w.store.Steal(more) {
+			w.outcome.Coverage[[2]string{when + " " + what, TroubleEarly}]++
+		}
+	}
 	if w.switching[n] {
 		w.outcome.Coverage[[2]string{when + " " + what, TroubleSwitch}]++
 		w.giveWay()
 		if p.dead {
 			return errDead
-		}
-	}
-	if more, ok := w.stealing[n]; ok {
-		if w.store.Steal(more) {
-			w.outcome.Coverage[[2]string{when + " " + what, TroubleEarly}]++
 		}
 	}
 	if t, ok := w.stopping[n]; ok {
