@@ -120,7 +120,8 @@ func TestCompileIsBounded(t *testing.T) {
 	}
 }
 
-// TestHidingIsBounded hides in texts that are as large as they may be and as costly as their author could make them.
+// TestHidingIsBounded hides in texts that are as large as they may be and as costly as their author
+// could make them.
 func TestHidingIsBounded(t *testing.T) {
 	if raceDetector {
 		t.Skip("with the race detector everything costs several times as much")

@@ -68,7 +68,7 @@ func paid(run func(a, b any) any) func(e *Evaluation, args []any) (any, error) {
 	}
 }
 
-// equal pays for what both values have in common, as deep as they are: that much is compared.
+// equal pays for the comparison before it is made.
 func equal(e *Evaluation, args []any) (any, error) {
 	if err := e.payComparison(args[0], args[1]); err != nil {
 		return nil, err
@@ -98,7 +98,8 @@ func in(e *Evaluation, args []any) (any, error) {
 	return runtime.In(args[0], args[1]), nil
 }
 
-// payComparison pays for the parts of two values that are of one shape. Where the shapes differ a comparison ends.
+// payComparison pays for comparing two values at every depth. It stops where their shapes differ,
+// as the comparison does.
 func (e *Evaluation) payComparison(a, b any) error {
 	cost := itemCost
 	switch x := a.(type) {
@@ -312,10 +313,10 @@ func sizes(args []any) int {
 	return total
 }
 
-// deepest is deeper than any event: what reads JSON stops before it.
+// deepest is more levels than the JSON of an event may have.
 const deepest = 1 << 20
 
-// jsonSize returns the bytes that a value may take as JSON, each item of it in a line that stands further in the deeper it is.
+// jsonSize returns the bytes that a value may take as indented JSON.
 func jsonSize(v any, indent int) int {
 	total := itemCost + indent
 	switch v := v.(type) {

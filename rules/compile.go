@@ -89,7 +89,7 @@ func Compile(files []*File, options Options) (*Set, Problems) {
 	return set, problems
 }
 
-// CompileContext does the same until ctx ends, which is its only error.
+// CompileContext does the same, and gives up when ctx ends. It returns no other error.
 func CompileContext(ctx context.Context, files []*File, options Options) (*Set, Problems, error) {
 	c := &compiler{
 		ctx: ctx, options: options, catalog: options.Catalog,
@@ -226,7 +226,7 @@ func (c *compiler) expressionAt(n *source.Node, offset int, text string, env *en
 		return nil
 	}
 	if c.patterns > maxPatterns || c.ctx.Err() != nil {
-		return nil // reported with the one that was too much, or of no interest to anybody
+		return nil // reported with the one that was too much, or given up
 	}
 	x, issues := compileExpression(text, env, want)
 	if x != nil {

@@ -11,35 +11,36 @@ import (
 	"github.com/quandohq/quando/rules/source"
 )
 
-// A Secrecy is how much of a value people may see who may look at rules and runs and not write rules. This is the one place that knows it, for
-// the texts of rules, what runs did, and what is written out of the journal. More may be hidden than must be.
+// A Secrecy says how much of a value is shown to people who may not write rules. It is the one
+// place that decides this, for rule files, runs, events, the history and exports. In doubt it
+// hides.
 type Secrecy uint8
 
-// What a value may be, by the name that it stands under. The zero value is a text like any other.
+// The secrecy of a value follows from the names above it. The zero value is ordinary text.
 const (
 	anyText       Secrecy = iota
-	calledAddress         // of a call to another system: what looks like a key in its path is hidden as well
-	namedSecret           // it stands below a name such as token: only an expression is shown, which says where it comes from
-	headerValue
-	everything Secrecy = 255 // is shown, to those who may write rules
+	calledAddress               // a URL to call: parts of its path that look like keys are hidden
+	namedSecret                 // below a name such as token: hidden unless it is an expression
+	headerValue                 // always hidden
+	everything    Secrecy = 255 // hides nothing, for people who may write rules
 )
 
-// Hidden is shown in place of what people may not see.
+// Hidden is shown in place of what is hidden.
 const Hidden = "•••"
 
-// hiddenName finds the names of what is nobody else's business, also as a part of a name; hiddenWord those that count as a word alone, since
-// they are also a part of keyword and author.
+// hiddenName matches names of secrets, also inside of longer names. hiddenWord matches names that
+// count only as a whole word, because keyword and author contain them.
 var (
 	hiddenName = regexp.MustCompile(`(?i)token|secret|passw(?:or)?d|senha|api[_-]?key|access[_-]?key|private[_-]?key|authorization|credential|cookie|signature`)
 	hiddenWord = regexp.MustCompile(`(?i:(?:^|[^a-z])(?:auth|keys?|pwd|sig|jwt|bearer)(?:[^a-z]|$))|[a-z0-9](?:Auth|Key|Pwd|Sig|Jwt)(?:[^a-z]|$)`)
-	// hiddenLine finds both in a text that cannot be read.
+	// hiddenLine matches either of them in a text that is not valid YAML.
 	hiddenLine = regexp.MustCompile(`(?i)headers|` + hiddenName.String()[4:] + `|auth|key|pwd|sig|jwt|bearer`)
 )
 
-// longestName bounds what is looked at of a name. Nobody calls anything so.
+// longestName bounds the cost of matching names. Longer ones count as names of secrets.
 const longestName = 200
 
-// Of returns the secrecy of what stands under a name.
+// Of returns the secrecy of the member with a name, in a value of this secrecy.
 func (s Secrecy) Of(name string) Secrecy {
 	switch {
 	case s == everything:
@@ -55,7 +56,7 @@ func (s Secrecy) Of(name string) Secrecy {
 }
 
 func isHiddenName(name string) bool {
-	// People may see the key of a map, and the one by which a call is known again.
+	// A key of a map and an idempotency key are no secrets.
 	if strings.EqualFold(name, "key") || strings.EqualFold(name, "keys") || strings.Contains(strings.ToLower(name), "idempotency") {
 		return false
 	}
@@ -111,7 +112,7 @@ func HideText(text string) string { return anyText.Text(text) }
 // HideValue returns plain data as it may be shown. It does not change what it is given.
 func HideValue(v any) any { return anyText.Value(v) }
 
-// wholeExpression is a text that says where a value comes from, and has none in it.
+// wholeExpression matches a single {{ expression }} without a text literal in it.
 var wholeExpression = regexp.MustCompile("^\\s*\\{\\{[^}\"'`]*\\}\\}\\s*$")
 
 // parts returns what of a text is hidden, in order and apart from each other.
@@ -144,15 +145,15 @@ var (
 	userInfo     = regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]*://([^/\s"'@]+)@`)
 	hiddenQuery  = regexp.MustCompile(`[?&;](?i:[\w.-]*(?:` + hiddenName.String()[4:] + `)[\w.-]*|key|sig|auth|pwd|jwt)=([^&\s"'#{•]+)`)
 	wholeAddress = regexp.MustCompile(`^(?i:https?|wss?)://\S+$`)
-	// likelyKey finds what may be a key besides those that SecretForms knows for sure.
+	// likelyKey matches what may be a key, besides what SecretForms knows for sure.
 	likelyKey = regexp.MustCompile(`\b(?:Bearer +[A-Za-z0-9._~+/=-]{8,}|(?:sk|pk|rk|whsec|ghp|gho|ghs|glpat|shpat|xox[abprs])[_-][A-Za-z0-9_-]{8,}|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*)`)
 )
 
-// formWords are what every text has that the expressions for keys find. Most texts have none, and a look for a word costs a hundredth of one
-// for an expression.
+// formWords occur in every text that likelyKey or SecretForms match. Most texts have none of them,
+// and looking for a word costs a hundredth of matching a pattern.
 var formWords = []string{"Bearer ", "sk_", "sk-", "pk_", "pk-", "rk_", "rk-", "whsec", "gh", "glpat", "shpat", "xox", "AKIA", "AIza", "eyJ", "PRIVATE KEY"}
 
-// formParts returns what looks like a key wherever it stands.
+// formParts returns the parts of a text that look like keys by themselves.
 func formParts(text string) (parts []source.Part) {
 	if slices.ContainsFunc(formWords, func(word string) bool { return strings.Contains(text, word) }) {
 		for _, form := range []*regexp.Regexp{likelyKey, SecretForms} {
@@ -177,8 +178,9 @@ func groups(x *regexp.Regexp, text string) (parts []source.Part) {
 	return parts
 }
 
-// pathParts returns the parts of an address's path that look like the key of an incoming webhook: long, with capitals, small letters and
-// digits. Ids that are no secret, such as UUIDs, have not all of these. What stands in {{ }} is no part of it.
+// pathParts returns the parts of an address's path that look like the key of an incoming webhook:
+// long, with capitals, small letters and digits. UUIDs do not have all of these. Expressions in
+// {{ }} are passed over.
 func pathParts(text string) (parts []source.Part) {
 	segments, _ := splitTemplate(text)
 	for _, s := range segments {
@@ -206,7 +208,7 @@ func pathParts(text string) (parts []source.Part) {
 	return parts
 }
 
-// jsonParts returns what is hidden of a text that is JSON, such as what another system answered.
+// jsonParts returns what is hidden of a text that is JSON, such as the body of an answer.
 func jsonParts(text string) []source.Part {
 	if begin := strings.TrimLeft(text, " \t\r\n"); begin == "" || begin[0] != '{' && begin[0] != '[' || !json.Valid([]byte(text)) {
 		return nil

@@ -7,16 +7,16 @@ import (
 	"github.com/quandohq/quando/rules/source"
 )
 
-// HideInFile returns the text of a rule file as people may see it who may not write rules, with as many lines as it has: without the values
-// of headers, what stands below a name such as token, and what looks like a key wherever it stands, in comments too.
+// HideInFile returns the text of a rule file without its secrets, for people who may not write
+// rules. It hides in comments too, and keeps the number of lines.
 func HideInFile(text string) string { return hideInFile(text, 3) }
 
-// hideInFile hides within comments as within files, so many levels deep.
+// hideInFile hides in comments as in files, down to a number of levels.
 func hideInFile(text string, levels int) string {
 	if levels == 0 {
 		return blind(text)
 	}
-	shown, ok := source.Blot(text, source.Censor{
+	shown, ok := source.Redact(text, source.Redaction{
 		Class:   func(above uint8, key string) uint8 { return uint8(Secrecy(above).Of(key)) },
 		Parts:   func(value string, class uint8) []source.Part { return Secrecy(class).parts(value) },
 		Comment: func(comment string) string { return hideInFile(comment, levels-1) },
@@ -31,8 +31,8 @@ func hideInFile(text string, levels int) string {
 // keyLine is a line that begins with a key, behind marks of comments and lists.
 var keyLine = regexp.MustCompile(`^[\s#?-]*["']?[\w.-]+["']?[ \t]*:(?:\s|$)`)
 
-// blind hides what may be a secret in a text that cannot be read: nobody knows where a value ends. Where anything in it is named like one, only
-// names are shown.
+// blind hides secrets in a text that is not valid YAML, where the end of a value is unknown. If any
+// name of a secret occurs, it shows names only.
 func blind(text string) string {
 	names := hiddenLine.MatchString(text)
 	lines := strings.Split(text, "\n")

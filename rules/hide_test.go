@@ -31,7 +31,8 @@ func TestHideInFile(t *testing.T) {
 		`x: "Bearer swordfish"` + "\ny: eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln\nif: message.text contains \"token\"":      "x: •••\ny: •••\nif: message.text contains \"token\"",
 		"url: https://erp.example.com/orders?page=2\nsend_message: \"Hi: how are you, {{ contact.name }}?\"":                 "url: https://erp.example.com/orders?page=2\nsend_message: \"Hi: how are you, {{ contact.name }}?\"",
 
-		// What is named in a list, in lists of lists, by an anchor, by another's alias, in a key that stands twice.
+		// What is named in a list, in lists of lists, by an anchor, by another's alias, in a key that
+		// stands twice.
 		"tokens:\n  - a\n  - [b, {c: d}]\n":             "tokens:\n  - •••\n  - [•••, {c: •••}]\n",
 		"x: &a s3cret\ntoken: *a\ny: &b\n  - c\nz: d\n": "x: &a •••\ntoken: *a\ny: &b\n  - c\nz: d\n",
 		"a: 1\ntoken: x\ntoken: y\n<<: {token: z}\n":    "a: 1\ntoken: •••\ntoken: •••\n<<: {token: •••}\n",
@@ -65,7 +66,8 @@ func TestHideInFile(t *testing.T) {
 	}
 }
 
-// TestHideValue shows that recorded data is hidden as the text of a rule is, and is not changed itself.
+// TestHideValue shows that recorded data is hidden as the text of a rule is, and is not changed
+// itself.
 func TestHideValue(t *testing.T) {
 	given := func() map[string]any {
 		return map[string]any{
@@ -106,7 +108,8 @@ func TestHideLeavesRules(t *testing.T) {
 	}
 }
 
-// TestHideAnyForm writes secrets in every form that YAML has, at random places: none is shown, and everything else is.
+// TestHideAnyForm writes secrets in every form that YAML has, at random places: none is shown, and
+// everything else is.
 func TestHideAnyForm(t *testing.T) {
 	for seed := range uint64(3000) {
 		w := &yamlWriter{r: rand.New(rand.NewPCG(seed, 7))}
@@ -125,7 +128,8 @@ func TestHideAnyForm(t *testing.T) {
 	}
 }
 
-// A yamlWriter writes mappings at random: what is secret holds Sword and Fish, everything else plain.
+// A yamlWriter writes mappings at random: what is secret holds Sword and Fish, everything else
+// plain.
 type yamlWriter struct {
 	b strings.Builder
 	r *rand.Rand

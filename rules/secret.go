@@ -39,7 +39,7 @@ func (c *compiler) warnOfSecrets(n *source.Node, name string, headers bool) {
 	if n.Kind != source.Scalar {
 		return
 	}
-	// A value is looked at once for what it may be, however many aliases there are of it.
+	// Each value is checked once for each role, however many aliases refer to it.
 	look := secretLook{n.Line, n.Column, headers && IsSecretHeader(name) || secretName.MatchString(name), name == "url" || name == "http_request"}
 	if c.looked[look] {
 		return
@@ -57,7 +57,7 @@ func (c *compiler) warnOfSecrets(n *source.Node, name string, headers bool) {
 	c.add(p)
 }
 
-// A secretLook is a value of the file, and what it may be by the name that it stands under.
+// A secretLook identifies a check of one value in the role that its name gives it.
 type secretLook struct {
 	line, column   int
 	named, address bool

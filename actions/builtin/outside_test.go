@@ -63,8 +63,9 @@ func TestNameThatLeadsInside(t *testing.T) {
 	}
 }
 
-// TestHeadersOfTheConfigurationNeedEncryption shows that what the configuration has for another system is not sent where everybody on the way could
-// read it, unless it says so, and that a rule's call fails before anything is sent.
+// TestHeadersOfTheConfigurationNeedEncryption shows that what the configuration has for another
+// system is not sent where everybody on the way could read it, unless it says so, and that a rule's
+// call fails before anything is sent.
 func TestHeadersOfTheConfigurationNeedEncryption(t *testing.T) {
 	token := map[string]string{"Authorization": "Bearer hunter2"}
 	for _, tt := range []struct {

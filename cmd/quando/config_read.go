@@ -35,7 +35,7 @@ type settings []setting
 type configReader struct {
 	file     string
 	problems source.Problems
-	variable bool // what is read is a variable of the environment, and so a text as it is
+	variable bool // the value comes from the environment and is taken literally
 }
 
 func (d *configReader) report(n *source.Node, hint, format string, args ...any) {
@@ -92,8 +92,8 @@ func (s settings) below(path string) []string {
 	return keys
 }
 
-// environment reads the overrides: QUANDO_SERVICE_BASE_URL for service.base_url. A variable is the text that it is: read as YAML,
-// a token that begins with ! would be none, and one with " #" in it would end there.
+// environment reads the overrides: QUANDO_SERVICE_BASE_URL for service.base_url. Variables are not
+// YAML: a token that begins with ! would come out empty, and one with " #" cut off.
 func (d *configReader) environment(prefix string, all settings) {
 	d.variable = true
 	defer func() { d.variable = false }()
@@ -137,7 +137,7 @@ func text(to *string) func(*configReader, *source.Node) {
 	}
 }
 
-// secret reads a secret. One that is written is there: an empty token would let everybody in, and an empty key be replaced.
+// secret reads a secret, and refuses an empty one: an empty token would open the console.
 func secret(to *service.Secret) func(*configReader, *source.Node) {
 	return func(d *configReader, n *source.Node) {
 		s, ok := d.scalar(n)
@@ -163,8 +163,8 @@ func texts(to *[]string) func(*configReader, *source.Node) {
 	}
 }
 
-// listed returns the items of a list that is written as one text. In a variable [a, b] is a list; an item that holds a comma stands in
-// double quotes.
+// listed returns the items of a list that is written as one text: in a variable, [a, b] is a list.
+// An item with a comma stands in double quotes.
 func (d *configReader) listed(n *source.Node) []*source.Node {
 	inner, opened := strings.CutPrefix(n.Value, "[")
 	inner, closed := strings.CutSuffix(inner, "]")
@@ -189,7 +189,7 @@ func (d *configReader) listed(n *source.Node) []*source.Node {
 	return items
 }
 
-// someTexts reads texts of which at least one is needed where the setting is written: none would mean something else.
+// someTexts reads a list that must not be empty, because leaving the setting out means "any".
 func someTexts(to *[]string, hint string) func(*configReader, *source.Node) {
 	return func(d *configReader, n *source.Node) {
 		before := len(d.problems)

@@ -14,7 +14,8 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// printables are texts that begin with each printable character of ASCII, and with some that are not.
+// printables are texts that begin with each printable character of ASCII, and with some that are
+// not.
 func printables() (list []string) {
 	for r := ' '; r <= '~'; r++ {
 		list = append(list, string(r)+"Secret123", string(r)+" x: y #z ${HOME} 'q' \"p\"", string(r)+string(r)+string(r)+"Secret123")
@@ -22,8 +23,8 @@ func printables() (list []string) {
 	return append(list, "ção-123", "“quoted”", "\u00a0space", "日本語", "true-ish", "null", "~", "0x10", "correct horse #battery", "a, b", "{a: b}", "[a, b", "*alias", "&anchor x", "%TAG ! x", "line\nfeed", "\xff\xfe")
 }
 
-// TestVariablesAreTexts shows that a variable is the text that it is, whatever it begins with: nobody's token becomes a shorter
-// one, or none at all, because YAML would read it in another way.
+// TestVariablesAreTexts shows that a variable is the text that it is, whatever it begins with:
+// nobody's token becomes a shorter one, or none at all, because YAML would read it in another way.
 func TestVariablesAreTexts(t *testing.T) {
 	t.Setenv("HOME", "/elsewhere")
 	for _, want := range printables() {
@@ -56,7 +57,8 @@ func TestVariablesAreTexts(t *testing.T) {
 	}
 }
 
-// TestListsInVariables shows how a variable says several things, and that what is not clear is refused.
+// TestListsInVariables shows how a variable says several things, and that what is not clear is
+// refused.
 func TestListsInVariables(t *testing.T) {
 	for value, want := range map[string][]service.Secret{
 		"[a, b]":                       {"a", "b"},
@@ -83,8 +85,9 @@ func TestListsInVariables(t *testing.T) {
 	}
 }
 
-// TestEmptyAccess shows that a token, users or names that are written and come out empty keep quando from starting, on this machine's own
-// address too: everybody would be an operator, and nobody would know.
+// TestEmptyAccess shows that a token, users or names that are written and come out empty keep
+// quando from starting, on this machine's own address too: everybody would be an operator, and
+// nobody would know.
 func TestEmptyAccess(t *testing.T) {
 	t.Setenv("EMPTY", "")
 	t.Setenv("BLANK", " \n")
@@ -116,8 +119,9 @@ func (o *office) runsFor(most time.Duration, config string) (code int, errOut st
 	return code, b.String()
 }
 
-// TestTokenOfAnyText does what a stranger did: the token begins with a character that YAML takes for a tag, or holds what it takes for a
-// comment, and the console is asked without it, with what was left of it, and with all of it.
+// TestTokenOfAnyText does what a stranger did: the token begins with a character that YAML takes
+// for a tag, or holds what it takes for a comment, and the console is asked without it, with what
+// was left of it, and with all of it.
 func TestTokenOfAnyText(t *testing.T) {
 	o := newOffice(t)
 	for _, token := range []string{"!Secret123-of-the-desk", "correct horse #battery"} {

@@ -44,7 +44,7 @@ func (c *config) access() console.Access {
 	return console.Access{Listen: c.Console.Listen, Token: string(c.Console.Token), Users: c.Console.Users, Hosts: c.Console.Hosts, ForwardedFor: c.Console.Forwarded}
 }
 
-// tellAccess logs what whoever comes to the console must have. Behind a proxy nothing is seldom meant.
+// tellAccess logs what the console asks for. Behind a proxy, asking for nothing is seldom meant.
 func (c *config) tellAccess(log *slog.Logger) {
 	level, proxied := slog.LevelInfo, len(c.Console.Hosts) > 0 || c.Console.Forwarded != ""
 	if proxied && c.Console.Token == "" && len(c.Console.Users) == 0 {

@@ -19,7 +19,8 @@ import (
 	"github.com/quandohq/quando/triggers/webhook"
 )
 
-// newClient returns a client of a workspace's service. A key does not travel unencrypted to another machine unless the configuration says so.
+// newClient returns a client of a workspace's service. It refuses to send the key unencrypted to
+// another machine, unless the configuration allows it.
 func (w *workspace) newClient(o service.Options) (*service.Client, error) {
 	client, err := service.New(o)
 	if err == nil && client.Exposed() && w.Service.APIKey != "" && !w.Service.PlainHTTP {
@@ -28,7 +29,8 @@ func (w *workspace) newClient(o service.Options) (*service.Client, error) {
 	return client, err
 }
 
-// exposedFiles returns the files of a journal that others than their owner may read or write, and whether everybody may.
+// exposedFiles returns the files of a journal that group or others may read or write, and whether
+// others may.
 func exposedFiles(where string) (files []string, everybody bool) {
 	if isAddress(where) || runtime.GOOS == "windows" { // which has no such modes
 		return nil, false
@@ -45,17 +47,17 @@ func exposedFiles(where string) (files []string, everybody bool) {
 	return files, everybody
 }
 
-// exposedMend says how others are kept out of files.
+// exposedMend returns the command that keeps others out.
 func exposedMend(files []string) string { return "chmod 600 " + strings.Join(files, " ") }
 
-// tellExposed logs that others may read the journal: it has what customers wrote, their names and their phones.
+// tellExposed warns when others may read the journal, which holds what customers wrote.
 func tellExposed(where string, log *slog.Logger) {
 	if files, _ := exposedFiles(where); len(files) > 0 {
 		log.Warn("others may read the journal", "files", files, "mend", exposedMend(files))
 	}
 }
 
-// hiddenAttr takes credentials out of what is logged: of addresses, which may have some in them, wherever they stand.
+// hiddenAttr takes credentials in addresses out of what is logged.
 func hiddenAttr(_ []string, a slog.Attr) slog.Attr {
 	text := ""
 	switch v := a.Value.Any().(type) {
@@ -70,7 +72,8 @@ func hiddenAttr(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// strictTransport tells browsers to come encrypted for half a year, where they do. Of this machine's own names other programs use others.
+// strictTransport adds HSTS to answers over TLS. It leaves out localhost, which other programs on
+// this machine serve without TLS.
 func strictTransport(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.TLS != nil && !isLocalName(r.Host) {
@@ -80,7 +83,7 @@ func strictTransport(h http.Handler) http.Handler {
 	})
 }
 
-// isLocalName reports whether a Host is an address, or a name of this machine.
+// isLocalName reports whether a Host is an IP address or localhost.
 func isLocalName(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -88,13 +91,14 @@ func isLocalName(host string) bool {
 	return net.ParseIP(strings.Trim(host, "[]")) != nil || strings.EqualFold(host, "localhost")
 }
 
-// nobodyHandler answers deliveries for workspaces that are not there as those are answered that have another secret, so that nobody finds out which
-// there are. Once a minute the log tells of it: an address may have a slip in it.
-func nobodyHandler(profile *service.Profile, bodies *webhook.Bodies, log *slog.Logger) (http.Handler, error) {
+// unknownWorkspaceHandler answers deliveries for workspaces that do not exist exactly as a receiver
+// with an unknown secret does, so that strangers cannot list the workspaces. It logs at most once a
+// minute, because the address may be a slip.
+func unknownWorkspaceHandler(profile *service.Profile, bodies *webhook.Bodies, log *slog.Logger) (http.Handler, error) {
 	secret := service.Secret(rand.Text())
 	receiver, err := webhook.New(webhook.Options{
 		Profile: profile, Bodies: bodies, Secrets: func(time.Time) []service.Secret { return []service.Secret{secret} },
-		Sink: func(context.Context, ...rules.Event) ([]bool, error) { return nil, fs.ErrPermission }, // nobody knows the secret
+		Sink: func(context.Context, ...rules.Event) ([]bool, error) { return nil, fs.ErrPermission }, // no delivery gets here: the secret is random
 	})
 	if err != nil {
 		return nil, err

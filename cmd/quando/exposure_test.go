@@ -15,7 +15,8 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// TestJournalOthersCanRead shows that a journal which others may read is told of, by the engine at its start and by doctor, with how to mend it.
+// TestJournalOthersCanRead shows that a journal which others may read is told of, by the engine at
+// its start and by doctor, with how to mend it.
 func TestJournalOthersCanRead(t *testing.T) {
 	o := newOffice(t)
 	o.write("rules/r.yaml", "rules:\n  - { id: r, when: manual, do: [{ log: x }] }\n")
@@ -53,8 +54,8 @@ func doctorState(out, check string) string {
 	return state
 }
 
-// TestCredentialsNeedEncryption shows that no key is configured for an address that everybody on the way can read along with, unless the
-// configuration says so.
+// TestCredentialsNeedEncryption shows that no key is configured for an address that everybody on
+// the way can read along with, unless the configuration says so.
 func TestCredentialsNeedEncryption(t *testing.T) {
 	o := newOffice(t)
 	private := o.address.BaseURL
@@ -74,7 +75,8 @@ func TestCredentialsNeedEncryption(t *testing.T) {
 	}
 }
 
-// TestPublicURLIsNotTold shows that what stands in the webhook's address for others to prove themselves with is neither in the log nor in the console.
+// TestPublicURLIsNotTold shows that what stands in the webhook's address for others to prove
+// themselves with is neither in the log nor in the console.
 func TestPublicURLIsNotTold(t *testing.T) {
 	o := newOffice(t)
 	o.write("rules/r.yaml", "rules:\n  - { id: r, when: message.received, do: [{ log: x }] }\n")
@@ -97,7 +99,8 @@ func TestPublicURLIsNotTold(t *testing.T) {
 	}
 }
 
-// TestWorkspacesAreNotTold does what a stranger did who tried names: nothing tells him which workspaces there are.
+// TestWorkspacesAreNotTold does what a stranger did who tried names: nothing tells him which
+// workspaces there are.
 func TestWorkspacesAreNotTold(t *testing.T) {
 	o := newOffice(t)
 	o.start(o.service() + fmt.Sprintf("\nworkspaces: { acme: { service: { base_url: %q, api_key: %q, webhook: { secrets: [x] } }, rules: of-acme } }", o.address.BaseURL, o.address.APIKey))
@@ -142,8 +145,8 @@ func TestWorkspacesAreNotTold(t *testing.T) {
 	}
 }
 
-// TestStrictTransport shows that browsers are told to come encrypted the next time too, where they do, but not of names that other programs on this
-// machine share.
+// TestStrictTransport shows that browsers are told to come encrypted the next time too, where they
+// do, but not of names that other programs on this machine share.
 func TestStrictTransport(t *testing.T) {
 	o := newOffice(t)
 	cert, key := newCertificate(t, "it")
@@ -179,7 +182,8 @@ func TestStrictTransport(t *testing.T) {
 	}
 }
 
-// TestSandboxControlIsNotForPages does what a page of another site did: it cannot play in a sandbox on this machine.
+// TestSandboxControlIsNotForPages does what a page of another site did: it cannot play in a sandbox
+// on this machine.
 func TestSandboxControlIsNotForPages(t *testing.T) {
 	s, err := sandbox.New(sandbox.Options{Seed: 7})
 	if err != nil {

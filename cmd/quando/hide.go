@@ -7,7 +7,8 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// hiddenJSON returns recorded JSON without what may be a secret of another system, and as it is where there is none. What is not valid is nothing.
+// hiddenJSON returns recorded JSON without secrets of other systems. It returns the same bytes when
+// there is nothing to hide, and nil when the JSON is not valid.
 func hiddenJSON(text json.RawMessage) json.RawMessage {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -23,7 +24,7 @@ func hiddenJSON(text json.RawMessage) json.RawMessage {
 	return after
 }
 
-// hiddenData returns what an event carries without what may be a secret.
+// hiddenData returns an event's data without secrets of other systems.
 func hiddenData(data map[string]any) map[string]any {
 	if data == nil {
 		return nil

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestRunsHideSecrets shows that no header of a rule, and no key in its address, is written out of the journal.
+// TestRunsHideSecrets shows that no header of a rule, and no key in its address, is written out of
+// the journal.
 func TestRunsHideSecrets(t *testing.T) {
 	called := make(chan string, 10)
 	erp := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

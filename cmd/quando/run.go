@@ -296,7 +296,7 @@ func (p *process) serve(ctx context.Context, public, private net.Listener, work 
 	count := func(workspace string, o webhook.Outcome) {
 		p.metrics.deliveries.WithLabelValues(workspace, string(o)).Inc()
 	}
-	nobody, err := nobodyHandler(p.units[0].client.Profile(), p.bodies, p.log)
+	nobody, err := unknownWorkspaceHandler(p.units[0].client.Profile(), p.bodies, p.log)
 	if err != nil {
 		return err
 	}

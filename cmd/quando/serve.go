@@ -70,8 +70,8 @@ func incoming(h http.Handler, t *trace.Tracer) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.ServeHTTP(w, t.Incoming(r)) })
 }
 
-// publicHandler serves the webhooks and health. The default workspace's webhook has the short address too. What comes for a workspace that is not
-// there is for nobody.
+// publicHandler serves the webhooks and health. The default workspace's webhook has the short
+// address too. The handler nobody answers for workspaces that do not exist.
 func publicHandler(h *health, receivers map[string]http.Handler, nobody http.Handler, count func(workspace string, o webhook.Outcome)) http.Handler {
 	mux := http.NewServeMux()
 	h.routes(mux)

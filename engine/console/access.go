@@ -62,8 +62,8 @@ type User struct {
 
 const (
 	sessionLength = 12 * time.Hour
-	sessionsEach  = 100 // of one person, or of all who have the token; a further one ends the oldest
-	tokenLeast    = 16  // characters, where others than this machine can try some
+	sessionsEach  = 100 // of one user, or of the token; a further one ends the oldest
+	tokenLeast    = 16  // characters of a token that other machines may try to guess
 )
 
 // A gate lets people in.
@@ -89,7 +89,7 @@ func newGate(a Access, now func() time.Time) (*gate, error) {
 	if a.Token != "" && strings.TrimSpace(a.Token) == "" {
 		return nil, errors.New("console.token is empty")
 	}
-	a.Token = strings.TrimSpace(a.Token) // a header cannot have any at its ends, and files tend to end with a line break
+	a.Token = strings.TrimSpace(a.Token) // headers lose such space, and files end with a line break
 	g := &gate{Access: a, loopback: IsLoopback(a.Listen), now: now, guesses: newGuesses(), sessions: map[[sha256.Size]byte]*identity{}}
 	if !g.loopback && !g.asks() {
 		return nil, fmt.Errorf("console.listen %s can be reached from other machines: set console.token or console.users, or listen on 127.0.0.1:8081", a.Listen)
@@ -108,7 +108,7 @@ func newGate(a Access, now func() time.Time) (*gate, error) {
 	return g, nil
 }
 
-// AsksFor says in words what whoever comes must have.
+// AsksFor says in words what a visitor needs to come in.
 func (a Access) AsksFor() string {
 	users := ""
 	if n := len(a.Users); n == 1 {
@@ -143,8 +143,8 @@ func (g *gate) from(r *http.Request) string {
 // asks reports whether people must say who they are.
 func (g *gate) asks() bool { return g.Token != "" || len(g.Users) > 0 }
 
-// identify returns who a request comes from, or nil. A wrong token counts as a guess; refused is that there were too many of them to look
-// at another. Whoever has a session is not asked for anything else.
+// identify returns who a request comes from, or nil. A valid session is enough; otherwise a wrong
+// bearer token counts as a guess, and is refused unseen after too many of them.
 func (g *gate) identify(r *http.Request, log *slog.Logger) (who *identity, refused bool) {
 	if !g.asks() {
 		return &identity{name: "local", role: Operator}, false
@@ -163,7 +163,8 @@ func (g *gate) identify(r *http.Request, log *slog.Logger) (who *identity, refus
 	return &identity{name: "token", role: role}, false
 }
 
-// tryToken returns the role of whoever has the token, or Nobody; refused is that there were too many wrong ones before.
+// tryToken returns Operator for the right token, else Nobody. It is refused after too many wrong
+// ones.
 func (g *gate) tryToken(from, given string, log *slog.Logger) (role Role, refused bool) {
 	now := g.now()
 	accepted, refused := g.guesses.token(from, g.isToken(given), now)
@@ -174,7 +175,7 @@ func (g *gate) tryToken(from, given string, log *slog.Logger) (role Role, refuse
 	return Nobody, refused
 }
 
-// session returns whose session a request carries, or nil.
+// session returns the identity of a request's session, or nil.
 func (g *gate) session(r *http.Request) *identity {
 	cookie, err := r.Cookie(g.cookieName(r))
 	if err != nil {

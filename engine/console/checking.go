@@ -8,27 +8,28 @@ import (
 	"time"
 )
 
-// Bounds of checks of rules: whoever writes one waits for it, and the engine works beside it.
+// Bounds of checks of rules: a person waits for the answer, and the engine shares the processors.
 const (
 	checkTime    = 10 * time.Second
-	checkWaiting = 4 // of one person, besides the one that goes on
+	checkWaiting = 4 // of one person, besides the running one
 )
 
-// checking lets each person check one text at a time.
+// checking runs one check at a time for each person.
 type checking struct {
-	most time.Duration // that a check may take, with the wait for it
+	most time.Duration // for waiting and checking
 
 	mu   sync.Mutex
-	each map[string]*checker // by person; whoever checks nothing has none
+	each map[string]*checker // by person, while they have checks
 }
 
-// A checker is a person who has texts checked.
+// A checker queues the checks of one person.
 type checker struct {
 	turn  chan struct{}
-	users int // checks that go on or wait
+	users int // checks that run or wait
 }
 
-// checking does something that checks a text, when the person's other checks are over, and until the time or the request ends.
+// checking runs a check after the person's other checks. Its context ends with the request, or when
+// the time is over.
 func (c *Console) checking(q *request, do func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(q.ctx(), c.checked.most)
 	defer cancel()
@@ -43,7 +44,7 @@ func (c *Console) checking(q *request, do func(ctx context.Context) error) error
 	return err
 }
 
-// enter waits for a person's turn, and returns what ends it.
+// enter waits until the person's other checks are over. The caller calls leave at the end.
 func (c *checking) enter(ctx context.Context, person string) (leave func(), err error) {
 	c.mu.Lock()
 	one := c.each[person]

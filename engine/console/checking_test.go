@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// slowText takes the better part of a second to check, and has nothing in it that is refused before.
+// slowText takes the better part of a second to check, and has nothing in it that is refused
+// before.
 func slowText() string {
 	line := "      - " + strings.Repeat("(contact.city==\"b\" or contact.name==\"a\")and ", 4) + strings.Repeat("contact.name==\"a\"and ", 15) + "true\n"
 	head := "rules:\n  - id: r\n    when: message.received\n    do: [mark_read]\n    if:\n"
@@ -59,7 +60,8 @@ func TestCheckEnds(t *testing.T) {
 	}
 }
 
-// TestOneCheckForEach shows that a person has one text checked at a time, whatever he sends, and keeps nobody else waiting.
+// TestOneCheckForEach shows that a person has one text checked at a time, whatever he sends, and
+// keeps nobody else waiting.
 func TestOneCheckForEach(t *testing.T) {
 	d := newEditorDesk(t, guarded)
 	edu, _ := d.enters("edu", "correct horse")

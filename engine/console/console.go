@@ -73,7 +73,8 @@ type Workspace struct {
 	Simulator Simulator
 	// Rules returns the rules as they stand.
 	Rules func() Book
-	// Source returns the text of a rule's file; nil, or an empty text, shows the engine's own copy of the rule.
+	// Source returns the text of a rule's file. Nil, or an empty text, shows the engine's own copy of
+	// the rule.
 	Source func(r *rules.Rule) string
 	// Profile tells where events have their messages; nil is the default one.
 	Profile *service.Profile

@@ -9,35 +9,36 @@ import (
 	"time"
 )
 
-// Bounds of wrong passwords and tokens in a minute. There is none over all addresses: by that, strangers could lock out everybody.
+// Bounds of wrong passwords and tokens in a minute. There is no global bound: it would let a few
+// strangers lock out all users.
 const (
 	guessesMost = 10 // for one name, or the token, from one network
 	guessesFrom = 30 // from one network
-	guessLines  = 20 // that the log tells of them
+	guessLines  = 20 // in the log
 
-	networksMost   = 10_000 // that are counted one by one; further ones are counted by what they are a part of
-	networksUtmost = 20_000 // behind this many nobody who has not tried yet may try
+	networksMost   = 10_000 // counted one by one; further ones are counted by larger networks
+	networksUtmost = 20_000 // counted in all; attempts from further ones are refused
 )
 
-// guesses bounds how often passwords and tokens are tried: each is one less that a stranger needs, and a password costs memory.
+// guesses limits the rate of wrong passwords and tokens by network.
 type guesses struct {
-	one chan struct{} // a hash is worked out at a time
+	one chan struct{} // held while a hash is computed: each takes much memory
 
 	mu     sync.Mutex
 	minute int64
-	from   map[netip.Prefix]*guesser // who tried something in this minute
+	from   map[netip.Prefix]*guesser // networks with attempts in this minute
 	lines  int                       // logged in this minute
 }
 
-// A guesser is a network that wrong ones came from in one minute.
+// A guesser counts the attempts of one network in one minute.
 type guesser struct {
-	one                chan struct{} // its guesses wait for each other before they wait for those of others
+	one                chan struct{} // queues its attempts before they queue with those of others
 	wrong              map[[sha256.Size]byte]int
 	all                int
-	toldWrong, toldOff bool // in the log
+	toldWrong, toldOff bool // logged
 }
 
-// An attempt is one password that is being tried.
+// An attempt is one password being tried.
 type attempt struct {
 	guesser *guesser
 	name    [sha256.Size]byte
@@ -45,7 +46,8 @@ type attempt struct {
 
 func newGuesses() *guesses { return &guesses{one: make(chan struct{}, 1)} }
 
-// network returns what an address counts as: one of IPv6 is one of 2⁶⁴ that the same customer of a provider has.
+// network returns the network that an address is counted by. A customer of a provider usually has a
+// whole /64 of IPv6.
 func network(from string, coarse bool) netip.Prefix {
 	a, err := netip.ParseAddr(from)
 	if err != nil {
@@ -65,7 +67,7 @@ func network(from string, coarse bool) netip.Prefix {
 	return p
 }
 
-// guesser returns what is counted of an address, or nil where there are too many.
+// guesser returns the counters of an address's network, or nil when there are too many networks.
 func (g *guesses) guesser(from string, now time.Time) *guesser {
 	if m := now.Unix() / 60; m != g.minute || g.from == nil {
 		g.minute, g.from, g.lines = m, map[netip.Prefix]*guesser{}, 0
@@ -80,16 +82,16 @@ func (g *guesses) guesser(from string, now time.Time) *guesser {
 	return g.from[n]
 }
 
-// try begins an attempt at somebody's password; nil is one too many. It counts as wrong until it is found to be right: of many that are
-// sent at once, no more are tried than one after the other.
+// try begins an attempt at a user's password, or returns nil when there were too many. An attempt
+// counts as wrong until it is found to be right, so that parallel attempts are bounded too.
 func (g *guesses) try(from, name string, now time.Time) *attempt {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.count(from, "user "+name, now)
 }
 
-// token reports whether a token is accepted, which was found to be right or not; refused is that there were too many wrong ones before,
-// so that it does not matter.
+// token counts a token that was right or wrong. It is refused in either case when there were too
+// many wrong ones before.
 func (g *guesses) token(from string, right bool, now time.Time) (accepted, refused bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -124,7 +126,7 @@ func (a *attempt) forget() {
 	}
 }
 
-// turn waits until a hash may be worked out, and returns what ends that; false is that ctx has ended.
+// turn waits until a hash may be computed. It returns false when ctx ends first.
 func (g *guesses) turn(ctx context.Context, a *attempt) (leave func(), ok bool) {
 	select {
 	case a.guesser.one <- struct{}{}:
@@ -140,7 +142,7 @@ func (g *guesses) turn(ctx context.Context, a *attempt) (leave func(), ok bool) 
 	}
 }
 
-// tell logs that somebody gave something wrong, or is not listened to any more: each once a minute for a network, and so many in all.
+// tell logs a wrong or a refused attempt: each once a minute for a network, within a bound in all.
 func (g *guesses) tell(log *slog.Logger, from, what string, refused bool, now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -15,8 +15,9 @@ func comesFrom(address string) func(*http.Request) {
 	return func(r *http.Request) { r.RemoteAddr = address }
 }
 
-// TestGuessedTokens does what a stranger did who tried 5,933 tokens in three seconds: after ten in a minute no other one from his address is
-// even looked at, and the log tells of him in two lines. Nobody else is kept out, and nobody who is in.
+// TestGuessedTokens does what a stranger did who tried 5,933 tokens in three seconds: after ten in
+// a minute no other one from his address is even looked at, and the log tells of him in two lines.
+// Nobody else is kept out, and nobody who is in.
 func TestGuessedTokens(t *testing.T) {
 	var log bytes.Buffer
 	d := newDesk(t, guarded, func(o *Options) {
@@ -69,7 +70,8 @@ func TestGuessedTokens(t *testing.T) {
 	}
 }
 
-// TestGuessesByNetwork shows that all addresses which one customer of a provider has count as one, and no others.
+// TestGuessesByNetwork shows that all addresses which one customer of a provider has count as one,
+// and no others.
 func TestGuessesByNetwork(t *testing.T) {
 	d := newDesk(t, guarded)
 	login := func(password, from string) int {
@@ -91,8 +93,8 @@ func TestGuessesByNetwork(t *testing.T) {
 	}
 }
 
-// TestNobodyLocksOutOthers does what a stranger did with 60 wrong logins from seven addresses: people at others still log in, and whoever
-// is in goes on.
+// TestNobodyLocksOutOthers does what a stranger did with 60 wrong logins from seven addresses:
+// people at others still log in, and whoever is in goes on.
 func TestNobodyLocksOutOthers(t *testing.T) {
 	var log bytes.Buffer
 	d := newDesk(t, guarded, func(o *Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
@@ -125,7 +127,8 @@ func TestNobodyLocksOutOthers(t *testing.T) {
 	}
 }
 
-// TestGuessesWaitForTheirOwn shows that who sends many passwords at once waits behind himself: others are not behind all of them.
+// TestGuessesWaitForTheirOwn shows that who sends many passwords at once waits behind himself:
+// others are not behind all of them.
 func TestGuessesWaitForTheirOwn(t *testing.T) {
 	d := newDesk(t, guarded)
 	d.console.gate.guesses.one <- struct{}{} // so that none is found to be wrong yet
@@ -153,7 +156,8 @@ func TestGuessesWaitForTheirOwn(t *testing.T) {
 	}
 }
 
-// TestSessionsOfOthersLast does what a viewer did: somebody who logs in again and again ends sessions of his own, and of nobody else.
+// TestSessionsOfOthersLast does what a viewer did: somebody who logs in again and again ends
+// sessions of his own, and of nobody else.
 func TestSessionsOfOthersLast(t *testing.T) {
 	d := newDesk(t, guarded)
 	olga, _ := d.enters("olga", "correct horse")

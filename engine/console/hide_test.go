@@ -42,8 +42,8 @@ rules:
       - log: the order was told
 `
 
-// TestHistoryHidesSecrets does what a viewer did, who read in the history what stands in lists below tokens, in comments, behind anchors, and
-// in the paths of addresses.
+// TestHistoryHidesSecrets does what a viewer did, who read in the history what stands in lists
+// below tokens, in comments, behind anchors, and in the paths of addresses.
 func TestHistoryHidesSecrets(t *testing.T) {
 	d := newEditorDesk(t)
 	texts := []string{secretRules, strings.ReplaceAll(secretRules, "SwordFish-", "SwordFish+"), secretRules + "  : : {\n", strings.ReplaceAll(secretRules, "\n", "\r\n")}
@@ -67,7 +67,8 @@ func TestHistoryHidesSecrets(t *testing.T) {
 	}
 }
 
-// TestHistoryIsBounded shows that a page with texts as large as they may be, made to be slow to hide in, takes no longer than others.
+// TestHistoryIsBounded shows that a page with texts as large as they may be, made to be slow to
+// hide in, takes no longer than others.
 func TestHistoryIsBounded(t *testing.T) {
 	d := newEditorDesk(t)
 	for _, piece := range []string{"token:\n", "token: \"\n", "- token: x\n", "token: {a: b}, "} {
@@ -85,7 +86,8 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 }
 
-// TestToTestShowsWhatIsThere shows that nothing on the page of a test is turned around or unseen, and that the test has what the customer wrote all the same.
+// TestToTestShowsWhatIsThere shows that nothing on the page of a test is turned around or unseen,
+// and that the test has what the customer wrote all the same.
 func TestToTestShowsWhatIsThere(t *testing.T) {
 	d := newEditorDesk(t)
 	const wrote = "\u202etxet eht\u202c \u2066and\u2069 \u200fmore\U000e0041 \x1b[2J\u2028 é 😊"

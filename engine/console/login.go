@@ -29,9 +29,9 @@ func (c *Console) loginSent(q *request) error {
 	again := func(status int, why string) error {
 		return q.showAs(status, "login", "", q.words().t("login.title"), loginPage{Back: localPath(q.r.PostFormValue("back")), Users: len(c.gate.Users) > 0, Wrong: why, Name: name})
 	}
+	who := "token"
 	var role Role
 	var refused bool
-	who := "token"
 	if name == "" {
 		role, refused = c.gate.tryToken(from, password, c.log)
 	} else {

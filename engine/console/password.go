@@ -74,8 +74,8 @@ func (h hash) of(password string) []byte {
 // strangers have no password; finding that out takes as long as with one who has.
 var strangers = hash{memory: hashMemory, time: hashTime, threads: hashThreads, salt: make([]byte, saltLength), sum: make([]byte, hashLength)}
 
-// tryPassword returns the role of a user whose password is right, or Nobody, also where ctx ends first; refused is that there were too
-// many wrong ones before.
+// tryPassword returns the role of a user whose password is right, else Nobody, also when ctx ends
+// first. It is refused after too many wrong ones.
 func (g *gate) tryPassword(ctx context.Context, from, name, password string, log *slog.Logger) (role Role, refused bool) {
 	now := g.now()
 	a := g.guesses.try(from, name, now)

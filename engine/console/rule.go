@@ -110,7 +110,7 @@ func (c *Console) reasons(q *request, workspace, rule string) (list []reasonView
 // sourceOf returns a rule's text for everybody who may look: without what may be a key of another service.
 func sourceOf(w *Workspace, r *rules.Rule) string {
 	if w.Source != nil {
-		// What stands in a rule may be an alias of what stands elsewhere in the file, so all of it is read.
+		// The rule may use aliases of the file's other parts, so the whole file is needed.
 		if text := linesOf(harmlessText(w.Source(r)), r.Line); text != "" {
 			return text
 		}

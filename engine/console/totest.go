@@ -218,10 +218,10 @@ func flow(v any) string {
 	return escapeUnseen(strings.TrimSpace(b.String()))
 }
 
-// plainKey is a key that YAML takes as it is.
+// plainKey matches keys that need no quotes in YAML.
 var plainKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 
-// escapeUnseen writes characters that one does not see, or that turn others around, as escapes of YAML. They stand in quotes.
+// escapeUnseen writes invisible and bidirectional control characters of quoted YAML as escapes.
 func escapeUnseen(text string) string {
 	if strings.IndexFunc(text, engine.Steers) < 0 {
 		return text

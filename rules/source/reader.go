@@ -42,7 +42,7 @@ func (r *reader) node(y *yaml.Node, depth int) *Node {
 		r.report(y, fmt.Sprintf("nested more than %d levels deep", maxDepth), "")
 		return n
 	}
-	// A tag of somebody's own is taken off a value: what is left of !Secret123 is nothing.
+	// YAML takes an unknown tag off the value: !Secret123 would be an empty text.
 	if y.Style&yaml.TaggedStyle != 0 && !strings.HasPrefix(y.Tag, "!!") {
 		r.report(y, fmt.Sprintf("the tag %s has no meaning here", y.Tag), "put quotes around a text that begins with !")
 	}

@@ -62,7 +62,8 @@ type Pair struct {
 	Value *Node
 }
 
-// Text returns a value that is a text as it is, and stands in no file but under a name. Problems show no line of it.
+// Text returns a scalar that did not come from YAML, such as an environment variable. The name
+// takes the place of a file's, and problems do not quote the value.
 func Text(name, value string) *Node {
 	return &Node{Kind: Scalar, Value: value, Quoted: true, Line: 1, Column: 1, file: &File{Name: name}}
 }

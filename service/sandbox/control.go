@@ -76,8 +76,8 @@ func (s *Sandbox) newControl() http.Handler {
 	return sameMachine(http.NewCrossOriginProtection().Handler(mux))
 }
 
-// sameMachine refuses pages of other sites that make their own name lead to this machine, and would then be of the same origin. Whoever comes over
-// the loopback interface asks for one of its names.
+// sameMachine refuses DNS rebinding: a page whose own name resolves to this machine would be of the
+// same origin. Requests over the loopback interface must ask for one of its names.
 func sameMachine(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		at, _ := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)

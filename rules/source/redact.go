@@ -11,22 +11,23 @@ import (
 // A Part is a stretch of a text, in bytes.
 type Part struct{ From, To int }
 
-// A Censor says what of a text is not for everybody. Class and Parts are asked once for each value that stands in the text and each class
-// that it has, however many aliases lead to it.
-type Censor struct {
-	// Class returns what stands below a key, in a place that is of a class itself; the class of the whole text is 0. There are at most 8.
+// A Redaction says what to take out of a text. Class and Parts are called once for each value of
+// the text and each class that it has, however many aliases refer to it.
+type Redaction struct {
+	// Class returns the class of a key's value, given the class of the mapping. The root has class 0,
+	// and there are at most 8 classes.
 	Class func(above uint8, key string) uint8
-	// Parts returns what of a value is not shown, in order.
+	// Parts returns the parts of a value to take out, in order.
 	Parts func(value string, class uint8) []Part
-	// Comment returns a comment as it is shown: lines without their #, of which there must be as many as before.
+	// Comment returns a redacted comment, given its lines without their #. It keeps their number.
 	Comment func(text string) string
-	// Mark is what is shown instead, in each line.
+	// Mark replaces what is taken out, once in each line.
 	Mark string
 }
 
-// Blot returns a text with what is not for everybody taken out of its values. It has as many lines as before. It returns false where the text
-// cannot be read as YAML, or a value cannot be found in it: then nobody knows what stands where.
-func Blot(text string, c Censor) (shown string, ok bool) {
+// Redact takes parts out of the values and comments of a YAML text, and keeps its lines. It returns
+// false when the text is not valid YAML or a value cannot be located in it.
+func Redact(text string, c Redaction) (shown string, ok bool) {
 	defer func() {
 		if r := recover(); r != nil { // as in parse
 			shown, ok = "", false
@@ -40,7 +41,7 @@ func Blot(text string, c Censor) (shown string, ok bool) {
 	if err != nil {
 		return "", false
 	}
-	b := &blotter{Censor: c, file: f, seen: map[*yaml.Node]uint8{}, parts: map[*yaml.Node][]Part{}}
+	b := &redactor{Redaction: c, file: f, seen: map[*yaml.Node]uint8{}, parts: map[*yaml.Node][]Part{}}
 	if doc != nil && len(doc.Content) > 0 {
 		b.walk(doc.Content[0], 0)
 		if !b.places(doc.Content[0]) {
@@ -51,18 +52,19 @@ func Blot(text string, c Censor) (shown string, ok bool) {
 	return b.apply(), true
 }
 
-// A blotter takes parts out of one text.
-type blotter struct {
-	Censor
+// A redactor holds the state of one Redact call.
+type redactor struct {
+	Redaction
 	file    *File
-	seen    map[*yaml.Node]uint8 // the classes that it has been seen with, as bits
+	seen    map[*yaml.Node]uint8 // classes that a node was visited with, as bits
 	parts   map[*yaml.Node][]Part
-	covered []Part // of the text, by values
+	covered []Part // stretches of the text that are values, not comments
 	splices []splice
 }
 
-// walk asks about every value below a node. What an alias stands for is asked about where it stands, with what the alias makes of it.
-func (b *blotter) walk(y *yaml.Node, class uint8) {
+// walk collects the parts of every value below a node. An alias gives its class to its anchor, so
+// that a secret behind an alias is taken out where it is written.
+func (b *redactor) walk(y *yaml.Node, class uint8) {
 	bit := uint8(1) << (class & 7)
 	if b.seen[y]&bit != 0 {
 		return
@@ -89,8 +91,8 @@ func (b *blotter) walk(y *yaml.Node, class uint8) {
 	}
 }
 
-// places finds where values stand in the text, and what of it is to be taken out.
-func (b *blotter) places(y *yaml.Node) bool {
+// places locates the values in the text, and turns their parts into splices.
+func (b *redactor) places(y *yaml.Node) bool {
 	for _, child := range y.Content {
 		if !b.places(child) {
 			return false
@@ -109,7 +111,7 @@ func (b *blotter) places(y *yaml.Node) bool {
 		if header < 0 {
 			return y.Value == ""
 		}
-		start += header // behind it a comment may stand
+		start += header // the header line may end with a comment
 		end = max(end, start)
 	}
 	b.covered = append(b.covered, Part{start, end})
@@ -123,8 +125,8 @@ func (b *blotter) places(y *yaml.Node) bool {
 	return true
 }
 
-// comments asks about the comments: those of lines that follow each other are one.
-func (b *blotter) comments() {
+// comments redacts comments. Comment lines that follow each other are handled as one text.
+func (b *redactor) comments() {
 	slices.SortFunc(b.covered, func(x, y Part) int { return cmp.Compare(x.From, y.From) })
 	text, next := b.file.Text, 0
 	var lines []Part // without their marks
@@ -160,7 +162,7 @@ func (b *blotter) comments() {
 	flush()
 }
 
-func (b *blotter) comment(lines []Part) {
+func (b *redactor) comment(lines []Part) {
 	if len(lines) == 0 {
 		return
 	}
@@ -179,14 +181,14 @@ func (b *blotter) comment(lines []Part) {
 	}
 }
 
-// apply returns the text without what is to be taken out.
-func (b *blotter) apply() string {
+// apply returns the text with all splices made.
+func (b *redactor) apply() string {
 	slices.SortFunc(b.splices, func(x, y splice) int { return cmp.Or(cmp.Compare(x.start, y.start), cmp.Compare(y.end, x.end)) })
 	var out strings.Builder
 	at := 0
 	for _, s := range b.splices {
 		if s.end <= at {
-			continue // it is in one that was taken out
+			continue // inside of a part that is already out
 		}
 		s.start = max(s.start, at)
 		out.WriteString(b.file.Text[at:s.start])
@@ -200,7 +202,7 @@ func (b *blotter) apply() string {
 	return out.String()
 }
 
-// marked returns a mark for each line that holds something.
+// marked returns the text with a mark in place of each line's content.
 func marked(text, mark string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
