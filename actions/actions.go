@@ -114,7 +114,8 @@ type Intent struct {
 	Generation int       `json:"generation"` // raised where the service's rules ask for a new key
 	At         time.Time `json:"at"`         // when it was planned
 
-	// After is the newest event that was recorded then: what the call causes is recorded later. Who records the intent sets it.
+	// After is the newest event that was recorded then: what the call causes is recorded later. Who
+	// records the intent sets it.
 	After int64 `json:"after,omitempty"`
 
 	// Lane is the lane of another conversation or card than the run's own, or of a phone, that the call touches. A step

@@ -203,9 +203,9 @@ func (k *walk) slots(i *actions.Intent) []Slot {
 	return take
 }
 
-// tooMany keeps a message back that would be more than is safe. The rule whose messages fill the bound is
-// stopped: in this conversation, or where the workspace has sent too much, everywhere. A rule that has
-// sent none of them waits until there is room.
+// tooMany keeps a message back that would be more than is safe. The rule whose messages fill the
+// bound is stopped: in this conversation, or where the workspace has sent too much, everywhere. A
+// rule that has sent none of them waits until there is room.
 func (k *walk) tooMany(ctx context.Context, bound *BoundError) error {
 	h := Hold{Workspace: k.run.Workspace, Rule: k.run.Rule, Kind: HoldSafety, Since: k.now()}
 	h.Reason = fmt.Sprintf("safety: automatic messages are bounded to %d in %s", bound.Slot.Times, rules.FormatDuration(bound.Slot.Per))

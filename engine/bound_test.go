@@ -59,7 +59,8 @@ rules:
 	}
 }
 
-// A rule that had sent nothing is not stopped by what another has sent: it waits until there is room.
+// A rule that had sent nothing is not stopped by what another has sent: it waits until there is
+// room.
 func TestBoundFilledByAnother(t *testing.T) {
 	for name, bound := range map[string]func(*deskOptions){
 		"conversation": fivePerConversation,

@@ -56,8 +56,8 @@ func (k *walk) branch(ctx context.Context, s *rules.Step, taken *Step, rec *reco
 	return onward, nil
 }
 
-// items goes through the items of a recorded list, as they are recorded, from a place on. Those before it are passed without being read: a for_each may wait at each
-// of thousands of items.
+// items goes through the items of a recorded list, as they are recorded, from a place on. Those
+// before it are passed without being read: a for_each may wait at each of thousands of items.
 func items(list json.RawMessage, from int) iter.Seq2[int, json.RawMessage] {
 	return func(yield func(int, json.RawMessage) bool) {
 		depth, quoted, begin, i := 0, false, 0, 0

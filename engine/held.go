@@ -18,8 +18,8 @@ const (
 	HoldKey    HoldKind = "key"    // the service refuses the key
 )
 
-// A Hold stops one rule, or with a Lane that rule in one lane; with an empty Rule a whole workspace; with
-// an empty Workspace, everything. Workspace, Rule, Lane and Kind name it.
+// A Hold stops one rule, or with a Lane that rule in one lane; with an empty Rule a whole
+// workspace; with an empty Workspace, everything. Workspace, Rule, Lane and Kind name it.
 type Hold struct {
 	Workspace string    `json:"workspace,omitempty"`
 	Rule      string    `json:"rule,omitempty"`
@@ -27,7 +27,8 @@ type Hold struct {
 	Kind      HoldKind  `json:"kind"`
 	Reason    string    `json:"reason,omitempty"`
 	Since     time.Time `json:"since"`
-	// Until is when it ends by itself, or of a refused key when it is tried again. The zero time is until it is lifted.
+	// Until is when it ends by itself, or of a refused key when it is tried again. The zero time is
+	// until it is lifted.
 	Until time.Time `json:"until,omitzero"`
 }
 
@@ -72,9 +73,9 @@ func (h *Hold) what() string {
 	return "everything"
 }
 
-// Resumable returns which of these holds a person ends who lets a rule go on, or with an empty rule a
-// workspace, or with both empty everything. Of a rule these are also those in single lanes; with a lane
-// only that one.
+// Resumable returns which of these holds a person ends who lets a rule go on, or with an empty rule
+// a workspace, or with both empty everything. Of a rule these are also those in single lanes; with
+// a lane only that one.
 func Resumable(holds []Hold, workspace, rule, lane string) (list []Hold) {
 	for _, h := range holds {
 		byBound := h.Kind == HoldSafety && rule != ""
@@ -85,8 +86,8 @@ func Resumable(holds []Hold, workspace, rule, lane string) (list []Hold) {
 	return list
 }
 
-// StopsCall returns the first of these holds that keeps a run from beginning a call at a time; nil is that it may. A pause that the service asked for is over by
-// itself.
+// StopsCall returns the first of these holds that keeps a run from beginning a call at a time; nil
+// is that it may. A pause that the service asked for is over by itself.
 func StopsCall(holds []Hold, r *Run, at time.Time) *Hold {
 	for i := range holds {
 		if h := &holds[i]; h.Covers(r.Workspace, r.Rule, r.Lane) && (h.Kind != HoldRate || h.Until.After(at)) {

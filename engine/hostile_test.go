@@ -21,7 +21,8 @@ import (
 	"github.com/quandohq/quando/triggers/webhook"
 )
 
-// hostile are the insides of an event's data, each about n bytes long, as costly as somebody could make them.
+// hostile are the insides of an event's data, each about n bytes long, as costly as somebody could
+// make them.
 func hostile(n int) map[string]string {
 	long := func(s string) string { return strings.Repeat(s, n/len(s)) }
 	several := func(format string) string {
@@ -49,7 +50,8 @@ func hostile(n int) map[string]string {
 	}
 }
 
-// Whatever an event of 123 KiB is made of, it is received, decided on, followed and explained within a second of processor time.
+// Whatever an event of 123 KiB is made of, it is received, decided on, followed and explained
+// within a second of processor time.
 func TestHostileEvents(t *testing.T) {
 	d := newDesk(t, `
 rules:

@@ -24,10 +24,12 @@ type Inquiry struct {
 	Which bool
 }
 
-// Passed stands for the waits that a run has behind it: it is the same where the waits were, and what ended them. Empty is none.
+// Passed stands for the waits that a run has behind it: it is the same where the waits were, and
+// what ended them. Empty is none.
 type Passed string
 
-// with returns what stands for one more wait, as its rule has it, and the id of what ended a wait_for; an empty one is that its time was over.
+// with returns what stands for one more wait, as its rule has it, and the id of what ended a
+// wait_for; an empty one is that its time was over.
 func (p Passed) with(wait, event string) Passed {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %q %q", p, wait, event))
 	return Passed(hex.EncodeToString(sum[:16]))

@@ -22,8 +22,10 @@ type Journal interface {
 	// Accept records events and makes their lanes due as of their ReceivedAt. An event whose workspace and id are known records nothing.
 	Accept(ctx context.Context, events []rules.Event) (fresh []bool, err error)
 
-	// Claim takes up to max lanes that are due, with everything that waits in them, and of the steps of runs those that they keep. Workspaces take turns, each with its longest due lane first, and a lane that
-	// somebody works on counts as a turn: much that is due in one workspace does not keep the others waiting. Lanes of the workspaces in except stay where they are.
+	// Claim takes up to max lanes that are due, with everything that waits in them, and of the steps
+	// of runs those that they keep. Workspaces take turns, each with its longest due lane first, and a
+	// lane that somebody works on counts as a turn: much that is due in one workspace does not keep
+	// the others waiting. Lanes of the workspaces in except stay where they are.
 	Claim(ctx context.Context, now time.Time, max int, except []string) ([]*Lane, error)
 
 	// Save records a change of a claimed lane, all of it or nothing. It fails with ErrLost when the lane is not the caller's any
@@ -40,10 +42,11 @@ type Journal interface {
 	// when there is none.
 	Ask(ctx context.Context, now time.Time, run int64, ask Ask) error
 
-	// Hold stops a rule or a workspace; a hold of the same name is replaced. It returns the calls of what it stops
-	// that were under way: when it has returned, Save has recorded the Call of each of them, and refuses every other, in whatever process
-	// or on whatever machine. Lift ends it, and makes the lanes due whose runs were held by it. One at a safety bound ends
-	// with the slots that filled the bound: what goes on is counted anew.
+	// Hold stops a rule or a workspace; a hold of the same name is replaced. It returns the calls of
+	// what it stops that were under way: when it has returned, Save has recorded the Call of each of
+	// them, and refuses every other, in whatever process or on whatever machine. Lift ends it, and
+	// makes the lanes due whose runs were held by it. One at a safety bound ends with the slots that
+	// filled the bound: what goes on is counted anew.
 	Hold(ctx context.Context, h Hold) (underWay []UnderWay, err error)
 	Lift(ctx context.Context, now time.Time, h Hold) (lifted bool, err error)
 	Holds(ctx context.Context) ([]Hold, error)
@@ -55,8 +58,9 @@ type Journal interface {
 	// SwapCursor keeps a position only where the one before it is still old, and reports whether it did: of many who change the same, one does. Empty is none.
 	SwapCursor(ctx context.Context, name, old, value string) (swapped bool, err error)
 
-	// Newest returns the number of the newest event that this journal knows it has; 0 is none. Every event that is recorded after that has a higher
-	// one. Other engines may have recorded newer ones already.
+	// Newest returns the number of the newest event that this journal knows it has; 0 is none. Every
+	// event that is recorded after that has a higher one. Other engines may have recorded newer ones
+	// already.
 	Newest() int64
 
 	// Events returns events by their sequence numbers, in that order; those that are gone are left out.
@@ -262,8 +266,8 @@ func (r *Run) Reached() int {
 	return r.Steps[len(r.Steps)-1].N + 1
 }
 
-// Kept are the steps of a run that it still needs to go on: those from a number on, and some before it. The zero value is all of them. Others are loaded only for
-// somebody who looks.
+// Kept are the steps of a run that it still needs to go on: those from a number on, and some before
+// it. The zero value is all of them. Others are loaded only for somebody who looks.
 type Kept struct {
 	From int   `json:"from"`
 	Also []int `json:"also,omitempty"` // in their order

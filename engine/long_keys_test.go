@@ -17,8 +17,9 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// What rules tell things apart by may be a text of any length, and so may be what an event says is the id of its conversation: it is recorded and decided on, and two texts that only begin alike are
-// two. PostgreSQL keeps nothing in an index that is longer than a few thousand bytes.
+// What rules tell things apart by may be a text of any length, and so may be what an event says is
+// the id of its conversation: it is recorded and decided on, and two texts that only begin alike
+// are two. PostgreSQL keeps nothing in an index that is longer than a few thousand bytes.
 func TestLongKeys(t *testing.T) {
 	type journal interface {
 		engine.Journal

@@ -7,8 +7,10 @@ import (
 	"strings"
 )
 
-// A run that waits inside of a for_each is walked anew after each wait. So that this does not take longer with every item, items that are over are not walked: of each step
-// in them only what it did last is remembered, because everything before that was written over by it. The others stay recorded for those who look, but are not kept.
+// A run that waits inside of a for_each is walked anew after each wait. So that this does not take
+// longer with every item, items that are over are not walked: of each step in them only what it did
+// last is remembered, because everything before that was written over by it. The others stay
+// recorded for those who look, but are not kept.
 
 // reach adds a step that the run has just reached.
 func (r *Run) reach(s *Step) *Step {
@@ -19,7 +21,8 @@ func (r *Run) reach(s *Step) *Step {
 	return s
 }
 
-// keep returns the steps that a run that is not finished needs to go on: of one that was taken for several items, the last time that it came to its end.
+// keep returns the steps that a run that is not finished needs to go on: of one that was taken for
+// several items, the last time that it came to its end.
 func (v *visit) keep(r *Run) Kept {
 	if !slices.ContainsFunc(r.Steps, func(s *Step) bool { return strings.IndexByte(s.Path, '[') >= 0 }) {
 		return r.Kept
@@ -63,7 +66,8 @@ func writtenPath(path string) string {
 	}
 }
 
-// placesIn returns the places of the items in a path, the outermost first, each with the path of its for_each.
+// placesIn returns the places of the items in a path, the outermost first, each with the path of
+// its for_each.
 func placesIn(path string, place func(loop string, item int)) {
 	for at := 0; ; {
 		from, to := strings.IndexByte(path[at:], '['), strings.IndexByte(path[at:], ']')
@@ -77,7 +81,8 @@ func placesIn(path string, place func(loop string, item int)) {
 	}
 }
 
-// passedItems returns how many items of each for_each are over for good: those before the last that was reached.
+// passedItems returns how many items of each for_each are over for good: those before the last that
+// was reached.
 func passedItems(steps []*Step) map[string]int {
 	var passed map[string]int
 	for _, s := range steps {
@@ -90,7 +95,8 @@ func passedItems(steps []*Step) map[string]int {
 	return passed
 }
 
-// rememberItems makes what the steps of a for_each did for so many of its items, all of which are over, known to those behind them.
+// rememberItems makes what the steps of a for_each did for so many of its items, all of which are
+// over, known to those behind them.
 func (k *walk) rememberItems(loop string, items int) error {
 	if items == 0 {
 		return nil
@@ -131,7 +137,8 @@ func (k *walk) rememberItems(loop string, items int) error {
 	return nil
 }
 
-// passWait returns the waits that the run has behind it after another one. One in a for_each is recorded with them, because those before it may not be kept.
+// passWait returns the waits that the run has behind it after another one. One in a for_each is
+// recorded with them, because those before it may not be kept.
 func (k *walk) passWait(rec *record, event string) Passed {
 	if rec.Passed != "" {
 		return rec.Passed

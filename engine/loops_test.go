@@ -27,7 +27,8 @@ func (j *stepCounting) Claim(ctx context.Context, now time.Time, n int, except [
 	return lanes, err
 }
 
-// To wait inside of a loop costs the same at each item, however many are behind it: a visit reads the steps that still matter.
+// To wait inside of a loop costs the same at each item, however many are behind it: a visit reads
+// the steps that still matter.
 func TestLongLoop(t *testing.T) {
 	read := func(items int) int {
 		counted := &stepCounting{}
@@ -90,7 +91,8 @@ rules:
 	}
 }
 
-// What the steps behind a loop, and those of its later items, see of its earlier items is the same whether the engine remembers it or reads it back.
+// What the steps behind a loop, and those of its later items, see of its earlier items is the same
+// whether the engine remembers it or reads it back.
 func TestLoopIsRemembered(t *testing.T) {
 	const rule = `
 rules:
@@ -188,7 +190,8 @@ func TestDeathInLoops(t *testing.T) {
 	}
 }
 
-// A step that failed in the middle of a loop can be tried again, after those who were told of it in on_error.
+// A step that failed in the middle of a loop can be tried again, after those who were told of it in
+// on_error.
 func TestRetryInALoop(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -211,7 +214,8 @@ rules:
 	d.wantStates("it", engine.Done)
 }
 
-// A shadow run that only pretended to do something for an item is not surprised by the lack of it, however many items are behind that.
+// A shadow run that only pretended to do something for an item is not surprised by the lack of it,
+// however many items are behind that.
 func TestShadowOfALoop(t *testing.T) {
 	d := newDesk(t, `
 rules:

@@ -23,9 +23,11 @@ func (*openCallError) Error() string {
 }
 
 // recognise finds out whether the engine itself caused an event. A message and a moved card are known by what they are; everything else by
-// what it is about, when it was recorded and created, and whether it shows what the call set: a change that was known before the call, or that a person made a
-// moment later, is a person's. Of several calls the newest counts: its event shows what those before it have set too. One
-// call accounts for one event of each type, and for a changed conversation that is shown just so once more, unless again says that the event was recognised before.
+// what it is about, when it was recorded and created, and whether it shows what the call set: a
+// change that was known before the call, or that a person made a moment later, is a person's. Of
+// several calls the newest counts: its event shows what those before it have set too. One call
+// accounts for one event of each type, and for a changed conversation that is shown just so once
+// more, unless again says that the event was recognised before.
 func (v *visit) recognise(ctx context.Context, e *Event, f *facts, again bool) (*Caused, error) {
 	if e.Rule != "" || e.Type == "message.received" {
 		return nil, nil // a tick, a command, a customer
@@ -130,7 +132,8 @@ func (f *facts) shows(e *Event, fact map[string]any, c *Caused, again bool) bool
 	return fact == nil || len(c.Set) == 0 || agrees(throughJSON(fact), throughJSON(c.Set))
 }
 
-// isUpTo reports whether an event was recorded before a call whose intent has this number: then it is not the call's doing. One that is not recorded yet is newer than all that are.
+// isUpTo reports whether an event was recorded before a call whose intent has this number: then it
+// is not the call's doing. One that is not recorded yet is newer than all that are.
 func (e *Event) isUpTo(newest int64) bool { return e.Seq != 0 && e.Seq <= newest }
 
 // ObjectKey is an object's id as Caused has it.
@@ -146,7 +149,8 @@ func objectOf(typ string) string {
 	}
 }
 
-// agrees reports whether nothing that is shown differs from what was set. What is not shown does not differ; what is shown as null does.
+// agrees reports whether nothing that is shown differs from what was set. What is not shown does
+// not differ; what is shown as null does.
 func agrees(shown, set any) bool {
 	switch set := set.(type) {
 	case map[string]any:

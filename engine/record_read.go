@@ -36,7 +36,8 @@ func (s *Step) Read() (Record, error) {
 	}, nil
 }
 
-// Passed returns the waits that the run has behind it after the step, where these were those before it.
+// Passed returns the waits that the run has behind it after the step, where these were those before
+// it.
 func (r Record) Passed(s *Step, before Passed) Passed {
 	if !slept(s) || !s.State.Finished() {
 		return before

@@ -53,7 +53,8 @@ rules:
 	}
 }
 
-// The number of an event tells nothing of one that is delivered late: it is known by what it shows. A field that is empty is not as the call has set it.
+// The number of an event tells nothing of one that is delivered late: it is known by what it shows.
+// A field that is empty is not as the call has set it.
 func TestLateChangeThatShowsAnEmptyField(t *testing.T) {
 	for name, step := range map[string]string{"sector": "set_sector: Sales", "person": "transfer: { person: Bruno }"} {
 		t.Run(name, func(t *testing.T) {
@@ -81,7 +82,8 @@ rules:
 	}
 }
 
-// A conversation that is read already is not marked as read again, and what people change then is theirs.
+// A conversation that is read already is not marked as read again, and what people change then is
+// theirs.
 func TestMarkReadOfWhatIsRead(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -111,7 +113,8 @@ rules:
 	d.wantOutcomes("watch", engine.Fired, engine.Own)
 }
 
-// Who changes a conversation, or moves one of its cards, right after a rule has closed its attendance is heard; that the attendance's own card goes with it is the engine's doing.
+// Who changes a conversation, or moves one of its cards, right after a rule has closed its
+// attendance is heard; that the attendance's own card goes with it is the engine's doing.
 func TestChangesAfterAClose(t *testing.T) {
 	for name, c := range map[string]struct {
 		done  bool // the attendance's card was where it goes already

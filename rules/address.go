@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// escapeAddress has the values of expressions in an address escaped: what a customer wrote is a part of
-// one segment of the path, or of one value of the query, and ends neither. An expression at the beginning
-// is the address itself.
+// escapeAddress has the values of expressions in an address escaped: what a customer wrote is a
+// part of one segment of the path, or of one value of the query, and ends neither. An expression at
+// the beginning is the address itself.
 func escapeAddress(pieces []piece) {
 	for i := range pieces {
 		if i > 0 && pieces[i].expression != nil {
@@ -16,8 +16,8 @@ func escapeAddress(pieces []piece) {
 	}
 }
 
-// escapeValue escapes everything that is no letter or digit of ASCII, nor one of -_.~, for the path and the
-// query alike.
+// escapeValue escapes everything that is no letter or digit of ASCII, nor one of -_.~, for the path
+// and the query alike.
 func escapeValue(s string) string {
 	var b strings.Builder
 	for _, c := range []byte(s) {

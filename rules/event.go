@@ -13,10 +13,12 @@ import (
 // LaneOf names the lane of a thing: a conversation, a card, an attendance.
 func LaneOf(kind, id string) string { return kind + ":" + Key(plain.FoldUUID(id)) }
 
-// maxKey is how long a key may be, in bytes. Journals have them in indexes, and PostgreSQL has nothing in one that is much longer.
+// maxKey is how long a key may be, in bytes. Journals have them in indexes, and PostgreSQL has
+// nothing in one that is much longer.
 const maxKey = 400
 
-// Key returns a text by which things are told apart in a journal: the text itself, or where that is too long its beginning and a hash of all of it.
+// Key returns a text by which things are told apart in a journal: the text itself, or where that is
+// too long its beginning and a hash of all of it.
 func Key(text string) string {
 	if len(text) <= maxKey {
 		return text

@@ -236,7 +236,8 @@ func says(e *Evaluation, args []any) (any, error) {
 	return false, nil
 }
 
-// wordsIn returns the words of what was written, with a space before and behind each. Many rules look for words in the same texts, so it remembers them.
+// wordsIn returns the words of what was written, with a space before and behind each. Many rules
+// look for words in the same texts, so it remembers them.
 func (e *Evaluation) wordsIn(text string) string {
 	words, known := e.spoken[text]
 	if !known {

@@ -65,7 +65,8 @@ func (c closeCall) settle(ctx context.Context, _ *actions.Step, i actions.Intent
 	return happened(before.receipt())
 }
 
-// receipt tells what the service raises: the attendance is closed, and its card, of which only the attendance is known, moves to the stage for what is done.
+// receipt tells what the service raises: the attendance is closed, and its card, of which only the
+// attendance is known, moves to the stage for what is done.
 func (b closeBefore) receipt() actions.Receipt {
 	card := setting(map[string]any{"attendance_id": b.Attendance})
 	return receipt(nil,

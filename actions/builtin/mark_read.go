@@ -16,8 +16,9 @@ var markRead = rules.Schema{
 	Emits:  []string{"conversation.updated"},
 }
 
-// planMarkRead makes no call where the conversation shows that it is read: the service would raise no event, and what a person changes next would be taken for
-// it. A key that may not look can mark it all the same.
+// planMarkRead makes no call where the conversation shows that it is read: the service would raise
+// no event, and what a person changes next would be taken for it. A key that may not look can mark
+// it all the same.
 func planMarkRead(ctx context.Context, d *desk, s *actions.Step) (actions.Next, error) {
 	if _, ok := s.Receipt(callMarkRead); ok {
 		return done(nil)

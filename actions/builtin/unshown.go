@@ -9,8 +9,9 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// unshown are the fields that calls set and that the service does not have, as the profile tells: no event shows them, and the fact of one is always empty. Each stands
-// behind the beginning of the events that would show it.
+// unshown are the fields that calls set and that the service does not have, as the profile tells:
+// no event shows them, and the fact of one is always empty. Each stands behind the beginning of the
+// events that would show it.
 func unshown(p *service.Profile) map[string]bool {
 	c := &p.Conversation
 	out := map[string]bool{}
@@ -26,7 +27,8 @@ func unshown(p *service.Profile) map[string]bool {
 	return out
 }
 
-// shown leaves only those fields in what calls have set that events can show: by the others nobody knows the call's doing.
+// shown leaves only those fields in what calls have set that events can show: by the others nobody
+// knows the call's doing.
 func (d *desk) shown(r actions.Receipt) actions.Receipt {
 	if len(d.unshown) == 0 {
 		return r

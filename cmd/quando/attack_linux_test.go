@@ -203,7 +203,8 @@ func (c *campaign) judge(descriptors int) {
 	}
 }
 
-// TestAttack attacks quando with everything that strangers have, plain and encrypted: it stays small, does nothing for them, and works for the service and for the operator as before.
+// TestAttack attacks quando with everything that strangers have, plain and encrypted: it stays
+// small, does nothing for them, and works for the service and for the operator as before.
 func TestAttack(t *testing.T) {
 	for _, scheme := range []string{"http", "https"} {
 		t.Run(scheme, func(t *testing.T) {
@@ -246,8 +247,9 @@ func (a *apart) settleCalls() {
 	clear(a.calls.list)
 }
 
-// TestAttackOnTheSecret has a secret that became known used by a stranger after it was revoked, and forged deliveries come while nobody knows the secret: nothing of it is recorded, and the
-// service is not asked for more secrets than without them.
+// TestAttackOnTheSecret has a secret that became known used by a stranger after it was revoked, and
+// forged deliveries come while nobody knows the secret: nothing of it is recorded, and the service
+// is not asked for more secrets than without them.
 func TestAttackOnTheSecret(t *testing.T) {
 	a := newApart(t)
 	hooks := must(clientOf(a.office).ListWebhooks(t.Context()))

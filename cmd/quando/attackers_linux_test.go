@@ -62,7 +62,8 @@ func (c *campaign) post(ctx context.Context, client *http.Client, attacker strin
 	c.note(attacker, strconv.Itoa(res.StatusCode))
 }
 
-// forgedFlood sends small deliveries that nobody has signed, one after the other, over kept connections.
+// forgedFlood sends small deliveries that nobody has signed, one after the other, over kept
+// connections.
 func forgedFlood(ctx context.Context, c *campaign) {
 	client := trusting(true)
 	several(ctx, 4, 2*time.Millisecond, func() {
@@ -89,7 +90,8 @@ func slowHeads(ctx context.Context, c *campaign) {
 	c.hoards(ctx, "slow heads", 30*c.scale, 500*time.Millisecond, func() string { return head })
 }
 
-// manyConnections opens more connections than are allowed, says nothing, and opens others for those that are ended.
+// manyConnections opens more connections than are allowed, says nothing, and opens others for those
+// that are ended.
 func manyConnections(ctx context.Context, c *campaign) {
 	c.hoards(ctx, "many connections", 500*c.scale, 3*time.Second, func() string { return "" })
 }
@@ -168,7 +170,8 @@ func replays(ctx context.Context, c *campaign) {
 	})
 }
 
-// streams opens as many streams over HTTP/2 as it may, with bodies that stall, and ends others as soon as they have begun.
+// streams opens as many streams over HTTP/2 as it may, with bodies that stall, and ends others as
+// soon as they have begun.
 func streams(ctx context.Context, c *campaign) {
 	client := trusting(true)
 	client.Timeout = 0

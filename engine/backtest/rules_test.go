@@ -188,7 +188,8 @@ rules:
 	s.expect(r, "label, Ana: send_message Hello -> send_message Hi")
 }
 
-// Events have other numbers in a replay than in the record. Which of them were there before a call is known all the same.
+// Events have other numbers in a replay than in the record. Which of them were there before a call
+// is known all the same.
 func TestChangesBeforeAndAfterACall(t *testing.T) {
 	tell(t, `
 rules:

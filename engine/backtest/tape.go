@@ -47,7 +47,8 @@ func (t *tape) Accept(ctx context.Context, events []rules.Event) ([]bool, error)
 	return fresh, err
 }
 
-// number returns the number in the replay of the last event that has come of those up to a recorded one.
+// number returns the number in the replay of the last event that has come of those up to a recorded
+// one.
 func (t *tape) number(recorded int64) int64 {
 	i, _ := slices.BinarySearchFunc(t.numbers, recorded+1, func(n numbered, want int64) int { return cmp.Compare(n.recorded, want) })
 	if i == 0 {

@@ -83,8 +83,8 @@ func (c *Console) paused(q *request, calls []engine.UnderWay) error {
 	return q.show("paused", "", q.words().t("paused.title"), p)
 }
 
-// resume lets something go on. A rule goes on too that was stopped at a safety bound: everywhere, or with
-// a lane there.
+// resume lets something go on. A rule goes on too that was stopped at a safety bound: everywhere,
+// or with a lane there.
 func (c *Console) resume(q *request) error {
 	workspace, rule, subject, err := c.scope(q)
 	if err != nil {

@@ -84,7 +84,9 @@ const (
 			UNION ALL
 			SELECT (SELECT d.workspace FROM quando.lanes d WHERE d.workspace > s.workspace ORDER BY d.workspace LIMIT 1) FROM spaces s WHERE s.workspace IS NOT NULL)`
 
-	// insertLeases takes lanes that are due, those of one time by their names, as all journals do. Workspaces take turns, and who has lanes that are worked on has had as many turns. A lane that is being opened is left to who opens it.
+	// insertLeases takes lanes that are due, those of one time by their names, as all journals do.
+	// Workspaces take turns, and who has lanes that are worked on has had as many turns. A lane that
+	// is being opened is left to who opens it.
 	insertLeases = spaces + `, busy (workspace, n) AS (SELECT workspace, count(*) FROM quando.leases GROUP BY workspace)
 		INSERT INTO quando.leases (workspace, lane, engine, epoch, news)
 		SELECT d.workspace, d.lane, $1, $2, d.news FROM (

@@ -22,7 +22,8 @@ const (
 		UNION SELECT k.i, r.id FROM ` + claimed + ` JOIN quando.runs r ON r.workspace = k.w AND r.lane = k.l AND r.asked IS NOT NULL) `
 	fillRuns = found + `SELECT found.i, ` + runColumns + ` FROM found JOIN quando.runs r ON r.id = found.id ORDER BY r.id`
 
-	// fillSteps takes the steps that runs keep: those from a number on, and some before it. What a run keeps is with what it is about, where that is not all.
+	// fillSteps takes the steps that runs keep: those from a number on, and some before it. What a run
+	// keeps is with what it is about, where that is not all.
 	fillSteps = found + `, kept AS MATERIALIZED (SELECT r.id, CASE WHEN r.about LIKE '%"kept":%' THEN r.about::json -> 'kept' END AS kept
 			FROM (SELECT DISTINCT id FROM found) f JOIN quando.runs r ON r.id = f.id)
 		SELECT ` + stepColumns + ` FROM kept k JOIN quando.steps s ON s.run = k.id AND s.n >= coalesce((k.kept ->> 'from')::bigint, 0)

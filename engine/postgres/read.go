@@ -106,10 +106,12 @@ func (j *Journal) Count(ctx context.Context, workspace, lane, typ string, since 
 	return n, nil
 }
 
-// Newest returns the number of the newest event that this engine has recorded, or has found in a lane that it claimed, or that was there when it began.
+// Newest returns the number of the newest event that this engine has recorded, or has found in a
+// lane that it claimed, or that was there when it began.
 func (j *Journal) Newest() int64 { return j.newest.Load() }
 
-// saw notes the number of an event. Numbers come from a sequence, so that one that was given is lower than all that follow, whatever became of its transaction.
+// saw notes the number of an event. Numbers come from a sequence, so that one that was given is
+// lower than all that follow, whatever became of its transaction.
 func (j *Journal) saw(event int64) {
 	for {
 		newest := j.newest.Load()

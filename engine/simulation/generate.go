@@ -179,7 +179,8 @@ func (g *generator) scenario(seed uint64) {
 	}
 }
 
-// bounded takes from: any away from rules that make cards where a schedule goes through all cards: each tick could double them.
+// bounded takes from: any away from rules that make cards where a schedule goes through all cards:
+// each tick could double them.
 func (g *generator) bounded() {
 	lists := [][]Rule{g.s.Rules, g.s.Other}
 	if !slices.ContainsFunc(slices.Concat(lists...), func(r Rule) bool { return r.When.Each == "cards" }) {
@@ -192,7 +193,8 @@ func (g *generator) bounded() {
 	}
 }
 
-// reachOut lets the first rule write to somebody who has no conversation, and another be about what others do like that.
+// reachOut lets the first rule write to somebody who has no conversation, and another be about what
+// others do like that.
 func (g *generator) reachOut() {
 	n := min(len(g.s.Customers)+1, len(customers))
 	g.s.Customers = customers[:n:n]

@@ -60,7 +60,8 @@ func (g *generator) harmless() Trouble {
 	return Trouble{Kind: TroubleTwice, N: g.nth(g.deliveries()), For: time.Duration(g.few(0, 40)) * time.Second}
 }
 
-// keep is how long records are kept: what unfinished runs need stays, but what rules count must be there.
+// keep is how long records are kept: what unfinished runs need stays, but what rules count must be
+// there.
 func (g *generator) keep() time.Duration {
 	counts := false
 	for _, list := range [][]Rule{g.s.Rules, g.s.Other} {
@@ -124,7 +125,8 @@ func (g *generator) wildTroubles() {
 	slices.SortStableFunc(g.s.Troubles, func(a, b Trouble) int { return int(a.At - b.At) })
 }
 
-// uncertain lets a call fail before its effect, perhaps several times, and when it is repeated behind it.
+// uncertain lets a call fail before its effect, perhaps several times, and when it is repeated
+// behind it.
 func (g *generator) uncertain(n int) {
 	times := g.few(1, 7)
 	g.s.Troubles = append(g.s.Troubles, Trouble{Kind: pick(g, Trouble503Before, TroubleCutBefore), N: n, More: times})

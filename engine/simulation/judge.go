@@ -334,7 +334,8 @@ func neverDecided(s *Scenario, o *Outcome) (broken []string) {
 	return broken
 }
 
-// neverHeard finds what a rule listens to and no engine has heard of, although it was told again, or could be found.
+// neverHeard finds what a rule listens to and no engine has heard of, although it was told again,
+// or could be found.
 func neverHeard(s *Scenario, o *Outcome) (broken []string) {
 	if o.Failure != "" {
 		return nil

@@ -33,7 +33,8 @@ type hunt struct {
 	took time.Duration // processor time
 }
 
-// TestPlanted plants one bug after another into the engine and plays made-up desks until one of them shows it.
+// TestPlanted plants one bug after another into the engine and plays made-up desks until one of
+// them shows it.
 func TestPlanted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the simulation for each bug")
@@ -100,7 +101,8 @@ func buildPlanted(t *testing.T, b *planted.Bug) string {
 // shown is how a campaign tells of the first difference.
 var shown = regexp.MustCompile(`(?m)^\s*seed (\d+): (\w+): `)
 
-// look plays desks until one shows the bug, or the processor time is used up. One thread plays, so that the desk is the same each time.
+// look plays desks until one shows the bug, or the processor time is used up. One thread plays, so
+// that the desk is the same each time.
 func look(t *testing.T, binary string, from, seeds uint64) hunt {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20**plantedFor)

@@ -124,7 +124,8 @@ func (p *process) launch(ctx context.Context) (err error) {
 	return p.signIn()
 }
 
-// recovery is how long waits are held that ended while no engine was there: of an exact scenario, not for so long that it comes near anything else.
+// recovery is how long waits are held that ended while no engine was there: of an exact scenario,
+// not for so long that it comes near anything else.
 func (w *world) recovery() time.Duration {
 	switch {
 	case w.finding:
@@ -135,8 +136,9 @@ func (w *world) recovery() time.Duration {
 	return 3 * time.Minute
 }
 
-// signIn lets the engine find out that none was there. One that runs writes down every few seconds that it is; a made-up one has nothing to do in between, and so that is
-// written for it when it ends, or when another is there.
+// signIn lets the engine find out that none was there. One that runs writes down every few seconds
+// that it is; a made-up one has nothing to do in between, and so that is written for it when it
+// ends, or when another is there.
 func (p *process) signIn() error {
 	if slices.ContainsFunc(p.world.engines, func(other *process) bool { return other != p && other.up() }) {
 		if err := p.wasThere(); err != nil {

@@ -10,19 +10,25 @@ import (
 	"time"
 )
 
-// The reference (this file and those beside it: rules, runs, steps, facts) says what rules must do, from docs/language.md, as plainly and slowly as possible. It knows nothing of the engine: no journal, no retries, no
-// crashes. It takes the events of an undisturbed desk as they were raised, and says which effects the rules must have had on them. An effect that it does not
-// expect was doubled or is wrong, one that is missing was lost.
+// The reference (this file and those beside it: rules, runs, steps, facts) says what rules must do,
+// from docs/language.md, as plainly and slowly as possible. It knows nothing of the engine: no
+// journal, no retries, no crashes. It takes the events of an undisturbed desk as they were raised,
+// and says which effects the rules must have had on them. An effect that it does not expect was
+// doubled or is wrong, one that is missing was lost.
 //
 // Undisturbed means: everything is heard when it happens, calls take no time, and what is due is done when it is due. What the documents leave open, or what
 // only architecture.md and the code tell, is marked with "Looked up".
 //
-// Looked up, of what happens at one instant: first everything that people did is heard, then the ticks of schedules. Lanes have their turn in the order in which they were due, then of their names; in
-// each come its events in order (an event is decided by all rules in the order of their ids, then the runs that it began take their steps in that order, then comes the next
-// event), then what was gathered, then the runs that are due, the oldest first. What the engine's own calls raised is heard when nothing else is left to do.
+// Looked up, of what happens at one instant: first everything that people did is heard, then the
+// ticks of schedules. Lanes have their turn in the order in which they were due, then of their
+// names; in each come its events in order (an event is decided by all rules in the order of their
+// ids, then the runs that it began take their steps in that order, then comes the next event), then
+// what was gathered, then the runs that are due, the oldest first. What the engine's own calls
+// raised is heard when nothing else is left to do.
 
-// Comparable reports whether Expect is exact for a scenario, and if not, why. What it leaves open is the order of what happens at one instant where many lanes have to do with
-// each other: runs that go to other conversations while their own has more events than an engine takes at a time.
+// Comparable reports whether Expect is exact for a scenario, and if not, why. What it leaves open
+// is the order of what happens at one instant where many lanes have to do with each other: runs
+// that go to other conversations while their own has more events than an engine takes at a time.
 func Comparable(s *Scenario) (exact bool, why string) {
 	if len(s.Customers) > 16 {
 		return false, "more lanes than an engine claims at a time: their order at one instant is not known"
@@ -349,8 +355,9 @@ type taking struct {
 	rule string
 }
 
-// stopped reports whether a person has stopped a rule, or with an empty one everything, or a safety bound has stopped it in a lane. Looked up in world.go: on a desk with an even seed a
-// person's command comes after what the engine does at that instant, else before.
+// stopped reports whether a person has stopped a rule, or with an empty one everything, or a safety
+// bound has stopped it in a lane. Looked up in world.go: on a desk with an even seed a person's
+// command comes after what the engine does at that instant, else before.
 func (o *oracle) stopped(rule, lane string) bool {
 	passed := func(t time.Time) bool {
 		return t.Before(o.now) || t.Equal(o.now) && (o.scenario.Seed%2 == 1 || o.round > 0)

@@ -77,7 +77,8 @@ func (o *oracle) visitAtHand(f *facts) *visitState {
 	return nil
 }
 
-// visitFact is the attendance. Looked up: the one that was open when it was first asked for is meant from then on, also when it is closed.
+// visitFact is the attendance. Looked up: the one that was open when it was first asked for is
+// meant from then on, also when it is closed.
 func (o *oracle) visitFact(f *facts) *visitState {
 	if !f.visitKnown {
 		f.visitKnown, f.visit = true, f.e.visit
@@ -133,8 +134,9 @@ func (c *Cond) asksFor(fact string) bool {
 	return of[c.Kind] == fact || slices.ContainsFunc(c.Of, func(part Cond) bool { return part.asksFor(fact) })
 }
 
-// holds evaluates a condition; none is true. It is not ok where it fails: it asks for a part of what is not there. Looked up: all facts that an expression names are fetched before
-// it is evaluated.
+// holds evaluates a condition; none is true. It is not ok where it fails: it asks for a part of
+// what is not there. Looked up: all facts that an expression names are fetched before it is
+// evaluated.
 func (o *oracle) holds(c *Cond, f *facts, results map[string]*occurrence) (yes, ok bool) {
 	if c.asksFor("attendance") {
 		o.visitFact(f)

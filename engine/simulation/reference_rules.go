@@ -27,7 +27,8 @@ func (o *oracle) rules() (list []*Rule) {
 	return list
 }
 
-// decide lets an event end runs and wake them, and all rules decide on it. The runs that begin take their first steps before the next event.
+// decide lets an event end runs and wake them, and all rules decide on it. The runs that begin take
+// their first steps before the next event.
 func (o *oracle) decide(e *occurrence) {
 	o.order++
 	e.order = o.order
@@ -68,7 +69,8 @@ func (o *oracle) takes(rule *Rule, e *occurrence, age time.Duration) bool {
 	if o.stopped(rule.ID, e.lane) {
 		return false // journal.md: while a single rule is stopped, events do not start it
 	}
-	// What the engine did starts no rule but those with `from: any`, and none from whose own effects it came.
+	// What the engine did starts no rule but those with `from: any`, and none from whose own effects
+	// it came.
 	for cause := e.Cause; cause != ""; {
 		parts := strings.SplitN(cause, "/", 4) // workspace, rule, event, path
 		if !rule.FromAny || parts[1] == rule.ID {
@@ -97,7 +99,8 @@ func (o *oracle) takes(rule *Rule, e *occurrence, age time.Duration) bool {
 	return !slices.ContainsFunc(o.lanes[e.lane].all, func(later *occurrence) bool { return later.tick && later.At.After(e.At) })
 }
 
-// expand makes an event of each item that a tick finds, in the order of the service's list: the newest first.
+// expand makes an event of each item that a tick finds, in the order of the service's list: the
+// newest first.
 func (o *oracle) expand(rule *Rule, tick *occurrence) {
 	item := func(id, talk string) *occurrence {
 		e := *tick
@@ -132,7 +135,8 @@ type oracleGather struct {
 	since, until   time.Time
 }
 
-// gather adds an event to those that are collected. Looked up: without at_most it is ten times quiet, and the lane is that of the newest event.
+// gather adds an event to those that are collected. Looked up: without at_most it is ten times
+// quiet, and the lane is that of the newest event.
 func (o *oracle) gather(rule *Rule, e *occurrence) {
 	by, ok := o.by(rule.By, o.facts(e))
 	if !ok {
@@ -200,7 +204,8 @@ type prospect struct {
 	by, limitBy string
 }
 
-// judge evaluates the conditions of a rule; nil is that it does not fire. What fails is not false, but the rule does not run either; nor does a shadow, whose effects nobody sees.
+// judge evaluates the conditions of a rule; nil is that it does not fire. What fails is not false,
+// but the rule does not run either; nor does a shadow, whose effects nobody sees.
 func (o *oracle) judge(rule *Rule, f *facts) *prospect {
 	for i := range rule.If {
 		if yes, ok := o.holds(&rule.If[i], f, nil); !yes || !ok {
@@ -312,7 +317,8 @@ func sampled(rule *Rule, by string) bool {
 	return float64(n)/math.MaxUint64 < float64(rule.Sample)/100
 }
 
-// cancels reports whether an event ends a run: one of cancel_on that happened not before what started it.
+// cancels reports whether an event ends a run: one of cancel_on that happened not before what
+// started it.
 func (o *oracle) cancels(r *oracleRun, e *occurrence) bool {
 	same := e.Type == r.trigger.Type && e.At.Equal(r.trigger.At) && e.heard < r.trigger.heard
 	if e.At.Before(r.trigger.At) || same {

@@ -17,7 +17,8 @@ const (
 	over
 )
 
-// An oracleRun is a rule at work on what started it. Its steps are taken by a coroutine, which stands still where the run waits.
+// An oracleRun is a rule at work on what started it. Its steps are taken by a coroutine, which
+// stands still where the run waits.
 type oracleRun struct {
 	*oracle
 	rule     *Rule
@@ -53,7 +54,8 @@ func (r *oracleRun) began(e *occurrence) bool {
 	return e == r.trigger || slices.Contains(r.gathered, e)
 }
 
-// caused reports whether an event came of a call of the run: the cause is the key of a step, which begins with the workspace, the rule and the event's id. That of a tick has the rule in it.
+// caused reports whether an event came of a call of the run: the cause is the key of a step, which
+// begins with the workspace, the rule and the event's id. That of a tick has the rule in it.
 func (r *oracleRun) caused(e *occurrence) bool {
 	_, cause, _ := strings.Cut(e.Cause, "/")
 	return strings.HasPrefix(cause, r.rule.ID+"/"+r.trigger.ID+"/") || r.trigger.Type == "schedule" && strings.HasPrefix(cause, r.trigger.ID+"/")
@@ -108,7 +110,8 @@ func (r *oracleRun) end() {
 	}
 }
 
-// leave ends a run for the sake of what happens in a lane. Looked up: one that is elsewhere, or was queued in this turn, is asked to end, which is heard in a later turn.
+// leave ends a run for the sake of what happens in a lane. Looked up: one that is elsewhere, or was
+// queued in this turn, is asked to end, which is heard in a later turn.
 func (r *oracleRun) leave(lane string) {
 	if here := r.lane == lane && r.came < r.oracle.turn && (r.born < r.oracle.turn || r.next != nil); r.state == queued || here {
 		r.end()

@@ -385,7 +385,8 @@ func TestReferenceCalendars(t *testing.T) {
 	}
 }
 
-// An answer that comes just when the wait is over is one, also where so much comes at that instant that the run would have its turn before.
+// An answer that comes just when the wait is over is one, also where so much comes at that instant
+// that the run would have its turn before.
 func TestReferenceHearsWhatCameInTime(t *testing.T) {
 	d := newMadeUp()
 	d.says(0, "Ada", "go")

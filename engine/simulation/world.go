@@ -10,7 +10,6 @@ import (
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/actions/builtin"
-	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
 
@@ -309,52 +308,6 @@ func (w *world) bodies(ctx context.Context) (list []func()) {
 	return list
 }
 
-// hold places and lifts what a person stops, from beside the engines.
-func (w *world) hold(ctx context.Context, list []hold) {
-	for _, h := range list {
-		w.activity++
-		if err := w.place(ctx, h); err != nil {
-			w.outcome.Failure = fmt.Sprintf("stop: %v", err)
-		}
-	}
-}
-
-// place places or lifts a hold, and notes when that was acknowledged.
-func (w *world) place(ctx context.Context, h hold) error {
-	j := w.store.Beside()
-	where := workspace
-	if h.rule == "" {
-		where = ""
-	}
-	i, stopped := w.stops[h.rule]
-	switch {
-	case h.lift && stopped:
-		w.desk.stops[i].To, w.desk.stops[i].CallsEnd = w.now, len(w.desk.calls)
-		delete(w.stops, h.rule)
-		holds, err := j.Holds(ctx)
-		if err != nil {
-			return err
-		}
-		for _, on := range engine.Resumable(holds, where, h.rule, "") {
-			if _, err := j.Lift(ctx, w.clock(), on); err != nil {
-				return err
-			}
-		}
-	case !h.lift && !stopped:
-		underWay, err := j.Hold(ctx, engine.Hold{Workspace: where, Rule: h.rule, Kind: engine.HoldPerson, Reason: "a person stopped it", Since: w.clock()})
-		if err != nil {
-			return err
-		}
-		stop := Stop{Rule: h.rule, From: w.now, Calls: len(w.desk.calls), CallsEnd: -1}
-		for _, u := range underWay {
-			stop.UnderWay = append(stop.UnderWay, u.Key+"/"+u.Step)
-		}
-		w.stops[h.rule] = len(w.desk.stops)
-		w.desk.stops = append(w.desk.stops, stop)
-	}
-	return nil
-}
-
 // bury takes away engines that were stopped in the middle of something.
 func (w *world) bury() error {
 	for _, p := range w.engines {
@@ -380,133 +333,6 @@ func (w *world) stopAll() {
 			_ = p.close(false) // the desk is over
 		}
 	}
-}
-
-// trouble lets something go wrong that has a time.
-func (w *world) trouble(ctx context.Context, t Trouble) error {
-	w.outcome.Coverage[[2]string{"engine", t.Kind}]++
-	w.activity++
-	switch t.Kind {
-	case TroubleJump:
-		w.skew, w.skewed = t.For, w.now.Add(10*time.Minute)
-		w.desk.rest = time.Time{} // by its own clock the engine waits long enough
-	case TroublePrune:
-		for {
-			more, err := w.store.Beside().Prune(ctx, w.clock(), t.For)
-			if err != nil || !more {
-				return err
-			}
-		}
-	case TroubleCopy:
-		for _, p := range w.engines {
-			if p.up() {
-				if err := p.close(false); err != nil {
-					return err
-				}
-				p.again = w.now
-			}
-		}
-		return w.store.Copy(ctx)
-	case TroubleDown:
-		for _, p := range w.engines {
-			if p.up() {
-				if err := p.close(false); err != nil {
-					return err
-				}
-				p.again = w.now.Add(t.For)
-			}
-		}
-	}
-	return nil
-}
-
-// act lets a person do something.
-func (w *world) act(ctx context.Context, a Act) error {
-	w.activity++
-	switch a.Kind {
-	case ActPauses:
-		w.holds = append(w.holds, hold{rule: a.Text})
-		return nil
-	case ActResumes:
-		w.holds = append(w.holds, hold{rule: a.Text, lift: true})
-		return nil
-	case ActReloads:
-		return w.reload()
-	case ActFires:
-		return w.fire(ctx, a)
-	}
-	return w.desk.act(ctx, a)
-}
-
-// reload lets the other rules take the place of those in use.
-func (w *world) reload() error {
-	if w.other == nil {
-		return nil
-	}
-	w.set, w.other = w.other, w.set
-	for _, p := range w.engines {
-		if p.up() {
-			if err := p.setRules(); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// reloadAtWork does so while an engine is at work. Its schedules may be, and hear of it when they are done.
-func (w *world) reloadAtWork() error {
-	if w.other == nil {
-		return nil
-	}
-	w.set, w.other = w.other, w.set
-	for _, p := range w.engines {
-		if p.up() {
-			p.unscheduled = true
-			if err := p.engine.SetRules(workspace, w.set); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// intervene lets a person do something while an engine is at work.
-func (w *world) intervene(ctx context.Context, t Trouble) error {
-	w.activity++
-	if t.Kind == TroubleReload {
-		return w.reloadAtWork()
-	}
-	h := hold{}
-	if rules := w.scenario.Rules; t.More > 0 && t.More <= len(rules) {
-		h.rule = rules[t.More-1].ID
-	}
-	if _, stopped := w.stops[h.rule]; stopped {
-		return nil
-	}
-	end := happening{w.now.Add(t.For), func(context.Context) error {
-		w.holds = append(w.holds, hold{rule: h.rule, lift: true})
-		return nil
-	}}
-	i, _ := slices.BinarySearchFunc(w.timed, end.at, func(a happening, at time.Time) int { return a.at.Compare(at) })
-	w.timed = slices.Insert(w.timed, i, end)
-	return w.place(ctx, h)
-}
-
-// fire starts a manual rule for a customer's conversation.
-func (w *world) fire(ctx context.Context, a Act) error {
-	conversation := w.desk.conversationOf(a.Customer)
-	if conversation == "" || w.set.Rule(a.Text) == nil {
-		return nil
-	}
-	w.fired++
-	w.desk.fired = append(w.desk.fired, Firing{Rule: a.Text, At: w.now, Customer: a.Customer})
-	at := w.clock().Truncate(time.Microsecond)
-	_, err := w.store.Beside().Accept(ctx, []rules.Event{{
-		Workspace: workspace, ID: fmt.Sprintf("manual/%d", w.fired), Type: "manual", Rule: a.Text, Lane: actions.ConversationLane(conversation),
-		CreatedAt: at, ReceivedAt: at, Data: map[string]any{"conversation_id": conversation},
-	}})
-	return err
 }
 
 // compile reads the scenario's rules, and those after a reload.

@@ -114,7 +114,8 @@ func (j *Journal) Count(ctx context.Context, workspace, lane, typ string, since 
 	return n, nil
 }
 
-// Newest returns the number of the newest event that this process knows of. What commands beside it record is not known before the next start.
+// Newest returns the number of the newest event that this process knows of. What commands beside it
+// record is not known before the next start.
 func (j *Journal) Newest() int64 { return j.writer.event.Load() }
 
 // Caused returns what own calls caused.

@@ -109,7 +109,8 @@ func RunOf(r *engine.Run) (t Run, err error) {
 	return t, errors.Join(problems[:]...)
 }
 
-// subject is how what a run is about is kept, and with it which of its steps are loaded with its lane, where not all are.
+// subject is how what a run is about is kept, and with it which of its steps are loaded with its
+// lane, where not all are.
 func subject(r *engine.Run) string {
 	s := &r.About
 	b := append(make([]byte, 0, 256), '{')

@@ -557,8 +557,9 @@ func TestFloodOfRefusals(t *testing.T) {
 	})
 }
 
-// TestLongNames shows that nothing that names is longer than a name: an event whose company is not one is refused with the reason, and one whose conversation is not one is in a lane
-// that is named so that every journal can record it.
+// TestLongNames shows that nothing that names is longer than a name: an event whose company is not
+// one is refused with the reason, and one whose conversation is not one is in a lane that is named
+// so that every journal can record it.
 func TestLongNames(t *testing.T) {
 	for name, c := range map[string]struct {
 		old, new     string

@@ -1,6 +1,7 @@
 package planted
 
-// Bugs that made-up desks find, and the tests of the examples need not. The first seven are those that users met.
+// Bugs that made-up desks find, and the tests of the examples need not. The first seven are those
+// that users met.
 var bySimulation = []Bug{
 	{Name: "what was written before the question is its answer", Edits: []Edit{
 		{"engine/question.go", `	return after.before(at, e.Seq) && !(`, `	return after.before(at.Add(time.Minute), e.Seq) && !(`},

@@ -1,4 +1,5 @@
-// Package planted has bugs that are planted into the engine, one at a time, to see that the tests find them. It is for tests.
+// Package planted has bugs that are planted into the engine, one at a time, to see that the tests
+// find them. It is for tests.
 package planted
 
 import (
@@ -17,13 +18,15 @@ type Bug struct {
 	Examples string // the examples whose tests find it in the short form
 	Early    bool   // one of the first made-up desks shows it: it is planted in the short form
 
-	// Unseen says why no made-up desk can find it, and Finder which test does, as package and name. They are empty for most.
+	// Unseen says why no made-up desk can find it, and Finder which test does, as package and name.
+	// They are empty for most.
 	Unseen string
 	Finder [2]string
 	Flags  []string // of go test, for the Finder
 }
 
-// An Edit replaces a text that a file has exactly once. The file is named from the root of the module.
+// An Edit replaces a text that a file has exactly once. The file is named from the root of the
+// module.
 type Edit struct{ File, Old, New string }
 
 // ByExamples returns the bugs that the tests of the examples find.
@@ -51,7 +54,8 @@ func (b *Bug) Apply(root string) (map[string]string, error) {
 	return texts, nil
 }
 
-// Overlay writes into a folder what go build's -overlay takes, and returns its name. The files themselves stay as they are: the compiler is shown others in their place.
+// Overlay writes into a folder what go build's -overlay takes, and returns its name. The files
+// themselves stay as they are: the compiler is shown others in their place.
 func (b *Bug) Overlay(root, folder string) (string, error) {
 	texts, err := b.Apply(root)
 	if err != nil {
