@@ -331,7 +331,7 @@ func (k *walk) call(ctx context.Context, action actions.Action, step *actions.St
 func (k *walk) receive(rec *record, taken *Step, r actions.Receipt) {
 	k.unmark(k.run, taken, rec)
 	k.pending.Caused = slices.Grow(k.pending.Caused, len(r.Caused))
-	until := k.now().Add(afterCall)
+	from, to := k.servedFrom(rec.Intent.At), k.servedTo(k.now().Add(afterCall))
 	for _, c := range r.Caused {
 		object := c.Object
 		if object == "" {
@@ -339,7 +339,7 @@ func (k *walk) receive(rec *record, taken *Step, r actions.Receipt) {
 		}
 		k.expect(Caused{
 			Workspace: k.run.Workspace, Lane: k.lane.Name, Event: c.Event, Object: object, Stage: c.Stage, Set: c.Set,
-			Run: k.run.ID, Rule: k.run.Rule, Ancestry: k.run.Ancestry, After: rec.Intent.After, From: rec.Intent.At, To: until,
+			Run: k.run.ID, Rule: k.run.Rule, Ancestry: k.run.Ancestry, After: rec.Intent.After, From: from, To: to,
 		})
 	}
 	rec.Receipts = append(rec.Receipts, r)

@@ -36,7 +36,7 @@ func (v *visit) mark(r *Run, s *Step, rec *record, until time.Time) {
 	for _, event := range rec.Intent.Emits {
 		v.pending.Caused = append(v.pending.Caused, Caused{
 			Workspace: r.Workspace, Lane: v.lane.Name, Event: event, Object: elsewhere, Set: content, Run: r.ID, Rule: r.Rule, Ancestry: r.Ancestry,
-			After: rec.Intent.After, From: rec.Intent.At, To: until,
+			After: rec.Intent.After, From: v.servedFrom(rec.Intent.At), To: until,
 		})
 	}
 }
@@ -104,7 +104,7 @@ func (v *visit) heedMarks(ctx context.Context, e *Event, f *facts, marks []*Caus
 	var doubtful []*Caused
 	for _, c := range marks {
 		switch early := e.isUpTo(c.After) || e.CreatedAt.Before(c.From.Add(-clockSlack)); {
-		case early || e.CreatedAt.After(c.To.Add(v.workspace.Timeout+afterCall)):
+		case early || e.CreatedAt.After(v.servedTo(c.To).Add(v.workspace.Timeout+afterCall)):
 		case !again && v.now().Before(c.To):
 			return false, &openCallError{until: c.To}
 		default:

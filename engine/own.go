@@ -59,8 +59,7 @@ func (v *visit) recognise(ctx context.Context, e *Event, f *facts, again bool) (
 		return nil, err
 	}
 	fact, _ := told.(map[string]any)
-	var marks []*Caused
-	var used *Caused
+	var marks, used, free []*Caused
 	for i := range slices.Backward(list) {
 		c := &list[i]
 		c.Used = c.Used || slices.Contains(v.pending.Used, c.ID) || slices.Contains(v.pending.Gone, c.ID)
@@ -71,8 +70,10 @@ func (v *visit) recognise(ctx context.Context, e *Event, f *facts, again bool) (
 			}
 		case f.shows(e, fact, c, again):
 			return c, nil
-		case used == nil && c.Used && f.shows(e, fact, c, true):
-			used = c
+		case c.Used && f.shows(e, fact, c, true):
+			used = append(used, c)
+		case !c.Used:
+			free = append(free, c)
 		}
 	}
 	adopted, err := v.heedMarks(ctx, e, f, marks, again)
@@ -82,35 +83,68 @@ func (v *visit) recognise(ctx context.Context, e *Event, f *facts, again bool) (
 	if adopted {
 		return v.recognise(ctx, e, f, again)
 	}
-	if used == nil || fact == nil || e.Type != "conversation.updated" {
+	if len(used) == 0 || fact == nil || e.Type != "conversation.updated" {
 		return nil, nil
 	}
-	if echo, err := v.echoes(ctx, e, fact, used); !echo || err != nil {
-		return nil, err
-	}
-	return used, nil
+	return v.recogniseAgain(ctx, e, fact, used, free)
 }
 
-// echoes reports whether an event shows just what one before it showed, since an own call: then nobody has changed anything, and the service only
-// tells of the call more than once. Taken for somebody's doing it would let a rule answer its own calls for ever.
-func (v *visit) echoes(ctx context.Context, e *Event, fact map[string]any, c *Caused) (bool, error) {
+// recogniseAgain finds out whether an event of a conversation is the doing of a call that another
+// event was taken for already. Either that one showed just the same: then nobody has changed
+// anything, and the service tells of the call more than once. Or that one may be the doing of a
+// call that is still free: a label that was put on and taken off again leaves the conversation as
+// an earlier call left it. Taken for somebody's doing, both would let a rule answer its own calls
+// for ever.
+func (v *visit) recogniseAgain(ctx context.Context, e *Event, fact map[string]any, used, free []*Caused) (*Caused, error) {
+	since := slices.MinFunc(used, func(a, b *Caused) int { return a.From.Compare(b.From) }).From
 	shown := throughJSON(fact)
-	for before, err := range v.engine.happened(ctx, e.Workspace, e.Lane, []string{e.Type}, c.From.Add(-clockSlack)) {
+	for before, err := range v.engine.happened(ctx, e.Workspace, e.Lane, []string{e.Type}, since.Add(-clockSlack)) {
 		if err != nil {
-			return false, fmt.Errorf("look for own effects: %w", err)
+			return nil, fmt.Errorf("look for own effects: %w", err)
 		}
-		if before.Seq <= c.After || e.Seq != 0 && before.Seq >= e.Seq {
+		if e.Seq != 0 && before.Seq >= e.Seq {
 			continue
 		}
-		told, ok, err := v.factsOf(before).told(ctx, objectOf(e.Type))
+		f := v.factsOf(before)
+		told, ok, err := f.told(ctx, objectOf(e.Type))
 		if err != nil {
-			return false, err
+			return nil, err
 		}
-		if ok && reflect.DeepEqual(throughJSON(told), shown) {
-			return true, nil
+		earlier, _ := told.(map[string]any)
+		if !ok || earlier == nil {
+			continue
+		}
+		for _, c := range used {
+			if before.isUpTo(c.After) {
+				continue
+			}
+			if reflect.DeepEqual(throughJSON(earlier), shown) {
+				return c, nil
+			}
+			if !f.shows(before, earlier, c, true) {
+				continue
+			}
+			for _, other := range free {
+				if f.shows(before, earlier, other, false) {
+					own := *c
+					own.ID = other.ID // the one that is used up by this event
+					return &own, nil
+				}
+			}
 		}
 	}
-	return false, nil
+	return nil, nil
+}
+
+// servedFrom and servedTo are what a time of the engine's clock may be by the service's.
+func (v *visit) servedFrom(t time.Time) time.Time { return t.Add(min(v.ahead(), 0)) }
+func (v *visit) servedTo(t time.Time) time.Time   { return t.Add(max(v.ahead(), 0)) }
+
+func (v *visit) ahead() time.Duration {
+	if v.workspace.Ahead == nil {
+		return 0
+	}
+	return v.workspace.Ahead()
 }
 
 // shows reports whether an event, with what it carries of its object, is the one that an own call caused.
@@ -118,8 +152,8 @@ func (f *facts) shows(e *Event, fact map[string]any, c *Caused, again bool) bool
 	if e.Type == "message.sent" && c.Object != "" && c.Object == ObjectKey(f.about.Message) {
 		return true
 	}
-	// A card that was found in a stage may have been changed since it came there, and tells only when that was.
-	late := e.CreatedAt.After(c.To) && (c.Stage == "" || !e.Found())
+	// A card that was found in a stage may have been changed since it came there, and tells only when that was. What was received in time has happened in time.
+	late := e.CreatedAt.After(c.To) && e.ReceivedAt.After(c.To) && (c.Stage == "" || !e.Found())
 	if c.Used && !again || e.isUpTo(c.After) || e.CreatedAt.Before(c.From.Add(-clockSlack)) || late {
 		return false
 	}
@@ -273,7 +307,7 @@ func (v *visit) settleFirst(ctx context.Context, e *Event, f *facts) (waits bool
 			continue
 		}
 		if v.due(r, v.now()) {
-			if err := v.walk(ctx, r, nil); err != nil {
+			if err := v.settle(ctx, r); err != nil {
 				return false, err
 			}
 			if rec, err = v.openCall(r, e); err != nil {
@@ -288,6 +322,14 @@ func (v *visit) settleFirst(ctx context.Context, e *Event, f *facts) (waits bool
 		}
 	}
 	return false, nil
+}
+
+// settle takes a run to the end of the step that it is at. The next one is not begun: the event that
+// waits for the answer may end the run.
+func (v *visit) settle(ctx context.Context, r *Run) error {
+	v.settling = r
+	defer func() { v.settling = nil }()
+	return v.walk(ctx, r, nil)
 }
 
 // adopt makes an event known as the doing of a call that has no answer: it had its effect, whenever it will be answered.
@@ -329,7 +371,7 @@ func (v *visit) await(ctx context.Context, r *Run, rec *record, e *Event, f *fac
 		v.adopt(f, Caused{Run: r.ID, Rule: r.Rule, Ancestry: r.Ancestry, After: rec.Intent.After, From: rec.Intent.At})
 		return false, nil
 	}
-	ofLastTry := !e.CreatedAt.Before(rec.Tried.Add(-clockSlack)) && !e.CreatedAt.After(rec.Tried.Add(v.workspace.Timeout+clockSlack))
+	ofLastTry := !e.CreatedAt.Before(v.servedFrom(rec.Tried).Add(-clockSlack)) && !e.CreatedAt.After(v.servedTo(rec.Tried).Add(v.workspace.Timeout+clockSlack))
 	if ofLastTry && r.State == Running && r.WakeAt.After(v.now()) {
 		v.wake(r.WakeAt)
 		return true, nil
@@ -350,7 +392,7 @@ func (v *visit) openCall(r *Run, e *Event) (*record, error) {
 	if err != nil || rec.Intent == nil || rec.Answered || !slices.Contains(rec.Intent.Emits, e.Type) {
 		return nil, err
 	}
-	if e.isUpTo(rec.Intent.After) || e.CreatedAt.Before(rec.Intent.At.Add(-clockSlack)) {
+	if e.isUpTo(rec.Intent.After) || e.CreatedAt.Before(v.servedFrom(rec.Intent.At).Add(-clockSlack)) {
 		return nil, nil
 	}
 	return rec, nil

@@ -39,6 +39,7 @@ type visit struct {
 
 	postponed bool          // there are events that cannot be decided yet
 	deferred  map[*Run]bool // runs that such an event may concern
+	settling  *Run          // whose open call an event waits for: it begins no other step
 
 	evaluation *rules.Evaluation
 

@@ -188,7 +188,7 @@ func (k *walk) step(ctx context.Context, s *rules.Step) (flow, error) {
 	k.facts.step = path
 	taken := k.steps[path]
 	if taken == nil {
-		if k.stopped() {
+		if k.settling == k.run || k.stopped() {
 			k.touch(k.run)
 			return parked, nil
 		}

@@ -20,6 +20,9 @@ type Workspace struct {
 	// Timeout is how long a call may be under way: one that has no receipt is settled after it, not before. 10 seconds by default.
 	Timeout time.Duration
 
+	// Ahead is how far the service's clock is ahead of the engine's; nil is not at all.
+	Ahead func() time.Duration
+
 	// Recovery is how long waits are held at most whose time ended while no engine was there, where an event could end them or their run: it may have come in time and not have
 	// been told, or not yet. Recovered ends that. 0 is that they are not held.
 	Recovery time.Duration

@@ -83,6 +83,21 @@ type learned struct {
 	bareETag  atomic.Bool // its ETag has no quotes
 	cardGet   atomic.Bool // a GET of one card has succeeded
 	noCardGet atomic.Bool // a GET of one card failed for a card that the list shows
+	ahead     atomic.Int64
+}
+
+// Ahead is how far the service's clock is ahead of ours, by the Date of its last answer; negative is
+// behind. What the whole seconds of a Date and the time of a call leave open counts as no difference.
+func (c *Client) Ahead() time.Duration { return time.Duration(c.learned.ahead.Load()) }
+
+// compareClocks learns from the answer to a call how far the clocks are apart.
+func (c *Client) compareClocks(sent time.Time, date string) {
+	served, err := http.ParseTime(date)
+	if err != nil {
+		return
+	}
+	least, most := served.Sub(c.now()), served.Add(time.Second).Sub(sent)
+	c.learned.ahead.Store(int64(max(least, min(most, 0))))
 }
 
 // New makes a client. It connects to nothing.

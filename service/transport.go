@@ -174,6 +174,7 @@ func (c *Client) send(ctx context.Context, r request, leaving *outgoing) (reply,
 		c.logCall(ctx, r.op, start, e)
 		return reply{}, e
 	}
+	c.compareClocks(start, a.header.Get("Date"))
 	out, e := c.read(r, a, b.Bytes(), timeout)
 	c.logCall(ctx, r.op, start, e)
 	return out, e

@@ -87,7 +87,7 @@ func (w *workspace) systems() ([]builtin.HTTPHost, error) {
 // engineWorkspace returns the workspace as the engine sees it.
 func (u *unit) engineWorkspace() engine.Workspace {
 	return engine.Workspace{
-		Name: u.name, Actions: u.actions, Desk: u.desk, Location: u.Timezone, Timeout: u.Service.Timeout,
+		Name: u.name, Actions: u.actions, Desk: u.desk, Location: u.Timezone, Timeout: u.Service.Timeout, Ahead: u.client.Ahead,
 		Safety: engine.Safety{PerConversation: engine.Bound(u.Safety.MessagesPerConversation), Messages: engine.Bound(u.Safety.Messages)},
 	}
 }

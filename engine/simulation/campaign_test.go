@@ -63,7 +63,7 @@ func TestSimulate(t *testing.T) {
 		store.Steal = steal
 	}
 	if *story != "" {
-		playStory(t, store)
+		playStory(t, store, *story)
 		return
 	}
 	if *seeds > 0 {
@@ -97,9 +97,9 @@ func TestSimulate(t *testing.T) {
 	}
 }
 
-// playStory plays a desk that a campaign has written, in every journal.
-func playStory(t *testing.T, store *simulation.Store) {
-	text, err := os.ReadFile(*story)
+// playStory plays a desk that a campaign has written, in every journal that the store has.
+func playStory(t *testing.T, store *simulation.Store, file string) {
+	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,6 +113,17 @@ func playStory(t *testing.T, store *simulation.Store) {
 	}
 	for _, law := range broken {
 		t.Error(law)
+	}
+}
+
+// TestFound plays the desks by which campaigns found faults, as they were shrunk.
+func TestFound(t *testing.T) {
+	files, err := filepath.Glob("testdata/found/*_test.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatal(len(files), err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) { playStory(t, newStore(t), file) })
 	}
 }
 

@@ -85,7 +85,7 @@ func (p *process) launch(ctx context.Context) (err error) {
 	}
 	s := w.scenario.Safety
 	p.engine, err = engine.New(engine.Options{Journal: kept}, engine.Workspace{
-		Name: workspace, Actions: registry, Desk: desk, Location: w.zone, Recovery: w.recovery(),
+		Name: workspace, Actions: registry, Desk: desk, Location: w.zone, Recovery: w.recovery(), Ahead: client.Ahead,
 		Away: func() {
 			if p.backfill != nil {
 				p.backfill.Missed("no engine was there")

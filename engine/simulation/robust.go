@@ -237,10 +237,10 @@ func touched(s *Step) []touch {
 		return []touch{{"labels", 'w'}, updated}
 	case "update_conversation":
 		return []touch{{"look", 'w'}, updated}
-	case "mark_read":
-		return []touch{updated}
-	case "close_attendance":
-		return []touch{{"status", 'w'}, {"answered", 'a'}, {"waiting", 'a'}, {"attendance.closed", 'a'}, updated}
+	case "mark_read": // it calls where something is unread
+		return []touch{{"unread", 'r'}, {"unread", 'w'}, updated}
+	case "close_attendance": // it closes the one that was open when the rule decided
+		return []touch{{"status", 'r'}, {"status", 'w'}, {"answered", 'a'}, {"waiting", 'a'}, {"attendance.closed", 'a'}, updated}
 	case "find_card":
 		return []touch{{"cards", 'r'}}
 	case "create_card":
@@ -328,7 +328,8 @@ func delayable(s *Scenario) bool {
 	}
 	bursts, crowded := gathering(s)
 	for _, rules := range [][]Rule{s.Rules, s.Other} {
-		if crowded && slices.ContainsFunc(rules, func(r Rule) bool { return acrossCustomers(&r) }) || !patient(rules, bursts) {
+		across := func(r Rule) bool { return (crowded || r.When.Each != "") && acrossCustomers(&r) }
+		if slices.ContainsFunc(rules, across) || !patient(rules, bursts) {
 			return false
 		}
 	}

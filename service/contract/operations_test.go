@@ -82,7 +82,7 @@ var conversationProofs = []proof{
 		want(t, "tenant", me.TenantName, "Sandbox Company")
 		want(t, "version", me.APIVersion, sandbox.Version)
 		same(t, "scopes", me.Scopes, sandbox.Scopes)
-		if me.ID == "" || me.TenantID == "" || time.Since(me.ServedAt).Abs() > time.Minute {
+		if me.ID == "" || me.TenantID == "" || w.Now().Sub(me.ServedAt).Abs() > time.Minute {
 			t.Errorf("identity %+v", me)
 		}
 	}},

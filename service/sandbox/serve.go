@@ -52,6 +52,7 @@ func (s *Sandbox) newAPI() http.Handler {
 // serve takes a request through the same steps whatever the operation: key,
 // rate, scope, faults, body, the operation itself, faults again, answer.
 func (s *Sandbox) serve(op *operation, w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Date", s.Now().UTC().Format(http.TimeFormat))
 	c := &call{op: op, http: r, header: http.Header{}, status: op.status}
 	before, err := s.admit(c)
 	if err == nil {
