@@ -98,6 +98,7 @@ func (v *visit) recognise(ctx context.Context, e *Event, f *facts, again bool) (
 func (v *visit) recogniseAgain(ctx context.Context, e *Event, fact map[string]any, used, free []*Caused) (*Caused, error) {
 	since := slices.MinFunc(used, func(a, b *Caused) int { return a.From.Compare(b.From) }).From
 	shown := throughJSON(fact)
+	var repeated *Caused
 	for before, err := range v.engine.happened(ctx, e.Workspace, e.Lane, []string{e.Type}, since.Add(-clockSlack)) {
 		if err != nil {
 			return nil, fmt.Errorf("look for own effects: %w", err)
@@ -114,12 +115,17 @@ func (v *visit) recogniseAgain(ctx context.Context, e *Event, fact map[string]an
 		if !ok || earlier == nil {
 			continue
 		}
+		same := reflect.DeepEqual(throughJSON(earlier), shown)
+		if !same && before.CreatedAt.Before(e.CreatedAt) {
+			repeated = nil // somebody has changed it since, and this changes it back
+		}
 		for _, c := range used {
 			if before.isUpTo(c.After) {
 				continue
 			}
-			if reflect.DeepEqual(throughJSON(earlier), shown) {
-				return c, nil
+			if same {
+				repeated = c
+				break
 			}
 			if !f.shows(before, earlier, c, true) {
 				continue
@@ -133,7 +139,7 @@ func (v *visit) recogniseAgain(ctx context.Context, e *Event, fact map[string]an
 			}
 		}
 	}
-	return nil, nil
+	return repeated, nil
 }
 
 // servedFrom and servedTo are what a time of the engine's clock may be by the service's.

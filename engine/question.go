@@ -36,7 +36,7 @@ func (q question) next(r *Run, s *rules.Step, taken *Step, rec *record, value an
 	object, _ := value.(map[string]any)
 	switch {
 	case s.Verb == "wait_for" && object != nil && len(rec.Heard) > 0:
-		return question{after: mark{happenedAt(object), rec.Heard[0]}, earlier: earlier}
+		return question{after: mark{happenedAt(object), rec.Heard[0]}, earlier: q.earlier || earlier}
 	case !slept(taken) && isQuestion(r, s, rec, object):
 		asked := mark{rec.Tried, -1}
 		if at, ok := object["created_at"].(time.Time); ok {
@@ -49,7 +49,7 @@ func (q question) next(r *Run, s *rules.Step, taken *Step, rec *record, value an
 		q.earlier = q.earlier || earlier
 		return q
 	}
-	return question{after: q.after, ended: rec.Ended, earlier: earlier}
+	return question{after: q.after, ended: rec.Ended, earlier: q.earlier || earlier}
 }
 
 // isQuestion reports whether a step has sent a message, or of a shadow run would have, to whom the run's events come from. What was told to somebody else is nothing

@@ -190,6 +190,7 @@ func TestACME(t *testing.T) {
 
 // TestACMEOverHTTP gets a certificate where the server can only ask over plain HTTP, on another address, which sends everybody else to the encrypted one.
 func TestACMEOverHTTP(t *testing.T) {
+	t.Parallel()
 	port := freePort(t)
 	server := newACMEServer(t, port, freePort(t), time.Hour)
 	o := newOffice(t)

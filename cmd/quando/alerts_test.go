@@ -92,6 +92,7 @@ var (
 
 // TestAlerts checks the alerts and the dashboard as Prometheus reads them, and that everything that they ask for is in the metrics of an engine at work.
 func TestAlerts(t *testing.T) {
+	t.Parallel()
 	promtool(t, "check", "rules", "../../deploy/prometheus-alerts.yaml")
 	promtool(t, "test", "rules", "../../deploy/prometheus-alerts.test.yaml", "../../deploy/prometheus-alerts-week.test.yaml")
 	expressions := make(map[string][]string)

@@ -64,6 +64,7 @@ func TestBackfillOff(t *testing.T) {
 // TestReplayedDeliveries replays a right signed delivery that is too old, again and again: nobody
 // is asked for anything because of it.
 func TestReplayedDeliveries(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("waits for twelve seconds")
 	}
@@ -129,6 +130,7 @@ func TestDeliveriesWakeTheBackfill(t *testing.T) {
 
 // TestRunHoldsOverdueWaits stops the engine between a question and its answer, which no webhook tells and which came in time.
 func TestRunHoldsOverdueWaits(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t)
 	o.write("rules/r.yaml", `
 rules:

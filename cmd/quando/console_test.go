@@ -13,6 +13,7 @@ import (
 
 // TestRunConsole shows that run serves the console, wherever its journal is.
 func TestRunConsole(t *testing.T) {
+	t.Parallel()
 	t.Run("SQLite", func(t *testing.T) { runConsole(t, "quando.db") })
 	t.Run("PostgreSQL", func(t *testing.T) { runConsole(t, postgrestest.Shared(t).Database(t)) })
 }
@@ -68,6 +69,7 @@ func runConsole(t *testing.T, journal string) {
 
 // TestRunMendsTheWebhook shows that a webhook which the service has deactivated is told of, and activated again with a button.
 func TestRunMendsTheWebhook(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t)
 	client, err := service.New(service.Options{BaseURL: o.address.BaseURL, APIKey: service.Secret(o.address.APIKey)})
 	if err != nil {

@@ -77,6 +77,7 @@ func TestDoctorAddress(t *testing.T) {
 
 // TestDoctorLockedDatabase finds tables that somebody keeps locked, for writing or altogether, and says who.
 func TestDoctorLockedDatabase(t *testing.T) {
+	t.Parallel()
 	address := postgrestest.Shared(t).Database(t)
 	c := newClinic(t)
 	journal := fmt.Sprintf("\njournal: %q\nconsole: { listen: \"127.0.0.1:0\" }", address)

@@ -195,6 +195,7 @@ func TestDoctorEventNotSubscribed(t *testing.T) {
 }
 
 func TestDoctorWrongSecret(t *testing.T) {
+	t.Parallel()
 	t.Run("seen by deliveries", func(t *testing.T) {
 		c := newClinic(t)
 		c.startWith("whsec_another")
@@ -304,6 +305,7 @@ func TestDoctorFullDisk(t *testing.T) {
 }
 
 func TestDoctorLockedJournal(t *testing.T) {
+	t.Parallel()
 	c := newClinic(t)
 	c.start(c.right())
 	c.writes("+5511988887777", "hello")

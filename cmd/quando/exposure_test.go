@@ -57,6 +57,7 @@ func doctorState(out, check string) string {
 // TestCredentialsNeedEncryption shows that no key is configured for an address that everybody on
 // the way can read along with, unless the configuration says so.
 func TestCredentialsNeedEncryption(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t)
 	private := o.address.BaseURL
 	for _, tt := range []struct{ name, config, want string }{

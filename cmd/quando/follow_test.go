@@ -102,6 +102,7 @@ func runQuando(t *testing.T, args ...string) (out, errOut string, code int) {
 }
 
 func TestFollow(t *testing.T) {
+	t.Parallel()
 	firing := func(verdict engine.Verdict, state engine.State, reason string) func(*engine.Lane) *engine.Change {
 		return func(lane *engine.Lane) *engine.Change {
 			if len(lane.Events) > 0 {

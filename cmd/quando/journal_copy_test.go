@@ -13,6 +13,7 @@ import (
 // TestJournalCopy lets an engine tell the first part of a story with a journal in SQLite, the next with a copy in PostgreSQL, and the last with a copy in SQLite again: nothing is
 // lost, nothing is done twice.
 func TestJournalCopy(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t)
 	o.write("rules/r.yaml", `rules:
   - id: series

@@ -18,6 +18,7 @@ import (
 
 // TestForgetInBackupsLater erases in backups, by the contact's id, whom the journal has forgotten before: as forget itself says that one should.
 func TestForgetInBackupsLater(t *testing.T) {
+	t.Parallel()
 	c := newCrime(t, filepath.Join(t.TempDir(), "quando.db"))
 	backup := filepath.Join(t.TempDir(), "backup.db")
 	if code, _, errOut := c.quando("journal", "backup", backup); code != 0 {
@@ -55,6 +56,7 @@ func TestForgetInBackupsLater(t *testing.T) {
 // TestForgetHalfway stops forgetting after each change that it makes: whoever says it once more finds the rest, and nothing is left in the journal's files. Backups that hold the
 // person are known from the beginning.
 func TestForgetHalfway(t *testing.T) {
+	t.Parallel()
 	c := newCrime(t, filepath.Join(t.TempDir(), "quando.db"))
 	c.stop()
 	whole, err := os.ReadFile(c.where)
@@ -125,6 +127,7 @@ func TestForgetUnfinished(t *testing.T) {
 
 // TestForgetAlone forgets somebody in both journals while no engine runs that could cancel runs: they are cancelled all the same, and who waited for them is next.
 func TestForgetAlone(t *testing.T) {
+	t.Parallel()
 	for name, journal := range map[string]func(*testing.T) string{
 		"SQLite":     func(t *testing.T) string { return filepath.Join(t.TempDir(), "quando.db") },
 		"PostgreSQL": func(t *testing.T) string { return postgrestest.Shared(t).Database(t) },

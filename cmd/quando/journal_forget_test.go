@@ -157,6 +157,7 @@ func (c *crime) tidy(what, text string) {
 // TestForget forgets a person while an engine runs, in both journals: nothing of them is found in any row, in the files, in the log or in what the command prints, while
 // everybody else's data, what was counted and what is known stays.
 func TestForget(t *testing.T) {
+	t.Parallel()
 	for name, journal := range map[string]func(*testing.T) string{
 		"SQLite":     func(t *testing.T) string { return filepath.Join(t.TempDir(), "quando.db") },
 		"PostgreSQL": func(t *testing.T) string { return postgrestest.Shared(t).Database(t) },
@@ -260,6 +261,7 @@ func (c *crime) tidyFile(path string) {
 
 // TestForgetByPhone forgets a person by phone when no engine runs, also in backups, and a backup that is restored forgets them again.
 func TestForgetByPhone(t *testing.T) {
+	t.Parallel()
 	c := newCrime(t, filepath.Join(t.TempDir(), "quando.db"))
 	if code, _, errOut := c.quando("journal", "backup"); code != 0 {
 		t.Fatal(errOut)
@@ -296,6 +298,7 @@ func TestForgetByPhone(t *testing.T) {
 
 // TestForgetDuplicate shows that an event of somebody who was forgotten is still known when it is delivered again, and that no rule fires for it.
 func TestForgetDuplicate(t *testing.T) {
+	t.Parallel()
 	c := newCrime(t, filepath.Join(t.TempDir(), "quando.db"))
 	j, err := openJournal(t.Context(), c.where, true)
 	if err != nil {

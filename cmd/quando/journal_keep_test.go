@@ -283,6 +283,7 @@ func TestVerifyUnlisted(t *testing.T) {
 
 // TestExportOfOnePerson writes what is about one person and nothing else.
 func TestExportOfOnePerson(t *testing.T) {
+	t.Parallel()
 	c := newCrime(t, filepath.Join(t.TempDir(), "quando.db"))
 	code, out, errOut := c.quando("journal", "export", "--contact", c.contact)
 	if code != 0 || strings.Contains(out, "Bruno") || !strings.Contains(out, markedText) {

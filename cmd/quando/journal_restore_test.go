@@ -12,6 +12,7 @@ import (
 // TestRestoreElsewhere restores a backup that was carried away from its list: who was forgotten since is forgotten in it again all the same, and who is forgotten afterwards is found in the
 // journal that was moved aside and in backups that were made after the one that was restored.
 func TestRestoreElsewhere(t *testing.T) {
+	t.Parallel()
 	c := newCrime(t, filepath.Join(t.TempDir(), "quando.db"))
 	first, carried, later := filepath.Join(t.TempDir(), "first.db"), filepath.Join(t.TempDir(), "carried.db"), filepath.Join(t.TempDir(), "later.db")
 	if code, _, errOut := c.quando("journal", "backup", first); code != 0 {

@@ -64,6 +64,7 @@ func (s *turnstile) stays(t *testing.T) {
 
 // TestPauseUnderWay stops everything while a call of `quando run` is on its way: it is named to whoever stops it, as JSON, as a text and in the console, and none comes behind it before it is resumed.
 func TestPauseUnderWay(t *testing.T) {
+	t.Parallel()
 	t.Run("in a file", func(t *testing.T) { pauseUnderWay(t, "") })
 	t.Run("in a database", func(t *testing.T) { pauseUnderWay(t, fmt.Sprintf("\njournal: %q", postgrestest.Shared(t).Database(t))) })
 }

@@ -11,6 +11,7 @@ import (
 
 // TestRunShared lets two engines share a journal in PostgreSQL: every customer has one answer, and commands see what both did.
 func TestRunShared(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t)
 	other := &office{t: t, sandbox: o.sandbox, address: o.address, secret: o.secret, folder: t.TempDir()}
 	t.Cleanup(func() {

@@ -65,6 +65,7 @@ func oldFile(t *testing.T, name string) string {
 // TestUpgrade opens journals that earlier versions wrote, and goes on with them: what was finished is not done again, what waited wakes up, what was not decided on is, and what was
 // known is still known.
 func TestUpgrade(t *testing.T) {
+	t.Parallel()
 	for name, journal := range oldJournals {
 		t.Run(name, func(t *testing.T) {
 			where := journal(t)
@@ -179,6 +180,7 @@ func TestDowngrade(t *testing.T) {
 
 // TestSlowUpgrade shows that somebody who waits for a journal that is brought up to date is told so.
 func TestSlowUpgrade(t *testing.T) {
+	t.Parallel()
 	where := oldFile(t, "schema5")
 	db := openFile(t, where)
 	defer db.Close()

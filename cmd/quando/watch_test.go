@@ -125,6 +125,7 @@ func TestWatch(t *testing.T) {
 
 // TestWatchRemoved shows that a rule whose file is removed goes, and one whose whole folder is does not.
 func TestWatchRemoved(t *testing.T) {
+	t.Parallel()
 	s := newShelf(t, "rules")
 	s.write("rules/a.yaml", "rules:\n"+rule("a", "a1"))
 	s.write("rules/b.yaml", "rules:\n"+rule("b", "b1"))

@@ -81,6 +81,7 @@ const greet = "rules:\n  - { id: greet, when: message.received, do: [{ log: hell
 // TestRunLooksAfterTheWebhook runs quando with nothing but a public url: the webhook is registered, follows the rules, is switched on again, and what
 // it delivers is recorded. Its secret is nowhere to be read.
 func TestRunLooksAfterTheWebhook(t *testing.T) {
+	t.Parallel()
 	o := newOwnOffice(t)
 	o.write("rules/r.yaml", greet)
 	o.start(o.settings(", check: 1s"))
@@ -153,6 +154,7 @@ func TestRunLooksAfterTheWebhook(t *testing.T) {
 // TestRunFindsWhatWasMissed has ten deliveries fail for good while quando runs, so that the service switches its webhook off. It is switched on again, and what a
 // customer wrote in between is answered, once, without the next look of the timer.
 func TestRunFindsWhatWasMissed(t *testing.T) {
+	t.Parallel()
 	o := newOwnOffice(t)
 	o.write("rules/r.yaml", "rules:\n  - { id: greet, when: message.received, do: [{ send_message: { text: Welcome back } }] }\n")
 	clock := func(at time.Time) {
@@ -200,6 +202,7 @@ func TestRunFindsWhatWasMissed(t *testing.T) {
 
 // TestRunKeepsWhatRunsWaitFor changes a rule while a run of it waits for an event that the changed one does not need: the run hears of it all the same.
 func TestRunKeepsWhatRunsWaitFor(t *testing.T) {
+	t.Parallel()
 	o := newOwnOffice(t)
 	o.write("rules/r.yaml", "rules:\n  - { id: ask, when: attendance.opened, do: [{ wait_for: { event: message.sent, timeout: 1d } }] }\n")
 	o.start(o.settings(", check: 1s"))
@@ -221,6 +224,7 @@ func TestRunKeepsWhatRunsWaitFor(t *testing.T) {
 
 // TestWebhookCommands goes through the commands as a person would.
 func TestWebhookCommands(t *testing.T) {
+	t.Parallel()
 	o := newOwnOffice(t)
 	o.write("rules/r.yaml", greet)
 	o.config(o.settings(""))

@@ -23,7 +23,7 @@ type Campaign struct {
 	Postgres    uint64 // every so many seeds are played in PostgreSQL too, and all that have several engines; 0 is none
 	Most        int    // failures after which it ends; 0 is after all seeds
 	Shrink      int    // how many tries a failure is shrunk with; 0 is that it is told as it is
-	Progress    func(done uint64, failures int)
+	Progress    func(done uint64, failures []Failure)
 }
 
 // A Report is what a campaign has come to.
@@ -220,7 +220,7 @@ func (c *Campaign) Run(ctx context.Context) (*Report, error) {
 				}
 			}
 			if c.Progress != nil {
-				c.Progress(done, len(r.Failures))
+				c.Progress(done, r.Failures)
 			}
 			mu.Unlock()
 		}

@@ -67,11 +67,14 @@ func TestSimulate(t *testing.T) {
 		return
 	}
 	if *seeds > 0 {
-		told := time.Now()
-		c.Progress = func(done uint64, failures int) {
+		told, seen := time.Now(), 0
+		c.Progress = func(done uint64, failures []simulation.Failure) {
+			for ; seen < len(failures); seen++ {
+				fmt.Fprintf(os.Stderr, "\rseed %d: %.150s\n", failures[seen].Scenario.Seed, failures[seen].Broken[0])
+			}
 			if time.Since(told) > 2*time.Second || done == *seeds {
 				told = time.Now()
-				fmt.Fprintf(os.Stderr, "\r%s %d of %d seeds, %d differences ", bar(done, *seeds), done, *seeds, failures)
+				fmt.Fprintf(os.Stderr, "\r%s %d of %d seeds, %d differences ", bar(done, *seeds), done, *seeds, seen)
 			}
 		}
 	}

@@ -1,7 +1,9 @@
 package simulation
 
 import (
+	"bytes"
 	"encoding/json"
+	"strings"
 	"time"
 )
 
@@ -26,6 +28,13 @@ type Event struct {
 	Cause    string    // the key of the step whose call raised it; empty is a person
 	Heard    time.Time // when it was first acknowledged, or found; the zero time is never
 	Found    bool      // the backfill found what it tells of
+}
+
+// isCalled reports whether the engine calls the event by this id. That of what was found begins with
+// the id of what it is about.
+func (e *Event) isCalled(id string) bool {
+	about, found := strings.CutPrefix(id, "found:"+e.Type+"/")
+	return id == e.ID || found && bytes.Contains(e.Data, []byte(about[:min(len(about), 36)]))
 }
 
 // An Effect is one change of the service, in the words of rules.

@@ -295,13 +295,11 @@ func neverDone(s *Scenario, o *Outcome) (broken []string) {
 		if !plain || waits && r.Mode != "parallel" || len(r.Do) == 0 || r.Do[0].Verb != "send_message" || r.Do[0].If != nil || r.Do[0].To != "" || r.Do[0].Retry > 0 {
 			continue
 		}
-		done := map[string]bool{}
-		for _, e := range firstEffects(r, o) {
-			done[e.Event] = true
-		}
+		effects := firstEffects(r, o)
 		for i := range o.Events {
 			e := &o.Events[i]
-			if slices.Contains(r.When.Events, e.Type) && e.Cause == "" && !e.Heard.IsZero() && e.Heard.Sub(e.At) < 25*time.Minute && e.At.Add(slack+s.away()).Before(end) && e.Customer != "" && !done[e.ID] {
+			if slices.Contains(r.When.Events, e.Type) && e.Cause == "" && !e.Heard.IsZero() && e.Heard.Sub(e.At) < 25*time.Minute && e.At.Add(slack+s.away()).Before(end) && e.Customer != "" &&
+				!slices.ContainsFunc(effects, func(f Effect) bool { return e.isCalled(f.Event) }) {
 				broken = append(broken, fmt.Sprintf("%s of %s at %s, heard at %s: %s did nothing about it", e.Type, e.Customer, clock(e.At), clock(e.Heard), r.ID))
 			}
 		}

@@ -136,7 +136,10 @@ type occurrence struct {
 }
 
 // An oracleLane is everything that concerns one conversation.
-type oracleLane struct{ all, waiting []*occurrence }
+type oracleLane struct {
+	all, waiting []*occurrence
+	visited      time.Time // what is left over by a visit is due from then on
+}
 
 // read reads what an event carries.
 func (o *oracle) read(e *Event) *occurrence {
@@ -391,7 +394,11 @@ func (o *oracle) work() (busy bool) {
 		}
 		for name, l := range o.lanes {
 			if len(l.waiting) > 0 {
-				add(name, l.waiting[0].At)
+				at := l.waiting[0].At
+				if at.Before(l.visited) {
+					at = l.visited
+				}
+				add(name, at)
 			}
 		}
 		for _, g := range o.gathers {
@@ -434,7 +441,7 @@ func (o *oracle) visit(lane string) {
 		waiting = l.waiting
 		more = len(l.waiting) > most
 		events = slices.Clone(l.waiting[:min(most, len(l.waiting))])
-		l.waiting = l.waiting[len(events):]
+		l.waiting, l.visited = l.waiting[len(events):], o.now
 	}
 	if more {
 		o.goOn(lane, events[0].At, waiting)

@@ -39,6 +39,7 @@ type oracleRun struct {
 
 	ended   time.Time // when its last step did
 	since   int       // and what had been decided by then
+	from    time.Time // the same as ended, but after a wait_for with an answer
 	asked   time.Time // when it last wrote to its customer, since its last wait
 	listens *listening
 	results map[string]*occurrence

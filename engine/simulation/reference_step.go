@@ -57,8 +57,10 @@ func (r *oracleRun) step(s *Step) (f flow) {
 
 // pass notes that a step has come to its end.
 func (r *oracleRun) pass() {
+	before := r.since
+	r.from = r.now
 	if r.ended, r.since = r.now, r.order; r.lane != r.home {
-		r.since = r.before() // what happens at home meanwhile comes after it
+		r.since = max(before, r.before()) // what happens at home meanwhile comes after it
 	}
 }
 
@@ -163,12 +165,13 @@ type listening struct {
 	events []string
 	since  int       // what was decided by then is no answer
 	asked  time.Time // nor is what was written before the question, or at its instant
+	from   time.Time // nor, without a question, what happened before the step
 	until  time.Time
 }
 
 // hears reports whether an event may be what a run waits for.
 func (l *listening) hears(r *oracleRun, e *occurrence) bool {
-	return slices.Contains(l.events, e.Type) && e.order > l.since && e.At.After(l.asked) && !e.At.After(l.until) && !r.began(e) && !r.caused(e)
+	return slices.Contains(l.events, e.Type) && e.order > l.since && e.At.After(l.asked) && e.At.After(l.from) && !e.At.After(l.until) && !r.began(e) && !r.caused(e)
 }
 
 // waitFor waits for an event. It hears what happened since the run's last message, or where it has
@@ -179,6 +182,9 @@ func (r *oracleRun) waitFor(s *Step) flow {
 		return ended
 	}
 	l := &listening{events: s.Events, since: r.since, asked: r.asked, until: r.after(r.now, s)}
+	if r.asked.IsZero() {
+		l.from = r.from.Add(-5 * time.Second) // Looked up: so far may clocks be apart.
+	}
 	waited := false
 	var came *occurrence
 	for {
@@ -208,7 +214,7 @@ func (r *oracleRun) waitFor(s *Step) flow {
 	r.pass()
 	switch {
 	case came != nil:
-		r.since = came.order
+		r.since, r.from = came.order, time.Time{}
 	case waited:
 		r.since = max(l.since, r.before())
 	}

@@ -327,6 +327,11 @@ func delayable(s *Scenario) bool {
 		return false
 	}
 	bursts, crowded := gathering(s)
+	if made := cardsMade(s); made > 1 || made > 0 && bursts {
+		if slices.ContainsFunc(s.Story, func(a Act) bool { return a.Kind == ActMoves }) {
+			return false // people move the newest card
+		}
+	}
 	for _, rules := range [][]Rule{s.Rules, s.Other} {
 		across := func(r Rule) bool { return (crowded || r.When.Each != "") && acrossCustomers(&r) }
 		if slices.ContainsFunc(rules, across) || !patient(rules, bursts) {
@@ -416,6 +421,18 @@ func acrossCustomers(r *Rule) bool {
 	across := shared(r.By) || r.Limit != nil && shared(r.Limit.By)
 	everyStep([]Rule{*r}, func(s *Step) { across = across || s.To != "" })
 	return across
+}
+
+// cardsMade counts the steps that make cards.
+func cardsMade(s *Scenario) (made int) {
+	count := func(s *Step) {
+		if s.Verb == "create_card" {
+			made++
+		}
+	}
+	everyStep(s.Rules, count)
+	everyStep(s.Other, count)
+	return made
 }
 
 // countsOthers reports whether a rule counts other events than the one that starts it.
