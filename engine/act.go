@@ -120,7 +120,7 @@ func (k *walk) intend(ctx context.Context, action actions.Action, step *actions.
 		}
 	}
 	before := *rec
-	rec.Intent = next.Intent
+	rec.Intent, rec.Doubt = next.Intent, false
 	rec.Intent.After = k.engine.journal.Newest()
 	k.try(rec)
 	taken.State, taken.Error = StepOpen, ""
@@ -249,6 +249,7 @@ func (k *walk) settle(ctx context.Context, action actions.Action, step *actions.
 		}
 	}
 	before := *rec
+	rec.Doubt = (rec.Doubt || !rec.Answered) && !rec.Confirmed
 	rec.Confirmed = false
 	switch verdict.Verdict {
 	case actions.Repeat:
@@ -320,7 +321,8 @@ func (k *walk) call(ctx context.Context, action actions.Action, step *actions.St
 	}
 	rec.Answered = !actions.IsUncertain(err)
 	rec.Lost = !rec.Answered
-	if rec.Answered {
+	rec.Doubt = rec.Doubt || rec.Lost
+	if !rec.Doubt {
 		k.unmark(k.run, taken, rec) // it had no effect, and is announced again where it is repeated
 	}
 	flow, err := k.trouble(ctx, s, taken, rec, err)
@@ -403,7 +405,7 @@ func (k *walk) later(ctx context.Context, s *rules.Step, taken *Step, rec *recor
 	}
 	exhausted := s.Retry.Times > 0 && rec.Failures >= s.Retry.Times || now.Add(wait).After(rec.Since.Add(min(bound, longest)))
 	switch {
-	case exhausted && rec.Intent == nil, exhausted && rec.Answered:
+	case exhausted && rec.Intent == nil, exhausted && rec.Answered && !rec.Doubt:
 		return k.fail(ctx, s, taken, rec, fmt.Errorf("given up after %d attempts: %w", max(taken.Attempts, rec.Failures), err))
 	case exhausted && rec.Last:
 		return k.ask(taken, rec, fmt.Sprintf("given up after %d attempts, and it is not known whether the last had its effect: %v", taken.Attempts, err)), nil

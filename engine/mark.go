@@ -55,7 +55,7 @@ func (v *visit) endCall(r *Run, s *Step, rec *record) {
 		return
 	}
 	v.unmark(r, s, rec)
-	if !rec.Answered && !rec.Confirmed && !rec.Tried.IsZero() {
+	if (rec.Doubt || !rec.Answered) && !rec.Confirmed && !rec.Tried.IsZero() {
 		v.mark(r, s, rec, v.now())
 	}
 }

@@ -395,7 +395,7 @@ func (v *visit) openCall(r *Run, e *Event) (*record, error) {
 		return nil, nil
 	}
 	rec, err := v.record(s)
-	if err != nil || rec.Intent == nil || rec.Answered || !slices.Contains(rec.Intent.Emits, e.Type) {
+	if err != nil || rec.Intent == nil || rec.Answered && !rec.Doubt || !slices.Contains(rec.Intent.Emits, e.Type) {
 		return nil, err
 	}
 	if e.isUpTo(rec.Intent.After) || e.CreatedAt.Before(v.servedFrom(rec.Intent.At).Add(-clockSlack)) {

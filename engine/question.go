@@ -49,7 +49,7 @@ func (q question) next(r *Run, s *rules.Step, taken *Step, rec *record, value an
 		q.earlier = q.earlier || earlier
 		return q
 	}
-	return question{after: q.after, ended: rec.Ended, earlier: q.earlier || earlier}
+	return question{after: q.after, ended: rec.Ended, earlier: earlier}
 }
 
 // isQuestion reports whether a step has sent a message, or of a shadow run would have, to whom the run's events come from. What was told to somebody else is nothing

@@ -38,6 +38,7 @@ type record struct {
 	Tried      time.Time         `json:"tried,omitzero"`      // when the intent's call was last made
 	Answered   bool              `json:"answered,omitempty"`  // that call had an answer: it is not under way any more
 	Lost       bool              `json:"lost,omitempty"`      // that call ended without telling whether it had its effect: it is not under way any more
+	Doubt      bool              `json:"doubt,omitempty"`     // some try of the call ended so: it may have had its effect, whatever became of the last one
 	Confirmed  bool              `json:"confirmed,omitempty"` // a person said that the call had no effect
 
 	// What went wrong.

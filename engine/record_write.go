@@ -44,6 +44,7 @@ func (r *record) appendJSON(b []byte) ([]byte, error) {
 	w.timeUnlessZero("tried", r.Tried)
 	w.flag("answered", r.Answered)
 	w.flag("lost", r.Lost)
+	w.flag("doubt", r.Doubt)
 	w.flag("confirmed", r.Confirmed)
 	w.number("failures", r.Failures)
 	w.flag("last", r.Last)

@@ -417,8 +417,14 @@ func (o *oracle) work() (busy bool) {
 		busy = true
 		lanes := slices.Sorted(maps.Keys(due))
 		slices.SortStableFunc(lanes, func(a, b string) int { return due[a].Compare(due[b]) })
+		claimed := map[string]int{} // how many events wait in each now: what lanes get meanwhile has a later turn
 		for _, lane := range lanes {
-			o.visit(lane)
+			if l := o.lanes[lane]; l != nil {
+				claimed[lane] = len(l.waiting)
+			}
+		}
+		for _, lane := range lanes {
+			o.visit(lane, claimed[lane])
 		}
 	}
 	return busy
@@ -428,7 +434,7 @@ func (o *oracle) work() (busy bool) {
 // lane in which more than four events wait, four are taken at a time, and what was due when the
 // first of them came goes before, unless one of those that wait may end it, or be what it waits
 // for.
-func (o *oracle) visit(lane string) {
+func (o *oracle) visit(lane string, claimed int) {
 	for _, r := range slices.Clone(o.runs) {
 		if r.state == running && r.lane == lane && r.leaves > 0 && r.leaves < o.turn {
 			r.end()
@@ -438,9 +444,9 @@ func (o *oracle) visit(lane string) {
 	var events, waiting []*occurrence
 	more := false
 	if l := o.lanes[lane]; l != nil {
-		waiting = l.waiting
-		more = len(l.waiting) > most
-		events = slices.Clone(l.waiting[:min(most, len(l.waiting))])
+		waiting = l.waiting[:claimed]
+		more = len(waiting) > most
+		events = slices.Clone(waiting[:min(most, len(waiting))])
 		l.waiting, l.visited = l.waiting[len(events):], o.now
 	}
 	if more {

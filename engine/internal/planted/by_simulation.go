@@ -25,7 +25,7 @@ var bySimulation = []Bug{
 		k.mark(`},
 	}},
 	{Name: "the mark of a call that has failed for good stays", Edits: []Edit{
-		{"engine/act.go", `	if rec.Answered {
+		{"engine/act.go", `	if !rec.Doubt {
 		k.unmark(k.run, taken, rec) // it had no effect, and is announced again where it is repeated
 	}
 `, ``},
