@@ -28,11 +28,11 @@ func (v *visit) gather(p *prospect, e *Event) {
 
 // endGathers decides on what was gathered, where it had been quiet for long enough by a time.
 func (v *visit) endGathers(ctx context.Context, by time.Time) error {
-	if len(v.pending.Gather) > 0 {
-		// Some may have grown: the next visit sees them as they are.
-		return nil
-	}
+	grown := slices.Clone(v.pending.Gather) // the next visit sees them as they are
 	for _, g := range slices.Clone(v.lane.Gathers) {
+		if slices.ContainsFunc(grown, func(n Gather) bool { return n.Rule == g.Rule && n.By == g.By }) {
+			continue
+		}
 		if v.stopped() || g.Until.After(by) {
 			continue
 		}
