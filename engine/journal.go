@@ -316,6 +316,12 @@ type Step struct {
 	Record   json.RawMessage // what the engine must know to go on; the journal does not look into it
 }
 
+// Calls reports whether the call begins, where begun says which of the starts did.
+func (c *Change) Calls(begun func(start int) bool) bool {
+	i := slices.IndexFunc(c.Starts, func(s *Start) bool { return s.Run == c.Call })
+	return i < 0 || begun(i)
+}
+
 // A Change is what a claim's holder hands in: all of it is recorded, or nothing.
 type Change struct {
 	At time.Time
@@ -327,7 +333,7 @@ type Change struct {
 	// Call is the run whose call begins when the change is recorded; nil is that none does. The change is refused with a *HeldError where something stops the run.
 	Call *Run
 
-	Take    []Slot // that must be free, else the change is refused with a *BoundError
+	Take    []Slot // that must be free, else the change is refused with a *BoundError; where the run of Call does not begin, they are left
 	Decided []*Event
 	Starts  []*Start
 	Gather  []Gather // each with one event, which joins those of the same rule and by that are being gathered

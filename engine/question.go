@@ -28,7 +28,8 @@ type question struct {
 	after   mark      // an answer is later: than the message, or the event that ended the last wait_for. The zero mark is what started the run
 	ended   time.Time // the end of the step before, by our clock; the zero time is that after says it all
 	message bool
-	earlier bool // events may have been decided since
+	earlier bool  // events may have been decided since
+	newest  int64 // the newest event that was recorded at the end of the step before; 0 is not known
 }
 
 // next returns the question after a step of a run has come to its end.
@@ -49,7 +50,7 @@ func (q question) next(r *Run, s *rules.Step, taken *Step, rec *record, value an
 		q.earlier = q.earlier || earlier
 		return q
 	}
-	return question{after: q.after, ended: rec.Ended, earlier: earlier}
+	return question{after: q.after, ended: rec.Ended, earlier: earlier, newest: rec.Number}
 }
 
 // isQuestion reports whether a step has sent a message, or of a shadow run would have, to whom the run's events come from. What was told to somebody else is nothing
@@ -115,6 +116,9 @@ func (k *walk) lookBack(ctx context.Context, rec *record) (err error) {
 			return err
 		}
 		q.earlier = q.earlier || q.ended.IsZero() // what came before the event that started the run may have happened after it
+		if k.facts.event.Rule != "" {
+			q.newest = max(q.newest, k.run.Event) // but not after one that the engine itself made
+		}
 	}
 	if since := q.ended.Add(-clockSlack); !q.ended.IsZero() && since.After(q.after.at) {
 		q.after = mark{at: since}
@@ -133,7 +137,7 @@ func (k *walk) lookBack(ctx context.Context, rec *record) (err error) {
 		if here := k.known(e.Seq); here != nil {
 			e = here // it may have been decided in this visit
 		}
-		if !e.Decided || e.Seq == k.run.Event || slices.Contains(k.run.Gathered, e.Seq) || e.CreatedAt.Before(q.ended) {
+		if !e.Decided || e.Seq == k.run.Event || slices.Contains(k.run.Gathered, e.Seq) || e.CreatedAt.Before(q.ended) || e.Seq <= q.newest {
 			continue // what is not decided yet will be heard
 		}
 		f := k.factsOf(e)
@@ -153,4 +157,14 @@ func (k *walk) lookBack(ctx context.Context, rec *record) (err error) {
 		}
 	}
 	return nil
+}
+
+// asks reports whether a rule has a wait_for.
+func asks(r *rules.Rule) bool {
+	for s := range r.Steps() {
+		if s.Verb == "wait_for" {
+			return true
+		}
+	}
+	return false
 }

@@ -26,7 +26,7 @@ type record struct {
 	Wait    string          `json:"wait,omitempty"`    // of a wait: as its rule has it
 	For     []string        `json:"for,omitempty"`     // of wait_for: the events
 	After   time.Time       `json:"after,omitzero"`    // of wait_for: such an event counts when it is later than this mark
-	Number  int64           `json:"number,omitempty"`  // of the mark: as mark.event
+	Number  int64           `json:"number,omitempty"`  // of the mark: as mark.event; of a step before a wait_for, the newest event that was recorded when it ended
 	Heard   []int64         `json:"heard,omitempty"`   // such events that came meanwhile; of a wait_for that is over, from the one on that ended it
 	Passed  Passed          `json:"passed,omitempty"`  // of a wait in a for_each that is over: the waits behind the run, with itself
 

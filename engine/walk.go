@@ -252,6 +252,9 @@ func (k *walk) end(ctx context.Context, s *rules.Step, taken *Step, rec *record,
 		return k.fail(ctx, s, taken, rec, err)
 	}
 	taken.State, rec.Reason, rec.Ended = state, reason, k.now()
+	if !slept(taken) && k.run.Lane == k.run.Home && asks(k.rule) {
+		rec.Number = k.engine.journal.Newest()
+	}
 	k.note(rec)
 	k.touch(k.run, taken)
 	if value != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/rules"
 )
 
 var slotTests = []test{
@@ -14,6 +15,7 @@ var slotTests = []test{
 	{"no window holds too many, in whatever order changes come", slotsShuffled},
 	{"the slots of one change count each other", slotsWithin},
 	{"the same slot in two workspaces is two", slotsApart},
+	{"a run that is queued takes none", slotsOfQueued},
 	{"what is full tells whose doing that is, and until when", slotsFull},
 	{"what a bound has stopped is counted anew when it goes on", slotsLifted},
 }
@@ -117,6 +119,18 @@ func slotsApart(c *check) {
 		c.equal("free in "+l.Workspace, c.take(l, noon, slot), true)
 		c.equal("free again in "+l.Workspace, c.take(l, noon, slot), false)
 	}
+}
+
+func slotsOfQueued(c *check) {
+	l := c.fresh("a")
+	slot := engine.Slot{Key: "k", Times: 2, Per: time.Hour}
+	for i, begins := range []bool{true, false, false} {
+		s := start(rules.Queued, run("a", "r", "a", fmt.Sprint(i)))
+		c.save(l, engine.Change{Call: s.Run, Take: []engine.Slot{slot}, Starts: []*engine.Start{s}})
+		c.equal("begun", s.Begun, begins)
+	}
+	c.equal("one is left", c.take(l, noon, slot), true)
+	c.equal("and no other", c.take(l, noon, slot), false)
 }
 
 func slotsFull(c *check) {

@@ -25,9 +25,6 @@ func (j *Journal) Save(ctx context.Context, of *engine.Lane, c *engine.Change) e
 		return fmt.Errorf("save lane %s: %w", of.Name, err)
 	}
 	at := moment(c.At)
-	for _, slot := range c.Take {
-		j.slotsOf(of.Workspace, slot).take(slot, at)
-	}
 	for _, change := range c.Runs {
 		j.changeRun(l, change, at)
 	}
@@ -38,6 +35,11 @@ func (j *Journal) Save(ctx context.Context, of *engine.Lane, c *engine.Change) e
 	}
 	for _, s := range c.Starts {
 		j.start(l, s, at)
+	}
+	if c.Calls(func(start int) bool { return c.Starts[start].Begun }) {
+		for _, slot := range c.Take {
+			j.slotsOf(of.Workspace, slot).take(slot, at)
+		}
 	}
 	for _, e := range c.Decided {
 		j.decide(e)

@@ -148,12 +148,14 @@ func (s *saving) decide(l *ledger) error {
 		l.newest = max(l.newest, s.seq)
 		l.fresh[eventKey{fresh.Workspace, fresh.ID}] = false // for whoever has told of it too
 	}
-	for _, slot := range s.change.Take {
-		l.slotsOf(slotKey{here.workspace, slot.Key}).take(slot, s.at)
-	}
 	s.changeRuns(l)
 	if err := s.start(l); err != nil {
 		return err
+	}
+	if s.change.Calls(func(start int) bool { return s.started[start].begun }) {
+		for _, slot := range s.change.Take {
+			l.slotsOf(slotKey{here.workspace, slot.Key}).take(slot, s.at)
+		}
 	}
 	if err := s.judge(l); err != nil {
 		return err

@@ -109,7 +109,7 @@ func (d *desk) whose(data json.RawMessage) string {
 // found notes that the backfill has found an event that was lost.
 func (d *desk) found(e rules.Event) {
 	for _, known := range d.events {
-		if known.Heard.IsZero() && known.At.Equal(e.CreatedAt) && known.isCalled(e.ID) {
+		if known.Heard.IsZero() && (known.At.Equal(e.CreatedAt) || e.Type == "kanban.card.moved") && known.isCalled(e.ID) {
 			known.Heard, known.Found = d.world.now, true
 			return
 		}

@@ -34,7 +34,9 @@ type Event struct {
 // the id of what it is about.
 func (e *Event) isCalled(id string) bool {
 	about, found := strings.CutPrefix(id, "found:"+e.Type+"/")
-	return id == e.ID || found && bytes.Contains(e.Data, []byte(about[:min(len(about), 36)]))
+	_, stage, _ := strings.Cut(about, " to ") // of a card that was moved
+	within := func(name, id string) bool { return bytes.Contains(e.Data, []byte(name+`":"`+id[:min(len(id), 36)])) }
+	return id == e.ID || found && within("id", about) && (stage == "" || within("to_stage_id", stage))
 }
 
 // An Effect is one change of the service, in the words of rules.

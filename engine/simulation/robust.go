@@ -269,7 +269,7 @@ func emitted(rules []Rule) (out []string) {
 func timely(r *Rule, bursts bool) bool {
 	y := &study{}
 	y.look(0, r)
-	if y.clash {
+	if y.clash || r.Gather != nil && len(r.Do) > 0 && r.Do[0].Verb == "wait" { // it counts from the last event, and may end with the next gather
 		return false
 	}
 	queues := (r.Mode == "" || r.Mode == "queued") && y.waits
@@ -278,7 +278,7 @@ func timely(r *Rule, bursts bool) bool {
 
 // manifold reports whether one act may start several runs of a rule.
 func manifold(r *Rule) bool {
-	return len(r.When.Events) > 1 || slices.Contains(r.When.Events, "conversation.updated") || r.FromAny
+	return len(r.When.Events) > 1 || slices.Contains(r.When.Events, "conversation.updated") || r.FromAny || r.When.Each != ""
 }
 
 // keeps reports whether an exact scenario keeps to what is written above: whatever is taken away from it, it must still do so.
@@ -383,11 +383,14 @@ func alone(r *Rule, y *study, bursts bool) bool {
 	if countsOthers(r) {
 		return false // what happens at the instant of its event may have come by then, or not
 	}
+	if hearsCompanion(r) {
+		return false
+	}
 	changes := slices.ContainsFunc(y.list, func(a access) bool { return a.rule == y.rule && a.how == 'w' })
 	if (r.Mode == "single" || r.Mode == "restart" || r.Max > 0) && manifold(r) || r.Mode == "parallel" && changes && (y.waits || manifold(r)) || r.FromAny && r.Limit != nil {
 		return false
 	}
-	if !bursts || r.When.Manual || r.When.Every > 0 || r.When.At != "" {
+	if !bursts || r.When.Every > 0 || r.When.At != "" {
 		return true
 	}
 	// From here on several messages come while the first may still be at work.
@@ -400,6 +403,25 @@ func alone(r *Rule, y *study, bursts bool) bool {
 	return fine && !slices.ContainsFunc(y.list, func(a access) bool {
 		return a.rule == y.rule && a.how == 'r' && a.what != "clock" && (a.slot == 0 || a.slot == wholeDay)
 	})
+}
+
+// companions are the events that come with another one, behind it, of one and the same act.
+var companions = map[string][]string{
+	"attendance.opened":   {"message.received", "conversation.updated"},
+	"message.received":    {"conversation.updated"},
+	"message.sent":        {"conversation.updated"},
+	"attendance.closed":   {"conversation.updated"},
+	"kanban.card.created": {"kanban.card.completed"},
+	"kanban.card.moved":   {"kanban.card.completed"},
+}
+
+// hearsCompanion reports whether a run may be ended, or answered, by what comes with its own event.
+func hearsCompanion(r *Rule) (hears bool) {
+	comes := func(event string) bool {
+		return slices.ContainsFunc(r.When.Events, func(e string) bool { return slices.Contains(companions[e], event) })
+	}
+	everyStep([]Rule{*r}, func(s *Step) { hears = hears || slices.ContainsFunc(s.Events, comes) })
+	return hears || slices.ContainsFunc(r.CancelOn, func(m Match) bool { return comes(m.Event) })
 }
 
 // gathering reports whether somebody does several things within a minute, and whether several customers are about at once.

@@ -70,17 +70,23 @@ func (s *saving) do(t *tx) error {
 	if err := s.ending(t); err != nil {
 		return err
 	}
-	for _, k := range takings {
-		if err := t.take(s.lane.Workspace, k, s.at); err != nil {
-			return err
-		}
-	}
 	if s.change.Fresh != nil {
 		if s.seq, err = t.nextEvent(); err != nil {
 			return err
 		}
 	}
-	for _, write := range []func(*tx) error{s.changeRuns, s.start, s.decide, s.end, s.gather, s.cause, s.ask, s.release} {
+	take := func(t *tx) error {
+		if !s.change.Calls(func(start int) bool { return s.started[start].begun }) {
+			return nil
+		}
+		for _, k := range takings {
+			if err := t.take(s.lane.Workspace, k, s.at); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, write := range []func(*tx) error{s.changeRuns, s.start, take, s.decide, s.end, s.gather, s.cause, s.ask, s.release} {
 		if err := write(t); err != nil {
 			return err
 		}
