@@ -22,8 +22,8 @@ help: ## list the targets
 RACE_SHORT ?= ./actions/... ./cmd/... ./engine
 .PHONY: test
 test: tools lint ## install what the tests need, then run them all
-	go test -timeout 40m ./...
-	go test -race -short -timeout 40m $(RACE_SHORT)
+	go test -parallel 8 -timeout 40m ./...
+	go test -race -short -parallel 8 -timeout 40m $(RACE_SHORT)
 	go test -timeout 30m ./engine -at-once -skip "TestKill|TestDatabaseCrashes|TestConnectionsCut|TestPauseOfAll|TestTickOnce|TestStopped|TestFlood|TestManyWaitingRuns"
 
 .PHONY: race
