@@ -64,7 +64,6 @@ func TestBackfillOff(t *testing.T) {
 // TestReplayedDeliveries replays a right signed delivery that is too old, again and again: nobody
 // is asked for anything because of it.
 func TestReplayedDeliveries(t *testing.T) {
-	t.Parallel()
 	if testing.Short() {
 		t.Skip("waits for twelve seconds")
 	}

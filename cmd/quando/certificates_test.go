@@ -69,7 +69,6 @@ func replaceFile(t *testing.T, name string, text []byte) {
 // TestEncrypted shows that deliveries come over TLS, that a renewed certificate is in use without a restart, and that one whose files do not
 // belong together never is.
 func TestEncrypted(t *testing.T) {
-	t.Parallel()
 	o := newOffice(t)
 	certFile, keyFile := filepath.Join(o.folder, "cert.pem"), filepath.Join(o.folder, "key.pem")
 	cert, key := newCertificate(t, "first")

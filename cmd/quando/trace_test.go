@@ -125,7 +125,6 @@ func (c *collector) tree(t *testing.T, typ string) (lines []string) {
 
 // TestTrace follows one event from its delivery to each call, across a wait and a restart, at a collector. What customers say stays here.
 func TestTrace(t *testing.T) {
-	t.Parallel()
 	c := newCollector(t)
 	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment=test")
 	o := newOffice(t)

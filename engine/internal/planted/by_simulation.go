@@ -184,9 +184,9 @@ var bySimulation = []Bug{
 		{"engine/sqlite/hold.go", `finished = 0 AND state = 'held' AND`, `finished = 0 AND state = 'kept' AND`},
 	}},
 	{Name: "a safety bound is looked at and never taken", Edits: []Edit{
-		{"engine/sqlite/save.go", `		if err := t.take(s.lane.Workspace, k, s.at); err != nil {
-			return err
-		}
+		{"engine/sqlite/save.go", `			if err := t.take(s.lane.Workspace, k, s.at); err != nil {
+				return err
+			}
 `, `		_ = k
 `},
 	}},
