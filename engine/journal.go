@@ -333,7 +333,9 @@ type Change struct {
 	// Call is the run whose call begins when the change is recorded; nil is that none does. The change is refused with a *HeldError where something stops the run.
 	Call *Run
 
-	Take    []Slot // that must be free, else the change is refused with a *BoundError; where the run of Call does not begin, they are left
+	// Take are slots that must be free, else the change is refused with a *BoundError. They are left
+	// where the run of Call does not begin.
+	Take    []Slot
 	Decided []*Event
 	Starts  []*Start
 	Gather  []Gather // each with one event, which joins those of the same rule and by that are being gathered

@@ -158,7 +158,8 @@ func (f *facts) shows(e *Event, fact map[string]any, c *Caused, again bool) bool
 	if e.Type == "message.sent" && c.Object != "" && c.Object == ObjectKey(f.about.Message) {
 		return true
 	}
-	// A card that was found in a stage may have been changed since it came there, and tells only when that was. What was received in time has happened in time.
+	// What was received in time has happened in time. A card that was found in a stage may have been
+	// changed since it came there, and tells only when that was.
 	late := e.CreatedAt.After(c.To) && e.ReceivedAt.After(c.To) && (c.Stage == "" || !e.Found())
 	if c.Used && !again || e.isUpTo(c.After) || e.CreatedAt.Before(c.From.Add(-clockSlack)) || late {
 		return false
@@ -313,7 +314,7 @@ func (v *visit) settleFirst(ctx context.Context, e *Event, f *facts) (waits bool
 			continue
 		}
 		if v.due(r, v.now()) {
-			if err := v.settle(ctx, r); err != nil {
+			if err := v.settleCall(ctx, r); err != nil {
 				return false, err
 			}
 			if rec, err = v.openCall(r, e); err != nil {
@@ -330,9 +331,9 @@ func (v *visit) settleFirst(ctx context.Context, e *Event, f *facts) (waits bool
 	return false, nil
 }
 
-// settle takes a run to the end of the step that it is at. The next one is not begun: the event that
-// waits for the answer may end the run.
-func (v *visit) settle(ctx context.Context, r *Run) error {
+// settleCall takes a run to the end of the step that it is at. The next one is not begun: the event
+// that waits for the answer may end the run.
+func (v *visit) settleCall(ctx context.Context, r *Run) error {
 	v.settling = r
 	defer func() { v.settling = nil }()
 	return v.walk(ctx, r, nil)

@@ -26,7 +26,7 @@ type record struct {
 	Wait    string          `json:"wait,omitempty"`    // of a wait: as its rule has it
 	For     []string        `json:"for,omitempty"`     // of wait_for: the events
 	After   time.Time       `json:"after,omitzero"`    // of wait_for: such an event counts when it is later than this mark
-	Number  int64           `json:"number,omitempty"`  // of the mark: as mark.event; of a step before a wait_for, the newest event that was recorded when it ended
+	Number  int64           `json:"number,omitempty"`  // of the mark: as mark.event; of other steps, the newest event when they ended
 	Heard   []int64         `json:"heard,omitempty"`   // such events that came meanwhile; of a wait_for that is over, from the one on that ended it
 	Passed  Passed          `json:"passed,omitempty"`  // of a wait in a for_each that is over: the waits behind the run, with itself
 
@@ -38,7 +38,7 @@ type record struct {
 	Tried      time.Time         `json:"tried,omitzero"`      // when the intent's call was last made
 	Answered   bool              `json:"answered,omitempty"`  // that call had an answer: it is not under way any more
 	Lost       bool              `json:"lost,omitempty"`      // that call ended without telling whether it had its effect: it is not under way any more
-	Doubt      bool              `json:"doubt,omitempty"`     // some try of the call ended so: it may have had its effect, whatever became of the last one
+	Doubt      bool              `json:"doubt,omitempty"`     // so ended some try of the call: it may have had its effect
 	Confirmed  bool              `json:"confirmed,omitempty"` // a person said that the call had no effect
 
 	// What went wrong.

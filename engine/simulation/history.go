@@ -30,8 +30,8 @@ type Event struct {
 	Found    bool      // the backfill found what it tells of
 }
 
-// isCalled reports whether the engine calls the event by this id. That of what was found begins with
-// the id of what it is about.
+// isCalled reports whether the engine calls the event by this id. That of what was found begins
+// with the id of what it is about.
 func (e *Event) isCalled(id string) bool {
 	about, found := strings.CutPrefix(id, "found:"+e.Type+"/")
 	_, stage, _ := strings.Cut(about, " to ") // of a card that was moved

@@ -417,7 +417,7 @@ func (o *oracle) work() (busy bool) {
 		busy = true
 		lanes := slices.Sorted(maps.Keys(due))
 		slices.SortStableFunc(lanes, func(a, b string) int { return due[a].Compare(due[b]) })
-		claimed := map[string]int{} // how many events wait in each now: what lanes get meanwhile has a later turn
+		claimed := map[string]int{} // how many events wait in each: what comes meanwhile has a later turn
 		for _, lane := range lanes {
 			if l := o.lanes[lane]; l != nil {
 				claimed[lane] = len(l.waiting)

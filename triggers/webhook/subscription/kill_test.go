@@ -277,7 +277,7 @@ func TestKilledAtEachStep(t *testing.T) {
 					if most = n; err != nil || n < 6 {
 						t.Fatalf("it took %q steps", said)
 					}
-				} else if said != "" && (err != nil || n >= killAt) { // it may take a step less than the first one did
+				} else if said != "" && (err != nil || n >= killAt) { // it may take a step less than the first
 					t.Fatalf("it was not killed: %s", said)
 				}
 				s.writes(2)

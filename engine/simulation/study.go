@@ -1,0 +1,235 @@
+package simulation
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// An access is what a rule reads or changes, and where behind a mark.
+type access struct {
+	rule  int
+	slot  int
+	what  string
+	how   byte // r: reads; w: changes, where it matters who comes first; a: adds, where it does not
+	start bool // it is read when the rule decides
+}
+
+// A study is what is found out about a rule set.
+type study struct {
+	list  []access
+	rule  int
+	clash bool // something timed may fall on a mark, or on the minute in which the office opens
+	waits bool // of the rule at hand
+	total time.Duration
+}
+
+// look goes through a rule.
+func (y *study) look(i int, r *Rule) {
+	y.rule, y.waits, y.total = i, false, 0
+	at := []int{0}
+	switch {
+	case r.FromAny:
+		at = []int{wholeDay}
+	case r.When.Every > 0:
+		at = []int{edge}
+	case r.When.At != "":
+		at = []int{slotOf(clockOf(r.When.At) - 3*time.Minute + mark)}
+	}
+	if r.Gather != nil {
+		at = y.later(at, r.Gather.Quiet)
+		y.total = r.Gather.Quiet
+	}
+	for c := range r.If {
+		y.read(at, &r.If[c], true)
+	}
+	at = y.steps(at, r.Do)
+	y.steps(append(at, y.reached(i)...), r.OnError)
+}
+
+// reached returns every slot at which the rule does anything.
+func (y *study) reached(rule int) (out []int) {
+	for _, a := range y.list {
+		if a.rule == rule {
+			out = union(out, []int{a.slot})
+		}
+	}
+	return out
+}
+
+// later returns where runs are after a length of time, and notes where that falls on a mark.
+func (y *study) later(at []int, d time.Duration) (out []int) {
+	for _, s := range at {
+		if s == wholeDay {
+			y.clash = true
+			continue
+		}
+		s = (s + slotOf(d)) % slots
+		y.clash = y.clash || s == 0
+		out = union(out, []int{s})
+	}
+	return out
+}
+
+// steps goes through steps, from where runs are to where they are behind them.
+func (y *study) steps(at []int, steps []Step) []int {
+	for i := range steps {
+		s := &steps[i]
+		y.read(at, s.If, false)
+		after := y.step(at, s)
+		if s.If != nil {
+			after = union(slices.Clone(at), after)
+		}
+		at = after
+	}
+	return at
+}
+
+func (y *study) step(at []int, s *Step) []int {
+	switch s.Verb {
+	case "wait", "wait_for":
+		y.waits = true
+		after := y.wait(at, s)
+		if s.Verb == "wait_for" {
+			y.read([]int{0}, s.Cond, false)
+			after = union([]int{0}, after)
+		}
+		return after
+	case "stop_if":
+		y.read(at, s.Cond, false)
+	case "choose":
+		var after []int
+		for _, b := range s.Branches {
+			y.read(at, b.If, false)
+			after = union(after, y.steps(at, b.Do))
+		}
+		if last := len(s.Branches) - 1; last < 0 || s.Branches[last].If != nil {
+			after = union(after, at)
+		}
+		return after
+	case "for_each":
+		for i := range s.Items {
+			after := y.steps(at, s.Do)
+			if i > 0 && slices.Equal(after, at) {
+				break // the next item is like the last one
+			}
+			at = after
+		}
+	default:
+		for _, t := range touched(s) {
+			y.note(at, t.what, t.how, false)
+		}
+	}
+	return at
+}
+
+// wait returns where a wait may end.
+func (y *study) wait(at []int, s *Step) []int {
+	if s.Until != "" {
+		y.total += 24 * time.Hour
+		return []int{edge}
+	}
+	y.total += s.Wait
+	if s.Calendar == "" {
+		return y.later(at, s.Wait)
+	}
+	y.total += 24 * time.Hour
+	after := y.later(union(slices.Clone(at), []int{edge}), s.Wait)
+	y.clash = y.clash || slices.Contains(after, edge)
+	return after
+}
+
+// read notes what a condition reads.
+func (y *study) read(at []int, c *Cond, start bool) {
+	if c == nil {
+		return
+	}
+	for i := range c.Of {
+		y.read(at, &c.Of[i], start)
+	}
+	what := ""
+	switch c.Kind {
+	case CondOpen, CondBusiness:
+		what = "clock"
+		y.clash = y.clash || slices.Contains(at, edge)
+	case CondHasLabel:
+		what = "labels"
+	case CondWaiting:
+		what = "waiting"
+	case CondAttendanceOpen:
+		what = "status"
+	case CondAnswered:
+		what = "answered"
+	case CondAssigned:
+		what = "assignee"
+	case CondSector:
+		what = "sector"
+	case CondStage:
+		what = "cards"
+	case CondCount:
+		what = c.Text
+	default:
+		return
+	}
+	y.note(at, what, 'r', start)
+}
+
+func (y *study) note(at []int, what string, how byte, start bool) {
+	for _, slot := range at {
+		y.list = append(y.list, access{rule: y.rule, slot: slot, what: what, how: how, start: start})
+	}
+}
+
+// A touch is what a verb changes, and how.
+type touch struct {
+	what string
+	how  byte
+}
+
+// touched returns what a step changes, with the events that come of it.
+func touched(s *Step) []touch {
+	updated := touch{"conversation.updated", 'a'}
+	switch s.Verb {
+	case "send_message":
+		list := []touch{{"answered", 'a'}, {"waiting", 'a'}, {"assignee", 'a'}, {"message.sent", 'a'}, updated}
+		if s.To != "" {
+			list = append(list, touch{"status", 'w'}, touch{"attendance.opened", 'a'})
+		}
+		return list
+	case "open_conversation":
+		return []touch{{"status", 'w'}, {"attendance.opened", 'a'}, updated}
+	case "transfer":
+		return []touch{{"sector", 'w'}, {"assignee", 'w'}, updated}
+	case "set_sector":
+		return []touch{{"sector", 'w'}, updated}
+	case "add_labels", "remove_labels", "set_labels":
+		return []touch{{"labels", 'w'}, updated}
+	case "update_conversation":
+		return []touch{{"look", 'w'}, updated}
+	case "mark_read": // it calls where something is unread
+		return []touch{{"unread", 'r'}, {"unread", 'w'}, updated}
+	case "close_attendance": // it closes the one that was open when the rule decided
+		return []touch{{"status", 'r'}, {"status", 'w'}, {"answered", 'a'}, {"waiting", 'a'}, {"attendance.closed", 'a'}, updated}
+	case "find_card":
+		return []touch{{"cards", 'r'}}
+	case "create_card":
+		return []touch{{"cards", 'a'}, {"kanban.card.created", 'a'}, {"kanban.card.completed", 'a'}}
+	case "move_card":
+		return []touch{{"cards", 'w'}, {"kanban.card.moved", 'a'}, {"kanban.card.completed", 'a'}}
+	case "update_card":
+		return []touch{{"cards", 'w'}}
+	}
+	return nil
+}
+
+// emitted lists the events that the steps of rules may raise.
+func emitted(rules []Rule) (out []string) {
+	everyStep(rules, func(s *Step) {
+		for _, t := range touched(s) {
+			if strings.Contains(t.what, ".") {
+				out = union(out, []string{t.what})
+			}
+		}
+	})
+	return out
+}
