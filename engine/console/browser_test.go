@@ -185,9 +185,13 @@ func TestPagesInABrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.ask("POST", "/pause", map[string][]string{"workspace": {"default"}, "rule": {"watch"}, "reason": {hostileOr("the survey is not ready")}})
+	run, lane := d.runOf("greet"), d.laneOf("Marina")
+	bounded := engine.Hold{Workspace: "default", Rule: "greet", Lane: lane, Kind: engine.HoldSafety, Since: d.clock(), Reason: "safety: automatic messages to one conversation are bounded to 6 in 10m"}
+	if _, err := d.journal.Hold(t.Context(), bounded); err != nil {
+		t.Fatal(err)
+	}
 	d.console.checks.renew(t.Context(), d.options.Checks, d.clock())
 	b := newBrowser(t, d.serve())
-	run, lane := d.runOf("greet"), d.laneOf("Marina")
 	written := must(d.journal.ListEvents(t.Context(), engine.EventFilter{Type: "message.received"}))
 	for _, lang := range languages {
 		b.theme("light")

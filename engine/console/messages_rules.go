@@ -18,7 +18,7 @@ var ruleMessages = map[string][2]string{
 	"rule.safety":         {"Safety bounds", "Limites de segurança"},
 	"safety.conversation": {"At most %s automatic messages to one conversation in %s", "No máximo %s mensagens automáticas para uma conversa em %s"},
 	"safety.workspace":    {"At most %s automatic messages of the workspace in %s", "No máximo %s mensagens automáticas da empresa em %s"},
-	"safety.then":         {"A rule that wants to send more is stopped until a person resumes it.", "Uma regra que queira enviar mais é parada até que uma pessoa a retome."},
+	"safety.then":         {"A rule that wants to send more is stopped until a person resumes it: for that conversation alone, or everywhere where the company has sent too much.", "Uma regra que queira enviar mais é parada até que uma pessoa a retome: só para aquela conversa, ou em todas, quando a empresa já enviou demais."},
 	"rule.gather":         {"Messages that come within %s of each other are taken together", "Mensagens que chegam com até %s de intervalo são tratadas juntas"},
 	"rule.limit":          {"No more than %s × in %s", "Não mais que %s × em %s"},
 	"rule.mode.single":    {"Not while a run of it is under way", "Não enquanto uma execução dela está em andamento"},
