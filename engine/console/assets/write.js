@@ -23,7 +23,9 @@ const editor = window.quandoEditor.create(document.getElementById("editor"), {
   phrases: JSON.parse(page.dataset.phrases),
   changed(text, byPerson) {
     textarea.value = text;
-    if (byPerson) later(look);
+    if (!byPerson) return;
+    asked++; // an answer about the text before would take away what was just typed
+    later(look);
   },
   async complete(place) {
     const answer = await ask("/write/complete", { text: place.text, line: place.line, column: place.column });
@@ -53,7 +55,7 @@ async function look() {
   looking.abort();
   looking = new AbortController();
   const answer = await ask("/write/check", {}, undefined, looking.signal).catch(() => null);
-  if (mine === asked) await take(answer);
+  if (mine === asked) await take(mine, answer);
 }
 
 // change sends the fields of the form, and what a button asks for. A button may move fields, so nobody can fill them until it is done.
@@ -67,20 +69,21 @@ async function change(op, value) {
   }
   fields.inert = Boolean(op);
   pending = ask("/write/form", { op: op || "", with: value || "" }, form).catch(() => null).then(async (answer) => {
-    if (mine !== asked) return;
     fields.inert = false;
+    if (mine !== asked) return;
     refused = !answer || !answer.ok;
     unheard = !answer || answer.status === 401;
-    await take(answer, op);
+    await take(mine, answer, op);
     if (mine === asked) pending = null;
   });
 }
 
 // take shows what the console answered.
-async function take(answer, op) {
+async function take(mine, answer, op) {
   if (!answer || !answer.ok) return failed(answer);
   const found = await answer.json();
-  refused = false;
+  if (mine !== asked) return;
+  fields.inert = refused = false;
   page.elements.rule.value = found.rule;
   editor.set(found.text);
   answered = found.text;
