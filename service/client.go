@@ -58,19 +58,19 @@ type Options struct {
 
 // Client calls the service with one key. It is safe for concurrent use.
 type Client struct {
-	base    url.URL // no trailing slash in its path
-	key     Secret
-	profile *Profile
-	limiter *Limiter
-	maxWait time.Duration
-	timeout time.Duration
-	upload  time.Duration
-	carrier carrier
-	now     func() time.Time
-	log     *slog.Logger
-	patient bool
-	allow   func(context.Context) error
-	beside  *Beside
+	base      url.URL // no trailing slash in its path
+	key       Secret
+	profile   *Profile
+	limiter   *Limiter
+	maxWait   time.Duration
+	timeout   time.Duration
+	upload    time.Duration
+	transport http.RoundTripper
+	now       func() time.Time
+	log       *slog.Logger
+	patient   bool
+	allow     func(context.Context) error
+	beside    *Beside
 
 	authorization, userAgent string // header values
 
@@ -136,10 +136,8 @@ func New(o Options) (*Client, error) {
 	if c.upload <= 0 {
 		c.upload = max(defaultUploadTimeout, c.timeout)
 	}
-	if o.Transport != nil {
-		c.carrier = &transport{o.Transport}
-	} else {
-		c.carrier = newCarrier(base, http.ProxyFromEnvironment)
+	if c.transport = o.Transport; c.transport == nil {
+		c.transport = newTransport(http.ProxyFromEnvironment)
 	}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
@@ -212,4 +210,8 @@ func (c *Client) Beside(b Beside) *Client {
 }
 
 // CloseIdleConnections closes the connections that no call uses.
-func (c *Client) CloseIdleConnections() { c.carrier.CloseIdleConnections() }
+func (c *Client) CloseIdleConnections() {
+	if t, ok := c.transport.(interface{ CloseIdleConnections() }); ok {
+		t.CloseIdleConnections()
+	}
+}

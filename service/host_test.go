@@ -70,9 +70,6 @@ func acquainted(t *testing.T, kept, others func(*caller)) (*host, *Client) {
 	return h, c
 }
 
-// idleOf are the connections that a client keeps.
-func idleOf(c *Client) *idle { return &c.carrier.(*direct).idle }
-
 func listen(t *testing.T) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -123,9 +120,6 @@ var (
 	created201 = withLength("HTTP/1.1 201 Created\r\n", jsonMessage)
 	refused413 = withLength("HTTP/1.1 413 Content Too Large\r\n", "{}")
 )
-
-// evil is an answer that nobody has asked for.
-const evil = "HTTP/1.1 418 Not Yours\r\nContent-Length: 0\r\n\r\n"
 
 func withLength(head, body string) string {
 	return fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", head, len(body), body)

@@ -106,7 +106,7 @@ func TestRetryAfterForms(t *testing.T) {
 		"30": 30 * time.Second, "1.5": 1500 * time.Millisecond, "": 0, "soon": 0, "-5": 0, "99999999999999": maxRetryAfter,
 		"Fri, 13 Nov 2026 20:01:00 GMT": time.Minute, "Fri, 13 Nov 2026 19:00:00 GMT": 0,
 	} {
-		if got := retryAfter(header{fields: http.Header{"Retry-After": {value}}}, now); got != want {
+		if got := retryAfter(http.Header{"Retry-After": {value}}, now); got != want {
 			t.Errorf("%q means %v, want %v", value, got, want)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -34,7 +35,7 @@ type request struct {
 
 // reply is a successful answer.
 type reply struct {
-	header header
+	header http.Header
 	value  any // decoded JSON; nil when there was no body, or it was null
 }
 
@@ -53,7 +54,6 @@ func (c *Client) do(ctx context.Context, r request) (reply, error) {
 	if err := c.allowed(ctx); err != nil {
 		return reply{}, err
 	}
-	leaving := c.outgoing(r, address, body)
 	for times := 1; ; times++ {
 		if c.beside != nil {
 			if err := c.beside.Wait(ctx); err != nil {
@@ -63,7 +63,7 @@ func (c *Client) do(ctx context.Context, r request) (reply, error) {
 		if err := c.admit(ctx, r.op); err != nil {
 			return reply{}, err
 		}
-		out, err := c.send(ctx, r, leaving)
+		out, err := c.send(ctx, r, &address, body)
 		if c.patient && r.upload == nil && err != nil && err.Status == http.StatusTooManyRequests {
 			continue
 		}
@@ -159,18 +159,20 @@ func (c *Client) admit(ctx context.Context, o Operation) error {
 	return e
 }
 
-func (c *Client) send(ctx context.Context, r request, leaving *outgoing) (reply, *Error) {
+func (c *Client) send(ctx context.Context, r request, address *url.URL, content []byte) (reply, *Error) {
 	timeout := c.timeout
 	if r.upload != nil {
 		timeout = c.upload
 	}
-	start, end := c.now(), time.Now().Add(timeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	start := c.now()
 	b := buffers.Get().(*bytes.Buffer)
 	defer putBuffer(b)
-	a, err := c.carrier.carry(ctx, end, leaving, b)
+	a, left, err := c.roundTrip(c.httpRequest(ctx, r, address, content), r.op.Changes(), b)
 	if err != nil {
 		e := c.broken(r.op, err, timeout)
-		e.Uncertain = r.op.Changes() && mayHaveLeft(err)
+		e.Uncertain = r.op.Changes() && left
 		c.logCall(ctx, r.op, start, e)
 		return reply{}, e
 	}
@@ -180,26 +182,32 @@ func (c *Client) send(ctx context.Context, r request, leaving *outgoing) (reply,
 	return out, e
 }
 
-// outgoing is a request with everything that it is sent with.
-func (c *Client) outgoing(r request, address url.URL, body []byte) *outgoing {
-	o := &outgoing{method: r.op.Method, address: address, body: body, upload: r.upload, changes: r.op.Changes()}
-	h := append(o.room[:0], field{"Authorization", c.authorization}, field{"Accept", jsonType}, field{"User-Agent", c.userAgent})
+// httpRequest is a request with everything that it is sent with.
+func (c *Client) httpRequest(ctx context.Context, r request, address *url.URL, content []byte) *http.Request {
+	h := http.Header{"Authorization": {c.authorization}, "Accept": {jsonType}, "User-Agent": {c.userAgent}}
+	req := &http.Request{Method: r.op.Method, URL: address, Host: address.Host, Header: h, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
 	switch {
 	case r.upload != nil:
-		h = append(h, field{"Content-Type", r.upload.contentType})
+		h["Content-Type"] = []string{r.upload.contentType}
+		req.Body, req.ContentLength = io.NopCloser(r.upload.body), r.upload.length
 	case r.body != nil:
-		h = append(h, field{"Content-Type", jsonType})
+		h["Content-Type"] = []string{jsonType}
+		// With GetBody the transport can repeat a request of which nothing was written, on a connection gone stale.
+		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil }
+		req.Body, _ = req.GetBody()
+		req.ContentLength = int64(len(content))
+	case r.op.Changes():
+		req.Body = http.NoBody
 	}
 	if r.key != "" {
 		// Lower case on purpose: under its usual spelling net/http takes the header as leave to repeat the
 		// request unasked after a lost connection, and the caller would get a 409 for a call that succeeded.
-		h = append(h, field{"idempotency-key", r.key})
+		h["idempotency-key"] = []string{r.key}
 	}
 	if r.ifMatch != "" {
-		h = append(h, field{"If-Match", r.ifMatch})
+		h["If-Match"] = []string{r.ifMatch}
 	}
-	o.header = h
-	return o
+	return req.WithContext(ctx)
 }
 
 const jsonType = "application/json"
@@ -251,7 +259,7 @@ func (c *Client) refusal(r request, a response, value any) *Error {
 }
 
 // target is where a redirect leads, without its query, which may hold secrets.
-func target(h header) string {
+func target(h http.Header) string {
 	u, err := url.Parse(h.Get("Location"))
 	if err != nil || u.String() == "" {
 		return "an unnamed address"
@@ -265,7 +273,7 @@ const maxRetryAfter = 24 * time.Hour
 
 // retryAfter reads seconds or, as HTTP allows, a date. 0 means that there is none: of a 429 the client then makes one second,
 // the shortest pause it keeps.
-func retryAfter(h header, now time.Time) time.Duration {
+func retryAfter(h http.Header, now time.Time) time.Duration {
 	s := h.Get("Retry-After")
 	if n, ok := asNumber(s); ok {
 		if n >= maxRetryAfter.Seconds() {

@@ -31,7 +31,7 @@ func TestCallsEnd(t *testing.T) {
 			return ctx.Err()
 		}},
 		{name: "encrypting", https: true, serve: func(c *caller) { arrive(); c.wait() }},
-		{name: "writing", uncertain: true, text: strings.Repeat("x", maxAtOnce-200), serve: func(c *caller) {
+		{name: "writing", uncertain: true, text: strings.Repeat("x", maxRequest-200), serve: func(c *caller) {
 			_, _ = c.Read(make([]byte, 1))
 			arrive()
 			<-c.over
@@ -65,8 +65,7 @@ func TestCallsEnd(t *testing.T) {
 						o.BaseURL = strings.Replace(o.BaseURL, "http:", "https:", 1)
 					}
 				})
-				d := c.carrier.(*direct)
-				d.dialer.ControlContext, d.dialer.Timeout = place.control, time.Hour
+				c.transport.(*http.Transport).DialContext = (&net.Dialer{ControlContext: place.control}).DialContext
 				done := make(chan error)
 				go func() {
 					_, err := c.SendMessage(ctx, idConv, NewMessage{ClientID: idClient, Text: "oi" + place.text})
@@ -78,11 +77,8 @@ func TestCallsEnd(t *testing.T) {
 				if e := asError(t, err); !errors.Is(err, how.want) || e.Uncertain != place.uncertain || e.Local {
 					t.Errorf("%v, uncertain %v; want %v, %v", err, e.Uncertain, how.want, place.uncertain)
 				}
-				if place.name != "connecting" && place.name != "writing" {
+				if place.name != "connecting" && place.name != "encrypting" && place.name != "writing" { // net/http ends the handshake in its own time
 					<-h.left
-				}
-				if kept := len(idleOf(c).list); kept != 0 {
-					t.Errorf("%d connections are kept", kept)
 				}
 			})
 		}
@@ -102,9 +98,7 @@ func TestAnswerBeforeALongRequestIsWritten(t *testing.T) {
 		<-c.over
 	})
 	c := h.client(t)
-	d := c.carrier.(*direct)
-	d.dialer.ControlContext = narrow
-	d.rest.(*transport).RoundTripper.(*http.Transport).DialContext = d.dialer.DialContext
+	c.transport.(*http.Transport).DialContext = (&net.Dialer{ControlContext: narrow}).DialContext
 	_, err := c.SendMessage(t.Context(), idConv, NewMessage{ClientID: idClient, Text: strings.Repeat("x", maxRequest-200)})
 	if e := asError(t, err); e.Status != 413 {
 		t.Errorf("got %v", err)

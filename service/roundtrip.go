@@ -1,0 +1,97 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	connectTimeout = 5 * time.Second // for the connection, and again for its encryption
+	keepAlive      = 30 * time.Second
+	idleTimeout    = 90 * time.Second
+	pingAfter      = 15 * time.Second // a connection that is dead would take every call with it until the system notices
+	maxIdle        = 256
+	maxHeader      = 1 << 20
+)
+
+// newTransport keeps more idle connections to one host than net/http does by default (2): the
+// workers of an engine all talk to the same one, and a new TLS connection costs more than the
+// request. Compression costs more than it saves on answers of a few KiB.
+func newTransport(proxy func(*http.Request) (*url.URL, error)) *http.Transport {
+	return &http.Transport{
+		Proxy:                  proxy,
+		DialContext:            (&net.Dialer{Timeout: connectTimeout, KeepAlive: keepAlive}).DialContext,
+		ForceAttemptHTTP2:      true,
+		MaxIdleConns:           maxIdle,
+		MaxIdleConnsPerHost:    maxIdle,
+		IdleConnTimeout:        idleTimeout,
+		TLSHandshakeTimeout:    connectTimeout,
+		ExpectContinueTimeout:  time.Second,
+		MaxResponseHeaderBytes: maxHeader,
+		DisableCompression:     true,
+		HTTP2:                  &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: connectTimeout},
+	}
+}
+
+// A response is what came back.
+type response struct {
+	status int
+	header http.Header
+	cut    error // why the rest of its body could not be read; the status counts nevertheless
+}
+
+// roundTrip sends a request and reads the answer's body into a buffer. It reports whether the
+// request may have left this machine where there is no answer.
+func (c *Client) roundTrip(req *http.Request, changes bool, body *bytes.Buffer) (_ response, left bool, err error) {
+	var way onItsWay
+	if changes {
+		req = req.WithContext(way.trace(req.Context()))
+	}
+	res, err := c.transport.RoundTrip(req)
+	if err != nil {
+		return response{}, c.mayHaveLeft(&way, err), err
+	}
+	defer func() { _ = res.Body.Close() }()
+	if res.StatusCode == http.StatusSwitchingProtocols {
+		return response{status: res.StatusCode, header: res.Header}, true, nil // the body is the connection, which does not end
+	}
+	return response{res.StatusCode, res.Header, readBody(body, res.Body)}, true, nil
+}
+
+// readBody reads an answer's body to its end, as far as answers may go.
+func readBody(to *bytes.Buffer, from io.Reader) error {
+	n, err := to.ReadFrom(io.LimitReader(from, maxResponse+1))
+	if n > maxResponse {
+		err = fmt.Errorf("the answer is larger than %d MiB", maxResponse>>20)
+	}
+	return err
+}
+
+// onItsWay watches whether a request got hold of a connection. Before that nothing has left this
+// machine; after it, nobody knows.
+type onItsWay struct{ asked, got atomic.Bool }
+
+func (w *onItsWay) trace(ctx context.Context) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn: func(string) { w.asked.Store(true) },
+		GotConn: func(httptrace.GotConnInfo) { w.got.Store(true) },
+	})
+}
+
+// mayHaveLeft is in doubt true: a transport that is not net/http's may not report its connections.
+func (c *Client) mayHaveLeft(w *onItsWay, err error) bool {
+	if _, reports := c.transport.(*http.Transport); reports || w.asked.Load() {
+		return w.got.Load()
+	}
+	dial, ok := errors.AsType[*net.OpError](err)
+	return !ok || dial.Op != "dial"
+}
