@@ -110,7 +110,7 @@ func (k *walk) intend(ctx context.Context, action actions.Action, step *actions.
 	if k.stopped() {
 		return parked, true, nil
 	}
-	if err := k.seat(ctx); err != nil {
+	if err := k.needWorker(ctx); err != nil {
 		return over, true, err
 	}
 	if next.Intent.Elsewhere && k.run.ID == 0 {

@@ -84,24 +84,27 @@ func (e *Engine) acceptDecided(ctx context.Context, event rules.Event) (recorded
 	if lane == nil {
 		return false, nil
 	}
-	if !e.crew.join() {
+	if !e.workers.join() {
 		opener.Drop(lane)
 		return false, nil
 	}
 	e.shares.begin([]*Lane{lane})
-	v := e.newVisit(lane, e.crew.clock, e.crew.stopping)
+	v := e.newVisit(lane, e.workers.clock, e.workers.stopping)
 	a := &arrival{event: &Event{Event: event}, recorded: make(chan bool, 1)}
 	lane.Events, v.arrival = []*Event{a.event}, a
 	var visiting context.Context
-	visiting, a.calls = actions.Abstain(e.crew.working)
+	visiting, a.calls = actions.Abstain(e.workers.working)
 	began := time.Now()
+	end := func(err error) {
+		defer e.workers.visits.Done()
+		e.over(v, began, err)
+	}
 	if v.decideFirst(visiting) {
-		e.crew.do(func() { e.over(v, began, e.visitAtOnce(visiting, v)) })
+		go func() { end(e.visitAtOnce(visiting, v)) }()
 	} else if err := e.visitAtOnce(visiting, v); err != nil {
-		e.crew.do(func() { e.over(v, began, err) }) // which may take long
+		go end(err) // which may take long
 	} else {
-		e.over(v, began, nil)
-		e.crew.part()
+		end(nil)
 	}
 	select {
 	case recorded = <-a.recorded:
@@ -124,9 +127,8 @@ func (e *Engine) visitAtOnce(ctx context.Context, v *visit) error {
 	a := v.arrival
 	err := v.work(ctx)
 	v.evaluated()
-	if v.seated {
-		<-e.guests
-		e.rise()
+	if v.hasWorker {
+		e.workers.Release(1)
 	}
 	v.workspace.attempts.note(a.event.Type, v.tooSoon())
 	e.forgetUnsaved(v.pending.Caused)
@@ -164,63 +166,33 @@ func (v *visit) arrived(ctx context.Context, over bool) error {
 	v.arrival.calls.End()
 	v.arrival.recorded <- true
 	v.arrival = nil
-	if over || v.sit(ctx) {
+	if over || v.hasWorker {
 		return nil
 	}
-	return ctx.Err()
+	return v.acquireWorker(ctx)
 }
 
-// A seat is waited for so long before a call is announced: where they are all taken for longer, the event is better recorded.
-const seatPatience = 250 * time.Millisecond
+// A call that is announced must not have to wait for a worker. Where all of them are busy for this
+// long, the event is better recorded.
+const workerPatience = 250 * time.Millisecond
 
-// seat makes the visit one of the workers, where it is not yet: a call that is announced must not have to wait for that.
-func (v *visit) seat(ctx context.Context) error {
-	if v.arrival == nil || v.sitNow() {
+// needWorker makes the visit one of the workers before it announces a call.
+func (v *visit) needWorker(ctx context.Context) error {
+	if v.arrival == nil || v.hasWorker {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, seatPatience)
+	ctx, cancel := context.WithTimeout(ctx, workerPatience)
 	defer cancel()
-	if !v.sit(ctx) {
+	if v.acquireWorker(ctx) != nil {
 		v.arrival.tooSoon = true
 		return errTooSoon
 	}
 	return nil
 }
 
-// sit waits for a worker's place, and reports whether the visit has one.
-func (v *visit) sit(ctx context.Context) bool {
-	if v.seated {
-		return true
-	}
-	select {
-	case v.engine.guests <- struct{}{}:
-	case <-ctx.Done():
-		return false
-	}
-	select {
-	case <-v.engine.free:
-		v.seated = true
-	case <-ctx.Done():
-		<-v.engine.guests
-	}
-	return v.seated
-}
-
-// sitNow is sit for who does not wait.
-func (v *visit) sitNow() bool {
-	if v.seated {
-		return true
-	}
-	select {
-	case v.engine.guests <- struct{}{}:
-	default:
-		return false
-	}
-	select {
-	case <-v.engine.free:
-		v.seated = true
-	default:
-		<-v.engine.guests
-	}
-	return v.seated
+// acquireWorker waits until the visit is one of the workers.
+func (v *visit) acquireWorker(ctx context.Context) error {
+	err := v.engine.workers.Acquire(ctx, 1)
+	v.hasWorker = err == nil
+	return err
 }

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/quandohq/quando/rules"
 )
 
@@ -50,10 +52,7 @@ type Engine struct {
 	news     chan struct{} // that there may be something to do
 	unsaved  unsaved
 
-	free   chan struct{} // a token for each worker that is free
-	guests chan struct{} // a token for each worker that is at work on what arrives
-	crew   crew
-
+	workers   workers
 	shares    shares
 	strangers sync.Map // workspaces that were met in the journal and are not configured here
 
@@ -89,8 +88,7 @@ func New(o Options, list ...Workspace) (*Engine, error) {
 	}
 	e := &Engine{options: o, journal: o.Journal, log: o.Logger, workspaces: make(map[string]*workspace, len(list)), news: make(chan struct{}, 1)}
 	e.attends = make(chan struct{})
-	e.free = make(chan struct{}, o.Workers)
-	e.guests = make(chan struct{}, max(o.Workers*3/4, 1)) // what was recorded before must not be kept waiting
+	e.workers.Weighted = semaphore.NewWeighted(int64(o.Workers))
 	for _, w := range list {
 		if w.Name == "" || w.Actions == nil || w.Desk == nil || e.workspaces[w.Name] != nil {
 			return nil, fmt.Errorf("engine: the workspace %q needs a name of its own, actions and a desk", w.Name)

@@ -97,8 +97,9 @@ func (e *Engine) giveBack(ctx context.Context, lane *Lane, kept *keptError) {
 // look is how often Run looks for what other processes may have put into the journal.
 const look = 250 * time.Millisecond
 
-// together lets lanes come together that Run claims at once, after a claim that took so long.
-func together(ctx context.Context, took time.Duration) {
+// settleDelay waits up to 5 ms after a claim that took so long, so that the next one finds more
+// lanes that are due.
+func settleDelay(ctx context.Context, took time.Duration) {
 	pauseFor(ctx, min(4*took, 5*time.Millisecond))
 }
 
@@ -106,14 +107,11 @@ func together(ctx context.Context, took time.Duration) {
 func (e *Engine) Run(ctx context.Context) error {
 	working, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
-	for range e.options.Workers {
-		e.free <- struct{}{}
-	}
 	for _, w := range e.workspaces {
 		w.absences.signed = time.Time{}
 	}
 	e.awaitJournal(ctx)
-	e.crew.begin(ctx, working, time.Now)
+	e.workers.begin(ctx, working, time.Now)
 	var beside sync.WaitGroup
 	if j, ok := e.journal.(Notifier); ok {
 		beside.Go(func() { e.hearNews(ctx, j.News()) })
@@ -125,41 +123,36 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 	beside.Go(func() { e.regularly(ctx, time.Minute, e.prune) })
 	for ctx.Err() == nil {
+		free := e.workers.acquire(ctx)
 		began := time.Now()
-		lanes, err := e.claim(ctx, len(e.free))
+		lanes, err := e.claim(ctx, free)
+		e.workers.Release(int64(free - len(lanes)))
 		if err != nil && ctx.Err() == nil {
 			e.log.Error("the journal cannot be read", "error", err)
 			pauseFor(ctx, time.Second)
 			continue
 		}
 		for _, lane := range lanes {
-			<-e.free
-			e.crew.join()
-			e.crew.do(func() {
-				v, began := e.newVisit(lane, e.crew.clock, e.crew.stopping), time.Now()
+			e.workers.visits.Go(func() {
+				defer e.workers.Release(1)
+				v, began := e.newVisit(lane, e.workers.clock, e.workers.stopping), time.Now()
 				e.over(v, began, e.visit(working, v))
-				e.rise()
 			})
 		}
 		switch {
-		case len(lanes) == 0 || len(e.free) == 0:
-			e.rest(ctx, len(e.free) > 0)
+		case len(lanes) == 0 && free > 0:
+			e.rest(ctx)
 		case len(lanes) > 1:
-			together(ctx, time.Since(began))
+			settleDelay(ctx, time.Since(began))
 		}
 	}
 	drained := make(chan struct{})
 	go func() {
-		e.crew.end()
+		e.workers.end()
 		beside.Wait()
 		close(drained)
 	}()
-	defer func() {
-		<-drained
-		for range e.options.Workers {
-			<-e.free
-		}
-	}()
+	defer func() { <-drained }()
 	select {
 	case <-drained:
 		return nil
@@ -187,23 +180,14 @@ func (e *Engine) awaitJournal(ctx context.Context) {
 	}
 }
 
-// over ends a visit that one of the crew made. Its error has been logged, and the lane will be due again.
+// over ends a visit. Its error has been logged, and the lane will be due again.
 func (e *Engine) over(v *visit, began time.Time, err error) {
 	if kept, ok := errors.AsType[*keptError](err); ok {
-		e.giveBack(e.crew.ctx, v.lane, kept)
+		e.giveBack(e.workers.ctx, v.lane, kept)
 	}
 	e.shares.end(v.lane.Workspace, time.Since(began), v.waited)
 	if !v.lane.Calm || e.shares.of != nil {
 		e.wake() // something may be due, or have room
-	}
-}
-
-// rise gives a worker's place back. Something may have been waiting for it.
-func (e *Engine) rise() {
-	all := len(e.free) == 0
-	e.free <- struct{}{}
-	if all {
-		e.wake()
 	}
 }
 
@@ -241,13 +225,11 @@ func (e *Engine) claim(ctx context.Context, n int) ([]*Lane, error) {
 }
 
 // rest waits until there may be something to do. Holds that end are not waited for: they are looked at often enough.
-func (e *Engine) rest(ctx context.Context, idle bool) {
+func (e *Engine) rest(ctx context.Context) {
 	wait := look
-	if idle {
-		_, full := e.shares.room(0)
-		if next, err := e.journal.Due(ctx, append(e.pausedWorkspaces(), full...)); err == nil && !next.IsZero() {
-			wait = min(look, max(0, time.Until(next)))
-		}
+	_, full := e.shares.room(0)
+	if next, err := e.journal.Due(ctx, append(e.pausedWorkspaces(), full...)); err == nil && !next.IsZero() {
+		wait = min(look, max(0, time.Until(next)))
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()

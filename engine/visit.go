@@ -35,7 +35,8 @@ type visit struct {
 	calls   int              // that were made
 	arrival *arrival         // an event of the lane that is not recorded yet; nil is that all are
 	decided *decision        // on the first event, where that was decided before anything else
-	seated  bool             // it began beside the workers and counts as one of them
+
+	hasWorker bool // it began beside the workers and counts as one of them
 
 	postponed bool          // there are events that cannot be decided yet
 	deferred  map[*Run]bool // runs that such an event may concern
