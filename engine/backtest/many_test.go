@@ -31,7 +31,7 @@ rules:
 	if testing.Short() {
 		messages = 50
 	}
-	j := must(sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "journal.db"), sqlite.Options{Linger: -1}))
+	j := must(sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "journal.db"), sqlite.Options{}))
 	defer j.Close()
 	o := optionsOf(j, "default", service.Snapshot{}, fill(t, j, text, time.Date(2026, 11, 1, 8, 0, 0, 0, saoPaulo), messages))
 	for _, c := range []struct {

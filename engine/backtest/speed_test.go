@@ -18,7 +18,7 @@ rules:
   - { id: greet, when: message.received, if: 'not (message.text contains "x")', limit: { times: 1, per: 12h }, do: [{ send_message: "Hello {{ contact.name }}" }, { add_labels: [vip] }] }
   - { id: quiet, when: message.received, if: 'message.text == "never"', do: [{ mark_read: }] }
 `
-	j := must(sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "journal.db"), sqlite.Options{Linger: -1}))
+	j := must(sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "journal.db"), sqlite.Options{}))
 	defer j.Close()
 	start := time.Date(2026, 11, 1, 8, 0, 0, 0, saoPaulo)
 	end := fill(b, j, text, start, 1000*b.N)

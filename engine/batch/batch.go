@@ -1,4 +1,5 @@
-// Package batch lets many callers share one turn: what waits while a turn is under way is done in the next one, all of it together.
+// Package batch groups what many callers hand in, so that they share one transaction: what comes while a batch is
+// carried out is in the next one.
 package batch
 
 import (
@@ -12,44 +13,20 @@ import (
 // ErrClosed says that a queue takes nothing any more.
 var ErrClosed = errors.New("the journal is closed")
 
-const (
-	someCompany = 8   // items below which nobody waits for others: they would be kept for longer than they save
-	mostCompany = 256 // items beyond which no more are waited for
-	mostVain    = 256 // turns
-)
-
-// Full is the weight of the items that one turn takes; a single item may weigh more.
+// Full is the weight of the items that one batch takes; a single item may weigh more.
 const Full = 1024
 
 // A Queue collects items and hands them to one goroutine, as many at a time as are waiting.
-//
-// Where what a turn has done must be settled before anybody hears of it, as when it has to reach a disk, another goroutine sees to that, for all turns that were had meanwhile: the next turn does not
-// wait for it.
 type Queue[T any] struct {
-	turn   func([]T) []error
-	settle func() error // nil is that there is nothing to settle
-	linger time.Duration
+	do func([]T) []error
 
 	mu      sync.Mutex
 	waiting []*item[T]
-	company int // so many must be waiting, or one be the first, for the goroutine to be told
 	closed  bool
-	lately  time.Time // when the last turn ended
+	ended   time.Time // when the last batch did
 
-	news    chan struct{} // that the queue is longer, or closed
-	done    chan struct{}
-	last    int // items of the last turn
-	content int // turns for which no more company is waited for
-	vain    int // turns for which none was waited for after the last time that it did not come
-
-	unsettled chan had[T]
-	settling  atomic.Int32 // turns that are not settled
-}
-
-// A had is a turn that was had, with its answers.
-type had[T any] struct {
-	items   []*item[T]
-	answers []error
+	news chan struct{} // that the queue is longer, or closed
+	done chan struct{}
 }
 
 // An item is what one caller waits for.
@@ -57,58 +34,53 @@ type item[T any] struct {
 	value  T
 	weight int
 	state  atomic.Int32
-	answer chan error
+	result chan error
 }
 
-// The states of an item: in the queue, in a turn, taken back.
+// The states of an item: in the queue, in a batch, taken back.
 const (
 	queued int32 = iota
 	taken
 	withdrawn
 )
 
-// New returns a queue with its goroutines. Turn returns an answer for each of its items, which is given when settle has returned; its error is the answer instead. Settle may be nil. Linger is how long
-// a turn that has company waits for more of it; the zero value is 3 milliseconds, a negative one no time.
-func New[T any](linger time.Duration, turn func([]T) []error, settle func() error) *Queue[T] {
-	if linger == 0 {
-		linger = 3 * time.Millisecond
-	}
-	q := &Queue[T]{turn: turn, settle: settle, linger: linger, news: make(chan struct{}, 1), done: make(chan struct{}), unsettled: make(chan had[T], 16)}
+// New returns a queue with its goroutine. Do carries out a batch and returns a result for each of its items.
+func New[T any](do func([]T) []error) *Queue[T] {
+	q := &Queue[T]{do: do, news: make(chan struct{}, 1), done: make(chan struct{})}
 	go q.run()
-	go q.settleAll()
 	return q
 }
 
-// Do hands an item in and waits for its answer. A context that ends while the item waits takes it back, and its error is returned. Once its turn
-// has begun it is waited for, so that the caller always knows.
+// Do hands an item in and waits for its result. A context that ends while the item waits takes it back, and its error
+// is returned. Once its batch has begun the item is waited for, so that the caller always knows.
 func (q *Queue[T]) Do(ctx context.Context, value T, weight int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	it := &item[T]{value: value, weight: max(weight, 1), answer: make(chan error, 1)}
+	it := &item[T]{value: value, weight: max(weight, 1), result: make(chan error, 1)}
 	q.mu.Lock()
 	if q.closed {
 		q.mu.Unlock()
 		return ErrClosed
 	}
 	q.waiting = append(q.waiting, it)
-	tell := len(q.waiting) == 1 || len(q.waiting) >= q.company
+	first := len(q.waiting) == 1
 	q.mu.Unlock()
-	if tell {
-		q.tell()
+	if first {
+		q.wake()
 	}
 	select {
-	case err := <-it.answer:
+	case err := <-it.result:
 		return err
 	case <-ctx.Done():
 		if it.state.CompareAndSwap(queued, withdrawn) {
 			return ctx.Err()
 		}
-		return <-it.answer
+		return <-it.result
 	}
 }
 
-func (q *Queue[T]) tell() {
+func (q *Queue[T]) wake() {
 	select {
 	case q.news <- struct{}{}:
 	default:
@@ -120,153 +92,38 @@ func (q *Queue[T]) Close() {
 	q.mu.Lock()
 	q.closed = true
 	q.mu.Unlock()
-	q.tell()
+	q.wake()
 	<-q.done
 }
 
 func (q *Queue[T]) run() {
-	defer close(q.unsettled)
+	defer close(q.done)
 	for range q.news {
-		for {
-			q.assemble()
-			items := q.take()
-			if len(items) == 0 {
-				break
-			}
-			q.last = len(items)
+		for items := q.next(); len(items) > 0; items = q.next() {
 			values := make([]T, len(items))
 			for i, it := range items {
 				values[i] = it.value
 			}
-			q.finish(had[T]{items, q.turn(values)})
+			for i, err := range q.do(values) {
+				items[i].result <- err
+			}
 			q.mu.Lock()
-			q.lately = time.Now()
+			q.ended = time.Now()
 			q.mu.Unlock()
 		}
 		q.mu.Lock()
-		end := q.closed && len(q.waiting) == 0
+		over := q.closed && len(q.waiting) == 0
 		q.mu.Unlock()
-		if end {
+		if over {
 			return
 		}
 	}
 }
 
-// finish has a turn settled, and its items answered. Who is alone need not wait for another goroutine.
-func (q *Queue[T]) finish(h had[T]) {
-	switch {
-	case q.settle == nil:
-		h.answer(nil)
-	case len(h.items) == 1 && q.settling.Load() == 0:
-		h.answer(q.settle())
-	default:
-		q.settling.Add(1)
-		q.unsettled <- h
-	}
-}
-
-// settleAll settles turns, as many at a time as have been had.
-func (q *Queue[T]) settleAll() {
-	defer close(q.done)
-	for first := range q.unsettled {
-		turns := []had[T]{first}
-		for more := true; more; {
-			select {
-			case h, ok := <-q.unsettled:
-				if more = ok; ok {
-					turns = append(turns, h)
-				}
-			default:
-				more = false
-			}
-		}
-		err := q.settle()
-		q.settling.Add(-int32(len(turns)))
-		for _, h := range turns {
-			h.answer(err)
-		}
-	}
-}
-
-// answer answers the items of a turn. What could not be settled has not been done, as far as anybody may rely on it.
-func (h had[T]) answer(unsettled error) {
-	for i, err := range h.answers {
-		if err == nil {
-			err = unsettled
-		}
-		h.items[i].answer <- err
-	}
-}
-
-// assemble waits a moment for those who shared the last turn and are likely to come back, and for half as many more: a turn costs the less for each the more share it. Where they do not come they are not
-// waited for again for some turns, twice as many each time.
-func (q *Queue[T]) assemble() {
-	if q.last < someCompany || q.linger <= 0 || q.Len() == 0 {
-		return
-	}
-	company := q.last
-	if q.content--; q.content < 0 {
-		company = min(q.last+q.last/2+1, max(mostCompany, q.last))
-	}
-	q.mu.Lock()
-	q.company = company
-	q.mu.Unlock()
-	timer := time.NewTimer(q.linger)
-	defer timer.Stop()
-	for q.Len() < company {
-		select {
-		case <-q.news:
-		case <-timer.C:
-			if company > q.last {
-				q.vain = min(2*q.vain+4, mostVain)
-				q.content = q.vain
-			}
-			return
-		}
-	}
-	if company > q.last {
-		q.vain = 0
-	}
-}
-
-// Len returns how many are waiting; a closed queue is as long as can be, because nothing is added to it.
-func (q *Queue[T]) Len() int {
+// next returns the items of the next batch.
+func (q *Queue[T]) next() (items []*item[T]) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.closed {
-		return Full
-	}
-	return len(q.waiting)
-}
-
-// aMoment without a turn is quiet.
-const aMoment = 10 * time.Millisecond
-
-// Quiet waits until nobody has had a turn for a moment, or until its patience is over.
-func (q *Queue[T]) Quiet(ctx context.Context, patience time.Duration) {
-	for began := time.Now(); time.Since(began) < patience; {
-		q.mu.Lock()
-		wait := aMoment - time.Since(q.lately)
-		if len(q.waiting) > 0 {
-			wait = aMoment
-		}
-		q.mu.Unlock()
-		if wait <= 0 {
-			return
-		}
-		select {
-		case <-time.After(min(wait, patience)):
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// take returns the items of the next turn.
-func (q *Queue[T]) take() []*item[T] {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	var items []*item[T]
 	weight, n := 0, 0
 	for _, it := range q.waiting {
 		if weight > 0 && weight+it.weight > Full {
@@ -282,4 +139,34 @@ func (q *Queue[T]) take() []*item[T] {
 	clear(q.waiting[rest:])
 	q.waiting = q.waiting[:rest]
 	return items
+}
+
+// Len returns how many items are waiting.
+func (q *Queue[T]) Len() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.waiting)
+}
+
+// idle is how long a queue without a batch counts as busy.
+const idle = 10 * time.Millisecond
+
+// AwaitIdle waits until nothing was carried out for a moment, or for at most so long.
+func (q *Queue[T]) AwaitIdle(ctx context.Context, most time.Duration) {
+	for began := time.Now(); time.Since(began) < most; {
+		q.mu.Lock()
+		wait := idle - time.Since(q.ended)
+		if len(q.waiting) > 0 {
+			wait = idle
+		}
+		q.mu.Unlock()
+		if wait <= 0 {
+			return
+		}
+		select {
+		case <-time.After(min(wait, most)):
+		case <-ctx.Done():
+			return
+		}
+	}
 }

@@ -52,7 +52,7 @@ func newFollowing() *following { return &following{turn: make(stored.Turn, 1)} }
 // Follow takes up whom events mention. While others record events it waits for long enough to take a small part of the time only. Where another engine is at it,
 // there is nothing to do.
 func (j *Journal) Follow(ctx context.Context) (more bool, err error) {
-	j.accepts.Quiet(ctx, min(followShare*time.Duration(j.following.cost.Load()), followPatience))
+	j.accepts.AwaitIdle(ctx, min(followShare*time.Duration(j.following.cost.Load()), followPatience))
 	if more, err = j.follow(ctx); err != nil {
 		return false, fmt.Errorf("follow: %w", explain(err))
 	}

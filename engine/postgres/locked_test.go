@@ -29,7 +29,7 @@ func begun(t *testing.T, j *Journal, name string) (*engine.Lane, *engine.Run) {
 // TestLockedRun has a stranger who keeps a run locked: other conversations go on meanwhile, and what is delivered is recorded.
 func TestLockedRun(t *testing.T) {
 	t.Parallel()
-	j := open(t, postgrestest.Shared(t).Database(t), Options{Linger: 100 * time.Millisecond})
+	j := open(t, postgrestest.Shared(t).Database(t), Options{})
 	one, locked := begun(t, j, "one")
 	other, free := begun(t, j, "other")
 	stranger, err := j.pool.Begin(t.Context())

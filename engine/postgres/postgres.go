@@ -59,9 +59,6 @@ type Options struct {
 	// Claim, Save, Follow and Prune are refused.
 	Beside bool
 
-	// Linger is how long a transaction that has company waits for more of it. The zero value is 3 milliseconds; a negative one, no time.
-	Linger time.Duration
-
 	// Lease is how long an engine that is not heard of keeps its lanes. The zero value is 10 seconds.
 	Lease time.Duration
 
@@ -126,7 +123,7 @@ func (j *Journal) open(ctx context.Context, a *address, o Options) (err error) {
 	}
 	name := writerName(j.engine)
 	j.notices = newNotices(j.pool, name)
-	j.accepts, j.changes = newWriter(j, name+" accepts", o.Linger), newWriter(j, name+" changes", o.Linger)
+	j.accepts, j.changes = newWriter(j, name+" accepts"), newWriter(j, name+" changes")
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	j.stop = stop
 	j.working.Go(func() { j.notices.send(background) })

@@ -42,9 +42,9 @@ type operation struct {
 	weight int
 }
 
-func newWriter(j *Journal, name string, linger time.Duration) *writer {
+func newWriter(j *Journal, name string) *writer {
 	w := &writer{journal: j, name: name}
-	w.Queue = batch.New(linger, w.commit, nil)
+	w.Queue = batch.New(w.commit)
 	return w
 }
 

@@ -32,7 +32,7 @@ type process struct {
 // launch starts the engine on the journal's file.
 func launch(ctx context.Context, t *telling) (_ *process, err error) {
 	s := t.story
-	journal, err := sqlite.Open(ctx, t.file, sqlite.Options{Linger: -1})
+	journal, err := sqlite.Open(ctx, t.file, sqlite.Options{})
 	if err != nil {
 		return nil, err
 	}

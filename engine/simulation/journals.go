@@ -72,7 +72,7 @@ func (s *Store) Open(ctx context.Context, kind Kind) (JournalStore, error) {
 			return nil, err
 		}
 		p := &postgresStore{store: s, address: address}
-		p.beside, err = postgres.Open(ctx, address, postgres.Options{Linger: -1, Lease: time.Hour})
+		p.beside, err = postgres.Open(ctx, address, postgres.Options{Lease: time.Hour})
 		return p, err
 	}
 	s.once.Do(func() { s.empty, s.err = emptyJournal(ctx, s.Folder) })
@@ -134,7 +134,7 @@ func (s *fileStore) Launch(ctx context.Context, _ int) (Journal, error) {
 		}
 		s.beside = nil
 	}
-	j, err := sqlite.Open(ctx, s.file(), sqlite.Options{Linger: -1})
+	j, err := sqlite.Open(ctx, s.file(), sqlite.Options{})
 	s.journal = j
 	return j, err
 }
@@ -151,7 +151,7 @@ func (s *fileStore) Beside() Journal {
 		return s.journal
 	}
 	if s.beside == nil {
-		s.beside, _ = sqlite.Open(context.Background(), s.file(), sqlite.Options{Linger: -1}) // its methods tell why it could not be opened
+		s.beside, _ = sqlite.Open(context.Background(), s.file(), sqlite.Options{}) // its methods tell why it could not be opened
 	}
 	return s.beside
 }
@@ -199,7 +199,7 @@ type postgresStore struct {
 }
 
 func (s *postgresStore) Launch(ctx context.Context, n int) (Journal, error) {
-	j, err := postgres.Open(ctx, s.address, postgres.Options{Linger: -1, Lease: time.Hour})
+	j, err := postgres.Open(ctx, s.address, postgres.Options{Lease: time.Hour})
 	if err != nil {
 		return nil, err
 	}
@@ -236,7 +236,7 @@ func (s *postgresStore) Copy(ctx context.Context) (err error) {
 	if err = errors.Join(err, to.Close()); err != nil {
 		return err
 	}
-	s.beside, err = postgres.Open(ctx, s.address, postgres.Options{Linger: -1, Lease: time.Hour})
+	s.beside, err = postgres.Open(ctx, s.address, postgres.Options{Lease: time.Hour})
 	return err
 }
 

@@ -310,7 +310,7 @@ func settleFile(ctx context.Context, path string) error {
 		return err
 	}
 	db.SetMaxOpenConns(1)
-	w, err := newWriter(ctx, db, path, Options{})
+	w, err := newWriter(ctx, db, Options{})
 	if err == nil {
 		err = errors.Join(w.settleDrafts(ctx), w.close())
 	}

@@ -60,7 +60,7 @@ func newFollowing() *following {
 
 // Follow takes up whom events mention. While others have something to record it waits for long enough to take a small part of the time only.
 func (j *Journal) Follow(ctx context.Context) (more bool, err error) {
-	j.writer.Quiet(ctx, min(followShare*time.Duration(j.following.cost.Load()), followPatience))
+	j.writer.AwaitIdle(ctx, min(followShare*time.Duration(j.following.cost.Load()), followPatience))
 	if more, err = j.follow(ctx); err != nil {
 		return false, fmt.Errorf("follow: %w", err)
 	}

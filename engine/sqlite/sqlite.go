@@ -51,9 +51,6 @@ type Options struct {
 	// Claim, Save, Follow and Prune are refused.
 	Beside bool
 
-	// Linger is how long a transaction that has company waits for more of it. The zero value is 3 milliseconds; a negative one, no time.
-	Linger time.Duration
-
 	// Fail lets tests make a transaction fail: before the commit, so that nothing is recorded, or after it, so that everything is and
 	// nobody is told.
 	Fail func(Point) error
@@ -125,7 +122,7 @@ func (j *Journal) open(ctx context.Context, file string, o Options) error {
 			return errors.Join(err, db.Close())
 		}
 	}
-	if j.writer, err = newWriter(ctx, db, path, o); err != nil {
+	if j.writer, err = newWriter(ctx, db, o); err != nil {
 		return errors.Join(err, db.Close())
 	}
 	if !o.Beside {

@@ -25,7 +25,6 @@ type writer struct {
 
 	commits, statements atomic.Int64
 	restart             atomic.Bool // the log is long, and the next one who writes should begin it anew
-	log                 *log        // nil where SQLite itself syncs what it has written
 
 	versions map[string]bool   // of rules whose runs have begun since the journal was opened; only the goroutine looks
 	takings  map[slotKey]int64 // the last of keys that were taken lately; only the goroutine looks
@@ -46,7 +45,7 @@ type operation struct {
 	weight int
 }
 
-func newWriter(ctx context.Context, db *sql.DB, path string, o Options) (*writer, error) {
+func newWriter(ctx context.Context, db *sql.DB, o Options) (*writer, error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return nil, err
@@ -79,11 +78,7 @@ func newWriter(ctx context.Context, db *sql.DB, path string, o Options) (*writer
 	if err := w.readFound(ctx); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	settle, err := w.syncBeside(ctx, path)
-	if err != nil {
-		return nil, errors.Join(err, conn.Close())
-	}
-	w.Queue = batch.New(o.Linger, w.commit, settle)
+	w.Queue = batch.New(w.commit)
 	return w, nil
 }
 
@@ -93,7 +88,7 @@ func (w *writer) write(ctx context.Context, op *operation) error { return w.Do(c
 // close lets what is queued come to an end.
 func (w *writer) close() error {
 	w.Close()
-	problems := []error{closeAll(w.stmts), w.log.close()}
+	problems := []error{closeAll(w.stmts)}
 	for _, e := range w.execs {
 		problems = append(problems, e.stmt.Close())
 	}
@@ -117,12 +112,6 @@ func (w *writer) commit(ops []*operation) []error {
 // nothing is recorded.
 func (w *writer) attempt(ops []*operation) (results []error, broken bool) {
 	results = make([]error, len(ops))
-	if err := w.log.failed(); err != nil {
-		for i := range results {
-			results[i] = err
-		}
-		return results, false
-	}
 	t := &tx{w: w, run: w.run, drafts: map[int64]*draft{}, released: map[*claim]bool{}, versions: map[string]bool{}, takings: map[slotKey]int64{}}
 	all := func(err error) []error {
 		t.rollback()

@@ -342,3 +342,15 @@ func TestCloseWaits(t *testing.T) {
 		t.Error(recorded, err)
 	}
 }
+
+// TestSynced: what is recorded is on disk, whatever the build's own settings of SQLite are.
+func TestSynced(t *testing.T) {
+	t.Parallel()
+	j := open(t, filepath.Join(t.TempDir(), "quando.db"), Options{})
+	var mode string
+	var level int
+	err := j.writer.conn.QueryRowContext(t.Context(), `SELECT journal_mode, synchronous FROM pragma_journal_mode, pragma_synchronous`).Scan(&mode, &level)
+	if full := 2; err != nil || mode != "wal" || level != full {
+		t.Errorf("the journal mode is %s, and synchronous is %d: %v", mode, level, err)
+	}
+}

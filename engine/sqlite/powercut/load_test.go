@@ -38,7 +38,7 @@ const (
 // run opens the journal, works, and closes it, several times. Unless it ends well, the last session is not closed.
 func (l *load) run(endsWell bool) error {
 	for session := range sessions {
-		j, err := sqlite.Open(context.Background(), l.file, sqlite.Options{Linger: -1})
+		j, err := sqlite.Open(context.Background(), l.file, sqlite.Options{})
 		if err != nil {
 			return err
 		}

@@ -337,7 +337,7 @@ func (h *harness) check(ctx context.Context, files map[string][]byte, a *acks) (
 		}
 	}
 	file := filepath.Join(folder, "quando.db")
-	j, err := sqlite.Open(ctx, file, sqlite.Options{Linger: -1})
+	j, err := sqlite.Open(ctx, file, sqlite.Options{})
 	if err != nil {
 		return err
 	}
