@@ -131,6 +131,8 @@ var scans = []string{
 	"SELECT workspace FROM lanes ORDER BY workspace LIMIT 1", // its first row
 	"FROM caused ORDER BY id LIMIT ?",                        // its first rows
 	" NOT INDEXED ",                                          // a page of a listing, from the newest on
+	"SELECT 1 FROM holds LIMIT 1",                            // its first row
+	"FROM sqlite_sequence",                                   // a row for each table that counts
 	"FROM holds ORDER BY",                                    // as many as people have made
 	"SELECT workspace, rule, at FROM fired",                  // as many as there are rules
 	"FROM audit WHERE id < ?",                                // a page of it

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -20,7 +19,6 @@ type writer struct {
 	db    *sql.DB
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
-	execs map[string]*execution
 	fail  func(Point) error
 
 	commits, statements atomic.Int64
@@ -58,7 +56,7 @@ func newWriter(ctx context.Context, db *sql.DB, o Options) (*writer, error) {
 	if _, err := conn.ExecContext(ctx, fmt.Sprintf(`PRAGMA wal_autocheckpoint = %d; PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY`, auto)); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	w := &writer{db: db, conn: conn, stmts: map[string]*sql.Stmt{}, execs: map[string]*execution{}, versions: map[string]bool{}, takings: map[slotKey]int64{}, fail: o.Fail}
+	w := &writer{db: db, conn: conn, stmts: map[string]*sql.Stmt{}, versions: map[string]bool{}, takings: map[slotKey]int64{}, fail: o.Fail}
 	if w.fail == nil {
 		w.fail = func(Point) error { return nil }
 	}
@@ -88,11 +86,7 @@ func (w *writer) write(ctx context.Context, op *operation) error { return w.Do(c
 // close lets what is queued come to an end.
 func (w *writer) close() error {
 	w.Close()
-	problems := []error{closeAll(w.stmts)}
-	for _, e := range w.execs {
-		problems = append(problems, e.stmt.Close())
-	}
-	return errors.Join(append(problems, w.conn.Close())...)
+	return errors.Join(closeAll(w.stmts), w.conn.Close())
 }
 
 // commit carries out operations and returns their errors. An operation that breaks their transaction is found by giving each one of its own.
@@ -183,34 +177,19 @@ type tx struct {
 }
 
 // exec carries out a statement that writes.
-func (t *tx) exec(query string, args ...any) (driver.Result, error) {
+func (t *tx) exec(query string, args ...any) (sql.Result, error) {
 	t.touched = true
-	e, err := t.statement(query)
+	stmt, err := t.prepare(query)
 	if err != nil {
 		return nil, err
 	}
-	return e.do(args)
+	return stmt.Exec(args...)
 }
 
 // number reads the one number that a statement asks for. It returns false when there is no row.
 func (t *tx) number(query string, args ...any) (n int64, found bool, err error) {
-	e, err := t.statement(query)
-	if err == nil {
-		n, found, err = e.number(args)
-	}
-	t.touched = t.touched || err != nil
+	found, err = t.get(query, args, &n)
 	return n, found, err
-}
-
-func (t *tx) statement(query string) (e *execution, err error) {
-	t.w.statements.Add(1)
-	if e = t.w.execs[query]; e != nil {
-		return e, nil
-	}
-	if e, err = newExecution(t.w.conn, query); err == nil {
-		t.w.execs[query] = e
-	}
-	return e, err
 }
 
 // changed carries out a statement and returns how many rows it wrote.
