@@ -237,9 +237,6 @@ func (d *desk) tally(ctx context.Context) (t tally, err error) {
 // drained waits until every event is decided and every run is over. Both questions are answered from an index that holds nothing else.
 func (d *desk) drained(ctx context.Context) error {
 	open := `EXISTS (SELECT 1 FROM events WHERE ` + d.column("decided") + `) OR EXISTS (SELECT 1 FROM runs WHERE ` + d.column("finished") + `)`
-	if d.address == "" {
-		open += ` OR EXISTS (SELECT 1 FROM drafts)`
-	}
 	for {
 		left, err := d.ask(ctx, `SELECT CASE WHEN `+open+` THEN 1 ELSE 0 END`)
 		if err != nil || left == 0 {

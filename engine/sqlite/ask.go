@@ -29,9 +29,6 @@ func (j *Journal) Ask(ctx context.Context, now time.Time, run int64, ask engine.
 
 // ask asks something of a run, and for the attention of the lane that it is in. It reports whether there is such a run.
 func (t *tx) ask(now, run int64, what string) (bool, error) {
-	if err := t.placeAsked(now, func(d *draft) bool { return d.run.ID == run }); err != nil {
-		return false, err
-	}
 	var workspace, lane string
 	found, err := t.get(`SELECT workspace, lane FROM runs WHERE id = ?`, []any{run}, &workspace, &lane)
 	if err != nil || !found {

@@ -40,7 +40,6 @@ type claim struct {
 	gathers bool        // some may end in the lane
 	opened  bool        // for an event that is not recorded yet: the lane has no row
 	runs    []runState  // as they were recorded in this claim; only the writer looks
-	drafts  []int64     // runs that began as drafts in this claim; only the writer looks
 	stirred atomic.Bool // somebody has asked for the lane's attention
 }
 

@@ -48,10 +48,7 @@ func (c *Copy) open(ctx context.Context, file string, from bool) error {
 		return err
 	}
 	c.db.SetMaxOpenConns(1)
-	if err := migrate(ctx, c.db, from); err != nil {
-		return explain(err)
-	}
-	return explain(settleFile(ctx, path))
+	return explain(migrate(ctx, c.db, from))
 }
 
 // Close gives the file back.

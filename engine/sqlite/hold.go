@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -20,7 +19,7 @@ func (j *Journal) Hold(ctx context.Context, h engine.Hold) ([]engine.UnderWay, e
 		_, err = t.exec(`INSERT OR REPLACE INTO holds (workspace, rule, lane, kind, reason, since, until) VALUES (?, ?, ?, ?, ?, ?, ?)`,
 			h.Workspace, h.Rule, h.Lane, string(h.Kind), h.Reason, stored.Micros(h.Since), stored.Micros(h.Until))
 		if err == nil {
-			calls, err = t.underWay(&h, j.beside)
+			calls, err = t.underWay(&h)
 		}
 		return err
 	}})
@@ -30,42 +29,21 @@ func (j *Journal) Hold(ctx context.Context, h engine.Hold) ([]engine.UnderWay, e
 	return calls, nil
 }
 
-// underWay returns the calls under way of what a hold stops. A process beside the engine finds those of drafts in the file.
-func (t *tx) underWay(h *engine.Hold, beside bool) (calls []engine.UnderWay, err error) {
-	add := func(r *engine.Run, s *engine.Step) {
-		if call, ok := engine.CallUnderWay(r, s); ok {
-			calls = append(calls, call)
-		}
-	}
+// underWay returns the calls under way of what a hold stops.
+func (t *tx) underWay(h *engine.Hold) (calls []engine.UnderWay, err error) {
 	err = t.each(`SELECT r.id, r.key, r.workspace, r.rule, r.lane, s.path, s.verb, s.record FROM runs r INDEXED BY runs_open JOIN steps s ON s.run = r.id
 		WHERE r.finished = 0 AND r.state = 'running' AND ?1 IN ('', r.workspace) AND ?2 IN ('', r.rule) AND ?3 IN ('', r.lane) AND s.state = 'open'`, []any{h.Workspace, h.Rule, h.Lane}, func(rows *sql.Rows) error {
 		r, s := &engine.Run{}, &engine.Step{State: engine.StepOpen}
 		var record []byte
 		err := rows.Scan(&r.ID, &r.Key, &r.Workspace, &r.Rule, &r.Lane, &s.Path, &s.Verb, &record)
 		s.Record = record
-		add(r, s)
+		if call, ok := engine.CallUnderWay(r, s); ok {
+			calls = append(calls, call)
+		}
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	drafts := t.allDrafts()
-	if beside {
-		left, err := t.leftDrafts()
-		if err != nil {
-			return nil, err
-		}
-		drafts = maps.Values(left)
-	}
-	for d := range drafts {
-		if h.Covers(d.run.Workspace, d.run.Rule, d.run.Lane) {
-			for i := range d.steps {
-				add(&d.run, &d.steps[i])
-			}
-		}
-	}
 	slices.SortFunc(calls, engine.UnderWay.Compare)
-	return calls, nil
+	return calls, err
 }
 
 // Lift ends a hold, and makes the lanes due whose runs were held by it.

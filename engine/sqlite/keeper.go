@@ -55,9 +55,6 @@ func (k *Keeper) open(ctx context.Context, file string, readOnly bool) (err erro
 	} else {
 		err = migrate(ctx, k.db, true)
 	}
-	if err == nil && !readOnly {
-		err = settleLeft(ctx, k.db, k.path)
-	}
 	if err != nil {
 		return err
 	}

@@ -200,7 +200,6 @@ func (j *Journal) FindRun(ctx context.Context, id int64) (*engine.Run, error) {
 
 // runs reads runs with their steps, all of one moment.
 func (j *Journal) runs(ctx context.Context, query string, args ...any) (runs []*engine.Run, err error) {
-	j.showDrafts(ctx)
 	t, err := j.reads.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return nil, fmt.Errorf("runs: %w", err)
@@ -242,7 +241,6 @@ func (j *Journal) runs(ctx context.Context, query string, args ...any) (runs []*
 
 // CountRuns returns how many unfinished runs there are in each state.
 func (j *Journal) CountRuns(ctx context.Context) (map[engine.State]int, error) {
-	j.showDrafts(ctx)
 	counts := map[engine.State]int{}
 	err := j.each(ctx, `SELECT state, count(*) FROM runs INDEXED BY runs_open
 		WHERE finished = 0 AND state IN ('queued', 'running', 'waiting', 'held', 'uncertain') GROUP BY state`, nil, func(rows *sql.Rows) error {

@@ -133,9 +133,6 @@ func (j *Journal) pruneRuns(ctx context.Context, old int64) (more bool, err erro
 func (j *Journal) pruneContents(ctx context.Context, old int64) (more bool, err error) {
 	var next place
 	err = j.writer.write(ctx, &operation{weight: pruneSize, do: func(t *tx) error {
-		if err := t.placeAsked(stored.Micros(time.Now()), every); err != nil { // what they came of stays
-			return err
-		}
 		var seqs []int64
 		next = j.prune.events
 		err := t.each(`SELECT received_at, seq FROM events INDEXED BY events_full WHERE data IS NOT NULL AND received_at < ?1 AND received_at >= ?2 AND (received_at > ?2 OR seq > ?3)

@@ -8,7 +8,7 @@ import (
 	"github.com/quandohq/quando/engine/stored"
 )
 
-// nextRun returns the number of the next run, which is the caller's. A draft has one too, so that the newest of the runs does not tell it.
+// nextRun returns the number of the next run, which is the caller's.
 func (t *tx) nextRun() int64 {
 	t.run++
 	return t.run
@@ -91,23 +91,7 @@ func (c *claim) remember(runs []runState) {
 	}
 }
 
-func (s *saving) changeRun(t *tx, c *engine.RunChange, texts stored.Run) (err error) {
-	if d := t.draftOf(c.Run.ID); d != nil {
-		err = s.changeDraft(t, d, c, texts)
-	} else {
-		err = s.changePlaced(t, c, texts)
-	}
-	if err != nil {
-		return err
-	}
-	if c.Effects > 0 {
-		t.tally.Count(s.at, engine.RuleName{Workspace: c.Run.Workspace, Rule: c.Run.Rule}, engine.CountEffects, "", c.Effects)
-	}
-	return s.away(t, c.Run)
-}
-
-// changePlaced changes a run that is among the runs.
-func (s *saving) changePlaced(t *tx, c *engine.RunChange, texts stored.Run) error {
+func (s *saving) changeRun(t *tx, c *engine.RunChange, texts stored.Run) error {
 	// Between two calls nothing changes but the steps, while a run is in many indexes.
 	if state := stateOf(c.Run, texts); c.Answered || state.state.Finished() || !slices.Contains(s.claim.runs, state) {
 		if err := s.updateRun(t, c, texts); err != nil {
@@ -115,7 +99,13 @@ func (s *saving) changePlaced(t *tx, c *engine.RunChange, texts stored.Run) erro
 		}
 		s.runs = append(s.runs, state)
 	}
-	return t.steps(c.Run.ID, c.Steps)
+	if err := t.steps(c.Run.ID, c.Steps); err != nil {
+		return err
+	}
+	if c.Effects > 0 {
+		t.tally.Count(s.at, engine.RuleName{Workspace: c.Run.Workspace, Rule: c.Run.Rule}, engine.CountEffects, "", c.Effects)
+	}
+	return s.away(t, c.Run)
 }
 
 // updateRun records a run itself.

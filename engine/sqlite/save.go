@@ -39,11 +39,10 @@ type saving struct {
 
 	// What the transaction came to.
 	claim   *claim
-	seq     int64   // of the fresh event
-	left    bool    // something is left in the lane
-	stirs   bool    // something is due because of it
-	rooted  bool    // an unfinished run of the lane is among the runs
-	drafts  []int64 // runs that began as drafts
+	seq     int64 // of the fresh event
+	left    bool  // something is left in the lane
+	stirs   bool  // something is due because of it
+	rooted  bool  // an unfinished run of the lane is recorded
 	started []started
 	made    []int64    // the ids of what was caused
 	runs    []runState // that were recorded
@@ -51,7 +50,7 @@ type saving struct {
 
 // do records the change: first everything that may refuse it, then everything that writes.
 func (s *saving) do(t *tx) error {
-	s.claim, s.started, s.made, s.runs, s.drafts, s.left, s.stirs, s.rooted = s.journal.claims.of(s.lane), nil, nil, nil, nil, false, false, false
+	s.claim, s.started, s.made, s.runs, s.left, s.stirs, s.rooted = s.journal.claims.of(s.lane), nil, nil, nil, false, false, false
 	if s.claim == nil || t.released[s.claim] {
 		return engine.ErrLost
 	}
@@ -127,7 +126,6 @@ func (s *saving) kept() {
 		s.claim.opened, s.claim.news = false, 1
 	}
 	s.claim.remember(s.runs)
-	s.claim.drafts = append(s.claim.drafts, s.drafts...)
 }
 
 // decide records verdicts, those of starts as they came out, and counts them.
@@ -201,17 +199,10 @@ func (s *saving) ask(t *tx) error {
 func (s *saving) release(t *tx) error {
 	if !s.change.Release {
 		if s.claim.opened && s.rooted {
-			// While somebody works on its runs a lane has a row: should he come to nothing, another finds it due. Drafts do not need it.
+			// While somebody works on its runs a lane has a row: should he come to nothing, another finds it due.
 			return t.due(s.lane.Workspace, s.lane.Name, s.at)
 		}
 		return nil
-	}
-	for _, run := range s.claim.drafts {
-		if d := t.draftOf(run); d != nil {
-			if err := t.place(d, s.at); err != nil {
-				return err
-			}
-		}
 	}
 	t.released[s.claim] = true
 	s.stirs = t.stirs || s.claim.stirred.Load()

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"time"
 
 	"github.com/quandohq/quando/engine"
 )
@@ -54,8 +53,6 @@ type Options struct {
 	// Fail lets tests make a transaction fail: before the commit, so that nothing is recorded, or after it, so that everything is and
 	// nobody is told.
 	Fail func(Point) error
-
-	stay time.Duration // how long runs stay drafts; the zero value is draftPatience
 }
 
 // A Point is where a transaction can be made to fail.
@@ -117,21 +114,11 @@ func (j *Journal) open(ctx context.Context, file string, o Options) error {
 	if err := uncopied(ctx, db, o.Beside); err != nil {
 		return errors.Join(err, db.Close())
 	}
-	if o.Beside {
-		if err := settleLeft(ctx, db, path); err != nil {
-			return errors.Join(err, db.Close())
-		}
-	}
 	if j.writer, err = newWriter(ctx, db, o); err != nil {
 		return errors.Join(err, db.Close())
 	}
 	if !o.Beside {
 		j.writer.stir = j.claims.stir
-		if err := j.writer.settleDrafts(ctx); err != nil {
-			return err
-		}
-	}
-	if !o.Beside {
 		if j.checkpoints, err = newCheckpointer(path, j.writer); err != nil {
 			return err
 		}
@@ -178,7 +165,6 @@ func (j *Journal) Close() error {
 	j.closing.Do(func() {
 		var problems []error
 		if j.writer != nil {
-			j.showDrafts(context.Background()) // a journal that is closed has none
 			problems = append(problems, j.writer.close())
 		}
 		if j.checkpoints != nil {

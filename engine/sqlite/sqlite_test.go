@@ -137,7 +137,6 @@ var scans = []string{
 	"SELECT workspace, rule, at FROM fired",                  // as many as there are rules
 	"FROM audit WHERE id < ?",                                // a page of it
 	"FROM rule_versions v WHERE NOT EXISTS",                  // as many as rules were changed
-	"FROM drafts ORDER BY id",                                // as many as runs are worked on
 	"created_at, received_at FROM events WHERE seq IN",       // what is being gathered at the moment
 }
 

@@ -35,9 +35,6 @@ func (s *saving) start(t *tx) error {
 func (s *saving) startOne(t *tx, st *engine.Start, texts stored.Run, r *started) error {
 	fresh := s.seq != 0 && st.Run.Event == 0 // nothing can have come of its event yet, and its lane is empty
 	if !fresh {
-		if err := t.placeAsked(s.at, func(d *draft) bool { return d.run.Key == st.Run.Key }); err != nil {
-			return err
-		}
 		known, err := t.get(`SELECT id, state FROM runs INDEXED BY runs_event WHERE event = ? AND key = ?`, []any{st.Run.Event, st.Run.Key}, &r.id, &r.state)
 		if err != nil {
 			return err
@@ -50,7 +47,7 @@ func (s *saving) startOne(t *tx, st *engine.Start, texts stored.Run, r *started)
 	if fresh && st.Run.By == s.lane.Name {
 		return s.begin(t, st, texts, r, nil)
 	}
-	others, err := t.unfinished(st, s.at)
+	others, err := t.unfinished(st)
 	if err != nil {
 		return err
 	}
@@ -104,9 +101,6 @@ func (s *saving) insert(t *tx, st *engine.Start, texts stored.Run, r *started) e
 	}
 	run.ID = t.nextRun()
 	r.id, r.begun, r.verdict.Run = run.ID, r.state != engine.Queued, run.Key
-	if r.begun && s.drafted(&run) {
-		return s.draft(t, &run, texts)
-	}
 	s.rooted = s.rooted || !run.State.Finished()
 	if err := t.insertRun(&run, texts, s.at); err != nil || !r.begun {
 		return err
@@ -119,7 +113,7 @@ func (s *saving) insert(t *tx, st *engine.Start, texts stored.Run, r *started) e
 }
 
 // unfinished returns the ids of the runs that a start has to do with, the oldest first; no more than matter.
-func (t *tx) unfinished(st *engine.Start, at int64) (ids []int64, err error) {
+func (t *tx) unfinished(st *engine.Start) (ids []int64, err error) {
 	limit := -1
 	switch {
 	case st.Mode == rules.Parallel && st.Max <= 0:
@@ -128,12 +122,6 @@ func (t *tx) unfinished(st *engine.Start, at int64) (ids []int64, err error) {
 		limit = 1
 	case st.Mode != rules.Restart:
 		limit = max(st.Max, 1)
-	}
-	err = t.placeAsked(at, func(d *draft) bool {
-		return d.run.By == st.Run.By && d.run.Rule == st.Run.Rule && d.run.Workspace == st.Run.Workspace
-	})
-	if err != nil {
-		return nil, err
 	}
 	err = t.each(`SELECT id FROM runs INDEXED BY runs_by WHERE workspace = ? AND rule = ? AND by = ? AND finished = 0 ORDER BY id`,
 		[]any{st.Run.Workspace, st.Run.Rule, st.Run.By}, func(rows *sql.Rows) error {

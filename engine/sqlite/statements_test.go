@@ -15,7 +15,7 @@ import (
 
 // TestStatements bounds how many statements an event costs on its way, because those are what a journal spends its time with.
 func TestStatements(t *testing.T) {
-	j, err := Open(t.Context(), filepath.Join(t.TempDir(), "journal.db"), patient)
+	j, err := Open(t.Context(), filepath.Join(t.TempDir(), "journal.db"), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestStatements(t *testing.T) {
 	}
 	now := time.Now()
 	runs := map[*engine.Lane]*engine.Run{}
-	costs("a run's beginning", 13.1, func() { // with a transaction to each
+	costs("a run's beginning", 14.1, func() { // with a transaction to each
 		for _, l := range lanes {
 			e := l.Events[0]
 			e.Verdicts = []engine.Verdict{{Rule: "away", Outcome: engine.Fired}}
@@ -60,7 +60,7 @@ func TestStatements(t *testing.T) {
 				Starts: []*engine.Start{{Mode: rules.Single, Source: "source", Verdict: &e.Verdicts[0], Run: runs[l]}}})
 		}
 	})
-	costs("a run between two calls", 5.1, func() { // the step that is over, and the draft in place of the one before
+	costs("a run between two calls", 5.1, func() { // the step that is over, and the next one
 		for _, l := range lanes {
 			r := runs[l]
 			r.Steps[0].State = engine.StepDone
@@ -68,7 +68,7 @@ func TestStatements(t *testing.T) {
 			save(l, &engine.Change{At: now, Runs: []*engine.RunChange{{Run: r, Steps: r.Steps}}})
 		}
 	})
-	costs("a run that is told why it waits", 4.1, func() { // the draft in place of the one before
+	costs("a run that is told why it waits", 4.1, func() {
 		for _, l := range lanes {
 			runs[l].Reason = "it must"
 			save(l, &engine.Change{At: now, Runs: []*engine.RunChange{{Run: runs[l]}}})

@@ -70,7 +70,6 @@ func (j *Journal) Reasons(ctx context.Context, workspace, rule string, since tim
 
 // Extent returns how much the journal holds.
 func (j *Journal) Extent(ctx context.Context) (e engine.Extent, err error) {
-	j.showDrafts(ctx)
 	var oldest int64
 	err = j.reads.QueryRowContext(ctx, `SELECT (SELECT coalesce(max(seq), 0) FROM events) - (SELECT coalesce(min(seq), 1) FROM events) + 1,
 		(SELECT coalesce(max(id), 0) FROM runs) - (SELECT coalesce(min(id), 1) FROM runs) + 1,

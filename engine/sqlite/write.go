@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -30,8 +29,7 @@ type writer struct {
 	anyFound bool              // the journal has events that were found; only the goroutine looks
 	run      int64             // the newest number of a run; only the goroutine looks
 	event    atomic.Int64      // the newest number of an event, of those that this process has recorded and those before
-	drafts   drafts
-	stir     func(laneKey) // says that somebody asks for a lane's attention
+	stir     func(laneKey)     // says that somebody asks for a lane's attention
 }
 
 // An operation is one call's part of a transaction.
@@ -72,7 +70,6 @@ func newWriter(ctx context.Context, db *sql.DB, o Options) (*writer, error) {
 	}
 	w.event.Store(event)
 	w.stir = func(laneKey) {}
-	w.drafts = drafts{runs: map[int64]*draft{}, rows: map[int64]int{}, stay: cmp.Or(o.stay, draftPatience)}
 	if err := w.readFound(ctx); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
@@ -106,7 +103,7 @@ func (w *writer) commit(ops []*operation) []error {
 // nothing is recorded.
 func (w *writer) attempt(ops []*operation) (results []error, broken bool) {
 	results = make([]error, len(ops))
-	t := &tx{w: w, run: w.run, drafts: map[int64]*draft{}, released: map[*claim]bool{}, versions: map[string]bool{}, takings: map[slotKey]int64{}}
+	t := &tx{w: w, run: w.run, released: map[*claim]bool{}, versions: map[string]bool{}, takings: map[slotKey]int64{}}
 	all := func(err error) []error {
 		t.rollback()
 		for i := range results {
@@ -127,7 +124,7 @@ func (w *writer) attempt(ops []*operation) (results []error, broken bool) {
 		}
 		results[i] = err
 	}
-	if err := errors.Join(t.writeDrafts(), t.tallied()); err != nil {
+	if err := t.tallied(); err != nil {
 		return all(err), false
 	}
 	if err := w.fail(BeforeCommit); err != nil {
@@ -142,7 +139,6 @@ func (w *writer) attempt(ops []*operation) (results []error, broken bool) {
 		w.event.Store(t.event)
 	}
 	w.remember(t.takings)
-	w.keepDrafts(t.drafts)
 	for i, op := range ops {
 		if results[i] == nil && op.kept != nil {
 			op.kept()
@@ -161,12 +157,11 @@ func (w *writer) attempt(ops []*operation) (results []error, broken bool) {
 // A tx is the transaction that is open.
 type tx struct {
 	w        *writer
-	touched  bool             // an operation has written something, or a statement has failed
-	stirs    bool             // it has made a lane due
-	seq      int64            // of the last event; 0 is that it is not known
-	event    int64            // of the last event that it has recorded; 0 is none
-	run      int64            // the number of the last run
-	drafts   map[int64]*draft // that it changes; nil is that it is none any more
+	touched  bool  // an operation has written something, or a statement has failed
+	stirs    bool  // it has made a lane due
+	seq      int64 // of the last event; 0 is that it is not known
+	event    int64 // of the last event that it has recorded; 0 is none
+	run      int64 // the number of the last run
 	released map[*claim]bool
 	versions map[string]bool   // of rules whose runs begin in it
 	anyFound bool              // it records events that were found
