@@ -54,6 +54,14 @@ func (c *claims) open(ctx context.Context, source string) (err error) {
 	return err
 }
 
+// wakeRunning makes the lanes due in which runs were at work when an engine died. Who works on a
+// run has its lane in memory only.
+func wakeRunning(ctx context.Context, db *sql.DB) error {
+	_, err := db.ExecContext(ctx, `INSERT INTO lanes (workspace, lane, due_at, news)
+		SELECT DISTINCT workspace, lane, 1, 1 FROM runs INDEXED BY runs_open WHERE finished = 0 AND state = 'running' ON CONFLICT (workspace, lane) DO NOTHING`)
+	return err
+}
+
 func (c *claims) close() error {
 	c.claiming.Lock()
 	defer c.claiming.Unlock()

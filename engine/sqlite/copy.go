@@ -48,7 +48,10 @@ func (c *Copy) open(ctx context.Context, file string, from bool) error {
 		return err
 	}
 	c.db.SetMaxOpenConns(1)
-	return explain(migrate(ctx, c.db, from))
+	if err := migrate(ctx, c.db, from); err != nil {
+		return explain(err)
+	}
+	return explain(wakeRunning(ctx, c.db))
 }
 
 // Close gives the file back.

@@ -102,10 +102,17 @@ func (s *saving) changeRun(t *tx, c *engine.RunChange, texts stored.Run) error {
 	if err := t.steps(c.Run.ID, c.Steps); err != nil {
 		return err
 	}
+	s.noteWait(c.Run)
 	if c.Effects > 0 {
 		t.tally.Count(s.at, engine.RuleName{Workspace: c.Run.Workspace, Rule: c.Run.Rule}, engine.CountEffects, "", c.Effects)
 	}
 	return s.away(t, c.Run)
+}
+
+// noteWait notes that a run waits for something. The lane of a claim that was opened needs a row
+// then.
+func (s *saving) noteWait(r *engine.Run) {
+	s.waits = s.waits || !r.State.Finished() && r.State != engine.Running
 }
 
 // updateRun records a run itself.

@@ -42,7 +42,7 @@ type saving struct {
 	seq     int64 // of the fresh event
 	left    bool  // something is left in the lane
 	stirs   bool  // something is due because of it
-	rooted  bool  // an unfinished run of the lane is recorded
+	waits   bool  // a run of the lane waits for something
 	started []started
 	made    []int64    // the ids of what was caused
 	runs    []runState // that were recorded
@@ -50,7 +50,7 @@ type saving struct {
 
 // do records the change: first everything that may refuse it, then everything that writes.
 func (s *saving) do(t *tx) error {
-	s.claim, s.started, s.made, s.runs, s.left, s.stirs, s.rooted = s.journal.claims.of(s.lane), nil, nil, nil, false, false, false
+	s.claim, s.started, s.made, s.runs, s.left, s.stirs, s.waits = s.journal.claims.of(s.lane), nil, nil, nil, false, false, false
 	if s.claim == nil || t.released[s.claim] {
 		return engine.ErrLost
 	}
@@ -122,7 +122,7 @@ func (s *saving) kept() {
 		s.journal.claims.release(s.lane, s.left)
 		return
 	}
-	if s.claim.opened && s.rooted {
+	if s.claim.opened && s.waits {
 		s.claim.opened, s.claim.news = false, 1
 	}
 	s.claim.remember(s.runs)
@@ -198,8 +198,8 @@ func (s *saving) ask(t *tx) error {
 // release gives the lane back. Whatever asked for its attention since it was claimed, the change itself included, makes it due at once.
 func (s *saving) release(t *tx) error {
 	if !s.change.Release {
-		if s.claim.opened && s.rooted {
-			// While somebody works on its runs a lane has a row: should he come to nothing, another finds it due.
+		if s.claim.opened && s.waits {
+			// Should the process die, this run is found by its lane; one that is running is found by itself.
 			return t.due(s.lane.Workspace, s.lane.Name, s.at)
 		}
 		return nil

@@ -114,6 +114,11 @@ func (j *Journal) open(ctx context.Context, file string, o Options) error {
 	if err := uncopied(ctx, db, o.Beside); err != nil {
 		return errors.Join(err, db.Close())
 	}
+	if !o.Beside {
+		if err := wakeRunning(ctx, db); err != nil {
+			return errors.Join(err, db.Close())
+		}
+	}
 	if j.writer, err = newWriter(ctx, db, o); err != nil {
 		return errors.Join(err, db.Close())
 	}

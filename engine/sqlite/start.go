@@ -101,7 +101,7 @@ func (s *saving) insert(t *tx, st *engine.Start, texts stored.Run, r *started) e
 	}
 	run.ID = t.nextRun()
 	r.id, r.begun, r.verdict.Run = run.ID, r.state != engine.Queued, run.Key
-	s.rooted = s.rooted || !run.State.Finished()
+	s.noteWait(&run)
 	if err := t.insertRun(&run, texts, s.at); err != nil || !r.begun {
 		return err
 	}

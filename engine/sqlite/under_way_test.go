@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/stored"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -255,5 +256,22 @@ func TestTransactionThatFails(t *testing.T) {
 	}
 	if _, third := begin(t, j, "third", "lane 3"); third.ID != run.ID+1 {
 		t.Errorf("a run that never was has a number: the next one's is %d", third.ID)
+	}
+}
+
+// TestCopyOfAnEngineThatDied: a copy has the lane in which a run was at work.
+func TestCopyOfAnEngineThatDied(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "quando.db")
+	begin(t, open(t, file, Options{}), "first", "lane 1")
+	c, err := OpenCopy(t.Context(), died(t, file), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for _, table := range []string{"runs", "steps", "lanes"} {
+		if rows, err := c.Rows(t.Context(), stored.Named(table), nil, 10); err != nil || len(rows) != 1 {
+			t.Errorf("%s: %v %v", table, rows, err)
+		}
 	}
 }
