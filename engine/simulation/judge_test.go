@@ -41,3 +41,34 @@ func TestBoundIsCountedAnew(t *testing.T) {
 		}
 	}
 }
+
+// Runs beside each other have no order among them; each has its own, and nothing is lost or done twice.
+func TestRunsBesideEachOther(t *testing.T) {
+	outcome := func(steps ...string) *simulation.Outcome {
+		o := &simulation.Outcome{}
+		for _, step := range steps {
+			o.Effects = append(o.Effects, simulation.Effect{Customer: "Ana", Verb: "send_message", Detail: "s" + step[len(step)-1:], Step: "desk/r1/" + step})
+		}
+		return o
+	}
+	calm := outcome("a/1", "b/1", "a/2", "b/2")
+	for _, c := range []struct {
+		name   string
+		mode   string
+		played *simulation.Outcome
+		same   bool
+	}{
+		{"the same", "queued", outcome("a/1", "b/1", "a/2", "b/2"), true},
+		{"another order, one after another", "queued", outcome("a/1", "a/2", "b/1", "b/2"), false},
+		{"another order, beside each other", "parallel", outcome("b/1", "b/2", "a/1", "a/2"), true},
+		{"another order in a run", "parallel", outcome("a/1", "b/2", "a/2", "b/1"), false},
+		{"one is lost", "parallel", outcome("a/1", "b/1", "a/2"), false},
+		{"one is done twice", "parallel", outcome("a/1", "b/1", "a/2", "b/2", "b/2"), false},
+		{"one run too many", "parallel", outcome("a/1", "b/1", "a/2", "b/2", "c/1"), false},
+	} {
+		s := &simulation.Scenario{Rules: []simulation.Rule{{ID: "r1", Mode: c.mode}}}
+		if differences := simulation.Same(s, calm, c.played); (len(differences) == 0) != c.same {
+			t.Errorf("%s: %q", c.name, differences)
+		}
+	}
+}
