@@ -142,7 +142,9 @@ func (d *desk) open() {
 		Transport: transport,
 	}))
 	o := builtin.Options{Client: d.client, Directory: service.NewDirectory(d.client), HTTP: d.options.http, Location: saoPaulo}
-	o.Own = func(ctx context.Context, m service.Message) (bool, error) { return d.engine.Owns(ctx, "default", m.ID) }
+	o.Own = func(ctx context.Context, m service.Message) (bool, error) {
+		return d.engine.Owns(ctx, "default", m.ID, m.ClientID)
+	}
 	list := must(builtin.New(o))
 	if d.options.action != nil {
 		for i := range list {

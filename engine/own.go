@@ -237,14 +237,38 @@ func throughJSON(v any) any {
 	return out
 }
 
-// Owns reports whether the engine itself sent a message.
-func (e *Engine) Owns(ctx context.Context, workspace, message string) (bool, error) {
+// Owns reports whether the engine itself sent a message. While the answer to the call that sent it
+// is missing, as after a crash, the run that asks knows it by the client_id.
+func (e *Engine) Owns(ctx context.Context, workspace, message, clientID string) (bool, error) {
 	message = ObjectKey(message)
 	if e.unsaved.has(messageKey{workspace, message}) {
 		return true, nil
 	}
 	own, err := e.journal.Caused(ctx, workspace, "message.sent", []string{message})
+	if f, ok := ctx.Value(inquiryKey{}).(*facts); ok && err == nil && len(own) == 0 && clientID != "" {
+		return f.visit.isSending(clientID)
+	}
 	return len(own) > 0, err
+}
+
+// isSending reports whether a call of the lane that has no answer sends a message with this
+// client_id. What is sent to a conversation is sent in its lane.
+func (v *visit) isSending(clientID string) (bool, error) {
+	for _, r := range v.lane.Runs {
+		s := r.current()
+		if r.State.Finished() || s == nil || s.State != StepOpen {
+			continue
+		}
+		rec, err := v.record(s)
+		if err != nil {
+			return false, err
+		}
+		i := rec.Intent
+		if i != nil && slices.Contains(i.Emits, "message.sent") && strings.Contains(string(i.Request), ObjectKey(clientID)) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // A messageKey is a message of a workspace.

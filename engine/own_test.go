@@ -102,6 +102,18 @@ rules:
 	d.wantStates("it", engine.Done)
 }
 
+// A message whose answer is missing is no person's to the other rules.
+func TestOwnMessageWithoutAnAnswerIsNoPersons(t *testing.T) {
+	d := newDesk(t, `
+rules:
+  - { id: a, when: attendance.opened, do: [{ send_message: hello }] }
+  - { id: b, when: message.received, do: [{ add_labels: [vip], if: 'not human_active("15m")' }] }
+`)
+	d.fault("POST /conversations/{id}/messages", "status_after", 503, 3)
+	d.customer(ana, "hello")
+	d.expect(send+"hello", patches)
+}
+
 // forgetful is a journal that cannot tell at first whose a message is.
 type forgetful struct {
 	fileJournal

@@ -66,7 +66,9 @@ func (p process) run() {
 	client := must(service.New(service.Options{BaseURL: p.BaseURL, APIKey: service.Secret(p.APIKey), MaxWait: -1, Timeout: p.Timeout, Allow: actions.MayCall}))
 	var e *engine.Engine
 	o := builtin.Options{Client: client, Directory: service.NewDirectory(client)}
-	o.Own = func(ctx context.Context, m service.Message) (bool, error) { return e.Owns(ctx, "default", m.ID) }
+	o.Own = func(ctx context.Context, m service.Message) (bool, error) {
+		return e.Owns(ctx, "default", m.ID, m.ClientID)
+	}
 	verbs := must(builtin.New(o))
 	for i := range verbs {
 		verbs[i] = stopping{Action: verbs[i], at: p.Stop}

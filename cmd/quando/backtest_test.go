@@ -61,7 +61,9 @@ func recordWeekend(ctx context.Context, file, text string) (err error) {
 	defer client.CloseIdleConnections()
 	var e *engine.Engine
 	o := builtin.Options{Client: client, Directory: service.NewDirectory(client), Location: zone}
-	o.Own = func(ctx context.Context, m service.Message) (bool, error) { return e.Owns(ctx, "default", m.ID) }
+	o.Own = func(ctx context.Context, m service.Message) (bool, error) {
+		return e.Owns(ctx, "default", m.ID, m.ClientID)
+	}
 	verbs, err := builtin.New(o)
 	if err != nil {
 		return err

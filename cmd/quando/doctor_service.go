@@ -34,7 +34,7 @@ func (v *visitor) open() (err error) {
 	w.Service.Timeout = min(w.Service.Timeout, doctorPatience)
 	quick := v.namedWorkspace
 	quick.workspace = &w
-	none := func(context.Context, string, string) (bool, error) { return false, nil }
+	none := func(context.Context, string, service.Message) (bool, error) { return false, nil }
 	if v.unit, err = newUnit(v.config, quick, nil, none, slog.New(slog.DiscardHandler)); err != nil {
 		return err
 	}

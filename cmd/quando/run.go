@@ -162,8 +162,8 @@ func newProcess(c *config, list []namedWorkspace, j journal, log *slog.Logger, t
 		},
 	}
 	p.metrics.ready = p.recorder.ready
-	owns := func(ctx context.Context, workspace, message string) (bool, error) {
-		return p.engine.Owns(ctx, workspace, message)
+	owns := func(ctx context.Context, workspace string, m service.Message) (bool, error) {
+		return p.engine.Owns(ctx, workspace, m.ID, m.ClientID)
 	}
 	shared := limiters(list)
 	if c.now != nil {

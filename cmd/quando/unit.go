@@ -33,7 +33,7 @@ type unit struct {
 }
 
 // newUnit puts a workspace together. It connects to nothing.
-func newUnit(c *config, w namedWorkspace, limiter *service.Limiter, own func(ctx context.Context, workspace, message string) (bool, error), log *slog.Logger) (*unit, error) {
+func newUnit(c *config, w namedWorkspace, limiter *service.Limiter, own func(ctx context.Context, workspace string, m service.Message) (bool, error), log *slog.Logger) (*unit, error) {
 	o, err := c.serviceOptions(w.workspace)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func newUnit(c *config, w namedWorkspace, limiter *service.Limiter, own func(ctx
 	u.names = service.NewDirectory(u.client)
 	with := builtin.Options{
 		Client: u.client, Directory: u.names, Media: mediaFolder(mediaPath(w.rules)), Location: w.Timezone,
-		Own: func(ctx context.Context, m service.Message) (bool, error) { return own(ctx, w.name, m.ID) },
+		Own: func(ctx context.Context, m service.Message) (bool, error) { return own(ctx, w.name, m) },
 	}
 	if with.HTTP, err = w.systems(); err != nil {
 		return nil, err

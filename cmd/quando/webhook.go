@@ -65,7 +65,7 @@ func withHooks(cmd *cobra.Command, journal bool, f func(d *hookDesk) error) erro
 	if w.Service.Webhook.PublicURL == "" {
 		return fmt.Errorf("the workspace %s has no service.webhook.public_url; set it to the https address under which the service reaches this engine, such as https://hooks.example.com/webhook", w.name)
 	}
-	own := func(context.Context, string, string) (bool, error) { return false, nil }
+	own := func(context.Context, string, service.Message) (bool, error) { return false, nil }
 	u, err := newUnit(c, w, nil, own, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err

@@ -42,7 +42,9 @@ func newDesk(t *testing.T, text string) *desk {
 	t.Cleanup(client.CloseIdleConnections)
 	d.directory = service.NewDirectory(client)
 	o := builtin.Options{Client: client, Directory: d.directory, Location: saoPaulo}
-	o.Own = func(ctx context.Context, m service.Message) (bool, error) { return d.engine.Owns(ctx, "default", m.ID) }
+	o.Own = func(ctx context.Context, m service.Message) (bool, error) {
+		return d.engine.Owns(ctx, "default", m.ID, m.ClientID)
+	}
 	d.engine = must(engine.New(engine.Options{Journal: d.journal}, engine.Workspace{
 		Name: "default", Actions: must(actions.NewRegistry(must(builtin.New(o))...)), Desk: must(builtin.NewDesk(o)), Location: saoPaulo,
 	}))

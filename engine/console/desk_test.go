@@ -194,7 +194,9 @@ func newDesk(t testing.TB, change ...func(*Options)) *desk {
 func (d *desk) build(erp string, _ sandbox.Address) {
 	d.t.Helper()
 	o := builtin.Options{Client: d.client, Directory: service.NewDirectory(d.client), HTTP: []builtin.HTTPHost{{Host: erp}}, Location: saoPaulo}
-	o.Own = func(ctx context.Context, m service.Message) (bool, error) { return d.engine.Owns(ctx, "default", m.ID) }
+	o.Own = func(ctx context.Context, m service.Message) (bool, error) {
+		return d.engine.Owns(ctx, "default", m.ID, m.ClientID)
+	}
 	w := engine.Workspace{Name: "default", Actions: must(actions.NewRegistry(must(builtin.New(o))...)), Desk: must(builtin.NewDesk(o)), Location: saoPaulo}
 	d.engine = must(engine.New(engine.Options{Journal: d.journal, Observer: d}, w))
 	d.files = []*rules.File{rules.Parse("rules.yaml", fmt.Appendf(nil, deskRules, erp)), rules.Parse("broken.yaml", []byte(brokenRules))}

@@ -27,7 +27,9 @@ var (
 // explains gives a desk somebody who explains, as quando run has.
 func (d *desk) explains() {
 	d.t.Helper()
-	offline := builtin.NewOffline(builtin.OfflineOptions{Own: func(ctx context.Context, m service.Message) (bool, error) { return d.engine.Owns(ctx, "default", m.ID) }})
+	offline := builtin.NewOffline(builtin.OfflineOptions{Own: func(ctx context.Context, m service.Message) (bool, error) {
+		return d.engine.Owns(ctx, "default", m.ID, m.ClientID)
+	}})
 	d.options.Explain = func(ctx context.Context, e *engine.Event, l rules.Language) ([]Explanation, error) {
 		told, err := explain.New(explain.Options{Journal: d.journal, Desk: offline, Rules: d.set, Catalog: builtin.Catalog(), Location: saoPaulo, Language: l}).Event(ctx, e)
 		if err != nil {

@@ -58,7 +58,7 @@ func newEditorDesk(t testing.TB, change ...func(*Options)) *desk {
 		Choices: func() []Choice { return choicesOf(directory.Snapshot()) },
 		Desk: func(context.Context) (backtest.Desk, error) {
 			return builtin.NewOffline(builtin.OfflineOptions{Profile: d.client.Profile(), Snapshot: directory.Snapshot(), Own: func(ctx context.Context, m service.Message) (bool, error) {
-				return d.engine.Owns(ctx, "default", m.ID)
+				return d.engine.Owns(ctx, "default", m.ID, m.ClientID)
 			}}), nil
 		},
 		Media:     fstest.MapFS{"price-list.pdf": {Data: []byte("%PDF")}},

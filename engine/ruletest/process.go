@@ -80,7 +80,9 @@ func (p *process) verbs(t *telling) ([]actions.Action, engine.Desk, error) {
 	}
 	o := builtin.Options{
 		Client: client, Directory: service.NewDirectory(client), Media: t.options.Media, Location: t.options.Location, Outside: t.outside,
-		Own: func(ctx context.Context, m service.Message) (bool, error) { return p.engine.Owns(ctx, workspace, m.ID) },
+		Own: func(ctx context.Context, m service.Message) (bool, error) {
+			return p.engine.Owns(ctx, workspace, m.ID, m.ClientID)
+		},
 	}
 	verbs, err := builtin.New(o)
 	if err != nil {

@@ -117,7 +117,7 @@ func examine(ctx context.Context, s *Scenario, store *Store, shared bool) (*exam
 	case len(s.Troubles) == 0:
 		x.broken = append(x.broken, Alike(calm, played, SQLite)...)
 	case s.Exact:
-		x.broken = append(x.broken, Same(calm, played)...)
+		x.broken = append(x.broken, Same(s, calm, played)...)
 	}
 	if shared {
 		if played, err = play(Options{Journal: Postgres, Calm: true}); err != nil {
@@ -128,7 +128,7 @@ func examine(ctx context.Context, s *Scenario, store *Store, shared bool) (*exam
 			return nil, err
 		}
 		if s.Exact {
-			x.broken = append(x.broken, Same(calm, played)...)
+			x.broken = append(x.broken, Same(s, calm, played)...)
 		}
 	}
 	hash.Sum(x.digest[:0])

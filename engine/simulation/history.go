@@ -65,6 +65,10 @@ type Stop struct {
 	Calls    int       // how many calls had begun when it was acknowledged, and when it ended
 	CallsEnd int
 	UnderWay []string // the keys of the steps whose calls the answer names
+
+	// Bounds are those that had stopped the rule too when it was resumed, and were counted anew: that
+	// of a customer, and with an empty name that of all messages.
+	Bounds []string `json:",omitempty"`
 }
 
 // A Firing is an event that the service did not raise: a tick of a schedule, or a rule that a person fired.

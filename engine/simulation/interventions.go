@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/quandohq/quando/actions"
@@ -42,6 +43,10 @@ func (w *world) place(ctx context.Context, h hold) error {
 		for _, on := range engine.Resumable(holds, where, h.rule, "") {
 			if _, err := j.Lift(ctx, w.clock(), on); err != nil {
 				return err
+			}
+			if on.Kind == engine.HoldSafety {
+				talk := strings.TrimPrefix(on.Lane, laneOf(""))
+				w.desk.stops[i].Bounds = append(w.desk.stops[i].Bounds, w.desk.conversations[talk])
 			}
 		}
 	case !h.lift && !stopped:

@@ -227,35 +227,6 @@ func (s *Scenario) away() (d time.Duration) {
 	return d
 }
 
-// overBound finds more automatic messages than the safety bounds allow.
-func overBound(s *Scenario, o *Outcome) (broken []string) {
-	down := time.Duration(0) // a message that was counted before a crash leaves after it
-	for _, t := range s.Troubles {
-		if t.Kind == TroubleCrash {
-			down += time.Duration(max(1, t.More)) * t.For
-		}
-	}
-	look := func(b Bound, who func(*Effect) string) {
-		times := map[string][]time.Time{}
-		for i := range o.Effects {
-			if e := &o.Effects[i]; e.Verb == "send_message" && b.Times > 0 {
-				times[who(e)] = append(times[who(e)], e.At)
-			}
-		}
-		for name, list := range times {
-			for i := 0; i+b.Times < len(list); i++ {
-				if list[i+b.Times].Sub(list[i]) < b.Per-slack-down {
-					broken = append(broken, fmt.Sprintf("more than %d messages in %s to %q, from %s on", b.Times, b.Per, name, clock(list[i])))
-					break
-				}
-			}
-		}
-	}
-	look(s.Safety.PerConversation, func(e *Effect) string { return e.Customer })
-	look(s.Safety.Messages, func(*Effect) string { return "" })
-	return broken
-}
-
 // pastTheEnd finds effects of runs that an event had ended.
 func pastTheEnd(s *Scenario, o *Outcome) (broken []string) {
 	events := map[string]*Event{}
@@ -426,14 +397,33 @@ func ofItself(s *Scenario, o *Outcome) (broken []string) {
 	return broken
 }
 
-// Same returns how the effects on a desk on which things went wrong differ from those on the same desk undisturbed: by customer and rule, in their order.
-func Same(calm, played *Outcome) (differences []string) {
+// Same returns how the effects on a desk on which things went wrong differ from those on the same
+// desk undisturbed: by customer and rule, in their order. Of a rule whose runs are beside each other
+// only the effects of each run have one.
+func Same(s *Scenario, calm, played *Outcome) (differences []string) {
+	parallel := func(rule string) bool {
+		is := func(r Rule) bool { return r.ID == rule && r.Mode == "parallel" }
+		return slices.ContainsFunc(s.Rules, is) || slices.ContainsFunc(s.Other, is)
+	}
 	group := func(o *Outcome) map[string][]string {
 		out := map[string][]string{}
+		runs := map[string]int{} // where in the list of its rule a run is
 		for i := range o.Effects {
 			e := &o.Effects[i]
-			key := e.Customer + " by " + e.rule()
-			out[key] = append(out[key], e.Verb+" "+e.Detail)
+			key, what := e.Customer+" by "+e.rule(), e.Verb+" "+e.Detail
+			run := e.Customer + " " + runOfStep(e.Step)
+			n, begun := runs[run]
+			if begun && parallel(e.rule()) {
+				out[key][n] += ", " + what
+				continue
+			}
+			runs[run] = len(out[key])
+			out[key] = append(out[key], what)
+		}
+		for key := range out {
+			if _, rule, _ := strings.Cut(key, " by "); parallel(rule) {
+				slices.Sort(out[key])
+			}
 		}
 		return out
 	}

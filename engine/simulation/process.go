@@ -66,7 +66,9 @@ func (p *process) launch(ctx context.Context) (err error) {
 	}
 	o := builtin.Options{
 		Client: client, Directory: service.NewDirectory(client), Location: w.zone,
-		Own: func(ctx context.Context, m service.Message) (bool, error) { return p.engine.Owns(ctx, workspace, m.ID) },
+		Own: func(ctx context.Context, m service.Message) (bool, error) {
+			return p.engine.Owns(ctx, workspace, m.ID, m.ClientID)
+		},
 	}
 	verbs, err := builtin.New(o)
 	if err != nil {

@@ -126,8 +126,9 @@ type occurrence struct {
 	rule  string // the only one that it is for
 	tick  bool   // of a schedule with each: its items are not found yet
 	lane  string
-	heard int // its number
-	order int // in which it was decided; 0 is that it was not yet
+	heard int       // its number
+	came  time.Time // when it was heard: an item of a tick that had to wait, later than it happened
+	order int       // in which it was decided; 0 is that it was not yet
 
 	message *said // and what else it carries, as it was then
 	talk    *talk
@@ -341,7 +342,7 @@ func (o *oracle) come(which func(*occurrence) bool) (list []*occurrence) {
 // hear puts an event into its lane.
 func (o *oracle) hear(e *occurrence) {
 	o.heard++
-	e.heard = o.heard
+	e.heard, e.came = o.heard, o.now
 	if o.lanes[e.lane] == nil {
 		o.lanes[e.lane] = &oracleLane{}
 	}
@@ -394,7 +395,7 @@ func (o *oracle) work() (busy bool) {
 		}
 		for name, l := range o.lanes {
 			if len(l.waiting) > 0 {
-				at := l.waiting[0].At
+				at := l.waiting[0].came
 				if at.Before(l.visited) {
 					at = l.visited
 				}
@@ -450,7 +451,7 @@ func (o *oracle) visit(lane string, claimed int) {
 		l.waiting, l.visited = l.waiting[len(events):], o.now
 	}
 	if more {
-		o.goOn(lane, events[0].At, waiting)
+		o.goOn(lane, events[0].came, waiting)
 	}
 	for _, e := range events {
 		o.decide(e)

@@ -35,6 +35,7 @@ func (o *oracle) decide(e *occurrence) {
 	for _, r := range slices.Clone(o.runs) {
 		switch {
 		case r.state == over || r.home != e.lane || r.began(e) || r.caused(e): // Looked up: what a run itself causes means nothing to it
+		case r.state == queued && r.born == o.turn: // Looked up: it hears that when it begins
 		case o.cancels(r, e):
 			r.leave(e.lane)
 		case r.listens != nil && r.listens.hears(r, e):

@@ -146,7 +146,9 @@ func (d *desk) start() {
 	client := must(service.New(service.Options{BaseURL: d.address.BaseURL, APIKey: d.key, Now: d.clock, Timeout: 5 * time.Second, Transport: d.transport, Sleep: d.sleep}))
 	var e *engine.Engine
 	o := builtin.Options{Client: client, Directory: service.NewDirectory(client), Location: time.UTC}
-	o.Own = func(ctx context.Context, m service.Message) (bool, error) { return e.Owns(ctx, "default", m.ID) }
+	o.Own = func(ctx context.Context, m service.Message) (bool, error) {
+		return e.Owns(ctx, "default", m.ID, m.ClientID)
+	}
 	var s *backfill.Source
 	e = must(engine.New(engine.Options{Journal: j, Keep: 30 * 24 * time.Hour}, engine.Workspace{
 		Name: "default", Actions: must(actions.NewRegistry(must(builtin.New(o))...)), Desk: must(builtin.NewDesk(o)), Location: time.UTC,

@@ -1,0 +1,76 @@
+package simulation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A message is an automatic one, as a safety bound counts it.
+type message struct {
+	*Effect
+	call int // the number of the call that sent it: it was counted when that began
+}
+
+// overBound finds more automatic messages than the safety bounds allow.
+func overBound(s *Scenario, o *Outcome) (broken []string) {
+	down := time.Duration(0) // a message that was counted before a crash leaves after it
+	for _, t := range s.Troubles {
+		if t.Kind == TroubleCrash {
+			down += time.Duration(max(1, t.More)) * t.For
+		}
+	}
+	look := func(b Bound, who func(*Effect) string) {
+		if b.Times == 0 {
+			return
+		}
+		sent := map[string][]message{}
+		for i := range o.Effects {
+			if e := &o.Effects[i]; e.Verb == "send_message" {
+				call := slices.IndexFunc(o.Calls, func(c Call) bool { return c.Step == e.Step && strings.HasSuffix(c.Path, "/messages") })
+				sent[who(e)] = append(sent[who(e)], message{e, call})
+			}
+		}
+		for _, name := range keysOf(sent) {
+			list, anew := sent[name], countedAnew(o, b, name, sent[name])
+			for i := 0; i+b.Times < len(list); i++ {
+				from, to := list[i], list[i+b.Times]
+				resumed := slices.ContainsFunc(anew, func(calls int) bool { return from.call < calls && to.call >= calls })
+				if to.At.Sub(from.At) < b.Per-slack-down && !resumed {
+					broken = append(broken, fmt.Sprintf("more than %d messages in %s to %q, from %s on", b.Times, b.Per, name, clock(from.At)))
+					break
+				}
+			}
+		}
+	}
+	look(s.Safety.PerConversation, func(e *Effect) string { return e.Customer })
+	look(s.Safety.Messages, func(*Effect) string { return "" })
+	return broken
+}
+
+// countedAnew returns after how many calls a bound was counted anew, because a person let a rule go
+// on that it had stopped. Such a person was told so, and it is true: the bound had been filled since
+// it was last counted anew, also by that rule.
+func countedAnew(o *Outcome, b Bound, name string, list []message) (anew []int) {
+	since := 0
+	for _, stop := range o.Stops {
+		if !slices.Contains(stop.Bounds, name) {
+			continue
+		}
+		var before []message
+		for _, m := range list {
+			if m.call >= since && m.call < stop.CallsEnd {
+				before = append(before, m)
+			}
+		}
+		for i := 0; i+b.Times <= len(before); i++ {
+			full := before[i : i+b.Times]
+			if full[b.Times-1].At.Sub(full[0].At) < b.Per+slack && slices.ContainsFunc(full, func(m message) bool { return m.rule() == stop.Rule }) {
+				anew, since = append(anew, stop.CallsEnd), stop.CallsEnd
+				break
+			}
+		}
+	}
+	return anew
+}

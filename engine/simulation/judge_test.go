@@ -1,0 +1,74 @@
+package simulation_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/quandohq/quando/engine/simulation"
+)
+
+// Who lets a rule go on that a bound has stopped has its messages counted anew, and nobody else has.
+func TestBoundIsCountedAnew(t *testing.T) {
+	start := time.Date(2026, 11, 9, 12, 0, 0, 0, time.UTC)
+	const rule = "r1"
+	for _, c := range []struct {
+		name         string
+		before, more int // messages
+		stop         simulation.Stop
+		broken       int
+	}{
+		{"nobody has resumed it", 2, 1, simulation.Stop{}, 1},
+		{"it was stopped by a person alone", 2, 1, simulation.Stop{Rule: rule, To: start.Add(time.Minute), CallsEnd: 2}, 1},
+		{"it was stopped by the bound", 2, 2, simulation.Stop{Rule: rule, To: start.Add(time.Minute), CallsEnd: 2, Bounds: []string{""}}, 0},
+		{"it fills the bound again", 2, 3, simulation.Stop{Rule: rule, To: start.Add(time.Minute), CallsEnd: 2, Bounds: []string{""}}, 1},
+		{"the bound was not full", 1, 2, simulation.Stop{Rule: rule, To: start.Add(time.Minute), CallsEnd: 1, Bounds: []string{""}}, 1},
+		{"another rule had filled it", 2, 1, simulation.Stop{Rule: "r2", To: start.Add(time.Minute), CallsEnd: 2, Bounds: []string{""}}, 1},
+		{"it was the bound of a customer", 2, 1, simulation.Stop{Rule: rule, To: start.Add(time.Minute), CallsEnd: 2, Bounds: []string{"Ana"}}, 1},
+	} {
+		s := &simulation.Scenario{Start: start, Length: time.Hour}
+		s.Safety.Messages = simulation.Bound{Times: 2, Per: 3 * time.Hour}
+		o := &simulation.Outcome{}
+		o.Stops = []simulation.Stop{c.stop}
+		for i := range c.before + c.more {
+			at, step := start.Add(time.Duration(i/c.before)*2*time.Minute), fmt.Sprintf("desk/%s/e%d/1", rule, i)
+			o.Calls = append(o.Calls, simulation.Call{At: at, Step: step, Method: "POST", Path: "/v1/conversations/c/messages", Came: true})
+			o.Effects = append(o.Effects, simulation.Effect{At: at, Customer: "Ana", Verb: "send_message", Detail: fmt.Sprint(i), Step: step})
+		}
+		o.Stops[0].Calls = o.Stops[0].CallsEnd
+		if broken := simulation.Ledger(s, o); len(broken) != c.broken {
+			t.Errorf("%s: %v", c.name, broken)
+		}
+	}
+}
+
+// Runs beside each other have no order among them; each has its own, and nothing is lost or done twice.
+func TestRunsBesideEachOther(t *testing.T) {
+	outcome := func(steps ...string) *simulation.Outcome {
+		o := &simulation.Outcome{}
+		for _, step := range steps {
+			o.Effects = append(o.Effects, simulation.Effect{Customer: "Ana", Verb: "send_message", Detail: "s" + step[len(step)-1:], Step: "desk/r1/" + step})
+		}
+		return o
+	}
+	calm := outcome("a/1", "b/1", "a/2", "b/2")
+	for _, c := range []struct {
+		name   string
+		mode   string
+		played *simulation.Outcome
+		same   bool
+	}{
+		{"the same", "queued", outcome("a/1", "b/1", "a/2", "b/2"), true},
+		{"another order, one after another", "queued", outcome("a/1", "a/2", "b/1", "b/2"), false},
+		{"another order, beside each other", "parallel", outcome("b/1", "b/2", "a/1", "a/2"), true},
+		{"another order in a run", "parallel", outcome("a/1", "b/2", "a/2", "b/1"), false},
+		{"one is lost", "parallel", outcome("a/1", "b/1", "a/2"), false},
+		{"one is done twice", "parallel", outcome("a/1", "b/1", "a/2", "b/2", "b/2"), false},
+		{"one run too many", "parallel", outcome("a/1", "b/1", "a/2", "b/2", "c/1"), false},
+	} {
+		s := &simulation.Scenario{Rules: []simulation.Rule{{ID: "r1", Mode: c.mode}}}
+		if differences := simulation.Same(s, calm, c.played); (len(differences) == 0) != c.same {
+			t.Errorf("%s: %q", c.name, differences)
+		}
+	}
+}
