@@ -195,10 +195,10 @@ func (k *walk) slots(i *actions.Intent) []Slot {
 	}
 	take := make([]Slot, 0, 2)
 	if b := k.workspace.Safety.PerConversation; b.Times > 0 {
-		take = append(take, Slot{Key: messagesTo(k.lane.Name), Times: b.Times, Per: b.Per, Rule: k.run.Rule})
+		take = append(take, Slot{Key: MessagesTo(k.lane.Name), Times: b.Times, Per: b.Per, Rule: k.run.Rule})
 	}
 	if b := k.workspace.Safety.Messages; b.Times > 0 {
-		take = append(take, Slot{Key: allMessages, Times: b.Times, Per: b.Per, Rule: k.run.Rule})
+		take = append(take, Slot{Key: AllMessages, Times: b.Times, Per: b.Per, Rule: k.run.Rule})
 	}
 	return take
 }
@@ -209,7 +209,7 @@ func (k *walk) slots(i *actions.Intent) []Slot {
 func (k *walk) tooMany(ctx context.Context, bound *BoundError) error {
 	h := Hold{Workspace: k.run.Workspace, Rule: k.run.Rule, Kind: HoldSafety, Since: k.now()}
 	h.Reason = fmt.Sprintf("safety: automatic messages are bounded to %d in %s", bound.Slot.Times, rules.FormatDuration(bound.Slot.Per))
-	if bound.Slot.Key != allMessages {
+	if bound.Slot.Key != AllMessages {
 		h.Lane = k.lane.Name
 		h.Reason = fmt.Sprintf("safety: automatic messages to one conversation are bounded to %d in %s", bound.Slot.Times, rules.FormatDuration(bound.Slot.Per))
 	}

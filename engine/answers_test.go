@@ -30,7 +30,7 @@ rules:
 	asked := map[string][]string{}
 	waits, passed := []string{}, engine.Passed("")
 	for _, s := range run.Steps {
-		r := must(s.Read())
+		r := must(engine.ReadRecord(s))
 		for question := range r.Answers {
 			asked[s.Path] = append(asked[s.Path], question)
 		}
@@ -68,8 +68,8 @@ rules:
 	d.wantStates("at-once")
 	d.wantStates("later", "done")
 	e := must(d.journal.Events(t.Context(), d.runs("later")[0].Event))[0]
-	before, _ := e.Answers.Value("human_active(15m)")
-	after, _ := e.Answers.Value("human_active(15m) of later")
+	before, _ := engine.AnswerTo(e.Answers, "human_active(15m)")
+	after, _ := engine.AnswerTo(e.Answers, "human_active(15m) of later")
 	if before != false || after != true {
 		t.Errorf("was told %v, and then %v", before, after)
 	}

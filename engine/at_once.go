@@ -10,16 +10,6 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// An Opener is a journal that lets an event be decided on before it is recorded, so that both take one commit.
-type Opener interface {
-	// Open claims the lane of an event that is about to be recorded; nil where somebody works on the lane, or something is thought to wait in it. The lane
-	// is empty. Its first Save has the event as Change.Fresh.
-	Open(workspace, lane string) *Lane
-
-	// Drop gives back a lane that was opened and of which nothing was recorded.
-	Drop(lane *Lane)
-}
-
 // An arrival is an event that is decided on before it is recorded. Whoever delivers it waits for no more than that: the service is not called before,
 // and the journal not asked for what the event itself would be a part of.
 type arrival struct {

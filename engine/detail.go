@@ -26,8 +26,8 @@ type DetailCall struct {
 	Made    bool // it has a receipt; else it is meant to be made, or nobody knows what became of it
 }
 
-// Detail reads the step's record.
-func (s *Step) Detail() (Detail, error) {
+// DetailOf reads a step's record.
+func DetailOf(s *Step) (Detail, error) {
 	r, err := recordOf(s)
 	if err != nil {
 		return Detail{}, err

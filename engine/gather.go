@@ -86,7 +86,7 @@ func (v *visit) endGather(ctx context.Context, g *Gather) error {
 	}
 	last.Verdicts[i] = *p.verdict
 	p.verdict = &last.Verdicts[i]
-	last.Answers = last.Answers.with(g.Rule, f.asked)
+	last.Answers = last.Answers.With(g.Rule, f.asked)
 	v.pending.Decided = append(v.pending.Decided, last)
 	v.matched(last, began)
 	v.gathered(g)

@@ -116,7 +116,7 @@ func (v *visit) mayConcern(ctx context.Context, r *Run) (bool, error) {
 	if err != nil || rule == nil {
 		return false, err
 	}
-	s := r.current()
+	s := r.Current()
 	waits := s != nil && s.Verb == "wait_for" && s.State == StepWaiting
 	if len(rule.CancelOn) == 0 && !waits {
 		return false, nil
@@ -178,7 +178,7 @@ func (v *visit) concernedBehind(ctx context.Context, r *Run, rule *rules.Rule, s
 
 // awaiting returns the step of a run that waits for an event like this one, also while the run is held or could not look at one before.
 func (v *visit) awaiting(ctx context.Context, r *Run, e *Event, f *facts) (*Step, error) {
-	s := r.current()
+	s := r.Current()
 	if s == nil || s.Verb != "wait_for" || s.State != StepWaiting {
 		return nil, nil
 	}

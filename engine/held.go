@@ -50,18 +50,19 @@ func (h *Hold) Slots() string {
 	case h.Kind != HoldSafety:
 		return ""
 	case h.Lane != "":
-		return messagesTo(h.Lane)
+		return MessagesTo(h.Lane)
 	}
-	return allMessages
+	return AllMessages
 }
 
-// The keys of the slots that automatic messages take.
-const allMessages = "messages"
+// AllMessages is the key of the slots that all automatic messages take.
+const AllMessages = "messages"
 
-func messagesTo(lane string) string { return allMessages + "/" + lane }
+// MessagesTo returns the key of the slots that those to one lane take.
+func MessagesTo(lane string) string { return AllMessages + "/" + lane }
 
-// what names what is stopped.
-func (h *Hold) what() string {
+// What names what is stopped.
+func (h *Hold) What() string {
 	switch {
 	case h.Lane != "":
 		return fmt.Sprintf("the rule %s in %s", h.Rule, h.Lane)
@@ -101,4 +102,4 @@ func StopsCall(holds []Hold, r *Run, at time.Time) *Hold {
 type HeldError struct{ Hold Hold }
 
 // Error names what is stopped.
-func (e *HeldError) Error() string { return e.Hold.what() + " is stopped" }
+func (e *HeldError) Error() string { return e.Hold.What() + " is stopped" }

@@ -111,7 +111,7 @@ func (e *Engine) stop(ctx context.Context, h Hold) error {
 	e.holding.Lock()
 	defer e.holding.Unlock()
 	if _, err := e.journal.Hold(ctx, h); err != nil {
-		return fmt.Errorf("stop %s: %w", h.what(), err)
+		return fmt.Errorf("stop %s: %w", h.What(), err)
 	}
 	list, err := e.journal.Holds(ctx)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // recorded for those who look, but are not kept.
 
 // reach adds a step that the run has just reached.
-func (r *Run) reach(s *Step) *Step {
+func reach(r *Run, s *Step) *Step {
 	if s.N = r.Reached(); s.N < r.Kept.From && !slices.Contains(r.Kept.Also, s.N) {
 		r.Kept.Also = append(slices.Clone(r.Kept.Also), s.N) // it was reached before, and not recorded
 	}

@@ -71,7 +71,7 @@ func (v *visit) takeMarks(ctx context.Context) error {
 	}
 	for i := range list {
 		for call := range v.ended {
-			if list[i].isOf(call) {
+			if isOf(&list[i], call) {
 				v.pending.Gone = append(v.pending.Gone, list[i].ID)
 			}
 		}
@@ -81,7 +81,7 @@ func (v *visit) takeMarks(ctx context.Context) error {
 }
 
 // content reads what a mark says of its call; nil where it says nothing, as when the person has been forgotten whom it was about.
-func (c *Caused) content() *markContent {
+func contentOf(c *Caused) *markContent {
 	content := &markContent{}
 	if err := json.Unmarshal(c.Set, content); err != nil || content.Intent == nil {
 		return nil
@@ -90,11 +90,11 @@ func (c *Caused) content() *markContent {
 }
 
 // isOf reports whether a mark is that of a call. One that does not say of which call it is belongs to all of its run.
-func (c *Caused) isOf(call markedCall) bool {
+func isOf(c *Caused, call markedCall) bool {
 	if c.Run != call.Run {
 		return false
 	}
-	content := c.content()
+	content := contentOf(c)
 	return content == nil || content.Step == call.Step
 }
 
@@ -103,7 +103,7 @@ func (c *Caused) isOf(call markedCall) bool {
 func (v *visit) heedMarks(ctx context.Context, e *Event, f *facts, marks []*Caused, again bool) (adopted bool, err error) {
 	var doubtful []*Caused
 	for _, c := range marks {
-		switch early := e.isUpTo(c.After) || e.CreatedAt.Before(c.From.Add(-clockSlack)); {
+		switch early := isUpTo(e, c.After) || e.CreatedAt.Before(c.From.Add(-clockSlack)); {
 		case early || e.CreatedAt.After(v.servedTo(c.To).Add(v.workspace.Timeout+afterCall)):
 		case !again && v.now().Before(c.To):
 			return false, &openCallError{until: c.To}
@@ -112,7 +112,7 @@ func (v *visit) heedMarks(ctx context.Context, e *Event, f *facts, marks []*Caus
 		}
 	}
 	for _, c := range doubtful {
-		content := c.content()
+		content := contentOf(c)
 		if content == nil {
 			continue
 		}

@@ -120,7 +120,7 @@ func (v *visit) recogniseAgain(ctx context.Context, e *Event, fact map[string]an
 			repeated = nil // somebody has changed it since, and this changes it back
 		}
 		for _, c := range used {
-			if before.isUpTo(c.After) {
+			if isUpTo(before, c.After) {
 				continue
 			}
 			if same {
@@ -161,7 +161,7 @@ func (f *facts) shows(e *Event, fact map[string]any, c *Caused, again bool) bool
 	// What was received in time has happened in time. A card that was found in a stage may have been
 	// changed since it came there, and tells only when that was.
 	late := e.CreatedAt.After(c.To) && e.ReceivedAt.After(c.To) && (c.Stage == "" || !e.Found())
-	if c.Used && !again || e.isUpTo(c.After) || e.CreatedAt.Before(c.From.Add(-clockSlack)) || late {
+	if c.Used && !again || isUpTo(e, c.After) || e.CreatedAt.Before(c.From.Add(-clockSlack)) || late {
 		return false
 	}
 	if len(c.Set) == 0 && c.Stage == "" {
@@ -175,7 +175,7 @@ func (f *facts) shows(e *Event, fact map[string]any, c *Caused, again bool) bool
 
 // isUpTo reports whether an event was recorded before a call whose intent has this number: then it
 // is not the call's doing. One that is not recorded yet is newer than all that are.
-func (e *Event) isUpTo(newest int64) bool { return e.Seq != 0 && e.Seq <= newest }
+func isUpTo(e *Event, newest int64) bool { return e.Seq != 0 && e.Seq <= newest }
 
 // ObjectKey is an object's id as Caused has it.
 func ObjectKey(id string) string { return plain.FoldUUID(id) }
@@ -255,7 +255,7 @@ func (e *Engine) Owns(ctx context.Context, workspace, message, clientID string) 
 // client_id. What is sent to a conversation is sent in its lane.
 func (v *visit) isSending(clientID string) (bool, error) {
 	for _, r := range v.lane.Runs {
-		s := r.current()
+		s := r.Current()
 		if r.State.Finished() || s == nil || s.State != StepOpen {
 			continue
 		}
@@ -394,7 +394,7 @@ func (v *visit) await(ctx context.Context, r *Run, rec *record, e *Event, f *fac
 		v.wake(until)
 		return true, nil
 	}
-	made, err := v.made(ctx, f, r.current().Verb, rec.Intent)
+	made, err := v.made(ctx, f, r.Current().Verb, rec.Intent)
 	if err != nil {
 		return false, err
 	}
@@ -415,7 +415,7 @@ func (v *visit) openCall(r *Run, e *Event) (*record, error) {
 	if r.State.Finished() || r.Lane != v.lane.Name {
 		return nil, nil
 	}
-	s := r.current()
+	s := r.Current()
 	if s == nil || s.State != StepOpen {
 		return nil, nil
 	}
@@ -423,7 +423,7 @@ func (v *visit) openCall(r *Run, e *Event) (*record, error) {
 	if err != nil || rec.Intent == nil || rec.Answered && !rec.Doubt || !slices.Contains(rec.Intent.Emits, e.Type) {
 		return nil, err
 	}
-	if e.isUpTo(rec.Intent.After) || e.CreatedAt.Before(v.servedFrom(rec.Intent.At).Add(-clockSlack)) {
+	if isUpTo(e, rec.Intent.After) || e.CreatedAt.Before(v.servedFrom(rec.Intent.At).Add(-clockSlack)) {
 		return nil, nil
 	}
 	return rec, nil

@@ -23,9 +23,9 @@ type Record struct {
 	Receipts []actions.Receipt
 }
 
-// Read returns what was recorded of the step. Args, Value and the Answers are in the form that DecodeValue reads; two that are the same text are the
+// ReadRecord returns what was recorded of a step. Args, Value and the Answers are in the form that DecodeValue reads; two that are the same text are the
 // same value.
-func (s *Step) Read() (Record, error) {
+func ReadRecord(s *Step) (Record, error) {
 	r, err := recordOf(s)
 	if err != nil {
 		return Record{}, err
@@ -44,6 +44,16 @@ func (r Record) Passed(s *Step, before Passed) Passed {
 	}
 	value, _ := decode(r.Value) // what cannot be read ended it as well as anything
 	return before.with(r.Wait, idOf(value))
+}
+
+// AnswerTo returns the recorded answer to a question. It is not ok where that was not asked, or cannot be read.
+func AnswerTo(a Answers, question string) (v any, ok bool) {
+	raw, asked := a[question]
+	if !asked {
+		return nil, false
+	}
+	v, err := decode(raw)
+	return v, err == nil
 }
 
 // EncodeArgs writes the arguments of a step as a Record has them.

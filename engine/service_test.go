@@ -340,7 +340,7 @@ rules:
 			if other.calls != c.calls || len(other.keys) != 1 {
 				t.Errorf("%d calls with %d keys", other.calls, len(other.keys))
 			}
-			told := must(d.runs("it")[0].Steps[0].Detail())
+			told := must(engine.DetailOf(d.runs("it")[0].Steps[0]))
 			if len(told.Calls) != 1 || !told.Calls[0].Made || told.Calls[0].Request == nil {
 				t.Errorf("what was sent is not told: %+v", told.Calls)
 			}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"encoding/json"
 	"strings"
 	"time"
 )
@@ -28,8 +29,13 @@ func CallUnderWay(r *Run, s *Step) (call UnderWay, ok bool) {
 	if s.State != StepOpen {
 		return call, false
 	}
-	rec, err := recordOf(s)
-	if err == nil && (rec.Intent == nil || rec.Answered || rec.Lost) {
+	var rec struct { // what it must know of the engine's record
+		Intent         json.RawMessage
+		Answered, Lost bool
+		Tried          time.Time
+	}
+	err := json.Unmarshal(s.Record, &rec)
+	if len(s.Record) == 0 || err == nil && (len(rec.Intent) == 0 || rec.Answered || rec.Lost) {
 		return call, false
 	}
 	call = UnderWay{Run: r.ID, Key: r.Key, Workspace: r.Workspace, Rule: r.Rule, Lane: r.Lane, Step: s.Path, Verb: s.Verb}

@@ -238,7 +238,7 @@ func (v *visit) changed(r *Run) *RunChange {
 
 // finish ends a run, and with it the call that it may be at.
 func (v *visit) finish(r *Run, s State, reason string) {
-	if at := r.current(); at != nil && at.State == StepOpen {
+	if at := r.Current(); at != nil && at.State == StepOpen {
 		if rec, err := v.record(at); err == nil {
 			v.endCall(r, at, rec)
 		}

@@ -192,7 +192,7 @@ func (k *walk) step(ctx context.Context, s *rules.Step) (flow, error) {
 			k.touch(k.run)
 			return parked, nil
 		}
-		taken = k.run.reach(&Step{Path: path, Verb: s.Verb, Key: k.run.Key + "/" + path, State: StepOpen})
+		taken = reach(k.run, &Step{Path: path, Verb: s.Verb, Key: k.run.Key + "/" + path, State: StepOpen})
 		put(&k.records, taken, &record{At: k.now()})
 	}
 	rec, err := k.record(taken)

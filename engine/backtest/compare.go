@@ -140,7 +140,7 @@ func (b *bench) recordedPair(ctx context.Context, p pair) (*recorded, error) {
 	if !e.Decided {
 		r.treat.Reason = "it is not decided yet"
 	}
-	if decided, _ := e.Answers.Value(engine.AnswerNow); decided != nil {
+	if decided, _ := engine.AnswerTo(e.Answers, engine.AnswerNow); decided != nil {
 		if at, ok := decided.(time.Time); ok {
 			r.late = at.Sub(e.CreatedAt)
 		}

@@ -19,7 +19,7 @@ func (b *bench) customer(ctx context.Context, e *engine.Event, facts map[string]
 	for _, a := range answers {
 		told := make(map[string]any)
 		for _, fact := range []string{"contact", "conversation"} {
-			told[fact], _ = a.Value(fact)
+			told[fact], _ = engine.AnswerTo(a, fact)
 		}
 		if name := nameIn(told); name != "" {
 			return name, nil
@@ -60,7 +60,7 @@ func nameIn(facts map[string]any) string {
 func answersOf(r *engine.Run) []engine.Answers {
 	var list []engine.Answers
 	for _, s := range r.Steps {
-		if rec, err := s.Read(); err == nil {
+		if rec, err := engine.ReadRecord(s); err == nil {
 			list = append(list, rec.Answers)
 		}
 	}

@@ -142,7 +142,7 @@ func newPastRun(r *engine.Run) *pastRun {
 	out := &pastRun{Run: r}
 	var passed engine.Passed
 	for i, s := range r.Steps {
-		rec, err := s.Read()
+		rec, err := engine.ReadRecord(s)
 		if err != nil {
 			break // what cannot be read is not recorded
 		}

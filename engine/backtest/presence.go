@@ -32,7 +32,7 @@ func (p presence) hear(e *engine.Event, facts map[string]any, id string) {
 			p.of(id).wrote = append(p.of(id).wrote, at)
 		}
 	}
-	at, _ := e.Answers.Value(engine.AnswerNow)
+	at, _ := engine.AnswerTo(e.Answers, engine.AnswerNow)
 	now, ok := at.(time.Time)
 	if !ok {
 		return
@@ -44,7 +44,7 @@ func (p presence) hear(e *engine.Event, facts map[string]any, id string) {
 	}
 	for question := range e.Answers {
 		within, ok := withinOf(question)
-		if active, _ := e.Answers.Value(question); ok && active == false {
+		if active, _ := engine.AnswerTo(e.Answers, question); ok && active == false {
 			c := p.of(id)
 			c.silent = append(c.silent, span{now.Add(-within), now})
 		}

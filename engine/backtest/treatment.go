@@ -13,7 +13,7 @@ import (
 func (b *bench) treatment(r *engine.Run, event string) (Treatment, error) {
 	t := Treatment{State: r.State, Stage: r.Stage, Reason: r.Reason, ended: r.FinishedAt}
 	for _, s := range r.Steps {
-		rec, err := s.Read()
+		rec, err := engine.ReadRecord(s)
 		if err != nil {
 			return t, err
 		}

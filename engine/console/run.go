@@ -157,7 +157,7 @@ func (c *Console) stepView(q *request, r *engine.Run, s *engine.Step) stepView {
 		Path: engine.Harmless(s.Path), Verb: s.Verb, Words: q.words().or("verb.", s.Verb), Key: engine.Harmless(s.Key), State: s.State, Attempts: s.Attempts, Error: q.words().told(s.Error),
 		Waits: s.Verb == "wait" || s.Verb == "wait_for",
 	}
-	d, err := s.Detail()
+	d, err := engine.DetailOf(s)
 	if err != nil {
 		v.Reason = engine.Harmless(err.Error())
 		return v

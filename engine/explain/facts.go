@@ -51,7 +51,7 @@ func (x *Explainer) factsOf(ctx context.Context, e *engine.Event) *facts {
 
 // decidedAt returns when an event was decided, where that is recorded.
 func decidedAt(e *engine.Event) (time.Time, bool) {
-	v, _ := e.Answers.Value(engine.AnswerNow)
+	v, _ := engine.AnswerTo(e.Answers, engine.AnswerNow)
 	at, ok := v.(time.Time)
 	return at, ok
 }
@@ -60,7 +60,7 @@ func decidedAt(e *engine.Event) (time.Time, bool) {
 func (f *facts) withGathered(rule string, events []*engine.Event) *facts {
 	own := *f
 	own.gathered, own.rule = events, rule
-	if v, _ := f.event.Answers.Value(engine.GatherNow(rule)); v != nil {
+	if v, _ := engine.AnswerTo(f.event.Answers, engine.GatherNow(rule)); v != nil {
 		own.now, _ = v.(time.Time)
 	}
 	return &own
@@ -69,11 +69,11 @@ func (f *facts) withGathered(rule string, events []*engine.Event) *facts {
 // answer returns what was answered to a question: to the rule that decided on what it had gathered, else to those that decided at once.
 func (f *facts) answer(question string) (any, bool) {
 	if f.rule != "" {
-		if v, ok := f.event.Answers.Value(engine.Gathering(f.rule, question)); ok {
+		if v, ok := engine.AnswerTo(f.event.Answers, engine.Gathering(f.rule, question)); ok {
 			return v, true
 		}
 	}
-	return f.event.Answers.Value(question)
+	return engine.AnswerTo(f.event.Answers, question)
 }
 
 // Now is when the event was decided; where that is not recorded, when it was received.
