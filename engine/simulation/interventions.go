@@ -26,7 +26,10 @@ func (w *world) hold(ctx context.Context, list []hold) {
 
 // place places or lifts a hold, and notes when that was acknowledged.
 func (w *world) place(ctx context.Context, h hold) error {
-	j := w.store.Beside()
+	j, err := w.store.Beside()
+	if err != nil {
+		return err
+	}
 	where := workspace
 	if h.rule == "" {
 		where = ""
@@ -73,8 +76,12 @@ func (w *world) trouble(ctx context.Context, t Trouble) error {
 		w.skew, w.skewed = t.For, w.now.Add(10*time.Minute)
 		w.desk.rest = time.Time{} // by its own clock the engine waits long enough
 	case TroublePrune:
+		j, err := w.store.Beside()
+		if err != nil {
+			return err
+		}
 		for {
-			more, err := w.store.Beside().Prune(ctx, w.clock(), t.For)
+			more, err := j.Prune(ctx, w.clock(), t.For)
 			if err != nil || !more {
 				return err
 			}
@@ -185,7 +192,11 @@ func (w *world) fire(ctx context.Context, a Act) error {
 	w.fired++
 	w.desk.fired = append(w.desk.fired, Firing{Rule: a.Text, At: w.now, Customer: a.Customer})
 	at := w.clock().Truncate(time.Microsecond)
-	_, err := w.store.Beside().Accept(ctx, []rules.Event{{
+	j, err := w.store.Beside()
+	if err != nil {
+		return err
+	}
+	_, err = j.Accept(ctx, []rules.Event{{
 		Workspace: workspace, ID: fmt.Sprintf("manual/%d", w.fired), Type: "manual", Rule: a.Text, Lane: actions.ConversationLane(conversation),
 		CreatedAt: at, ReceivedAt: at, Data: map[string]any{"conversation_id": conversation},
 	}})

@@ -53,7 +53,7 @@ type JournalStore interface {
 	Launch(ctx context.Context, n int) (Journal, error)
 	Leave(n int) error
 	// Beside is the journal as a command beside the engines has it.
-	Beside() Journal
+	Beside() (Journal, error)
 	// Copy copies the journal. Who launches from then on gets the copy. No engine has it open.
 	Copy(ctx context.Context) error
 	// Steal lets the leases of an engine run out in the middle of its work. It reports whether there are leases.
@@ -110,7 +110,7 @@ type memoryStore struct{ journal *memory.Journal }
 
 func (s *memoryStore) Launch(context.Context, int) (Journal, error) { return s.journal, nil }
 func (*memoryStore) Leave(int) error                                { return nil }
-func (s *memoryStore) Beside() Journal                              { return s.journal }
+func (s *memoryStore) Beside() (Journal, error)                     { return s.journal, nil }
 func (*memoryStore) Copy(context.Context) error                     { return nil }
 func (*memoryStore) Steal(int) bool                                 { return false }
 func (*memoryStore) Close() error                                   { return nil }
@@ -146,14 +146,14 @@ func (s *fileStore) Leave(int) error {
 }
 
 // Beside is the engine's own journal while there is one: what another process would write is written by another caller.
-func (s *fileStore) Beside() Journal {
+func (s *fileStore) Beside() (_ Journal, err error) {
 	if s.journal != nil {
-		return s.journal
+		return s.journal, nil
 	}
 	if s.beside == nil {
-		s.beside, _ = sqlite.Open(context.Background(), s.file(), sqlite.Options{}) // its methods tell why it could not be opened
+		s.beside, err = sqlite.Open(context.Background(), s.file(), sqlite.Options{})
 	}
-	return s.beside
+	return s.beside, err
 }
 
 func (s *fileStore) Copy(ctx context.Context) (err error) {
@@ -216,7 +216,7 @@ func (s *postgresStore) Leave(n int) error {
 	return nil
 }
 
-func (s *postgresStore) Beside() Journal { return s.beside }
+func (s *postgresStore) Beside() (Journal, error) { return s.beside, nil }
 
 func (s *postgresStore) Copy(ctx context.Context) (err error) {
 	s.beside.Close()
@@ -261,7 +261,10 @@ var runNumber = regexp.MustCompile(`\brun \d+\b`)
 // record tells all that the engine recorded: events with what was decided, runs with their steps. What only says where something stands in one journal, as
 // numbers do, is left out.
 func (w *world) record(ctx context.Context) (string, error) {
-	j := w.store.Beside()
+	j, err := w.store.Beside()
+	if err != nil {
+		return "", err
+	}
 	events, err := j.ListEvents(ctx, engine.EventFilter{Forward: true, Limit: 1 << 20})
 	if err != nil {
 		return "", err
