@@ -60,6 +60,7 @@ func TestSimulate(t *testing.T) {
 	if c.Postgres > 0 {
 		server := postgrestest.Shared(t)
 		store.Database = func(context.Context) (string, error) { return server.Database(t), nil }
+		store.Drop = func(address string) { server.Drop(t, address) }
 		store.Steal = steal
 	}
 	if *story != "" {

@@ -40,6 +40,7 @@ type Journal interface {
 type Store struct {
 	Folder   string                                // of SQLite's files
 	Database func(context.Context) (string, error) // returns the address of an empty PostgreSQL database; nil is that there is none
+	Drop     func(address string)                  // removes such a database
 	Steal    func(ctx context.Context, database string, engine int) error
 
 	once  sync.Once
@@ -192,6 +193,7 @@ func (s *fileStore) Close() error {
 
 // A postgresStore is a journal in a database, which several engines share.
 type postgresStore struct {
+	left     []string // the addresses of what was copied
 	store    *Store
 	address  string
 	beside   *postgres.Journal
@@ -225,6 +227,7 @@ func (s *postgresStore) Copy(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
+	s.left = append(s.left, s.address)
 	if s.address, err = s.store.Database(ctx); err != nil {
 		return err
 	}
@@ -252,6 +255,9 @@ func (s *postgresStore) Close() error {
 		j.Close()
 	}
 	s.beside.Close()
+	for _, address := range append(s.left, s.address) {
+		s.store.Drop(address)
+	}
 	return nil
 }
 

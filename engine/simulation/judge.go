@@ -398,8 +398,8 @@ func ofItself(s *Scenario, o *Outcome) (broken []string) {
 }
 
 // Same returns how the effects on a desk on which things went wrong differ from those on the same
-// desk undisturbed: by customer and rule, in their order. Of a rule whose runs are beside each other
-// only the effects of each run have one.
+// desk undisturbed: by customer and rule, in their order. Runs of a rule that are beside each other
+// have none among them; the effects of each have.
 func Same(s *Scenario, calm, played *Outcome) (differences []string) {
 	parallel := func(rule string) bool {
 		is := func(r Rule) bool { return r.ID == rule && r.Mode == "parallel" }

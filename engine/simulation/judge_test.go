@@ -8,7 +8,7 @@ import (
 	"github.com/quandohq/quando/engine/simulation"
 )
 
-// Who lets a rule go on that a bound has stopped has its messages counted anew, and nobody else has.
+// Who lets a rule go on that a bound has stopped has its messages counted anew; nobody else has.
 func TestBoundIsCountedAnew(t *testing.T) {
 	start := time.Date(2026, 11, 9, 12, 0, 0, 0, time.UTC)
 	const rule = "r1"
@@ -42,7 +42,7 @@ func TestBoundIsCountedAnew(t *testing.T) {
 	}
 }
 
-// Runs beside each other have no order among them; each has its own, and nothing is lost or done twice.
+// Runs beside each other have no order among them; each has its own, and loses and doubles nothing.
 func TestRunsBesideEachOther(t *testing.T) {
 	outcome := func(steps ...string) *simulation.Outcome {
 		o := &simulation.Outcome{}

@@ -150,6 +150,16 @@ func (s *Server) Database(t testing.TB) string {
 	return s.Address(name)
 }
 
+// Drop removes a database that Database made: a long campaign would fill the disk.
+func (s *Server) Drop(t testing.TB, address string) {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Exec(t, "postgres", `DROP DATABASE `+strings.TrimPrefix(u.Path, "/")+` WITH (FORCE)`)
+}
+
 // Exec carries out a statement in a database, behind everybody's back.
 func (s *Server) Exec(t testing.TB, database, statement string, args ...any) {
 	t.Helper()
