@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service/sandbox"
 )
@@ -83,7 +83,7 @@ func TestWaitThatEndedWhileNoEngineWasThere(t *testing.T) {
 		d.expect(label)
 		d.pass(time.Hour)
 		d.expect(heard + "1")
-		d.wantStates("sla", engine.Cancelled)
+		d.wantStates("sla", journal.Cancelled)
 	})
 	t.Run("too late", func(t *testing.T) {
 		d := begin(t)
@@ -190,7 +190,7 @@ func TestWaitThatEndedWhileNoEngineWasThere(t *testing.T) {
 			d.pass(15 * time.Second)
 		}
 		d.expectInAnyOrder(label, label, heard+"nothing", escalated)
-		d.wantStates("sla", engine.Done, engine.Cancelled)
+		d.wantStates("sla", journal.Done, journal.Cancelled)
 	})
 }
 
@@ -215,7 +215,7 @@ rules:
 	d.pass(time.Minute)
 	d.effects()
 	found := d.holdBack("message.received", "message.sent")
-	for range 2 * engine.MostEvents {
+	for range 2 * journal.MostEvents {
 		d.written(ana, "well")
 	}
 	d.written(ana, "1")
@@ -231,7 +231,7 @@ rules:
 	found()
 	d.pass(time.Hour)
 	d.expect(send + "heard 1")
-	d.wantStates("sla", engine.Cancelled)
+	d.wantStates("sla", journal.Cancelled)
 }
 
 // A machine that slept has missed something too, and so has an engine that could not use its journal.

@@ -10,18 +10,19 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
 // act carries out a step of an action: plan, record the intent, make the call, record the receipt, plan again, until there is a result.
 // Every call but an intent's first comes right after the action has settled what became of the one before.
-func (k *walk) act(ctx context.Context, s *rules.Step, taken *Step, rec *record) (flow, error) {
+func (k *walk) act(ctx context.Context, s *rules.Step, taken *journal.Step, rec *record) (flow, error) {
 	action := k.workspace.Actions.Action(s.Verb)
 	if action == nil {
 		return k.fail(ctx, s, taken, rec, fmt.Errorf("there is no verb %s", s.Verb))
 	}
 	if k.facts.cardless && s.Schema.Needs == "card" && s.Args[s.Schema.Unless] == nil {
-		return k.end(ctx, s, taken, rec, StepSkipped, nil, "there is no card: none was found or created")
+		return k.end(ctx, s, taken, rec, journal.StepSkipped, nil, "there is no card: none was found or created")
 	}
 	args, err := k.render(s)
 	if err == nil {
@@ -88,19 +89,19 @@ func (k *walk) find(ctx context.Context, s *rules.Step) error {
 }
 
 // intend plans the next call and records that it is about to be made.
-func (k *walk) intend(ctx context.Context, action actions.Action, step *actions.Step, s *rules.Step, taken *Step, rec *record) (flow, bool, error) {
+func (k *walk) intend(ctx context.Context, action actions.Action, step *actions.Step, s *rules.Step, taken *journal.Step, rec *record) (flow, bool, error) {
 	next, err := action.Plan(ctx, step)
 	if err != nil {
 		flow, err := k.trouble(ctx, s, taken, rec, err)
 		return flow, true, err
 	}
 	if r := next.Result; r != nil {
-		flow, err := k.end(ctx, s, taken, rec, StepState(r.Outcome), r.Value, r.Reason)
+		flow, err := k.end(ctx, s, taken, rec, journal.StepState(r.Outcome), r.Value, r.Reason)
 		return flow, true, err
 	}
 	if k.run.Stage != rules.Live {
 		rec.Intent = next.Intent // what it would have sent
-		flow, err := k.end(ctx, s, taken, rec, StepWould, nothing(s.Schema.Result), "")
+		flow, err := k.end(ctx, s, taken, rec, journal.StepWould, nothing(s.Schema.Result), "")
 		return flow, true, err
 	}
 	if lane := k.laneOf(s, next.Intent); lane != k.lane.Name {
@@ -123,7 +124,7 @@ func (k *walk) intend(ctx context.Context, action actions.Action, step *actions.
 	rec.Intent, rec.Doubt = next.Intent, false
 	rec.Intent.After = k.engine.journal.Newest()
 	k.try(rec)
-	taken.State, taken.Error = StepOpen, ""
+	taken.State, taken.Error = journal.StepOpen, ""
 	taken.Attempts++
 	k.touch(k.run, taken)
 	return k.announce(ctx, taken, rec, before, k.slots(rec.Intent)...)
@@ -142,7 +143,7 @@ func (k *walk) laneOf(s *rules.Step, i *actions.Intent) string {
 
 // announce records that a call is about to be made, and where nobody knows yet in which lane its events come, that they may come before its
 // answer. Every try is announced: the mark of the one before it may be over. Where the call may not begin, the step's record is what it was before.
-func (k *walk) announce(ctx context.Context, taken *Step, rec *record, before record, take ...Slot) (flow, bool, error) {
+func (k *walk) announce(ctx context.Context, taken *journal.Step, rec *record, before record, take ...journal.Slot) (flow, bool, error) {
 	marked := len(k.pending.Caused)
 	if rec.Intent.Elsewhere {
 		k.mark(k.run, taken, rec, rec.Tried.Add(k.workspace.Timeout+afterCall))
@@ -150,8 +151,8 @@ func (k *walk) announce(ctx context.Context, taken *Step, rec *record, before re
 	k.pending.Call = k.run
 	err := k.save(ctx, false, take...)
 	k.pending.Call = nil
-	bound, full := errors.AsType[*BoundError](err)
-	held, stopped := errors.AsType[*HeldError](err)
+	bound, full := errors.AsType[*journal.BoundError](err)
+	held, stopped := errors.AsType[*journal.HeldError](err)
 	if full || stopped {
 		*rec, k.pending.Caused = before, k.pending.Caused[:marked]
 		taken.Attempts--
@@ -173,7 +174,7 @@ func (k *walk) announce(ctx context.Context, taken *Step, rec *record, before re
 
 // standStill leaves a run where it is whose call the journal did not let begin: somebody has stopped it, and the engine had not learnt of it. An event that is not recorded yet is recorded
 // as any other, and decided on when that is known; a run of a stopped rule that has not begun does not.
-func (k *walk) standStill(ctx context.Context, on Hold) error {
+func (k *walk) standStill(ctx context.Context, on journal.Hold) error {
 	k.engine.learn(on)
 	switch {
 	case k.arrival != nil:
@@ -189,16 +190,16 @@ func (k *walk) standStill(ctx context.Context, on Hold) error {
 }
 
 // slots are what an automatic message takes of the safety bounds.
-func (k *walk) slots(i *actions.Intent) []Slot {
+func (k *walk) slots(i *actions.Intent) []journal.Slot {
 	if !slices.Contains(i.Emits, "message.sent") {
 		return nil
 	}
-	take := make([]Slot, 0, 2)
+	take := make([]journal.Slot, 0, 2)
 	if b := k.workspace.Safety.PerConversation; b.Times > 0 {
-		take = append(take, Slot{Key: MessagesTo(k.lane.Name), Times: b.Times, Per: b.Per, Rule: k.run.Rule})
+		take = append(take, journal.Slot{Key: journal.MessagesTo(k.lane.Name), Times: b.Times, Per: b.Per, Rule: k.run.Rule})
 	}
 	if b := k.workspace.Safety.Messages; b.Times > 0 {
-		take = append(take, Slot{Key: AllMessages, Times: b.Times, Per: b.Per, Rule: k.run.Rule})
+		take = append(take, journal.Slot{Key: journal.AllMessages, Times: b.Times, Per: b.Per, Rule: k.run.Rule})
 	}
 	return take
 }
@@ -206,15 +207,15 @@ func (k *walk) slots(i *actions.Intent) []Slot {
 // tooMany keeps a message back that would be more than is safe. The rule whose messages fill the
 // bound is stopped: in this conversation, or where the workspace has sent too much, everywhere. A
 // rule that has sent none of them waits until there is room.
-func (k *walk) tooMany(ctx context.Context, bound *BoundError) error {
-	h := Hold{Workspace: k.run.Workspace, Rule: k.run.Rule, Kind: HoldSafety, Since: k.now()}
+func (k *walk) tooMany(ctx context.Context, bound *journal.BoundError) error {
+	h := journal.Hold{Workspace: k.run.Workspace, Rule: k.run.Rule, Kind: journal.HoldSafety, Since: k.now()}
 	h.Reason = fmt.Sprintf("safety: automatic messages are bounded to %d in %s", bound.Slot.Times, rules.FormatDuration(bound.Slot.Per))
-	if bound.Slot.Key != AllMessages {
+	if bound.Slot.Key != journal.AllMessages {
 		h.Lane = k.lane.Name
 		h.Reason = fmt.Sprintf("safety: automatic messages to one conversation are bounded to %d in %s", bound.Slot.Times, rules.FormatDuration(bound.Slot.Per))
 	}
 	if !bound.Own {
-		k.run.State, k.run.Reason, k.run.WakeAt = Held, h.Reason, latest(bound.Free, k.now().Add(time.Second))
+		k.run.State, k.run.Reason, k.run.WakeAt = journal.Held, h.Reason, latest(bound.Free, k.now().Add(time.Second))
 		k.touch(k.run)
 		return nil
 	}
@@ -225,7 +226,7 @@ func (k *walk) tooMany(ctx context.Context, bound *BoundError) error {
 
 // settle finds out what became of a call that has no receipt. When it returns without an end, the call is to be made again, or, where the
 // intent is gone, something else comes next.
-func (k *walk) settle(ctx context.Context, action actions.Action, step *actions.Step, s *rules.Step, taken *Step, rec *record) (flow, bool, error) {
+func (k *walk) settle(ctx context.Context, action actions.Action, step *actions.Step, s *rules.Step, taken *journal.Step, rec *record) (flow, bool, error) {
 	if k.run.Lane != k.lane.Name {
 		return parked, true, nil
 	}
@@ -272,7 +273,7 @@ func (k *walk) settle(ctx context.Context, action actions.Action, step *actions.
 	case actions.Overtook:
 		k.unmark(k.run, taken, rec)
 		rec.Intent = nil
-		flow, err := k.end(ctx, s, taken, rec, StepSuperseded, nil, verdict.Reason)
+		flow, err := k.end(ctx, s, taken, rec, journal.StepSuperseded, nil, verdict.Reason)
 		return flow, true, err
 	default:
 		return k.ask(taken, rec, verdict.Reason), true, nil
@@ -281,10 +282,10 @@ func (k *walk) settle(ctx context.Context, action actions.Action, step *actions.
 }
 
 // ask leaves a call to a person: nothing tells what became of it.
-func (k *walk) ask(taken *Step, rec *record, reason string) flow {
+func (k *walk) ask(taken *journal.Step, rec *record, reason string) flow {
 	k.endCall(k.run, taken, rec)
-	taken.State, taken.Error = StepUncertain, reason
-	k.run.State, k.run.WakeAt, k.run.Reason = Uncertain, time.Time{}, reason
+	taken.State, taken.Error = journal.StepUncertain, reason
+	k.run.State, k.run.WakeAt, k.run.Reason = journal.Uncertain, time.Time{}, reason
 	k.touch(k.run, taken)
 	return parked
 }
@@ -297,7 +298,7 @@ func (k *walk) try(rec *record) {
 }
 
 // call makes the call of the recorded intent.
-func (k *walk) call(ctx context.Context, action actions.Action, step *actions.Step, s *rules.Step, taken *Step, rec *record) (flow, bool, error) {
+func (k *walk) call(ctx context.Context, action actions.Action, step *actions.Step, s *rules.Step, taken *journal.Step, rec *record) (flow, bool, error) {
 	began, moment := time.Now(), k.moment() // for the statistics alone
 	step.Until = k.latest
 	receipt, err := action.Do(ctx, step, *rec.Intent)
@@ -330,7 +331,7 @@ func (k *walk) call(ctx context.Context, action actions.Action, step *actions.St
 }
 
 // receive records a receipt, and what the engine will hear of its own doing.
-func (k *walk) receive(rec *record, taken *Step, r actions.Receipt) {
+func (k *walk) receive(rec *record, taken *journal.Step, r actions.Receipt) {
 	k.unmark(k.run, taken, rec)
 	k.pending.Caused = slices.Grow(k.pending.Caused, len(r.Caused))
 	from, to := k.servedFrom(rec.Intent.At), k.servedTo(k.now().Add(afterCall))
@@ -339,7 +340,7 @@ func (k *walk) receive(rec *record, taken *Step, r actions.Receipt) {
 		if object == "" {
 			object = k.lane.Name
 		}
-		k.expect(Caused{
+		k.expect(journal.Caused{
 			Workspace: k.run.Workspace, Lane: k.lane.Name, Event: c.Event, Object: object, Stage: c.Stage, Set: c.Set,
 			Run: k.run.ID, Rule: k.run.Rule, Ancestry: k.run.Ancestry, After: rec.Intent.After, From: from, To: to,
 		})
@@ -353,7 +354,7 @@ func (k *walk) receive(rec *record, taken *Step, r actions.Receipt) {
 }
 
 // trouble decides what follows from an error: the workspace waits, the step is taken again later, or it has failed.
-func (k *walk) trouble(ctx context.Context, s *rules.Step, taken *Step, rec *record, err error) (flow, error) {
+func (k *walk) trouble(ctx context.Context, s *rules.Step, taken *journal.Step, rec *record, err error) (flow, error) {
 	if ctx.Err() != nil {
 		return over, ctx.Err()
 	}
@@ -389,7 +390,7 @@ func (k *walk) trouble(ctx context.Context, s *rules.Step, taken *Step, rec *rec
 }
 
 // later lets a step be taken again after a pause that grows, until it is given up.
-func (k *walk) later(ctx context.Context, s *rules.Step, taken *Step, rec *record, err error) (flow, error) {
+func (k *walk) later(ctx context.Context, s *rules.Step, taken *journal.Step, rec *record, err error) (flow, error) {
 	now := k.now()
 	if rec.Failures == 0 {
 		rec.Since = now

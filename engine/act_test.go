@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/actions/builtin"
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 // A request that was refused without effect is repeated without asking anybody.
@@ -32,5 +32,5 @@ rules:
 	d.pass(time.Minute)
 	up = true
 	d.pass(time.Hour)
-	d.wantStates("it", engine.Done)
+	d.wantStates("it", journal.Done)
 }

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
 // An arrival is an event that is decided on before it is recorded. Whoever delivers it waits for no more than that: the service is not called before,
 // and the journal not asked for what the event itself would be a part of.
 type arrival struct {
-	event    *Event
+	event    *journal.Event
 	calls    *actions.Abstinence
 	tooSoon  bool      // more had to be known than may be asked for
 	recorded chan bool // whether it was
@@ -65,7 +66,7 @@ func (t *attempts) note(eventType string, vain bool) {
 
 // acceptDecided has an event decided on at once, and reports whether it is recorded. If not, it may be recorded as any other.
 func (e *Engine) acceptDecided(ctx context.Context, event rules.Event) (recorded bool, err error) {
-	opener, ok := e.journal.(Opener)
+	opener, ok := e.journal.(journal.Opener)
 	w := e.workspaces[event.Workspace]
 	if !ok || w == nil || w.rules.Load() == nil || event.Rule != "" || !w.attempts.worthwhile(event.Type) || e.holdOn(event.Workspace, "", "") != nil || e.shares.full(event.Workspace) {
 		return false, nil
@@ -78,10 +79,10 @@ func (e *Engine) acceptDecided(ctx context.Context, event rules.Event) (recorded
 		opener.Drop(lane)
 		return false, nil
 	}
-	e.shares.begin([]*Lane{lane})
+	e.shares.begin([]*journal.Lane{lane})
 	v := e.newVisit(lane, e.workers.clock, e.workers.stopping)
-	a := &arrival{event: &Event{Event: event}, recorded: make(chan bool, 1)}
-	lane.Events, v.arrival = []*Event{a.event}, a
+	a := &arrival{event: &journal.Event{Event: event}, recorded: make(chan bool, 1)}
+	lane.Events, v.arrival = []*journal.Event{a.event}, a
 	var visiting context.Context
 	visiting, a.calls = actions.Abstain(e.workers.working)
 	began := time.Now()
@@ -125,8 +126,8 @@ func (e *Engine) visitAtOnce(ctx context.Context, v *visit) error {
 	switch {
 	case v.arrival == nil:
 		return e.leave(ctx, v.lane, v.clock, err)
-	case errors.Is(err, errTooSoon), errors.Is(err, ErrOccupied):
-		e.journal.(Opener).Drop(v.lane)
+	case errors.Is(err, errTooSoon), errors.Is(err, journal.ErrOccupied):
+		e.journal.(journal.Opener).Drop(v.lane)
 		err = nil
 	default:
 		err = e.leave(ctx, v.lane, v.clock, err) // nobody knows whether it was recorded

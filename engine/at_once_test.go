@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/actions"
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -31,12 +31,12 @@ func (b blocked) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // arrives accepts an event of Ana's and returns it as it is recorded then.
-func (d *desk) arrives(id string) *engine.Event {
+func (d *desk) arrives(id string) *journal.Event {
 	d.t.Helper()
 	return d.arrivesIn("c1", id)
 }
 
-func (d *desk) arrivesIn(conversation, id string) *engine.Event {
+func (d *desk) arrivesIn(conversation, id string) *journal.Event {
 	d.t.Helper()
 	now := time.Now()
 	e := rules.Event{
@@ -57,13 +57,13 @@ rules:
 `)
 	d.live()
 	d.until("it runs", func() bool { return d.engine.Runs() })
-	if e := d.arrives("m1"); !e.Decided || len(e.Verdicts) != 1 || e.Verdicts[0].Outcome != engine.Fired {
+	if e := d.arrives("m1"); !e.Decided || len(e.Verdicts) != 1 || e.Verdicts[0].Outcome != journal.Fired {
 		t.Errorf("it is recorded, and no more: %+v", e)
 	}
 	if again := must(d.engine.Accept(t.Context(), rules.Event{Workspace: "default", ID: "m1", Type: "message.received", Lane: "conversation:c1"})); again[0] {
 		t.Error("it is recorded twice")
 	}
-	d.wantStates("it", engine.Done)
+	d.wantStates("it", journal.Done)
 }
 
 // Whoever delivers an event does not wait for the service: what rules ask of it is asked when the event is recorded.

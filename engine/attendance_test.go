@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/service/sandbox"
 )
 
@@ -31,7 +31,7 @@ rules:
 			}
 			d.pass(2 * time.Hour)
 			d.expect(want...)
-			d.wantStates("it", engine.Done)
+			d.wantStates("it", journal.Done)
 		}
 	})
 	// The second run has its turn when the first one has closed the attendance, and another is

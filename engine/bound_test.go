@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 func fivePerConversation(o *deskOptions) {
@@ -78,7 +79,7 @@ rules:
 			d.effects()
 			d.customer(ana, "a human, please")
 			d.expect()
-			d.wantStates("quiet", engine.Held)
+			d.wantStates("quiet", journal.Held)
 			for _, h := range must(d.journal.Holds(t.Context())) {
 				if h.Rule != "loud" {
 					t.Errorf("stopped: %+v", h)
@@ -86,7 +87,7 @@ rules:
 			}
 			d.pass(11 * time.Minute)
 			d.expect(send + "Somebody will call you")
-			d.wantStates("quiet", engine.Done)
+			d.wantStates("quiet", journal.Done)
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -15,7 +16,7 @@ import (
 func nests(s *rules.Step) bool { return s.Verb == "choose" || s.Verb == "for_each" }
 
 // branch takes the steps of a choose or a for_each. The way is recorded before it is gone.
-func (k *walk) branch(ctx context.Context, s *rules.Step, taken *Step, rec *record) (flow, error) {
+func (k *walk) branch(ctx context.Context, s *rules.Step, taken *journal.Step, rec *record) (flow, error) {
 	if !taken.State.Finished() {
 		var err error
 		if s.Verb == "choose" {
@@ -26,7 +27,7 @@ func (k *walk) branch(ctx context.Context, s *rules.Step, taken *Step, rec *reco
 		if err != nil {
 			return k.trouble(ctx, s, taken, rec, err)
 		}
-		if flow, err := k.end(ctx, s, taken, rec, StepDone, nil, rec.Reason); flow != onward || err != nil {
+		if flow, err := k.end(ctx, s, taken, rec, journal.StepDone, nil, rec.Reason); flow != onward || err != nil {
 			return flow, err
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/service/sandbox"
 )
 
@@ -36,10 +36,10 @@ rules:
 				must(d.CreateCard(sandbox.NewCard{Board: "Sales", Stage: "Proposal", Title: "Ana's order", Conversation: w.Conversation.String()}))
 				d.pass(time.Hour)
 				d.expect(send+"no card: true", "POST /kanban/cards", moves)
-				d.wantStates("it", engine.Done)
+				d.wantStates("it", journal.Done)
 				steps := d.runs("it")[0].Steps
 				for _, s := range steps[len(steps)-5 : len(steps)-3] {
-					if s.State != engine.StepSkipped || !strings.Contains(string(s.Record), "no card") {
+					if s.State != journal.StepSkipped || !strings.Contains(string(s.Record), "no card") {
 						t.Errorf("%s is %s: %s", s.Verb, s.State, s.Record)
 					}
 				}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/actions/builtin"
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/service/sandbox"
@@ -88,7 +88,7 @@ type mortalJournal struct {
 	r *reaper
 }
 
-func (j mortalJournal) Save(ctx context.Context, l *engine.Lane, c *engine.Change) error {
+func (j mortalJournal) Save(ctx context.Context, l *journal.Lane, c *journal.Change) error {
 	if err := j.r.pass("before save"); err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (a mortalAction) Do(ctx context.Context, s *actions.Step, i actions.Intent)
 // mortal lets a desk's engine die.
 func mortal(r *reaper) func(*deskOptions) {
 	return func(o *deskOptions) {
-		o.journal = func(j fileJournal) engine.Journal { return mortalJournal{j, r} }
+		o.journal = func(j fileJournal) journal.Journal { return mortalJournal{j, r} }
 		o.action = func(a actions.Action) actions.Action { return mortalAction{a, r} }
 	}
 }
@@ -163,8 +163,8 @@ func (o *outside) allow(options *deskOptions) {
 // A crashed story is what came of a step when the engine died at a point.
 type story struct {
 	effects []string
-	state   engine.State
-	steps   []engine.StepState
+	state   journal.State
+	steps   []journal.StepState
 	points  []string
 	outside int
 }
@@ -222,7 +222,7 @@ rules:
 			s.steps = append(s.steps, step.State)
 		}
 	}
-	if d.t.Failed() || s.state != engine.Done {
+	if d.t.Failed() || s.state != journal.Done {
 		t.Logf("%s", d.trace())
 	}
 	return s
@@ -249,7 +249,7 @@ func TestDeathAtEveryPoint(t *testing.T) {
 		t.Run(verb, func(t *testing.T) {
 			t.Parallel()
 			whole := tell(t, every[verb], 0)
-			if whole.state != engine.Done {
+			if whole.state != journal.Done {
 				t.Fatalf("without any death the run is %q: %+v", whole.state, whole)
 			}
 			t.Logf("%d points: %v; effects %v", len(whole.points), whole.points, whole.effects)

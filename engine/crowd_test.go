@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/postgres/postgrestest"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
@@ -83,7 +83,7 @@ type crowd struct {
 	process
 	t       *testing.T
 	relay   *relay
-	look    journal
+	look    anyJournal
 	written int
 	writing sync.WaitGroup
 }
@@ -136,7 +136,7 @@ func (c *crowd) served() {
 	c.t.Helper()
 	c.writing.Wait()
 	c.await("every run is done", func() bool {
-		return len(must(c.look.ListRuns(c.t.Context(), engine.RunFilter{State: engine.Done, Limit: c.written + 1}))) == c.written
+		return len(must(c.look.ListRuns(c.t.Context(), journal.RunFilter{State: journal.Done, Limit: c.written + 1}))) == c.written
 	})
 }
 
@@ -161,8 +161,8 @@ func (c *crowd) left() string {
 	for _, e := range c.undecided() {
 		fmt.Fprintf(&b, "event %d %s of %s is not decided, in %s\n", e.Seq, e.Type, e.ReceivedAt, e.Lane)
 	}
-	for _, r := range must(c.look.ListRuns(c.t.Context(), engine.RunFilter{Limit: c.written})) {
-		if r.State == engine.Done {
+	for _, r := range must(c.look.ListRuns(c.t.Context(), journal.RunFilter{Limit: c.written})) {
+		if r.State == journal.Done {
 			continue
 		}
 		fmt.Fprintf(&b, "run %d of event %d is %s since %s, wakes at %s: %s\n", r.ID, r.Event, r.State, r.StartedAt, r.WakeAt, r.Reason)
@@ -174,14 +174,14 @@ func (c *crowd) left() string {
 }
 
 // undecided returns the events that are recorded, and no more.
-func (c *crowd) undecided() (list []*engine.Event) {
+func (c *crowd) undecided() (list []*journal.Event) {
 	for after := int64(0); ; {
-		page := must(c.look.ListEvents(c.t.Context(), engine.EventFilter{Forward: true, After: after, Limit: 1000}))
+		page := must(c.look.ListEvents(c.t.Context(), journal.EventFilter{Forward: true, After: after, Limit: 1000}))
 		if len(page) == 0 {
 			return list
 		}
 		after = page[len(page)-1].Seq
-		list = append(list, slices.DeleteFunc(page, func(e *engine.Event) bool { return e.Decided })...)
+		list = append(list, slices.DeleteFunc(page, func(e *journal.Event) bool { return e.Decided })...)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -44,7 +45,7 @@ func (v *visit) decideAll(ctx context.Context) error {
 // catchUp does what was due before the first event came. Where more comes to a lane than can be done, it would not have its turn otherwise.
 func (v *visit) catchUp(ctx context.Context) error {
 	for _, r := range v.lane.Runs {
-		if r.State == Held && r.WakeAt.IsZero() && v.due(r, v.now()) {
+		if r.State == journal.Held && r.WakeAt.IsZero() && v.due(r, v.now()) {
 			r.WakeAt = v.now() // that it goes on again counts from here, behind what has come meanwhile
 			v.touch(r)
 		}
@@ -57,7 +58,7 @@ func (v *visit) catchUp(ctx context.Context) error {
 }
 
 // undecided leaves an event, and those behind it, for later. An error says why, unless the lane is due again already.
-func (v *visit) undecided(ctx context.Context, e *Event, err error) error {
+func (v *visit) undecided(ctx context.Context, e *journal.Event, err error) error {
 	if err != nil && v.tooSoon() {
 		return errTooSoon
 	}
@@ -78,7 +79,7 @@ func (v *visit) undecided(ctx context.Context, e *Event, err error) error {
 
 // A decision is what was decided on an event: which runs are to begin, and whether nobody can be in the way of one.
 type decision struct {
-	starts []*Start
+	starts []*journal.Start
 	facts  *facts
 	sure   bool
 
@@ -87,7 +88,7 @@ type decision struct {
 }
 
 // decide gives every rule that an event may call for its verdict. As long as an answer may be missing nothing is changed: the event may have to be decided another time.
-func (v *visit) decide(ctx context.Context, e *Event) *decision {
+func (v *visit) decide(ctx context.Context, e *journal.Event) *decision {
 	d := &decision{facts: v.factsOf(e), sure: true}
 	if d.waits, d.err = v.settleFirst(ctx, e, d.facts); d.err == nil && !d.waits {
 		d.waits = v.stopped()
@@ -99,9 +100,9 @@ func (v *visit) decide(ctx context.Context, e *Event) *decision {
 }
 
 // giveVerdicts gives the verdicts, and plans the runs.
-func (v *visit) giveVerdicts(ctx context.Context, e *Event, d *decision) error {
+func (v *visit) giveVerdicts(ctx context.Context, e *journal.Event, d *decision) error {
 	began, f := v.moment(), d.facts
-	f.decideAt(AnswerNow)
+	f.decideAt(journal.AnswerNow)
 	own, err := v.recognise(ctx, e, f, false)
 	if err != nil {
 		return err
@@ -124,9 +125,9 @@ func (v *visit) giveVerdicts(ctx context.Context, e *Event, d *decision) error {
 	for i := range prospects {
 		p := &prospects[i]
 		switch {
-		case p.verdict.Outcome == Gathered:
+		case p.verdict.Outcome == journal.Gathered:
 			v.gather(p, e)
-		case p.verdict.Outcome == Fired && !expands(p.rule, e):
+		case p.verdict.Outcome == journal.Fired && !expands(p.rule, e):
 			d.sure = v.sure(p) && d.sure
 			d.starts = append(d.starts, v.start(p, f, own))
 		}
@@ -135,7 +136,7 @@ func (v *visit) giveVerdicts(ctx context.Context, e *Event, d *decision) error {
 }
 
 // begin takes the first steps of runs. Where somebody else may be in the way of one, the journal is asked before anything is planned.
-func (v *visit) begin(ctx context.Context, starts []*Start, f *facts, sure bool) error {
+func (v *visit) begin(ctx context.Context, starts []*journal.Start, f *facts, sure bool) error {
 	if !sure {
 		if err := v.save(ctx, false); err != nil {
 			return err
@@ -161,7 +162,7 @@ func (v *visit) begin(ctx context.Context, starts []*Start, f *facts, sure bool)
 }
 
 // postpone leaves an event undecided because the desk could not answer. How long grows with how long it has been so.
-func (v *visit) postpone(ctx context.Context, e *Event, err *deskError) error {
+func (v *visit) postpone(ctx context.Context, e *journal.Event, err *deskError) error {
 	now := v.now()
 	halted, holdErr := v.pause(ctx, err)
 	if halted || holdErr != nil {
@@ -169,7 +170,7 @@ func (v *visit) postpone(ctx context.Context, e *Event, err *deskError) error {
 	}
 	pause, givenUp := patience(err, now.Sub(e.ReceivedAt))
 	if givenUp {
-		e.Verdicts = []Verdict{{Rule: e.Rule, Outcome: Failed, Error: err.Error()}}
+		e.Verdicts = []journal.Verdict{{Rule: e.Rule, Outcome: journal.Failed, Error: err.Error()}}
 		e.Decided = true
 		v.pending.Decided = append(v.pending.Decided, e)
 		v.wake(now)
@@ -201,11 +202,11 @@ func (v *visit) pause(ctx context.Context, err error) (halted bool, _ error) {
 	now := v.now()
 	switch wait := actions.Wait(err); {
 	case wait > 0:
-		h := Hold{Workspace: v.lane.Workspace, Kind: HoldRate, Reason: err.Error(), Since: now, Until: now.Add(wait)}
+		h := journal.Hold{Workspace: v.lane.Workspace, Kind: journal.HoldRate, Reason: err.Error(), Since: now, Until: now.Add(wait)}
 		v.halt()
 		return true, v.engine.stop(ctx, h)
 	case actions.IsHeld(err):
-		h := Hold{Workspace: v.lane.Workspace, Kind: HoldKey, Reason: err.Error(), Since: now, Until: now.Add(probeEvery)}
+		h := journal.Hold{Workspace: v.lane.Workspace, Kind: journal.HoldKey, Reason: err.Error(), Since: now, Until: now.Add(probeEvery)}
 		v.halt()
 		return true, v.engine.stop(ctx, h)
 	}
@@ -213,11 +214,11 @@ func (v *visit) pause(ctx context.Context, err error) (halted bool, _ error) {
 }
 
 // start asks the journal for a run of a rule that has fired.
-func (v *visit) start(p *prospect, f *facts, own *Caused) *Start {
+func (v *visit) start(p *prospect, f *facts, own *journal.Caused) *journal.Start {
 	e, rule, now := f.event, p.rule, v.now()
-	run := &Run{
+	run := &journal.Run{
 		Key: runKey(e, rule), Workspace: e.Workspace, Rule: rule.ID, Version: rule.Version, Event: e.Seq, Home: e.Lane, Lane: e.Lane, By: p.by,
-		State: Running, Stage: stageOf(rule, p.by), About: *f.about, StartedAt: now, WakeAt: now,
+		State: journal.Running, Stage: stageOf(rule, p.by), About: *f.about, StartedAt: now, WakeAt: now,
 	}
 	for _, g := range f.gathered {
 		run.Gathered = append(run.Gathered, g.Seq)
@@ -226,9 +227,9 @@ func (v *visit) start(p *prospect, f *facts, own *Caused) *Start {
 		run.Ancestry = append(slices.Clone(own.Ancestry), own.Rule)
 	}
 	p.verdict.Run, p.verdict.Stage = run.Key, told(run.Stage)
-	s := &Start{Run: run, Mode: rule.Mode, Max: rule.Max, Source: rule.Source(), Verdict: p.verdict}
+	s := &journal.Start{Run: run, Mode: rule.Mode, Max: rule.Max, Source: rule.Source(), Verdict: p.verdict}
 	if rule.Limit != nil {
-		s.Limit = &Slot{Key: fmt.Sprintf("limit/%s/%s/%s", rule.ID, run.Stage, p.limitBy), Times: rule.Limit.Times, Per: rule.Limit.Per}
+		s.Limit = &journal.Slot{Key: fmt.Sprintf("limit/%s/%s/%s", rule.ID, run.Stage, p.limitBy), Times: rule.Limit.Times, Per: rule.Limit.Per}
 	}
 	v.pending.Starts = append(v.pending.Starts, s)
 	v.lane.Runs = append(v.lane.Runs, run)
@@ -243,13 +244,13 @@ func (v *visit) sure(p *prospect) bool {
 
 // unfinished reports whether there is an unfinished run of the same rule and by in the lane.
 func (v *visit) unfinished(p *prospect) bool {
-	return slices.ContainsFunc(v.lane.Runs, func(r *Run) bool {
+	return slices.ContainsFunc(v.lane.Runs, func(r *journal.Run) bool {
 		return r.Rule == p.rule.ID && r.By == p.by && !r.State.Finished()
 	})
 }
 
 // runKey is the run's idempotency key: the same event and rule never make two runs.
-func runKey(e *Event, rule *rules.Rule) string {
+func runKey(e *journal.Event, rule *rules.Rule) string {
 	if e.Type == "schedule" {
 		return e.Workspace + "/" + e.ID // which begins with the rule's id
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/sqlite"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
@@ -57,15 +58,15 @@ type desk struct {
 
 // A fileJournal is a journal in a file: events may be decided on before they are recorded.
 type fileJournal interface {
-	engine.Journal
-	engine.Opener
+	journal.Journal
+	journal.Opener
 }
 
 // deskOptions change what a desk is made of.
 type deskOptions struct {
 	safety    engine.Safety
 	http      []builtin.HTTPHost
-	journal   func(fileJournal) engine.Journal
+	journal   func(fileJournal) journal.Journal
 	action    func(actions.Action) actions.Action
 	profile   *service.Profile
 	timeout   time.Duration     // of calls; 10 seconds by default
@@ -106,7 +107,7 @@ func newDesk(t *testing.T, text string, change ...func(*deskOptions)) *desk {
 	d.address = must(d.Start(t.Context(), "127.0.0.1:0"))
 	d.key = service.Secret(d.address.APIKey)
 	d.set = compile(t, text)
-	d.watch = &stateWatch{t: t, drawn: transitions(t), last: make(map[string]engine.State)}
+	d.watch = &stateWatch{t: t, drawn: transitions(t), last: make(map[string]journal.State)}
 	d.open()
 	t.Cleanup(func() { _ = d.journal.Close() })
 	d.register()
@@ -129,7 +130,7 @@ func (d *desk) open() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.journal = must(sqlite.Open(d.t.Context(), d.file, sqlite.Options{}))
-	var journal engine.Journal = d.journal
+	var journal journal.Journal = d.journal
 	if d.options.journal != nil {
 		journal = d.options.journal(d.journal)
 	}
@@ -329,16 +330,16 @@ const (
 )
 
 // runs returns the runs of a rule in the order in which they began.
-func (d *desk) runs(rule string) []*engine.Run {
+func (d *desk) runs(rule string) []*journal.Run {
 	d.t.Helper()
-	list := must(d.journal.ListRuns(d.t.Context(), engine.RunFilter{Rule: rule}))
+	list := must(d.journal.ListRuns(d.t.Context(), journal.RunFilter{Rule: rule}))
 	slices.Reverse(list)
 	return list
 }
 
 // states returns the states of a rule's runs.
-func (d *desk) states(rule string) []engine.State {
-	states := []engine.State{}
+func (d *desk) states(rule string) []journal.State {
+	states := []journal.State{}
 	for _, r := range d.runs(rule) {
 		states = append(states, r.State)
 	}
@@ -346,7 +347,7 @@ func (d *desk) states(rule string) []engine.State {
 }
 
 // wantStates compares the states of a rule's runs.
-func (d *desk) wantStates(rule string, want ...engine.State) {
+func (d *desk) wantStates(rule string, want ...journal.State) {
 	d.t.Helper()
 	if got := d.states(rule); !slices.Equal(got, want) {
 		d.t.Errorf("runs of %s are %v, want %v\n%s", rule, got, want, d.trace())
@@ -354,11 +355,11 @@ func (d *desk) wantStates(rule string, want ...engine.State) {
 }
 
 // outcomes returns the verdicts that a rule gave, in the order of the events.
-func (d *desk) outcomes(rule string) []engine.Outcome {
+func (d *desk) outcomes(rule string) []journal.Outcome {
 	d.t.Helper()
-	list := must(d.journal.ListEvents(d.t.Context(), engine.EventFilter{Rule: rule, Limit: 1000}))
+	list := must(d.journal.ListEvents(d.t.Context(), journal.EventFilter{Rule: rule, Limit: 1000}))
 	slices.Reverse(list)
-	out := []engine.Outcome{}
+	out := []journal.Outcome{}
 	for _, e := range list {
 		for _, v := range e.Verdicts {
 			if v.Rule == rule {
@@ -372,14 +373,14 @@ func (d *desk) outcomes(rule string) []engine.Outcome {
 // trace tells what the journal knows, for failures.
 func (d *desk) trace() string {
 	var b strings.Builder
-	for _, e := range must(d.journal.ListEvents(context.Background(), engine.EventFilter{})) {
+	for _, e := range must(d.journal.ListEvents(context.Background(), journal.EventFilter{})) {
 		fmt.Fprintf(&b, "event %d %s %s decided=%v", e.Seq, e.Type, e.Lane, e.Decided)
 		for _, v := range e.Verdicts {
 			fmt.Fprintf(&b, " %s=%s(%s%s %v)", v.Rule, v.Outcome, v.Clause, v.Error, v.Values)
 		}
 		b.WriteString("\n")
 	}
-	for _, r := range must(d.journal.ListRuns(context.Background(), engine.RunFilter{})) {
+	for _, r := range must(d.journal.ListRuns(context.Background(), journal.RunFilter{})) {
 		fmt.Fprintf(&b, "run %d %s %s %s reason=%q wake=%s lane=%s\n", r.ID, r.Rule, r.State, r.Stage, r.Reason, r.WakeAt, r.Lane)
 		for _, s := range r.Steps {
 			fmt.Fprintf(&b, "  %s %s %s attempts=%d error=%q %s\n", s.Path, s.Verb, s.State, s.Attempts, s.Error, s.Record)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/json"
+	"github.com/quandohq/quando/engine/journal"
 	"time"
 )
 
@@ -27,7 +28,7 @@ type DetailCall struct {
 }
 
 // DetailOf reads a step's record.
-func DetailOf(s *Step) (Detail, error) {
+func DetailOf(s *journal.Step) (Detail, error) {
 	r, err := recordOf(s)
 	if err != nil {
 		return Detail{}, err

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/postgres/postgrestest"
 	"github.com/quandohq/quando/service/sandbox"
 )
@@ -82,12 +82,12 @@ func TestTicksOnce(t *testing.T) {
 	}
 	const ticks = 5
 	eventually(t, time.Minute, "it ticks", func() bool {
-		return len(must(c.look.ListRuns(t.Context(), engine.RunFilter{State: engine.Done}))) >= ticks
+		return len(must(c.look.ListRuns(t.Context(), journal.RunFilter{State: journal.Done}))) >= ticks
 	})
 	seen := map[time.Time]int{}
-	for _, e := range must(c.look.ListEvents(t.Context(), engine.EventFilter{Type: "schedule"})) {
+	for _, e := range must(c.look.ListEvents(t.Context(), journal.EventFilter{Type: "schedule"})) {
 		seen[e.CreatedAt.Truncate(time.Second)]++
-		runs := must(c.look.ListRuns(t.Context(), engine.RunFilter{Event: e.Seq}))
+		runs := must(c.look.ListRuns(t.Context(), journal.RunFilter{Event: e.Seq}))
 		if e.Decided && len(runs) != 1 {
 			t.Errorf("the tick of %s has %d runs", e.CreatedAt, len(runs))
 		}

@@ -11,12 +11,13 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
 // Options configure an Engine. Journal is required; every other zero value works.
 type Options struct {
-	Journal  Journal
+	Journal  journal.Journal
 	Workers  int           // lanes that are worked on at once by Run; 256 by default, because most of the time they wait for the service or the disk
 	Keep     time.Duration // how long events and finished runs are kept; 0 is for ever
 	Drain    time.Duration // how long Run lets the work under way come to an end when it is stopped; 25 seconds by default
@@ -28,21 +29,21 @@ type Options struct {
 // An Observer is told what happens, for metrics and for people who watch. It is called by many goroutines at once and must not block.
 type Observer interface {
 	// Decided is told of an event with its verdicts, when they are recorded.
-	Decided(e *Event)
+	Decided(e *journal.Event)
 	// Began is told of a run that began at an event, Changed of one that came to another state or took a step, with its steps so far.
-	Began(r *Run, e *Event)
-	Changed(r *Run)
+	Began(r *journal.Run, e *journal.Event)
+	Changed(r *journal.Run)
 	// Called is told of a call of a step: how long it took and what came of it.
 	Called(workspace, verb string, took time.Duration, err error)
 	// Held and Lifted are told when something is stopped and when it goes on.
-	Held(h Hold)
-	Lifted(h Hold)
+	Held(h journal.Hold)
+	Lifted(h journal.Hold)
 }
 
 // An Engine decides on events and carries out what rules call for.
 type Engine struct {
 	options    Options
-	journal    Journal
+	journal    journal.Journal
 	log        *slog.Logger
 	workspaces map[string]*workspace
 
@@ -146,9 +147,9 @@ func (e *Engine) wake() {
 // nobody observes nothing.
 type nobody struct{}
 
-func (nobody) Decided(*Event)                              {}
-func (nobody) Began(*Run, *Event)                          {}
-func (nobody) Changed(*Run)                                {}
+func (nobody) Decided(*journal.Event)                      {}
+func (nobody) Began(*journal.Run, *journal.Event)          {}
+func (nobody) Changed(*journal.Run)                        {}
 func (nobody) Called(string, string, time.Duration, error) {}
-func (nobody) Held(Hold)                                   {}
-func (nobody) Lifted(Hold)                                 {}
+func (nobody) Held(journal.Hold)                           {}
+func (nobody) Lifted(journal.Hold)                         {}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -15,19 +16,19 @@ import (
 // only when it is needed.
 type facts struct {
 	visit    *visit
-	event    *Event
-	gathered []*Event         // all of them, where several were gathered
+	event    *journal.Event
+	gathered []*journal.Event // all of them, where several were gathered
 	about    *actions.Subject // of a run, else own
 	own      actions.Subject
 
 	carried actions.Carried // by the event; nil before it was looked at
 	fetched map[string]any
-	stale   bool      // what the event carried may have changed
-	at      time.Time // of a decision: it sees one moment only, so that it can be looked into; zero is the present
-	asked   Answers   // and were answered, for the journal
+	stale   bool            // what the event carried may have changed
+	at      time.Time       // of a decision: it sees one moment only, so that it can be looked into; zero is the present
+	asked   journal.Answers // and were answered, for the journal
 
-	run     *Run // on whose behalf they are asked for; nil while it is decided whether there is one
-	trigger *Event
+	run     *journal.Run // on whose behalf they are asked for; nil while it is decided whether there is one
+	trigger *journal.Event
 	rule    string // that decides alone, on what it has gathered; empty is all of them
 	step    string // of the run that asks, by its path
 	passed  Passed // the waits that the run has behind it
@@ -39,7 +40,7 @@ type facts struct {
 }
 
 // factsOf returns the facts of an event.
-func (v *visit) factsOf(e *Event) *facts {
+func (v *visit) factsOf(e *journal.Event) *facts {
 	f := &facts{visit: v, event: e}
 	f.about = &f.own
 	return f
@@ -53,7 +54,7 @@ func (f *facts) twin() *facts {
 }
 
 // serve makes facts that were decided on those of a run, which may learn more of what it is about.
-func (f *facts) serve(r *Run) *facts {
+func (f *facts) serve(r *journal.Run) *facts {
 	f.about = &r.About
 	f.asked, f.at = nil, time.Time{}
 	f.run, f.trigger = r, f.event
@@ -179,7 +180,7 @@ func (f *facts) answer(question string, v any) {
 		return // it was good enough to decide on
 	}
 	if f.asked == nil {
-		f.asked = make(Answers)
+		f.asked = make(journal.Answers)
 	}
 	f.asked[question] = raw
 }
@@ -210,7 +211,7 @@ func (f *facts) set(name string, v any) {
 }
 
 // describe returns an event as expressions see it.
-func (f *facts) describe(ctx context.Context, e *Event) (any, error) {
+func (f *facts) describe(ctx context.Context, e *journal.Event) (any, error) {
 	of := f
 	if e != f.event || f.carried == nil {
 		of = f.visit.factsOf(e)
@@ -234,7 +235,7 @@ func (f *facts) describe(ctx context.Context, e *Event) (any, error) {
 func (f *facts) describeAll(ctx context.Context) ([]map[string]any, error) {
 	list := f.gathered
 	if len(list) == 0 {
-		list = []*Event{f.event}
+		list = []*journal.Event{f.event}
 	}
 	out := make([]map[string]any, len(list))
 	for i, e := range list {

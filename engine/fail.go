@@ -8,16 +8,17 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
 // fail ends a step that no repeat mends. In a shadow run it may only be the lack of what was not done before it.
-func (k *walk) fail(ctx context.Context, s *rules.Step, taken *Step, rec *record, err error) (flow, error) {
+func (k *walk) fail(ctx context.Context, s *rules.Step, taken *journal.Step, rec *record, err error) (flow, error) {
 	if k.run.Stage != rules.Live && k.pretended() {
-		return k.end(ctx, s, taken, rec, StepWould, nothing(s.Schema.Result), "it cannot be told, because what it needs was not done: "+err.Error())
+		return k.end(ctx, s, taken, rec, journal.StepWould, nothing(s.Schema.Result), "it cannot be told, because what it needs was not done: "+err.Error())
 	}
 	k.endCall(k.run, taken, rec)
-	taken.State, taken.Error, rec.Ended = StepFailed, err.Error(), k.now()
+	taken.State, taken.Error, rec.Ended = journal.StepFailed, err.Error(), k.now()
 	k.note(rec)
 	k.touch(k.run, taken)
 	return k.afterFailure(ctx, s, taken)
@@ -26,7 +27,7 @@ func (k *walk) fail(ctx context.Context, s *rules.Step, taken *Step, rec *record
 // pretended reports whether a step before was not really taken.
 func (k *walk) pretended() bool {
 	for _, s := range k.run.Steps {
-		if s.State == StepWould {
+		if s.State == journal.StepWould {
 			return true
 		}
 	}
@@ -35,7 +36,7 @@ func (k *walk) pretended() bool {
 
 // afterFailure goes on behind a step that has failed: with the next one where the step says so, else with the rule's on_error steps, and
 // the run has failed.
-func (k *walk) afterFailure(ctx context.Context, s *rules.Step, taken *Step) (flow, error) {
+func (k *walk) afterFailure(ctx context.Context, s *rules.Step, taken *journal.Step) (flow, error) {
 	if s.OnError == "continue" {
 		rec, err := k.record(taken)
 		if err != nil {
@@ -46,7 +47,7 @@ func (k *walk) afterFailure(ctx context.Context, s *rules.Step, taken *Step) (fl
 	k.forgetAfter(taken)
 	reason := fmt.Sprintf("step %s (%s): %s", taken.Path, taken.Verb, taken.Error)
 	if strings.HasPrefix(taken.Path, "on_error.") {
-		k.finish(k.run, FailedRun, reason)
+		k.finish(k.run, journal.FailedRun, reason)
 		return over, nil
 	}
 	k.indexes = nil
@@ -54,23 +55,23 @@ func (k *walk) afterFailure(ctx context.Context, s *rules.Step, taken *Step) (fl
 	switch flow, err := k.take(ctx, k.rule.OnError); {
 	case err != nil || flow == parked:
 		return flow, err
-	case flow == over && k.run.State == FailedRun:
+	case flow == over && k.run.State == journal.FailedRun:
 		return over, nil
 	}
-	k.finish(k.run, FailedRun, reason)
+	k.finish(k.run, journal.FailedRun, reason)
 	return over, nil
 }
 
 // retry takes the step that failed a run once more.
-func (v *visit) retry(r *Run) error {
-	r.State, r.Reason, r.FinishedAt, r.WakeAt = Running, "", time.Time{}, v.now()
+func (v *visit) retry(r *journal.Run) error {
+	r.State, r.Reason, r.FinishedAt, r.WakeAt = journal.Running, "", time.Time{}, v.now()
 	v.touch(r)
 	for _, s := range slices.Backward(r.Steps) {
 		if strings.HasPrefix(s.Path, "on_error.") {
 			continue
 		}
 		// The last that was reached is the one that ended the run, unless something else did; those that failed before it were to be passed over.
-		if s.State != StepFailed {
+		if s.State != journal.StepFailed {
 			return nil
 		}
 		rec, err := v.record(s)
@@ -83,7 +84,7 @@ func (v *visit) retry(r *Run) error {
 		rec.Again++
 		rec.Intent, rec.Failures, rec.Since, rec.Last, rec.Ended = nil, 0, time.Time{}, false, time.Time{}
 		rec.Until, rec.Heard, rec.Passed = time.Time{}, nil, "" // a wait begins anew, without what it failed at
-		s.State, s.Error = StepOpen, ""
+		s.State, s.Error = journal.StepOpen, ""
 		v.touch(r, s)
 		return nil
 	}
@@ -91,20 +92,20 @@ func (v *visit) retry(r *Run) error {
 }
 
 // resolve goes on with an uncertain call after a person has looked.
-func (v *visit) resolve(r *Run, what AskKind) error {
-	r.State, r.Reason, r.WakeAt = Running, "", v.now()
+func (v *visit) resolve(r *journal.Run, what journal.AskKind) error {
+	r.State, r.Reason, r.WakeAt = journal.Running, "", v.now()
 	v.touch(r)
 	for _, s := range r.Steps {
-		if s.State != StepUncertain {
+		if s.State != journal.StepUncertain {
 			continue
 		}
 		rec, err := v.record(s)
 		if err != nil {
 			return err
 		}
-		s.State, s.Error = StepOpen, ""
+		s.State, s.Error = journal.StepOpen, ""
 		rec.Failures, rec.Since, rec.Last = 0, time.Time{}, false
-		if what == AskDone {
+		if what == journal.AskDone {
 			rec.Receipts = append(rec.Receipts, actions.Receipt{Call: rec.Intent.Call})
 			rec.Sent = append(rec.Sent, sent{rec.Intent.Call, rec.Intent.Request})
 			rec.Intent = nil

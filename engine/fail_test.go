@@ -6,14 +6,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/service/sandbox"
 )
 
 // ask asks something of a rule's first run.
-func (d *desk) ask(rule string, what engine.AskKind) {
+func (d *desk) ask(rule string, what journal.AskKind) {
 	d.t.Helper()
-	if err := d.journal.Ask(d.t.Context(), d.clock.Now(), d.runs(rule)[0].ID, engine.Ask{What: what, At: d.clock.Now()}); err != nil {
+	if err := d.journal.Ask(d.t.Context(), d.clock.Now(), d.runs(rule)[0].ID, journal.Ask{What: what, At: d.clock.Now()}); err != nil {
 		d.t.Fatal(err)
 	}
 	d.rest()
@@ -35,12 +35,12 @@ rules:
 	d.customer(ana, "hello")
 	must(d.TeamClose(sandbox.TeamClose{Conversation: ana, Person: "Bruno"}))
 	d.rest()
-	d.wantStates("it", engine.FailedRun)
+	d.wantStates("it", journal.FailedRun)
 	must(d.CreateCard(sandbox.NewCard{Board: "Sales", Title: "for nobody"}))
-	d.ask("it", engine.AskRetry)
+	d.ask("it", journal.AskRetry)
 	d.pass(time.Hour)
 	d.expect(send + "hello")
-	if s := d.runs("it")[0].Steps[0].State; s != engine.StepFailed {
+	if s := d.runs("it")[0].Steps[0].State; s != journal.StepFailed {
 		t.Errorf("the step that was passed over is %s", s)
 	}
 }
@@ -54,7 +54,7 @@ rules:
 `)
 	d.customer(ana, "hello")
 	d.pass(31 * 24 * time.Hour)
-	d.wantStates("it", engine.FailedRun)
+	d.wantStates("it", journal.FailedRun)
 	for more := true; more; {
 		more = must(d.journal.Prune(t.Context(), d.clock.Now(), 15*24*time.Hour))
 	}
@@ -62,9 +62,9 @@ rules:
 	if err := d.Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	d.ask("it", engine.AskRetry)
-	d.wantStates("it", engine.FailedRun)
-	d.wantStates("other", engine.Done)
+	d.ask("it", journal.AskRetry)
+	d.wantStates("it", journal.FailedRun)
+	d.wantStates("other", journal.Done)
 }
 
 // A text that is too long to be sent will be too long tomorrow: the step fails, and does not keep those behind it waiting.
@@ -72,7 +72,7 @@ func TestTextTooLong(t *testing.T) {
 	for _, text := range []string{"{{ message.text }}", "{{ message.text }}, you wrote"} {
 		d := newDesk(t, fmt.Sprintf("rules:\n  - { id: it, when: message.received, do: [{ send_message: %q }] }\n", text))
 		d.customer(ana, strings.Repeat("long ", 20_000))
-		d.wantStates("it", engine.FailedRun)
+		d.wantStates("it", journal.FailedRun)
 		d.customer(ana, "short")
 		d.expect(send + strings.Replace(text, "{{ message.text }}", "short", 1))
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/service/sandbox"
 )
 
@@ -57,18 +57,18 @@ func (j *flaky) around(do func() error) error {
 	return j.fails()
 }
 
-func (j *flaky) Save(ctx context.Context, l *engine.Lane, c *engine.Change) error {
+func (j *flaky) Save(ctx context.Context, l *journal.Lane, c *journal.Change) error {
 	return j.around(func() error { return j.fileJournal.Save(ctx, l, c) })
 }
 
-func (j *flaky) Caused(ctx context.Context, workspace, typ string, objects []string) ([]engine.Caused, error) {
+func (j *flaky) Caused(ctx context.Context, workspace, typ string, objects []string) ([]journal.Caused, error) {
 	if err := j.fails(); err != nil {
 		return nil, err
 	}
 	return j.fileJournal.Caused(ctx, workspace, typ, objects)
 }
 
-func (j *flaky) Happened(ctx context.Context, workspace, lane string, types []string, since time.Time, n int) ([]*engine.Event, error) {
+func (j *flaky) Happened(ctx context.Context, workspace, lane string, types []string, since time.Time, n int) ([]*journal.Event, error) {
 	if err := j.fails(); err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func (j *flaky) Happened(ctx context.Context, workspace, lane string, types []st
 
 // A journal that fails for a while loses nothing, doubles nothing, and keeps no lane.
 func TestFlakyJournal(t *testing.T) {
-	var journal *flaky
+	var broken *flaky
 	d := newDesk(t, `
 rules:
   - id: it
@@ -90,9 +90,9 @@ rules:
       - create_card: { board: Sales, title: "{{ message.text }}" }
       - send_message: "two {{ message.text }}"
 `, func(o *deskOptions) {
-		o.journal = func(j fileJournal) engine.Journal {
-			journal = &flaky{fileJournal: j, random: rand.New(rand.NewPCG(1, 2)), share: 0.25}
-			return journal
+		o.journal = func(j fileJournal) journal.Journal {
+			broken = &flaky{fileJournal: j, random: rand.New(rand.NewPCG(1, 2)), share: 0.25}
+			return broken
 		}
 		o.timeout = 300 * time.Millisecond
 	})
@@ -101,10 +101,10 @@ rules:
 	for i := range customers {
 		must(d.CustomerMessage(sandbox.CustomerMessage{Phone: fmt.Sprintf("+55119%08d", i), Name: "Somebody", Text: fmt.Sprint(i)}))
 	}
-	d.until("it has failed often", func() bool { return journal.failures() >= 60 })
-	journal.heal()
+	d.until("it has failed often", func() bool { return broken.failures() >= 60 })
+	broken.heal()
 	d.until("every run is done", func() bool {
-		return len(d.states("it")) == customers && !slices.ContainsFunc(d.states("it"), func(s engine.State) bool { return s != engine.Done })
+		return len(d.states("it")) == customers && !slices.ContainsFunc(d.states("it"), func(s journal.State) bool { return s != journal.Done })
 	})
 	got := d.effects()
 	all := len(got)

@@ -14,6 +14,7 @@ import (
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/postgres/postgrestest"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
@@ -38,25 +39,25 @@ type hall struct {
 	ids     map[int64]rules.Event    // by sequence number
 }
 
-func (h *hall) Decided(e *engine.Event) {
+func (h *hall) Decided(e *journal.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.decided = append(h.decided, e.Workspace)
 	h.ids[e.Seq] = e.Event
 }
 
-func (h *hall) Changed(r *engine.Run) {
+func (h *hall) Changed(r *journal.Run) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if e, ok := h.ids[r.Event]; ok && r.State == engine.Done {
+	if e, ok := h.ids[r.Event]; ok && r.State == journal.Done {
 		h.took[e.ID] = time.Since(e.ReceivedAt)
 	}
 }
 
-func (*hall) Began(*engine.Run, *engine.Event)            {}
+func (*hall) Began(*journal.Run, *journal.Event)          {}
 func (*hall) Called(string, string, time.Duration, error) {}
-func (*hall) Held(engine.Hold)                            {}
-func (*hall) Lifted(engine.Hold)                          {}
+func (*hall) Held(journal.Hold)                           {}
+func (*hall) Lifted(journal.Hold)                         {}
 func (h *hall) count(of func(workspace string) bool) (count int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -73,7 +74,7 @@ func room(i int) string { return fmt.Sprintf("w%03d", i) }
 
 func quiet(workspace string) bool { return workspace != room(0) }
 
-func newHall(t *testing.T, j journal, rooms, conversations, workers int, rule string) *hall {
+func newHall(t *testing.T, j anyJournal, rooms, conversations, workers int, rule string) *hall {
 	t.Helper()
 	h := &hall{t: t, took: map[string]time.Duration{}, ids: map[int64]rules.Event{}}
 	s := must(sandbox.New(sandbox.Options{AllowLoopback: true, Seed: 3}))
@@ -142,7 +143,7 @@ func (h *hall) run() (stop func()) {
 }
 
 // inBoth runs a test with a journal in a file and one in a database.
-func inBoth(t *testing.T, test func(*testing.T, journal)) {
+func inBoth(t *testing.T, test func(*testing.T, anyJournal)) {
 	for name, p := range map[string]process{
 		"in a file":     {Journal: filepath.Join(t.TempDir(), "journal.db")},
 		"in a database": {Journal: postgrestest.Shared(t).Database(t)},
@@ -158,7 +159,7 @@ func inBoth(t *testing.T, test func(*testing.T, journal)) {
 // TestFlood lets one workspace have far more to do than the engine can, and then 199 others one event each: those are decided before
 // the backlog of the first, which has its turn like everybody.
 func TestFlood(t *testing.T) {
-	inBoth(t, func(t *testing.T, j journal) {
+	inBoth(t, func(t *testing.T, j anyJournal) {
 		const workers = 4
 		h := newHall(t, j, 200, 400, workers, "rules:\n  - { id: it, when: message.received, do: [{ send_message: hello }] }\n")
 		h.give(room(0), "flood", 0, 400)
@@ -202,7 +203,7 @@ func TestFloodTimes(t *testing.T) {
 	if *flood == 0 {
 		t.Skip("make flood measures it")
 	}
-	inBoth(t, func(t *testing.T, j journal) {
+	inBoth(t, func(t *testing.T, j anyJournal) {
 		h := newHall(t, j, 200, 1000, *floodWorkers, "rules:\n  - { id: it, when: message.received, do: [{ send_message: hello }] }\n")
 		defer h.run()()
 		h.round("warm", 1)

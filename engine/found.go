@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -12,7 +13,7 @@ var errNoFinder = errors.New("the journal cannot take events that were found")
 
 // AcceptFound records events that nobody told of, unless they are known. When it returns they are on disk, and no rule has run yet.
 func (e *Engine) AcceptFound(ctx context.Context, found ...rules.Finding) ([]bool, error) {
-	finder, ok := e.journal.(Finder)
+	finder, ok := e.journal.(journal.Finder)
 	if !ok {
 		return nil, errNoFinder
 	}

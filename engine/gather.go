@@ -7,13 +7,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
 // gather adds an event to those of the same rule and by that are being collected.
-func (v *visit) gather(p *prospect, e *Event) {
+func (v *visit) gather(p *prospect, e *journal.Event) {
 	g := p.rule.Gather
-	v.pending.Gather = append(v.pending.Gather, Gather{
+	v.pending.Gather = append(v.pending.Gather, journal.Gather{
 		Workspace: e.Workspace, Rule: p.rule.ID, By: p.by, Lane: v.lane.Name, Events: []int64{e.Seq}, Since: v.now(),
 		Quiet: g.Quiet, AtMost: g.AtMost,
 	})
@@ -30,7 +31,7 @@ func (v *visit) gather(p *prospect, e *Event) {
 func (v *visit) endGathers(ctx context.Context, by time.Time) error {
 	grown := slices.Clone(v.pending.Gather) // the next visit sees them as they are
 	for _, g := range slices.Clone(v.lane.Gathers) {
-		if slices.ContainsFunc(grown, func(n Gather) bool { return n.Rule == g.Rule && n.By == g.By }) {
+		if slices.ContainsFunc(grown, func(n journal.Gather) bool { return n.Rule == g.Rule && n.By == g.By }) {
 			continue
 		}
 		if v.stopped() || g.Until.After(by) {
@@ -44,7 +45,7 @@ func (v *visit) endGathers(ctx context.Context, by time.Time) error {
 }
 
 // endGather decides on the last of the gathered events, for all of them.
-func (v *visit) endGather(ctx context.Context, g *Gather) error {
+func (v *visit) endGather(ctx context.Context, g *journal.Gather) error {
 	// The journal may refuse the end; what was done before must not be forgotten with it.
 	if err := v.save(ctx, false); err != nil {
 		return err
@@ -60,7 +61,7 @@ func (v *visit) endGather(ctx context.Context, g *Gather) error {
 	last, began := events[len(events)-1], v.moment()
 	f := v.factsOf(last)
 	f.gathered, f.rule = events, g.Rule
-	f.decideAt(GatherNow(g.Rule))
+	f.decideAt(journal.GatherNow(g.Rule))
 	p, own, err := v.judgeAll(ctx, g, f)
 	if errors.Is(err, errStopped) {
 		v.halt()
@@ -75,13 +76,13 @@ func (v *visit) endGather(ctx context.Context, g *Gather) error {
 			g.Until = v.now().Add(pause)
 			return nil
 		}
-		p.verdict.Outcome, p.verdict.Error = Failed, missing.Error()
+		p.verdict.Outcome, p.verdict.Error = journal.Failed, missing.Error()
 	} else if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(last.Verdicts, func(old Verdict) bool { return old.Rule == g.Rule })
+	i := slices.IndexFunc(last.Verdicts, func(old journal.Verdict) bool { return old.Rule == g.Rule })
 	if i < 0 {
-		last.Verdicts = append(last.Verdicts, Verdict{})
+		last.Verdicts = append(last.Verdicts, journal.Verdict{})
 		i = len(last.Verdicts) - 1
 	}
 	last.Verdicts[i] = *p.verdict
@@ -90,52 +91,52 @@ func (v *visit) endGather(ctx context.Context, g *Gather) error {
 	v.pending.Decided = append(v.pending.Decided, last)
 	v.matched(last, began)
 	v.gathered(g)
-	if p.verdict.Outcome != Fired {
+	if p.verdict.Outcome != journal.Fired {
 		return nil
 	}
 	sure := v.sure(p)
-	return v.begin(ctx, []*Start{v.start(p, f, own)}, f, sure)
+	return v.begin(ctx, []*journal.Start{v.start(p, f, own)}, f, sure)
 }
 
 // judgeAll decides whether a rule fires for what was gathered for it.
-func (v *visit) judgeAll(ctx context.Context, g *Gather, f *facts) (*prospect, *Caused, error) {
+func (v *visit) judgeAll(ctx context.Context, g *journal.Gather, f *facts) (*prospect, *journal.Caused, error) {
 	rule := v.workspace.rules.Load().Rule(g.Rule)
-	p := &prospect{rule: rule, verdict: &Verdict{Rule: g.Rule, Outcome: Fired}}
+	p := &prospect{rule: rule, verdict: &journal.Verdict{Rule: g.Rule, Outcome: journal.Fired}}
 	own, err := v.recognise(ctx, f.event, f, true)
 	if err != nil {
 		return p, nil, err
 	}
 	if rule == nil || rule.Stage == rules.Draft {
-		p.verdict.Outcome, p.verdict.Error = Failed, "there is no such rule any more, or it is a draft"
+		p.verdict.Outcome, p.verdict.Error = journal.Failed, "there is no such rule any more, or it is a draft"
 		return p, own, nil
 	}
 	p.verdict.Version, p.verdict.Stage = rule.Version, told(rule.Stage)
 	if h, err := v.pausedRule(g.Rule); h != nil || err != nil {
 		if h != nil {
-			p.verdict.Outcome, p.verdict.Error = Paused, h.Reason
+			p.verdict.Outcome, p.verdict.Error = journal.Paused, h.Reason
 		}
 		return p, own, err
 	}
 	if late, err := v.late(ctx, rule, f.event, v.now().Sub(f.event.CreatedAt)-g.Quiet); late != "" || err != nil {
-		p.verdict.Outcome, p.verdict.Error = Late, late
+		p.verdict.Outcome, p.verdict.Error = journal.Late, late
 		return p, own, err
 	}
 	return p, own, v.conditions(ctx, p, f)
 }
 
 // gathered ends a gather.
-func (v *visit) gathered(g *Gather) {
+func (v *visit) gathered(g *journal.Gather) {
 	v.pending.Ended = append(v.pending.Ended, g)
-	v.lane.Gathers = slices.DeleteFunc(v.lane.Gathers, func(other *Gather) bool { return other == g })
+	v.lane.Gathers = slices.DeleteFunc(v.lane.Gathers, func(other *journal.Gather) bool { return other == g })
 }
 
 // expands reports whether an event is a tick of a rule that goes through a list: each item becomes an event of its own.
-func expands(rule *rules.Rule, e *Event) bool {
+func expands(rule *rules.Rule, e *journal.Event) bool {
 	return e.Type == "schedule" && len(e.Data) == 0 && rule.When.Schedule != nil && rule.When.Schedule.Each != ""
 }
 
 // expand records an event for each item of a tick's list. It may be done again: an item's event is known by the tick and the item.
-func (v *visit) expand(ctx context.Context, rule *rules.Rule, e *Event, f *facts, verdict *Verdict) error {
+func (v *visit) expand(ctx context.Context, rule *rules.Rule, e *journal.Event, f *facts, verdict *journal.Verdict) error {
 	schedule := rule.When.Schedule
 	eval := v.evaluate(ctx, rule, f)
 	where := make(map[string]any, len(schedule.Where))
@@ -145,7 +146,7 @@ func (v *visit) expand(ctx context.Context, rule *rules.Rule, e *Event, f *facts
 			if err := unanswered(err); err != nil {
 				return err
 			}
-			verdict.Outcome, verdict.Error = Failed, fmt.Sprintf("where: %s: %v", s.Name, err)
+			verdict.Outcome, verdict.Error = journal.Failed, fmt.Sprintf("where: %s: %v", s.Name, err)
 			return nil
 		}
 		where[s.Name] = value
@@ -163,7 +164,7 @@ func (v *visit) expand(ctx context.Context, rule *rules.Rule, e *Event, f *facts
 	for item, err := range v.workspace.Desk.Items(ctx, schedule.Each, where) {
 		if err != nil {
 			if permanent := unanswered(&deskError{err}) == nil; permanent {
-				verdict.Outcome, verdict.Error = Failed, err.Error()
+				verdict.Outcome, verdict.Error = journal.Failed, err.Error()
 				return record()
 			}
 			return &deskError{err}

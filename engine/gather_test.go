@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 // What was gathered waits while the service cannot be asked, and asks again with pauses.
@@ -37,13 +37,13 @@ rules:
 	d.move(friday.Add(5 * time.Hour))
 	d.rest()
 	d.expect()
-	if got := d.outcomes("it"); !slices.Equal(got, []engine.Outcome{engine.Late}) {
+	if got := d.outcomes("it"); !slices.Equal(got, []journal.Outcome{journal.Late}) {
 		t.Errorf("%v", got)
 	}
 	d.customer(ana, "again")
 	d.pass(3 * time.Hour)
 	d.expect(send + "hello")
-	d.wantStates("slow", engine.Done)
+	d.wantStates("slow", journal.Done)
 }
 
 // A gather decides on the last of all messages, also of those that its condition would not be true for by themselves.

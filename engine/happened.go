@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"github.com/quandohq/quando/engine/journal"
 	"iter"
 	"time"
 )
@@ -11,8 +12,8 @@ const happenedAtOnce = 100
 
 // happened goes through the events of a lane with one of these types, created at or after since, oldest first: all of them, however many there are, a part at a time.
 // What the journal gets meanwhile may be left out.
-func (e *Engine) happened(ctx context.Context, workspace, lane string, types []string, since time.Time) iter.Seq2[*Event, error] {
-	return func(yield func(*Event, error) bool) {
+func (e *Engine) happened(ctx context.Context, workspace, lane string, types []string, since time.Time) iter.Seq2[*journal.Event, error] {
+	return func(yield func(*journal.Event, error) bool) {
 		seen := map[int64]bool{} // of those that were created at since
 		for most := happenedAtOnce; ; {
 			list, err := e.journal.Happened(ctx, workspace, lane, types, since, most)

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service/sandbox"
 )
@@ -67,7 +67,7 @@ rules:
 	must(accept(t.Context(), late...))
 	d.pass(time.Hour)
 	d.expect()
-	d.wantStates("it", engine.Cancelled)
+	d.wantStates("it", journal.Cancelled)
 }
 
 // What a call of the engine caused is known when the service tells of it twice, also where it told of much else just before.

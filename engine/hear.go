@@ -8,23 +8,24 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
 // heard is what an event means to the unfinished runs of its lane.
 type heard struct {
-	ended map[*Run]ending
-	woken map[*Run]*Step
+	ended map[*journal.Run]ending
+	woken map[*journal.Run]*journal.Step
 }
 
 // An ending is how an event ends a run; the zero value is not at all.
 type ending struct {
-	state  State
+	state  journal.State
 	reason string
 }
 
 // hear finds out which runs an event ends, and which wait for it. What the run itself caused means nothing to it.
-func (v *visit) hear(ctx context.Context, e *Event, f *facts, own *Caused) (heard, error) {
+func (v *visit) hear(ctx context.Context, e *journal.Event, f *facts, own *journal.Caused) (heard, error) {
 	var h heard
 	for _, r := range v.lane.Runs {
 		if r.Home != v.lane.Name || r.State.Finished() || own != nil && own.Run == r.ID || r.Event == e.Seq || slices.Contains(r.Gathered, e.Seq) {
@@ -50,18 +51,18 @@ func (v *visit) hear(ctx context.Context, e *Event, f *facts, own *Caused) (hear
 }
 
 // take carries out what was heard.
-func (h heard) take(v *visit, e *Event) {
+func (h heard) take(v *visit, e *journal.Event) {
 	for r, end := range h.ended {
 		if r.Lane == v.lane.Name {
 			v.finish(r, end.state, end.reason)
 		} else {
-			v.pending.Asks = append(v.pending.Asks, RunAsk{r.ID, Ask{What: AskCancel, Reason: end.reason, At: v.now()}})
+			v.pending.Asks = append(v.pending.Asks, journal.RunAsk{Run: r.ID, Ask: journal.Ask{What: journal.AskCancel, Reason: end.reason, At: v.now()}})
 		}
 	}
 	for r, s := range h.woken {
 		rec := v.records[s]
 		rec.Heard = append(rec.Heard, e.Seq)
-		if r.State != Held {
+		if r.State != journal.Held {
 			r.WakeAt = v.now()
 		}
 		v.touch(r, s)
@@ -69,7 +70,7 @@ func (h heard) take(v *visit, e *Event) {
 }
 
 // ends finds out whether an event ends a run: it is one that the rule names in cancel_on, and happened not before what started the run.
-func (v *visit) ends(ctx context.Context, r *Run, e *Event, f *facts) (ending, error) {
+func (v *visit) ends(ctx context.Context, r *journal.Run, e *journal.Event, f *facts) (ending, error) {
 	rule, err := v.ruleOf(ctx, r)
 	if err != nil || rule == nil {
 		return ending{}, err
@@ -79,7 +80,7 @@ func (v *visit) ends(ctx context.Context, r *Run, e *Event, f *facts) (ending, e
 			continue
 		}
 		trigger, err := v.event(ctx, r.Event)
-		if errors.Is(err, ErrNoEvent) {
+		if errors.Is(err, journal.ErrNoEvent) {
 			return ending{}, nil // its next step will find that out
 		}
 		if err != nil || e.CreatedAt.Before(trigger.CreatedAt) {
@@ -98,9 +99,9 @@ func (v *visit) ends(ctx context.Context, r *Run, e *Event, f *facts) (ending, e
 		switch {
 		case err != nil:
 			// Whether it should go on is not known, and a person will see that it did not.
-			return ending{FailedRun, fmt.Sprintf("cancel_on: %s: %v", e.Type, err)}, nil
+			return ending{journal.FailedRun, fmt.Sprintf("cancel_on: %s: %v", e.Type, err)}, nil
 		case met:
-			return ending{Cancelled, fmt.Sprintf("cancel_on: %s", e.Type)}, nil
+			return ending{journal.Cancelled, fmt.Sprintf("cancel_on: %s", e.Type)}, nil
 		}
 	}
 	return ending{}, nil
@@ -108,7 +109,7 @@ func (v *visit) ends(ctx context.Context, r *Run, e *Event, f *facts) (ending, e
 
 // mayConcern reports whether an event that is not decided yet may end the run, or be what it waits for: because it cannot be decided, or because so much waits in the lane that
 // the run has its turn before.
-func (v *visit) mayConcern(ctx context.Context, r *Run) (bool, error) {
+func (v *visit) mayConcern(ctx context.Context, r *journal.Run) (bool, error) {
 	if !v.postponed && !v.lane.More || r.Home != v.lane.Name {
 		return false, nil
 	}
@@ -117,7 +118,7 @@ func (v *visit) mayConcern(ctx context.Context, r *Run) (bool, error) {
 		return false, err
 	}
 	s := r.Current()
-	waits := s != nil && s.Verb == "wait_for" && s.State == StepWaiting
+	waits := s != nil && s.Verb == "wait_for" && s.State == journal.StepWaiting
 	if len(rule.CancelOn) == 0 && !waits {
 		return false, nil
 	}
@@ -141,14 +142,14 @@ func (v *visit) mayConcern(ctx context.Context, r *Run) (bool, error) {
 // concernedBehind reports whether an event that waits in the lane may end a run, or was in time to
 // end its wait, although it was received when the run was due. What is recorded before a run goes
 // on is heard first.
-func (v *visit) concernedBehind(ctx context.Context, r *Run, rule *rules.Rule, s *Step) (bool, error) {
+func (v *visit) concernedBehind(ctx context.Context, r *journal.Run, rule *rules.Rule, s *journal.Step) (bool, error) {
 	var types []string
 	for _, m := range rule.CancelOn {
 		types = append(types, m.Event)
 	}
 	ends := len(types)
 	var until time.Time
-	if s != nil && s.State == StepWaiting {
+	if s != nil && s.State == journal.StepWaiting {
 		rec, err := v.record(s)
 		if err != nil {
 			return false, err
@@ -156,7 +157,7 @@ func (v *visit) concernedBehind(ctx context.Context, r *Run, rule *rules.Rule, s
 		types, until = append(types, rec.For...), rec.Until
 	}
 	trigger, err := v.event(ctx, r.Event)
-	if errors.Is(err, ErrNoEvent) {
+	if errors.Is(err, journal.ErrNoEvent) {
 		return false, nil
 	}
 	if err != nil {
@@ -177,9 +178,9 @@ func (v *visit) concernedBehind(ctx context.Context, r *Run, rule *rules.Rule, s
 }
 
 // awaiting returns the step of a run that waits for an event like this one, also while the run is held or could not look at one before.
-func (v *visit) awaiting(ctx context.Context, r *Run, e *Event, f *facts) (*Step, error) {
+func (v *visit) awaiting(ctx context.Context, r *journal.Run, e *journal.Event, f *facts) (*journal.Step, error) {
 	s := r.Current()
-	if s == nil || s.Verb != "wait_for" || s.State != StepWaiting {
+	if s == nil || s.Verb != "wait_for" || s.State != journal.StepWaiting {
 		return nil, nil
 	}
 	rec, err := v.record(s)
@@ -197,7 +198,7 @@ func (v *visit) awaiting(ctx context.Context, r *Run, e *Event, f *facts) (*Step
 const clockSlack = 5 * time.Second
 
 // endedBefore looks for an event that ends a run before it begins: one that came before what started it, but happened after.
-func (v *visit) endedBefore(ctx context.Context, r *Run, rule *rules.Rule, trigger *Event) (ending, error) {
+func (v *visit) endedBefore(ctx context.Context, r *journal.Run, rule *rules.Rule, trigger *journal.Event) (ending, error) {
 	if len(rule.CancelOn) == 0 {
 		return ending{}, nil
 	}
@@ -227,8 +228,8 @@ func (v *visit) endedBefore(ctx context.Context, r *Run, rule *rules.Rule, trigg
 
 // unsettled reports whether an event that is not decided yet may be the doing of a call of this lane that has no receipt. Its facts do not
 // tell whose doing it is; the run hears it when the event is decided, which waits for the receipt.
-func (v *visit) unsettled(ctx context.Context, e *Event, f *facts) (bool, error) {
-	if e.Decided || slices.ContainsFunc(v.lane.Events, func(known *Event) bool { return known.Seq == e.Seq && known.Decided }) {
+func (v *visit) unsettled(ctx context.Context, e *journal.Event, f *facts) (bool, error) {
+	if e.Decided || slices.ContainsFunc(v.lane.Events, func(known *journal.Event) bool { return known.Seq == e.Seq && known.Decided }) {
 		return false, nil
 	}
 	for _, r := range v.lane.Runs {

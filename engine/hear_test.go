@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/service/sandbox"
 )
 
@@ -23,7 +23,7 @@ rules:
 		d.customer(ana, "hello")
 		must(d.TeamClose(sandbox.TeamClose{Conversation: ana, Person: "Bruno"}))
 		d.rest()
-		d.wantStates("it", engine.Waiting)
+		d.wantStates("it", journal.Waiting)
 		return d
 	}
 	t.Run("paused", func(t *testing.T) {
@@ -47,7 +47,7 @@ rules:
 		d.customer(ana, "2")
 		d.pass(time.Hour)
 		d.expect(send + "1")
-		d.wantStates("it", engine.Done)
+		d.wantStates("it", journal.Done)
 	})
 }
 
@@ -81,8 +81,8 @@ rules:
 	must(d.TeamClose(sandbox.TeamClose{Conversation: ana, Person: "Bruno"}))
 	d.rest()
 	d.customer(ana, "no number")
-	d.wantStates("it", engine.FailedRun)
-	if err := d.journal.Ask(t.Context(), d.clock.Now(), d.runs("it")[0].ID, engine.Ask{What: engine.AskRetry, At: d.clock.Now()}); err != nil {
+	d.wantStates("it", journal.FailedRun)
+	if err := d.journal.Ask(t.Context(), d.clock.Now(), d.runs("it")[0].ID, journal.Ask{What: journal.AskRetry, At: d.clock.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	d.pass(time.Minute)
@@ -103,12 +103,12 @@ rules:
 	must(d.TeamTransfer(sandbox.TeamTransfer{Conversation: ana, Person: "Bruno", To: "Carla", Sector: "Sales"}))
 	d.pass(time.Hour)
 	d.expect()
-	d.wantStates("it", engine.Cancelled)
+	d.wantStates("it", journal.Cancelled)
 }
 
 // A wait for an answer is not over while an event that came in time cannot be decided yet: it may be the answer.
 func TestAnswerThatCannotBeDecidedYet(t *testing.T) {
-	for _, behind := range []int{0, 2 * engine.MostEvents} {
+	for _, behind := range []int{0, 2 * journal.MostEvents} {
 		d := newDesk(t, `
 rules:
   - id: it
@@ -148,8 +148,8 @@ rules:
 	must(d.TeamMessage(sandbox.TeamMessage{Conversation: ana, Person: "Bruno", Text: "I am here"}))
 	d.pass(time.Hour)
 	d.expect("POST /conversations/{id}/transfer")
-	d.wantStates("it", engine.Cancelled)
-	d.wantStates("moves", engine.Done)
+	d.wantStates("it", journal.Cancelled)
+	d.wantStates("moves", journal.Done)
 }
 
 // A run is not ended by a message of the engine whose call has no receipt yet: it is heard when it is known whose it is.
@@ -165,13 +165,13 @@ rules:
 	d.fault("POST /conversations/{id}/messages", "status_after", 503, 1)
 	d.customer(ana, "hi")
 	d.pass(time.Minute)
-	d.wantStates("sla", engine.Waiting)
+	d.wantStates("sla", journal.Waiting)
 	d.expect(send + "hello")
 
 	// Somebody's message ends it, as ever.
 	must(d.TeamMessage(sandbox.TeamMessage{Conversation: ana, Person: "Bruno", Text: "I am here"}))
 	d.pass(time.Hour)
-	d.wantStates("sla", engine.Cancelled)
+	d.wantStates("sla", journal.Cancelled)
 }
 
 // An event of cancel_on counts from the instant of what started the run on, in whatever order the
@@ -192,6 +192,6 @@ rules:
 		release()
 		d.pass(time.Hour)
 		d.expect()
-		d.wantStates("it", engine.Cancelled)
+		d.wantStates("it", journal.Cancelled)
 	}
 }

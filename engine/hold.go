@@ -4,16 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/quandohq/quando/engine/journal"
+	"maps"
 	"slices"
 	"time"
 )
 
 // holds are what is stopped, as last read from the journal or put there.
-type holds struct{ list []Hold }
+type holds struct{ list []journal.Hold }
 
 // holdOn returns what stops a rule of a workspace in a lane now, or with an empty rule the whole
 // workspace; nil is nothing. A workspace that is stopped stops its rules.
-func (e *Engine) holdOn(workspace, rule, lane string) *Hold {
+func (e *Engine) holdOn(workspace, rule, lane string) *journal.Hold {
 	h := e.holds.Load()
 	if h == nil {
 		return nil
@@ -30,7 +32,7 @@ func (e *Engine) holdOn(workspace, rule, lane string) *Hold {
 var errStopped = errors.New("the workspace is stopped")
 
 // pausedRule returns what stops a rule alone; nil is nothing. What stops the whole workspace is an error: nothing is lost by that, it only comes later.
-func (v *visit) pausedRule(rule string) (*Hold, error) {
+func (v *visit) pausedRule(rule string) (*journal.Hold, error) {
 	h := v.engine.holdOn(v.lane.Workspace, rule, v.lane.Name)
 	if h != nil && h.Rule == "" {
 		return nil, errStopped
@@ -71,7 +73,7 @@ func (e *Engine) readHolds(ctx context.Context, now time.Time) error {
 	}
 	kept := list[:0]
 	for _, h := range list {
-		if h.Kind != HoldRate || h.Until.After(now) {
+		if h.Kind != journal.HoldRate || h.Until.After(now) {
 			kept = append(kept, h)
 			continue
 		}
@@ -84,14 +86,14 @@ func (e *Engine) readHolds(ctx context.Context, now time.Time) error {
 }
 
 // tell replaces what is stopped and tells the observer of the difference. The caller holds the lock.
-func (e *Engine) tell(list []Hold) {
-	var before []Hold
+func (e *Engine) tell(list []journal.Hold) {
+	var before []journal.Hold
 	if h := e.holds.Load(); h != nil {
 		before = h.list
 	}
 	e.holds.Store(&holds{list: slices.Clone(list)})
-	same := func(a Hold) func(Hold) bool {
-		return func(b Hold) bool { return a.Compare(b) == 0 }
+	same := func(a journal.Hold) func(journal.Hold) bool {
+		return func(b journal.Hold) bool { return a.Compare(b) == 0 }
 	}
 	for _, h := range list {
 		if !slices.ContainsFunc(before, same(h)) {
@@ -107,7 +109,7 @@ func (e *Engine) tell(list []Hold) {
 }
 
 // stop holds something from this moment on.
-func (e *Engine) stop(ctx context.Context, h Hold) error {
+func (e *Engine) stop(ctx context.Context, h journal.Hold) error {
 	e.holding.Lock()
 	defer e.holding.Unlock()
 	if _, err := e.journal.Hold(ctx, h); err != nil {
@@ -122,12 +124,12 @@ func (e *Engine) stop(ctx context.Context, h Hold) error {
 }
 
 // learn adds a hold that the journal told of, so that it is known before the next look.
-func (e *Engine) learn(h Hold) {
+func (e *Engine) learn(h journal.Hold) {
 	e.holding.Lock()
 	defer e.holding.Unlock()
-	var list []Hold
+	var list []journal.Hold
 	if on := e.holds.Load(); on != nil {
-		list = slices.DeleteFunc(slices.Clone(on.list), func(before Hold) bool { return before.Compare(h) == 0 })
+		list = slices.DeleteFunc(slices.Clone(on.list), func(before journal.Hold) bool { return before.Compare(h) == 0 })
 	}
 	e.tell(append(list, h))
 }
@@ -135,7 +137,7 @@ func (e *Engine) learn(h Hold) {
 // Pause stops a rule, or with an empty rule a workspace, or with an empty workspace everything, until Resume. Calls under way come
 // to their end; no other begins, in any engine.
 func (e *Engine) Pause(ctx context.Context, now time.Time, workspace, rule, reason string) error {
-	return e.stop(ctx, Hold{Workspace: workspace, Rule: rule, Kind: HoldPerson, Reason: reason, Since: now})
+	return e.stop(ctx, journal.Hold{Workspace: workspace, Rule: rule, Kind: journal.HoldPerson, Reason: reason, Since: now})
 }
 
 // Resume lets go on what a person or a bound has stopped: of a rule also where it is stopped in one
@@ -146,7 +148,7 @@ func (e *Engine) Resume(ctx context.Context, now time.Time, workspace, rule stri
 		return false, fmt.Errorf("read what is stopped: %w", err)
 	}
 	any := false
-	for _, h := range Resumable(holds, workspace, rule, "") {
+	for _, h := range journal.Resumable(holds, workspace, rule, "") {
 		lifted, err := e.journal.Lift(ctx, now, h)
 		if err != nil {
 			return any, fmt.Errorf("resume: %w", err)
@@ -161,7 +163,7 @@ func (e *Engine) Heed(ctx context.Context, now time.Time) error { return e.readH
 
 // probe asks the service whether it takes the keys again that it refused, of one workspace after the other.
 func (e *Engine) probe(ctx context.Context, now time.Time) error {
-	for _, name := range sortedKeys(e.workspaces) {
+	for _, name := range slices.Sorted(maps.Keys(e.workspaces)) {
 		if err := e.workspaces[name].probe(ctx, e, now); err != nil {
 			return err
 		}
@@ -176,7 +178,7 @@ func (w *workspace) probe(ctx context.Context, e *Engine, now time.Time) error {
 		return nil
 	}
 	for _, on := range h.list {
-		if on.Kind != HoldKey || on.Workspace != w.Name || now.Before(on.Until) {
+		if on.Kind != journal.HoldKey || on.Workspace != w.Name || now.Before(on.Until) {
 			continue
 		}
 		if err := w.Desk.Probe(ctx); err != nil {

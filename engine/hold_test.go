@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/actions"
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/service/sandbox"
 )
 
@@ -21,11 +21,11 @@ type lifting struct {
 	lifted bool
 }
 
-func (j *lifting) Save(ctx context.Context, l *engine.Lane, c *engine.Change) error {
+func (j *lifting) Save(ctx context.Context, l *journal.Lane, c *journal.Change) error {
 	for _, r := range c.Runs {
-		if r.Run.State == engine.Held && !j.lifted {
+		if r.Run.State == journal.Held && !j.lifted {
 			j.lifted = true
-			if _, err := j.Lift(ctx, c.At, engine.Hold{Workspace: "default", Rule: "it", Kind: engine.HoldPerson}); err != nil {
+			if _, err := j.Lift(ctx, c.At, journal.Hold{Workspace: "default", Rule: "it", Kind: journal.HoldPerson}); err != nil {
 				return err
 			}
 		}
@@ -39,7 +39,7 @@ func TestResumedWhileItIsHeld(t *testing.T) {
 rules:
   - { id: it, when: message.received, do: [{ wait: 5m }, { send_message: hello }] }
 `, func(o *deskOptions) {
-		o.journal = func(j fileJournal) engine.Journal { return &lifting{fileJournal: j} }
+		o.journal = func(j fileJournal) journal.Journal { return &lifting{fileJournal: j} }
 	})
 	d.customer(ana, "hello")
 	if err := d.engine.Pause(t.Context(), d.clock.Now(), "default", "it", "too loud"); err != nil {
@@ -55,9 +55,9 @@ type outpaced struct {
 	lift bool
 }
 
-func (j *outpaced) Claim(ctx context.Context, now time.Time, n int, except []string) ([]*engine.Lane, error) {
+func (j *outpaced) Claim(ctx context.Context, now time.Time, n int, except []string) ([]*journal.Lane, error) {
 	if j.lift {
-		if _, err := j.Lift(ctx, now, engine.Hold{Workspace: "default", Rule: "it", Kind: engine.HoldPerson}); err != nil {
+		if _, err := j.Lift(ctx, now, journal.Hold{Workspace: "default", Rule: "it", Kind: journal.HoldPerson}); err != nil {
 			return nil, err
 		}
 	}
@@ -66,14 +66,14 @@ func (j *outpaced) Claim(ctx context.Context, now time.Time, n int, except []str
 
 // A run goes on whose rule is resumed beside the engine, also when the engine comes to its lane before it has learnt of that.
 func TestResumedBeforeItIsKnown(t *testing.T) {
-	var journal *outpaced
+	var kept *outpaced
 	d := newDesk(t, `
 rules:
   - { id: it, when: message.received, do: [{ wait: 5m }, { send_message: hello }] }
 `, func(o *deskOptions) {
-		o.journal = func(j fileJournal) engine.Journal {
-			journal = &outpaced{fileJournal: j}
-			return journal
+		o.journal = func(j fileJournal) journal.Journal {
+			kept = &outpaced{fileJournal: j}
+			return kept
 		}
 	})
 	d.customer(ana, "hello")
@@ -81,8 +81,8 @@ rules:
 		t.Fatal(err)
 	}
 	d.pass(time.Hour)
-	d.wantStates("it", engine.Held)
-	journal.lift = true
+	d.wantStates("it", journal.Held)
+	kept.lift = true
 	d.rest()
 	d.expect(send + "hello")
 }
@@ -127,7 +127,7 @@ rules:
 			}
 			d.rest()
 			d.expect(send+"two", send+"three")
-			d.wantStates("it", engine.Done)
+			d.wantStates("it", journal.Done)
 		})
 	}
 }
@@ -138,31 +138,31 @@ type counting struct {
 	claims atomic.Int64
 }
 
-func (j *counting) Claim(ctx context.Context, now time.Time, n int, except []string) ([]*engine.Lane, error) {
+func (j *counting) Claim(ctx context.Context, now time.Time, n int, except []string) ([]*journal.Lane, error) {
 	j.claims.Add(1)
 	return j.fileJournal.Claim(ctx, now, n, except)
 }
 
 // While a refused key is about to be tried again the journal is left in peace.
 func TestRefusedKeyIsNotSpunOn(t *testing.T) {
-	var journal *counting
+	var kept *counting
 	d := newDesk(t, `
 rules:
   - { id: it, when: message.received, do: [{ send_message: hello }] }
 `, func(o *deskOptions) {
-		o.journal = func(j fileJournal) engine.Journal {
-			journal = &counting{fileJournal: j}
-			return journal
+		o.journal = func(j fileJournal) journal.Journal {
+			kept = &counting{fileJournal: j}
+			return kept
 		}
 	})
 	d.fault("GET /me", "status_before", 401, 100)
 	now := time.Now()
-	if _, err := d.journal.Hold(t.Context(), engine.Hold{Workspace: "default", Kind: engine.HoldKey, Since: now, Until: now.Add(300 * time.Millisecond)}); err != nil {
+	if _, err := d.journal.Hold(t.Context(), journal.Hold{Workspace: "default", Kind: journal.HoldKey, Since: now, Until: now.Add(300 * time.Millisecond)}); err != nil {
 		t.Fatal(err)
 	}
 	d.live()
 	d.until("the key was tried again", func() bool { return must(d.journal.Holds(t.Context()))[0].Until.After(now.Add(time.Second)) })
-	if n := journal.claims.Load(); n > 50 {
+	if n := kept.claims.Load(); n > 50 {
 		t.Errorf("the journal was asked for lanes %d times", n)
 	}
 }
@@ -174,7 +174,7 @@ type slowHolds struct {
 	asked, answer chan struct{}
 }
 
-func (j *slowHolds) Holds(ctx context.Context) ([]engine.Hold, error) {
+func (j *slowHolds) Holds(ctx context.Context) ([]journal.Hold, error) {
 	if j.slow.CompareAndSwap(true, false) {
 		close(j.asked)
 		select {
@@ -190,22 +190,22 @@ func (j *slowHolds) Holds(ctx context.Context) ([]engine.Hold, error) {
 func TestStoppedBeforeTheStart(t *testing.T) {
 	for name, test := range map[string]struct {
 		workspace, rule string
-		outcomes        []engine.Outcome // before it is resumed
-		states          []engine.State   // of the runs, after that
+		outcomes        []journal.Outcome // before it is resumed
+		states          []journal.State   // of the runs, after that
 	}{
-		"everything":    {"", "", []engine.Outcome{engine.Fired}, []engine.State{engine.Done, engine.Done}},
-		"the workspace": {"default", "", []engine.Outcome{engine.Fired}, []engine.State{engine.Done, engine.Done}},
-		"the rule":      {"default", "it", []engine.Outcome{engine.Fired, engine.Paused}, []engine.State{engine.Done}},
+		"everything":    {"", "", []journal.Outcome{journal.Fired}, []journal.State{journal.Done, journal.Done}},
+		"the workspace": {"default", "", []journal.Outcome{journal.Fired}, []journal.State{journal.Done, journal.Done}},
+		"the rule":      {"default", "it", []journal.Outcome{journal.Fired, journal.Paused}, []journal.State{journal.Done}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			journal := &slowHolds{asked: make(chan struct{}), answer: make(chan struct{})}
+			kept := &slowHolds{asked: make(chan struct{}), answer: make(chan struct{})}
 			d := newDesk(t, `
 rules:
   - { id: it, when: message.received, do: [{ send_message: hello }] }
 `, func(o *deskOptions) {
-				o.journal = func(j fileJournal) engine.Journal {
-					journal.fileJournal = j
-					return journal
+				o.journal = func(j fileJournal) journal.Journal {
+					kept.fileJournal = j
+					return kept
 				}
 			})
 			d.customer(ana, "hello")
@@ -215,18 +215,18 @@ rules:
 			}
 			d.restart()
 
-			journal.slow.Store(true)
+			kept.slow.Store(true)
 			d.live()
-			<-journal.asked
+			<-kept.asked
 			must(d.CustomerMessage(sandbox.CustomerMessage{Phone: ana, Text: "are you there?"}))
 			if err := d.Settle(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			arrived := must(d.journal.ListEvents(t.Context(), engine.EventFilter{Type: "message.received", Limit: 1}))[0]
+			arrived := must(d.journal.ListEvents(t.Context(), journal.EventFilter{Type: "message.received", Limit: 1}))[0]
 			if arrived.Decided {
 				t.Fatalf("it is decided on already: %+v", arrived.Verdicts)
 			}
-			close(journal.answer)
+			close(kept.answer)
 			d.until("it runs", d.engine.Runs)
 			d.until("what is not stopped is decided on", func() bool { return slices.Equal(d.outcomes("it"), test.outcomes) })
 			d.expect()
@@ -244,7 +244,7 @@ type interrupting struct {
 	pause func()
 }
 
-func (j interrupting) Events(ctx context.Context, seqs ...int64) ([]*engine.Event, error) {
+func (j interrupting) Events(ctx context.Context, seqs ...int64) ([]*journal.Event, error) {
 	j.pause()
 	return j.fileJournal.Events(ctx, seqs...)
 }
@@ -270,7 +270,7 @@ rules:
 				}
 			})
 			d = newDesk(t, rule, func(o *deskOptions) {
-				o.journal = func(j fileJournal) engine.Journal { return interrupting{j, pause} }
+				o.journal = func(j fileJournal) journal.Journal { return interrupting{j, pause} }
 				o.transport = answering(func(r *http.Request) (*http.Response, error) {
 					if strings.HasSuffix(r.URL.Path, "/attendance") {
 						pause()
@@ -286,7 +286,7 @@ rules:
 			}
 			d.rest()
 			d.expect(send + "told")
-			d.wantStates("then", engine.Done)
+			d.wantStates("then", journal.Done)
 		})
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/actions/builtin"
-	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/explain"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/triggers/webhook"
@@ -85,7 +85,7 @@ rules:
 		for more := true; more; {
 			more = must(d.journal.Follow(t.Context()))
 		}
-		for _, e := range must(d.journal.ListEvents(t.Context(), engine.EventFilter{Limit: 1})) {
+		for _, e := range must(d.journal.ListEvents(t.Context(), journal.EventFilter{Limit: 1})) {
 			must(explainer.Event(t.Context(), e))
 		}
 		took := processorTime(t) - began

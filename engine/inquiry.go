@@ -5,18 +5,19 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"github.com/quandohq/quando/engine/journal"
 	"time"
 )
 
 // An Inquiry says on whose behalf a desk is asked, or an action planned. The service's own desk does not care; one that answers from what was recorded
 // does.
 type Inquiry struct {
-	Event   *Event // that the facts are about
-	Trigger *Event // of the run; the event itself where there is no run yet
-	Rule    string // that decides alone, on what it has gathered; empty while all rules decide, and in a run
-	Run     *Run   // nil while it is decided whether there is one
-	Step    string // of the run, by its path; empty before the first
-	Passed  Passed // the waits that the run has behind it
+	Event   *journal.Event // that the facts are about
+	Trigger *journal.Event // of the run; the event itself where there is no run yet
+	Rule    string         // that decides alone, on what it has gathered; empty while all rules decide, and in a run
+	Run     *journal.Run   // nil while it is decided whether there is one
+	Step    string         // of the run, by its path; empty before the first
+	Passed  Passed         // the waits that the run has behind it
 	Now     time.Time
 
 	// Which says that only what a run is about is to be found out: no expression looks at the

@@ -9,45 +9,46 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
 // A prospect is a rule's verdict on an event, with what a run would be counted by.
 type prospect struct {
 	rule        *rules.Rule
-	verdict     *Verdict
+	verdict     *journal.Verdict
 	by, limitBy string
 }
 
 // prospects asks every candidate for its verdict.
-func (v *visit) prospects(ctx context.Context, e *Event, f *facts, own *Caused) ([]prospect, error) {
+func (v *visit) prospects(ctx context.Context, e *journal.Event, f *facts, own *journal.Caused) ([]prospect, error) {
 	candidates, err := v.candidates(ctx, e, f)
 	if err != nil {
 		return nil, err
 	}
 	list := make([]prospect, len(candidates))
-	verdicts := make([]Verdict, len(candidates))
+	verdicts := make([]journal.Verdict, len(candidates))
 	for i, rule := range candidates {
 		p := &list[i]
 		p.rule, p.verdict = rule, &verdicts[i]
 		if err := v.judge(ctx, p, e, f, own); err != nil {
 			return nil, err
 		}
-		if p.verdict.Outcome == Fired && expands(rule, e) {
+		if p.verdict.Outcome == journal.Fired && expands(rule, e) {
 			if err := v.expand(ctx, rule, e, f, p.verdict); err != nil {
 				return nil, err
 			}
 		}
 	}
 	if e.Rule != "" && len(candidates) == 0 {
-		verdicts = []Verdict{{Rule: e.Rule, Outcome: Failed, Error: "there is no such rule, or it is a draft"}}
+		verdicts = []journal.Verdict{{Rule: e.Rule, Outcome: journal.Failed, Error: "there is no such rule, or it is a draft"}}
 	}
 	e.Verdicts = verdicts
 	return list, nil
 }
 
 // candidates are the rules that an event may call for.
-func (v *visit) candidates(ctx context.Context, e *Event, f *facts) ([]*rules.Rule, error) {
+func (v *visit) candidates(ctx context.Context, e *journal.Event, f *facts) ([]*rules.Rule, error) {
 	set := v.workspace.rules.Load()
 	if e.Rule != "" {
 		if rule := set.Rule(e.Rule); rule != nil && rule.Stage != rules.Draft {
@@ -72,10 +73,10 @@ func (v *visit) candidates(ctx context.Context, e *Event, f *facts) ([]*rules.Ru
 }
 
 // judge decides whether a rule fires. An error means that it cannot be told yet.
-func (v *visit) judge(ctx context.Context, p *prospect, e *Event, f *facts, own *Caused) error {
+func (v *visit) judge(ctx context.Context, p *prospect, e *journal.Event, f *facts, own *journal.Caused) error {
 	rule := p.rule
-	*p.verdict = Verdict{Rule: rule.ID, Outcome: Fired, Version: rule.Version, Stage: told(rule.Stage)}
-	because := func(o Outcome, reason string) error {
+	*p.verdict = journal.Verdict{Rule: rule.ID, Outcome: journal.Fired, Version: rule.Version, Stage: told(rule.Stage)}
+	because := func(o journal.Outcome, reason string) error {
 		p.verdict.Outcome, p.verdict.Error = o, reason
 		return nil
 	}
@@ -83,26 +84,26 @@ func (v *visit) judge(ctx context.Context, p *prospect, e *Event, f *facts, own 
 		if err != nil {
 			return err
 		}
-		return because(Paused, h.Reason)
+		return because(journal.Paused, h.Reason)
 	}
 	if own != nil && !rule.FromAny {
-		return because(Own, fmt.Sprintf("the rule %s did this", own.Rule))
+		return because(journal.Own, fmt.Sprintf("the rule %s did this", own.Rule))
 	}
 	if own != nil && (own.Rule == rule.ID || slices.Contains(own.Ancestry, rule.ID)) {
-		return because(Looped, "it came of this rule itself")
+		return because(journal.Looped, "it came of this rule itself")
 	}
 	late, err := v.late(ctx, rule, e, v.now().Sub(e.CreatedAt))
 	if err != nil {
 		return err
 	}
 	if late != "" {
-		return because(Late, late)
+		return because(journal.Late, late)
 	}
 	if expands(rule, e) {
 		return nil // the conditions are those of each item
 	}
 	if rule.Gather != nil && e.Rule == "" {
-		p.verdict.Outcome = Gathered
+		p.verdict.Outcome = journal.Gathered
 		return v.count(v.evaluate(ctx, rule, f), p, e)
 	}
 	return v.conditions(ctx, p, f)
@@ -115,14 +116,14 @@ func (v *visit) conditions(ctx context.Context, p *prospect, f *facts) error {
 	if err := unanswered(d.Err); err != nil {
 		return err
 	}
-	p.verdict.Outcome, p.verdict.Clause, p.verdict.Values = Outcome(d.Outcome), d.Clause, named(d.Values)
+	p.verdict.Outcome, p.verdict.Clause, p.verdict.Values = journal.Outcome(d.Outcome), d.Clause, named(d.Values)
 	if d.Err != nil {
 		p.verdict.Error = d.Err.Error()
 	}
-	if p.verdict.Outcome != Fired {
+	if p.verdict.Outcome != journal.Fired {
 		return nil
 	}
-	if err := v.count(eval, p, f.event); err != nil || p.verdict.Outcome != Fired {
+	if err := v.count(eval, p, f.event); err != nil || p.verdict.Outcome != journal.Fired {
 		return err
 	}
 	return v.pin(ctx, p, f)
@@ -142,7 +143,7 @@ func (v *visit) pin(ctx context.Context, p *prospect, f *facts) error {
 }
 
 // count works out what a run would be counted by.
-func (v *visit) count(eval *rules.Evaluation, p *prospect, e *Event) error {
+func (v *visit) count(eval *rules.Evaluation, p *prospect, e *journal.Event) error {
 	var err error
 	if p.by, err = key(eval, p.rule.By, e.Lane); err == nil {
 		p.limitBy = p.by
@@ -154,7 +155,7 @@ func (v *visit) count(eval *rules.Evaluation, p *prospect, e *Event) error {
 		return err
 	}
 	if err != nil {
-		p.verdict.Outcome, p.verdict.Error = Failed, err.Error()
+		p.verdict.Outcome, p.verdict.Error = journal.Failed, err.Error()
 	}
 	return nil
 }
@@ -168,7 +169,7 @@ func unanswered(err error) error {
 }
 
 // late says why an event of an age comes too late for a rule; empty is that it does not.
-func (v *visit) late(ctx context.Context, rule *rules.Rule, e *Event, age time.Duration) (string, error) {
+func (v *visit) late(ctx context.Context, rule *rules.Rule, e *journal.Event, age time.Duration) (string, error) {
 	if e.Type != "schedule" {
 		if limit := rule.Late.SkipAfter; limit > 0 && age > limit {
 			return fmt.Sprintf("it is %s old, and late: skip_after is %s", rules.FormatDuration(age.Round(time.Second)), rules.FormatDuration(limit)), nil
@@ -192,8 +193,8 @@ func (v *visit) late(ctx context.Context, rule *rules.Rule, e *Event, age time.D
 }
 
 // laterTick reports whether a later tick of the same rule waits in the lane, also among the events that are not loaded.
-func (v *visit) laterTick(ctx context.Context, e *Event) (bool, error) {
-	later := func(other *Event) bool {
+func (v *visit) laterTick(ctx context.Context, e *journal.Event) (bool, error) {
+	later := func(other *journal.Event) bool {
 		return other.Rule == e.Rule && other.Type == e.Type && other.CreatedAt.After(e.CreatedAt)
 	}
 	if here := slices.ContainsFunc(v.lane.Events, later); here || !v.lane.More {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/actions"
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service/sandbox"
 )
@@ -17,12 +17,12 @@ func TestModes(t *testing.T) {
 	for _, c := range []struct {
 		mode    string
 		effects []string
-		states  []engine.State
+		states  []journal.State
 	}{
-		{"queued", []string{send + "after one", send + "after two", send + "after three"}, []engine.State{engine.Done, engine.Done, engine.Done}},
-		{"single", []string{send + "after one"}, []engine.State{engine.Done}},
-		{"restart", []string{send + "after three"}, []engine.State{engine.Cancelled, engine.Cancelled, engine.Done}},
-		{"parallel", []string{send + "after one", send + "after two", send + "after three"}, []engine.State{engine.Done, engine.Done, engine.Done}},
+		{"queued", []string{send + "after one", send + "after two", send + "after three"}, []journal.State{journal.Done, journal.Done, journal.Done}},
+		{"single", []string{send + "after one"}, []journal.State{journal.Done}},
+		{"restart", []string{send + "after three"}, []journal.State{journal.Cancelled, journal.Cancelled, journal.Done}},
+		{"parallel", []string{send + "after one", send + "after two", send + "after three"}, []journal.State{journal.Done, journal.Done, journal.Done}},
 	} {
 		t.Run(c.mode, func(t *testing.T) {
 			d := newDesk(t, fmt.Sprintf(`
@@ -38,7 +38,7 @@ rules:
 			}
 			d.restart()
 			if c.mode == "queued" {
-				d.wantStates("it", engine.Waiting, engine.Queued, engine.Queued)
+				d.wantStates("it", journal.Waiting, journal.Queued, journal.Queued)
 			}
 			d.pass(time.Hour)
 			d.expect(c.effects...)
@@ -66,10 +66,10 @@ rules:
 	d.customer(bia, "hello")
 	d.pass(time.Hour)
 	d.expect(send + "hello Ana Lima")
-	if got := d.outcomes("it"); !slices.Equal(got, []engine.Outcome{engine.Fired, engine.Skipped, engine.Skipped}) {
+	if got := d.outcomes("it"); !slices.Equal(got, []journal.Outcome{journal.Fired, journal.Skipped, journal.Skipped}) {
 		t.Errorf("verdicts: %v", got)
 	}
-	if got := d.outcomes("limited"); !slices.Equal(got, []engine.Outcome{engine.Fired, engine.Fired, engine.Limited}) {
+	if got := d.outcomes("limited"); !slices.Equal(got, []journal.Outcome{journal.Fired, journal.Fired, journal.Limited}) {
 		t.Errorf("verdicts: %v", got)
 	}
 }
@@ -98,7 +98,7 @@ rules:
 		must(d.TeamClose(sandbox.TeamClose{Conversation: ana, Person: "Bruno"}))
 		d.rest()
 		d.expect(send + "How was it?")
-		d.wantStates("it", engine.Waiting)
+		d.wantStates("it", journal.Waiting)
 		d.restart()
 		d.pass(time.Second)
 		return d
@@ -111,7 +111,7 @@ rules:
 		d.pass(time.Hour)
 		d.customer(ana, "5")
 		d.expect(send + "Thank you!")
-		d.wantStates("it", engine.Done)
+		d.wantStates("it", journal.Done)
 	})
 	t.Run("a bad answer", func(t *testing.T) {
 		d := start(t)
@@ -122,7 +122,7 @@ rules:
 		d := start(t)
 		d.pass(25 * time.Hour)
 		d.expect()
-		d.wantStates("it", engine.Stopped)
+		d.wantStates("it", journal.Stopped)
 		if reason := d.runs("it")[0].Reason; reason != "nobody answered" {
 			t.Errorf("reason %q", reason)
 		}
@@ -178,14 +178,14 @@ rules:
 	if len(got) != 1 || !strings.Contains(got[0], "Sorry: step 2 (find_card): ") {
 		t.Errorf("effects: %v\n%s", got, d.trace())
 	}
-	d.wantStates("it", engine.FailedRun)
+	d.wantStates("it", journal.FailedRun)
 	must(d.CreateCard(sandbox.NewCard{Board: "Sales", Title: "for nobody"}))
-	if err := d.journal.Ask(t.Context(), d.clock.Now(), d.runs("it")[0].ID, engine.Ask{What: engine.AskRetry, At: d.clock.Now()}); err != nil {
+	if err := d.journal.Ask(t.Context(), d.clock.Now(), d.runs("it")[0].ID, journal.Ask{What: journal.AskRetry, At: d.clock.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	d.rest()
 	d.expect(send + "never")
-	d.wantStates("it", engine.Done)
+	d.wantStates("it", journal.Done)
 }
 
 // A shadow run reads and decides, and changes nothing.
@@ -209,11 +209,11 @@ rules:
 	d.pass(time.Minute)
 	d.expect(send + "real")
 	run := d.runs("it")[0]
-	if run.State != engine.Done || run.Stage != rules.Shadow {
+	if run.State != journal.Done || run.Stage != rules.Shadow {
 		t.Errorf("%s %s", run.State, run.Stage)
 	}
 	for _, s := range run.Steps {
-		if s.State != engine.StepWould {
+		if s.State != journal.StepWould {
 			t.Errorf("step %s is %s: %s", s.Path, s.State, s.Record)
 		}
 	}
@@ -233,7 +233,7 @@ rules:
 	d.move(friday.Add(time.Hour))
 	d.rest()
 	d.expect(patches)
-	if got := d.outcomes("it"); !slices.Equal(got, []engine.Outcome{engine.Late}) {
+	if got := d.outcomes("it"); !slices.Equal(got, []journal.Outcome{journal.Late}) {
 		t.Errorf("verdicts: %v", got)
 	}
 }
@@ -250,8 +250,8 @@ rules:
 	d.customer(ana, "two")
 	d.pass(10 * time.Minute)
 	d.expect()
-	d.wantStates("it", engine.Held)
-	if got := d.outcomes("it"); !slices.Equal(got, []engine.Outcome{engine.Fired, engine.Paused}) {
+	d.wantStates("it", journal.Held)
+	if got := d.outcomes("it"); !slices.Equal(got, []journal.Outcome{journal.Fired, journal.Paused}) {
 		t.Errorf("verdicts: %v", got)
 	}
 	must(d.engine.Resume(t.Context(), d.clock.Now(), "default", "it"))
@@ -281,7 +281,7 @@ rules:
 	d.customer(ana, "hello")
 	d.pass(time.Minute)
 	d.expect(send+"one", transfers+"two", "POST /kanban/cards")
-	if got := d.outcomes("others"); !slices.Equal(got, []engine.Outcome{engine.False, engine.Own, engine.Own}) {
+	if got := d.outcomes("others"); !slices.Equal(got, []journal.Outcome{journal.False, journal.Own, journal.Own}) {
 		t.Errorf("verdicts of others: %v\n%s", got, d.trace())
 	}
 	if got := d.runs("third")[0].Ancestry; !slices.Equal(got, []string{"first", "second"}) {
@@ -312,7 +312,7 @@ rules:
 	}
 	d.rest()
 	d.expect(patches, patches)
-	d.wantStates("sweep", engine.Done, engine.Done)
+	d.wantStates("sweep", journal.Done, journal.Done)
 	for _, r := range d.runs("sweep") {
 		if !strings.HasPrefix(r.Key, "default/sweep/2026-11-13T20:50:00Z/") || !strings.HasPrefix(r.Home, "conversation:") {
 			t.Errorf("key %s, home %s", r.Key, r.Home)
@@ -323,7 +323,7 @@ rules:
 		must(d.engine.Accept(t.Context(), tick("report", friday.Add(time.Duration(i-3)*time.Hour))))
 	}
 	d.rest()
-	if got := d.outcomes("report"); !slices.Equal(got, []engine.Outcome{engine.Late, engine.Late, engine.Fired}) {
+	if got := d.outcomes("report"); !slices.Equal(got, []journal.Outcome{journal.Late, journal.Late, journal.Fired}) {
 		t.Errorf("verdicts: %v", got)
 	}
 }
@@ -333,17 +333,17 @@ func TestEventsOutOfOrder(t *testing.T) {
 	d := newDesk(t, sla)
 	w := d.customer(ana, "hello")
 	lane := actions.ConversationLane(w.Conversation.String())
-	opened := must(d.journal.ListEvents(t.Context(), engine.EventFilter{Type: "attendance.opened"}))[0].Event
+	opened := must(d.journal.ListEvents(t.Context(), journal.EventFilter{Type: "attendance.opened"}))[0].Event
 	closed := opened
 	closed.ID, closed.Type, closed.CreatedAt, closed.Lane = "closed", "attendance.closed", opened.CreatedAt.Add(time.Second), lane
 	must(d.engine.Accept(t.Context(), closed))
 	d.rest()
-	d.wantStates("sla", engine.Cancelled)
+	d.wantStates("sla", journal.Cancelled)
 	again := opened
 	again.ID = "opened again"
 	must(d.engine.Accept(t.Context(), again))
 	d.rest()
-	d.wantStates("sla", engine.Cancelled, engine.Cancelled)
+	d.wantStates("sla", journal.Cancelled, journal.Cancelled)
 	d.pass(24 * time.Hour)
 	d.expect()
 }
@@ -365,7 +365,7 @@ rules:
 	d.restart()
 	d.pass(time.Hour)
 	d.expect(send+"to Bia", send+"back to Ana Lima")
-	d.wantStates("it", engine.Done)
+	d.wantStates("it", journal.Done)
 }
 
 // A step that is skipped leaves what is at hand as it was.

@@ -10,6 +10,7 @@ import (
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/postgres"
 	"github.com/quandohq/quando/engine/postgres/postgrestest"
 	"github.com/quandohq/quando/engine/sqlite"
@@ -21,11 +22,6 @@ import (
 // the id of its conversation: it is recorded and decided on, and two texts that only begin alike
 // are two. PostgreSQL keeps nothing in an index that is longer than a few thousand bytes.
 func TestLongKeys(t *testing.T) {
-	type journal interface {
-		engine.Journal
-		engine.Reader
-		Close() error
-	}
 	client := must(service.New(service.Options{BaseURL: "http://127.0.0.1:1", APIKey: "key"}))
 	o := builtin.Options{Client: client, Directory: service.NewDirectory(client)}
 	set := compile(t, `
@@ -38,11 +34,11 @@ rules:
 		text[i] = rune('a' + random.IntN(26) + 0x400*random.IntN(3))
 	}
 	long := string(text)
-	for name, open := range map[string]func(t *testing.T) journal{
-		"sqlite": func(t *testing.T) journal {
+	for name, open := range map[string]func(t *testing.T) anyJournal{
+		"sqlite": func(t *testing.T) anyJournal {
 			return must(sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "journal.db"), sqlite.Options{}))
 		},
-		"postgres": func(t *testing.T) journal {
+		"postgres": func(t *testing.T) anyJournal {
 			return must(postgres.Open(t.Context(), postgrestest.Shared(t).Database(t), postgres.Options{}))
 		},
 	} {
@@ -66,10 +62,10 @@ rules:
 				}))
 				must(e.Tick(t.Context(), friday))
 			}
-			var got []engine.Outcome
-			for _, e := range must(j.ListEvents(t.Context(), engine.EventFilter{})) {
+			var got []journal.Outcome
+			for _, e := range must(j.ListEvents(t.Context(), journal.EventFilter{})) {
 				for _, v := range e.Verdicts {
-					got = append([]engine.Outcome{v.Outcome}, got...)
+					got = append([]journal.Outcome{v.Outcome}, got...)
 				}
 			}
 			if fmt.Sprint(got) != "[fired fired skipped error]" {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service/sandbox"
 )
@@ -14,7 +14,7 @@ import (
 // backlog lets so much be written in a conversation that its lane is worked on in parts, and its attendance be closed at last. Nothing of it is decided on yet.
 func (d *desk) backlog() (messages int) {
 	d.t.Helper()
-	messages = 3*engine.MostEvents + 1
+	messages = 3*journal.MostEvents + 1
 	for i := range messages {
 		must(d.CustomerMessage(sandbox.CustomerMessage{Phone: ana, Name: "Ana Lima", Text: fmt.Sprint(i)}))
 	}
@@ -42,14 +42,14 @@ rules:
 		want = append(want, send+fmt.Sprint(i))
 	}
 	d.expect(want...)
-	d.wantStates("it", engine.Cancelled)
+	d.wantStates("it", journal.Cancelled)
 }
 
 // Of many ticks that wait the last is taken, and only that.
 func TestManyTicks(t *testing.T) {
 	d := newDesk(t, "rules:\n  - { id: report, when: { every: 1h }, do: [{ log: x }] }\n")
 	var ticks []rules.Event
-	const n = 3*engine.MostEvents + 1
+	const n = 3*journal.MostEvents + 1
 	for i := range n {
 		at := friday.Add(time.Duration(i-n) * time.Hour)
 		ticks = append(ticks, rules.Event{
@@ -58,7 +58,7 @@ func TestManyTicks(t *testing.T) {
 	}
 	must(d.journal.Accept(t.Context(), ticks))
 	d.rest()
-	want := append(slices.Repeat([]engine.Outcome{engine.Late}, n-1), engine.Fired)
+	want := append(slices.Repeat([]journal.Outcome{journal.Late}, n-1), journal.Fired)
 	if got := d.outcomes("report"); !slices.Equal(got, want) {
 		t.Errorf("verdicts: %v", got)
 	}
@@ -79,7 +79,7 @@ rules:
 	d.backlog()
 	d.pass(time.Hour)
 	d.expect()
-	d.wantStates("it", engine.Cancelled)
+	d.wantStates("it", journal.Cancelled)
 }
 
 // What comes after a run was due does not keep it waiting, however much it is: where more comes than can be done it would wait for ever.
@@ -116,7 +116,7 @@ rules:
 		t.Fatal(err)
 	}
 	d.pass(10 * time.Minute)
-	d.wantStates("it", engine.Held)
+	d.wantStates("it", journal.Held)
 	if err := d.engine.Pause(t.Context(), now, "default", "", "for lunch"); err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ rules:
 	must(d.engine.Resume(t.Context(), d.clock.Now(), "default", ""))
 	d.rest()
 	d.expect()
-	d.wantStates("it", engine.Cancelled)
+	d.wantStates("it", journal.Cancelled)
 }
 
 // What is recorded before a run goes on is heard first, also where the run was due before it came
@@ -145,7 +145,7 @@ rules:
 		d.backlog()
 		d.rest()
 		d.expect(send + "in time")
-		d.wantStates("it", engine.Cancelled)
+		d.wantStates("it", journal.Cancelled)
 	})
 	t.Run("of a step that is repeated", func(t *testing.T) {
 		d := newDesk(t, `
@@ -159,6 +159,6 @@ rules:
 		d.backlog()
 		d.rest()
 		d.expect()
-		d.wantStates("it", engine.Cancelled)
+		d.wantStates("it", journal.Cancelled)
 	})
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 const long = `set: { at: "{{ now() }}", n: "{{ 3 }}", words: "{{ split('a b', ' ') }}" }
@@ -32,7 +32,7 @@ var stride = flag.Int("stride", 9, "every how many points TestDeathInALongRun ki
 // Whenever the process dies in a run that waits, branches, loops and travels, it comes to the same end.
 func TestDeathInALongRun(t *testing.T) {
 	whole := tell(t, long, 0)
-	if whole.state != engine.Stopped {
+	if whole.state != journal.Stopped {
 		t.Fatal(whole.state)
 	}
 	for n := 3; n <= len(whole.points); n += *stride {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"github.com/quandohq/quando/engine/journal"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,7 +14,7 @@ import (
 // recorded for those who look, but are not kept.
 
 // reach adds a step that the run has just reached.
-func reach(r *Run, s *Step) *Step {
+func reach(r *journal.Run, s *journal.Step) *journal.Step {
 	if s.N = r.Reached(); s.N < r.Kept.From && !slices.Contains(r.Kept.Also, s.N) {
 		r.Kept.Also = append(slices.Clone(r.Kept.Also), s.N) // it was reached before, and not recorded
 	}
@@ -23,11 +24,11 @@ func reach(r *Run, s *Step) *Step {
 
 // keep returns the steps that a run that is not finished needs to go on: of one that was taken for
 // several items, the last time that it came to its end.
-func (v *visit) keep(r *Run) Kept {
-	if !slices.ContainsFunc(r.Steps, func(s *Step) bool { return strings.IndexByte(s.Path, '[') >= 0 }) {
+func (v *visit) keep(r *journal.Run) journal.Kept {
+	if !slices.ContainsFunc(r.Steps, func(s *journal.Step) bool { return strings.IndexByte(s.Path, '[') >= 0 }) {
 		return r.Kept
 	}
-	last := make(map[string]*Step)
+	last := make(map[string]*journal.Step)
 	var also []int
 	called := false
 	for _, s := range slices.Backward(r.Steps) {
@@ -39,7 +40,7 @@ func (v *visit) keep(r *Run) Kept {
 		case later == nil:
 			last[written] = s
 		case s.Attempts > 0 && !called: // that something was changed has to be known
-		case s.State != StepWould || later.State == StepWould: // what was not really done has to be known
+		case s.State != journal.StepWould || later.State == journal.StepWould: // what was not really done has to be known
 			continue
 		}
 		also, called = append(also, s.N), called || s.Attempts > 0
@@ -48,7 +49,7 @@ func (v *visit) keep(r *Run) Kept {
 		return r.Kept
 	}
 	slices.Reverse(also)
-	return Kept{From: r.Reached(), Also: also}
+	return journal.Kept{From: r.Reached(), Also: also}
 }
 
 // writtenPath returns the path of a step as its rule has it, without the places of items.
@@ -83,7 +84,7 @@ func placesIn(path string, place func(loop string, item int)) {
 
 // passedItems returns how many items of each for_each are over for good: those before the last that
 // was reached.
-func passedItems(steps []*Step) map[string]int {
+func passedItems(steps []*journal.Step) map[string]int {
 	var passed map[string]int
 	for _, s := range steps {
 		placesIn(s.Path, func(loop string, item int) {
@@ -123,7 +124,7 @@ func (k *walk) rememberItems(loop string, items int) error {
 		if !known || !taken.State.Finished() {
 			return fmt.Errorf("step %s cannot have been passed", taken.Path)
 		}
-		if taken.State == StepDone && nests(list[i]) {
+		if taken.State == journal.StepDone && nests(list[i]) {
 			continue // its steps are remembered themselves
 		}
 		rec, err := k.record(taken)

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 // stepCounting is a journal that counts the steps that it gives to visits.
@@ -17,7 +17,7 @@ type stepCounting struct {
 	steps int
 }
 
-func (j *stepCounting) Claim(ctx context.Context, now time.Time, n int, except []string) ([]*engine.Lane, error) {
+func (j *stepCounting) Claim(ctx context.Context, now time.Time, n int, except []string) ([]*journal.Lane, error) {
 	lanes, err := j.fileJournal.Claim(ctx, now, n, except)
 	for _, l := range lanes {
 		for _, r := range l.Runs {
@@ -48,7 +48,7 @@ rules:
             - wait: 1m
       - send_message: "{{ total }}"
 `, strings.TrimSuffix(strings.Repeat("1, ", items), ", ")), func(o *deskOptions) {
-			o.journal = func(j fileJournal) engine.Journal {
+			o.journal = func(j fileJournal) journal.Journal {
 				counted.fileJournal = j
 				return counted
 			}
@@ -81,7 +81,7 @@ rules:
 		d.customer(ana, strings.Repeat("1,", items-1)+"1")
 		began := processorTime(t)
 		d.pass(time.Duration(items+1) * time.Minute)
-		d.wantStates("it", engine.Done)
+		d.wantStates("it", journal.Done)
 		return processorTime(t) - began
 	}
 	small, large := cost(300), cost(1200)
@@ -154,7 +154,7 @@ rules:
 				}
 			}
 			d.expect(want...)
-			d.wantStates("it", engine.Done)
+			d.wantStates("it", journal.Done)
 		})
 	}
 }
@@ -176,7 +176,7 @@ const loops = `set: { total: "{{ 0 }}" }
 // Whenever the process dies in a run that waits in loops inside of loops, it comes to the same end.
 func TestDeathInLoops(t *testing.T) {
 	whole := tell(t, loops, 0)
-	if whole.state != engine.Done || len(whole.effects) != 10 {
+	if whole.state != journal.Done || len(whole.effects) != 10 {
 		t.Fatal(whole.state, whole.effects)
 	}
 	for n := 3; n <= len(whole.points); n += *stride {
@@ -206,12 +206,12 @@ rules:
 	d.expect(send+"1", send+"2")
 	d.fault("POST /conversations/{id}/messages", "status_before", 400, 1)
 	d.pass(10 * time.Minute)
-	d.wantStates("it", engine.FailedRun)
+	d.wantStates("it", journal.FailedRun)
 	d.restart()
-	d.ask("it", engine.AskRetry)
+	d.ask("it", journal.AskRetry)
 	d.pass(10 * time.Minute)
 	d.expect(send+"3", send+"4")
-	d.wantStates("it", engine.Done)
+	d.wantStates("it", journal.Done)
 }
 
 // A shadow run that only pretended to do something for an item is not surprised by the lack of it,
@@ -232,5 +232,5 @@ rules:
 	d.customer(ana, "hello")
 	d.pass(10 * time.Minute)
 	d.expect()
-	d.wantStates("it", engine.Done)
+	d.wantStates("it", journal.Done)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 // elsewhere stands for the object of an event that a call without an answer may cause: only the answer tells which object it is, and in which
@@ -28,13 +29,13 @@ type markContent struct {
 }
 
 // mark announces the events of a call that has no answer. Events like them wait until a time.
-func (v *visit) mark(r *Run, s *Step, rec *record, until time.Time) {
+func (v *visit) mark(r *journal.Run, s *journal.Step, rec *record, until time.Time) {
 	content, err := json.Marshal(markContent{s.N, s.Verb, rec.Intent})
 	if err != nil {
 		content = nil // the change is refused for the same intent in the step's record
 	}
 	for _, event := range rec.Intent.Emits {
-		v.pending.Caused = append(v.pending.Caused, Caused{
+		v.pending.Caused = append(v.pending.Caused, journal.Caused{
 			Workspace: r.Workspace, Lane: v.lane.Name, Event: event, Object: elsewhere, Set: content, Run: r.ID, Rule: r.Rule, Ancestry: r.Ancestry,
 			After: rec.Intent.After, From: v.servedFrom(rec.Intent.At), To: until,
 		})
@@ -42,7 +43,7 @@ func (v *visit) mark(r *Run, s *Step, rec *record, until time.Time) {
 }
 
 // unmark takes the marks of a call away with the next save.
-func (v *visit) unmark(r *Run, s *Step, rec *record) {
+func (v *visit) unmark(r *journal.Run, s *journal.Step, rec *record) {
 	if rec.Intent != nil && rec.Intent.Elsewhere {
 		put(&v.ended, markedCall{r.ID, s.N}, true)
 	}
@@ -50,7 +51,7 @@ func (v *visit) unmark(r *Run, s *Step, rec *record) {
 
 // endCall ends a call that will not be made again by itself: no event waits for it any more. Where its effect is not known, a mark stays by which its events
 // are recognised when they come.
-func (v *visit) endCall(r *Run, s *Step, rec *record) {
+func (v *visit) endCall(r *journal.Run, s *journal.Step, rec *record) {
 	if rec.Intent == nil || r.ID == 0 {
 		return
 	}
@@ -81,7 +82,7 @@ func (v *visit) takeMarks(ctx context.Context) error {
 }
 
 // content reads what a mark says of its call; nil where it says nothing, as when the person has been forgotten whom it was about.
-func contentOf(c *Caused) *markContent {
+func contentOf(c *journal.Caused) *markContent {
 	content := &markContent{}
 	if err := json.Unmarshal(c.Set, content); err != nil || content.Intent == nil {
 		return nil
@@ -90,7 +91,7 @@ func contentOf(c *Caused) *markContent {
 }
 
 // isOf reports whether a mark is that of a call. One that does not say of which call it is belongs to all of its run.
-func isOf(c *Caused, call markedCall) bool {
+func isOf(c *journal.Caused, call markedCall) bool {
 	if c.Run != call.Run {
 		return false
 	}
@@ -100,8 +101,8 @@ func isOf(c *Caused, call markedCall) bool {
 
 // heedMarks finds out whether an event may be the doing of a call without an answer. An *openCallError says that it has to wait. It reports
 // whether the event is such a call's: then it is adopted.
-func (v *visit) heedMarks(ctx context.Context, e *Event, f *facts, marks []*Caused, again bool) (adopted bool, err error) {
-	var doubtful []*Caused
+func (v *visit) heedMarks(ctx context.Context, e *journal.Event, f *facts, marks []*journal.Caused, again bool) (adopted bool, err error) {
+	var doubtful []*journal.Caused
 	for _, c := range marks {
 		switch early := isUpTo(e, c.After) || e.CreatedAt.Before(c.From.Add(-clockSlack)); {
 		case early || e.CreatedAt.After(v.servedTo(c.To).Add(v.workspace.Timeout+afterCall)):
@@ -122,7 +123,7 @@ func (v *visit) heedMarks(ctx context.Context, e *Event, f *facts, marks []*Caus
 		}
 		if made {
 			v.pending.Gone = append(v.pending.Gone, c.ID)
-			v.adopt(f, Caused{Run: c.Run, Rule: c.Rule, Ancestry: c.Ancestry, After: c.After, From: c.From})
+			v.adopt(f, journal.Caused{Run: c.Run, Rule: c.Rule, Ancestry: c.Ancestry, After: c.After, From: c.From})
 			return true, nil
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/actions"
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service/sandbox"
 )
@@ -37,7 +37,7 @@ rules:
 func (d *desk) fired() (n int) {
 	d.t.Helper()
 	for _, o := range d.outcomes("heard") {
-		if o == engine.Fired {
+		if o == journal.Fired {
 			n++
 		}
 	}
@@ -47,7 +47,7 @@ func (d *desk) fired() (n int) {
 // undecided returns how many events wait to be decided.
 func (d *desk) undecided() (n int) {
 	d.t.Helper()
-	for _, e := range must(d.journal.ListEvents(d.t.Context(), engine.EventFilter{Limit: 1000})) {
+	for _, e := range must(d.journal.ListEvents(d.t.Context(), journal.EventFilter{Limit: 1000})) {
 		if !e.Decided {
 			n++
 		}
@@ -74,7 +74,7 @@ func TestOwnAfterUncertainAnswers(t *testing.T) {
 				d.fault(steps[name].call, "drop_after", 0, c.after)
 				d.customer(ana, "go")
 				d.pass(2 * time.Hour)
-				d.wantStates("it", engine.Done)
+				d.wantStates("it", journal.Done)
 				if n := d.fired() - others; n != 1 || d.undecided() > 0 { // that her conversation has news is hers
 					t.Errorf("%d events of the engine's own doing were taken for somebody else's, %d are undecided\n%s", n-1, d.undecided(), d.trace())
 				}
@@ -96,9 +96,9 @@ func TestNobodyWaitsForCallThatIsOver(t *testing.T) {
 	refusal := func(status int) func(*desk, string) {
 		return func(d *desk, call string) { d.fault(call, "status_before", status, 1) }
 	}
-	ask := func(what engine.AskKind) func(*desk) {
+	ask := func(what journal.AskKind) func(*desk) {
 		return func(d *desk) {
-			if err := d.journal.Ask(d.t.Context(), d.clock.Now(), d.runs("it")[0].ID, engine.Ask{What: what, At: d.clock.Now()}); err != nil {
+			if err := d.journal.Ask(d.t.Context(), d.clock.Now(), d.runs("it")[0].ID, journal.Ask{What: what, At: d.clock.Now()}); err != nil {
 				d.t.Fatal(err)
 			}
 			d.rest()
@@ -110,17 +110,17 @@ func TestNobodyWaitsForCallThatIsOver(t *testing.T) {
 		before func(*desk, string)
 		then   func(*desk)
 		action func(actions.Action) actions.Action
-		state  engine.State
+		state  journal.State
 	}{
-		"it is refused":              {before: refusal(400), state: engine.FailedRun},
-		"its object is gone":         {before: refusal(404), state: engine.FailedRun},
-		"it is repeated later":       {before: refusal(408), state: engine.Running},
-		"a scope is missing":         {before: refusal(403), state: engine.Held},
-		"it is given up":             {retry: ", retry: { times: 1 }", before: uncertain, then: func(d *desk) { d.pass(11 * time.Second) }, state: engine.FailedRun},
-		"somebody else was faster":   {before: uncertain, then: func(d *desk) { d.pass(11 * time.Second) }, action: func(a actions.Action) actions.Action { return overtaken{a} }, state: engine.Done},
-		"a person cancels its run":   {before: uncertain, then: ask(engine.AskCancel), state: engine.Cancelled},
-		"an event cancels its run":   {rule: "cancel_on: [attendance.closed],", before: uncertain, then: func(d *desk) { must(d.TeamClose(sandbox.TeamClose{Conversation: ana, Person: "Bruno"})); d.rest() }, state: engine.Cancelled},
-		"it is refused after a stop": {before: uncertain, then: func(d *desk) { d.restart(); d.ClearFaults(); refusal(400)(d, "*"); d.pass(11 * time.Second) }, state: engine.FailedRun},
+		"it is refused":              {before: refusal(400), state: journal.FailedRun},
+		"its object is gone":         {before: refusal(404), state: journal.FailedRun},
+		"it is repeated later":       {before: refusal(408), state: journal.Running},
+		"a scope is missing":         {before: refusal(403), state: journal.Held},
+		"it is given up":             {retry: ", retry: { times: 1 }", before: uncertain, then: func(d *desk) { d.pass(11 * time.Second) }, state: journal.FailedRun},
+		"somebody else was faster":   {before: uncertain, then: func(d *desk) { d.pass(11 * time.Second) }, action: func(a actions.Action) actions.Action { return overtaken{a} }, state: journal.Done},
+		"a person cancels its run":   {before: uncertain, then: ask(journal.AskCancel), state: journal.Cancelled},
+		"an event cancels its run":   {rule: "cancel_on: [attendance.closed],", before: uncertain, then: func(d *desk) { must(d.TeamClose(sandbox.TeamClose{Conversation: ana, Person: "Bruno"})); d.rest() }, state: journal.Cancelled},
+		"it is refused after a stop": {before: uncertain, then: func(d *desk) { d.restart(); d.ClearFaults(); refusal(400)(d, "*"); d.pass(11 * time.Second) }, state: journal.FailedRun},
 	} {
 		for _, name := range slices.Sorted(maps.Keys(marked)) {
 			t.Run(end+"/"+name, func(t *testing.T) {
@@ -146,7 +146,7 @@ func TestNobodyWaitsForCallThatIsOver(t *testing.T) {
 // What a call caused that had no answer is the engine's own doing also when its run has ended meanwhile.
 func TestOwnOfRunThatEnded(t *testing.T) {
 	// Ana's attendance is closed, by a person, right after the call.
-	fired := func(t *testing.T, name, fault string, state engine.State) int {
+	fired := func(t *testing.T, name, fault string, state journal.State) int {
 		d := newDesk(t, overheard(marked[name].step, "cancel_on: [attendance.closed],"))
 		d.customer(ana, "hello")
 		d.pass(time.Minute)
@@ -166,9 +166,9 @@ func TestOwnOfRunThatEnded(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(marked)) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			others := fired(t, name, "", engine.Done)
+			others := fired(t, name, "", journal.Done)
 			for _, fault := range []string{"status_after", "drop_after"} {
-				if n := fired(t, name, fault, engine.Cancelled); n != others {
+				if n := fired(t, name, fault, journal.Cancelled); n != others {
 					t.Errorf("%s: %d events were taken for somebody else's, of which %d are", fault, n, others)
 				}
 			}
@@ -199,7 +199,7 @@ func TestOwnAfterDeath(t *testing.T) {
 			}
 			d.move(d.clock.Now().Add(30 * time.Second))
 		}
-		d.wantStates("it", engine.Done)
+		d.wantStates("it", journal.Done)
 		points = len(r.points)
 		r.mu.Lock()
 		r.at = 0
@@ -241,18 +241,18 @@ rules:
 	}
 	d.fault("POST /conversations/{id}/messages", "drop_after", 0, 1)
 	d.customer(ana, "hello")
-	if err := d.journal.Ask(t.Context(), d.clock.Now(), d.runs("it")[0].ID, engine.Ask{What: engine.AskCancel, At: d.clock.Now()}); err != nil {
+	if err := d.journal.Ask(t.Context(), d.clock.Now(), d.runs("it")[0].ID, journal.Ask{What: journal.AskCancel, At: d.clock.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	d.rest()
-	d.wantStates("it", engine.Cancelled)
+	d.wantStates("it", journal.Cancelled)
 	d.pass(2 * time.Minute)
 	for i := range late {
 		late[i].ReceivedAt = d.clock.Now()
 	}
 	must(accept(t.Context(), late...))
 	d.rest()
-	if got := d.outcomes("watch"); !slices.Equal(got, []engine.Outcome{engine.Own}) {
+	if got := d.outcomes("watch"); !slices.Equal(got, []journal.Outcome{journal.Own}) {
 		t.Errorf("verdicts: %v\n%s", got, d.trace())
 	}
 }
@@ -263,12 +263,12 @@ type torn struct {
 	on atomic.Bool
 }
 
-func (j *torn) Claim(ctx context.Context, now time.Time, most int, except []string) ([]*engine.Lane, error) {
+func (j *torn) Claim(ctx context.Context, now time.Time, most int, except []string) ([]*journal.Lane, error) {
 	lanes, err := j.fileJournal.Claim(ctx, now, most, except)
 	for _, lane := range lanes {
 		for _, r := range lane.Runs {
 			if j.on.Load() {
-				r.Steps = slices.Insert(r.Steps, 0, &engine.Step{N: 99, Path: "torn", State: engine.StepOpen, Record: []byte(`{`)})
+				r.Steps = slices.Insert(r.Steps, 0, &journal.Step{N: 99, Path: "torn", State: journal.StepOpen, Record: []byte(`{`)})
 			}
 		}
 	}
@@ -288,16 +288,16 @@ func (a calling) Do(ctx context.Context, s *actions.Step, i actions.Intent) (act
 
 // An event that may be a call's is not decided when what is known of the call cannot be read, also where that shows only after another call was settled.
 func TestOpenCallThatCannotBeRead(t *testing.T) {
-	journal := &torn{}
+	kept := &torn{}
 	var d *desk
 	d = newDesk(t, overheard(`create_card: { board: Sales, title: Another, conversation: "{{ conversation.id }}" }`, ""), func(o *deskOptions) {
-		o.journal = func(j fileJournal) engine.Journal {
-			journal.fileJournal = j
-			return journal
+		o.journal = func(j fileJournal) journal.Journal {
+			kept.fileJournal = j
+			return kept
 		}
 		o.action = func(a actions.Action) actions.Action {
 			return calling{a, func() {
-				if !journal.on.Load() {
+				if !kept.on.Load() {
 					return
 				}
 				if err := d.engine.Pause(t.Context(), d.clock.Now(), "default", "it", "enough"); err != nil {
@@ -312,7 +312,7 @@ func TestOpenCallThatCannotBeRead(t *testing.T) {
 	d.customer(ana, "go")
 	d.move(d.clock.Now().Add(11 * time.Second))
 	waiting := d.undecided()
-	journal.on.Store(true)
+	kept.on.Store(true)
 	if _, err := d.engine.Tick(t.Context(), d.clock.Now()); err == nil || !strings.Contains(err.Error(), "the record of step torn cannot be read") {
 		t.Errorf("a record that cannot be read is not told: %v", err)
 	}

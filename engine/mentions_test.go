@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 // processorTime returns what the process has spent so far.
@@ -21,13 +21,13 @@ func processorTime(t *testing.T) time.Duration {
 
 // Of whom an event mentions each is told once: a contact before a conversation of the same name, in the order in which they stand.
 func TestMentionsAreToldOnce(t *testing.T) {
-	got := engine.Mentions(map[string]any{
+	got := journal.Mentions(map[string]any{
 		"a": map[string]any{"chat": map[string]any{"name": "Ana"}, "conversation": map[string]any{"name": "Team"}},
 		"b": map[string]any{"contact": map[string]any{"name": "Ana", "phone": "1"}},
 		"c": map[string]any{"customer": map[string]any{"name": "Bia", "phone": "1"}, "chat": map[string]any{"name": "Bia"}},
 	})
-	want := []engine.Mention{
-		{Kind: engine.MentionName, Text: "Ana"}, {Kind: engine.MentionPhone, Text: "1"}, {Kind: engine.MentionName, Text: "Bia"}, {Kind: engine.MentionName, Text: "Team"},
+	want := []journal.Mention{
+		{Kind: journal.MentionName, Text: "Ana"}, {Kind: journal.MentionPhone, Text: "1"}, {Kind: journal.MentionName, Text: "Bia"}, {Kind: journal.MentionName, Text: "Team"},
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
@@ -43,7 +43,7 @@ func TestManyMentions(t *testing.T) {
 			data["o"+name] = map[string]any{"chat": map[string]any{"name": "x" + name, "phone": name}, "contact": map[string]any{"name": name}}
 		}
 		began := processorTime(t)
-		if got := len(engine.Mentions(data)); got != 3*n {
+		if got := len(journal.Mentions(data)); got != 3*n {
 			t.Fatalf("%d mentions of %d", got, 3*n)
 		}
 		return processorTime(t) - began

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules/plain"
 )
 
@@ -28,7 +29,7 @@ func (*openCallError) Error() string {
 // several calls the newest counts: its event shows what those before it have set too. One call
 // accounts for one event of each type, and for a changed conversation that is shown just so once
 // more, unless again says that the event was recognised before.
-func (v *visit) recognise(ctx context.Context, e *Event, f *facts, again bool) (*Caused, error) {
+func (v *visit) recognise(ctx context.Context, e *journal.Event, f *facts, again bool) (*journal.Caused, error) {
 	if e.Rule != "" || e.Type == "message.received" {
 		return nil, nil // a tick, a command, a customer
 	}
@@ -59,7 +60,7 @@ func (v *visit) recognise(ctx context.Context, e *Event, f *facts, again bool) (
 		return nil, err
 	}
 	fact, _ := told.(map[string]any)
-	var marks, used, free []*Caused
+	var marks, used, free []*journal.Caused
 	for i := range slices.Backward(list) {
 		c := &list[i]
 		c.Used = c.Used || slices.Contains(v.pending.Used, c.ID) || slices.Contains(v.pending.Gone, c.ID)
@@ -95,10 +96,10 @@ func (v *visit) recognise(ctx context.Context, e *Event, f *facts, again bool) (
 // call that is still free: a label that was put on and taken off again leaves the conversation as
 // an earlier call left it. Taken for somebody's doing, both would let a rule answer its own calls
 // for ever.
-func (v *visit) recogniseAgain(ctx context.Context, e *Event, fact map[string]any, used, free []*Caused) (*Caused, error) {
-	since := slices.MinFunc(used, func(a, b *Caused) int { return a.From.Compare(b.From) }).From
+func (v *visit) recogniseAgain(ctx context.Context, e *journal.Event, fact map[string]any, used, free []*journal.Caused) (*journal.Caused, error) {
+	since := slices.MinFunc(used, func(a, b *journal.Caused) int { return a.From.Compare(b.From) }).From
 	shown := throughJSON(fact)
-	var repeated *Caused
+	var repeated *journal.Caused
 	for before, err := range v.engine.happened(ctx, e.Workspace, e.Lane, []string{e.Type}, since.Add(-clockSlack)) {
 		if err != nil {
 			return nil, fmt.Errorf("look for own effects: %w", err)
@@ -154,7 +155,7 @@ func (v *visit) ahead() time.Duration {
 }
 
 // shows reports whether an event, with what it carries of its object, is the one that an own call caused.
-func (f *facts) shows(e *Event, fact map[string]any, c *Caused, again bool) bool {
+func (f *facts) shows(e *journal.Event, fact map[string]any, c *journal.Caused, again bool) bool {
 	if e.Type == "message.sent" && c.Object != "" && c.Object == ObjectKey(f.about.Message) {
 		return true
 	}
@@ -175,7 +176,7 @@ func (f *facts) shows(e *Event, fact map[string]any, c *Caused, again bool) bool
 
 // isUpTo reports whether an event was recorded before a call whose intent has this number: then it
 // is not the call's doing. One that is not recorded yet is newer than all that are.
-func isUpTo(e *Event, newest int64) bool { return e.Seq != 0 && e.Seq <= newest }
+func isUpTo(e *journal.Event, newest int64) bool { return e.Seq != 0 && e.Seq <= newest }
 
 // ObjectKey is an object's id as Caused has it.
 func ObjectKey(id string) string { return plain.FoldUUID(id) }
@@ -256,7 +257,7 @@ func (e *Engine) Owns(ctx context.Context, workspace, message, clientID string) 
 func (v *visit) isSending(clientID string) (bool, error) {
 	for _, r := range v.lane.Runs {
 		s := r.Current()
-		if r.State.Finished() || s == nil || s.State != StepOpen {
+		if r.State.Finished() || s == nil || s.State != journal.StepOpen {
 			continue
 		}
 		rec, err := v.record(s)
@@ -299,7 +300,7 @@ func (u *unsaved) has(m messageKey) bool {
 }
 
 // expect notes what an own call caused. A message is known as the engine's own before that is on disk: the next step may ask.
-func (v *visit) expect(c Caused) {
+func (v *visit) expect(c journal.Caused) {
 	c.Object = ObjectKey(c.Object)
 	v.pending.Caused = append(v.pending.Caused, c)
 	if c.Event == "message.sent" {
@@ -308,7 +309,7 @@ func (v *visit) expect(c Caused) {
 }
 
 // forgetUnsaved ends what expect began.
-func (e *Engine) forgetUnsaved(list []Caused) {
+func (e *Engine) forgetUnsaved(list []journal.Caused) {
 	for i := range list {
 		if c := &list[i]; c.Event == "message.sent" {
 			e.unsaved.remove(messageKey{c.Workspace, c.Object})
@@ -318,7 +319,7 @@ func (e *Engine) forgetUnsaved(list []Caused) {
 
 // settleFirst makes an event wait whose own call may still be open: only its receipt tells whose doing it is. It reports whether the
 // event, and those behind it, must wait.
-func (v *visit) settleFirst(ctx context.Context, e *Event, f *facts) (waits bool, err error) {
+func (v *visit) settleFirst(ctx context.Context, e *journal.Event, f *facts) (waits bool, err error) {
 	for _, r := range slices.Clone(v.lane.Runs) {
 		rec, err := v.openCall(r, e)
 		if rec == nil || err != nil {
@@ -334,7 +335,7 @@ func (v *visit) settleFirst(ctx context.Context, e *Event, f *facts) (waits bool
 		case err != nil || sender != "" && !strings.Contains(string(rec.Intent.Request), ObjectKey(sender)):
 			continue // it is somebody else's message
 		case sender != "" && f.about.Message != "":
-			v.adopt(f, Caused{Run: r.ID, Rule: r.Rule, Ancestry: r.Ancestry, After: rec.Intent.After, From: rec.Intent.At})
+			v.adopt(f, journal.Caused{Run: r.ID, Rule: r.Rule, Ancestry: r.Ancestry, After: rec.Intent.After, From: rec.Intent.At})
 			continue
 		}
 		if v.due(r, v.now()) {
@@ -357,14 +358,14 @@ func (v *visit) settleFirst(ctx context.Context, e *Event, f *facts) (waits bool
 
 // settleCall takes a run to the end of the step that it is at. The next one is not begun: the event
 // that waits for the answer may end the run.
-func (v *visit) settleCall(ctx context.Context, r *Run) error {
+func (v *visit) settleCall(ctx context.Context, r *journal.Run) error {
 	v.settling = r
 	defer func() { v.settling = nil }()
 	return v.walk(ctx, r, nil)
 }
 
 // adopt makes an event known as the doing of a call that has no answer: it had its effect, whenever it will be answered.
-func (v *visit) adopt(f *facts, c Caused) {
+func (v *visit) adopt(f *facts, c journal.Caused) {
 	e := f.event
 	c.Workspace, c.Lane, c.Event, c.Object, c.To = e.Workspace, e.Lane, e.Type, f.object(), e.CreatedAt.Add(afterCall)
 	v.expect(c)
@@ -388,7 +389,7 @@ func (f *facts) object() string {
 
 // await makes an event wait for the answer to a call of its lane. Where none comes, the action tells whether the event is the call's, or else the
 // next look at the call does.
-func (v *visit) await(ctx context.Context, r *Run, rec *record, e *Event, f *facts) (waits bool, err error) {
+func (v *visit) await(ctx context.Context, r *journal.Run, rec *record, e *journal.Event, f *facts) (waits bool, err error) {
 	until := rec.Tried.Add(v.workspace.Timeout + afterCall)
 	if v.now().Before(until) {
 		v.wake(until)
@@ -399,11 +400,11 @@ func (v *visit) await(ctx context.Context, r *Run, rec *record, e *Event, f *fac
 		return false, err
 	}
 	if made {
-		v.adopt(f, Caused{Run: r.ID, Rule: r.Rule, Ancestry: r.Ancestry, After: rec.Intent.After, From: rec.Intent.At})
+		v.adopt(f, journal.Caused{Run: r.ID, Rule: r.Rule, Ancestry: r.Ancestry, After: rec.Intent.After, From: rec.Intent.At})
 		return false, nil
 	}
 	ofLastTry := !e.CreatedAt.Before(v.servedFrom(rec.Tried).Add(-clockSlack)) && !e.CreatedAt.After(v.servedTo(rec.Tried).Add(v.workspace.Timeout+clockSlack))
-	if ofLastTry && r.State == Running && r.WakeAt.After(v.now()) {
+	if ofLastTry && r.State == journal.Running && r.WakeAt.After(v.now()) {
 		v.wake(r.WakeAt)
 		return true, nil
 	}
@@ -411,12 +412,12 @@ func (v *visit) await(ctx context.Context, r *Run, rec *record, e *Event, f *fac
 }
 
 // openCall returns the record of a run's call that has no receipt and may cause an event like this one.
-func (v *visit) openCall(r *Run, e *Event) (*record, error) {
+func (v *visit) openCall(r *journal.Run, e *journal.Event) (*record, error) {
 	if r.State.Finished() || r.Lane != v.lane.Name {
 		return nil, nil
 	}
 	s := r.Current()
-	if s == nil || s.State != StepOpen {
+	if s == nil || s.State != journal.StepOpen {
 		return nil, nil
 	}
 	rec, err := v.record(s)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -44,7 +45,7 @@ rules:
 	}
 	d.expect(send+"hello", send+"hello")
 	for _, o := range d.outcomes("heard") {
-		if o != engine.Own {
+		if o != journal.Own {
 			t.Errorf("%v", d.outcomes("heard"))
 		}
 	}
@@ -74,12 +75,12 @@ rules:
 	d.pass(time.Minute)
 	d.customer(ana, "again") // the conversation is there now
 	d.pass(time.Minute)
-	verdicts := map[engine.Outcome]int{}
+	verdicts := map[journal.Outcome]int{}
 	for _, o := range d.outcomes("heard") {
 		verdicts[o]++
 	}
 	// Ana's attendance, its card, and twice that her conversation has news, are hers.
-	if verdicts[engine.Fired] != 4 || verdicts[engine.Own] != 6 {
+	if verdicts[journal.Fired] != 4 || verdicts[journal.Own] != 6 {
 		t.Errorf("%v\n%s", verdicts, d.trace())
 	}
 }
@@ -94,12 +95,12 @@ rules:
 	d.fault("POST /conversations/{id}/messages", "status_after", 503, 20)
 	d.customer(ana, "hello")
 	d.pass(5 * time.Minute)
-	if got := d.outcomes("watch"); !slices.Equal(got, []engine.Outcome{engine.Own}) {
+	if got := d.outcomes("watch"); !slices.Equal(got, []journal.Outcome{journal.Own}) {
 		t.Errorf("verdicts: %v", got)
 	}
 	d.pass(24 * time.Hour)
 	d.expect(send + "hello")
-	d.wantStates("it", engine.Done)
+	d.wantStates("it", journal.Done)
 }
 
 // A message whose answer is missing is no person's to the other rules.
@@ -120,7 +121,7 @@ type forgetful struct {
 	fails atomic.Int32
 }
 
-func (j *forgetful) Caused(ctx context.Context, workspace, typ string, objects []string) ([]engine.Caused, error) {
+func (j *forgetful) Caused(ctx context.Context, workspace, typ string, objects []string) ([]journal.Caused, error) {
 	if typ == "message.sent" && len(objects) == 1 && j.fails.Add(-1) >= 0 {
 		return nil, errFlaky
 	}
@@ -129,23 +130,23 @@ func (j *forgetful) Caused(ctx context.Context, workspace, typ string, objects [
 
 // A message of which it cannot be told whose it is, while a call has no answer, waits until that can be told.
 func TestOwnMessageThatCannotBeTold(t *testing.T) {
-	var journal *forgetful
+	var kept *forgetful
 	d := newDesk(t, `
 rules:
   - { id: it, when: message.received, do: [{ send_message: hello }] }
   - { id: watch, when: message.sent, do: [{ add_labels: [vip] }] }
 `, func(o *deskOptions) {
-		o.journal = func(j fileJournal) engine.Journal {
-			journal = &forgetful{fileJournal: j}
-			return journal
+		o.journal = func(j fileJournal) journal.Journal {
+			kept = &forgetful{fileJournal: j}
+			return kept
 		}
 	})
-	journal.fails.Store(1)
+	kept.fails.Store(1)
 	d.fault("POST /conversations/{id}/messages", "status_after", 503, 20)
 	d.customer(ana, "hello")
 	d.pass(24 * time.Hour)
 	d.expect(send + "hello")
-	if got := d.outcomes("watch"); !slices.Equal(got, []engine.Outcome{engine.Own}) || journal.fails.Load() >= 0 {
+	if got := d.outcomes("watch"); !slices.Equal(got, []journal.Outcome{journal.Own}) || kept.fails.Load() >= 0 {
 		t.Errorf("verdicts: %v", got)
 	}
 }

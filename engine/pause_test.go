@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/postgres/postgrestest"
 )
 
@@ -24,13 +24,13 @@ import (
 type beaten struct {
 	fileJournal
 	t     *testing.T
-	hold  engine.Hold
+	hold  journal.Hold
 	after int // so many calls
 	calls int
-	named []engine.UnderWay
+	named []journal.UnderWay
 }
 
-func (j *beaten) Save(ctx context.Context, l *engine.Lane, c *engine.Change) error {
+func (j *beaten) Save(ctx context.Context, l *journal.Lane, c *journal.Change) error {
 	if c.Call != nil {
 		if j.calls++; j.calls == j.after+1 {
 			j.named = must(j.Hold(ctx, j.hold))
@@ -50,30 +50,30 @@ rules:
 rules:
   - { id: it, when: message.received, do: [{ create_card: { board: Sales, title: card } }] }
 `
-	everything, rule := engine.Hold{Kind: engine.HoldPerson, Reason: "stop"}, engine.Hold{Workspace: "default", Rule: "it", Kind: engine.HoldPerson, Reason: "stop"}
-	rate := engine.Hold{Workspace: "default", Kind: engine.HoldRate, Reason: "429", Until: friday.Add(time.Hour)}
+	everything, rule := journal.Hold{Kind: journal.HoldPerson, Reason: "stop"}, journal.Hold{Workspace: "default", Rule: "it", Kind: journal.HoldPerson, Reason: "stop"}
+	rate := journal.Hold{Workspace: "default", Kind: journal.HoldRate, Reason: "429", Until: friday.Add(time.Hour)}
 	for name, test := range map[string]struct {
 		rules         string
-		hold          engine.Hold
+		hold          journal.Hold
 		after         int
 		before, later []string // what is done before and after it is resumed
-		state         engine.State
+		state         journal.State
 		attempts      int // of the last step
 	}{
-		"the first call, everything":  {steps, everything, 0, nil, []string{send + "one", send + "two"}, engine.Running, 1},
-		"the second call, everything": {steps, everything, 1, []string{send + "one"}, []string{send + "two"}, engine.Running, 1},
-		"the second call, the rule":   {steps, rule, 1, []string{send + "one"}, []string{send + "two"}, engine.Held, 1},
-		"the second call, a rate":     {steps, rate, 1, []string{send + "one"}, []string{send + "two"}, engine.Running, 1},
-		"a repeat, everything":        {card, everything, 1, nil, []string{"POST /kanban/cards"}, engine.Running, 2},
-		"a repeat, the rule":          {card, rule, 1, nil, []string{"POST /kanban/cards"}, engine.Held, 2},
-		"a new card, everything":      {card, everything, 0, nil, []string{"POST /kanban/cards"}, engine.Running, 1},
+		"the first call, everything":  {steps, everything, 0, nil, []string{send + "one", send + "two"}, journal.Running, 1},
+		"the second call, everything": {steps, everything, 1, []string{send + "one"}, []string{send + "two"}, journal.Running, 1},
+		"the second call, the rule":   {steps, rule, 1, []string{send + "one"}, []string{send + "two"}, journal.Held, 1},
+		"the second call, a rate":     {steps, rate, 1, []string{send + "one"}, []string{send + "two"}, journal.Running, 1},
+		"a repeat, everything":        {card, everything, 1, nil, []string{"POST /kanban/cards"}, journal.Running, 2},
+		"a repeat, the rule":          {card, rule, 1, nil, []string{"POST /kanban/cards"}, journal.Held, 2},
+		"a new card, everything":      {card, everything, 0, nil, []string{"POST /kanban/cards"}, journal.Running, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			journal := &beaten{t: t, hold: test.hold, after: test.after}
+			kept := &beaten{t: t, hold: test.hold, after: test.after}
 			d := newDesk(t, test.rules, func(o *deskOptions) {
-				o.journal = func(j fileJournal) engine.Journal {
-					journal.fileJournal = j
-					return journal
+				o.journal = func(j fileJournal) journal.Journal {
+					kept.fileJournal = j
+					return kept
 				}
 			})
 			if test.attempts == 2 {
@@ -93,13 +93,13 @@ rules:
 			must(d.journal.Lift(t.Context(), d.clock.Now(), test.hold))
 			d.pass(time.Minute)
 			d.expect(test.later...)
-			d.wantStates("it", engine.Done)
+			d.wantStates("it", journal.Done)
 			last := d.runs("it")[0].Steps
 			if got := last[len(last)-1].Attempts; got != test.attempts {
 				t.Errorf("it took %d attempts", got)
 			}
 			// The answer to a call is recorded with the next one, so that the call before may be named; the one that was refused is not.
-			for _, u := range journal.named {
+			for _, u := range kept.named {
 				if test.after == 0 || test.attempts == 2 || u.Step != "1" {
 					t.Errorf("a call is named that is not under way: %+v", u)
 				}
@@ -110,21 +110,21 @@ rules:
 
 // A rule that was stopped before the run began is not started by the event, as the engine would have decided if it had learnt of it.
 func TestStoppedBeforeARun(t *testing.T) {
-	journal := &beaten{t: t, hold: engine.Hold{Workspace: "default", Rule: "it", Kind: engine.HoldPerson, Reason: "stop"}}
+	kept := &beaten{t: t, hold: journal.Hold{Workspace: "default", Rule: "it", Kind: journal.HoldPerson, Reason: "stop"}}
 	d := newDesk(t, `
 rules:
   - { id: it, when: message.received, do: [{ send_message: one }] }
 `, func(o *deskOptions) {
-		o.journal = func(j fileJournal) engine.Journal {
-			journal.fileJournal = j
-			return journal
+		o.journal = func(j fileJournal) journal.Journal {
+			kept.fileJournal = j
+			return kept
 		}
 	})
 	d.customer(ana, "hello")
-	must(d.journal.Lift(t.Context(), d.clock.Now(), engine.Hold{Workspace: "default", Rule: "it", Kind: engine.HoldPerson}))
+	must(d.journal.Lift(t.Context(), d.clock.Now(), journal.Hold{Workspace: "default", Rule: "it", Kind: journal.HoldPerson}))
 	d.pass(time.Minute)
 	d.expect()
-	if got := d.outcomes("it"); !slices.Equal(got, []engine.Outcome{engine.Paused}) {
+	if got := d.outcomes("it"); !slices.Equal(got, []journal.Outcome{journal.Paused}) {
 		t.Errorf("its verdict is %v", got)
 	}
 	d.customer(ana, "hello?")
@@ -169,9 +169,9 @@ func TestPauseStopsCalls(t *testing.T) {
 	t.Run("in a database", func(t *testing.T) { stopAndGo(t, postgrestest.Shared(t).Database(t), 2) })
 }
 
-func stopAndGo(t *testing.T, journal string, engines int) {
+func stopAndGo(t *testing.T, where string, engines int) {
 	const rounds = 9
-	c := newCrowd(t, journal, journal)
+	c := newCrowd(t, where, where)
 	g := newGateway(t, c.BaseURL)
 	c.BaseURL, c.Timeout = strings.Replace(c.BaseURL, must(url.Parse(c.BaseURL)).Host, must(url.Parse(g.URL)).Host, 1), 10*time.Second
 	c.Rules = `
@@ -190,7 +190,7 @@ rules:
 	for round := range rounds {
 		c.writes(40)
 		time.Sleep(time.Duration(50+random.IntN(200)) * time.Millisecond)
-		hold := engine.Hold{Kind: engine.HoldPerson, Since: time.Now()}
+		hold := journal.Hold{Kind: journal.HoldPerson, Since: time.Now()}
 		if round%3 == 2 {
 			hold.Workspace, hold.Rule = "default", "it"
 		}
@@ -232,21 +232,21 @@ rules:
 // answeredOnce waits until every message that the rule fired for has its three answers, each once and in order, and returns how many there are. The others came while the rule was stopped.
 func (c *crowd) answeredOnce() (fired int) {
 	c.t.Helper()
-	lanes := map[string]engine.Outcome{}
+	lanes := map[string]journal.Outcome{}
 	for after := int64(0); ; {
-		page := must(c.look.ListEvents(c.t.Context(), engine.EventFilter{Type: "message.received", Forward: true, After: after, Limit: 1000}))
+		page := must(c.look.ListEvents(c.t.Context(), journal.EventFilter{Type: "message.received", Forward: true, After: after, Limit: 1000}))
 		if len(page) == 0 {
 			break
 		}
 		for _, e := range page {
 			after, lanes[e.Lane] = e.Seq, e.Verdicts[0].Outcome
-			if e.Verdicts[0].Outcome == engine.Fired {
+			if e.Verdicts[0].Outcome == journal.Fired {
 				fired++
 			}
 		}
 	}
 	c.await("every run is done", func() bool {
-		return len(must(c.look.ListRuns(c.t.Context(), engine.RunFilter{State: engine.Done, Limit: fired + 1}))) == fired
+		return len(must(c.look.ListRuns(c.t.Context(), journal.RunFilter{State: journal.Done, Limit: fired + 1}))) == fired
 	})
 	got := map[string][]string{}
 	for _, e := range c.Effects()[1:] { // the first is the webhook
@@ -262,7 +262,7 @@ func (c *crowd) answeredOnce() (fired int) {
 	}
 	for lane, outcome := range lanes {
 		want := []string{"one", "two", "three"}
-		if outcome == engine.Paused {
+		if outcome == journal.Paused {
 			want = nil
 		}
 		if !slices.Equal(got[lane], want) {
@@ -274,7 +274,7 @@ func (c *crowd) answeredOnce() (fired int) {
 
 // triedAgain lists the steps of so many runs that took more than one attempt.
 func (c *crowd) triedAgain(runs int) (list []string) {
-	for _, r := range must(c.look.ListRuns(c.t.Context(), engine.RunFilter{Limit: runs})) {
+	for _, r := range must(c.look.ListRuns(c.t.Context(), journal.RunFilter{Limit: runs})) {
 		for _, s := range must(c.look.FindRun(c.t.Context(), r.ID)).Steps {
 			if s.Attempts > 1 {
 				list = append(list, fmt.Sprintf("step %s of run %d took %d attempts %s", s.Path, r.ID, s.Attempts, s.Record))

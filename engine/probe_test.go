@@ -9,6 +9,7 @@ import (
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/service"
 )
 
@@ -33,7 +34,7 @@ func TestProbesDoNotWaitForEachOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	hold := func(workspace string, until time.Time) {
-		if _, err := d.journal.Hold(t.Context(), engine.Hold{Workspace: workspace, Kind: engine.HoldKey, Since: time.Now(), Until: until}); err != nil {
+		if _, err := d.journal.Hold(t.Context(), journal.Hold{Workspace: workspace, Kind: journal.HoldKey, Since: time.Now(), Until: until}); err != nil {
 			t.Fatal(err)
 		}
 	}

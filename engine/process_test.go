@@ -21,6 +21,7 @@ import (
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/postgres"
 	"github.com/quandohq/quando/engine/sqlite"
 	"github.com/quandohq/quando/rules"
@@ -58,10 +59,10 @@ type process struct {
 func (p process) run() {
 	began := time.Now()
 	ctx := context.Background()
-	journal := &watched{journal: must(p.open(ctx, false))}
-	var kept engine.Journal = journal
-	if opener, ok := journal.journal.(engine.Opener); ok {
-		kept = &opening{journal, opener}
+	watch := &watched{anyJournal: must(p.open(ctx, false))}
+	var kept journal.Journal = watch
+	if opener, ok := watch.anyJournal.(journal.Opener); ok {
+		kept = &opening{watch, opener}
 	}
 	client := must(service.New(service.Options{BaseURL: p.BaseURL, APIKey: service.Secret(p.APIKey), MaxWait: -1, Timeout: p.Timeout, Allow: actions.MayCall}))
 	var e *engine.Engine
@@ -91,7 +92,7 @@ func (p process) run() {
 	go func() { _ = http.Serve(listener, receiver) }()
 	go func() { _ = e.Run(ctx) }()
 	if p.Schedules {
-		ticks := must(schedule.New(schedule.Options{Workspace: "default", Cursors: journal}))
+		ticks := must(schedule.New(schedule.Options{Workspace: "default", Cursors: watch}))
 		ticks.SetRules(set)
 		go func() { _ = ticks.Run(ctx, e.Accept) }()
 	}
@@ -105,18 +106,18 @@ func (p process) run() {
 			debug.FreeOSMemory()
 			fmt.Println(resident())
 		case "refused":
-			fmt.Println(journal.refused.Load())
+			fmt.Println(watch.refused.Load())
 		case "busy":
-			fmt.Println(journal.busy.Load())
+			fmt.Println(watch.busy.Load())
 		}
 	}
-	_ = journal.Close()
+	_ = watch.Close()
 }
 
-// A journal is one that can be worked with and looked at.
-type journal interface {
-	engine.Journal
-	engine.Reader
+// An anyJournal is one that can be worked with and looked at.
+type anyJournal interface {
+	journal.Journal
+	journal.Reader
 	Close() error
 }
 
@@ -124,7 +125,7 @@ type journal interface {
 const lease = time.Second
 
 // open opens the journal, in a file or in a database.
-func (p process) open(ctx context.Context, beside bool) (journal, error) {
+func (p process) open(ctx context.Context, beside bool) (anyJournal, error) {
 	if strings.HasPrefix(p.Journal, "postgres://") {
 		return postgres.Open(ctx, p.Journal, postgres.Options{Beside: beside, Lease: lease})
 	}
@@ -133,19 +134,19 @@ func (p process) open(ctx context.Context, beside bool) (journal, error) {
 
 // A watched journal counts the lanes that the engine is busy with, and the changes that were refused because the lane is another engine's.
 type watched struct {
-	journal
+	anyJournal
 	busy, refused atomic.Int64
 }
 
-func (j *watched) Claim(ctx context.Context, now time.Time, most int, except []string) ([]*engine.Lane, error) {
-	lanes, err := j.journal.Claim(ctx, now, most, except)
+func (j *watched) Claim(ctx context.Context, now time.Time, most int, except []string) ([]*journal.Lane, error) {
+	lanes, err := j.anyJournal.Claim(ctx, now, most, except)
 	j.busy.Add(int64(len(lanes)))
 	return lanes, err
 }
 
-func (j *watched) Save(ctx context.Context, l *engine.Lane, c *engine.Change) error {
-	err := j.journal.Save(ctx, l, c)
-	lost := errors.Is(err, engine.ErrLost)
+func (j *watched) Save(ctx context.Context, l *journal.Lane, c *journal.Change) error {
+	err := j.anyJournal.Save(ctx, l, c)
+	lost := errors.Is(err, journal.ErrLost)
 	if lost {
 		j.refused.Add(1)
 	}
@@ -158,10 +159,10 @@ func (j *watched) Save(ctx context.Context, l *engine.Lane, c *engine.Change) er
 // opening is a watched journal of which lanes can be opened.
 type opening struct {
 	*watched
-	opener engine.Opener
+	opener journal.Opener
 }
 
-func (j *opening) Open(workspace, lane string) *engine.Lane {
+func (j *opening) Open(workspace, lane string) *journal.Lane {
 	l := j.opener.Open(workspace, lane)
 	if l != nil {
 		j.busy.Add(1)
@@ -169,7 +170,7 @@ func (j *opening) Open(workspace, lane string) *engine.Lane {
 	return l
 }
 
-func (j *opening) Drop(l *engine.Lane) {
+func (j *opening) Drop(l *journal.Lane) {
 	j.opener.Drop(l)
 	j.busy.Add(-1)
 }
@@ -269,7 +270,7 @@ rules:
   - { id: soon, when: manual, do: [{ wait: 2s }, { log: woken }] }
 `}
 	w := d.customer(ana, "hello")
-	message := must(d.journal.ListEvents(t.Context(), engine.EventFilter{Type: "message.received"}))[0].Event
+	message := must(d.journal.ListEvents(t.Context(), journal.EventFilter{Type: "message.received"}))[0].Event
 	if err := d.journal.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -290,7 +291,7 @@ rules:
 			batch = batch[:0]
 		}
 	}
-	for must(d.journal.CountRuns(t.Context()))[engine.Waiting] < *waiting+1 {
+	for must(d.journal.CountRuns(t.Context()))[journal.Waiting] < *waiting+1 {
 		time.Sleep(20 * time.Millisecond)
 	}
 	filled := time.Since(began)
@@ -310,8 +311,8 @@ rules:
 	}}))
 	var woken time.Duration
 	for deadline := now.Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		list := must(look.ListRuns(t.Context(), engine.RunFilter{Rule: "soon"}))
-		if len(list) == 1 && list[0].State == engine.Done {
+		list := must(look.ListRuns(t.Context(), journal.RunFilter{Rule: "soon"}))
+		if len(list) == 1 && list[0].State == journal.Done {
 			woken = list[0].FinishedAt.Sub(now.Add(2 * time.Second))
 			break
 		}

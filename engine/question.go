@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -33,7 +34,7 @@ type question struct {
 }
 
 // next returns the question after a step of a run has come to its end.
-func (q question) next(r *Run, s *rules.Step, taken *Step, rec *record, value any, earlier bool) question {
+func (q question) next(r *journal.Run, s *rules.Step, taken *journal.Step, rec *record, value any, earlier bool) question {
 	object, _ := value.(map[string]any)
 	switch {
 	case s.Verb == "wait_for" && object != nil && len(rec.Heard) > 0:
@@ -55,7 +56,7 @@ func (q question) next(r *Run, s *rules.Step, taken *Step, rec *record, value an
 
 // isQuestion reports whether a step has sent a message, or of a shadow run would have, to whom the run's events come from. What was told to somebody else is nothing
 // that the customer could answer.
-func isQuestion(r *Run, s *rules.Step, rec *record, message map[string]any) bool {
+func isQuestion(r *journal.Run, s *rules.Step, rec *record, message map[string]any) bool {
 	if !slices.Contains(s.Schema.Emits, "message.sent") || len(rec.Receipts) == 0 && rec.Intent == nil {
 		return false
 	}
@@ -90,7 +91,7 @@ func happenedAt(event map[string]any) time.Time {
 
 // answers reports whether an event that happened at a time can be what a wait_for waits for: it is later than the question, and not too late. What
 // was received in time has happened in time, whatever the service's clock says.
-func (r *record) answers(e *Event, at time.Time) bool {
+func (r *record) answers(e *journal.Event, at time.Time) bool {
 	after := mark{r.After, r.Number}
 	if r.After.IsZero() {
 		after.at = r.At.Add(-clockSlack)

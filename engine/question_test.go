@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service/sandbox"
 )
@@ -89,7 +89,7 @@ rules:
 	must(d.engine.Resume(t.Context(), d.clock.Now(), "", ""))
 	d.pass(time.Hour)
 	d.expect()
-	d.wantStates("it", engine.Stopped)
+	d.wantStates("it", journal.Stopped)
 }
 
 // One answer is not taken for two, also where the service's clock is ahead and the answer seems to have come after the wait that it ended.
@@ -142,7 +142,7 @@ func TestMessageBeforeTheQuestion(t *testing.T) {
 				opening()
 				d.pass(time.Second)
 				d.expect()
-				d.wantStates("menu", engine.Waiting)
+				d.wantStates("menu", journal.Waiting)
 				d.customer(ana, "1")
 				d.expect(send + "heard 1")
 			}
@@ -298,7 +298,7 @@ func (d *desk) holdBack(types ...string) (release func()) {
 // hears what came since the event that started the run, and nothing from before it.
 func TestFirstStepOfARunThatHadToWait(t *testing.T) {
 	t.Run("queued", func(t *testing.T) {
-		for _, more := range []int{0, 2 * engine.MostEvents} {
+		for _, more := range []int{0, 2 * journal.MostEvents} {
 			d := newDesk(t, `
 rules:
   - id: it

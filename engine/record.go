@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 // A record is what the engine must know of a step to go on with it after a stop.
@@ -16,7 +17,7 @@ type record struct {
 	Value   json.RawMessage `json:"value,omitempty"`   // its result, as encode writes it
 	Values  map[string]any  `json:"values,omitempty"`  // of the names in a condition
 	Args    json.RawMessage `json:"args,omitempty"`    // what the step was asked for, without secrets; for people
-	Answers Answers         `json:"answers,omitempty"` // to what it asked the desk
+	Answers journal.Answers `json:"answers,omitempty"` // to what it asked the desk
 
 	// The way that was taken.
 	Allowed bool            `json:"allowed,omitempty"` // the step's own if was true
@@ -55,7 +56,7 @@ type sent struct {
 }
 
 // recordOf reads a step's record.
-func recordOf(s *Step) (*record, error) {
+func recordOf(s *journal.Step) (*record, error) {
 	r := &record{}
 	if len(s.Record) == 0 {
 		return r, nil

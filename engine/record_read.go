@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -14,7 +15,7 @@ type Record struct {
 	Reason    string    // in words
 	Args      json.RawMessage
 	Value     json.RawMessage // its result
-	Answers   Answers         // to what it asked the desk
+	Answers   journal.Answers // to what it asked the desk
 
 	Wait  string    // of a wait, as its rule has it: 15m of office
 	Until time.Time // of a wait
@@ -25,7 +26,7 @@ type Record struct {
 
 // ReadRecord returns what was recorded of a step. Args, Value and the Answers are in the form that DecodeValue reads; two that are the same text are the
 // same value.
-func ReadRecord(s *Step) (Record, error) {
+func ReadRecord(s *journal.Step) (Record, error) {
 	r, err := recordOf(s)
 	if err != nil {
 		return Record{}, err
@@ -38,7 +39,7 @@ func ReadRecord(s *Step) (Record, error) {
 
 // Passed returns the waits that the run has behind it after the step, where these were those before
 // it.
-func (r Record) Passed(s *Step, before Passed) Passed {
+func (r Record) Passed(s *journal.Step, before Passed) Passed {
 	if !slept(s) || !s.State.Finished() {
 		return before
 	}
@@ -47,7 +48,7 @@ func (r Record) Passed(s *Step, before Passed) Passed {
 }
 
 // AnswerTo returns the recorded answer to a question. It is not ok where that was not asked, or cannot be read.
-func AnswerTo(a Answers, question string) (v any, ok bool) {
+func AnswerTo(a journal.Answers, question string) (v any, ok bool) {
 	raw, asked := a[question]
 	if !asked {
 		return nil, false

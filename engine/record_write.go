@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules/plain"
 )
 
@@ -125,7 +126,7 @@ func (w *recordWriter) object(name string, object map[string]any) {
 	w.b = b
 }
 
-func (w *recordWriter) answers(name string, answers Answers) {
+func (w *recordWriter) answers(name string, answers journal.Answers) {
 	if len(answers) == 0 {
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/quandohq/quando/engine/journal"
 	"sync"
 	"time"
 )
@@ -58,19 +59,19 @@ func (e *Engine) visit(ctx context.Context, v *visit) error {
 }
 
 // leave ends a visit. A lane that something kept it from giving back is due again.
-func (e *Engine) leave(ctx context.Context, lane *Lane, clock func() time.Time, err error) error {
-	if err == nil || errors.Is(err, ErrLost) {
+func (e *Engine) leave(ctx context.Context, lane *journal.Lane, clock func() time.Time, err error) error {
+	if err == nil || errors.Is(err, journal.ErrLost) {
 		return nil
 	}
-	again := Change{At: clock(), Release: true, Next: clock()}
-	if !errors.Is(err, ErrChanged) {
+	again := journal.Change{At: clock(), Release: true, Next: clock()}
+	if !errors.Is(err, journal.ErrChanged) {
 		e.log.Error("a lane could not be worked on", "workspace", lane.Workspace, "lane", WithoutPhones(lane.Name), "error", WithoutPhones(err.Error()))
 		again.Next = clock().Add(time.Second)
 	}
 	switch released := e.journal.Save(context.WithoutCancel(ctx), lane, &again); {
-	case released != nil && !errors.Is(released, ErrLost):
+	case released != nil && !errors.Is(released, journal.ErrLost):
 		err = &keptError{again, errors.Join(err, released)}
-	case errors.Is(err, ErrChanged):
+	case errors.Is(err, journal.ErrChanged):
 		err = nil
 	}
 	return err
@@ -78,17 +79,17 @@ func (e *Engine) leave(ctx context.Context, lane *Lane, clock func() time.Time, 
 
 // A keptError says that a lane could not even be given back: nobody can claim it until it is.
 type keptError struct {
-	release Change
+	release journal.Change
 	error
 }
 
 func (e *keptError) Unwrap() error { return e.error }
 
 // giveBack tries again to give back a lane that a visit had to keep, as while the disk is full.
-func (e *Engine) giveBack(ctx context.Context, lane *Lane, kept *keptError) {
+func (e *Engine) giveBack(ctx context.Context, lane *journal.Lane, kept *keptError) {
 	for pause := 100 * time.Millisecond; ctx.Err() == nil; pause = min(2*pause, 5*time.Second) {
 		pauseFor(ctx, pause)
-		if err := e.journal.Save(ctx, lane, &kept.release); err == nil || errors.Is(err, ErrLost) {
+		if err := e.journal.Save(ctx, lane, &kept.release); err == nil || errors.Is(err, journal.ErrLost) {
 			return
 		}
 	}
@@ -113,7 +114,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	e.awaitJournal(ctx)
 	e.workers.begin(ctx, working, time.Now)
 	var beside sync.WaitGroup
-	if j, ok := e.journal.(Notifier); ok {
+	if j, ok := e.journal.(journal.Notifier); ok {
 		beside.Go(func() { e.hearNews(ctx, j.News()) })
 	}
 	for _, w := range e.workspaces { // a service that is slow to answer keeps no other waiting
@@ -204,7 +205,7 @@ func (e *Engine) hearNews(ctx context.Context, news <-chan struct{}) {
 }
 
 // claim takes up to n lanes that are due.
-func (e *Engine) claim(ctx context.Context, n int) ([]*Lane, error) {
+func (e *Engine) claim(ctx context.Context, n int) ([]*journal.Lane, error) {
 	now := time.Now()
 	if now.Sub(e.refreshed) >= look {
 		if err := e.readHolds(ctx, now); err != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/service/sandbox"
 )
 
@@ -101,7 +102,7 @@ rules:
 `, func(o *deskOptions) { o.deliver = c })
 	d.live()
 	must(d.CustomerMessage(sandbox.CustomerMessage{Phone: ana, Name: "Ana", Text: "hello"}))
-	d.until("the run is done", func() bool { return slices.Equal(d.states("it"), []engine.State{engine.Done}) })
+	d.until("the run is done", func() bool { return slices.Equal(d.states("it"), []journal.State{journal.Done}) })
 	if err := d.Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +119,7 @@ rules:
 			t.Errorf("a delivery was answered with %d", code)
 		}
 	}
-	if events := must(d.journal.ListEvents(t.Context(), engine.EventFilter{})); recorded != len(events) {
+	if events := must(d.journal.ListEvents(t.Context(), journal.EventFilter{})); recorded != len(events) {
 		t.Errorf("%d deliveries were told that they are recorded, of %d events", recorded, len(events))
 	}
 }
@@ -232,11 +233,11 @@ rules:
 	stop()
 	d.expect(send + "one")
 	run := d.runs("it")[0]
-	if run.State != engine.Running || run.Steps[0].State != engine.StepDone {
+	if run.State != journal.Running || run.Steps[0].State != journal.StepDone {
 		t.Errorf("%s\n%s", run.State, d.trace())
 	}
 	d.restart()
 	d.live()
-	d.until("the run is done", func() bool { return slices.Equal(d.states("it"), []engine.State{engine.Done}) })
+	d.until("the run is done", func() bool { return slices.Equal(d.states("it"), []journal.State{journal.Done}) })
 	d.expect(send + "two")
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/service/sandbox"
 )
@@ -30,10 +31,10 @@ rules:
 `)
 	d.fault("POST /conversations/{id}/transfer", "status_after", 503, 1)
 	d.customer(ana, "hello")
-	d.wantStates("it", engine.Running)
+	d.wantStates("it", journal.Running)
 	d.pass(time.Minute)
 	d.expect(transfers + "because")
-	d.wantStates("it", engine.Done)
+	d.wantStates("it", journal.Done)
 }
 
 // While a close is uncertain the attendance is closed and the customer opens another one, which is left alone.
@@ -45,7 +46,7 @@ rules:
 	d.customer(ana, "hello")
 	d.fault("POST /conversations/{id}/attendance/close", "status_before", 503, 1)
 	d.customer(ana, "bye")
-	d.wantStates("it", engine.Running)
+	d.wantStates("it", journal.Running)
 	must(d.TeamClose(sandbox.TeamClose{Conversation: ana, Person: "Bruno"}))
 	d.customer(ana, "one more thing")
 	d.pass(time.Hour)
@@ -70,7 +71,7 @@ rules:
 	d.pass(time.Hour)
 	d.expect()
 	run := d.runs("it")[0]
-	if run.State != engine.Done || run.Steps[0].State != engine.StepSuperseded {
+	if run.State != journal.Done || run.Steps[0].State != journal.StepSuperseded {
 		t.Errorf("%s\n%s", run.State, d.trace())
 	}
 }
@@ -94,7 +95,7 @@ rules:
 	d.pass(2 * time.Second)
 	d.expectInAnyOrder(send+"hello Ana Lima", send+"hello Bia Reis")
 	for _, r := range d.runs("it") {
-		if r.State != engine.Done || r.Steps[0].Attempts != 1 {
+		if r.State != journal.Done || r.Steps[0].Attempts != 1 {
 			t.Errorf("%s\n%s", r.State, d.trace())
 		}
 	}
@@ -118,14 +119,14 @@ rules:
 	d.customer(bia, "hello")
 	d.pass(10 * time.Minute)
 	d.expect()
-	if holds := must(d.journal.Holds(t.Context())); len(holds) != 1 || holds[0].Kind != engine.HoldKey {
+	if holds := must(d.journal.Holds(t.Context())); len(holds) != 1 || holds[0].Kind != journal.HoldKey {
 		t.Errorf("holds: %+v", holds)
 	}
 	d.key = service.Secret(d.address.APIKey)
 	d.restart()
 	d.pass(time.Minute)
 	d.expectInAnyOrder(send+"hello Ana Lima", send+"hello Bia Reis")
-	d.wantStates("it", engine.Done, engine.Done, engine.Done)
+	d.wantStates("it", journal.Done, journal.Done, journal.Done)
 }
 
 // A scope that the key lacks holds what needs it, until it is given; the rest of the desk goes on.
@@ -145,12 +146,12 @@ rules:
 		d.pass(26 * time.Hour) // longer than a call is repeated
 	}
 	d.expect(send+"hello Ana Lima", send+"hello Bia Reis")
-	d.wantStates("it", engine.Held, engine.Held)
+	d.wantStates("it", journal.Held, journal.Held)
 	d.restart()
 	d.ClearFaults()
 	d.pass(time.Minute)
 	d.expectInAnyOrder(transfers+"because", transfers+"because")
-	d.wantStates("it", engine.Done, engine.Done)
+	d.wantStates("it", journal.Done, journal.Done)
 }
 
 // A rule that is paused while a scope is missing for it rests: its lane is not due all the time.
@@ -161,7 +162,7 @@ rules:
 `)
 	d.fault("POST /conversations/{id}/transfer", "status_before", 403, 1)
 	d.customer(ana, "hello")
-	d.wantStates("it", engine.Held)
+	d.wantStates("it", journal.Held)
 	if err := d.engine.Pause(t.Context(), d.clock.Now(), "default", "it", "too loud"); err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +175,7 @@ rules:
 	must(d.engine.Resume(t.Context(), d.clock.Now(), "default", "it"))
 	d.rest()
 	d.expect(transfers + "because")
-	d.wantStates("it", engine.Done)
+	d.wantStates("it", journal.Done)
 }
 
 func TestCards(t *testing.T) {
@@ -198,16 +199,16 @@ rules:
 		prepare     func(*desk) // before the attendance is closed
 		meanwhile   func(*desk) // when the call has been planned
 		effects     []string
-		step        engine.StepState
+		step        journal.StepState
 	}{
-		{"it is moved", "Proposal", nil, nil, []string{moves}, engine.StepDone},
-		{"it is there already", "Follow-up", nil, nil, nil, engine.StepDone},
-		{"it is somewhere else", "Lead", nil, nil, nil, engine.StepSkipped},
-		{"the service is not there", "Proposal", func(d *desk) { d.fault("POST /kanban/cards/{id}/move", "status_before", 503, 1) }, nil, []string{moves}, engine.StepDone},
-		{"the answer was lost, and the key is pending", "Proposal", func(d *desk) { d.fault("POST /kanban/cards/{id}/move", "drop_after", 0, 1) }, nil, []string{moves}, engine.StepDone},
-		{"its version moves on", "Proposal", nil, move("Lead", "Proposal"), []string{moves}, engine.StepDone},
-		{"a person moves it on", "Proposal", nil, move("Won"), nil, engine.StepSkipped},
-		{"a person moves it there", "Proposal", nil, move("Follow-up"), nil, engine.StepDone},
+		{"it is moved", "Proposal", nil, nil, []string{moves}, journal.StepDone},
+		{"it is there already", "Follow-up", nil, nil, nil, journal.StepDone},
+		{"it is somewhere else", "Lead", nil, nil, nil, journal.StepSkipped},
+		{"the service is not there", "Proposal", func(d *desk) { d.fault("POST /kanban/cards/{id}/move", "status_before", 503, 1) }, nil, []string{moves}, journal.StepDone},
+		{"the answer was lost, and the key is pending", "Proposal", func(d *desk) { d.fault("POST /kanban/cards/{id}/move", "drop_after", 0, 1) }, nil, []string{moves}, journal.StepDone},
+		{"its version moves on", "Proposal", nil, move("Lead", "Proposal"), []string{moves}, journal.StepDone},
+		{"a person moves it on", "Proposal", nil, move("Won"), nil, journal.StepSkipped},
+		{"a person moves it there", "Proposal", nil, move("Follow-up"), nil, journal.StepDone},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var d *desk
@@ -230,7 +231,7 @@ rules:
 			d.pass(time.Hour)
 			d.expect(c.effects...)
 			run := d.runs("it")[0]
-			if run.State != engine.Done || run.Steps[1].State != c.step {
+			if run.State != journal.Done || run.Steps[1].State != c.step {
 				t.Errorf("%s\n%s", run.State, d.trace())
 			}
 		})
@@ -263,13 +264,13 @@ rules:
 		t.Errorf("%d messages were sent", n)
 	}
 	holds := must(d.journal.Holds(t.Context()))
-	if len(holds) != 1 || holds[0].Kind != engine.HoldSafety || holds[0].Rule != "it" {
+	if len(holds) != 1 || holds[0].Kind != journal.HoldSafety || holds[0].Rule != "it" {
 		t.Errorf("holds: %+v", holds)
 	}
-	if got := d.outcomes("it"); got[5] != engine.Fired || got[6] != engine.Paused || got[19] != engine.Paused {
+	if got := d.outcomes("it"); got[5] != journal.Fired || got[6] != journal.Paused || got[19] != journal.Paused {
 		t.Errorf("verdicts: %v", got)
 	}
-	if got := d.outcomes("other"); got[19] != engine.Fired {
+	if got := d.outcomes("other"); got[19] != journal.Fired {
 		t.Errorf("another rule: %v", got)
 	}
 	d.pass(20 * time.Minute)
@@ -299,15 +300,15 @@ rules:
 	d.restart()
 	d.pass(time.Hour)
 	d.expect(send + "VERSION")
-	d.wantStates("it", engine.Done, engine.Done)
+	d.wantStates("it", journal.Done, journal.Done)
 }
 
 // Nobody knows what became of a call to another system that was cut off: a person says it.
 func TestUncertainCall(t *testing.T) {
 	for _, c := range []struct {
-		ask   engine.AskKind
+		ask   journal.AskKind
 		calls int
-	}{{engine.AskDone, 1}, {engine.AskRepeat, 2}} {
+	}{{journal.AskDone, 1}, {journal.AskRepeat, 2}} {
 		t.Run(string(c.ask), func(t *testing.T) {
 			r, other := &reaper{}, newOutside(t)
 			d := newDesk(t, fmt.Sprintf(`
@@ -329,13 +330,13 @@ rules:
 			}
 			d.revive(r)
 			d.pass(time.Hour)
-			d.wantStates("it", engine.Uncertain)
+			d.wantStates("it", journal.Uncertain)
 			d.expect()
-			if err := d.journal.Ask(t.Context(), d.clock.Now(), d.runs("it")[0].ID, engine.Ask{What: c.ask, At: d.clock.Now()}); err != nil {
+			if err := d.journal.Ask(t.Context(), d.clock.Now(), d.runs("it")[0].ID, journal.Ask{What: c.ask, At: d.clock.Now()}); err != nil {
 				t.Fatal(err)
 			}
 			d.rest()
-			d.wantStates("it", engine.Done)
+			d.wantStates("it", journal.Done)
 			d.expect(send + "ordered")
 			if other.calls != c.calls || len(other.keys) != 1 {
 				t.Errorf("%d calls with %d keys", other.calls, len(other.keys))
@@ -344,8 +345,8 @@ rules:
 			if len(told.Calls) != 1 || !told.Calls[0].Made || told.Calls[0].Request == nil {
 				t.Errorf("what was sent is not told: %+v", told.Calls)
 			}
-			counts := must(d.journal.Counts(t.Context(), engine.CountFilter{}))
-			if i := slices.IndexFunc(counts, func(c engine.Count) bool { return c.What == engine.CountEffects }); i < 0 || counts[i].N != 2 {
+			counts := must(d.journal.Counts(t.Context(), journal.CountFilter{}))
+			if i := slices.IndexFunc(counts, func(c journal.Count) bool { return c.What == journal.CountEffects }); i < 0 || counts[i].N != 2 {
 				t.Errorf("both calls had their effects, and counted is %+v", counts)
 			}
 		})

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"github.com/quandohq/quando/engine/journal"
 	"runtime"
 	"slices"
 	"sync"
@@ -58,7 +59,7 @@ func (s *shares) full(workspace string) bool {
 }
 
 // begin notes lanes that are under way from now on.
-func (s *shares) begin(lanes []*Lane) {
+func (s *shares) begin(lanes []*journal.Lane) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, l := range lanes {

@@ -22,7 +22,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/postgres/postgrestest"
 	"github.com/quandohq/quando/service/sandbox"
 )
@@ -155,18 +155,18 @@ func stoppedAt(t *testing.T, when, call string) {
 	c.served()
 
 	// A person goes on: a call that comes late would undo it.
-	conversation := must(c.look.ListRuns(t.Context(), engine.RunFilter{}))[0].About.Conversation
+	conversation := must(c.look.ListRuns(t.Context(), journal.RunFilter{}))[0].About.Conversation
 	must(c.TeamTransfer(sandbox.TeamTransfer{Conversation: conversation, Person: "Carla", To: "Carla", Sector: "Supervisors"}))
 	if err := c.Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	before, runs := c.effects(), must(c.look.ListRuns(t.Context(), engine.RunFilter{}))
+	before, runs := c.effects(), must(c.look.ListRuns(t.Context(), journal.RunFilter{}))
 	first.signal(syscall.SIGCONT)
 	eventually(t, time.Minute, "what it hands in is refused", func() bool { return first.ask("refused") > 0 && first.ask("busy") == 0 })
 	if diff := cmp.Diff(before, c.effects()); diff != "" {
 		t.Errorf("the engine that was stopped has changed something:\n%s", diff)
 	}
-	after := must(c.look.ListRuns(t.Context(), engine.RunFilter{}))
+	after := must(c.look.ListRuns(t.Context(), journal.RunFilter{}))
 	if diff := cmp.Diff(runs, after); diff != "" {
 		t.Errorf("the engine that was stopped has written:\n%s", diff)
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"github.com/quandohq/quando/engine/journal"
 	"runtime"
 	"testing"
 	"time"
@@ -10,7 +11,7 @@ import (
 func TestShares(t *testing.T) {
 	s := &shares{of: map[string]*share{"flooding": {}, "quiet": {}}}
 	each := runtime.GOMAXPROCS(0)
-	lane := []*Lane{{Workspace: "flooding"}}
+	lane := []*journal.Lane{{Workspace: "flooding"}}
 	takes := func() (n int) {
 		for ; n < 1000; n++ {
 			most, full := s.room(64)

@@ -7,20 +7,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 // transitions are those that docs/runs.md draws.
-func transitions(t *testing.T) map[[2]engine.State]bool {
+func transitions(t *testing.T) map[[2]journal.State]bool {
 	t.Helper()
 	text := must(os.ReadFile("../docs/runs.md"))
-	drawn := make(map[[2]engine.State]bool)
+	drawn := make(map[[2]journal.State]bool)
 	for _, m := range regexp.MustCompile(`(?m)^    (\S+) --> (\S+)`).FindAllStringSubmatch(string(text), -1) {
-		from, to := engine.State(m[1]), engine.State(m[2])
+		from, to := journal.State(m[1]), journal.State(m[2])
 		if from == "[*]" {
 			from = ""
 		}
-		drawn[[2]engine.State{from, to}] = true
+		drawn[[2]journal.State{from, to}] = true
 	}
 	if len(drawn) < 20 {
 		t.Fatalf("only %d transitions are drawn", len(drawn))
@@ -31,14 +31,14 @@ func transitions(t *testing.T) map[[2]engine.State]bool {
 // A stateWatch holds what runs do to what is drawn.
 type stateWatch struct {
 	t     *testing.T
-	drawn map[[2]engine.State]bool
+	drawn map[[2]journal.State]bool
 	mu    sync.Mutex
-	last  map[string]engine.State
+	last  map[string]journal.State
 }
 
-func (w *stateWatch) Began(r *engine.Run, _ *engine.Event) { w.Changed(r) }
+func (w *stateWatch) Began(r *journal.Run, _ *journal.Event) { w.Changed(r) }
 
-func (w *stateWatch) Changed(r *engine.Run) {
+func (w *stateWatch) Changed(r *journal.Run) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	from := w.last[r.Key]
@@ -47,18 +47,18 @@ func (w *stateWatch) Changed(r *engine.Run) {
 		return
 	}
 	// What happens between two records may be a step through running.
-	through := w.drawn[[2]engine.State{from, engine.Running}] && w.drawn[[2]engine.State{engine.Running, r.State}]
-	if !w.drawn[[2]engine.State{from, r.State}] && !through {
+	through := w.drawn[[2]journal.State{from, journal.Running}] && w.drawn[[2]journal.State{journal.Running, r.State}]
+	if !w.drawn[[2]journal.State{from, r.State}] && !through {
 		w.t.Errorf("a run of %s went from %q to %q, which docs/runs.md does not draw", r.Rule, from, r.State)
 	}
 }
 
 // reachable reports whether a run can be seen first in a state: what it did before it was first recorded shows only in the end of it.
-func (w *stateWatch) reachable(s engine.State) bool {
-	return w.drawn[[2]engine.State{"", s}] || w.drawn[[2]engine.State{engine.Running, s}]
+func (w *stateWatch) reachable(s journal.State) bool {
+	return w.drawn[[2]journal.State{"", s}] || w.drawn[[2]journal.State{journal.Running, s}]
 }
 
-func (*stateWatch) Decided(*engine.Event)                       {}
+func (*stateWatch) Decided(*journal.Event)                      {}
 func (*stateWatch) Called(string, string, time.Duration, error) {}
-func (*stateWatch) Held(engine.Hold)                            {}
-func (*stateWatch) Lifted(engine.Hold)                          {}
+func (*stateWatch) Held(journal.Hold)                           {}
+func (*stateWatch) Lifted(journal.Hold)                         {}

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/service/sandbox"
 )
 
@@ -43,11 +43,11 @@ func TestAwayReply(t *testing.T) {
 	d.expect()
 	d.pass(2 * time.Second)
 	d.expect(send+"Hello Ana Lima! We reopen 2026-11-14 09:00. You wrote 2.", patches)
-	d.wantStates("away-reply", engine.Done)
+	d.wantStates("away-reply", journal.Done)
 	d.customer(ana, "again")
 	d.pass(time.Hour)
 	d.expect()
-	if got := d.outcomes("away-reply"); got[len(got)-1] != engine.Limited {
+	if got := d.outcomes("away-reply"); got[len(got)-1] != journal.Limited {
 		t.Errorf("outcomes: %v", got)
 	}
 	d.pass(12 * time.Hour) // Saturday, seven in the morning
@@ -75,20 +75,20 @@ func TestEscalation(t *testing.T) {
 	t.Run("nobody answers", func(t *testing.T) {
 		d := newDesk(t, sla)
 		d.customer(ana, "hello")
-		d.wantStates("sla", engine.Waiting)
+		d.wantStates("sla", journal.Waiting)
 		d.restart()
 		d.passTo(time.Date(2026, 11, 14, 9, 4, 59, 0, saoPaulo))
 		d.expect()
 		d.pass(2 * time.Second)
 		d.expect(transfers+"No first response", patches)
-		d.wantStates("sla", engine.Done)
+		d.wantStates("sla", journal.Done)
 	})
 	t.Run("the team answers", func(t *testing.T) {
 		d := newDesk(t, sla)
 		d.customer(ana, "hello")
 		must(d.TeamMessage(sandbox.TeamMessage{Conversation: ana, Person: "Bruno", Text: "hi"}))
 		d.rest()
-		d.wantStates("sla", engine.Cancelled)
+		d.wantStates("sla", journal.Cancelled)
 		d.pass(24 * time.Hour)
 		d.expect()
 	})
@@ -97,7 +97,7 @@ func TestEscalation(t *testing.T) {
 		d.customer(ana, "hello")
 		must(d.TeamClose(sandbox.TeamClose{Conversation: ana, Person: "Bruno"}))
 		d.pass(24 * time.Hour)
-		d.wantStates("sla", engine.Cancelled)
+		d.wantStates("sla", journal.Cancelled)
 		d.expect()
 	})
 }
@@ -116,10 +116,10 @@ rules:
 	d.customer(ana, "hello")
 	d.pass(time.Hour)
 	for _, o := range d.outcomes("echo") {
-		if o != engine.Own && o != engine.Fired {
+		if o != journal.Own && o != journal.Fired {
 			t.Errorf("verdicts of echo: %v", d.outcomes("echo"))
 		}
 	}
-	d.wantStates("reply", engine.Done)
+	d.wantStates("reply", journal.Done)
 	t.Log(d.outcomes("echo"), d.effects())
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"github.com/quandohq/quando/engine/journal"
 	"time"
 )
 
@@ -24,11 +25,11 @@ const (
 // A Part is one thing that came of an event.
 type Part struct {
 	Kind  PartKind
-	Event *Event
-	Run   *Run   // nil of a match
-	Step  *Step  // of a step, and of its calls
-	Call  string // of a call: its name within the step, such as "send"
-	Err   error  // of a call: what came of it
+	Event *journal.Event
+	Run   *journal.Run  // nil of a match
+	Step  *journal.Step // of a step, and of its calls
+	Call  string        // of a call: its name within the step, such as "send"
+	Err   error         // of a call: what came of it
 
 	// RunAgain and StepAgain say how often a person let the run, and the step, be tried once more: a part that is told again is another one then.
 	RunAgain, StepAgain int
@@ -48,25 +49,25 @@ func (v *visit) moment() (t time.Time) {
 }
 
 // matched notes how long it took to decide on an event, until that is recorded.
-func (v *visit) matched(e *Event, began time.Time) {
+func (v *visit) matched(e *journal.Event, began time.Time) {
 	if v.engine.options.Tracer == nil {
 		return
 	}
 	if v.matches == nil {
-		v.matches = make(map[*Event]stretch)
+		v.matches = make(map[*journal.Event]stretch)
 	}
 	v.matches[e] = stretch{began, v.clock()}
 }
 
 // traceCall tells of a call, or of a look at what became of one.
-func (k *walk) traceCall(kind PartKind, s *Step, call string, began time.Time, err error) {
+func (k *walk) traceCall(kind PartKind, s *journal.Step, call string, began time.Time, err error) {
 	if t := k.engine.options.Tracer; t != nil {
 		t.Trace(k.part(k.run, s, Part{Kind: kind, Event: k.facts.event, Call: call, Err: err, Began: began, Ended: k.clock()}))
 	}
 }
 
 // traceSaved tells of everything that came to its end with a change.
-func (v *visit) traceSaved(ctx context.Context, c *Change) {
+func (v *visit) traceSaved(ctx context.Context, c *journal.Change) {
 	t := v.engine.options.Tracer
 	if t == nil {
 		return
@@ -90,7 +91,7 @@ func (v *visit) traceSaved(ctx context.Context, c *Change) {
 }
 
 // traceRun tells of the steps of a run that have come to their end in this visit, and of the run if it has.
-func (v *visit) traceRun(ctx context.Context, t Tracer, r *Run, changed []*Step) {
+func (v *visit) traceRun(ctx context.Context, t Tracer, r *journal.Run, changed []*journal.Step) {
 	e, err := v.event(ctx, r.Event)
 	if err != nil {
 		return // without its event nobody knows which trace it belongs to
@@ -111,7 +112,7 @@ func (v *visit) traceRun(ctx context.Context, t Tracer, r *Run, changed []*Step)
 			ended = r.FinishedAt
 		}
 		if v.told == nil {
-			v.told = make(map[*Step]bool)
+			v.told = make(map[*journal.Step]bool)
 		}
 		v.told[s] = true
 		t.Trace(v.part(r, s, Part{Kind: PartStep, Event: e, Began: rec.At, Ended: ended}))
@@ -122,7 +123,7 @@ func (v *visit) traceRun(ctx context.Context, t Tracer, r *Run, changed []*Step)
 }
 
 // part fills in which run and step a part belongs to.
-func (v *visit) part(r *Run, s *Step, p Part) Part {
+func (v *visit) part(r *journal.Run, s *journal.Step, p Part) Part {
 	p.Run, p.Step = r, s
 	for _, one := range r.Steps {
 		if rec, err := v.record(one); err == nil {

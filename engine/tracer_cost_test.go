@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"github.com/quandohq/quando/engine/journal"
 	"testing"
 	"time"
 )
@@ -9,9 +10,9 @@ import (
 func TestNoTracerCostsNothing(t *testing.T) {
 	asked := 0
 	e := &Engine{}
-	k := &walk{visit: e.newVisit(&Lane{}, func() time.Time { asked++; return time.Time{} }, nil), run: &Run{}, facts: &facts{event: &Event{}}}
-	step := &Step{}
-	c := &Change{Decided: []*Event{{}}, Starts: []*Start{{Run: k.run, Begun: true}}, Runs: []*RunChange{{Run: k.run, Steps: []*Step{step}}}}
+	k := &walk{visit: e.newVisit(&journal.Lane{}, func() time.Time { asked++; return time.Time{} }, nil), run: &journal.Run{}, facts: &facts{event: &journal.Event{}}}
+	step := &journal.Step{}
+	c := &journal.Change{Decided: []*journal.Event{{}}, Starts: []*journal.Start{{Run: k.run, Begun: true}}, Runs: []*journal.RunChange{{Run: k.run, Steps: []*journal.Step{step}}}}
 	n := testing.AllocsPerRun(100, func() {
 		began := k.moment()
 		k.matched(k.facts.event, began)

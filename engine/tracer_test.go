@@ -10,6 +10,7 @@ import (
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 // told keeps what a tracer was told, a line for each part.
@@ -74,7 +75,7 @@ rules:
 	l.expect(t,
 		"step 1.1.2 done, again 0 of 0, took 1h0m0s", "call transfer of 1.1.3: failed, again 0", "step 1.1.3 failed, again 0 of 0, took 0s", "run failed, again 0, took 1h0m10s",
 	)
-	d.ask("it", engine.AskRetry)
+	d.ask("it", journal.AskRetry)
 	d.rest()
 	l.expect(t, "call transfer of 1.1.3: ok, again 1", "step 1.1.3 done, again 1 of 1, took 50s", "run done, again 1, took 1h1m0s")
 }
@@ -90,7 +91,7 @@ rules:
 	l.expect(t, "match message.received", "step 1 done, again 0 of 0, took 0s")
 	d.restart()
 	d.pass(time.Minute)
-	d.ask("it", engine.AskCancel)
+	d.ask("it", journal.AskCancel)
 	d.rest()
 	l.expect(t, "step 2 waiting, again 0 of 0, took 1m0s", "run cancelled, again 0, took 1m0s")
 }

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/service/sandbox"
 )
@@ -18,12 +18,12 @@ rules:
 	d.customer(bia, "hello")
 	d.fault("POST /conversations/{id}/messages", "status_before", 503, 3)
 	d.customer(ana, "go")
-	d.wantStates("it", engine.Running)
+	d.wantStates("it", journal.Running)
 	d.restart()
 	must(d.TeamClose(sandbox.TeamClose{Conversation: ana, Person: "Bruno"}))
 	d.pass(time.Hour)
 	d.expect()
-	d.wantStates("it", engine.Cancelled)
+	d.wantStates("it", journal.Cancelled)
 }
 
 // A run that is in another lane is held and goes on, as often as it is asked for.
@@ -43,7 +43,7 @@ rules:
 		d.restart()
 		d.pass(time.Minute)
 		d.expect()
-		d.wantStates("it", engine.Held)
+		d.wantStates("it", journal.Held)
 		must(d.engine.Resume(t.Context(), d.clock.Now(), "default", "it"))
 		d.restart()
 		d.rest()
@@ -67,7 +67,7 @@ rules:
 		t.Fatal(err)
 	}
 	d.pass(10 * time.Minute)
-	d.wantStates("it", engine.Held)
+	d.wantStates("it", journal.Held)
 	d.key = service.Secret(d.address.APIKey)
 	d.restart()
 	d.pass(time.Minute)

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 // A customer who writes something that is a number to a machine only does not stop the conversation.
@@ -19,7 +19,7 @@ rules:
 `)
 	d.customer(ana, "inf")
 	d.expect(send + "more")
-	d.wantStates("it", engine.Done)
+	d.wantStates("it", journal.Done)
 }
 
 // A whole number keeps all of its digits.
@@ -47,6 +47,6 @@ rules:
   - { id: waits, when: message.received, do: [{ wait: { until: 'date(message.text) + duration("48h")' } }] }
 `)
 	d.customer(ana, "9999-12-31")
-	d.wantStates("sets", engine.FailedRun)
-	d.wantStates("waits", engine.FailedRun)
+	d.wantStates("sets", journal.FailedRun)
+	d.wantStates("waits", journal.FailedRun)
 }

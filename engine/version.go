@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -41,7 +42,7 @@ func (c *versions) of(workspace, hash string) *version {
 }
 
 // ruleOf returns the rule of a run, in the version that the run began with. It is nil where that cannot be read any more.
-func (v *visit) ruleOf(ctx context.Context, r *Run) (*rules.Rule, error) {
+func (v *visit) ruleOf(ctx context.Context, r *journal.Run) (*rules.Rule, error) {
 	if rule := v.workspace.rules.Load().Rule(r.Rule); rule != nil && rule.Version == r.Version {
 		return rule, nil
 	}

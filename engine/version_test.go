@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 // slowVersions is a journal that takes its time to read the version of one rule, once it is told to.
@@ -37,15 +37,15 @@ func (j *slowVersions) Version(ctx context.Context, hash string) (string, error)
 // While the version that a run began with is read and compiled, runs of other versions go on, and those of the same one wait for it instead of
 // reading it too.
 func TestVersionsDoNotWaitForEachOther(t *testing.T) {
-	journal := &slowVersions{rule: "slow", answer: make(chan struct{})}
+	kept := &slowVersions{rule: "slow", answer: make(chan struct{})}
 	d := newDesk(t, `
 rules:
   - { id: slow, when: message.received, if: message.text == "slow", do: [{ wait: 10m }, { send_message: "slow" }] }
   - { id: quick, when: message.received, if: message.text == "quick", do: [{ wait: 10m }, { send_message: "quick" }] }
 `, func(o *deskOptions) {
-		o.journal = func(j fileJournal) engine.Journal {
-			journal.fileJournal = j
-			return journal
+		o.journal = func(j fileJournal) journal.Journal {
+			kept.fileJournal = j
+			return kept
 		}
 	})
 	d.customer(ana, "slow")
@@ -54,14 +54,14 @@ rules:
 	if err := d.engine.SetRules("default", compile(t, "rules: []")); err != nil {
 		t.Fatal(err)
 	}
-	journal.slow.Store(true)
+	kept.slow.Store(true)
 	d.live()
-	d.until("the slow version is read", func() bool { return journal.reads.Load() > 0 })
-	d.until("the run of another version goes on", func() bool { return slices.Equal(d.states("quick"), []engine.State{engine.Done}) })
-	close(journal.answer)
-	d.until("those of the slow version do too", func() bool { return slices.Equal(d.states("slow"), []engine.State{engine.Done, engine.Done}) })
+	d.until("the slow version is read", func() bool { return kept.reads.Load() > 0 })
+	d.until("the run of another version goes on", func() bool { return slices.Equal(d.states("quick"), []journal.State{journal.Done}) })
+	close(kept.answer)
+	d.until("those of the slow version do too", func() bool { return slices.Equal(d.states("slow"), []journal.State{journal.Done, journal.Done}) })
 	d.expectInAnyOrder(send+"slow", send+"slow", send+"quick")
-	if n := journal.reads.Load(); n != 1 {
+	if n := kept.reads.Load(); n != 1 {
 		t.Errorf("the version was read %d times", n)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -18,39 +19,39 @@ import (
 type visit struct {
 	engine    *Engine
 	workspace *workspace
-	lane      *Lane
+	lane      *journal.Lane
 	clock     func() time.Time
 	stopping  func() bool // nothing more is to be begun
 
 	// The maps are made when something is put into them: most visits need few of them.
-	pending Change
-	touched map[*Run]*RunChange
-	ended   map[markedCall]bool // calls whose marks go with the next save
-	refused map[*Run]bool       // runs that the journal did not let begin
-	records map[*Step]*record
-	events  map[int64]*Event // that are not the lane's and had to be read
-	next    time.Time        // when the lane is due again
-	halted  bool             // the workspace is stopped, or the engine is
-	waited  time.Duration    // for the service's answers to calls
-	calls   int              // that were made
-	arrival *arrival         // an event of the lane that is not recorded yet; nil is that all are
-	decided *decision        // on the first event, where that was decided before anything else
+	pending journal.Change
+	touched map[*journal.Run]*journal.RunChange
+	ended   map[markedCall]bool   // calls whose marks go with the next save
+	refused map[*journal.Run]bool // runs that the journal did not let begin
+	records map[*journal.Step]*record
+	events  map[int64]*journal.Event // that are not the lane's and had to be read
+	next    time.Time                // when the lane is due again
+	halted  bool                     // the workspace is stopped, or the engine is
+	waited  time.Duration            // for the service's answers to calls
+	calls   int                      // that were made
+	arrival *arrival                 // an event of the lane that is not recorded yet; nil is that all are
+	decided *decision                // on the first event, where that was decided before anything else
 
 	hasWorker bool // it began beside the workers and counts as one of them
 
-	postponed bool          // there are events that cannot be decided yet
-	deferred  map[*Run]bool // runs that such an event may concern
-	settling  *Run          // whose open call an event waits for: it begins no other step
+	postponed bool                  // there are events that cannot be decided yet
+	deferred  map[*journal.Run]bool // runs that such an event may concern
+	settling  *journal.Run          // whose open call an event waits for: it begins no other step
 
 	evaluation *rules.Evaluation
 
 	// For a tracer, where there is one.
-	since   time.Time          // when the visit began
-	matches map[*Event]stretch // how long events took that are not recorded yet
-	told    map[*Step]bool     // of which steps the end was told
+	since   time.Time                  // when the visit began
+	matches map[*journal.Event]stretch // how long events took that are not recorded yet
+	told    map[*journal.Step]bool     // of which steps the end was told
 }
 
-func (e *Engine) newVisit(lane *Lane, clock func() time.Time, stopping func() bool) *visit {
+func (e *Engine) newVisit(lane *journal.Lane, clock func() time.Time, stopping func() bool) *visit {
 	v := &visit{engine: e, workspace: e.workspaces[lane.Workspace], lane: lane, clock: clock, stopping: stopping}
 	v.since = v.moment().Truncate(time.Microsecond)
 	return v
@@ -125,7 +126,7 @@ func (v *visit) wake(at time.Time) {
 // plan finds out when the lane is due again. What a hold stops is due when that is lifted.
 func (v *visit) plan() {
 	for _, r := range v.lane.Runs {
-		if r.Lane == v.lane.Name && !r.State.Finished() && r.State != Queued && !r.WakeAt.IsZero() && !v.deferred[r] && !v.isHeld(r) {
+		if r.Lane == v.lane.Name && !r.State.Finished() && r.State != journal.Queued && !r.WakeAt.IsZero() && !v.deferred[r] && !v.isHeld(r) {
 			v.wake(r.WakeAt)
 		}
 	}
@@ -144,11 +145,11 @@ func (v *visit) answer(ctx context.Context) error {
 		v.changed(r).Answered = true
 		var err error
 		switch {
-		case ask.What == AskCancel && !r.State.Finished():
-			v.finish(r, Cancelled, ask.Reason)
-		case ask.What == AskRetry && r.State == FailedRun:
+		case ask.What == journal.AskCancel && !r.State.Finished():
+			v.finish(r, journal.Cancelled, ask.Reason)
+		case ask.What == journal.AskRetry && r.State == journal.FailedRun:
 			err = v.retry(r)
-		case (ask.What == AskDone || ask.What == AskRepeat) && r.State == Uncertain:
+		case (ask.What == journal.AskDone || ask.What == journal.AskRepeat) && r.State == journal.Uncertain:
 			err = v.resolve(r, ask.What)
 		}
 		if err != nil {
@@ -168,11 +169,11 @@ func (v *visit) goOn(ctx context.Context) error {
 
 // walkDue takes the steps of the runs whose time had come by a time.
 func (v *visit) walkDue(ctx context.Context, by time.Time) error {
-	if !slices.ContainsFunc(v.lane.Runs, func(r *Run) bool { return v.due(r, by) }) {
+	if !slices.ContainsFunc(v.lane.Runs, func(r *journal.Run) bool { return v.due(r, by) }) {
 		return nil
 	}
 	runs := slices.Clone(v.lane.Runs)
-	slices.SortFunc(runs, func(a, b *Run) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(runs, func(a, b *journal.Run) int { return cmp.Compare(a.ID, b.ID) })
 	for _, r := range runs {
 		if v.stopped() {
 			return nil
@@ -195,26 +196,26 @@ func (v *visit) walkDue(ctx context.Context, by time.Time) error {
 }
 
 // due reports whether a run has something to do here, and had by a time.
-func (v *visit) due(r *Run, by time.Time) bool {
+func (v *visit) due(r *journal.Run, by time.Time) bool {
 	if r.Lane != v.lane.Name || v.isHeld(r) {
 		return false
 	}
 	switch r.State {
-	case Running, Waiting:
+	case journal.Running, journal.Waiting:
 		return !r.WakeAt.IsZero() && !r.WakeAt.After(by)
-	case Held:
+	case journal.Held:
 		return !r.WakeAt.After(by)
 	}
 	return false
 }
 
 // isHeld reports whether a run waits until a hold is lifted.
-func (v *visit) isHeld(r *Run) bool {
-	return r.State == Held && v.engine.holdOn(r.Workspace, r.Rule, r.Lane) != nil
+func (v *visit) isHeld(r *journal.Run) bool {
+	return r.State == journal.Held && v.engine.holdOn(r.Workspace, r.Rule, r.Lane) != nil
 }
 
 // touch notes that a run has changed. One that the journal has not begun is recorded whole when it does.
-func (v *visit) touch(r *Run, steps ...*Step) {
+func (v *visit) touch(r *journal.Run, steps ...*journal.Step) {
 	if r.ID == 0 {
 		return
 	}
@@ -227,18 +228,18 @@ func (v *visit) touch(r *Run, steps ...*Step) {
 }
 
 // changed returns what has changed of a run that has begun.
-func (v *visit) changed(r *Run) *RunChange {
+func (v *visit) changed(r *journal.Run) *journal.RunChange {
 	c := v.touched[r]
 	if c == nil {
-		c = &RunChange{Run: r}
+		c = &journal.RunChange{Run: r}
 		put(&v.touched, r, c)
 	}
 	return c
 }
 
 // finish ends a run, and with it the call that it may be at.
-func (v *visit) finish(r *Run, s State, reason string) {
-	if at := r.Current(); at != nil && at.State == StepOpen {
+func (v *visit) finish(r *journal.Run, s journal.State, reason string) {
+	if at := r.Current(); at != nil && at.State == journal.StepOpen {
 		if rec, err := v.record(at); err == nil {
 			v.endCall(r, at, rec)
 		}
@@ -248,27 +249,27 @@ func (v *visit) finish(r *Run, s State, reason string) {
 }
 
 // event returns an event by its number.
-func (v *visit) event(ctx context.Context, seq int64) (*Event, error) {
+func (v *visit) event(ctx context.Context, seq int64) (*journal.Event, error) {
 	list, err := v.eventsOf(ctx, seq)
 	if err != nil {
 		return nil, err
 	}
 	if len(list) == 0 {
-		return nil, ErrNoEvent
+		return nil, journal.ErrNoEvent
 	}
 	return list[0], nil
 }
 
 // known returns an event that need not be read; nil where it must be.
-func (v *visit) known(seq int64) *Event {
-	if i, ok := slices.BinarySearchFunc(v.lane.Events, seq, func(e *Event, seq int64) int { return cmp.Compare(e.Seq, seq) }); ok {
+func (v *visit) known(seq int64) *journal.Event {
+	if i, ok := slices.BinarySearchFunc(v.lane.Events, seq, func(e *journal.Event, seq int64) int { return cmp.Compare(e.Seq, seq) }); ok {
 		return v.lane.Events[i]
 	}
 	return v.events[seq]
 }
 
 // eventsOf returns events by their numbers; those that are gone are left out.
-func (v *visit) eventsOf(ctx context.Context, seqs ...int64) ([]*Event, error) {
+func (v *visit) eventsOf(ctx context.Context, seqs ...int64) ([]*journal.Event, error) {
 	var missing []int64
 	for _, seq := range seqs {
 		if v.known(seq) == nil {
@@ -284,7 +285,7 @@ func (v *visit) eventsOf(ctx context.Context, seqs ...int64) ([]*Event, error) {
 			put(&v.events, e.Seq, e)
 		}
 	}
-	var out []*Event
+	var out []*journal.Event
 	for _, seq := range seqs {
 		if e := v.known(seq); e != nil {
 			out = append(out, e)
@@ -294,7 +295,7 @@ func (v *visit) eventsOf(ctx context.Context, seqs ...int64) ([]*Event, error) {
 }
 
 // save hands in everything that has happened since the last time.
-func (v *visit) save(ctx context.Context, release bool, take ...Slot) error {
+func (v *visit) save(ctx context.Context, release bool, take ...journal.Slot) error {
 	if err := v.takeMarks(ctx); err != nil {
 		return err
 	}
@@ -335,9 +336,9 @@ func (v *visit) save(ctx context.Context, release bool, take ...Slot) error {
 }
 
 // saved tells the observer what is on disk, and begins the next change.
-func (v *visit) saved(c *Change) {
+func (v *visit) saved(c *journal.Change) {
 	o := v.engine.options.Observer
-	var replaced []*Run
+	var replaced []*journal.Run
 	for _, e := range c.Decided {
 		o.Decided(e)
 	}
@@ -348,10 +349,10 @@ func (v *visit) saved(c *Change) {
 			continue
 		}
 		put(&v.refused, s.Run, true)
-		if s.Mode == rules.Restart && s.Run.State == Queued {
+		if s.Mode == rules.Restart && s.Run.State == journal.Queued {
 			replaced = append(replaced, s.Run)
 		}
-		v.lane.Runs = slices.DeleteFunc(v.lane.Runs, func(r *Run) bool { return r == s.Run })
+		v.lane.Runs = slices.DeleteFunc(v.lane.Runs, func(r *journal.Run) bool { return r == s.Run })
 	}
 	for _, r := range c.Runs {
 		o.Changed(r.Run)
@@ -360,7 +361,7 @@ func (v *visit) saved(c *Change) {
 		}
 	}
 	v.engine.forgetUnsaved(c.Caused)
-	v.pending = Change{}
+	v.pending = journal.Change{}
 	clear(v.touched)
 	for _, r := range replaced {
 		v.replace(r)
@@ -369,16 +370,16 @@ func (v *visit) saved(c *Change) {
 
 // replace ends the runs of this lane in whose place another is to come. The journal has asked for it; they must not take a step before
 // that is seen.
-func (v *visit) replace(by *Run) {
+func (v *visit) replace(by *journal.Run) {
 	for _, r := range v.lane.Runs {
 		if r.Rule == by.Rule && r.By == by.By && r.Lane == v.lane.Name && !r.State.Finished() {
-			v.finish(r, Cancelled, "replaced by a newer run")
+			v.finish(r, journal.Cancelled, "replaced by a newer run")
 		}
 	}
 }
 
 // seal writes the records of steps as the journal keeps them.
-func (v *visit) seal(steps []*Step) error {
+func (v *visit) seal(steps []*journal.Step) error {
 	for _, s := range steps {
 		if r := v.records[s]; r != nil {
 			raw, err := written(r.appendJSON)
@@ -396,7 +397,7 @@ func (v *visit) seal(steps []*Step) error {
 }
 
 // record returns the record of a step.
-func (v *visit) record(s *Step) (*record, error) {
+func (v *visit) record(s *journal.Step) (*record, error) {
 	if r := v.records[s]; r != nil {
 		return r, nil
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/memory"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
@@ -56,25 +57,25 @@ type conveyor struct {
 	fired int
 }
 
-func (c *conveyor) Claim(_ context.Context, now time.Time, _ int, _ []string) ([]*engine.Lane, error) {
-	lanes := make([]*engine.Lane, min(c.left, 256))
+func (c *conveyor) Claim(_ context.Context, now time.Time, _ int, _ []string) ([]*journal.Lane, error) {
+	lanes := make([]*journal.Lane, min(c.left, 256))
 	for i := range lanes {
-		event := &engine.Event{Seq: int64(c.left), Event: rules.Event{
+		event := &journal.Event{Seq: int64(c.left), Event: rules.Event{
 			Workspace: "default", ID: "0192f3a4-0000-7000-8000-000000000001", Type: "message.received", Tenant: "7c65bdd8-1890-4c53-9bf6-ab1f2857706e",
 			Lane: "conversation:0192f3a4-0000-7000-9000-000000000001", CreatedAt: now, ReceivedAt: now, Data: c.data,
 		}}
-		lanes[i] = &engine.Lane{Workspace: "default", Name: event.Lane, Epoch: 1, Events: []*engine.Event{event}}
+		lanes[i] = &journal.Lane{Workspace: "default", Name: event.Lane, Epoch: 1, Events: []*journal.Event{event}}
 		c.left--
 	}
 	return lanes, nil
 }
 
-func (c *conveyor) Save(_ context.Context, _ *engine.Lane, change *engine.Change) error {
+func (c *conveyor) Save(_ context.Context, _ *journal.Lane, change *journal.Change) error {
 	for _, s := range change.Starts {
 		s.Run.ID, s.Begun = 1, true
 	}
 	for _, r := range change.Runs {
-		if r.Run.State == engine.Done {
+		if r.Run.State == journal.Done {
 			c.fired++
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service/sandbox"
 )
@@ -30,7 +30,7 @@ rules:
 	d.move(friday.Add(20 * time.Minute))
 	d.rest()
 	d.expect(send + "after two")
-	d.wantStates("it", engine.Cancelled, engine.Done)
+	d.wantStates("it", journal.Cancelled, journal.Done)
 }
 
 // What is in the journal for a workspace of another engine stays due for that one.
@@ -64,5 +64,5 @@ rules:
 		must(d.engine.Tick(ctx, d.clock.Now()))
 	}
 	d.expect(send + "done")
-	d.wantStates("it", engine.Done)
+	d.wantStates("it", journal.Done)
 }

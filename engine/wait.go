@@ -5,11 +5,12 @@ import (
 	"errors"
 	"time"
 
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
 // wait lets a run sleep: it is a row with a time, not a goroutine. A run waits where its events come.
-func (k *walk) wait(ctx context.Context, s *rules.Step, taken *Step, rec *record) (flow, error) {
+func (k *walk) wait(ctx context.Context, s *rules.Step, taken *journal.Step, rec *record) (flow, error) {
 	if k.run.Lane != k.run.Home {
 		return k.travel(k.run.Home, taken)
 	}
@@ -28,7 +29,7 @@ func (k *walk) wait(ctx context.Context, s *rules.Step, taken *Step, rec *record
 				return k.trouble(ctx, s, taken, rec, err)
 			}
 		}
-		taken.State = StepWaiting
+		taken.State = journal.StepWaiting
 	}
 	if s.Verb == "wait_for" {
 		came, err := k.came(ctx, s, rec)
@@ -36,12 +37,12 @@ func (k *walk) wait(ctx context.Context, s *rules.Step, taken *Step, rec *record
 			return k.trouble(ctx, s, taken, rec, err)
 		}
 		if came != nil {
-			return k.end(ctx, s, taken, rec, StepDone, came, "")
+			return k.end(ctx, s, taken, rec, journal.StepDone, came, "")
 		}
 	}
 	if !rec.Until.After(k.now()) {
 		if at := k.recheckAt(s, rec); !at.IsZero() {
-			k.run.State, k.run.WakeAt, k.run.Reason = Waiting, at, "its time ended while no engine was there: what was not told is looked for first"
+			k.run.State, k.run.WakeAt, k.run.Reason = journal.Waiting, at, "its time ended while no engine was there: what was not told is looked for first"
 			k.touch(k.run, taken)
 			return parked, nil
 		}
@@ -49,9 +50,9 @@ func (k *walk) wait(ctx context.Context, s *rules.Step, taken *Step, rec *record
 		if s.Verb == "wait_for" {
 			reason = "none came"
 		}
-		return k.end(ctx, s, taken, rec, StepDone, nil, reason)
+		return k.end(ctx, s, taken, rec, journal.StepDone, nil, reason)
 	}
-	k.run.State, k.run.WakeAt = Waiting, rec.Until
+	k.run.State, k.run.WakeAt = journal.Waiting, rec.Until
 	k.touch(k.run, taken)
 	return parked, nil
 }
@@ -120,7 +121,7 @@ func (k *walk) came(ctx context.Context, s *rules.Step, rec *record) (any, error
 
 // travel takes a run to another lane, where its next step takes place: one worker at a time works on everything that concerns one
 // conversation or one phone.
-func (k *walk) travel(lane string, taken *Step) (flow, error) {
+func (k *walk) travel(lane string, taken *journal.Step) (flow, error) {
 	k.run.Lane, k.run.WakeAt = lane, k.now()
 	k.touch(k.run, taken)
 	return parked, nil

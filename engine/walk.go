@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -16,20 +17,20 @@ import (
 // same way that it went before.
 type walk struct {
 	*visit
-	run   *Run
+	run   *journal.Run
 	rule  *rules.Rule
 	facts *facts
 	eval  *rules.Evaluation
 
-	steps   map[string]*Step // that were reached before, by path
-	passed  map[string]int   // how many items of a for_each are over for good, by its path
-	results map[string]any   // by step id
-	names   map[string]any   // of results, of set and of for_each
-	indexes []int            // of the for_each loops that the walk is in
-	ended   time.Time        // when the last step came to its end
-	last    question         // what a wait_for that comes next waits for an answer to
-	failed  error            // of the step's last call, while it is remembered
-	latest  time.Time        // when the call that is about to be made must be over, by this machine's clock
+	steps   map[string]*journal.Step // that were reached before, by path
+	passed  map[string]int           // how many items of a for_each are over for good, by its path
+	results map[string]any           // by step id
+	names   map[string]any           // of results, of set and of for_each
+	indexes []int                    // of the for_each loops that the walk is in
+	ended   time.Time                // when the last step came to its end
+	last    question                 // what a wait_for that comes next waits for an answer to
+	failed  error                    // of the step's last call, while it is remembered
+	latest  time.Time                // when the call that is about to be made must be over, by this machine's clock
 }
 
 // noResults are the results of a walk before there are any. Nothing is put into them.
@@ -45,14 +46,14 @@ const (
 )
 
 // walk takes a run as far as it can go now. The facts are those of its event; nil makes them anew.
-func (v *visit) walk(ctx context.Context, r *Run, f *facts) error {
+func (v *visit) walk(ctx context.Context, r *journal.Run, f *facts) error {
 	fresh := f != nil
 	rule, err := v.ruleOf(ctx, r)
 	if err != nil {
 		return err
 	}
 	if rule == nil {
-		v.finish(r, FailedRun, "the version of the rule that the run began with cannot be read")
+		v.finish(r, journal.FailedRun, "the version of the rule that the run began with cannot be read")
 		return nil
 	}
 	if v.engine.holdOn(r.Workspace, r.Rule, r.Lane) != nil {
@@ -65,7 +66,7 @@ func (v *visit) walk(ctx context.Context, r *Run, f *facts) error {
 			return err
 		}
 		if len(events) == 0 {
-			v.finish(r, FailedRun, "the event that it began with is gone from the journal")
+			v.finish(r, journal.FailedRun, "the event that it began with is gone from the journal")
 			return nil
 		}
 		f = v.factsOf(events[0])
@@ -74,7 +75,7 @@ func (v *visit) walk(ctx context.Context, r *Run, f *facts) error {
 	}
 	k := &walk{visit: v, run: r, rule: rule, facts: f, results: noResults}
 	if len(r.Steps) > 0 {
-		k.steps = make(map[string]*Step, len(r.Steps))
+		k.steps = make(map[string]*journal.Step, len(r.Steps))
 	}
 	for _, s := range r.Steps {
 		k.steps[s.Path] = s
@@ -96,13 +97,13 @@ func (v *visit) walk(ctx context.Context, r *Run, f *facts) error {
 			return nil
 		}
 	}
-	r.State, r.Reason, r.WakeAt = Running, "", v.now()
+	r.State, r.Reason, r.WakeAt = journal.Running, "", v.now()
 	v.touch(r)
 	switch flow, err := k.take(ctx, rule.Do); {
 	case err != nil:
 		return err
 	case flow == onward:
-		v.finish(r, Done, "")
+		v.finish(r, journal.Done, "")
 	}
 	if r.ID != 0 && !r.State.Finished() {
 		r.Kept = v.keep(r)
@@ -126,7 +127,7 @@ func (k *walk) setback(ctx context.Context, err error) error {
 	}
 	pause, givenUp := patience(missing, k.now().Sub(k.run.StartedAt))
 	if givenUp {
-		k.finish(k.run, FailedRun, missing.Error())
+		k.finish(k.run, journal.FailedRun, missing.Error())
 		return nil
 	}
 	k.run.WakeAt = k.now().Add(pause)
@@ -136,14 +137,14 @@ func (k *walk) setback(ctx context.Context, err error) error {
 
 // deny holds a run, and no other, until the key may do what it asks for: that is tried again and again.
 func (k *walk) deny(err error) {
-	k.run.State, k.run.Reason, k.run.WakeAt = Held, err.Error(), k.now().Add(probeEvery)
+	k.run.State, k.run.Reason, k.run.WakeAt = journal.Held, err.Error(), k.now().Add(probeEvery)
 	k.touch(k.run)
 	k.engine.log.Error("a run is held because the key lacks a scope", "workspace", k.run.Workspace, "rule", k.run.Rule, "run", k.run.ID, "error", Discreet(err))
 }
 
 // hold stops a run until what stops it is lifted.
-func (v *visit) hold(r *Run) {
-	r.State, r.WakeAt = Held, time.Time{}
+func (v *visit) hold(r *journal.Run) {
+	r.State, r.WakeAt = journal.Held, time.Time{}
 	if h := v.engine.holdOn(r.Workspace, r.Rule, r.Lane); h != nil {
 		r.Reason = h.Reason
 	}
@@ -192,17 +193,17 @@ func (k *walk) step(ctx context.Context, s *rules.Step) (flow, error) {
 			k.touch(k.run)
 			return parked, nil
 		}
-		taken = reach(k.run, &Step{Path: path, Verb: s.Verb, Key: k.run.Key + "/" + path, State: StepOpen})
+		taken = reach(k.run, &journal.Step{Path: path, Verb: s.Verb, Key: k.run.Key + "/" + path, State: journal.StepOpen})
 		put(&k.records, taken, &record{At: k.now()})
 	}
 	rec, err := k.record(taken)
 	if err != nil {
 		return over, err
 	}
-	if taken.State == StepFailed {
+	if taken.State == journal.StepFailed {
 		return k.afterFailure(ctx, s, taken)
 	}
-	if taken.State.Finished() && (taken.State != StepDone || !nests(s)) {
+	if taken.State.Finished() && (taken.State != journal.StepDone || !nests(s)) {
 		return onward, k.remember(s, taken, rec)
 	}
 	if s.If != nil && !rec.Allowed {
@@ -212,7 +213,7 @@ func (k *walk) step(ctx context.Context, s *rules.Step) (flow, error) {
 		}
 		if !met {
 			rec.Values = named(k.eval.Values(s.If))
-			return k.end(ctx, s, taken, rec, StepSkipped, nil, "if: "+s.If.Text)
+			return k.end(ctx, s, taken, rec, journal.StepSkipped, nil, "if: "+s.If.Text)
 		}
 		rec.Allowed = true
 	}
@@ -225,7 +226,7 @@ func (k *walk) step(ctx context.Context, s *rules.Step) (flow, error) {
 }
 
 // carryOut does what a step's verb says.
-func (k *walk) carryOut(ctx context.Context, s *rules.Step, taken *Step, rec *record) (flow, error) {
+func (k *walk) carryOut(ctx context.Context, s *rules.Step, taken *journal.Step, rec *record) (flow, error) {
 	switch s.Verb {
 	case "wait", "wait_for":
 		return k.wait(ctx, s, taken, rec)
@@ -246,7 +247,7 @@ func (k *walk) path(path string) string {
 }
 
 // end brings a step to its end.
-func (k *walk) end(ctx context.Context, s *rules.Step, taken *Step, rec *record, state StepState, value any, reason string) (flow, error) {
+func (k *walk) end(ctx context.Context, s *rules.Step, taken *journal.Step, rec *record, state journal.StepState, value any, reason string) (flow, error) {
 	raw, err := encode(value)
 	if err != nil {
 		return k.fail(ctx, s, taken, rec, err)
@@ -268,7 +269,7 @@ func (k *walk) end(ctx context.Context, s *rules.Step, taken *Step, rec *record,
 }
 
 // remember makes a step's recorded result known to those behind it.
-func (k *walk) remember(s *rules.Step, taken *Step, rec *record) error {
+func (k *walk) remember(s *rules.Step, taken *journal.Step, rec *record) error {
 	value, err := decode(rec.Value)
 	if err == nil {
 		k.learn(s, taken, rec, value)
@@ -277,7 +278,7 @@ func (k *walk) remember(s *rules.Step, taken *Step, rec *record) error {
 }
 
 // learn makes a step's result known to those behind it, as it is recorded. What a step that was not taken would have given stays what it was.
-func (k *walk) learn(s *rules.Step, taken *Step, rec *record, value any) {
+func (k *walk) learn(s *rules.Step, taken *journal.Step, rec *record, value any) {
 	k.ended, k.failed = rec.Ended, nil
 	k.last = k.last.next(k.run, s, taken, rec, value, k.steps[k.path(s.Path)] != nil)
 	k.forgetAfter(taken)
@@ -307,10 +308,10 @@ func (k *walk) learn(s *rules.Step, taken *Step, rec *record, value any) {
 // give makes a step's result the fact that it becomes, and what it is about the one at hand. A card
 // that could be neither found nor created is none: a step behind it must not take the event's own
 // for it.
-func (k *walk) give(s *rules.Step, taken *Step, value any) {
+func (k *walk) give(s *rules.Step, taken *journal.Step, value any) {
 	fact := s.Schema.Gives
 	selects := fact == "card" && s.Schema.Needs != fact
-	if value == nil && taken.State != StepDone && !(selects && taken.State == StepFailed) {
+	if value == nil && taken.State != journal.StepDone && !(selects && taken.State == journal.StepFailed) {
 		return
 	}
 	k.facts.set(fact, value)
@@ -325,7 +326,7 @@ func (k *walk) give(s *rules.Step, taken *Step, value any) {
 }
 
 // forgetAfter makes facts be fetched afresh behind a step that waited, or made a call.
-func (k *walk) forgetAfter(taken *Step) {
+func (k *walk) forgetAfter(taken *journal.Step) {
 	switch {
 	case slept(taken):
 		k.facts.forget()
@@ -339,8 +340,8 @@ func (k *walk) forgetAfter(taken *Step) {
 }
 
 // slept reports whether a step was a wait. One that was skipped was none.
-func slept(taken *Step) bool {
-	return (taken.Verb == "wait" || taken.Verb == "wait_for") && taken.State != StepSkipped
+func slept(taken *journal.Step) bool {
+	return (taken.Verb == "wait" || taken.Verb == "wait_for") && taken.State != journal.StepSkipped
 }
 
 // idOf returns the id of an object; empty where there is none.
@@ -365,7 +366,7 @@ func (k *walk) lend(eval *rules.Evaluation) {
 }
 
 // simple takes a step that only looks or notes.
-func (k *walk) simple(ctx context.Context, s *rules.Step, taken *Step, rec *record) (flow, error) {
+func (k *walk) simple(ctx context.Context, s *rules.Step, taken *journal.Step, rec *record) (flow, error) {
 	switch s.Verb {
 	case "stop_if":
 		met, err := k.eval.True(s.Condition)
@@ -373,10 +374,10 @@ func (k *walk) simple(ctx context.Context, s *rules.Step, taken *Step, rec *reco
 			return k.trouble(ctx, s, taken, rec, err)
 		}
 		rec.Values = named(k.eval.Values(s.Condition))
-		if _, err := k.end(ctx, s, taken, rec, StepDone, met, ""); err != nil || !met {
+		if _, err := k.end(ctx, s, taken, rec, journal.StepDone, met, ""); err != nil || !met {
 			return onward, err
 		}
-		k.finish(k.run, Stopped, s.Condition.Text)
+		k.finish(k.run, journal.Stopped, s.Condition.Text)
 		return over, nil
 	case "set":
 		values := make(map[string]any, len(s.Assignment))
@@ -388,7 +389,7 @@ func (k *walk) simple(ctx context.Context, s *rules.Step, taken *Step, rec *reco
 			values[a.Name] = value
 			k.name(a.Name, value) // the next may use it
 		}
-		return k.end(ctx, s, taken, rec, StepDone, values, "")
+		return k.end(ctx, s, taken, rec, journal.StepDone, values, "")
 	}
 	args, err := k.render(s)
 	if err != nil {
@@ -398,10 +399,10 @@ func (k *walk) simple(ctx context.Context, s *rules.Step, taken *Step, rec *reco
 	if s.Verb == "stop" {
 		text, _ = args["reason"].(string)
 	}
-	if _, err := k.end(ctx, s, taken, rec, StepDone, nil, text); err != nil || s.Verb == "log" {
+	if _, err := k.end(ctx, s, taken, rec, journal.StepDone, nil, text); err != nil || s.Verb == "log" {
 		return onward, err
 	}
-	k.finish(k.run, Stopped, text)
+	k.finish(k.run, journal.Stopped, text)
 	return over, nil
 }
 

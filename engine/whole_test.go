@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/sqlite"
 	"github.com/quandohq/quando/service/sandbox"
 )
@@ -17,7 +17,7 @@ type verified struct {
 	keeper *sqlite.Keeper
 }
 
-func (j *verified) Save(ctx context.Context, l *engine.Lane, c *engine.Change) error {
+func (j *verified) Save(ctx context.Context, l *journal.Lane, c *journal.Change) error {
 	err := j.fileJournal.Save(ctx, l, c)
 	if j.keeper != nil {
 		for _, finding := range must(j.keeper.Check(context.WithoutCancel(ctx), func(string) {})).Findings {
@@ -29,7 +29,7 @@ func (j *verified) Save(ctx context.Context, l *engine.Lane, c *engine.Change) e
 
 // Whoever verifies the journal of an engine at work, or backs it up, finds nothing wrong with runs that are on their way.
 func TestWholeAtEveryMoment(t *testing.T) {
-	journal := &verified{t: t}
+	kept := &verified{t: t}
 	d := newDesk(t, `
 rules:
   - id: it
@@ -41,14 +41,14 @@ rules:
       - move_card: Proposal
       - transfer: { sector: Sales, reason: hello }
 `, func(o *deskOptions) {
-		o.journal = func(j fileJournal) engine.Journal {
-			journal.fileJournal = j
-			return journal
+		o.journal = func(j fileJournal) journal.Journal {
+			kept.fileJournal = j
+			return kept
 		}
 	})
-	journal.keeper = must(sqlite.OpenKeeper(t.Context(), d.file, true))
-	t.Cleanup(func() { _ = journal.keeper.Close() })
+	kept.keeper = must(sqlite.OpenKeeper(t.Context(), d.file, true))
+	t.Cleanup(func() { _ = kept.keeper.Close() })
 	d.live()
 	must(d.CustomerMessage(sandbox.CustomerMessage{Phone: ana, Name: "Ana", Text: "hello"}))
-	d.until("the run is done", func() bool { return slices.Equal(d.states("it"), []engine.State{engine.Done}) })
+	d.until("the run is done", func() bool { return slices.Equal(d.states("it"), []journal.State{journal.Done}) })
 }

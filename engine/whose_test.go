@@ -6,14 +6,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/service/sandbox"
 )
 
 // wantOutcomes compares the verdicts that a rule gave.
-func (d *desk) wantOutcomes(rule string, want ...engine.Outcome) {
+func (d *desk) wantOutcomes(rule string, want ...journal.Outcome) {
 	d.t.Helper()
 	if got := d.outcomes(rule); !slices.Equal(got, want) {
 		d.t.Errorf("verdicts of %s: %v, want %v\n%s", rule, got, want, d.trace())
@@ -48,7 +48,7 @@ rules:
 			d.pass(time.Hour)
 			d.expect("PUT /conversations/{id}/sector")
 			// Ana wrote twice, Bruno moved her twice, and the call comes last.
-			d.wantOutcomes("watch", engine.Fired, engine.Fired, engine.Fired, engine.Fired, engine.Own)
+			d.wantOutcomes("watch", journal.Fired, journal.Fired, journal.Fired, journal.Fired, journal.Own)
 		})
 	}
 }
@@ -77,7 +77,7 @@ rules:
 			}
 			d.customer(ana, "hello")
 			d.pass(time.Minute)
-			d.wantOutcomes("watch", engine.Fired, engine.Own)
+			d.wantOutcomes("watch", journal.Fired, journal.Own)
 		})
 	}
 }
@@ -95,7 +95,7 @@ rules:
 	d.pass(3 * time.Second)
 	d.transfer("Sales")
 	d.pass(time.Minute)
-	d.wantOutcomes("watch", engine.Fired, engine.Own, engine.Fired)
+	d.wantOutcomes("watch", journal.Fired, journal.Own, journal.Fired)
 }
 
 // A key that may not read conversations can still mark them as read.
@@ -109,8 +109,8 @@ rules:
 	d.customer(ana, "hello")
 	d.pass(time.Minute)
 	d.expect("POST /conversations/{id}/read")
-	d.wantStates("it", engine.Done)
-	d.wantOutcomes("watch", engine.Fired, engine.Own)
+	d.wantStates("it", journal.Done)
+	d.wantOutcomes("watch", journal.Fired, journal.Own)
 }
 
 // Who changes a conversation, or moves one of its cards, right after a rule has closed its
@@ -118,10 +118,10 @@ rules:
 func TestChangesAfterAClose(t *testing.T) {
 	for name, c := range map[string]struct {
 		done  bool // the attendance's card was where it goes already
-		moved []engine.Outcome
+		moved []journal.Outcome
 	}{
-		"its card goes with it": {false, []engine.Outcome{engine.Own, engine.Fired}},
-		"its card stays":        {true, []engine.Outcome{engine.Fired, engine.Fired}},
+		"its card goes with it": {false, []journal.Outcome{journal.Own, journal.Fired}},
+		"its card stays":        {true, []journal.Outcome{journal.Fired, journal.Fired}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t, `
@@ -144,9 +144,9 @@ rules:
 			must(d.MoveCard(sandbox.MoveCard{Card: card.ID.String(), Stage: "Won", Person: "Bruno"}))
 			d.transfer("Sales")
 			d.pass(time.Minute)
-			d.wantOutcomes("closed", engine.Own)
+			d.wantOutcomes("closed", journal.Own)
 			d.wantOutcomes("moved", c.moved...)
-			d.wantOutcomes("watch", engine.Fired, engine.Fired, engine.Fired)
+			d.wantOutcomes("watch", journal.Fired, journal.Fired, journal.Fired)
 		})
 	}
 }
@@ -162,7 +162,7 @@ rules:
 	d.pass(3 * time.Second)
 	d.customer(bia, "hello")
 	d.pass(time.Minute)
-	d.wantOutcomes("watch", engine.False, engine.Fired)
+	d.wantOutcomes("watch", journal.False, journal.Fired)
 }
 
 // What no event of the service shows tells nothing of whose doing an event is.
@@ -177,5 +177,5 @@ rules:
 	d.customer(ana, "hello")
 	d.pass(time.Minute)
 	d.expect("PUT /conversations/{id}/sector")
-	d.wantOutcomes("watch", engine.Fired, engine.Own)
+	d.wantOutcomes("watch", journal.Fired, journal.Own)
 }

@@ -14,7 +14,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 // promtool runs the checker of Prometheus.
@@ -150,7 +150,7 @@ func scraped(t *testing.T) map[string][]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := j.Hold(t.Context(), engine.Hold{Workspace: "default", Rule: "other", Kind: engine.HoldPerson, Since: time.Now()}); err != nil {
+	if _, err := j.Hold(t.Context(), journal.Hold{Workspace: "default", Rule: "other", Kind: journal.HoldPerson, Since: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	j.Close()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/console"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/triggers/backfill"
 	"github.com/quandohq/quando/triggers/webhook"
@@ -132,7 +133,7 @@ func (f *findings) Known(ctx context.Context, workspace, lane string, types []st
 // CreatedIn returns the stage in which the engine itself created a card.
 func (f *findings) CreatedIn(ctx context.Context, workspace, card string) (string, error) {
 	own, err := f.journal.Caused(ctx, workspace, "kanban.card.created", []string{engine.ObjectKey(card)})
-	i := slices.IndexFunc(own, func(c engine.Caused) bool { return c.Stage != "" })
+	i := slices.IndexFunc(own, func(c journal.Caused) bool { return c.Stage != "" })
 	if i < 0 {
 		return "", err
 	}

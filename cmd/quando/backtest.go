@@ -133,7 +133,7 @@ func (f *backtestFlags) options(ctx context.Context, v *view) (o backtest.Option
 		return o, err
 	}
 	o = backtest.Options{
-		Journal: v.journal, Desk: desk, Schemas: builtin.Schemas(), Workspace: f.workspace, Location: v.config.named(f.workspace).Timezone, Until: v.now,
+		Journal: v.anyJournal, Desk: desk, Schemas: builtin.Schemas(), Workspace: f.workspace, Location: v.config.named(f.workspace).Timezone, Until: v.now,
 	}
 	if o.Since, err = v.parseSince(f.since); err != nil {
 		return o, err

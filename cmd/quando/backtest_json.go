@@ -3,8 +3,8 @@ package main
 import (
 	"time"
 
-	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/backtest"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -38,12 +38,12 @@ type (
 		Would treatmentJSON `json:"would"`
 	}
 	treatmentJSON struct {
-		Outcome     engine.Outcome `json:"outcome"`
-		Reason      string         `json:"reason"`
-		State       engine.State   `json:"state"`
-		Stage       rules.Stage    `json:"stage"`
-		Effects     []deedJSON     `json:"effects"`
-		NotRecorded string         `json:"not_recorded"`
+		Outcome     journal.Outcome `json:"outcome"`
+		Reason      string          `json:"reason"`
+		State       journal.State   `json:"state"`
+		Stage       rules.Stage     `json:"stage"`
+		Effects     []deedJSON      `json:"effects"`
+		NotRecorded string          `json:"not_recorded"`
 	}
 	deedJSON struct {
 		At        time.Time      `json:"at"`

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 // TestBacktestOfARun looks back at what the real command did at the real service, which is gone by then.
@@ -31,7 +31,7 @@ rules:
 		t.Fatal(err)
 	}
 	eventually(t, func() (bool, string) {
-		done, err := j.ListRuns(t.Context(), engine.RunFilter{State: engine.Done})
+		done, err := j.ListRuns(t.Context(), journal.RunFilter{State: journal.Done})
 		names, _ := j.Cursor(t.Context(), directoryCursor("default"))
 		return err == nil && len(done) == 6 && strings.Contains(names, "after-hours"), o.log.String()
 	})

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/backtest"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -205,8 +205,8 @@ func nothingWords(t backtest.Treatment) string {
 	switch t.Outcome {
 	case "":
 		return words + ": " + harmless(cmp.Or(t.Reason, "there is no such rule"))
-	case engine.Fired:
-		if t.State != "" && t.State != engine.Done {
+	case journal.Fired:
+		if t.State != "" && t.State != journal.Done {
 			words += ": " + string(t.State)
 		}
 	default:

@@ -15,8 +15,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/forget"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/sqlite"
 )
 
@@ -131,7 +131,7 @@ func manifestBeside(file string) string {
 }
 
 // manifests returns the lists of all backups that were made of a journal, as far as they are still there.
-func manifests(ctx context.Context, j engine.Journal) (list []*manifest, err error) {
+func manifests(ctx context.Context, j journal.Journal) (list []*manifest, err error) {
 	paths, err := manifestPaths(ctx, j)
 	if err != nil {
 		return nil, err
@@ -146,7 +146,7 @@ func manifests(ctx context.Context, j engine.Journal) (list []*manifest, err err
 	return list, nil
 }
 
-func manifestPaths(ctx context.Context, j engine.Journal) (paths []string, err error) {
+func manifestPaths(ctx context.Context, j journal.Journal) (paths []string, err error) {
 	kept, err := j.Cursor(ctx, backupsCursor)
 	if err == nil && kept != "" {
 		err = json.Unmarshal([]byte(kept), &paths)
@@ -158,7 +158,7 @@ func manifestPaths(ctx context.Context, j engine.Journal) (paths []string, err e
 }
 
 // noteManifest lets the journal know of a list of backups, so that whoever forgets a person finds them.
-func noteManifest(ctx context.Context, j engine.Journal, path string) error {
+func noteManifest(ctx context.Context, j journal.Journal, path string) error {
 	paths, err := manifestPaths(ctx, j)
 	if err != nil || slices.Contains(paths, path) {
 		return err

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quandohq/quando/actions/builtin"
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/learn"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/source"
@@ -109,7 +109,7 @@ func checkJournal(cmd *cobra.Command, set *rules.Set, file string) (rules.Proble
 		return nil, err
 	}
 	shapes := make(learn.Shapes)
-	err = eachEvent(cmd.Context(), j, engine.EventFilter{}, mostEvents, func(e *engine.Event) { shapes.Add(e.Event) })
+	err = eachEvent(cmd.Context(), j, journal.EventFilter{}, mostEvents, func(e *journal.Event) { shapes.Add(e.Event) })
 	if closeErr := j.Close(); err == nil && closeErr != nil {
 		err = fmt.Errorf("close the journal: %w", closeErr)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 // complete lets a shell complete what the commands take: names of workspaces and rules, states and ids of runs.
@@ -27,9 +27,9 @@ func complete(root *cobra.Command) {
 		case "runs cancel":
 			cmd.ValidArgsFunction = completeRuns(unfinished...)
 		case "runs retry":
-			cmd.ValidArgsFunction = completeRuns(engine.FailedRun)
+			cmd.ValidArgsFunction = completeRuns(journal.FailedRun)
 		case "runs resolve":
-			cmd.ValidArgsFunction = completeRuns(engine.Uncertain)
+			cmd.ValidArgsFunction = completeRuns(journal.Uncertain)
 		default:
 			completeFlag(cmd, "rule", completeRules)
 		}
@@ -83,7 +83,7 @@ func completeRules(cmd *cobra.Command, args []string, _ string) ([]string, cobra
 }
 
 // completeRuns completes the ids of the newest runs that are in one of these states; an empty one is any.
-func completeRuns(states ...engine.State) cobra.CompletionFunc {
+func completeRuns(states ...journal.State) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) (ids []string, _ cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
@@ -93,7 +93,7 @@ func completeRuns(states ...engine.State) cobra.CompletionFunc {
 		cmd.SetContext(ctx)
 		_ = look(cmd, "", func(v *view) error {
 			for _, state := range states {
-				runs, err := v.ListRuns(ctx, engine.RunFilter{State: state, Limit: 20})
+				runs, err := v.ListRuns(ctx, journal.RunFilter{State: state, Limit: 20})
 				if err != nil {
 					return err
 				}

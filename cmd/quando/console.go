@@ -10,9 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/console"
 	"github.com/quandohq/quando/engine/explain"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/triggers/webhook/subscription"
@@ -195,7 +195,7 @@ func (p *process) limits() (list []console.Limit) {
 }
 
 // explain tells why each rule did or did not fire for an event, with what was recorded then.
-func (p *process) explain(ctx context.Context, e *engine.Event, l rules.Language) ([]console.Explanation, error) {
+func (p *process) explain(ctx context.Context, e *journal.Event, l rules.Language) ([]console.Explanation, error) {
 	i := slices.IndexFunc(p.units, func(u *unit) bool { return u.name == e.Workspace })
 	if i < 0 {
 		return nil, fmt.Errorf("there is no workspace %q", e.Workspace)
@@ -232,7 +232,7 @@ const namesLooked = 30 * time.Second
 
 // knownNames gives the names of the service's things by their ids, as the journal has kept them.
 type knownNames struct {
-	journal engine.Journal
+	journal journal.Journal
 
 	mu   sync.Mutex
 	read map[string]time.Time         // by workspace

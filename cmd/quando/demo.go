@@ -180,7 +180,7 @@ func (d *demo) config(ctx context.Context, folder string, public net.Listener) (
 }
 
 // open puts the engine, its rules and the people together.
-func (d *demo) open(c *config, j journal, out io.Writer) error {
+func (d *demo) open(c *config, j anyJournal, out io.Writer) error {
 	list, err := c.active()
 	if err != nil {
 		return err

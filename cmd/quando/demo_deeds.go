@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -23,7 +23,7 @@ type demoCall struct {
 }
 
 // deeds says what a step did. Steps that only look or think have done nothing.
-func (t *teller) deeds(r *engine.Run, s *engine.Step) []deed {
+func (t *teller) deeds(r *journal.Run, s *journal.Step) []deed {
 	var record struct {
 		Sent   []demoCall `json:"sent"`
 		Intent *demoCall  `json:"intent"`
@@ -34,12 +34,12 @@ func (t *teller) deeds(r *engine.Run, s *engine.Step) []deed {
 	}
 	t.learn(record.Value)
 	calls := record.Sent
-	if s.State == engine.StepWould && record.Intent != nil {
+	if s.State == journal.StepWould && record.Intent != nil {
 		calls = append(calls, *record.Intent)
 	}
 	var out []deed
 	for _, c := range calls {
-		if s.State != engine.StepWould {
+		if s.State != journal.StepWould {
 			t.totals.add(c)
 		}
 		if d := t.deed(r, c); d.what != "" {
@@ -50,7 +50,7 @@ func (t *teller) deeds(r *engine.Run, s *engine.Step) []deed {
 }
 
 // deed says what a call does.
-func (t *teller) deed(r *engine.Run, c demoCall) deed {
+func (t *teller) deed(r *journal.Run, c demoCall) deed {
 	who := t.about(r)
 	if id := c.Request["conversation"]; id != nil {
 		who = t.name(id)
@@ -87,7 +87,7 @@ func (t *teller) deed(r *engine.Run, c demoCall) deed {
 }
 
 // about names whom a run is about.
-func (t *teller) about(r *engine.Run) string {
+func (t *teller) about(r *journal.Run) string {
 	for _, id := range []string{r.About.Contact, r.About.Conversation, r.About.Card} {
 		if t.names[id] != "" {
 			return t.name(id)
@@ -133,7 +133,7 @@ func (t *teller) cardPatch(patch any) string {
 }
 
 // waits says what a run waits for, and until when.
-func (t *teller) waits(at time.Time, r *engine.Run, s *engine.Step) string {
+func (t *teller) waits(at time.Time, r *journal.Run, s *journal.Step) string {
 	wake := r.WakeAt.In(t.zone)
 	until := wake.Format("15:04")
 	if wake.YearDay() != at.In(t.zone).YearDay() {

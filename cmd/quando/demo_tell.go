@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/calendar"
 )
@@ -38,7 +38,7 @@ type teller struct {
 
 // A runStory is what was told of a run.
 type runStory struct {
-	*engine.Run
+	*journal.Run
 	told    map[string]bool // steps, by their path
 	waiting string          // the step that it was said to wait in
 }
@@ -46,7 +46,7 @@ type runStory struct {
 func newTeller(out io.Writer, zone *time.Location) *teller {
 	return &teller{
 		out: out, colour: colours(out), zone: zone, names: make(map[string]string), known: make(map[string]bool), begun: make(map[int64]*runStory),
-		totals: totals{outcomes: make(map[engine.State]int)}, last: demoStart(), counted: demoStart(),
+		totals: totals{outcomes: make(map[journal.State]int)}, last: demoStart(), counted: demoStart(),
 	}
 }
 
@@ -81,18 +81,18 @@ func (t *teller) name(id any) string {
 }
 
 // Decided learns names, and counts the event.
-func (t *teller) Decided(e *engine.Event) {
+func (t *teller) Decided(e *journal.Event) {
 	t.totals.events++
 	t.learn(e.Data)
 }
 
 // Began and Changed note that there is something to tell of a run.
-func (t *teller) Began(r *engine.Run, _ *engine.Event) { t.note(r) }
+func (t *teller) Began(r *journal.Run, _ *journal.Event) { t.note(r) }
 
 // Changed notes it too.
-func (t *teller) Changed(r *engine.Run) { t.note(r) }
+func (t *teller) Changed(r *journal.Run) { t.note(r) }
 
-func (t *teller) note(r *engine.Run) {
+func (t *teller) note(r *journal.Run) {
 	s := t.begun[r.ID]
 	if s == nil {
 		s = &runStory{told: make(map[string]bool)}
@@ -109,10 +109,10 @@ func (t *teller) note(r *engine.Run) {
 func (t *teller) Called(string, string, time.Duration, error) {}
 
 // Held tells nothing.
-func (t *teller) Held(engine.Hold) {}
+func (t *teller) Held(journal.Hold) {}
 
 // Lifted tells nothing.
-func (t *teller) Lifted(engine.Hold) {}
+func (t *teller) Lifted(journal.Hold) {}
 
 // print writes a line, unless nobody reads any more.
 func (t *teller) print(line string) {
@@ -206,7 +206,7 @@ func (t *teller) run(at time.Time, s *runStory) {
 	var done []deed
 	waits := ""
 	for _, step := range s.Steps {
-		if step.State == engine.StepWaiting && s.State == engine.Waiting && s.waiting != step.Path {
+		if step.State == journal.StepWaiting && s.State == journal.Waiting && s.waiting != step.Path {
 			s.waiting = step.Path
 			waits = t.waits(at, s.Run, step)
 		}
@@ -225,11 +225,11 @@ func (t *teller) run(at time.Time, s *runStory) {
 		t.introduce(s.Rule)
 	}
 	switch {
-	case s.State == engine.FailedRun, s.State == engine.Uncertain:
+	case s.State == journal.FailedRun, s.State == journal.Uncertain:
 		t.line(at, s.Rule, c.red("failed: "+cut(harmless(s.Reason), demoWidth-demoIndent-demoRule-8)))
 	case waits != "" && !shadow:
 		t.line(at, s.Rule, c.dim(cut(waits, demoWidth-demoIndent-demoRule)))
-	case s.State == engine.Cancelled && s.waiting != "":
+	case s.State == journal.Cancelled && s.waiting != "":
 		t.line(at, s.Rule, c.dim(cut(t.about(s.Run)+" needs it no more: "+cancelWords(s.Reason), demoWidth-demoIndent-demoRule)))
 	}
 }

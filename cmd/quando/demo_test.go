@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/quandohq/quando/actions/builtin"
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -248,9 +248,9 @@ func TestDemoTeller(t *testing.T) {
 	tell := newTeller(out, demoStart().Location())
 	tell.know(mustCompileExamples(t), map[string]any{"contacts": []any{map[string]any{"id": "c1", "name": "Eve\x1b[2J"}}})
 	tell.act(demoStart(), "%s writes: “%s”", "Eve", "\x1b]0;\x07 "+strings.Repeat("long ", 40))
-	r := &engine.Run{ID: 1, Rule: "away-reply", Stage: "live", State: engine.FailedRun, Reason: "422: no\nsuch channel"}
+	r := &journal.Run{ID: 1, Rule: "away-reply", Stage: "live", State: journal.FailedRun, Reason: "422: no\nsuch channel"}
 	r.About.Contact = "c1"
-	r.Steps = []*engine.Step{{Path: "1", Verb: "transfer", State: engine.StepDone, Record: []byte(`{"sent":[{"call":"transfer","request":{"to":{"sector_id":"c1"}}}]}`)}}
+	r.Steps = []*journal.Step{{Path: "1", Verb: "transfer", State: journal.StepDone, Record: []byte(`{"sent":[{"call":"transfer","request":{"to":{"sector_id":"c1"}}}]}`)}}
 	tell.Changed(r)
 	tell.Changed(r)
 	tell.runs(demoStart())

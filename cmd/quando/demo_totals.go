@@ -5,14 +5,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 // totals sum up a demo.
 type totals struct {
 	customers, events, runs                  int
 	messages, transfers, labels, made, moved int
-	outcomes                                 map[engine.State]int // of runs that have ended
+	outcomes                                 map[journal.State]int // of runs that have ended
 }
 
 // add counts a call that rules have made.
@@ -37,7 +37,7 @@ func (t *teller) count(at time.Time) {
 	n, c := &t.totals, t.colour
 	of := func(list ...string) string { return strings.Join(list, c.dim(" · ")) }
 	many := func(words string, n int) string { return words + " " + c.bold(fmt.Sprint(n)) }
-	failed := n.outcomes[engine.FailedRun]
+	failed := n.outcomes[journal.FailedRun]
 	failures := c.green("0 failed")
 	if failed > 0 {
 		failures = c.red(fmt.Sprintf("%d failed", failed))
@@ -45,8 +45,8 @@ func (t *teller) count(at time.Time) {
 	t.print("")
 	t.print(c.bold("  Totals at " + at.In(t.zone).Format("15:04 on Monday")))
 	t.print("    " + of(many("customers", n.customers), many("events", n.events), many("runs", n.runs)+": "+of(
-		fmt.Sprintf("%d done", n.outcomes[engine.Done]), fmt.Sprintf("%d stopped", n.outcomes[engine.Stopped]),
-		fmt.Sprintf("%d cancelled", n.outcomes[engine.Cancelled]), fmt.Sprintf("%d waiting", len(t.begun)), failures)))
+		fmt.Sprintf("%d done", n.outcomes[journal.Done]), fmt.Sprintf("%d stopped", n.outcomes[journal.Stopped]),
+		fmt.Sprintf("%d cancelled", n.outcomes[journal.Cancelled]), fmt.Sprintf("%d waiting", len(t.begun)), failures)))
 	t.print("    " + of(many("messages", n.messages), many("transfers", n.transfers), many("label changes", n.labels),
 		many("cards made", n.made), many("cards moved", n.moved)))
 	t.print("")

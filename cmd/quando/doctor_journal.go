@@ -16,7 +16,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/learn"
 	"github.com/quandohq/quando/engine/postgres"
 	"github.com/quandohq/quando/engine/sqlite"
@@ -25,7 +25,7 @@ import (
 )
 
 // journal looks at whether the journal can be read and written, and opens it; nil is that it cannot be.
-func (d *doctor) journal(ctx context.Context, c *config) journal {
+func (d *doctor) journal(ctx context.Context, c *config) anyJournal {
 	where := c.journalPath()
 	if !isAddress(where) {
 		if _, err := os.Stat(where); errors.Is(err, os.ErrNotExist) {
@@ -166,7 +166,7 @@ func trialWrite(folder string) (err error) {
 }
 
 // engine looks at whether an engine runs, and whether it can record.
-func (d *doctor) engine(ctx context.Context, c *config, j journal) {
+func (d *doctor) engine(ctx context.Context, c *config, j anyJournal) {
 	if j == nil {
 		return
 	}
@@ -290,7 +290,7 @@ func (v *visitor) profile(ctx context.Context) {
 	p := v.client.Profile()
 	reading := learn.NewReading(p)
 	seen := newSeen(p)
-	err := eachEvent(ctx, v.journal, engine.EventFilter{Workspace: v.name}, profileEvents, func(e *engine.Event) {
+	err := eachEvent(ctx, v.journal, journal.EventFilter{Workspace: v.name}, profileEvents, func(e *journal.Event) {
 		reading.Add(e.Event)
 		seen.add(e)
 	})

@@ -3,7 +3,7 @@ package main
 import (
 	"slices"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/service"
 )
 
@@ -42,7 +42,7 @@ func newSeen(p *service.Profile) *seen {
 }
 
 // add looks at an event of the service.
-func (s *seen) add(e *engine.Event) {
+func (s *seen) add(e *journal.Event) {
 	if e.Type == "schedule" || e.Type == "manual" {
 		return // whose names are the engine's own
 	}

@@ -22,7 +22,7 @@ type visitor struct {
 	*doctor
 	namedWorkspace
 	config  *config
-	journal journal // nil when there is none
+	journal anyJournal // nil when there is none
 	unit    *unit
 	client  *service.Client
 	set     *rules.Set

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/sqlite"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/service/sandbox"
@@ -400,7 +400,7 @@ func TestDoctorCannotRecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := engine.Journal(j).SetCursor(t.Context(), runningCursor, string(text)); err != nil {
+	if err := journal.Journal(j).SetCursor(t.Context(), runningCursor, string(text)); err != nil {
 		t.Fatal(err)
 	}
 	c.finds("engine", failing, "cannot record: not able to record", "look at its log")

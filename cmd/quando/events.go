@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quandohq/quando/actions"
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -40,7 +40,7 @@ why not. It works while an engine runs. An event that no webhook told is marked 
 				if err != nil {
 					return err
 				}
-				filter := engine.EventFilter{Workspace: f.workspace, Type: typ, Rule: f.rule, Lane: f.lane(), Since: since, Limit: f.limit}
+				filter := journal.EventFilter{Workspace: f.workspace, Type: typ, Rule: f.rule, Lane: f.lane(), Since: since, Limit: f.limit}
 				events, err := v.ListEvents(cmd.Context(), filter)
 				if err != nil {
 					return fmt.Errorf("list events: %w", err)
@@ -114,17 +114,17 @@ type (
 		Data       map[string]any `json:"data,omitzero"`
 	}
 	verdictJSON struct {
-		Rule    string         `json:"rule"`
-		Outcome engine.Outcome `json:"outcome"`
-		Clause  string         `json:"clause"`
-		Values  map[string]any `json:"values"`
-		Error   string         `json:"error"`
-		Run     string         `json:"run"`
-		Stage   rules.Stage    `json:"stage"`
+		Rule    string          `json:"rule"`
+		Outcome journal.Outcome `json:"outcome"`
+		Clause  string          `json:"clause"`
+		Values  map[string]any  `json:"values"`
+		Error   string          `json:"error"`
+		Run     string          `json:"run"`
+		Stage   rules.Stage     `json:"stage"`
 	}
 )
 
-func eventList(events []*engine.Event, data bool) eventsJSON {
+func eventList(events []*journal.Event, data bool) eventsJSON {
 	list := eventsJSON{Events: []eventJSON{}}
 	for _, e := range events {
 		one := eventJSON{
@@ -142,7 +142,7 @@ func eventList(events []*engine.Event, data bool) eventsJSON {
 	return list
 }
 
-func newVerdictJSON(d engine.Verdict) verdictJSON {
+func newVerdictJSON(d journal.Verdict) verdictJSON {
 	return verdictJSON{Rule: d.Rule, Outcome: d.Outcome, Clause: d.Clause, Values: orEmpty(d.Values), Error: d.Error, Run: d.Run, Stage: cmp.Or(d.Stage, rules.Live)}
 }
 
@@ -154,7 +154,7 @@ func orEmpty(m map[string]any) map[string]any {
 	return m
 }
 
-func (v *view) writeEvents(w, notes io.Writer, events []*engine.Event, f *listFlags) {
+func (v *view) writeEvents(w, notes io.Writer, events []*journal.Event, f *listFlags) {
 	if len(events) == 0 {
 		fmt.Fprintln(notes, "No such events.")
 		return
@@ -182,7 +182,7 @@ func (v *view) writeEvents(w, notes io.Writer, events []*engine.Event, f *listFl
 }
 
 // verdictSummary says what became of an event, what came of it first.
-func verdictSummary(e *engine.Event) string {
+func verdictSummary(e *journal.Event) string {
 	switch {
 	case !e.Decided:
 		return "not decided yet"
@@ -190,7 +190,7 @@ func verdictSummary(e *engine.Event) string {
 		return "no rule asked for it"
 	}
 	verdicts := slices.Clone(e.Verdicts)
-	slices.SortStableFunc(verdicts, func(a, b engine.Verdict) int { return cmp.Compare(weight(a.Outcome), weight(b.Outcome)) })
+	slices.SortStableFunc(verdicts, func(a, b journal.Verdict) int { return cmp.Compare(weight(a.Outcome), weight(b.Outcome)) })
 	parts := make([]string, len(verdicts))
 	for i, d := range verdicts {
 		parts[i] = d.Rule + " " + verdictWords(d)
@@ -199,22 +199,22 @@ func verdictSummary(e *engine.Event) string {
 }
 
 // weight puts what happened, and what went wrong, before what did not happen.
-func weight(o engine.Outcome) int {
+func weight(o journal.Outcome) int {
 	switch o {
-	case engine.Fired:
+	case journal.Fired:
 		return 0
-	case engine.Failed:
+	case journal.Failed:
 		return 1
-	case engine.False:
+	case journal.False:
 		return 3
 	}
 	return 2
 }
 
 // verdictWords says what a verdict is, with the clause that was not true or what stood in the way.
-func verdictWords(d engine.Verdict) string {
+func verdictWords(d journal.Verdict) string {
 	words := string(d.Outcome)
-	if d.Outcome == engine.Fired && d.Stage == rules.Shadow {
+	if d.Outcome == journal.Fired && d.Stage == rules.Shadow {
 		words = "would have acted (shadow)"
 	}
 	why := []string{}

@@ -12,6 +12,7 @@ import (
 	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/explain"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -156,10 +157,10 @@ func (v *view) explainEvent(cmd *cobra.Command, f *explainFlags) error {
 }
 
 // eventNamed returns an event by its id, or nil.
-func (v *view) eventNamed(ctx context.Context, workspaceName, id string) (*engine.Event, error) {
+func (v *view) eventNamed(ctx context.Context, workspaceName, id string) (*journal.Event, error) {
 	for _, name := range v.workspaceNames(workspaceName) {
 		e, err := v.FindEvent(ctx, name, engine.ObjectKey(id)) // as it was recorded, whatever the service writes
-		if err == nil || !errors.Is(err, engine.ErrNoEvent) {
+		if err == nil || !errors.Is(err, journal.ErrNoEvent) {
 			return e, err
 		}
 	}
@@ -185,11 +186,11 @@ func (v *view) explainConversation(cmd *cobra.Command, f *explainFlags) error {
 	ctx := cmd.Context()
 	lane := conversationLane(f.conversation)
 	for _, name := range v.workspaceNames(f.workspace) {
-		events, err := v.ListEvents(ctx, engine.EventFilter{Workspace: name, Lane: lane, Limit: f.limit})
+		events, err := v.ListEvents(ctx, journal.EventFilter{Workspace: name, Lane: lane, Limit: f.limit})
 		if err != nil {
 			return fmt.Errorf("list the events of the conversation: %w", err)
 		}
-		runs, err := v.ListRuns(ctx, engine.RunFilter{Workspace: name, Lane: lane, Limit: f.limit})
+		runs, err := v.ListRuns(ctx, journal.RunFilter{Workspace: name, Lane: lane, Limit: f.limit})
 		if err != nil {
 			return fmt.Errorf("list the runs of the conversation: %w", err)
 		}
@@ -224,7 +225,7 @@ func (v *view) explainConversation(cmd *cobra.Command, f *explainFlags) error {
 	return no(cmd, "there is nothing of the conversation %s; quando events lists what there is", f.conversation)
 }
 
-func newExplainedRun(ctx context.Context, x *explain.Explainer, r *engine.Run) (*explainedRun, error) {
+func newExplainedRun(ctx context.Context, x *explain.Explainer, r *journal.Run) (*explainedRun, error) {
 	e, cause, err := x.Cause(ctx, r)
 	if err != nil {
 		return nil, err
@@ -249,7 +250,7 @@ func (v *view) explainRun(cmd *cobra.Command, f *explainFlags) error {
 	if f.output == "json" {
 		return writeJSON(cmd.OutOrStdout(), told)
 	}
-	events, err := v.eventsOf(cmd.Context(), []*engine.Run{r})
+	events, err := v.eventsOf(cmd.Context(), []*journal.Run{r})
 	if err != nil {
 		return err
 	}

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/explain"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -84,11 +84,11 @@ func clauseDetail(clause explain.Clause) string {
 // outcomeColour paints what happened green, what went wrong red, and what did not happen not at all.
 func outcomeColour(c palette, r explain.Rule) func(string) string {
 	switch {
-	case r.Outcome == engine.Failed || r.Outcome == explain.Broken:
+	case r.Outcome == journal.Failed || r.Outcome == explain.Broken:
 		return c.red
-	case r.Outcome == engine.Fired && r.Basis == explain.Did && r.Stage != rules.Shadow:
+	case r.Outcome == journal.Fired && r.Basis == explain.Did && r.Stage != rules.Shadow:
 		return c.green
-	case r.Outcome == engine.False || r.Outcome == explain.NotForIt:
+	case r.Outcome == journal.False || r.Outcome == explain.NotForIt:
 		return plain
 	}
 	return c.yellow
@@ -148,7 +148,7 @@ func stageWords(s rules.Stage) string {
 }
 
 // writeExplainedRun tells why a run began, and then all that runs show does.
-func (v *view) writeExplainedRun(w io.Writer, told *explainedRun, r *engine.Run, e *engine.Event) {
+func (v *view) writeExplainedRun(w io.Writer, told *explainedRun, r *journal.Run, e *journal.Event) {
 	c := colours(w)
 	fmt.Fprintf(w, "%s%s %s\n", c.bold(fmt.Sprintf("Run %d of %s", r.ID, harmless(r.Rule))), stageWords(r.Stage)+":", stateColour(c, r.State)(harmless(told.Words)))
 	switch {

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quandohq/quando/actions"
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/source"
 )
@@ -153,8 +153,8 @@ func (f *fireFlags) follow(cmd *cobra.Command, v *view, e rules.Event) error {
 	if err != nil {
 		return err
 	}
-	var run *engine.Run
-	if verdict != nil && verdict.Outcome == engine.Fired {
+	var run *journal.Run
+	if verdict != nil && verdict.Outcome == journal.Fired {
 		rest := waitFlag{max(0, f.wait.Duration-time.Since(began))}
 		if run, err = v.outcome(cmd.Context(), rest, event, e.Rule); err != nil {
 			return err
@@ -177,15 +177,15 @@ func (f *fireFlags) follow(cmd *cobra.Command, v *view, e rules.Event) error {
 			return err
 		}
 	}
-	if event.Decided && (verdict == nil || verdict.Outcome != engine.Fired && verdict.Outcome != engine.Gathered) || run != nil && run.State == engine.FailedRun {
+	if event.Decided && (verdict == nil || verdict.Outcome != journal.Fired && verdict.Outcome != journal.Gathered) || run != nil && run.State == journal.FailedRun {
 		return errNo
 	}
 	return nil
 }
 
 // verdict waits until the event is decided, and returns it with the rule's verdict, nil where there is none.
-func (f *fireFlags) verdict(ctx context.Context, v *view, e rules.Event) (*engine.Event, *engine.Verdict, error) {
-	var event *engine.Event
+func (f *fireFlags) verdict(ctx context.Context, v *view, e rules.Event) (*journal.Event, *journal.Verdict, error) {
+	var event *journal.Event
 	_, err := f.wait.until(ctx, func() (bool, error) {
 		var err error
 		event, err = v.FindEvent(ctx, e.Workspace, e.ID)
@@ -203,8 +203,8 @@ func (f *fireFlags) verdict(ctx context.Context, v *view, e rules.Event) (*engin
 }
 
 // outcome waits until the run that an event started has come to rest, and returns it as it is then; nil when it cannot be found.
-func (v *view) outcome(ctx context.Context, wait waitFlag, e *engine.Event, rule string) (*engine.Run, error) {
-	runs, err := v.ListRuns(ctx, engine.RunFilter{Workspace: e.Workspace, Rule: rule, Event: e.Seq, Limit: 1})
+func (v *view) outcome(ctx context.Context, wait waitFlag, e *journal.Event, rule string) (*journal.Run, error) {
+	runs, err := v.ListRuns(ctx, journal.RunFilter{Workspace: e.Workspace, Rule: rule, Event: e.Seq, Limit: 1})
 	if err != nil {
 		return nil, fmt.Errorf("find the run: %w", err)
 	}
@@ -214,7 +214,7 @@ func (v *view) outcome(ctx context.Context, wait waitFlag, e *engine.Event, rule
 	r := runs[0]
 	_, err = wait.until(ctx, func() (bool, error) {
 		found, err := v.FindRun(ctx, r.ID)
-		if errors.Is(err, engine.ErrNoRun) {
+		if errors.Is(err, journal.ErrNoRun) {
 			return true, nil // it is finished and forgotten
 		}
 		if err == nil {
@@ -229,7 +229,7 @@ func (v *view) outcome(ctx context.Context, wait waitFlag, e *engine.Event, rule
 }
 
 // writeFired tells what came of the event.
-func (f *fireFlags) writeFired(cmd *cobra.Command, v *view, e *engine.Event, verdict *engine.Verdict, run *engine.Run) {
+func (f *fireFlags) writeFired(cmd *cobra.Command, v *view, e *journal.Event, verdict *journal.Verdict, run *journal.Run) {
 	w := cmd.OutOrStdout()
 	switch {
 	case !e.Decided:
@@ -239,7 +239,7 @@ func (f *fireFlags) writeFired(cmd *cobra.Command, v *view, e *engine.Event, ver
 	default:
 		c := colours(w)
 		paint := c.yellow
-		if verdict.Outcome == engine.Fired {
+		if verdict.Outcome == journal.Fired {
 			paint = c.green
 		}
 		fmt.Fprintf(w, "%s %s\n", c.bold(harmless(verdict.Rule)), paint(harmless(verdictWords(*verdict))))

@@ -8,24 +8,24 @@ import (
 	"os"
 	"strings"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/postgres"
 	"github.com/quandohq/quando/engine/sqlite"
 )
 
-// A journal is one that can be worked with and looked at.
-type journal interface {
-	engine.Journal
-	engine.Reader
-	engine.Statistics
-	engine.Auditor
-	engine.Finder
+// An anyJournal is one that can be worked with and looked at.
+type anyJournal interface {
+	journal.Journal
+	journal.Reader
+	journal.Statistics
+	journal.Auditor
+	journal.Finder
 	Close() error
 }
 
 // openJournal opens the journal that a configuration or --journal names: a file, or the address of a database. Beside is how everything but
 // the engine opens it: while an engine may be at work, and never to make one.
-func openJournal(ctx context.Context, where string, beside bool) (journal, error) {
+func openJournal(ctx context.Context, where string, beside bool) (anyJournal, error) {
 	if isAddress(where) {
 		j, err := postgres.Open(ctx, where, postgres.Options{Beside: beside})
 		if err != nil {

@@ -103,7 +103,7 @@ func backupJournal(cmd *cobra.Command, where, to string) error {
 }
 
 // listBackup verifies a backup that does not have its name yet, and lists it under that name: one that has it is in the list.
-func listBackup(ctx context.Context, j journal, part, path string, at, since time.Time) (*backup, error) {
+func listBackup(ctx context.Context, j anyJournal, part, path string, at, since time.Time) (*backup, error) {
 	b, report, err := lookAtBackup(ctx, part, at)
 	if err == nil && len(report.Findings) > 0 {
 		err = errors.New(strings.Join(report.Findings, "\n"))
@@ -127,7 +127,7 @@ func listBackup(ctx context.Context, j journal, part, path string, at, since tim
 }
 
 // forgettingSince is from when on somebody who was forgotten may be in a backup that begins at a time: earlier than that where somebody is being forgotten.
-func forgettingSince(ctx context.Context, j journal, at time.Time) (time.Time, error) {
+func forgettingSince(ctx context.Context, j anyJournal, at time.Time) (time.Time, error) {
 	text, err := j.Cursor(ctx, forgettingCursor)
 	if begun, parseErr := time.Parse(time.RFC3339, text); parseErr == nil && begun.Before(at) {
 		at = begun
@@ -136,7 +136,7 @@ func forgettingSince(ctx context.Context, j journal, at time.Time) (time.Time, e
 }
 
 // stillIn returns who was forgotten in the journal since a time, and is in a backup.
-func stillIn(ctx context.Context, j journal, path string, since time.Time) ([]forgotten, error) {
+func stillIn(ctx context.Context, j anyJournal, path string, since time.Time) ([]forgotten, error) {
 	held := []forgotten{}
 	list, err := forgottenSince(ctx, j, since)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quandohq/quando/actions"
-	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/forget"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/stored"
 	"github.com/quandohq/quando/rules"
 )
@@ -105,20 +105,20 @@ const exportPage = 500
 
 type (
 	exportedEvent struct {
-		Kind       string           `json:"kind"`
-		Seq        int64            `json:"seq"`
-		Workspace  string           `json:"workspace"`
-		ID         string           `json:"id"`
-		Type       string           `json:"type"`
-		Rule       string           `json:"rule,omitempty"`
-		Tenant     string           `json:"tenant,omitempty"`
-		Lane       string           `json:"lane"`
-		CreatedAt  time.Time        `json:"created_at"`
-		ReceivedAt time.Time        `json:"received_at"`
-		Decided    bool             `json:"decided"`
-		Data       map[string]any   `json:"data"`
-		Verdicts   []engine.Verdict `json:"verdicts"`
-		Answers    engine.Answers   `json:"answers,omitempty"`
+		Kind       string            `json:"kind"`
+		Seq        int64             `json:"seq"`
+		Workspace  string            `json:"workspace"`
+		ID         string            `json:"id"`
+		Type       string            `json:"type"`
+		Rule       string            `json:"rule,omitempty"`
+		Tenant     string            `json:"tenant,omitempty"`
+		Lane       string            `json:"lane"`
+		CreatedAt  time.Time         `json:"created_at"`
+		ReceivedAt time.Time         `json:"received_at"`
+		Decided    bool              `json:"decided"`
+		Data       map[string]any    `json:"data"`
+		Verdicts   []journal.Verdict `json:"verdicts"`
+		Answers    journal.Answers   `json:"answers,omitempty"`
 	}
 	exportedRun struct {
 		Kind       string          `json:"kind"`
@@ -164,7 +164,7 @@ type (
 )
 
 func (x *exporter) events(ctx context.Context, v *view) error {
-	filter := engine.EventFilter{Since: x.since, Forward: true, Limit: exportPage}
+	filter := journal.EventFilter{Since: x.since, Forward: true, Limit: exportPage}
 	for {
 		list, err := v.ListEvents(ctx, filter)
 		if err != nil {
@@ -175,7 +175,7 @@ func (x *exporter) events(ctx context.Context, v *view) error {
 			if !x.within(e.ReceivedAt) || x.trail != nil && !x.trail.Event(e.Seq) {
 				continue
 			}
-			err := x.encode(exportedEvent{"event", e.Seq, e.Workspace, e.ID, e.Type, e.Rule, e.Tenant, e.Lane, e.CreatedAt, e.ReceivedAt, e.Decided, hiddenData(e.Data), append([]engine.Verdict{}, e.Verdicts...), e.Answers})
+			err := x.encode(exportedEvent{"event", e.Seq, e.Workspace, e.ID, e.Type, e.Rule, e.Tenant, e.Lane, e.CreatedAt, e.ReceivedAt, e.Decided, hiddenData(e.Data), append([]journal.Verdict{}, e.Verdicts...), e.Answers})
 			if err != nil {
 				return err
 			}
@@ -188,7 +188,7 @@ func (x *exporter) events(ctx context.Context, v *view) error {
 
 // runs writes runs with their steps, the newest first, as the journal lists them.
 func (x *exporter) runs(ctx context.Context, v *view) error {
-	filter := engine.RunFilter{Since: x.since, Limit: exportPage}
+	filter := journal.RunFilter{Since: x.since, Limit: exportPage}
 	for {
 		list, err := v.ListRuns(ctx, filter)
 		if err != nil {
@@ -209,7 +209,7 @@ func (x *exporter) runs(ctx context.Context, v *view) error {
 	}
 }
 
-func (x *exporter) run(r *engine.Run) error {
+func (x *exporter) run(r *journal.Run) error {
 	err := x.encode(exportedRun{
 		"run", r.ID, r.Key, r.Workspace, r.Rule, r.Version, r.Event, r.Gathered, r.Home, string(r.State), string(r.Stage), rules.HideText(r.Reason), r.Ancestry, r.About, r.StartedAt, r.WakeAt, r.FinishedAt,
 	})
@@ -238,7 +238,7 @@ func (x *exporter) audit(ctx context.Context, v *view) error {
 				return err
 			}
 		}
-		if len(list) < exportPage || slices.IndexFunc(list, func(a engine.AuditEntry) bool { return !a.At.Before(x.since) }) < 0 {
+		if len(list) < exportPage || slices.IndexFunc(list, func(a journal.AuditEntry) bool { return !a.At.Before(x.since) }) < 0 {
 			return nil
 		}
 	}

@@ -15,8 +15,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/forget"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/sqlite"
 	"github.com/quandohq/quando/engine/stored"
 )
@@ -121,7 +121,7 @@ func (f *forgetFlags) run(cmd *cobra.Command) error {
 }
 
 // before returns when the person was last forgotten, as the audit has it; the zero time is never, as far as anybody knows: it has no phones.
-func (f *forgetFlags) before(ctx context.Context, j journal) (at time.Time, err error) {
+func (f *forgetFlags) before(ctx context.Context, j anyJournal) (at time.Time, err error) {
 	list, err := forgottenSince(ctx, j, time.Time{})
 	for _, one := range list {
 		if f.person.Contact != "" && slices.Contains(one.Contacts, f.person.Contact) && one.At.After(at) {
@@ -135,13 +135,13 @@ func (f *forgetFlags) before(ctx context.Context, j journal) (at time.Time, err 
 const forgettingCursor = "forgetting"
 
 // erase forgets the person in the journal. With what was found of them it returns ErrUnknown where there was nothing.
-func (f *forgetFlags) erase(cmd *cobra.Command, k stored.Keeper, j journal, out *forgot) (*forget.Trail, error) {
+func (f *forgetFlags) erase(cmd *cobra.Command, k stored.Keeper, j anyJournal, out *forgot) (*forget.Trail, error) {
 	ctx := cmd.Context()
 	r, err := forget.Forget(ctx, k, f.person, forget.Options{
 		Wait: f.wait.Duration, Now: now, Tell: tellOn(cmd),
 		Ask: func(ctx context.Context, run int64) error {
-			err := j.Ask(ctx, now(), run, engine.Ask{What: engine.AskCancel, Reason: forget.Reason, At: now()})
-			if errors.Is(err, engine.ErrNoRun) {
+			err := j.Ask(ctx, now(), run, journal.Ask{What: journal.AskCancel, Reason: forget.Reason, At: now()})
+			if errors.Is(err, journal.ErrNoRun) {
 				return nil
 			}
 			return err
@@ -187,7 +187,7 @@ func (f *forgetFlags) erase(cmd *cobra.Command, k stored.Keeper, j journal, out 
 }
 
 // markBackups marks the backups that hold the person before the journal does not know them any more.
-func (f *forgetFlags) markBackups(ctx context.Context, j engine.Journal, t *forget.Trail) error {
+func (f *forgetFlags) markBackups(ctx context.Context, j journal.Journal, t *forget.Trail) error {
 	lists, err := manifests(ctx, j)
 	if err != nil {
 		return err
@@ -207,7 +207,7 @@ func forgottenNow(t *forget.Trail) forgotten {
 }
 
 // others looks at what is beside the journal: its backups, and the files of rules.
-func (f *forgetFlags) others(ctx context.Context, out *forgot, j engine.Journal, trail *forget.Trail, where string, c *config) error {
+func (f *forgetFlags) others(ctx context.Context, out *forgot, j journal.Journal, trail *forget.Trail, where string, c *config) error {
 	lists, err := manifests(ctx, j)
 	if err != nil {
 		return err
@@ -284,8 +284,8 @@ func (f *forgetFlags) clean(ctx context.Context, path string, trail *forget.Trai
 const auditForget = "forget"
 
 // audit keeps who has forgotten whom, by ids alone.
-func audit(ctx context.Context, j journal, t *forget.Trail) error {
-	return j.Audit(ctx, engine.AuditEntry{At: now(), Who: whoami(), From: "quando journal forget", What: auditForget, Subject: forgottenNow(t).subject()})
+func audit(ctx context.Context, j anyJournal, t *forget.Trail) error {
+	return j.Audit(ctx, journal.AuditEntry{At: now(), Who: whoami(), From: "quando journal forget", What: auditForget, Subject: forgottenNow(t).subject()})
 }
 
 // whoami names who runs the command.

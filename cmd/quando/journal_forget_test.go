@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/postgres/postgrestest"
 	"github.com/quandohq/quando/engine/stored"
 	"github.com/quandohq/quando/service"
@@ -305,7 +305,7 @@ func TestForgetDuplicate(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer j.Close()
-	events, err := j.ListEvents(t.Context(), engine.EventFilter{Type: "message.received"})
+	events, err := j.ListEvents(t.Context(), journal.EventFilter{Type: "message.received"})
 	if err != nil || len(events) != 4 {
 		t.Fatalf("%d %v", len(events), err)
 	}

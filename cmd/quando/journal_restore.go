@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/forget"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/sqlite"
 	"github.com/quandohq/quando/engine/stored"
 )
@@ -140,7 +140,7 @@ func pastOf(ctx context.Context, where string, b *backup) (*past, error) {
 }
 
 // forgottenSince returns who was forgotten in a journal since a time, as its audit has it.
-func forgottenSince(ctx context.Context, j journal, since time.Time) (list []forgotten, err error) {
+func forgottenSince(ctx context.Context, j anyJournal, since time.Time) (list []forgotten, err error) {
 	const page = 200
 	for before := int64(0); ; {
 		entries, err := j.Audits(ctx, before, page)
@@ -192,7 +192,7 @@ func (p *past) hand(ctx context.Context, from, copied, list string) error {
 	}
 	for _, f := range p.forgotten {
 		if err == nil {
-			err = j.Audit(ctx, engine.AuditEntry{At: f.At, Who: whoami(), From: "quando journal restore", What: auditForget, Subject: f.subject()})
+			err = j.Audit(ctx, journal.AuditEntry{At: f.At, Who: whoami(), From: "quando journal restore", What: auditForget, Subject: f.subject()})
 		}
 	}
 	if err = errors.Join(err, j.Close()); err != nil || len(p.forgotten) == 0 {

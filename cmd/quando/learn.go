@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/learn"
 )
 
@@ -45,12 +45,12 @@ where something looks like it, it proposes an entry for profile.yaml.`,
 				if err != nil {
 					return err
 				}
-				filter := engine.EventFilter{Workspace: workspaceName, Type: typ}
+				filter := journal.EventFilter{Workspace: workspaceName, Type: typ}
 				if filter.Since, err = v.parseSince(since); err != nil {
 					return err
 				}
 				reading := learn.NewReading(&profile)
-				if err := eachEvent(cmd.Context(), v, filter, limit, func(e *engine.Event) { reading.Add(e.Event) }); err != nil {
+				if err := eachEvent(cmd.Context(), v, filter, limit, func(e *journal.Event) { reading.Add(e.Event) }); err != nil {
 					return err
 				}
 				report := newLearnt(reading)
@@ -73,7 +73,7 @@ where something looks like it, it proposes an entry for profile.yaml.`,
 }
 
 // eachEvent goes through the newest events, at most so many.
-func eachEvent(ctx context.Context, j engine.Reader, filter engine.EventFilter, most int, take func(*engine.Event)) error {
+func eachEvent(ctx context.Context, j journal.Reader, filter journal.EventFilter, most int, take func(*journal.Event)) error {
 	for most > 0 {
 		filter.Limit = min(500, most)
 		events, err := j.ListEvents(ctx, filter)

@@ -12,7 +12,7 @@ var now = time.Now
 
 // A view is an open journal with what the configuration tells about it.
 type view struct {
-	journal
+	anyJournal
 	config     *config
 	configured bool // there is a configuration
 	zone       *time.Location
@@ -41,7 +41,7 @@ func look(cmd *cobra.Command, workspace string, f func(v *view) error) error {
 	}
 	v := &view{config: c, configured: found, zone: time.Local, now: now()}
 	v.showTimesOf(workspace)
-	v.journal, err = openJournal(cmd.Context(), where, true)
+	v.anyJournal, err = openJournal(cmd.Context(), where, true)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/triggers/schedule"
@@ -47,7 +48,7 @@ var outcomes = []webhook.Outcome{
 var delays = []float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 4 * 3600, 24 * 3600}
 
 // newMetrics returns the metrics of a journal, in a file where there is one.
-func newMetrics(journal journal, file string, now func() time.Time) *metrics {
+func newMetrics(j anyJournal, file string, now func() time.Time) *metrics {
 	histogram := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
 		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
 	}
@@ -82,7 +83,7 @@ func newMetrics(journal journal, file string, now func() time.Time) *metrics {
 	build.WithLabelValues(version(), runtime.Version()).Set(1)
 	m.registry.MustRegister(
 		m.events, m.deliveries, m.found, m.verdicts, m.runs, m.calls, m.seconds, m.age, m.lag, m.loaded, m.broken, m.repairs, m.webhooks, build,
-		&standing{metrics: m, journal: journal, file: file}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		&standing{metrics: m, journal: j, file: file}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m
 }
@@ -143,8 +144,8 @@ func (m *metrics) rulesOf(workspace string, set *rules.Set) {
 }
 
 // Decided counts the verdicts, and how long the event waited for them. What a rule has gathered was to wait.
-func (m *metrics) Decided(e *engine.Event) {
-	gathered := slices.ContainsFunc(e.Verdicts, func(v engine.Verdict) bool { return e.Answers[engine.GatherNow(v.Rule)] != nil })
+func (m *metrics) Decided(e *journal.Event) {
+	gathered := slices.ContainsFunc(e.Verdicts, func(v journal.Verdict) bool { return e.Answers[journal.GatherNow(v.Rule)] != nil })
 	if !gathered {
 		m.lag.WithLabelValues(e.Workspace).Observe(max(0, m.now().Sub(e.ReceivedAt).Seconds()))
 	}
@@ -154,12 +155,12 @@ func (m *metrics) Decided(e *engine.Event) {
 }
 
 // Began counts a run that began.
-func (m *metrics) Began(r *engine.Run, _ *engine.Event) {
+func (m *metrics) Began(r *journal.Run, _ *journal.Event) {
 	m.runs.WithLabelValues(r.Workspace, r.Rule, "began", string(r.Stage)).Inc()
 }
 
 // Changed counts a run that has come to its end.
-func (m *metrics) Changed(r *engine.Run) {
+func (m *metrics) Changed(r *journal.Run) {
 	if r.State.Finished() {
 		m.runs.WithLabelValues(r.Workspace, r.Rule, string(r.State), string(r.Stage)).Inc()
 	}
@@ -172,5 +173,5 @@ func (m *metrics) Called(workspace, verb string, took time.Duration, err error) 
 }
 
 // Held and Lifted are not counted: what is stopped is asked of the journal, where others may stop something too.
-func (m *metrics) Held(engine.Hold)   {}
-func (m *metrics) Lifted(engine.Hold) {}
+func (m *metrics) Held(journal.Hold)   {}
+func (m *metrics) Lifted(journal.Hold) {}

@@ -7,13 +7,13 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 // standing collects how things stand when somebody looks.
 type standing struct {
 	*metrics
-	journal journal
+	journal anyJournal
 	file    string
 }
 
@@ -30,7 +30,7 @@ var (
 )
 
 // unfinished are the states that are shown, also when no run is in them.
-var unfinished = []engine.State{engine.Queued, engine.Running, engine.Waiting, engine.Held, engine.Uncertain}
+var unfinished = []journal.State{journal.Queued, journal.Running, journal.Waiting, journal.Held, journal.Uncertain}
 
 // Describe implements prometheus.Collector.
 func (s *standing) Describe(ch chan<- *prometheus.Desc) {
@@ -57,9 +57,9 @@ func (s *standing) Collect(ch chan<- prometheus.Metric) {
 	if holds, err := s.journal.Holds(ctx); err != nil {
 		fail(heldNow, err)
 	} else {
-		stopped := map[engine.Hold]int{} // a rule can be stopped in many conversations
+		stopped := map[journal.Hold]int{} // a rule can be stopped in many conversations
 		for _, h := range holds {
-			stopped[engine.Hold{Workspace: h.Workspace, Rule: h.Rule, Kind: h.Kind}]++
+			stopped[journal.Hold{Workspace: h.Workspace, Rule: h.Rule, Kind: h.Kind}]++
 		}
 		for h, n := range stopped {
 			tell(heldNow, float64(n), h.Workspace, h.Rule, string(h.Kind))
@@ -97,7 +97,7 @@ func (s *standing) Collect(ch chan<- prometheus.Metric) {
 }
 
 // lagOf is for how long something has been due. What is stopped waits for somebody, and is shown as that.
-func (s *standing) lagOf(ctx context.Context, holds []engine.Hold) (time.Duration, error) {
+func (s *standing) lagOf(ctx context.Context, holds []journal.Hold) (time.Duration, error) {
 	var stopped []string
 	for _, h := range holds {
 		switch {

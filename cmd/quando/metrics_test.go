@@ -14,6 +14,7 @@ import (
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -25,7 +26,7 @@ func TestMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer j.Close()
-	if _, err := j.Hold(t.Context(), engine.Hold{Workspace: "acme", Rule: "r", Kind: engine.HoldSafety, Since: time.Now()}); err != nil {
+	if _, err := j.Hold(t.Context(), journal.Hold{Workspace: "acme", Rule: "r", Kind: journal.HoldSafety, Since: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
@@ -41,22 +42,22 @@ func TestMetrics(t *testing.T) {
 	m.recorded(rules.Event{Workspace: "acme", Type: "message.received", CreatedAt: at.Add(-time.Minute), ReceivedAt: at.Add(-50 * time.Second)})
 	m.recorded(rules.Event{Workspace: "acme", Type: "invented.1"})
 	m.recorded(rules.Event{Workspace: "acme", Type: "invented.2"})
-	o.Decided(&engine.Event{Event: rules.Event{Workspace: "acme", ReceivedAt: at}, Verdicts: []engine.Verdict{{Rule: "g", Outcome: engine.Fired}}, Answers: engine.Answers{engine.GatherNow("g"): []byte("1")}})
-	o.Decided(&engine.Event{Event: rules.Event{Workspace: "acme", ReceivedAt: at.Add(-2 * time.Second)}, Verdicts: []engine.Verdict{{Rule: "r", Outcome: engine.Fired}, {Rule: "q", Outcome: engine.False, Stage: rules.Shadow}}})
-	run := &engine.Run{ID: 7, Workspace: "acme", Rule: "r", Stage: rules.Live, State: engine.Running, Home: "conversation:c1"}
-	o.Began(run, &engine.Event{})
+	o.Decided(&journal.Event{Event: rules.Event{Workspace: "acme", ReceivedAt: at}, Verdicts: []journal.Verdict{{Rule: "g", Outcome: journal.Fired}}, Answers: journal.Answers{journal.GatherNow("g"): []byte("1")}})
+	o.Decided(&journal.Event{Event: rules.Event{Workspace: "acme", ReceivedAt: at.Add(-2 * time.Second)}, Verdicts: []journal.Verdict{{Rule: "r", Outcome: journal.Fired}, {Rule: "q", Outcome: journal.False, Stage: rules.Shadow}}})
+	run := &journal.Run{ID: 7, Workspace: "acme", Rule: "r", Stage: rules.Live, State: journal.Running, Home: "conversation:c1"}
+	o.Began(run, &journal.Event{})
 	o.Changed(run)
-	run.State, run.Reason = engine.FailedRun, "no such label"
+	run.State, run.Reason = journal.FailedRun, "no such label"
 	o.Changed(run)
-	o.Changed(&engine.Run{ID: 8, Workspace: "acme", Rule: "q", Stage: rules.Shadow, State: engine.Done})
+	o.Changed(&journal.Run{ID: 8, Workspace: "acme", Rule: "q", Stage: rules.Shadow, State: journal.Done})
 	for _, err := range []error{
 		nil, errors.New("x"), actions.Permanent(errors.New("x")), actions.Uncertain(errors.New("x")), actions.Held(errors.New("x")),
 		actions.RetryAfter(time.Second, errors.New("x")), actions.Stale(errors.New("x")),
 	} {
 		o.Called("acme", "send_message", 30*time.Millisecond, err)
 	}
-	o.Held(engine.Hold{Workspace: "acme", Kind: engine.HoldKey, Reason: "the service refuses the key"})
-	o.Lifted(engine.Hold{Workspace: "acme", Kind: engine.HoldKey})
+	o.Held(journal.Hold{Workspace: "acme", Kind: journal.HoldKey, Reason: "the service refuses the key"})
+	o.Lifted(journal.Hold{Workspace: "acme", Kind: journal.HoldKey})
 
 	w := httptest.NewRecorder()
 	m.handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
@@ -81,7 +82,7 @@ func TestMetrics(t *testing.T) {
 	if body := w.Body.String(); strings.Contains(body, "quando_journal_bytes 0\n") || strings.Contains(body, "invented") || strings.Contains(body, `state="running",workspace`) {
 		t.Error(body)
 	}
-	if _, err := j.Hold(t.Context(), engine.Hold{Workspace: "acme", Kind: engine.HoldPerson, Since: time.Now()}); err != nil {
+	if _, err := j.Hold(t.Context(), journal.Hold{Workspace: "acme", Kind: journal.HoldPerson, Since: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	able = nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 // newLogger returns a logger as the configuration wants it.
@@ -23,19 +24,19 @@ func (c *config) newLogger(w io.Writer) *slog.Logger {
 // observers tell each of them.
 type observers []engine.Observer
 
-func (o observers) Decided(e *engine.Event) {
+func (o observers) Decided(e *journal.Event) {
 	for _, one := range o {
 		one.Decided(e)
 	}
 }
 
-func (o observers) Began(r *engine.Run, e *engine.Event) {
+func (o observers) Began(r *journal.Run, e *journal.Event) {
 	for _, one := range o {
 		one.Began(r, e)
 	}
 }
 
-func (o observers) Changed(r *engine.Run) {
+func (o observers) Changed(r *journal.Run) {
 	for _, one := range o {
 		one.Changed(r)
 	}
@@ -47,13 +48,13 @@ func (o observers) Called(workspace, verb string, took time.Duration, err error)
 	}
 }
 
-func (o observers) Held(h engine.Hold) {
+func (o observers) Held(h journal.Hold) {
 	for _, one := range o {
 		one.Held(h)
 	}
 }
 
-func (o observers) Lifted(h engine.Hold) {
+func (o observers) Lifted(h journal.Hold) {
 	for _, one := range o {
 		one.Lifted(h)
 	}
@@ -63,19 +64,19 @@ func (o observers) Lifted(h engine.Hold) {
 // as it did is in the journal, under the run's number.
 type runLog struct{ log *slog.Logger }
 
-func (l runLog) Decided(*engine.Event) {}
+func (l runLog) Decided(*journal.Event) {}
 
-func (l runLog) Began(r *engine.Run, e *engine.Event) {
+func (l runLog) Began(r *journal.Run, e *journal.Event) {
 	l.log.LogAttrs(context.Background(), slog.LevelDebug, "run began", slog.String("workspace", r.Workspace), slog.String("rule", r.Rule), slog.Int64("run", r.ID), homeOf(r), stageOf(r), slog.String("event", e.ID))
 }
 
 // Changed is told of every step, and most are nothing to write of.
-func (l runLog) Changed(r *engine.Run) {
+func (l runLog) Changed(r *journal.Run) {
 	level, message := slog.LevelError, ""
 	switch {
-	case r.State == engine.FailedRun:
+	case r.State == journal.FailedRun:
 		message = "run failed"
-	case r.State == engine.Uncertain:
+	case r.State == journal.Uncertain:
 		message = "nobody knows what became of a call; a person must say"
 	case r.State.Finished():
 		level, message = slog.LevelInfo, "run finished"
@@ -84,7 +85,7 @@ func (l runLog) Changed(r *engine.Run) {
 	}
 	attrs := append(make([]slog.Attr, 0, 10), slog.String("workspace", r.Workspace), slog.String("rule", r.Rule), slog.Int64("run", r.ID), homeOf(r),
 		slog.String("state", string(r.State)), stageOf(r), slog.Int("steps", r.Reached()))
-	if s := lastStep(r, engine.StepFailed, engine.StepUncertain); s != nil {
+	if s := lastStep(r, journal.StepFailed, journal.StepUncertain); s != nil {
 		attrs = append(attrs, slog.String("step", s.Path), slog.String("verb", s.Verb))
 	}
 	if level == slog.LevelInfo {
@@ -93,9 +94,9 @@ func (l runLog) Changed(r *engine.Run) {
 	l.log.LogAttrs(context.Background(), level, message, attrs...)
 }
 
-func homeOf(r *engine.Run) slog.Attr { return slog.String("lane", engine.WithoutPhones(r.Home)) }
+func homeOf(r *journal.Run) slog.Attr { return slog.String("lane", engine.WithoutPhones(r.Home)) }
 
-func stageOf(r *engine.Run) slog.Attr { return slog.String("stage", string(r.Stage)) }
+func stageOf(r *journal.Run) slog.Attr { return slog.String("stage", string(r.Stage)) }
 
 func (l runLog) Called(workspace, verb string, took time.Duration, err error) {
 	if err != nil {
@@ -103,9 +104,9 @@ func (l runLog) Called(workspace, verb string, took time.Duration, err error) {
 	}
 }
 
-func (l runLog) Held(h engine.Hold) {
+func (l runLog) Held(h journal.Hold) {
 	args := holdArgs(h)
-	if h.Kind != engine.HoldPerson { // what people give as their reason may be about a customer
+	if h.Kind != journal.HoldPerson { // what people give as their reason may be about a customer
 		args = append(args, "reason", engine.WithoutPhones(h.Reason))
 	}
 	if !h.Until.IsZero() {
@@ -114,9 +115,9 @@ func (l runLog) Held(h engine.Hold) {
 	l.log.Error("stopped", args...)
 }
 
-func (l runLog) Lifted(h engine.Hold) { l.log.Info("goes on", holdArgs(h)...) }
+func (l runLog) Lifted(h journal.Hold) { l.log.Info("goes on", holdArgs(h)...) }
 
-func holdArgs(h engine.Hold) []any {
+func holdArgs(h journal.Hold) []any {
 	args := []any{"workspace", h.Workspace, "rule", h.Rule, "kind", string(h.Kind)}
 	if h.Lane != "" {
 		args = append(args, "lane", engine.WithoutPhones(h.Lane))

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/console"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -30,36 +30,36 @@ func newObservers(t testing.TB, log io.Writer, level slog.Level) observers {
 
 // What observers are told of: an event, and the run that came of it.
 type witnessed struct {
-	event engine.Event
-	run   engine.Run
-	step  engine.Step
+	event journal.Event
+	run   journal.Run
+	step  journal.Step
 }
 
 func newWitnessed() *witnessed {
 	at := time.Date(2026, 11, 13, 17, 50, 0, 0, time.UTC)
 	d := &witnessed{
-		event: engine.Event{
+		event: journal.Event{
 			Event:    rules.Event{Workspace: "acme", ID: "0192f3a4-0000-7000-8000-000000000001", ReceivedAt: at},
-			Verdicts: []engine.Verdict{{Rule: "answer", Outcome: engine.Fired}},
+			Verdicts: []journal.Verdict{{Rule: "answer", Outcome: journal.Fired}},
 		},
-		run: engine.Run{
+		run: journal.Run{
 			ID: 7, Workspace: "acme", Rule: "answer", Stage: rules.Live, StartedAt: at, FinishedAt: at.Add(3 * time.Millisecond),
 			Home: "conversation:0192f3a4-0000-7000-9000-000000000001",
 		},
-		step: engine.Step{Path: "do[0]", Verb: "send_message"},
+		step: journal.Step{Path: "do[0]", Verb: "send_message"},
 	}
-	d.run.Steps = []*engine.Step{&d.step}
+	d.run.Steps = []*journal.Step{&d.step}
 	return d
 }
 
 // tell tells observers of a run with one call, as an engine does.
 func (d *witnessed) tell(o observers) {
-	d.run.State, d.step.State = engine.Running, engine.StepOpen
+	d.run.State, d.step.State = journal.Running, journal.StepOpen
 	o.Decided(&d.event)
 	o.Began(&d.run, &d.event)
 	o.Changed(&d.run)
 	o.Called("acme", "send_message", 2*time.Millisecond, nil)
-	d.run.State, d.step.State = engine.Done, engine.StepDone
+	d.run.State, d.step.State = journal.Done, journal.StepDone
 	o.Changed(&d.run)
 }
 
@@ -88,14 +88,14 @@ func TestLogOfRuns(t *testing.T) {
 	var log strings.Builder
 	o := newObservers(t, &log, slog.LevelDebug)
 	newWitnessed().tell(o)
-	failed := &engine.Run{
-		ID: 8, Workspace: "acme", Rule: "answer", Stage: rules.Live, State: engine.FailedRun, Home: "phone:88887777",
-		Steps: []*engine.Step{{Path: "do[0]", Verb: "send_message", State: engine.StepFailed}},
+	failed := &journal.Run{
+		ID: 8, Workspace: "acme", Rule: "answer", Stage: rules.Live, State: journal.FailedRun, Home: "phone:88887777",
+		Steps: []*journal.Step{{Path: "do[0]", Verb: "send_message", State: journal.StepFailed}},
 	}
 	o.Changed(failed)
-	failed.State, failed.Steps[0].State = engine.Uncertain, engine.StepUncertain
+	failed.State, failed.Steps[0].State = journal.Uncertain, journal.StepUncertain
 	o.Changed(failed)
-	failed.State = engine.Waiting
+	failed.State = journal.Waiting
 	o.Changed(failed)
 	var got strings.Builder
 	for line := range strings.Lines(log.String()) {

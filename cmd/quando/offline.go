@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/actions/builtin"
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/service"
 )
 
@@ -21,7 +21,7 @@ const namesEvery = time.Hour
 
 // keepNames writes down the names that the service knows whenever they have changed, until ctx ends: what was recorded can then be read without it. There
 // are no secrets among them.
-func (u *unit) keepNames(ctx context.Context, j journal, log *slog.Logger) {
+func (u *unit) keepNames(ctx context.Context, j anyJournal, log *slog.Logger) {
 	for ctx.Err() == nil {
 		if err := u.keepNamesOnce(ctx, j); err != nil && ctx.Err() == nil {
 			log.Debug("the names that the service knows could not all be written down", "workspace", u.name, "error", err)
@@ -33,7 +33,7 @@ func (u *unit) keepNames(ctx context.Context, j journal, log *slog.Logger) {
 	}
 }
 
-func (u *unit) keepNamesOnce(ctx context.Context, j journal) error {
+func (u *unit) keepNamesOnce(ctx context.Context, j anyJournal) error {
 	loading := u.names.Load(ctx) // what could be loaded is kept
 	kept, err := j.Cursor(ctx, directoryCursor(u.name))
 	if err != nil {
@@ -63,7 +63,7 @@ func (v *view) offlineDesk(ctx context.Context, workspaceName string) (*builtin.
 	return newOfflineDesk(ctx, v, workspaceName, &profile)
 }
 
-func newOfflineDesk(ctx context.Context, j engine.Journal, workspaceName string, profile *service.Profile) (*builtin.Offline, error) {
+func newOfflineDesk(ctx context.Context, j journal.Journal, workspaceName string, profile *service.Profile) (*builtin.Offline, error) {
 	snapshot, err := keptNames(ctx, j, workspaceName)
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func newOfflineDesk(ctx context.Context, j engine.Journal, workspaceName string,
 }
 
 // keptNames returns the names that the journal has kept.
-func keptNames(ctx context.Context, j engine.Journal, workspaceName string) (service.Snapshot, error) {
+func keptNames(ctx context.Context, j journal.Journal, workspaceName string) (service.Snapshot, error) {
 	kept, err := j.Cursor(ctx, directoryCursor(workspaceName))
 	if err != nil {
 		return service.Snapshot{}, fmt.Errorf("read the names that were known: %w", err)

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quandohq/quando/actions"
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 func newPause() *cobra.Command {
@@ -35,12 +35,12 @@ that rule, which their verdict says.`,
 				if err := v.mustKnow(cmd, f.inWorkspace(), f.rule); err != nil {
 					return err
 				}
-				h := engine.Hold{Workspace: f.inWorkspace(), Rule: f.rule, Kind: engine.HoldPerson, Reason: reason, Since: v.now}
+				h := journal.Hold{Workspace: f.inWorkspace(), Rule: f.rule, Kind: journal.HoldPerson, Reason: reason, Since: v.now}
 				underWay, err := v.Hold(cmd.Context(), h)
 				if err != nil {
 					return fmt.Errorf("pause: %w", err)
 				}
-				return f.report(cmd, v, "Stopped: "+holdSubject(h)+". "+meanwhile(h), holdsJSON{Lifted: []engine.Hold{}, UnderWay: append([]engine.UnderWay{}, underWay...)})
+				return f.report(cmd, v, "Stopped: "+holdSubject(h)+". "+meanwhile(h), holdsJSON{Lifted: []journal.Hold{}, UnderWay: append([]journal.UnderWay{}, underWay...)})
 			})
 		},
 	}
@@ -73,7 +73,7 @@ or with --conversation in that one. Its messages are counted anew then. It says 
 				if err != nil {
 					return err
 				}
-				return f.report(cmd, v, said, holdsJSON{Lifted: append([]engine.Hold{}, lifted...)})
+				return f.report(cmd, v, said, holdsJSON{Lifted: append([]journal.Hold{}, lifted...)})
 			})
 		},
 	}
@@ -114,7 +114,7 @@ func (v *view) mustKnow(cmd *cobra.Command, workspace, rule string) error {
 	if known && (err != nil || set.Rule(rule) != nil || broken(set, rule) != nil) {
 		return nil
 	}
-	runs, err := v.ListRuns(cmd.Context(), engine.RunFilter{Workspace: workspace, Rule: rule, Limit: 1})
+	runs, err := v.ListRuns(cmd.Context(), journal.RunFilter{Workspace: workspace, Rule: rule, Limit: 1})
 	switch {
 	case err == nil && len(runs) > 0:
 		return nil
@@ -125,16 +125,16 @@ func (v *view) mustKnow(cmd *cobra.Command, workspace, rule string) error {
 }
 
 // lift ends the holds that the flags mean, and says which.
-func (f *holdFlags) lift(ctx context.Context, v *view, conversation string) (said string, lifted []engine.Hold, err error) {
+func (f *holdFlags) lift(ctx context.Context, v *view, conversation string) (said string, lifted []journal.Hold, err error) {
 	before, err := v.Holds(ctx)
 	if err != nil {
 		return "", nil, fmt.Errorf("read what is stopped: %w", err)
 	}
-	h := engine.Hold{Workspace: f.inWorkspace(), Rule: f.rule}
+	h := journal.Hold{Workspace: f.inWorkspace(), Rule: f.rule}
 	if conversation != "" {
 		h.Lane = actions.ConversationLane(strings.TrimPrefix(conversation, actions.ConversationLane("")))
 	}
-	for _, b := range engine.Resumable(before, h.Workspace, h.Rule, h.Lane) {
+	for _, b := range journal.Resumable(before, h.Workspace, h.Rule, h.Lane) {
 		ok, err := v.Lift(ctx, v.now, b)
 		if err != nil {
 			return "", nil, fmt.Errorf("resume: %w", err)
@@ -149,9 +149,9 @@ func (f *holdFlags) lift(ctx context.Context, v *view, conversation string) (sai
 	said = "Goes on: " + holdSubject(h) + "."
 	for _, l := range lifted {
 		switch {
-		case l.Kind == engine.HoldSafety && l.Lane != "":
+		case l.Kind == journal.HoldSafety && l.Lane != "":
 			said += " It had been stopped in " + l.Lane + ": " + reasonWords(l) + "."
-		case l.Kind == engine.HoldSafety:
+		case l.Kind == journal.HoldSafety:
 			said += " It had been stopped at a safety bound: " + reasonWords(l) + "."
 		}
 	}
@@ -166,7 +166,7 @@ func (f *holdFlags) report(cmd *cobra.Command, v *view, said string, out holdsJS
 	}
 	w := cmd.OutOrStdout()
 	if f.output == "json" {
-		out.Holds = append([]engine.Hold{}, holds...)
+		out.Holds = append([]journal.Hold{}, holds...)
 		return writeJSON(w, out)
 	}
 	fmt.Fprintln(w, harmless(said))
@@ -177,16 +177,16 @@ func (f *holdFlags) report(cmd *cobra.Command, v *view, said string, out holdsJS
 
 // holdsJSON is what is stopped, what this command let go on, and of one that stops something the calls that were under way then.
 type holdsJSON struct {
-	Holds    []engine.Hold     `json:"holds"`
-	Lifted   []engine.Hold     `json:"lifted"`
-	UnderWay []engine.UnderWay `json:"under_way,omitzero"`
+	Holds    []journal.Hold     `json:"holds"`
+	Lifted   []journal.Hold     `json:"lifted"`
+	UnderWay []journal.UnderWay `json:"under_way,omitzero"`
 }
 
 // mostUnderWay is how many calls are listed for a person.
 const mostUnderWay = 20
 
 // writeUnderWay lists the calls that had begun when something was stopped.
-func (v *view) writeUnderWay(w io.Writer, calls []engine.UnderWay) {
+func (v *view) writeUnderWay(w io.Writer, calls []journal.UnderWay) {
 	if len(calls) == 0 {
 		return
 	}
@@ -196,7 +196,7 @@ func (v *view) writeUnderWay(w io.Writer, calls []engine.UnderWay) {
 			fmt.Fprintf(w, "  and %d more: --output json lists all of them\n", len(calls)-i)
 			break
 		}
-		line := fmt.Sprintf("%s, step %s: %s in %s, run %d", holdSubject(engine.Hold{Workspace: u.Workspace, Rule: u.Rule}), u.Step, u.Verb, u.Lane, u.Run)
+		line := fmt.Sprintf("%s, step %s: %s in %s, run %d", holdSubject(journal.Hold{Workspace: u.Workspace, Rule: u.Rule}), u.Step, u.Verb, u.Lane, u.Run)
 		if !u.Since.IsZero() {
 			line += ", since " + v.ago(u.Since)
 		}
@@ -205,7 +205,7 @@ func (v *view) writeUnderWay(w io.Writer, calls []engine.UnderWay) {
 }
 
 // writeHolds lists what is stopped, with what to do about it.
-func (v *view) writeHolds(w io.Writer, holds []engine.Hold) {
+func (v *view) writeHolds(w io.Writer, holds []journal.Hold) {
 	c := colours(w)
 	if len(holds) == 0 {
 		fmt.Fprintln(w, "Nothing is stopped.")
@@ -222,7 +222,7 @@ func (v *view) writeHolds(w io.Writer, holds []engine.Hold) {
 }
 
 // holdSubject names what a hold stops.
-func holdSubject(h engine.Hold) string {
+func holdSubject(h journal.Hold) string {
 	if h.Lane != "" {
 		lane := h.Lane
 		h.Lane = ""
@@ -240,36 +240,36 @@ func holdSubject(h engine.Hold) string {
 }
 
 // meanwhile says what becomes of what happens while something is stopped.
-func meanwhile(h engine.Hold) string {
+func meanwhile(h journal.Hold) string {
 	if h.Rule != "" {
 		return "Its runs go on after quando resume; events that come meanwhile do not start it."
 	}
 	return "Events are still recorded; they are decided on, and runs go on, after quando resume."
 }
 
-func holdKindWords(k engine.HoldKind) string {
+func holdKindWords(k journal.HoldKind) string {
 	switch k {
-	case engine.HoldPerson:
+	case journal.HoldPerson:
 		return "by a person"
-	case engine.HoldSafety:
+	case journal.HoldSafety:
 		return "at a safety bound"
-	case engine.HoldRate:
+	case journal.HoldRate:
 		return "because the service asked for a pause"
-	case engine.HoldKey:
+	case journal.HoldKey:
 		return "because the service refuses the key"
 	}
 	return string(k)
 }
 
 // holdRemedy says what ends a hold.
-func (v *view) holdRemedy(h engine.Hold) string {
+func (v *view) holdRemedy(h journal.Hold) string {
 	switch h.Kind {
-	case engine.HoldRate:
+	case journal.HoldRate:
 		if h.Until.After(v.now) {
 			return "goes on by itself at " + v.ahead(h.Until)
 		}
 		return "goes on by itself"
-	case engine.HoldKey:
+	case journal.HoldKey:
 		return "the engine tries the key again and again, and goes on by itself when the service takes it: check service.api_key and its scopes"
 	}
 	command := "quando resume"
@@ -282,14 +282,14 @@ func (v *view) holdRemedy(h engine.Hold) string {
 	if h.Lane != "" {
 		command += " --conversation " + strings.TrimPrefix(h.Lane, actions.ConversationLane(""))
 	}
-	if h.Kind == engine.HoldSafety {
+	if h.Kind == journal.HoldSafety {
 		return "find out why it sent so much, then: " + command
 	}
 	return "ends with: " + command
 }
 
 // reasonWords returns why something was stopped.
-func reasonWords(h engine.Hold) string {
+func reasonWords(h journal.Hold) string {
 	if h.Reason == "" {
 		return "no reason was given"
 	}

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/postgres/postgrestest"
 )
 
@@ -69,13 +69,13 @@ func TestPauseUnderWay(t *testing.T) {
 	t.Run("in a database", func(t *testing.T) { pauseUnderWay(t, fmt.Sprintf("\njournal: %q", postgrestest.Shared(t).Database(t))) })
 }
 
-func pauseUnderWay(t *testing.T, journal string) {
+func pauseUnderWay(t *testing.T, where string) {
 	o := newOffice(t)
 	s := newTurnstile(t, o.address.BaseURL)
 	o.address.BaseURL = s.url
 	o.write("rules/r.yaml", "rules:\n  - { id: hello, when: message.received, do: [{ send_message: one }, { send_message: two }, { send_message: three }, { send_message: four }] }\n")
-	o.start(o.service() + journal)
-	config := o.config(o.service() + journal)
+	o.start(o.service() + where)
+	config := o.config(o.service() + where)
 	command := func(args ...string) string {
 		t.Helper()
 		code, out, errOut := quando(t, append(args, "--config", config)...)
@@ -89,7 +89,7 @@ func pauseUnderWay(t *testing.T, journal string) {
 
 	s.waits(t, 1)
 	var said struct {
-		UnderWay []engine.UnderWay `json:"under_way"`
+		UnderWay []journal.UnderWay `json:"under_way"`
 	}
 	out := command("pause", "--output", "json")
 	if err := json.Unmarshal([]byte(out), &said); err != nil || len(said.UnderWay) != 1 {
@@ -100,7 +100,7 @@ func pauseUnderWay(t *testing.T, journal string) {
 		t.Errorf("it is under way since %s", u.Since)
 	}
 	u.Since = time.Time{}
-	if want := (engine.UnderWay{Run: 1, Key: u.Key, Workspace: "default", Rule: "hello", Lane: lane, Step: "1", Verb: "send_message"}); u != want || !strings.HasPrefix(u.Key, "default/hello/") {
+	if want := (journal.UnderWay{Run: 1, Key: u.Key, Workspace: "default", Rule: "hello", Lane: lane, Step: "1", Verb: "send_message"}); u != want || !strings.HasPrefix(u.Key, "default/hello/") {
 		t.Errorf("%+v is under way, not %+v", u, want)
 	}
 	s.stays(t)

@@ -105,7 +105,7 @@ func runConfig(cmd *cobra.Command, c *config, strict bool) (err error) {
 const slowOpen = 2 * time.Second
 
 // openPatiently opens the engine's journal, and says so when that takes long.
-func openPatiently(ctx context.Context, where string, log *slog.Logger) (journal, error) {
+func openPatiently(ctx context.Context, where string, log *slog.Logger) (anyJournal, error) {
 	slow := time.AfterFunc(slowOpen, func() {
 		log.Warn("the journal is not open yet: one that an earlier version wrote is brought up to date first, which takes minutes where it is very large; whoever stops it meanwhile loses nothing, and it begins anew")
 	})
@@ -123,7 +123,7 @@ func closeTracer(t *trace.Tracer) error {
 // A process is everything that runs, put together.
 type process struct {
 	log      *slog.Logger
-	journal  journal
+	journal  anyJournal
 	metrics  *metrics
 	console  *console.Console
 	now      func() time.Time // that people are shown; nil is this machine's
@@ -145,7 +145,7 @@ type process struct {
 }
 
 // newProcess puts everything together. It starts nothing. Those who watch are told what the engine does; the tracer may be nil.
-func newProcess(c *config, list []namedWorkspace, j journal, log *slog.Logger, tracer *trace.Tracer, watch ...engine.Observer) (*process, error) {
+func newProcess(c *config, list []namedWorkspace, j anyJournal, log *slog.Logger, tracer *trace.Tracer, watch ...engine.Observer) (*process, error) {
 	p := &process{log: log, journal: j, busy: filepath.Dir(c.journalPath()), now: c.now, tracer: tracer, hooks: make(map[string]http.Handler), bodies: webhook.NewBodies()}
 	p.metrics = newMetrics(j, c.journalPath(), p.present)
 	p.recorder = &recorder{

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 // signed returns the headers of a delivery that is signed with a secret.
@@ -74,7 +74,7 @@ func TestRunRecords(t *testing.T) {
 	if err != nil || e.Lane != "conversation:c1" {
 		t.Errorf("%+v %v", e, err)
 	}
-	if events, err := j.ListEvents(t.Context(), engine.EventFilter{Type: "message.received"}); err != nil || len(events) != 1 {
+	if events, err := j.ListEvents(t.Context(), journal.EventFilter{Type: "message.received"}); err != nil || len(events) != 1 {
 		t.Errorf("%v %v", events, err)
 	}
 	for _, secret := range []string{string(o.secret), o.address.APIKey} {
@@ -160,7 +160,7 @@ func TestRunTicks(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer j.Close()
-	events, err := j.ListEvents(t.Context(), engine.EventFilter{Type: "schedule"})
+	events, err := j.ListEvents(t.Context(), journal.EventFilter{Type: "schedule"})
 	if err != nil || len(events) == 0 || events[0].Rule != "tick" || events[0].Lane != "schedule:tick" {
 		t.Errorf("%v %v", events, err)
 	}

@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -67,7 +67,7 @@ func (p *process) note(ctx context.Context, cursor string, v any) {
 }
 
 // noted reads what an engine has written down; false is nothing that can be read.
-func noted(ctx context.Context, j engine.Journal, cursor string, into any) bool {
+func noted(ctx context.Context, j journal.Journal, cursor string, into any) bool {
 	text, err := j.Cursor(ctx, cursor)
 	return err == nil && text != "" && json.Unmarshal([]byte(text), into) == nil
 }

@@ -11,13 +11,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
 // runStates are the states of a run, in the order of its life.
-var runStates = []engine.State{
-	engine.Queued, engine.Running, engine.Waiting, engine.Held, engine.Uncertain, engine.Done, engine.Stopped, engine.Cancelled, engine.FailedRun,
+var runStates = []journal.State{
+	journal.Queued, journal.Running, journal.Waiting, journal.Held, journal.Uncertain, journal.Done, journal.Stopped, journal.Cancelled, journal.FailedRun,
 }
 
 func newRuns() *cobra.Command {
@@ -40,7 +40,7 @@ say what became of a call: see quando runs resolve. The runs of a shadow rule sh
 			if err := f.check(); err != nil {
 				return err
 			}
-			if state != "" && !slices.Contains(runStates, engine.State(state)) {
+			if state != "" && !slices.Contains(runStates, journal.State(state)) {
 				return fmt.Errorf("there is no state %q: a run is %s", state, stateNames())
 			}
 			return look(cmd, f.workspace, func(v *view) error {
@@ -48,7 +48,7 @@ say what became of a call: see quando runs resolve. The runs of a shadow rule sh
 				if err != nil {
 					return err
 				}
-				filter := engine.RunFilter{Workspace: f.workspace, Rule: f.rule, State: engine.State(state), Lane: f.lane(), Since: since, Limit: f.limit}
+				filter := journal.RunFilter{Workspace: f.workspace, Rule: f.rule, State: journal.State(state), Lane: f.lane(), Since: since, Limit: f.limit}
 				runs, err := v.ListRuns(cmd.Context(), filter)
 				if err != nil {
 					return fmt.Errorf("list runs: %w", err)
@@ -81,31 +81,31 @@ type (
 		Runs []runJSON `json:"runs"`
 	}
 	runJSON struct {
-		ID         string       `json:"id"`
-		Key        string       `json:"key"`
-		Workspace  string       `json:"workspace"`
-		Rule       string       `json:"rule"`
-		Event      string       `json:"event"` // empty when the journal has forgotten it
-		Lane       string       `json:"lane"`
-		State      engine.State `json:"state"`
-		Reason     string       `json:"reason"`
-		Stage      rules.Stage  `json:"stage"`
-		StartedAt  *time.Time   `json:"started_at"`
-		WakeAt     *time.Time   `json:"wake_at"`
-		FinishedAt *time.Time   `json:"finished_at"`
-		Steps      []stepJSON   `json:"steps"`
+		ID         string        `json:"id"`
+		Key        string        `json:"key"`
+		Workspace  string        `json:"workspace"`
+		Rule       string        `json:"rule"`
+		Event      string        `json:"event"` // empty when the journal has forgotten it
+		Lane       string        `json:"lane"`
+		State      journal.State `json:"state"`
+		Reason     string        `json:"reason"`
+		Stage      rules.Stage   `json:"stage"`
+		StartedAt  *time.Time    `json:"started_at"`
+		WakeAt     *time.Time    `json:"wake_at"`
+		FinishedAt *time.Time    `json:"finished_at"`
+		Steps      []stepJSON    `json:"steps"`
 	}
 	stepJSON struct {
-		Path     string           `json:"path"`
-		Verb     string           `json:"verb"`
-		Key      string           `json:"key"`
-		State    engine.StepState `json:"state"`
-		Attempts int              `json:"attempts"`
-		Error    string           `json:"error"`
+		Path     string            `json:"path"`
+		Verb     string            `json:"verb"`
+		Key      string            `json:"key"`
+		State    journal.StepState `json:"state"`
+		Attempts int               `json:"attempts"`
+		Error    string            `json:"error"`
 	}
 )
 
-func (v *view) writeRunsJSON(ctx context.Context, w io.Writer, runs []*engine.Run) error {
+func (v *view) writeRunsJSON(ctx context.Context, w io.Writer, runs []*journal.Run) error {
 	events, err := v.eventsOf(ctx, runs)
 	if err != nil {
 		return err
@@ -118,14 +118,14 @@ func (v *view) writeRunsJSON(ctx context.Context, w io.Writer, runs []*engine.Ru
 }
 
 // eventsOf returns what started the runs, by sequence number. What the journal has forgotten is missing.
-func (v *view) eventsOf(ctx context.Context, runs []*engine.Run) (map[int64]*engine.Event, error) {
+func (v *view) eventsOf(ctx context.Context, runs []*journal.Run) (map[int64]*journal.Event, error) {
 	var seqs []int64
 	for _, r := range runs {
 		seqs = append(seqs, r.Event)
 	}
 	slices.Sort(seqs)
 	seqs = slices.Compact(seqs)
-	found := make(map[int64]*engine.Event, len(seqs))
+	found := make(map[int64]*journal.Event, len(seqs))
 	for part := range slices.Chunk(seqs, 500) { // a database bounds the parameters of a query
 		events, err := v.Events(ctx, part...)
 		if err != nil {
@@ -138,7 +138,7 @@ func (v *view) eventsOf(ctx context.Context, runs []*engine.Run) (map[int64]*eng
 	return found, nil
 }
 
-func newRunJSON(r *engine.Run, e *engine.Event) runJSON {
+func newRunJSON(r *journal.Run, e *journal.Event) runJSON {
 	j := runJSON{
 		ID: strconv.FormatInt(r.ID, 10), Key: r.Key, Workspace: r.Workspace, Rule: r.Rule, Lane: r.Home, State: r.State, Reason: r.Reason, Stage: r.Stage,
 		StartedAt: timeOrNull(r.StartedAt), FinishedAt: timeOrNull(r.FinishedAt), Steps: []stepJSON{},
@@ -155,7 +155,7 @@ func newRunJSON(r *engine.Run, e *engine.Event) runJSON {
 	return j
 }
 
-func newStepJSON(s *engine.Step) stepJSON {
+func newStepJSON(s *journal.Step) stepJSON {
 	return stepJSON{Path: s.Path, Verb: s.Verb, Key: s.Key, State: s.State, Attempts: s.Attempts, Error: s.Error}
 }
 
@@ -167,7 +167,7 @@ func timeOrNull(t time.Time) *time.Time {
 	return &t
 }
 
-func (v *view) writeRuns(w, notes io.Writer, runs []*engine.Run, f *listFlags) {
+func (v *view) writeRuns(w, notes io.Writer, runs []*journal.Run, f *listFlags) {
 	if len(runs) == 0 {
 		fmt.Fprintln(notes, "No such runs.")
 		return
@@ -197,13 +197,13 @@ func (v *view) writeRuns(w, notes io.Writer, runs []*engine.Run, f *listFlags) {
 }
 
 // stateColour paints what is well green, what is under way yellow, and what a person must look at red.
-func stateColour(c palette, s engine.State) func(string) string {
+func stateColour(c palette, s journal.State) func(string) string {
 	switch s {
-	case engine.Done:
+	case journal.Done:
 		return c.green
-	case engine.FailedRun, engine.Uncertain, engine.Held:
+	case journal.FailedRun, journal.Uncertain, journal.Held:
 		return c.red
-	case engine.Stopped, engine.Cancelled:
+	case journal.Stopped, journal.Cancelled:
 		return c.dim
 	}
 	return c.yellow

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -23,7 +23,7 @@ The running engine does it; without one it happens as soon as an engine runs. Th
 		Example: "  quando runs cancel 12\n  quando runs cancel 12 --reason \"the customer called\"",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.ask(cmd, args[0], engine.AskCancel)
+			return f.ask(cmd, args[0], journal.AskCancel)
 		},
 	}
 	f.add(cmd)
@@ -41,7 +41,7 @@ The running engine does it; without one it happens as soon as an engine runs. Th
 		Example: "  quando runs retry 12",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.ask(cmd, args[0], engine.AskRetry)
+			return f.ask(cmd, args[0], journal.AskRetry)
 		},
 	}
 	f.add(cmd)
@@ -65,9 +65,9 @@ The running engine does it; without one it happens as soon as an engine runs. Th
 			if done == repeat {
 				return errors.New("say either --done (the call had its effect) or --repeat (it had none: make it again)")
 			}
-			what := engine.AskDone
+			what := journal.AskDone
 			if repeat {
-				what = engine.AskRepeat
+				what = journal.AskRepeat
 			}
 			return f.ask(cmd, args[0], what)
 		},
@@ -140,7 +140,7 @@ func (f *waitFlag) until(ctx context.Context, done func() (bool, error)) (bool, 
 }
 
 // ask asks something of a run that makes sense for it, and says what came of it.
-func (f *askFlags) ask(cmd *cobra.Command, name string, what engine.AskKind) error {
+func (f *askFlags) ask(cmd *cobra.Command, name string, what journal.AskKind) error {
 	ctx := cmd.Context()
 	return look(cmd, "", func(v *view) error {
 		r, err := v.findRun(cmd, name)
@@ -150,9 +150,9 @@ func (f *askFlags) ask(cmd *cobra.Command, name string, what engine.AskKind) err
 		if why := nonsense(r, what); why != "" {
 			return no(cmd, "%s", why)
 		}
-		err = v.Ask(ctx, v.now, r.ID, engine.Ask{What: what, Reason: f.reason, At: v.now})
+		err = v.Ask(ctx, v.now, r.ID, journal.Ask{What: what, Reason: f.reason, At: v.now})
 		switch {
-		case errors.Is(err, engine.ErrNoRun):
+		case errors.Is(err, journal.ErrNoRun):
 			return no(cmd, "there is no run %d any more", r.ID)
 		case err != nil:
 			return err
@@ -163,31 +163,31 @@ func (f *askFlags) ask(cmd *cobra.Command, name string, what engine.AskKind) err
 }
 
 // nonsense says why something cannot be asked of a run; empty when it can.
-func nonsense(r *engine.Run, what engine.AskKind) string {
+func nonsense(r *journal.Run, what journal.AskKind) string {
 	switch {
-	case what == engine.AskCancel && r.State.Finished():
+	case what == journal.AskCancel && r.State.Finished():
 		return fmt.Sprintf("run %d is finished (%s): there is nothing to cancel", r.ID, r.State)
-	case what == engine.AskRetry && r.State == engine.Uncertain:
+	case what == journal.AskRetry && r.State == journal.Uncertain:
 		return fmt.Sprintf("run %d is uncertain, not failed: find out what became of the call, then use quando runs resolve %d --done or --repeat", r.ID, r.ID)
-	case what == engine.AskRetry && r.State != engine.FailedRun:
+	case what == journal.AskRetry && r.State != journal.FailedRun:
 		return fmt.Sprintf("run %d is %s: only a failed run can be retried", r.ID, r.State)
-	case (what == engine.AskDone || what == engine.AskRepeat) && r.State == engine.FailedRun:
+	case (what == journal.AskDone || what == journal.AskRepeat) && r.State == journal.FailedRun:
 		return fmt.Sprintf("run %d has failed, and nothing about it is uncertain: use quando runs retry %d", r.ID, r.ID)
-	case (what == engine.AskDone || what == engine.AskRepeat) && r.State != engine.Uncertain:
+	case (what == journal.AskDone || what == journal.AskRepeat) && r.State != journal.Uncertain:
 		return fmt.Sprintf("run %d is %s: only an uncertain run can be resolved", r.ID, r.State)
 	}
 	return ""
 }
 
 // report waits for an engine to do what was asked, and says what came of it.
-func (f *askFlags) report(cmd *cobra.Command, v *view, id int64, what engine.AskKind) error {
-	var r *engine.Run
+func (f *askFlags) report(cmd *cobra.Command, v *view, id int64, what journal.AskKind) error {
+	var r *journal.Run
 	taken, err := f.wait.until(cmd.Context(), func() (bool, error) {
 		var err error
 		if r, err = v.FindRun(cmd.Context(), id); err != nil {
 			return false, err
 		}
-		return r.Asked == nil && (what == engine.AskCancel || settled(r)), nil
+		return r.Asked == nil && (what == journal.AskCancel || settled(r)), nil
 	})
 	if err != nil {
 		return fmt.Errorf("wait for run %d: %w", id, err)
@@ -201,17 +201,17 @@ func (f *askFlags) report(cmd *cobra.Command, v *view, id int64, what engine.Ask
 		fmt.Fprintln(cmd.OutOrStdout(), "The engine is still at it.")
 	}
 	v.writeOutcome(cmd, r)
-	if r.State == engine.FailedRun || what == engine.AskCancel && r.State != engine.Cancelled {
+	if r.State == journal.FailedRun || what == journal.AskCancel && r.State != journal.Cancelled {
 		return errNo
 	}
 	return nil
 }
 
 // settled reports whether a run has come to rest: nothing more is going to happen right away.
-func settled(r *engine.Run) bool { return r.State != engine.Running }
+func settled(r *journal.Run) bool { return r.State != journal.Running }
 
 // writeOutcome says in a line where a run stands.
-func (v *view) writeOutcome(cmd *cobra.Command, r *engine.Run) {
+func (v *view) writeOutcome(cmd *cobra.Command, r *journal.Run) {
 	w := cmd.OutOrStdout()
 	c := colours(w)
 	fmt.Fprintf(w, "Run %d is %s", r.ID, stateColour(c, r.State)(string(r.State)))

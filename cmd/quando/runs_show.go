@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quandohq/quando/actions"
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -34,7 +34,7 @@ quando runs lists, or the run's key.`,
 				if err != nil {
 					return err
 				}
-				events, err := v.eventsOf(cmd.Context(), []*engine.Run{r})
+				events, err := v.eventsOf(cmd.Context(), []*journal.Run{r})
 				if err != nil {
 					return err
 				}
@@ -51,7 +51,7 @@ quando runs lists, or the run's key.`,
 }
 
 // findRun returns a run by its number or its key, and shows times as its workspace has them. Where there is none it says so.
-func (v *view) findRun(cmd *cobra.Command, name string) (*engine.Run, error) {
+func (v *view) findRun(cmd *cobra.Command, name string) (*journal.Run, error) {
 	r, err := v.runNamed(cmd, name)
 	if err == nil {
 		v.showTimesOf(r.Workspace)
@@ -59,12 +59,12 @@ func (v *view) findRun(cmd *cobra.Command, name string) (*engine.Run, error) {
 	return r, err
 }
 
-func (v *view) runNamed(cmd *cobra.Command, name string) (*engine.Run, error) {
+func (v *view) runNamed(cmd *cobra.Command, name string) (*journal.Run, error) {
 	id, err := strconv.ParseInt(name, 10, 64)
 	if err == nil {
 		r, err := v.FindRun(cmd.Context(), id)
 		switch {
-		case errors.Is(err, engine.ErrNoRun):
+		case errors.Is(err, journal.ErrNoRun):
 			return nil, no(cmd, "there is no run %d; quando runs lists them", id)
 		case err != nil:
 			return nil, fmt.Errorf("find run %d: %w", id, err)
@@ -83,17 +83,17 @@ func (v *view) runNamed(cmd *cobra.Command, name string) (*engine.Run, error) {
 
 // runByKey returns a run by its key, or nil. A key names the workspace, the rule, and what started the run, which most often is an
 // event's id.
-func (v *view) runByKey(ctx context.Context, key string) (*engine.Run, error) {
+func (v *view) runByKey(ctx context.Context, key string) (*journal.Run, error) {
 	parts := strings.SplitN(key, "/", 3)
 	if len(parts) < 3 {
 		return nil, nil
 	}
-	filter := engine.RunFilter{Workspace: parts[0], Rule: parts[1], Limit: 500}
+	filter := journal.RunFilter{Workspace: parts[0], Rule: parts[1], Limit: 500}
 	e, err := v.FindEvent(ctx, parts[0], parts[2])
 	switch {
 	case err == nil:
 		filter.Event = e.Seq
-	case !errors.Is(err, engine.ErrNoEvent):
+	case !errors.Is(err, journal.ErrNoEvent):
 		return nil, err
 	}
 	for {
@@ -122,7 +122,7 @@ type (
 		At       string          `json:"at"` // the lane in which its next step takes place
 		Ancestry []string        `json:"ancestry"`
 		About    actions.Subject `json:"about"`
-		Asked    *engine.Ask     `json:"asked"`
+		Asked    *journal.Ask    `json:"asked"`
 		Steps    []shownStepJSON `json:"steps"`
 	}
 	shownStepJSON struct {
@@ -131,7 +131,7 @@ type (
 	}
 )
 
-func newShownRunJSON(r *engine.Run, e *engine.Event) shownRunJSON {
+func newShownRunJSON(r *journal.Run, e *journal.Event) shownRunJSON {
 	j := shownRunJSON{
 		runJSON: newRunJSON(r, e), Version: r.Version, By: r.By, At: r.Lane, Ancestry: append([]string{}, r.Ancestry...), About: r.About, Asked: r.Asked,
 		Steps: []shownStepJSON{},
@@ -144,7 +144,7 @@ func newShownRunJSON(r *engine.Run, e *engine.Event) shownRunJSON {
 	return j
 }
 
-func (v *view) writeRun(w io.Writer, r *engine.Run, e *engine.Event) {
+func (v *view) writeRun(w io.Writer, r *journal.Run, e *journal.Event) {
 	c := colours(w)
 	state := stateColour(c, r.State)(string(r.State))
 	if r.Stage == rules.Shadow {
@@ -155,7 +155,7 @@ func (v *view) writeRun(w io.Writer, r *engine.Run, e *engine.Event) {
 }
 
 // writeRunBody tells all there is to know of a run, but for where it stands.
-func (v *view) writeRunBody(w io.Writer, r *engine.Run, e *engine.Event) {
+func (v *view) writeRunBody(w io.Writer, r *journal.Run, e *journal.Event) {
 	c := colours(w)
 	line := func(name, format string, args ...any) {
 		if text := fmt.Sprintf(format, args...); text != "" {
@@ -163,10 +163,10 @@ func (v *view) writeRunBody(w io.Writer, r *engine.Run, e *engine.Event) {
 		}
 	}
 	line(standingName(r.State), "%s", v.standing(r))
-	if r.State == engine.Uncertain {
+	if r.State == journal.Uncertain {
 		line("next", "find out what became of it, then: quando runs resolve %d --done, or --repeat", r.ID)
 	}
-	if r.State == engine.FailedRun {
+	if r.State == journal.FailedRun {
 		line("next", "quando runs retry %d takes the step that failed once more", r.ID)
 	}
 	startedBy := "an event that the journal has forgotten"
@@ -196,11 +196,11 @@ func (v *view) writeRunBody(w io.Writer, r *engine.Run, e *engine.Event) {
 }
 
 // standingName is what the sentence that standing returns answers.
-func standingName(s engine.State) string {
+func standingName(s journal.State) string {
 	switch s {
-	case engine.Done:
+	case journal.Done:
 		return "did"
-	case engine.Queued, engine.Running, engine.Waiting:
+	case journal.Queued, journal.Running, journal.Waiting:
 		return "at present"
 	}
 	return "why"

@@ -10,12 +10,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
 // writeSteps tells of each step what became of it, what was sent and what was answered.
-func (v *view) writeSteps(w io.Writer, c palette, r *engine.Run) {
+func (v *view) writeSteps(w io.Writer, c palette, r *journal.Run) {
 	if len(r.Steps) == 0 {
 		fmt.Fprintln(w, "\nNo step has been taken.")
 		return
@@ -28,12 +28,12 @@ func (v *view) writeSteps(w io.Writer, c palette, r *engine.Run) {
 	for _, s := range r.Steps {
 		path, verb := harmless(s.Path), harmless(s.Verb)
 		words := stepWords(s.State)
-		if s.State == engine.StepWaiting && r.State.Finished() {
+		if s.State == journal.StepWaiting && r.State.Finished() {
 			words = "was not over when the run ended"
 		}
 		state := stepColour(c, s.State)(words)
 		fmt.Fprintf(w, "  %s%s  %s%s  %s", path, strings.Repeat(" ", paths-width(path)), c.bold(verb), strings.Repeat(" ", names-width(verb)), state)
-		if s.State == engine.StepWaiting && !r.WakeAt.IsZero() {
+		if s.State == journal.StepWaiting && !r.WakeAt.IsZero() {
 			fmt.Fprintf(w, " until %s", v.ahead(r.WakeAt))
 		}
 		if s.Attempts > 1 {
@@ -48,29 +48,29 @@ func (v *view) writeSteps(w io.Writer, c palette, r *engine.Run) {
 }
 
 // stepWords says what became of a step.
-func stepWords(s engine.StepState) string {
+func stepWords(s journal.StepState) string {
 	switch s {
-	case engine.StepWould:
+	case journal.StepWould:
 		return "would have been done"
-	case engine.StepOpen:
+	case journal.StepOpen:
 		return "under way"
-	case engine.StepSuperseded:
+	case journal.StepSuperseded:
 		return "left to somebody who was there first"
-	case engine.StepUncertain:
+	case journal.StepUncertain:
 		return "uncertain: nobody knows whether the call had its effect"
-	case engine.StepWaiting:
+	case journal.StepWaiting:
 		return "waits"
 	}
 	return string(s)
 }
 
-func stepColour(c palette, s engine.StepState) func(string) string {
+func stepColour(c palette, s journal.StepState) func(string) string {
 	switch s {
-	case engine.StepDone:
+	case journal.StepDone:
 		return c.green
-	case engine.StepFailed, engine.StepUncertain:
+	case journal.StepFailed, journal.StepUncertain:
 		return c.red
-	case engine.StepSkipped, engine.StepSuperseded:
+	case journal.StepSkipped, journal.StepSuperseded:
 		return c.dim
 	}
 	return c.yellow
@@ -78,7 +78,7 @@ func stepColour(c palette, s engine.StepState) func(string) string {
 
 // writeRecord shows what the engine keeps of a step: calls that were meant, and answers. Its form is the engine's own affair, so what has
 // another form is shown as it is.
-func writeRecord(w io.Writer, c palette, s *engine.Step) {
+func writeRecord(w io.Writer, c palette, s *journal.Step) {
 	var record map[string]json.RawMessage
 	if err := json.Unmarshal(hiddenJSON(s.Record), &record); err != nil {
 		if len(bytes.TrimSpace(s.Record)) > 0 {
@@ -130,11 +130,11 @@ func writeCalls(w io.Writer, c palette, record map[string]json.RawMessage) {
 var bookkeeping = []string{"at", "ended", "allowed", "wait", "branch", "until", "heard", "generation", "tried", "answered", "confirmed", "failures", "last", "since"}
 
 // intentName says what a call is to a step in a state.
-func intentName(s engine.StepState) string {
+func intentName(s journal.StepState) string {
 	switch s {
-	case engine.StepWould:
+	case journal.StepWould:
 		return "would send"
-	case engine.StepOpen, engine.StepUncertain, engine.StepFailed:
+	case journal.StepOpen, journal.StepUncertain, journal.StepFailed:
 		return "to send"
 	}
 	return "sent"

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/console"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/triggers/backfill"
 	"github.com/quandohq/quando/triggers/webhook/subscription"
@@ -99,7 +99,7 @@ func (p *process) waitedFor(ctx context.Context, u *unit, events []string) (wait
 	set := p.books[slices.Index(p.units, u)].shown().Set
 	seen := map[string]bool{}
 	for _, state := range unfinished {
-		runs, err := p.journal.ListRuns(ctx, engine.RunFilter{Workspace: u.name, State: state, Limit: mostWaited})
+		runs, err := p.journal.ListRuns(ctx, journal.RunFilter{Workspace: u.name, State: state, Limit: mostWaited})
 		if err != nil {
 			return nil, err
 		}
@@ -112,7 +112,7 @@ func (p *process) waitedFor(ctx context.Context, u *unit, events []string) (wait
 			}
 			seen[r.Version] = true
 			source, err := p.journal.Version(ctx, r.Version)
-			if errors.Is(err, engine.ErrNoVersion) {
+			if errors.Is(err, journal.ErrNoVersion) {
 				continue // a run whose rule nobody knows any more cannot go on
 			}
 			if err != nil {

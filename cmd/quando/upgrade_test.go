@@ -14,7 +14,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/postgres/postgrestest"
 	"github.com/quandohq/quando/service/sandbox"
 )
@@ -66,9 +66,9 @@ func oldFile(t *testing.T, name string) string {
 // known is still known.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
-	for name, journal := range oldJournals {
+	for name, old := range oldJournals {
 		t.Run(name, func(t *testing.T) {
-			where := journal(t)
+			where := old(t)
 			o := oldOffice(t, strings.Fields(name)[0])
 			o.write("rules/r.yaml", readFile(t, filepath.Join(journalsFolder, "rules.yaml")))
 			before := len(o.sandbox.Effects())
@@ -95,7 +95,7 @@ func TestUpgrade(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer j.Close()
-			events, err := j.ListEvents(t.Context(), engine.EventFilter{})
+			events, err := j.ListEvents(t.Context(), journal.EventFilter{})
 			if err != nil || len(events) < 3 {
 				t.Fatalf("%d events, %v", len(events), err)
 			}

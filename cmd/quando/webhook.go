@@ -73,11 +73,11 @@ func withHooks(cmd *cobra.Command, journal bool, f func(d *hookDesk) error) erro
 	d := &hookDesk{view: &view{config: c, configured: true, zone: w.Timezone, now: now()}, unit: u, json: output == "json"}
 	var cursors subscription.Cursors = noCursors{}
 	if journal {
-		if d.journal, err = openOrMakeJournal(cmd.Context(), c.journalPath()); err != nil {
+		if d.anyJournal, err = openOrMakeJournal(cmd.Context(), c.journalPath()); err != nil {
 			return err
 		}
 		defer func() { _ = d.Close() }() // what was written is on disk already
-		cursors = d.journal
+		cursors = d.anyJournal
 	}
 	o, err := c.subscriptionOptions(u, cursors)
 	if err != nil {
@@ -111,7 +111,7 @@ func (c *config) chosen(name string) (namedWorkspace, error) {
 }
 
 // openOrMakeJournal opens the journal beside an engine, or makes the file where there is none yet: a webhook may be registered before the first run.
-func openOrMakeJournal(ctx context.Context, where string) (journal, error) {
+func openOrMakeJournal(ctx context.Context, where string) (anyJournal, error) {
 	if !isAddress(where) {
 		if _, err := os.Stat(where); errors.Is(err, fs.ErrNotExist) {
 			return openJournal(ctx, where, false)

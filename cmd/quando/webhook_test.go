@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/postgres/postgrestest"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/service/sandbox"
@@ -332,7 +332,7 @@ func TestRunWithAnotherKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer j.Close()
-	if events := must(j.ListEvents(t.Context(), engine.EventFilter{})); len(events) != 1 {
+	if events := must(j.ListEvents(t.Context(), journal.EventFilter{})); len(events) != 1 {
 		t.Errorf("%d events", len(events))
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -65,13 +66,13 @@ func (a *action) again(q engine.Inquiry, s *actions.Step, twin *pastStep) (actio
 	}
 	end := actions.Next{Result: &actions.Result{Outcome: actions.Outcome(twin.State), Reason: twin.Reason, Value: value}}
 	switch {
-	case twin.State == engine.StepFailed:
+	case twin.State == journal.StepFailed:
 		return actions.Next{}, actions.Permanent(errors.New(twin.Error))
-	case twin.State == engine.StepSkipped, twin.State == engine.StepSuperseded:
+	case twin.State == journal.StepSkipped, twin.State == journal.StepSuperseded:
 		return end, nil
-	case twin.State == engine.StepDone && len(twin.Receipts) == 0:
+	case twin.State == journal.StepDone && len(twin.Receipts) == 0:
 		return end, nil // it only looked, or it was so already
-	case twin.State == engine.StepDone:
+	case twin.State == journal.StepDone:
 		a.values[s.Key] = value
 	default: // in shadow, or not answered to this day
 		a.values[s.Key] = engine.Nothing(&a.schema)
@@ -96,10 +97,10 @@ func (a *action) conditional(p *past, q engine.Inquiry, s *actions.Step, args st
 	twin := p.twin(q, a.schema.Verb, a.twins, func(recorded string) bool { return part(recorded, onlyFrom, "card", "board") == condition })
 	switch {
 	case twin == nil:
-	case twin.State == engine.StepSkipped:
+	case twin.State == journal.StepSkipped:
 		next, err := a.again(q, s, twin)
 		return next, true, err
-	case len(twin.Receipts) > 0 || twin.State == engine.StepWould && twin.Intent != nil:
+	case len(twin.Receipts) > 0 || twin.State == journal.StepWould && twin.Intent != nil:
 		return actions.Next{}, false, nil
 	}
 	return actions.Next{}, true, a.missing(q, "where the card was, for only_from")

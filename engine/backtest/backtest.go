@@ -12,14 +12,14 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/actions"
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
 // A Journal is what is read of a recorded journal. Nothing is written to it.
 type Journal interface {
-	engine.Reader
-	Caused(ctx context.Context, workspace, typ string, objects []string) ([]engine.Caused, error)
+	journal.Reader
+	Caused(ctx context.Context, workspace, typ string, objects []string) ([]journal.Caused, error)
 	Version(ctx context.Context, hash string) (source string, err error)
 }
 
@@ -88,10 +88,10 @@ type Difference struct {
 
 // A Treatment is what became of an event for one rule.
 type Treatment struct {
-	Outcome engine.Outcome // of the verdict; empty where the rule was not asked
-	Reason  string         // why it did not fire, or why its run ended early
-	State   engine.State   // of the run; empty where there is none
-	Stage   rules.Stage    // of the run
+	Outcome journal.Outcome // of the verdict; empty where the rule was not asked
+	Reason  string          // why it did not fire, or why its run ended early
+	State   journal.State   // of the run; empty where there is none
+	Stage   rules.Stage     // of the run
 	Effects []Effect
 
 	// NotRecorded is what could not be answered; what would have followed from it is not told.

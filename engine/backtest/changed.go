@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -53,7 +53,7 @@ type timeline struct {
 	all []*rules.Rule // that it may come to have: what they listen to counts from the beginning
 
 	// at returns the rules from an event on; nil leaves them as they are.
-	at func(ctx context.Context, e *engine.Event) (*rules.Set, error)
+	at func(ctx context.Context, e *journal.Event) (*rules.Set, error)
 
 	// given says that the rules are not those of the record: what their effects caused may not have happened, and ticks may be others.
 	given bool
@@ -69,7 +69,7 @@ func (b *bench) givenRules(set *rules.Set, only map[string]bool) timeline {
 	}
 	return timeline{
 		set:   (&rules.Set{Calendars: set.Calendars}).With(list...),
-		at:    func(context.Context, *engine.Event) (*rules.Set, error) { return nil, nil },
+		at:    func(context.Context, *journal.Event) (*rules.Set, error) { return nil, nil },
 		given: true,
 	}
 }
@@ -95,7 +95,7 @@ func (b *bench) recordedRules(ctx context.Context, only map[string]bool) (timeli
 	return timeline{
 		set: (&rules.Set{}).With(),
 		all: all,
-		at: func(ctx context.Context, e *engine.Event) (*rules.Set, error) {
+		at: func(ctx context.Context, e *journal.Event) (*rules.Set, error) {
 			news := false
 			for _, v := range e.Verdicts {
 				if !only[v.Rule] || v.Version == "" || now[v.Rule] != nil && now[v.Rule].Version == v.Version {
@@ -128,7 +128,7 @@ func (b *bench) version(ctx context.Context, id, hash string) (*rules.Rule, erro
 		return rule, nil
 	}
 	source, err := b.Journal.Version(ctx, hash)
-	if err != nil && !errors.Is(err, engine.ErrNoVersion) {
+	if err != nil && !errors.Is(err, journal.ErrNoVersion) {
 		return nil, err
 	}
 	var rule *rules.Rule

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -44,13 +45,13 @@ func besides(was *recorded, before, would *Treatment, rule *rules.Rule) *Treatme
 	if before.NotRecorded != "" || would.NotRecorded != "" {
 		return would
 	}
-	late := was.treat.Outcome == engine.Late && before.Outcome != engine.Late && rule != nil && rule.Late.SkipAfter > 0 && was.late > rule.Late.SkipAfter
-	if before.same(would, exactly) || was.treat.Outcome == engine.Paused || late {
+	late := was.treat.Outcome == journal.Late && before.Outcome != journal.Late && rule != nil && rule.Late.SkipAfter > 0 && was.late > rule.Late.SkipAfter
+	if before.same(would, exactly) || was.treat.Outcome == journal.Paused || late {
 		return &was.treat
 	}
-	if was.treat.State == engine.Cancelled && before.State != engine.Cancelled && !was.treat.ended.IsZero() {
+	if was.treat.State == journal.Cancelled && before.State != journal.Cancelled && !was.treat.ended.IsZero() {
 		cut := *would
-		cut.State, cut.Reason = engine.Cancelled, was.treat.Reason
+		cut.State, cut.Reason = journal.Cancelled, was.treat.Reason
 		late := func(e Effect) bool { return e.At.After(was.treat.ended) }
 		// What ended it came when the engine had not yet looked at what was due: that was not done, and all behind it neither.
 		if n := len(was.treat.Effects); n < len(before.Effects) && !late(before.Effects[n]) {
@@ -117,7 +118,7 @@ func (o *outcomes) of(p pair) *Treatment {
 	if o.given != nil && o.given.Rule(p.rule) == nil {
 		return &Treatment{}
 	}
-	return &Treatment{Outcome: engine.False}
+	return &Treatment{Outcome: journal.False}
 }
 
 // recordedPair returns what was recorded of an event for a rule.
@@ -127,7 +128,7 @@ func (b *bench) recordedPair(ctx context.Context, p pair) (*recorded, error) {
 	}
 	r := &recorded{}
 	e, err := b.Journal.FindEvent(ctx, b.Workspace, p.event)
-	if errors.Is(err, engine.ErrNoEvent) {
+	if errors.Is(err, journal.ErrNoEvent) {
 		if at, err := time.Parse(time.RFC3339, p.event[min(len(p.event), len(p.rule)+1):]); err == nil {
 			r.at = at // a tick that was computed
 		}
@@ -140,7 +141,7 @@ func (b *bench) recordedPair(ctx context.Context, p pair) (*recorded, error) {
 	if !e.Decided {
 		r.treat.Reason = "it is not decided yet"
 	}
-	if decided, _ := engine.AnswerTo(e.Answers, engine.AnswerNow); decided != nil {
+	if decided, _ := engine.AnswerTo(e.Answers, journal.AnswerNow); decided != nil {
 		if at, ok := decided.(time.Time); ok {
 			r.late = at.Sub(e.CreatedAt)
 		}

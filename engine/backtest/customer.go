@@ -5,14 +5,15 @@ import (
 	"fmt"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 // customer names the customer of an event: by what it carries, by what was asked at the time, or by what other events of its lane carry.
-func (b *bench) customer(ctx context.Context, e *engine.Event, facts map[string]any, runs ...*engine.Run) (string, error) {
+func (b *bench) customer(ctx context.Context, e *journal.Event, facts map[string]any, runs ...*journal.Run) (string, error) {
 	if name := nameIn(facts); name != "" {
 		return name, nil
 	}
-	answers := []engine.Answers{e.Answers}
+	answers := []journal.Answers{e.Answers}
 	for _, r := range runs {
 		answers = append(answers, answersOf(r)...)
 	}
@@ -29,7 +30,7 @@ func (b *bench) customer(ctx context.Context, e *engine.Event, facts map[string]
 	if known {
 		return name, nil
 	}
-	others, err := b.Journal.ListEvents(ctx, engine.EventFilter{Workspace: b.Workspace, Lane: e.Lane, Limit: 20})
+	others, err := b.Journal.ListEvents(ctx, journal.EventFilter{Workspace: b.Workspace, Lane: e.Lane, Limit: 20})
 	if err != nil {
 		return "", fmt.Errorf("look for a name: %w", err)
 	}
@@ -57,8 +58,8 @@ func nameIn(facts map[string]any) string {
 	return ""
 }
 
-func answersOf(r *engine.Run) []engine.Answers {
-	var list []engine.Answers
+func answersOf(r *journal.Run) []journal.Answers {
+	var list []journal.Answers
 	for _, s := range r.Steps {
 		if rec, err := engine.ReadRecord(s); err == nil {
 			list = append(list, rec.Answers)

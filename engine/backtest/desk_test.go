@@ -11,6 +11,7 @@ import (
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/sqlite"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
@@ -124,8 +125,8 @@ func (d *desk) scene() *scene {
 }
 
 // runs returns the runs of a rule, the newest first.
-func (d *desk) runs(rule string) []*engine.Run {
-	return must(d.journal.ListRuns(d.t.Context(), engine.RunFilter{Rule: rule}))
+func (d *desk) runs(rule string) []*journal.Run {
+	return must(d.journal.ListRuns(d.t.Context(), journal.RunFilter{Rule: rule}))
 }
 
 // What people did is no difference of the rules.
@@ -144,7 +145,7 @@ rules:
 	d.customer("Bia", "+5511977776666", "while greet is paused")
 	d.pass(time.Minute)
 	must(d.engine.Resume(t.Context(), d.Now(), "default", "greet"))
-	if err := d.journal.Ask(t.Context(), d.Now(), d.runs("nudge")[0].ID, engine.Ask{What: engine.AskCancel, Reason: "a person", At: d.Now()}); err != nil {
+	if err := d.journal.Ask(t.Context(), d.Now(), d.runs("nudge")[0].ID, journal.Ask{What: journal.AskCancel, Reason: "a person", At: d.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	d.rest()
@@ -180,7 +181,7 @@ rules:
 	}
 	must(d.SetClock(t.Context(), d.Now().Add(100*time.Millisecond)))
 	d.pass(time.Hour)
-	if r := d.runs("nudge"); len(r) != 1 || r[0].State != engine.Cancelled {
+	if r := d.runs("nudge"); len(r) != 1 || r[0].State != journal.Cancelled {
 		t.Fatalf("%+v", r)
 	}
 	s := d.scene()

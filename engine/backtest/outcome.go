@@ -4,13 +4,13 @@ import (
 	"errors"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 // A replay is the observer of its engine.
 
 // Decided notes the verdicts on an event.
-func (r *replay) Decided(e *engine.Event) {
+func (r *replay) Decided(e *journal.Event) {
 	for _, v := range e.Verdicts {
 		if v.Run != "" {
 			r.trigger[v.Run] = e.ID
@@ -22,7 +22,7 @@ func (r *replay) Decided(e *engine.Event) {
 		}
 		t := r.treated[p]
 		// What is merely not true is kept only where it was, or may have been, otherwise: most of what rules are asked is.
-		if v.Outcome == engine.False && !gap && t == nil && r.pairs[p] == nil {
+		if v.Outcome == journal.False && !gap && t == nil && r.pairs[p] == nil {
 			continue
 		}
 		if t == nil {
@@ -37,7 +37,7 @@ func (r *replay) Decided(e *engine.Event) {
 }
 
 // reasonOf says why a rule did not fire.
-func reasonOf(v engine.Verdict) string {
+func reasonOf(v journal.Verdict) string {
 	if v.Error == "" {
 		return v.Clause
 	}
@@ -45,10 +45,10 @@ func reasonOf(v engine.Verdict) string {
 }
 
 // Began notes nothing: the verdict has told it.
-func (*replay) Began(*engine.Run, *engine.Event) {}
+func (*replay) Began(*journal.Run, *journal.Event) {}
 
 // Changed notes how far a run has come.
-func (r *replay) Changed(run *engine.Run) {
+func (r *replay) Changed(run *journal.Run) {
 	event, ok := r.trigger[run.Key]
 	if !ok {
 		r.failed = errors.New("a run has no event: " + run.Key)
@@ -62,7 +62,7 @@ func (r *replay) Changed(run *engine.Run) {
 	}
 	old := r.treated[p]
 	if old == nil {
-		old = &Treatment{Outcome: engine.Fired}
+		old = &Treatment{Outcome: journal.Fired}
 		r.treated[p] = old
 	}
 	t.Outcome, t.NotRecorded = old.Outcome, old.NotRecorded
@@ -82,9 +82,9 @@ func (r *replay) Changed(run *engine.Run) {
 func (*replay) Called(string, string, time.Duration, error) {}
 
 // Held does nothing.
-func (*replay) Held(engine.Hold) {}
+func (*replay) Held(journal.Hold) {}
 
 // Lifted does nothing.
-func (*replay) Lifted(engine.Hold) {}
+func (*replay) Lifted(journal.Hold) {}
 
-func isNoRun(err error) bool { return errors.Is(err, engine.ErrNoRun) }
+func isNoRun(err error) bool { return errors.Is(err, journal.ErrNoRun) }

@@ -12,12 +12,13 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 // A past is an event as it was recorded, with what came of it.
 type past struct {
-	event    *engine.Event // nil where it was never recorded, as a tick that is only computed
-	recorded []*engine.Run
+	event    *journal.Event // nil where it was never recorded, as a tick that is only computed
+	recorded []*journal.Run
 
 	reading sync.Once
 	read    []*pastRun
@@ -36,14 +37,14 @@ func (p *past) runs() []*pastRun {
 
 // A pastRun is a recorded run with its steps.
 type pastRun struct {
-	*engine.Run
+	*journal.Run
 	queued bool // it had to wait for another one
 	steps  []pastStep
 }
 
 // A pastStep is a recorded step.
 type pastStep struct {
-	*engine.Step
+	*journal.Step
 	engine.Record
 	passed engine.Passed // the waits that the run had behind it
 }
@@ -81,7 +82,7 @@ func (b *bench) past(ctx context.Context, id string) (*past, error) {
 		return p, nil
 	}
 	e, err := b.Journal.FindEvent(ctx, b.Workspace, id)
-	if errors.Is(err, engine.ErrNoEvent) {
+	if errors.Is(err, journal.ErrNoEvent) {
 		p := &past{}
 		b.memory.keep(id, p)
 		return p, nil
@@ -89,7 +90,7 @@ func (b *bench) past(ctx context.Context, id string) (*past, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := b.read(ctx, []*engine.Event{e})
+	list, err := b.read(ctx, []*journal.Event{e})
 	if err != nil {
 		return nil, err
 	}
@@ -98,8 +99,8 @@ func (b *bench) past(ctx context.Context, id string) (*past, error) {
 }
 
 // recall keeps events in mind, with what came of them.
-func (b *bench) recall(ctx context.Context, events []*engine.Event) error {
-	list, err := b.read(ctx, slices.DeleteFunc(slices.Clone(events), func(e *engine.Event) bool { return b.memory.find(e.ID) != nil }))
+func (b *bench) recall(ctx context.Context, events []*journal.Event) error {
+	list, err := b.read(ctx, slices.DeleteFunc(slices.Clone(events), func(e *journal.Event) bool { return b.memory.find(e.ID) != nil }))
 	if err != nil {
 		return err
 	}
@@ -110,7 +111,7 @@ func (b *bench) recall(ctx context.Context, events []*engine.Event) error {
 }
 
 // read returns events with what came of them.
-func (b *bench) read(ctx context.Context, events []*engine.Event) ([]*past, error) {
+func (b *bench) read(ctx context.Context, events []*journal.Event) ([]*past, error) {
 	list := make([]*past, len(events))
 	bySeq := make(map[int64]*past)
 	for i, e := range events {
@@ -131,14 +132,14 @@ func (b *bench) read(ctx context.Context, events []*engine.Event) ([]*past, erro
 }
 
 // fired reports whether a run came of an event, or was to come.
-func fired(e *engine.Event) bool {
-	return slices.ContainsFunc(e.Verdicts, func(v engine.Verdict) bool { return v.Run != "" })
+func fired(e *journal.Event) bool {
+	return slices.ContainsFunc(e.Verdicts, func(v journal.Verdict) bool { return v.Run != "" })
 }
 
 // aWhile is what goes by between two moments of one decision at most.
 const aWhile = 5 * time.Second
 
-func newPastRun(r *engine.Run) *pastRun {
+func newPastRun(r *journal.Run) *pastRun {
 	out := &pastRun{Run: r}
 	var passed engine.Passed
 	for i, s := range r.Steps {
@@ -178,23 +179,23 @@ func (p *past) answers(q engine.Inquiry) iter.Seq2[string, json.RawMessage] {
 }
 
 // ofDecision are the answers that the rules had when they decided on the event, those first that a rule alone had that has gathered.
-func (p *past) ofDecision(q engine.Inquiry) []engine.Answers {
+func (p *past) ofDecision(q engine.Inquiry) []journal.Answers {
 	rule := q.Rule
 	if q.Run != nil {
 		rule = q.Run.Rule
 	}
-	alone, suffix := make(engine.Answers), engine.Gathering(rule, "")
+	alone, suffix := make(journal.Answers), journal.Gathering(rule, "")
 	for question, raw := range p.event.Answers {
 		if question, ok := strings.CutSuffix(question, suffix); ok {
 			alone[question] = raw
 		}
 	}
-	return []engine.Answers{alone, p.event.Answers}
+	return []journal.Answers{alone, p.event.Answers}
 }
 
 // ofStep are the answers that the same step of the run had: a step before it may have changed
 // something.
-func (p *past) ofStep(q engine.Inquiry) (lists []engine.Answers) {
+func (p *past) ofStep(q engine.Inquiry) (lists []journal.Answers) {
 	for _, r := range p.runs() {
 		for _, s := range r.steps {
 			if q.Run != nil && r.Key == q.Run.Key && s.Path == q.Step && s.passed == q.Passed {
@@ -206,8 +207,8 @@ func (p *past) ofStep(q engine.Inquiry) (lists []engine.Answers) {
 }
 
 // ofRuns are the answers that runs had at the same point, the same run first: what another rule asked in the same moment was answered the same.
-func (p *past) ofRuns(q engine.Inquiry, queued bool) (lists []engine.Answers) {
-	var others []engine.Answers
+func (p *past) ofRuns(q engine.Inquiry, queued bool) (lists []journal.Answers) {
+	var others []journal.Answers
 	for _, r := range p.runs() {
 		if r.queued != queued {
 			continue

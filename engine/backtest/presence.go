@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -23,7 +24,7 @@ type conversation struct {
 type span struct{ from, to time.Time }
 
 // hear notes what an event tells: a message of the team, and the answers that rules had.
-func (p presence) hear(e *engine.Event, facts map[string]any, id string) {
+func (p presence) hear(e *journal.Event, facts map[string]any, id string) {
 	if id == "" {
 		return
 	}
@@ -32,13 +33,13 @@ func (p presence) hear(e *engine.Event, facts map[string]any, id string) {
 			p.of(id).wrote = append(p.of(id).wrote, at)
 		}
 	}
-	at, _ := engine.AnswerTo(e.Answers, engine.AnswerNow)
+	at, _ := engine.AnswerTo(e.Answers, journal.AnswerNow)
 	now, ok := at.(time.Time)
 	if !ok {
 		return
 	}
 	for question := range e.Answers {
-		if strings.HasPrefix(question, engine.AnswerNow+" ") {
+		if strings.HasPrefix(question, journal.AnswerNow+" ") {
 			return // some were answered later, to a rule that gathers
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -173,7 +174,7 @@ func (r *replay) feed(ctx context.Context, progress func(what string, done, of i
 }
 
 // moment returns when something happens next: an event, a tick, or what the engine waits for. It is not ok when nothing more does.
-func (r *replay) moment(e *engine.Event, more bool) (at time.Time, ok bool) {
+func (r *replay) moment(e *journal.Event, more bool) (at time.Time, ok bool) {
 	for _, t := range []time.Time{r.due, r.ticks.next()} {
 		if !t.IsZero() && (at.IsZero() || t.Before(at)) {
 			at = t
@@ -209,7 +210,7 @@ func (r *replay) work(ctx context.Context, batch []rules.Event) error {
 }
 
 // give reports whether an event is for the rules at hand.
-func (r *replay) give(ctx context.Context, e *engine.Event) (bool, error) {
+func (r *replay) give(ctx context.Context, e *journal.Event) (bool, error) {
 	set, err := r.timeline.at(ctx, e)
 	if err != nil {
 		return false, err
@@ -240,10 +241,10 @@ func (r *replay) give(ctx context.Context, e *engine.Event) (bool, error) {
 }
 
 // mayBeOwn reports whether an event may be a message of a run that would not have sent it.
-func (r *replay) mayBeOwn(e *engine.Event) bool { return r.timeline.given && e.Type == "message.sent" }
+func (r *replay) mayBeOwn(e *journal.Event) bool { return r.timeline.given && e.Type == "message.sent" }
 
 // unsent reports whether an event is a message of a run that would not have sent it.
-func (r *replay) unsent(ctx context.Context, e *engine.Event, message string) (bool, error) {
+func (r *replay) unsent(ctx context.Context, e *journal.Event, message string) (bool, error) {
 	if !r.mayBeOwn(e) || message == "" {
 		return false, nil
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/actions"
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -36,9 +36,9 @@ type recorded struct {
 // recordedEvents goes through the events of the workspace in the order of their recording, those of the warm-up included.
 //
 // Look, where it is given, sees each page of them before they come.
-func (b *bench) recordedEvents(ctx context.Context, look func(context.Context, []*engine.Event) error) iter.Seq2[*engine.Event, error] {
-	return func(yield func(*engine.Event, error) bool) {
-		f := engine.EventFilter{Workspace: b.Workspace, Since: b.from, Forward: true, Limit: pageSize}
+func (b *bench) recordedEvents(ctx context.Context, look func(context.Context, []*journal.Event) error) iter.Seq2[*journal.Event, error] {
+	return func(yield func(*journal.Event, error) bool) {
+		f := journal.EventFilter{Workspace: b.Workspace, Since: b.from, Forward: true, Limit: pageSize}
 		for {
 			page, err := b.Journal.ListEvents(ctx, f)
 			if err == nil && look != nil {
@@ -106,7 +106,7 @@ func (b *bench) survey(ctx context.Context, set *rules.Set) error {
 }
 
 // carried reads what an event carries: nothing where nobody can read it, and rules will be told so.
-func (b *bench) carried(ctx context.Context, e *engine.Event) (map[string]any, actions.Subject, error) {
+func (b *bench) carried(ctx context.Context, e *journal.Event) (map[string]any, actions.Subject, error) {
 	facts, about, err := b.Desk.Carried(ctx, e.Event)
 	if err != nil && actions.IsPermanent(err) {
 		return nil, actions.Subject{}, nil
@@ -116,12 +116,12 @@ func (b *bench) carried(ctx context.Context, e *engine.Event) (map[string]any, a
 
 // A surveyed is an event with what it carries.
 type surveyed struct {
-	*engine.Event
+	*journal.Event
 	facts map[string]any
 }
 
 // see notes which rules gave a verdict on an event, and which should have.
-func (b *bench) see(e *engine.Event, candidates []*rules.Rule) {
+func (b *bench) see(e *journal.Event, candidates []*rules.Rule) {
 	for _, v := range e.Verdicts {
 		if v.Version == "" {
 			continue
@@ -137,14 +137,14 @@ func (b *bench) see(e *engine.Event, candidates []*rules.Rule) {
 		return
 	}
 	for _, r := range candidates {
-		if !slices.ContainsFunc(e.Verdicts, func(v engine.Verdict) bool { return v.Rule == r.ID }) {
+		if !slices.ContainsFunc(e.Verdicts, func(v journal.Verdict) bool { return v.Rule == r.ID }) {
 			b.of(r.ID).absent = true
 		}
 	}
 }
 
 // doubt makes rules known that may be called for by an event whose names nobody knows any more.
-func (b *bench) doubt(set *rules.Set, e *engine.Event, facts map[string]any) {
+func (b *bench) doubt(set *rules.Set, e *journal.Event, facts map[string]any) {
 	kept := maps.Clone(facts)
 	for name, fact := range facts {
 		if len(unnamed(fact)) > 0 {
@@ -168,8 +168,8 @@ func (b *bench) of(rule string) *seenRule {
 }
 
 // undecidable reports whether the engine gave an event up: no rule was asked.
-func undecidable(e *engine.Event) bool {
-	return len(e.Verdicts) == 1 && e.Verdicts[0].Outcome == engine.Failed && e.Verdicts[0].Version == ""
+func undecidable(e *journal.Event) bool {
+	return len(e.Verdicts) == 1 && e.Verdicts[0].Outcome == journal.Failed && e.Verdicts[0].Version == ""
 }
 
 // remember keeps what the runs of events did.
@@ -189,7 +189,7 @@ func (b *bench) remember(ctx context.Context, page []*surveyed) error {
 		if err != nil {
 			return err
 		}
-		t.Outcome = engine.Fired
+		t.Outcome = journal.Fired
 		who, err := b.customer(ctx, e.Event, e.facts, r)
 		if err != nil {
 			return err
@@ -200,12 +200,12 @@ func (b *bench) remember(ctx context.Context, page []*surveyed) error {
 }
 
 // runsOf reads the runs that events started.
-func (b *bench) runsOf(ctx context.Context, seqs ...int64) ([]*engine.Run, error) {
+func (b *bench) runsOf(ctx context.Context, seqs ...int64) ([]*journal.Run, error) {
 	if len(seqs) == 0 {
 		return nil, nil
 	}
-	f := engine.RunFilter{Events: seqs, Limit: pageSize}
-	var all []*engine.Run
+	f := journal.RunFilter{Events: seqs, Limit: pageSize}
+	var all []*journal.Run
 	for {
 		runs, err := b.Journal.ListRuns(ctx, f)
 		if err != nil {

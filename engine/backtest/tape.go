@@ -5,7 +5,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/memory"
 	"github.com/quandohq/quando/rules"
 )
@@ -58,7 +58,7 @@ func (t *tape) number(recorded int64) int64 {
 }
 
 // Caused returns what the recorded calls caused, as it stands in the replay.
-func (t *tape) Caused(ctx context.Context, workspace, typ string, objects []string) ([]engine.Caused, error) {
+func (t *tape) Caused(ctx context.Context, workspace, typ string, objects []string) ([]journal.Caused, error) {
 	list, err := t.from.Journal.Caused(ctx, workspace, typ, objects)
 	kept := list[:0]
 	for _, c := range list {
@@ -96,7 +96,7 @@ func (t *tape) keyOf(ctx context.Context, id int64) (string, error) {
 }
 
 // Save records a change of the replay.
-func (t *tape) Save(ctx context.Context, lane *engine.Lane, change *engine.Change) error {
+func (t *tape) Save(ctx context.Context, lane *journal.Lane, change *journal.Change) error {
 	own := *change
 	own.Used, own.Gone = nil, nil // they are the recorded journal's
 	if err := t.Journal.Save(ctx, lane, &own); err != nil {
@@ -112,4 +112,4 @@ func (t *tape) Save(ctx context.Context, lane *engine.Lane, change *engine.Chang
 }
 
 // Holds are none: nothing stops a replay.
-func (*tape) Holds(context.Context) ([]engine.Hold, error) { return nil, nil }
+func (*tape) Holds(context.Context) ([]journal.Hold, error) { return nil, nil }

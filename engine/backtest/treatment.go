@@ -6,11 +6,12 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
 // treatment reads what a run has done, recorded or replayed: both are told by their steps.
-func (b *bench) treatment(r *engine.Run, event string) (Treatment, error) {
+func (b *bench) treatment(r *journal.Run, event string) (Treatment, error) {
 	t := Treatment{State: r.State, Stage: r.Stage, Reason: r.Reason, ended: r.FinishedAt}
 	for _, s := range r.Steps {
 		rec, err := engine.ReadRecord(s)
@@ -27,17 +28,17 @@ func (b *bench) treatment(r *engine.Run, event string) (Treatment, error) {
 		t.Effects = append(t.Effects, e)
 	}
 	if r.FinishedAt.After(b.Until) {
-		t.State, t.Reason = engine.Waiting, "" // as it stood then
+		t.State, t.Reason = journal.Waiting, "" // as it stood then
 	}
 	return t, nil
 }
 
 // changed reports whether a step had an effect, or of a shadow run, would have had one. One that found everything as it should be had none.
-func changed(s *engine.Step, rec engine.Record) bool {
+func changed(s *journal.Step, rec engine.Record) bool {
 	switch s.State {
-	case engine.StepDone:
+	case journal.StepDone:
 		return len(rec.Receipts) > 0
-	case engine.StepWould:
+	case journal.StepWould:
 		return rec.Intent != nil
 	}
 	return false

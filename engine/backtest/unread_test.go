@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/quandohq/quando/actions/builtin"
-	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/backtest"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/service"
 )
 
@@ -68,28 +68,28 @@ func (j *tornJournal) tears(what string) error {
 	return errTorn
 }
 
-func (j *tornJournal) ListEvents(ctx context.Context, f engine.EventFilter) ([]*engine.Event, error) {
+func (j *tornJournal) ListEvents(ctx context.Context, f journal.EventFilter) ([]*journal.Event, error) {
 	if err := j.tears("ListEvents"); err != nil {
 		return nil, err
 	}
 	return j.Journal.ListEvents(ctx, f)
 }
 
-func (j *tornJournal) ListRuns(ctx context.Context, f engine.RunFilter) ([]*engine.Run, error) {
+func (j *tornJournal) ListRuns(ctx context.Context, f journal.RunFilter) ([]*journal.Run, error) {
 	if err := j.tears("ListRuns"); err != nil {
 		return nil, err
 	}
 	return j.Journal.ListRuns(ctx, f)
 }
 
-func (j *tornJournal) FindEvent(ctx context.Context, workspace, id string) (*engine.Event, error) {
+func (j *tornJournal) FindEvent(ctx context.Context, workspace, id string) (*journal.Event, error) {
 	if err := j.tears("FindEvent"); err != nil {
 		return nil, err
 	}
 	return j.Journal.FindEvent(ctx, workspace, id)
 }
 
-func (j *tornJournal) FindRun(ctx context.Context, id int64) (*engine.Run, error) {
+func (j *tornJournal) FindRun(ctx context.Context, id int64) (*journal.Run, error) {
 	if err := j.tears("FindRun"); err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func (j *tornJournal) Version(ctx context.Context, hash string) (string, error) 
 	return j.Journal.Version(ctx, hash)
 }
 
-func (j *tornJournal) Caused(ctx context.Context, workspace, typ string, objects []string) ([]engine.Caused, error) {
+func (j *tornJournal) Caused(ctx context.Context, workspace, typ string, objects []string) ([]journal.Caused, error) {
 	if err := j.tears("Caused"); err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 // cheapHash is a hash of "correct horse" that takes little time.
@@ -317,7 +317,7 @@ func TestLiveEnds(t *testing.T) {
 	if got := <-lines; !strings.HasPrefix(got, "retry") {
 		t.Error(got)
 	}
-	d.console.Changed(&engine.Run{})
+	d.console.Changed(&journal.Run{})
 	if got := <-lines; got != "event: change\ndata: 1\n\n" {
 		t.Error(got)
 	}

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/actions/builtin"
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/sqlite"
 	"github.com/quandohq/quando/rules"
 )
@@ -119,28 +119,28 @@ func benchEvent(i int, at time.Time) rules.Event {
 }
 
 // benchChange decides the events of a lane, as an engine does, and takes what comes of it to its end at once.
-func benchChange(l *engine.Lane) *engine.Change {
-	change := &engine.Change{At: l.Events[len(l.Events)-1].ReceivedAt, Decided: l.Events, Release: true}
+func benchChange(l *journal.Lane) *journal.Change {
+	change := &journal.Change{At: l.Events[len(l.Events)-1].ReceivedAt, Decided: l.Events, Release: true}
 	for _, e := range l.Events {
-		rule, state := fmt.Sprint("rule-", e.Seq%benchRules), engine.Done
+		rule, state := fmt.Sprint("rule-", e.Seq%benchRules), journal.Done
 		switch e.Seq % 100 {
 		case 1:
-			state = engine.FailedRun
+			state = journal.FailedRun
 		case 2, 3, 4, 5, 6:
-			state = engine.Waiting
+			state = journal.Waiting
 		case 7:
-			state = engine.Cancelled
+			state = journal.Cancelled
 		}
-		e.Verdicts = []engine.Verdict{
-			{Rule: rule, Outcome: engine.Fired, Version: "v"},
-			{Rule: fmt.Sprint("rule-", (e.Seq+1)%benchRules), Outcome: engine.False, Clause: `conversation.kind == "direct"`, Values: map[string]any{"conversation.kind": "group"}},
-			{Rule: fmt.Sprint("rule-", (e.Seq+2)%benchRules), Outcome: engine.Limited, Error: "limit: 1 per 12h"},
+		e.Verdicts = []journal.Verdict{
+			{Rule: rule, Outcome: journal.Fired, Version: "v"},
+			{Rule: fmt.Sprint("rule-", (e.Seq+1)%benchRules), Outcome: journal.False, Clause: `conversation.kind == "direct"`, Values: map[string]any{"conversation.kind": "group"}},
+			{Rule: fmt.Sprint("rule-", (e.Seq+2)%benchRules), Outcome: journal.Limited, Error: "limit: 1 per 12h"},
 		}
-		r := &engine.Run{
+		r := &journal.Run{
 			Key: "default/" + rule + "/" + e.ID, Workspace: "default", Rule: rule, Version: "v", Event: e.Seq, Home: l.Name, Lane: l.Name, By: e.ID, State: state, Stage: rules.Live, StartedAt: e.ReceivedAt,
-			Steps: []*engine.Step{
-				{Path: "1", Verb: "send_message", Key: "k1", State: engine.StepDone, Attempts: 1, Record: []byte(`{"at":"2026-11-13T20:50:00Z","ended":"2026-11-13T20:50:01Z","receipts":[{"call":"send","answer":{"id":"m"}}],"sent":[{"call":"send","request":{"text":"we are closed"}}]}`)},
-				{N: 1, Path: "2", Verb: "add_labels", Key: "k2", State: engine.StepDone, Attempts: 1},
+			Steps: []*journal.Step{
+				{Path: "1", Verb: "send_message", Key: "k1", State: journal.StepDone, Attempts: 1, Record: []byte(`{"at":"2026-11-13T20:50:00Z","ended":"2026-11-13T20:50:01Z","receipts":[{"call":"send","answer":{"id":"m"}}],"sent":[{"call":"send","request":{"text":"we are closed"}}]}`)},
+				{N: 1, Path: "2", Verb: "add_labels", Key: "k2", State: journal.StepDone, Attempts: 1},
 			},
 		}
 		if state.Finished() {
@@ -148,7 +148,7 @@ func benchChange(l *engine.Lane) *engine.Change {
 		} else {
 			r.WakeAt = friday.Add(24 * time.Hour)
 		}
-		change.Starts = append(change.Starts, &engine.Start{Run: r, Mode: rules.Parallel, Source: "source", Verdict: &e.Verdicts[0]})
+		change.Starts = append(change.Starts, &journal.Start{Run: r, Mode: rules.Parallel, Source: "source", Verdict: &e.Verdicts[0]})
 	}
 	return change
 }

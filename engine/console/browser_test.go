@@ -13,7 +13,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/service/sandbox"
 )
 
@@ -186,13 +186,13 @@ func TestPagesInABrowser(t *testing.T) {
 	}
 	d.ask("POST", "/pause", map[string][]string{"workspace": {"default"}, "rule": {"watch"}, "reason": {hostileOr("the survey is not ready")}})
 	run, lane := d.runOf("greet"), d.laneOf("Marina")
-	bounded := engine.Hold{Workspace: "default", Rule: "greet", Lane: lane, Kind: engine.HoldSafety, Since: d.clock(), Reason: "safety: automatic messages to one conversation are bounded to 6 in 10m"}
+	bounded := journal.Hold{Workspace: "default", Rule: "greet", Lane: lane, Kind: journal.HoldSafety, Since: d.clock(), Reason: "safety: automatic messages to one conversation are bounded to 6 in 10m"}
 	if _, err := d.journal.Hold(t.Context(), bounded); err != nil {
 		t.Fatal(err)
 	}
 	d.console.checks.renew(t.Context(), d.options.Checks, d.clock())
 	b := newBrowser(t, d.serve())
-	written := must(d.journal.ListEvents(t.Context(), engine.EventFilter{Type: "message.received"}))
+	written := must(d.journal.ListEvents(t.Context(), journal.EventFilter{Type: "message.received"}))
 	for _, lang := range languages {
 		b.theme("light")
 		d.languageCookie(b, lang.Code)

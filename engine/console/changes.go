@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 // scope reads what a form is about: a rule, a workspace, or everything.
@@ -31,9 +31,9 @@ func (c *Console) pause(q *request) error {
 		return err
 	}
 	reason := cutText(q.r.PostFormValue("reason"), 200)
-	var underWay []engine.UnderWay
+	var underWay []journal.UnderWay
 	err = q.change("pause", subject, reason, func() (err error) {
-		underWay, err = c.options.Journal.Hold(q.ctx(), engine.Hold{Workspace: workspace, Rule: rule, Kind: engine.HoldPerson, Reason: reason, Since: q.now})
+		underWay, err = c.options.Journal.Hold(q.ctx(), journal.Hold{Workspace: workspace, Rule: rule, Kind: journal.HoldPerson, Reason: reason, Since: q.now})
 		return err
 	})
 	if err != nil {
@@ -63,7 +63,7 @@ type underWayView struct {
 }
 
 // paused shows the calls that were under way. That something is stopped has happened: what cannot be shown is no reason to say otherwise.
-func (c *Console) paused(q *request, calls []engine.UnderWay) error {
+func (c *Console) paused(q *request, calls []journal.UnderWay) error {
 	byWorkspace := map[string][]string{}
 	for _, u := range calls {
 		byWorkspace[u.Workspace] = append(byWorkspace[u.Workspace], u.Lane)
@@ -96,7 +96,7 @@ func (c *Console) resume(q *request) error {
 		if err != nil {
 			return err
 		}
-		for _, h := range engine.Resumable(holds, workspace, rule, lane) {
+		for _, h := range journal.Resumable(holds, workspace, rule, lane) {
 			if _, err := c.options.Journal.Lift(q.ctx(), q.now, h); err != nil {
 				return err
 			}
@@ -122,8 +122,8 @@ func (c *Console) heed(q *request) {
 
 // ask asks something of a run.
 func (c *Console) ask(q *request) error {
-	what := engine.AskKind(q.r.PathValue("what"))
-	if !slices.Contains([]engine.AskKind{engine.AskCancel, engine.AskRetry, engine.AskDone, engine.AskRepeat}, what) {
+	what := journal.AskKind(q.r.PathValue("what"))
+	if !slices.Contains([]journal.AskKind{journal.AskCancel, journal.AskRetry, journal.AskDone, journal.AskRepeat}, what) {
 		return errNotFound
 	}
 	r, err := c.findRun(q)
@@ -135,9 +135,9 @@ func (c *Console) ask(q *request) error {
 	}
 	reason := cutText(q.r.PostFormValue("reason"), 200)
 	err = q.change(string(what), "run "+itoa(r.ID)+" ("+r.Workspace+"/"+r.Rule+")", reason, func() error {
-		return c.options.Journal.Ask(q.ctx(), q.now, r.ID, engine.Ask{What: what, Reason: reason, At: q.now})
+		return c.options.Journal.Ask(q.ctx(), q.now, r.ID, journal.Ask{What: what, Reason: reason, At: q.now})
 	})
-	if errors.Is(err, engine.ErrNoRun) {
+	if errors.Is(err, journal.ErrNoRun) {
 		return errNotFound
 	}
 	if err != nil {

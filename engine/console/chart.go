@@ -5,11 +5,11 @@ import (
 	"html/template"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 // ends are how runs end, in the order in which a chart piles them up.
-var ends = []string{string(engine.Done), engine.CountShadow, string(engine.Stopped), string(engine.Cancelled), string(engine.FailedRun)}
+var ends = []string{string(journal.Done), journal.CountShadow, string(journal.Stopped), string(journal.Cancelled), string(journal.FailedRun)}
 
 // An hourCount is what ended in one hour, by how it ended.
 type hourCount struct {
@@ -19,7 +19,7 @@ type hourCount struct {
 }
 
 // hoursOf sorts the ends of runs by the hour.
-func hoursOf(counts []engine.Count, now time.Time, hours int) []hourCount {
+func hoursOf(counts []journal.Count, now time.Time, hours int) []hourCount {
 	first := now.UTC().Truncate(time.Hour).Add(-time.Duration(hours-1) * time.Hour)
 	out := make([]hourCount, hours)
 	for i := range out {
@@ -27,7 +27,7 @@ func hoursOf(counts []engine.Count, now time.Time, hours int) []hourCount {
 	}
 	for _, c := range counts {
 		i := int(c.From.Sub(first) / time.Hour)
-		if c.What == engine.CountRuns && i >= 0 && i < hours {
+		if c.What == journal.CountRuns && i >= 0 && i < hours {
 			out[i].N[c.Detail] += c.N
 			out[i].All += c.N
 		}

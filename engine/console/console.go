@@ -10,22 +10,23 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
 )
 
 // A Journal is what the console reads, and what it asks for.
 type Journal interface {
-	engine.Reader
-	engine.Statistics
-	engine.Auditor
+	journal.Reader
+	journal.Statistics
+	journal.Auditor
 
-	Events(ctx context.Context, seqs ...int64) ([]*engine.Event, error)
-	Caused(ctx context.Context, workspace, typ string, objects []string) ([]engine.Caused, error)
+	Events(ctx context.Context, seqs ...int64) ([]*journal.Event, error)
+	Caused(ctx context.Context, workspace, typ string, objects []string) ([]journal.Caused, error)
 	Version(ctx context.Context, hash string) (source string, err error)
-	Ask(ctx context.Context, now time.Time, run int64, ask engine.Ask) error
-	Hold(ctx context.Context, h engine.Hold) (underWay []engine.UnderWay, err error)
-	Lift(ctx context.Context, now time.Time, h engine.Hold) (bool, error)
+	Ask(ctx context.Context, now time.Time, run int64, ask journal.Ask) error
+	Hold(ctx context.Context, h journal.Hold) (underWay []journal.UnderWay, err error)
+	Lift(ctx context.Context, now time.Time, h journal.Hold) (bool, error)
 }
 
 // Options configure a Console. Journal and Workspaces are required; every other zero value works.
@@ -41,7 +42,7 @@ type Options struct {
 	Names func(workspace, id string) string
 
 	// Explain says in a language why each rule did or did not fire for an event. Nil tells what was recorded when it was decided.
-	Explain func(ctx context.Context, e *engine.Event, l rules.Language) ([]Explanation, error)
+	Explain func(ctx context.Context, e *journal.Event, l rules.Language) ([]Explanation, error)
 
 	// Checks looks at what the engine depends on. It may take its time: pages show what the last look found. Nil looks at nothing.
 	Checks func(ctx context.Context) []Check
@@ -91,7 +92,7 @@ type Book struct {
 // An Explanation says why a rule did or did not fire for an event.
 type Explanation struct {
 	Rule    string
-	Outcome engine.Outcome // empty where the rule was not asked
+	Outcome journal.Outcome // empty where the rule was not asked
 	Clauses []Clause
 	Words   string // what else there is to say
 	Error   string // what stood in the way, as it was recorded
@@ -236,19 +237,19 @@ func (c *Console) change() { c.live.tell() }
 func (c *Console) Recorded() { c.change() }
 
 // Decided implements engine.Observer.
-func (c *Console) Decided(*engine.Event) { c.change() }
+func (c *Console) Decided(*journal.Event) { c.change() }
 
 // Began implements engine.Observer.
-func (c *Console) Began(*engine.Run, *engine.Event) { c.change() }
+func (c *Console) Began(*journal.Run, *journal.Event) { c.change() }
 
 // Changed implements engine.Observer.
-func (c *Console) Changed(*engine.Run) { c.change() }
+func (c *Console) Changed(*journal.Run) { c.change() }
 
 // Called implements engine.Observer.
 func (c *Console) Called(string, string, time.Duration, error) {}
 
 // Held implements engine.Observer.
-func (c *Console) Held(engine.Hold) { c.change() }
+func (c *Console) Held(journal.Hold) { c.change() }
 
 // Lifted implements engine.Observer.
-func (c *Console) Lifted(engine.Hold) { c.change() }
+func (c *Console) Lifted(journal.Hold) { c.change() }

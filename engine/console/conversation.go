@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/service"
 )
 
@@ -39,7 +40,7 @@ func (c *Console) conversations(q *request) error {
 		if err != nil {
 			return err
 		}
-		names := &lanes{q.words(), map[string]engine.Who{}}
+		names := &lanes{q.words(), map[string]journal.Who{}}
 		for _, who := range found {
 			names.known[who.Workspace+"\x00"+who.Lane] = who
 			p.Found = append(p.Found, foundView{names.of(who.Workspace, who.Lane), engine.Harmless(who.Phone), engine.Harmless(who.Protocol), who.Workspace, who.Seen})
@@ -54,7 +55,7 @@ func (c *Console) conversationByID(q *request, text string) (string, error) {
 	if !strings.Contains(lane, ":") {
 		lane = "conversation:" + lane
 	}
-	found, err := c.options.Journal.ListEvents(q.ctx(), engine.EventFilter{Lane: lane, Limit: 1})
+	found, err := c.options.Journal.ListEvents(q.ctx(), journal.EventFilter{Lane: lane, Limit: 1})
 	if err != nil || len(found) == 0 {
 		return "", err
 	}
@@ -145,16 +146,16 @@ func (c *Console) conversation(q *request) error {
 }
 
 // seenAndDone returns the newest events of a conversation before one of them, with the runs that they started, and whether there are more.
-func (c *Console) seenAndDone(q *request, workspace, lane string, before int64) (events []*engine.Event, runs []*engine.Run, more bool, err error) {
+func (c *Console) seenAndDone(q *request, workspace, lane string, before int64) (events []*journal.Event, runs []*journal.Run, more bool, err error) {
 	j := c.options.Journal
-	events, err = j.ListEvents(q.ctx(), engine.EventFilter{Workspace: workspace, Lane: lane, Before: before, Limit: conversationEvents + 1})
+	events, err = j.ListEvents(q.ctx(), journal.EventFilter{Workspace: workspace, Lane: lane, Before: before, Limit: conversationEvents + 1})
 	if err != nil {
 		return nil, nil, false, err
 	}
 	if more = len(events) > conversationEvents; more {
 		events = events[:conversationEvents]
 	}
-	those := engine.RunFilter{Workspace: workspace, Lane: lane, Limit: conversationRuns}
+	those := journal.RunFilter{Workspace: workspace, Lane: lane, Limit: conversationRuns}
 	for _, e := range events {
 		those.Events = append(those.Events, e.Seq)
 	}
@@ -165,7 +166,7 @@ func (c *Console) seenAndDone(q *request, workspace, lane string, before int64) 
 }
 
 // entries puts what was seen and what was done into one line, the oldest first.
-func (c *Console) entries(q *request, workspace string, events []*engine.Event, runs []*engine.Run) ([]entryView, error) {
+func (c *Console) entries(q *request, workspace string, events []*journal.Event, runs []*journal.Run) ([]entryView, error) {
 	sent, err := c.sentByEngine(q, workspace, events)
 	if err != nil {
 		return nil, err
@@ -240,7 +241,7 @@ func folded(list []entryView) (out []entryView) {
 func (e entryView) plain() bool { return e.Run == nil && e.Side == "" && len(e.Marks) == 0 }
 
 // sentByEngine returns which messages the engine sent, by the keys of their ids.
-func (c *Console) sentByEngine(q *request, workspace string, events []*engine.Event) (map[string]engine.Caused, error) {
+func (c *Console) sentByEngine(q *request, workspace string, events []*journal.Event) (map[string]journal.Caused, error) {
 	var ids []string
 	for _, e := range events {
 		if m, ok := c.messageOf(e.Event); ok && m.Direction != service.Inbound && m.ID != "" {
@@ -251,7 +252,7 @@ func (c *Console) sentByEngine(q *request, workspace string, events []*engine.Ev
 	if err != nil {
 		return nil, err
 	}
-	sent := make(map[string]engine.Caused, len(caused))
+	sent := make(map[string]journal.Caused, len(caused))
 	for _, one := range caused {
 		sent[one.Object] = one
 	}

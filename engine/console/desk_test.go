@@ -17,6 +17,7 @@ import (
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/sqlite"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
@@ -211,16 +212,16 @@ func (d *desk) build(erp string, _ sandbox.Address) {
 }
 
 // A desk passes on to its console what the engine tells.
-func (d *desk) Decided(e *engine.Event)              { d.console.Decided(e) }
-func (d *desk) Began(r *engine.Run, e *engine.Event) { d.console.Began(r, e) }
-func (d *desk) Changed(r *engine.Run)                { d.console.Changed(r) }
+func (d *desk) Decided(e *journal.Event)               { d.console.Decided(e) }
+func (d *desk) Began(r *journal.Run, e *journal.Event) { d.console.Began(r, e) }
+func (d *desk) Changed(r *journal.Run)                 { d.console.Changed(r) }
 func (d *desk) Called(string, string, time.Duration, error) {
 	if d.called != nil {
 		d.called()
 	}
 }
-func (d *desk) Held(h engine.Hold)   { d.console.Held(h) }
-func (d *desk) Lifted(h engine.Hold) { d.console.Lifted(h) }
+func (d *desk) Held(h journal.Hold)   { d.console.Held(h) }
+func (d *desk) Lifted(h journal.Hold) { d.console.Lifted(h) }
 
 // brokenServer takes requests and breaks the connection: nobody knows whether they arrived.
 func brokenServer(t testing.TB) string {
@@ -360,7 +361,7 @@ func (d *desk) serve() string {
 // runOf returns the newest run of a rule.
 func (d *desk) runOf(rule string) int64 {
 	d.t.Helper()
-	runs := must(d.journal.ListRuns(d.t.Context(), engine.RunFilter{Rule: rule, Limit: 1}))
+	runs := must(d.journal.ListRuns(d.t.Context(), journal.RunFilter{Rule: rule, Limit: 1}))
 	if len(runs) == 0 {
 		d.t.Fatalf("there is no run of %s", rule)
 	}

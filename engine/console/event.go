@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -40,7 +41,7 @@ func (c *Console) event(q *request) error {
 	if err != nil {
 		return err
 	}
-	views, err := c.eventViews(q, []*engine.Event{e})
+	views, err := c.eventViews(q, []*journal.Event{e})
 	if err != nil {
 		return err
 	}
@@ -61,7 +62,7 @@ func (c *Console) event(q *request) error {
 		p.Explanations = append(p.Explanations, x)
 	}
 	p.Unasked = c.unaskedBy(q, e, asked)
-	runs, err := c.options.Journal.ListRuns(q.ctx(), engine.RunFilter{Event: e.Seq, Limit: listSize})
+	runs, err := c.options.Journal.ListRuns(q.ctx(), journal.RunFilter{Event: e.Seq, Limit: listSize})
 	if err != nil {
 		return err
 	}
@@ -72,13 +73,13 @@ func (c *Console) event(q *request) error {
 }
 
 // recorded tells what was recorded when an event was decided: the rule that fired comes first.
-func (c *Console) recorded(e *engine.Event) []Explanation {
+func (c *Console) recorded(e *journal.Event) []Explanation {
 	var list []Explanation
 	for _, v := range e.Verdicts {
 		x := Explanation{Rule: v.Rule, Outcome: v.Outcome, Error: v.Error}
 		if v.Clause != "" {
 			clause := Clause{Text: engine.Harmless(v.Clause), Result: "false", Values: v.Values}
-			if v.Outcome == engine.Failed {
+			if v.Outcome == journal.Failed {
 				clause.Result = "error"
 			}
 			x.Clauses = append(x.Clauses, clause)
@@ -87,7 +88,7 @@ func (c *Console) recorded(e *engine.Event) []Explanation {
 	}
 	slices.SortStableFunc(list, func(a, b Explanation) int {
 		rank := func(x Explanation) int {
-			if x.Outcome == engine.Fired {
+			if x.Outcome == journal.Fired {
 				return 0
 			}
 			return 1
@@ -98,7 +99,7 @@ func (c *Console) recorded(e *engine.Event) []Explanation {
 }
 
 // unaskedBy says of the rules that have no verdict why they have none.
-func (c *Console) unaskedBy(q *request, e *engine.Event, asked map[string]bool) (list []unasked) {
+func (c *Console) unaskedBy(q *request, e *journal.Event, asked map[string]bool) (list []unasked) {
 	space := c.workspaces[e.Workspace]
 	if space == nil {
 		return nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -49,7 +50,7 @@ func eventTypes() []string { return append(rules.EventNames(), "schedule", "manu
 // events lists events, the newest first.
 func (c *Console) events(q *request) error {
 	f, kept := q.r.URL.Query(), url.Values{}
-	filter := engine.EventFilter{Workspace: f.Get("workspace"), Type: f.Get("type"), Rule: f.Get("rule"), Limit: listSize + 1}
+	filter := journal.EventFilter{Workspace: f.Get("workspace"), Type: f.Get("type"), Rule: f.Get("rule"), Limit: listSize + 1}
 	var err error
 	if filter.Since, err = q.since(f.Get("since")); err != nil {
 		return err
@@ -92,7 +93,7 @@ func (c *Console) events(q *request) error {
 // windowStart returns the number behind which events are looked through.
 func (c *Console) windowStart(q *request, before int64) (int64, error) {
 	if before == 0 {
-		newest, err := c.options.Journal.ListEvents(q.ctx(), engine.EventFilter{Limit: 1})
+		newest, err := c.options.Journal.ListEvents(q.ctx(), journal.EventFilter{Limit: 1})
 		if err != nil || len(newest) == 0 {
 			return 0, err
 		}
@@ -102,7 +103,7 @@ func (c *Console) windowStart(q *request, before int64) (int64, error) {
 }
 
 // eventViews shows events as lists do.
-func (c *Console) eventViews(q *request, events []*engine.Event) ([]eventView, error) {
+func (c *Console) eventViews(q *request, events []*journal.Event) ([]eventView, error) {
 	byWorkspace := map[string][]string{}
 	for _, e := range events {
 		byWorkspace[e.Workspace] = append(byWorkspace[e.Workspace], e.Lane)
@@ -121,7 +122,7 @@ func (c *Console) eventViews(q *request, events []*engine.Event) ([]eventView, e
 			v.Text = cutText(strings.Join(harmlessLines(m.Text), " ⏎ "), 120)
 		}
 		for _, verdict := range e.Verdicts {
-			if verdict.Outcome == engine.Fired {
+			if verdict.Outcome == journal.Fired {
 				v.Fired = append(v.Fired, c.ruleView(e.Workspace, verdict.Rule))
 			} else {
 				v.Others++

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 // healthPage is what the engine depends on, and what it is.
@@ -19,7 +19,7 @@ type healthPage struct {
 	Looked  time.Time
 	Looking bool // nobody has looked yet, or the look is under way
 	Holds   []holdView
-	Extent  engine.Extent
+	Extent  journal.Extent
 	Age     time.Duration
 	Version string
 	Go      string
@@ -32,7 +32,7 @@ type healthPage struct {
 
 // A holdView is something that is stopped.
 type holdView struct {
-	engine.Hold
+	journal.Hold
 	What  string
 	Since time.Time
 	Until time.Time
@@ -80,14 +80,14 @@ func (c *Console) health(q *request) error {
 }
 
 // holdViews shows what is stopped.
-func (c *Console) holdViews(q *request, holds []engine.Hold) (list []holdView, err error) {
+func (c *Console) holdViews(q *request, holds []journal.Hold) (list []holdView, err error) {
 	names, err := q.heldLanes(holds)
 	if err != nil {
 		return nil, err
 	}
 	for _, h := range holds {
 		v := holdView{Hold: h, What: c.holdWords(names, h), Since: c.at(h.Workspace, h.Since), Until: c.at(h.Workspace, h.Until), Back: q.address()}
-		if q.user.role >= Operator && (h.Kind == engine.HoldPerson || h.Kind == engine.HoldSafety) {
+		if q.user.role >= Operator && (h.Kind == journal.HoldPerson || h.Kind == journal.HoldSafety) {
 			v.Mend = resumes(q.words(), h)
 		}
 		list = append(list, v)
@@ -96,12 +96,12 @@ func (c *Console) holdViews(q *request, holds []engine.Hold) (list []holdView, e
 }
 
 // resumes is the button that lets go on what a hold stops.
-func resumes(w words, h engine.Hold) *button {
+func resumes(w words, h journal.Hold) *button {
 	return &button{Label: w.t("button.resume"), Action: "/resume", Fields: map[string]string{"workspace": h.Workspace, "rule": h.Rule, "lane": h.Lane}}
 }
 
 // heldLanes names the lanes in which rules are stopped.
-func (q *request) heldLanes(holds []engine.Hold) (*lanes, error) {
+func (q *request) heldLanes(holds []journal.Hold) (*lanes, error) {
 	byWorkspace := map[string][]string{}
 	for _, h := range holds {
 		if h.Lane != "" {
@@ -112,7 +112,7 @@ func (q *request) heldLanes(holds []engine.Hold) (*lanes, error) {
 }
 
 // holdWords names what is stopped.
-func (c *Console) holdWords(names *lanes, h engine.Hold) string {
+func (c *Console) holdWords(names *lanes, h journal.Hold) string {
 	w := names.words
 	switch {
 	case h.Lane != "":

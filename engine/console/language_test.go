@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/quandohq/quando/actions/builtin"
-	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/explain"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
 )
@@ -30,7 +30,7 @@ func (d *desk) explains() {
 	offline := builtin.NewOffline(builtin.OfflineOptions{Own: func(ctx context.Context, m service.Message) (bool, error) {
 		return d.engine.Owns(ctx, "default", m.ID, m.ClientID)
 	}})
-	d.options.Explain = func(ctx context.Context, e *engine.Event, l rules.Language) ([]Explanation, error) {
+	d.options.Explain = func(ctx context.Context, e *journal.Event, l rules.Language) ([]Explanation, error) {
 		told, err := explain.New(explain.Options{Journal: d.journal, Desk: offline, Rules: d.set, Catalog: builtin.Catalog(), Location: saoPaulo, Language: l}).Event(ctx, e)
 		if err != nil {
 			return nil, err
@@ -64,7 +64,7 @@ func TestPortuguese(t *testing.T) {
 			t.Errorf("%s: …%s", path, strings.Join(strings.Fields(text[max(0, at[0]-120):min(len(text), at[1]+120)]), " "))
 		}
 	}
-	event := must(d.journal.ListEvents(t.Context(), engine.EventFilter{Type: "message.received"}))[0]
+	event := must(d.journal.ListEvents(t.Context(), journal.EventFilter{Type: "message.received"}))[0]
 	text := d.page("/events/"+itoa(event.Seq), func(r *http.Request) { r.Header.Set("Accept-Language", "pt-BR") })
 	if !strings.Contains(text, "e a regra pede xyzzy") {
 		t.Error("a condition is not told in words")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -19,12 +20,12 @@ type laneView struct {
 
 type lanes struct {
 	words words
-	known map[string]engine.Who // by workspace and lane
+	known map[string]journal.Who // by workspace and lane
 }
 
 // lanesOf finds the names of lanes.
 func (q *request) lanesOf(byWorkspace map[string][]string) (*lanes, error) {
-	out := &lanes{q.words(), map[string]engine.Who{}}
+	out := &lanes{q.words(), map[string]journal.Who{}}
 	for workspace, list := range byWorkspace {
 		who, err := q.console.options.Journal.Who(q.ctx(), workspace, list)
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 //go:embed templates
@@ -140,9 +140,9 @@ func (q *request) address() string {
 }
 
 // isStopped reports whether a person has stopped everything.
-func isStopped(holds []engine.Hold) bool {
+func isStopped(holds []journal.Hold) bool {
 	for _, h := range holds {
-		if h.Workspace == "" && h.Rule == "" && h.Kind == engine.HoldPerson {
+		if h.Workspace == "" && h.Rule == "" && h.Kind == journal.HoldPerson {
 			return true
 		}
 	}

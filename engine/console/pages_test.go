@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/quandohq/quando/actions/builtin"
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service/sandbox"
 )
@@ -34,7 +34,7 @@ func (d *desk) everyPage() []string {
 	for _, rule := range []string{"greet", "watch", "breaks", "tell-erp", "remind"} {
 		list = append(list, "/runs/"+itoa(d.runOf(rule)))
 	}
-	for _, e := range must(d.journal.ListEvents(d.t.Context(), engine.EventFilter{})) {
+	for _, e := range must(d.journal.ListEvents(d.t.Context(), journal.EventFilter{})) {
 		list = append(list, "/events/"+itoa(e.Seq))
 	}
 	return list
@@ -138,7 +138,7 @@ func TestToday(t *testing.T) {
 		t.Error("the run does not say what is asked of it")
 	}
 	d.rest()
-	if r := must(d.journal.FindRun(t.Context(), d.runOf("tell-erp"))); r.State != engine.Done {
+	if r := must(d.journal.FindRun(t.Context(), d.runOf("tell-erp"))); r.State != journal.Done {
 		t.Errorf("the run is %s", r.State)
 	}
 	if w := d.ask("POST", "/runs/"+uncertain+"/done", url.Values{}); w.Code != http.StatusConflict {
@@ -235,7 +235,7 @@ func TestRulePage(t *testing.T) {
 		t.Error("the list does not say that a rule is paused")
 	}
 	// One that was stopped at a safety bound goes on with the same button.
-	if _, err := d.journal.Hold(t.Context(), engine.Hold{Workspace: "default", Rule: "greet", Kind: engine.HoldSafety, Since: d.clock()}); err != nil {
+	if _, err := d.journal.Hold(t.Context(), journal.Hold{Workspace: "default", Rule: "greet", Kind: journal.HoldSafety, Since: d.clock()}); err != nil {
 		t.Fatal(err)
 	}
 	d.ask("POST", "/resume", url.Values{"workspace": {"default"}, "rule": {"greet"}})
@@ -248,7 +248,7 @@ func TestRulePage(t *testing.T) {
 func TestEventPage(t *testing.T) {
 	d := newDesk(t)
 	d.story()
-	events := must(d.journal.ListEvents(t.Context(), engine.EventFilter{Type: "message.received"}))
+	events := must(d.journal.ListEvents(t.Context(), journal.EventFilter{Type: "message.received"}))
 	text := d.page("/events/" + itoa(events[len(events)-1].Seq))
 	for _, want := range []string{"Greet whoever writes</a> <span class=\"badge outcome-fired\">fired", "Oi, tudo bem?", "it is a draft", "it starts with something else: an attendance is opened", "Only for the magic word"} {
 		if !strings.Contains(text, want) {
@@ -256,9 +256,9 @@ func TestEventPage(t *testing.T) {
 		}
 	}
 	asked := ""
-	d.options.Explain = func(_ context.Context, e *engine.Event, _ rules.Language) ([]Explanation, error) {
+	d.options.Explain = func(_ context.Context, e *journal.Event, _ rules.Language) ([]Explanation, error) {
 		asked = e.ID
-		return []Explanation{{Rule: "never", Outcome: engine.False, Clauses: []Clause{{Text: "x == 1", Result: "false", Values: map[string]any{"x": 2.0}, Words: "x was 2, not 1"}}}}, nil
+		return []Explanation{{Rule: "never", Outcome: journal.False, Clauses: []Clause{{Text: "x == 1", Result: "false", Values: map[string]any{"x": 2.0}, Words: "x was 2, not 1"}}}}, nil
 	}
 	d.console = must(New(d.options))
 	if text := d.page("/events/" + itoa(events[0].Seq)); asked != events[0].ID || !strings.Contains(text, "x was 2, not 1") {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -20,7 +21,7 @@ type rulePage struct {
 	YAML     string
 	File     string
 	Problems rules.Problems // of its text as it stands
-	Hold     *engine.Hold
+	Hold     *journal.Hold
 	HeldIn   []holdView // in which conversations alone it is stopped
 	Reasons  []reasonView
 	Runs     []runView
@@ -35,7 +36,7 @@ type rulePage struct {
 
 // A reasonView is why a rule did not fire.
 type reasonView struct {
-	engine.Reason
+	journal.Reason
 	At    time.Time
 	Share float64
 }
@@ -56,7 +57,7 @@ func (c *Console) rule(q *request) error {
 	}
 	set := space.book().Set
 	r, broken := set.Rule(id), brokenOf(set, id)
-	runs, err := c.options.Journal.ListRuns(q.ctx(), engine.RunFilter{Workspace: space.Name, Rule: id, Limit: ruleRuns})
+	runs, err := c.options.Journal.ListRuns(q.ctx(), journal.RunFilter{Workspace: space.Name, Rule: id, Limit: ruleRuns})
 	if err != nil {
 		return err
 	}
@@ -84,7 +85,7 @@ func (c *Console) rule(q *request) error {
 	if err != nil {
 		return err
 	}
-	name := engine.RuleName{Workspace: space.Name, Rule: id}
+	name := journal.RuleName{Workspace: space.Name, Rule: id}
 	p.Hold = holdOn(holds, name)
 	if p.HeldIn, err = c.holdViews(q, holdsIn(holds, name)); err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -31,7 +31,7 @@ type ruleRow struct {
 	ruleView
 	Stage     rules.Stage
 	Broken    bool
-	Hold      *engine.Hold
+	Hold      *journal.Hold
 	HeldIn    int // conversations in which alone it is stopped
 	LastFired time.Time
 	Ago       time.Duration
@@ -48,8 +48,8 @@ const sparkDays = 7
 func (c *Console) rules(q *request) error {
 	p := rulesPage{Many: len(c.workspaces) > 1}
 	// The last of the days ends with the present stretch.
-	since := q.now.Truncate(engine.RuleCounts).Add(engine.RuleCounts - sparkDays*24*time.Hour)
-	counts, err := c.options.Journal.Counts(q.ctx(), engine.CountFilter{Since: since, Every: 24 * time.Hour, Rules: true})
+	since := q.now.Truncate(journal.RuleCounts).Add(journal.RuleCounts - sparkDays*24*time.Hour)
+	counts, err := c.options.Journal.Counts(q.ctx(), journal.CountFilter{Since: since, Every: 24 * time.Hour, Rules: true})
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (c *Console) rules(q *request) error {
 	}
 	for i := range p.Rules {
 		row := &p.Rules[i]
-		name := engine.RuleName{Workspace: row.Workspace, Rule: row.ID}
+		name := journal.RuleName{Workspace: row.Workspace, Rule: row.ID}
 		if at, ok := fired[name]; ok {
 			row.LastFired, row.Ago = c.at(row.Workspace, at), q.now.Sub(at)
 		}
@@ -112,9 +112,9 @@ func (s *ruleSum) total() (n int) {
 	return n
 }
 
-func sumRules(counts []engine.Count, since time.Time) map[engine.RuleName]*ruleSum {
-	sums := map[engine.RuleName]*ruleSum{}
-	get := func(name engine.RuleName) *ruleSum {
+func sumRules(counts []journal.Count, since time.Time) map[journal.RuleName]*ruleSum {
+	sums := map[journal.RuleName]*ruleSum{}
+	get := func(name journal.RuleName) *ruleSum {
 		if sums[name] == nil {
 			sums[name] = &ruleSum{}
 		}
@@ -123,12 +123,12 @@ func sumRules(counts []engine.Count, since time.Time) map[engine.RuleName]*ruleS
 	for _, one := range counts {
 		s := get(one.RuleName)
 		switch one.What {
-		case engine.CountRuns:
+		case journal.CountRuns:
 			s.ended += one.N
-			if one.Detail == string(engine.FailedRun) {
+			if one.Detail == string(journal.FailedRun) {
 				s.failed += one.N
 			}
-		case engine.CountFired:
+		case journal.CountFired:
 			day := int(one.From.Sub(since) / (24 * time.Hour))
 			s.fired[min(max(day, 0), sparkDays-1)] += one.N
 		}
@@ -137,7 +137,7 @@ func sumRules(counts []engine.Count, since time.Time) map[engine.RuleName]*ruleS
 }
 
 // holdOn returns what stops a rule itself, everywhere, or nil.
-func holdOn(holds []engine.Hold, name engine.RuleName) *engine.Hold {
+func holdOn(holds []journal.Hold, name journal.RuleName) *journal.Hold {
 	for i, h := range holds {
 		if h.Rule == name.Rule && (h.Workspace == name.Workspace || h.Workspace == "") && h.Rule != "" && h.Lane == "" {
 			return &holds[i]
@@ -147,7 +147,7 @@ func holdOn(holds []engine.Hold, name engine.RuleName) *engine.Hold {
 }
 
 // holdsIn returns what stops a rule in single conversations.
-func holdsIn(holds []engine.Hold, name engine.RuleName) (list []engine.Hold) {
+func holdsIn(holds []journal.Hold, name journal.RuleName) (list []journal.Hold) {
 	for _, h := range holds {
 		if h.Rule == name.Rule && h.Workspace == name.Workspace && h.Lane != "" {
 			list = append(list, h)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 // runPage is everything about one run.
@@ -35,7 +36,7 @@ type runPage struct {
 // A stepView is a step as its run's page shows it.
 type stepView struct {
 	Path, Words, Verb, Key string
-	State                  engine.StepState
+	State                  journal.StepState
 	Attempts               int
 	Error, Reason          string
 	At, Ended, Until       time.Time
@@ -60,14 +61,14 @@ func (c *Console) run(q *request) error {
 	if err != nil {
 		return err
 	}
-	views, err := c.runViews(q, []*engine.Run{r})
+	views, err := c.runViews(q, []*journal.Run{r})
 	if err != nil {
 		return err
 	}
 	w := q.words()
 	p := runPage{
 		runView: views[0], Key: engine.Harmless(r.Key), Version: r.Version, Finished: c.at(r.Workspace, r.FinishedAt), Workspace: r.Workspace, Gathered: len(r.Gathered),
-		Acts: q.user.role >= Operator, Here: fmt.Sprintf("/runs/%d", r.ID), NextUncertain: r.State == engine.Uncertain,
+		Acts: q.user.role >= Operator, Here: fmt.Sprintf("/runs/%d", r.ID), NextUncertain: r.State == journal.Uncertain,
 	}
 	if !r.FinishedAt.IsZero() {
 		p.Took = r.FinishedAt.Sub(r.StartedAt)
@@ -105,7 +106,7 @@ func (c *Console) run(q *request) error {
 
 // clausesOf returns the conditions that a run's rule had when it fired: all of them were true. With nobody to explain it they are those of
 // the rule, as long as that is the one that the run follows.
-func (c *Console) clausesOf(q *request, r *engine.Run, e *engine.Event) (*explained, error) {
+func (c *Console) clausesOf(q *request, r *journal.Run, e *journal.Event) (*explained, error) {
 	x := &explained{}
 	if c.options.Explain != nil {
 		list, err := c.options.Explain(q.ctx(), e, q.words().language())
@@ -134,25 +135,25 @@ func (c *Console) clausesOf(q *request, r *engine.Run, e *engine.Event) (*explai
 }
 
 // findRun returns the run that an address names.
-func (c *Console) findRun(q *request) (*engine.Run, error) {
+func (c *Console) findRun(q *request) (*journal.Run, error) {
 	id, err := strconv.ParseInt(q.r.PathValue("run"), 10, 64)
 	if err != nil {
 		return nil, errNotFound
 	}
 	r, err := c.options.Journal.FindRun(q.ctx(), id)
-	if errors.Is(err, engine.ErrNoRun) {
+	if errors.Is(err, journal.ErrNoRun) {
 		return nil, errNotFound
 	}
 	return r, err
 }
 
 // asksOf returns what a person can ask of a run in a state.
-func asksOf(s engine.State) []engine.AskKind {
-	all := []engine.AskKind{engine.AskRetry, engine.AskDone, engine.AskRepeat, engine.AskCancel}
-	return slices.DeleteFunc(all, func(what engine.AskKind) bool { return !s.Allows(what) })
+func asksOf(s journal.State) []journal.AskKind {
+	all := []journal.AskKind{journal.AskRetry, journal.AskDone, journal.AskRepeat, journal.AskCancel}
+	return slices.DeleteFunc(all, func(what journal.AskKind) bool { return !s.Allows(what) })
 }
 
-func (c *Console) stepView(q *request, r *engine.Run, s *engine.Step) stepView {
+func (c *Console) stepView(q *request, r *journal.Run, s *journal.Step) stepView {
 	v := stepView{
 		Path: engine.Harmless(s.Path), Verb: s.Verb, Words: q.words().or("verb.", s.Verb), Key: engine.Harmless(s.Key), State: s.State, Attempts: s.Attempts, Error: q.words().told(s.Error),
 		Waits: s.Verb == "wait" || s.Verb == "wait_for",

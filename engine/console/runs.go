@@ -9,13 +9,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
 // runStates are the states of a run, in the order of its life.
-var runStates = []engine.State{
-	engine.Queued, engine.Running, engine.Waiting, engine.Held, engine.Uncertain, engine.Done, engine.Stopped, engine.Cancelled, engine.FailedRun,
+var runStates = []journal.State{
+	journal.Queued, journal.Running, journal.Waiting, journal.Held, journal.Uncertain, journal.Done, journal.Stopped, journal.Cancelled, journal.FailedRun,
 }
 
 // runsPage lists runs.
@@ -23,7 +23,7 @@ type runsPage struct {
 	Runs    []runView
 	Filter  url.Values
 	Rules   []optionView
-	States  []engine.State
+	States  []journal.State
 	Spaces  []string
 	Sinces  []string
 	Older   string // the next page; empty is none
@@ -37,7 +37,7 @@ type runView struct {
 	ID       int64
 	Link     string
 	Rule     ruleView
-	State    engine.State
+	State    journal.State
 	Stage    rules.Stage
 	Started  time.Time
 	Ago      time.Duration
@@ -55,7 +55,7 @@ var sinces = []string{"1h", "24h", "7d", "30d"}
 // runs lists runs, the newest first.
 func (c *Console) runs(q *request) error {
 	f, kept := q.r.URL.Query(), url.Values{}
-	filter := engine.RunFilter{Workspace: f.Get("workspace"), Rule: f.Get("rule"), State: engine.State(f.Get("state")), Limit: listSize + 1}
+	filter := journal.RunFilter{Workspace: f.Get("workspace"), Rule: f.Get("rule"), State: journal.State(f.Get("state")), Limit: listSize + 1}
 	if filter.State != "" && !slices.Contains(runStates, filter.State) {
 		return problem(400, "error.filter")
 	}
@@ -137,7 +137,7 @@ func numberOf(text string) (int64, error) {
 }
 
 // runViews shows runs as lists do.
-func (c *Console) runViews(q *request, runs []*engine.Run) ([]runView, error) {
+func (c *Console) runViews(q *request, runs []*journal.Run) ([]runView, error) {
 	byWorkspace := map[string][]string{}
 	for _, r := range runs {
 		byWorkspace[r.Workspace] = append(byWorkspace[r.Workspace], r.Home)
@@ -161,41 +161,41 @@ func (c *Console) runViews(q *request, runs []*engine.Run) ([]runView, error) {
 }
 
 // standing says in a sentence where a run stands and why.
-func (c *Console) standing(q *request, r *engine.Run) string {
+func (c *Console) standing(q *request, r *journal.Run) string {
 	w := q.words()
 	switch r.State {
-	case engine.Queued:
+	case journal.Queued:
 		return cmp.Or(w.told(r.Reason), w.t("standing.queued"))
-	case engine.Waiting:
+	case journal.Waiting:
 		if r.WakeAt.IsZero() {
 			return w.t("standing.event")
 		}
 		return cmp.Or(w.told(r.Reason), w.t("standing.until", w.moment(c.at(r.Workspace, r.WakeAt))))
-	case engine.Running:
+	case journal.Running:
 		if r.WakeAt.After(q.now) {
-			return strings.TrimSuffix(w.t("standing.again", w.moment(c.at(r.Workspace, r.WakeAt)), w.told(troubleOf(r, engine.StepOpen))), ": ")
+			return strings.TrimSuffix(w.t("standing.again", w.moment(c.at(r.Workspace, r.WakeAt)), w.told(troubleOf(r, journal.StepOpen))), ": ")
 		}
 		return w.t("standing.running")
-	case engine.Done:
-		state, words := engine.StepDone, "standing.did"
+	case journal.Done:
+		state, words := journal.StepDone, "standing.did"
 		if r.Stage == rules.Shadow {
-			state, words = engine.StepWould, "standing.would"
+			state, words = journal.StepWould, "standing.would"
 		}
 		if list := w.verbsOf(r, state); list != "" {
 			return w.t(words, list)
 		}
 		return w.t("standing.nothing")
-	case engine.Uncertain, engine.FailedRun:
-		return cmp.Or(w.told(troubleOf(r, engine.StepFailed, engine.StepUncertain)), w.told(r.Reason))
+	case journal.Uncertain, journal.FailedRun:
+		return cmp.Or(w.told(troubleOf(r, journal.StepFailed, journal.StepUncertain)), w.told(r.Reason))
 	}
-	if typ, cancelled := strings.CutPrefix(r.Reason, "cancel_on: "); cancelled && r.State == engine.Cancelled {
+	if typ, cancelled := strings.CutPrefix(r.Reason, "cancel_on: "); cancelled && r.State == journal.Cancelled {
 		return w.t("standing.cancelled", w.or("event.", typ))
 	}
 	return w.told(r.Reason)
 }
 
 // troubleOf returns the error of the newest step in one of the states.
-func troubleOf(r *engine.Run, states ...engine.StepState) string {
+func troubleOf(r *journal.Run, states ...journal.StepState) string {
 	for _, s := range slices.Backward(r.Steps) {
 		if slices.Contains(states, s.State) && s.Error != "" {
 			return s.Error
@@ -205,7 +205,7 @@ func troubleOf(r *engine.Run, states ...engine.StepState) string {
 }
 
 // verbsOf lists the steps in a state, by what they do.
-func (w words) verbsOf(r *engine.Run, state engine.StepState) string {
+func (w words) verbsOf(r *journal.Run, state journal.StepState) string {
 	var list []string
 	for _, s := range r.Steps {
 		if s.State == state && s.Verb != "wait" && s.Verb != "choose" && s.Verb != "for_each" && s.Verb != "stop_if" {

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/store"
 )
@@ -50,7 +50,7 @@ func TestSave(t *testing.T) {
 		d.says(marina, "Marina", "hello "+stage)
 	}
 	var got []string
-	for _, r := range must(d.journal.ListRuns(t.Context(), engine.RunFilter{Rule: "away-reply"})) {
+	for _, r := range must(d.journal.ListRuns(t.Context(), journal.RunFilter{Rule: "away-reply"})) {
 		got = append(got, string(r.Stage))
 	}
 	if strings.Join(got, " ") != "live shadow" {
@@ -403,7 +403,7 @@ func TestHostileEditors(t *testing.T) {
 func TestToTest(t *testing.T) {
 	d := newEditorDesk(t)
 	d.says(marina, "Mariana Secreta", `Hello: "there" {{ 1 }}`)
-	events := must(d.journal.ListEvents(t.Context(), engine.EventFilter{Type: "message.received"}))
+	events := must(d.journal.ListEvents(t.Context(), journal.EventFilter{Type: "message.received"}))
 	run := d.runOf("hello")
 	for i, path := range []string{"/events/" + itoa(events[0].Seq), "/runs/" + itoa(run)} {
 		if text := d.page(path); !strings.Contains(text, `href="`+path+`/test"`) {

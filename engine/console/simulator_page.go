@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 // simulatorPage is a conversation that somebody plays, with what rules make of it.
@@ -152,11 +153,11 @@ func (w words) failure(f Failure) failureView {
 // played puts what happened in a conversation into one line, each with the runs that came of it.
 func (c *Console) played(q *request, workspace, lane string) ([]playedRow, error) {
 	j := c.options.Journal
-	events, err := j.ListEvents(q.ctx(), engine.EventFilter{Workspace: workspace, Lane: lane, Limit: conversationEvents})
+	events, err := j.ListEvents(q.ctx(), journal.EventFilter{Workspace: workspace, Lane: lane, Limit: conversationEvents})
 	if err != nil {
 		return nil, err
 	}
-	runs, err := j.ListRuns(q.ctx(), engine.RunFilter{Workspace: workspace, Lane: lane, Limit: conversationRuns})
+	runs, err := j.ListRuns(q.ctx(), journal.RunFilter{Workspace: workspace, Lane: lane, Limit: conversationRuns})
 	if err != nil {
 		return nil, err
 	}

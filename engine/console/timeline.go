@@ -4,11 +4,11 @@ import (
 	"html/template"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 // timeline draws a run's steps as bars over its time: what was done, and what was waited for.
-func (w words) timeline(r *engine.Run, steps []stepView, now time.Time) template.HTML {
+func (w words) timeline(r *journal.Run, steps []stepView, now time.Time) template.HTML {
 	if len(steps) == 0 {
 		return ""
 	}
@@ -23,7 +23,7 @@ func (w words) timeline(r *engine.Run, steps []stepView, now time.Time) template
 				to = t
 			}
 		}
-		if !s.Until.IsZero() && s.State == engine.StepWaiting && s.Until.After(to) {
+		if !s.Until.IsZero() && s.State == journal.StepWaiting && s.Until.After(to) {
 			to = s.Until
 		}
 	}
@@ -59,7 +59,7 @@ func (w words) timeline(r *engine.Run, steps []stepView, now time.Time) template
 		}
 		end := v.Ended
 		if end.IsZero() {
-			if end = now; v.State == engine.StepWaiting && v.Until.After(now) {
+			if end = now; v.State == journal.StepWaiting && v.Until.After(now) {
 				s.rect(place(now), y+5, place(v.Until)-place(now), row-10, "bar ahead", w.t("run.until", w.moment(v.Until)))
 			}
 		}

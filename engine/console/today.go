@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules/source"
 )
 
@@ -55,7 +56,7 @@ const (
 // today shows how things stand: what needs a person, the last 24 hours.
 func (c *Console) today(q *request) error {
 	j := c.options.Journal
-	counts, err := j.Counts(q.ctx(), engine.CountFilter{Since: q.now.Add(-23 * time.Hour)})
+	counts, err := j.Counts(q.ctx(), journal.CountFilter{Since: q.now.Add(-23 * time.Hour)})
 	if err != nil {
 		return err
 	}
@@ -67,7 +68,7 @@ func (c *Console) today(q *request) error {
 	if err != nil {
 		return err
 	}
-	sum := func(what engine.CountKind, details ...string) (n int) {
+	sum := func(what journal.CountKind, details ...string) (n int) {
 		for _, one := range counts {
 			for _, d := range details {
 				if one.What == what && (d == one.Detail || d == "*") {
@@ -80,19 +81,19 @@ func (c *Console) today(q *request) error {
 	w := q.words()
 	p := todayPage{
 		Figures: []figure{
-			{Label: w.t("today.runs"), N: sum(engine.CountRuns, "*"), Link: "/runs?since=24h"},
-			{Label: w.t("today.effects"), N: sum(engine.CountEffects, "*"), Link: "/runs?since=24h&state=done"},
-			{Label: w.t("today.failures"), N: sum(engine.CountRuns, string(engine.FailedRun)), Link: failedLink, Bad: true},
-			{Label: w.t("today.waiting"), N: standing[engine.Waiting], Link: "/runs?state=waiting"},
-			{Label: w.t("today.held"), N: standing[engine.Held], Link: "/runs?state=held", Bad: true},
-			{Label: w.t("today.uncertain"), N: standing[engine.Uncertain], Link: "/runs?state=uncertain", Bad: true},
+			{Label: w.t("today.runs"), N: sum(journal.CountRuns, "*"), Link: "/runs?since=24h"},
+			{Label: w.t("today.effects"), N: sum(journal.CountEffects, "*"), Link: "/runs?since=24h&state=done"},
+			{Label: w.t("today.failures"), N: sum(journal.CountRuns, string(journal.FailedRun)), Link: failedLink, Bad: true},
+			{Label: w.t("today.waiting"), N: standing[journal.Waiting], Link: "/runs?state=waiting"},
+			{Label: w.t("today.held"), N: standing[journal.Held], Link: "/runs?state=held", Bad: true},
+			{Label: w.t("today.uncertain"), N: standing[journal.Uncertain], Link: "/runs?state=uncertain", Bad: true},
 		},
 		Hours: hoursOf(counts, c.at("", q.now), 24), Ends: ends, Acts: q.user.role >= Operator, Here: "/",
 	}
 	p.Chart = w.hoursChart(p.Hours)
 	p.Needs = needs[:min(len(needs), needsMost)]
 	p.More = len(needs) - len(p.Needs)
-	if sum(engine.CountRuns, string(engine.FailedRun)) > needsRuns {
+	if sum(journal.CountRuns, string(journal.FailedRun)) > needsRuns {
 		p.Failed = failedLink
 	}
 	return q.show("today", "today", w.t("nav.today"), p)
@@ -115,9 +116,9 @@ func (c *Console) needs(q *request) ([]need, error) {
 		}
 	}
 	for _, part := range []struct {
-		state engine.State
+		state journal.State
 		since time.Time
-	}{{engine.Uncertain, time.Time{}}, {engine.FailedRun, q.now.Add(-24 * time.Hour)}} {
+	}{{journal.Uncertain, time.Time{}}, {journal.FailedRun, q.now.Add(-24 * time.Hour)}} {
 		found, err := c.runNeeds(q, part.state, part.since)
 		if err != nil {
 			return nil, err
@@ -129,7 +130,7 @@ func (c *Console) needs(q *request) ([]need, error) {
 }
 
 // heldNeed is about something that is stopped. A pause that the service asked for ends by itself.
-func (c *Console) heldNeed(q *request, names *lanes, h engine.Hold) (need, bool) {
+func (c *Console) heldNeed(q *request, names *lanes, h journal.Hold) (need, bool) {
 	w := q.words()
 	n := need{Urgent: true, Detail: w.t("need.since", w.moment(c.at(h.Workspace, h.Since))), Link: "/health"}
 	if h.Reason != "" {
@@ -137,9 +138,9 @@ func (c *Console) heldNeed(q *request, names *lanes, h engine.Hold) (need, bool)
 	}
 	resume := *resumes(w, h)
 	switch {
-	case h.Kind == engine.HoldRate:
+	case h.Kind == journal.HoldRate:
 		return need{}, false
-	case h.Kind == engine.HoldKey:
+	case h.Kind == journal.HoldKey:
 		n.Title, n.Detail = w.t("need.key", h.Workspace), n.Detail+". "+w.t("need.key.mend")
 		return n, true
 	case h.Lane != "":
@@ -157,8 +158,8 @@ func (c *Console) heldNeed(q *request, names *lanes, h engine.Hold) (need, bool)
 }
 
 // runNeeds is about runs in a state that only a person ends.
-func (c *Console) runNeeds(q *request, state engine.State, since time.Time) ([]need, error) {
-	runs, err := c.options.Journal.ListRuns(q.ctx(), engine.RunFilter{State: state, Since: since, Limit: needsRuns})
+func (c *Console) runNeeds(q *request, state journal.State, since time.Time) ([]need, error) {
+	runs, err := c.options.Journal.ListRuns(q.ctx(), journal.RunFilter{State: state, Since: since, Limit: needsRuns})
 	if err != nil {
 		return nil, err
 	}
@@ -172,9 +173,9 @@ func (c *Console) runNeeds(q *request, state engine.State, since time.Time) ([]n
 		if v.Asked != "" {
 			continue // somebody has asked for something already
 		}
-		n := need{Title: w.t("need."+string(state), v.Rule.Name, v.Lane.Label), Detail: v.Standing, Link: v.Link, Urgent: state == engine.Uncertain}
+		n := need{Title: w.t("need."+string(state), v.Rule.Name, v.Lane.Label), Detail: v.Standing, Link: v.Link, Urgent: state == journal.Uncertain}
 		for _, what := range asksOf(state) {
-			if what != engine.AskCancel {
+			if what != journal.AskCancel {
 				n.Buttons = append(n.Buttons, button{Label: w.t("button." + string(what)), Action: fmt.Sprintf("/runs/%d/%s", v.ID, what)})
 			}
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/ruletest"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/store"
@@ -49,7 +50,7 @@ func (c *Console) runTest(q *request) error {
 		return err
 	}
 	events, err := c.options.Journal.Events(q.ctx(), r.Event)
-	if err != nil && !errors.Is(err, engine.ErrNoEvent) {
+	if err != nil && !errors.Is(err, journal.ErrNoEvent) {
 		return err
 	}
 	if len(events) == 0 {
@@ -59,7 +60,7 @@ func (c *Console) runTest(q *request) error {
 }
 
 // showTest makes a test of an event, and shows it.
-func (c *Console) showTest(q *request, e *engine.Event, rule, back string) error {
+func (c *Console) showTest(q *request, e *journal.Event, rule, back string) error {
 	w, err := c.editable(e.Workspace)
 	if err != nil {
 		return err
@@ -102,14 +103,14 @@ func (c *Console) showTest(q *request, e *engine.Event, rule, back string) error
 }
 
 // candidates are the rules that an event can be a test of: those that fired first.
-func candidates(set *rules.Set, e *engine.Event) (ids []string) {
+func candidates(set *rules.Set, e *journal.Event) (ids []string) {
 	add := func(id string) {
 		if set.Rule(id) != nil && !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
 	}
 	for _, v := range e.Verdicts {
-		if v.Outcome == engine.Fired {
+		if v.Outcome == journal.Fired {
 			add(v.Rule)
 		}
 	}
@@ -143,7 +144,7 @@ func testFile(w *Workspace, r *rules.Rule) (name, was string, err error) {
 }
 
 // storyOfEvent makes a story of what happened. Who wrote is made up: a test is kept for long and read by many.
-func (c *Console) storyOfEvent(e *engine.Event, zone *time.Location) *story {
+func (c *Console) storyOfEvent(e *journal.Event, zone *time.Location) *story {
 	s := &story{Kind: e.Type, Customer: "Marina", At: e.CreatedAt.In(zone).Truncate(time.Second), Pass: 24 * time.Hour}
 	if m, ok := c.messageOf(e.Event); ok {
 		s.Text = m.Text
@@ -310,13 +311,13 @@ func addTest(file, item string) string {
 }
 
 // findEvent returns the event that an address names.
-func (c *Console) findEvent(q *request) (*engine.Event, error) {
+func (c *Console) findEvent(q *request) (*journal.Event, error) {
 	seq, err := strconv.ParseInt(q.r.PathValue("event"), 10, 64)
 	if err != nil {
 		return nil, errNotFound
 	}
 	found, err := c.options.Journal.Events(q.ctx(), seq)
-	if err != nil && !errors.Is(err, engine.ErrNoEvent) {
+	if err != nil && !errors.Is(err, journal.ErrNoEvent) {
 		return nil, err
 	}
 	if len(found) == 0 {

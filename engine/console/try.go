@@ -8,6 +8,7 @@ import (
 
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/backtest"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/ruletest"
 	"github.com/quandohq/quando/rules"
 )
@@ -41,7 +42,7 @@ type tryView struct {
 // A whyView is what a rule made of an event of a story.
 type whyView struct {
 	Type    string
-	Outcome engine.Outcome
+	Outcome journal.Outcome
 	Clause  string
 	Error   string
 	Values  shown
@@ -139,7 +140,7 @@ func (c *Console) writePast(q *request) error {
 // lastEvents returns from when on recorded events are looked at: the last days, or where that is more than can be waited for, less.
 func (c *Console) lastEvents(ctx context.Context, workspace string, now time.Time) (time.Time, error) {
 	since := now.Add(-tryDays * 24 * time.Hour)
-	list, err := c.options.Journal.ListEvents(ctx, engine.EventFilter{Workspace: workspace, Since: since, Limit: tryEvents})
+	list, err := c.options.Journal.ListEvents(ctx, journal.EventFilter{Workspace: workspace, Since: since, Limit: tryEvents})
 	if err != nil || len(list) < tryEvents {
 		return since, err
 	}

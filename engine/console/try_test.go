@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 // tried is what a trial answers, as plain text.
@@ -21,7 +21,7 @@ func TestTryOnThePast(t *testing.T) {
 	d.says(marina, "Marina Souza", "Oi")
 	d.says(bento, "Bento", "Alguém aí?")
 	d.pass(time.Minute)
-	before, runs := len(d.Effects()), len(must(d.journal.ListRuns(t.Context(), engine.RunFilter{})))
+	before, runs := len(d.Effects()), len(must(d.journal.ListRuns(t.Context(), journal.RunFilter{})))
 	text := d.tried("/write/past", "rule", "away-reply", "text", strings.ReplaceAll(awayTemplate, "closed", "open"))
 	for _, want := range []string{"It would have reached 2 people, with 2 messages", "send to Marina Souza:", "We are away, Bento.", "Nobody was asked and nothing was sent"} {
 		if !strings.Contains(text, want) {
@@ -34,7 +34,7 @@ func TestTryOnThePast(t *testing.T) {
 	if text := d.tried("/write/past", "rule", "away-reply", "text", strings.ReplaceAll(awayTemplate, "closed", "shut")); !strings.Contains(text, "has to be right before it can be tried") || !strings.Contains(text, "shut") {
 		t.Errorf("a rule that is wrong:\n%s", text)
 	}
-	if got := len(d.Effects()); got != before || len(must(d.journal.ListRuns(t.Context(), engine.RunFilter{}))) != runs {
+	if got := len(d.Effects()); got != before || len(must(d.journal.ListRuns(t.Context(), journal.RunFilter{}))) != runs {
 		t.Errorf("the trial had %d effects", got-before)
 	}
 }
@@ -100,7 +100,7 @@ func TestTryOnAStory(t *testing.T) {
 func TestTrialsAreBounded(t *testing.T) {
 	d := newEditorDesk(t)
 	d.says(marina, "Marina", "Hello")
-	event := must(d.journal.ListEvents(t.Context(), engine.EventFilter{Type: "message.received"}))[0].Seq
+	event := must(d.journal.ListEvents(t.Context(), journal.EventFilter{Type: "message.received"}))[0].Seq
 	for range tryMost {
 		d.console.trying <- struct{}{}
 	}

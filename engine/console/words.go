@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -111,9 +112,9 @@ func (w words) language() rules.Language { return rules.Language(w.at) }
 func (w words) functions() template.FuncMap {
 	return template.FuncMap{
 		"t": w.t, "n": w.n, "num": w.number,
-		"state":   func(s engine.State) string { return w.or("state.", string(s)) },
-		"step":    func(s engine.StepState) string { return w.or("step.", string(s)) },
-		"outcome": func(s engine.Outcome) string { return w.or("outcome.", string(s)) },
+		"state":   func(s journal.State) string { return w.or("state.", string(s)) },
+		"step":    func(s journal.StepState) string { return w.or("step.", string(s)) },
+		"outcome": func(s journal.Outcome) string { return w.or("outcome.", string(s)) },
 		"event":   func(typ string) string { return w.or("event.", typ) },
 		"verb":    func(verb string) string { return w.or("verb.", verb) },
 		"stage":   func(s rules.Stage) string { return w.or("stage.", string(s)) },

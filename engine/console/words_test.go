@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/quandohq/quando/actions/builtin"
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -97,13 +97,13 @@ func TestFamilies(t *testing.T) {
 			keys = append(keys, "button."+string(what), "asked."+string(what), "audit."+string(what))
 		}
 	}
-	for _, s := range []engine.StepState{engine.StepOpen, engine.StepWaiting, engine.StepDone, engine.StepSkipped, engine.StepSuperseded, engine.StepWould, engine.StepFailed, engine.StepUncertain} {
+	for _, s := range []journal.StepState{journal.StepOpen, journal.StepWaiting, journal.StepDone, journal.StepSkipped, journal.StepSuperseded, journal.StepWould, journal.StepFailed, journal.StepUncertain} {
 		keys = append(keys, "step."+string(s))
 	}
-	for _, o := range []engine.Outcome{engine.Fired, engine.False, engine.Failed, engine.Late, engine.Limited, engine.Skipped, engine.Gathered, engine.Own, engine.Paused, engine.Looped} {
+	for _, o := range []journal.Outcome{journal.Fired, journal.False, journal.Failed, journal.Late, journal.Limited, journal.Skipped, journal.Gathered, journal.Own, journal.Paused, journal.Looped} {
 		keys = append(keys, "outcome."+string(o))
 	}
-	for _, k := range []engine.HoldKind{engine.HoldPerson, engine.HoldSafety, engine.HoldRate, engine.HoldKey} {
+	for _, k := range []journal.HoldKind{journal.HoldPerson, journal.HoldSafety, journal.HoldRate, journal.HoldKey} {
 		keys = append(keys, "hold.kind."+string(k), "rules.held."+string(k))
 	}
 	for _, k := range []CheckKind{CheckService, CheckKey, CheckClock, CheckWebhook, CheckSubscription, CheckScopes} {

@@ -9,7 +9,7 @@ import (
 	cdp "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -122,9 +122,9 @@ func TestAPersonWrites(t *testing.T) {
 
 	b.open("/runs?rule=away&state=done")
 	b.until("window.htmx")
-	before := len(must(d.journal.ListRuns(t.Context(), engine.RunFilter{Rule: "away"})))
+	before := len(must(d.journal.ListRuns(t.Context(), journal.RunFilter{Rule: "away"})))
 	d.says(marina, "Marina Souza", "Boa noite")
-	if runs := must(d.journal.ListRuns(t.Context(), engine.RunFilter{Rule: "away"})); len(runs) != before+1 || runs[0].Stage != rules.Live {
+	if runs := must(d.journal.ListRuns(t.Context(), journal.RunFilter{Rule: "away"})); len(runs) != before+1 || runs[0].Stage != rules.Live {
 		t.Fatalf("%d runs", len(runs)-before)
 	}
 	b.click(fmt.Sprintf(`a[href="/runs/%d"]`, d.runOf("away")))
@@ -133,7 +133,7 @@ func TestAPersonWrites(t *testing.T) {
 	b.sees("We are away, Marina Souza.")
 
 	d.says(marina, "Marina Souza", "Ainda aí?")
-	events := must(d.journal.ListEvents(t.Context(), engine.EventFilter{Type: "message.received", Limit: 1}))
+	events := must(d.journal.ListEvents(t.Context(), journal.EventFilter{Type: "message.received", Limit: 1}))
 	b.open("/events/" + itoa(events[0].Seq))
 	b.sees("its limit was used up")
 

@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
 // Event tells what an event meant to every rule: first those that were asked, what came of it before what did not, then the others.
-func (x *Explainer) Event(ctx context.Context, e *engine.Event) (*Event, error) {
+func (x *Explainer) Event(ctx context.Context, e *journal.Event) (*Event, error) {
 	f := x.factsOf(ctx, e)
 	out := &Event{
 		ID: e.ID, Workspace: e.Workspace, Type: e.Type, Lane: e.Lane, CreatedAt: e.CreatedAt, ReceivedAt: e.ReceivedAt, Decided: e.Decided,
@@ -53,14 +54,14 @@ func (x *Explainer) Event(ctx context.Context, e *engine.Event) (*Event, error) 
 }
 
 // weight puts what happened, and what went wrong, before what did not happen.
-func weight(o engine.Outcome) int {
-	return slices.Index([]engine.Outcome{
-		engine.Fired, engine.Failed, engine.Limited, engine.Skipped, engine.Gathered, engine.Late, engine.Paused, engine.Looped, engine.Own, engine.False,
+func weight(o journal.Outcome) int {
+	return slices.Index([]journal.Outcome{
+		journal.Fired, journal.Failed, journal.Limited, journal.Skipped, journal.Gathered, journal.Late, journal.Paused, journal.Looped, journal.Own, journal.False,
 	}, o)
 }
 
 // undecided says why an event is not decided yet.
-func (x *Explainer) undecided(ctx context.Context, e *engine.Event) (string, error) {
+func (x *Explainer) undecided(ctx context.Context, e *journal.Event) (string, error) {
 	holds, err := x.o.Journal.Holds(ctx)
 	if err != nil {
 		return "", fmt.Errorf("ask what is stopped: %w", err)
@@ -76,7 +77,7 @@ func (x *Explainer) undecided(ctx context.Context, e *engine.Event) (string, err
 // others explains the rules that were not asked.
 func (x *Explainer) others(ctx context.Context, f *facts) []Rule {
 	asked := func(id string) bool {
-		return slices.ContainsFunc(f.event.Verdicts, func(v engine.Verdict) bool { return v.Rule == id })
+		return slices.ContainsFunc(f.event.Verdicts, func(v journal.Verdict) bool { return v.Rule == id })
 	}
 	var candidates []*rules.Rule
 	if f.err == nil {
@@ -131,14 +132,14 @@ func (x *Explainer) unasked(ctx context.Context, f *facts, rule *rules.Rule, can
 	r.Words = why + x.wouldWords(j)
 	if age := f.now.Sub(f.event.CreatedAt); !ruledOut && f.event.Rule == "" && rule.Late.SkipAfter > 0 && age > rule.Late.SkipAfter {
 		late := x.t("age", rules.FormatDuration(age.Round(time.Second)), rules.FormatDuration(rule.Late.SkipAfter))
-		r.Outcome, r.Clause, r.Values, r.Error = engine.Late, "", map[string]any{}, late
+		r.Outcome, r.Clause, r.Values, r.Error = journal.Late, "", map[string]any{}, late
 		r.Words = x.t("left", why, late, x.wouldWords(j))
 	}
 	return r
 }
 
 // notForIt says what starts a rule that an event cannot start; empty is that the event can.
-func (x *Explainer) notForIt(e *engine.Event, rule *rules.Rule) string {
+func (x *Explainer) notForIt(e *journal.Event, rule *rules.Rule) string {
 	switch {
 	case e.Rule == rule.ID:
 		return ""

@@ -10,13 +10,14 @@ import (
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
 // A Journal is where it is recorded what happened.
 type Journal interface {
-	engine.Reader
-	Events(ctx context.Context, seqs ...int64) ([]*engine.Event, error)
+	journal.Reader
+	Events(ctx context.Context, seqs ...int64) ([]*journal.Event, error)
 	Version(ctx context.Context, hash string) (source string, err error)
 }
 
@@ -34,10 +35,10 @@ type Options struct {
 	Only    []*rules.Rule  // to be explained instead, as if they had been there: they are in no set
 	Catalog *rules.Catalog // of the verbs, for rules as they were; without it they cannot be read
 
-	Language rules.Language           // of what is told in words; what was recorded by others stays as it is
-	Location *time.Location           // of the workspace; nil is UTC
-	Stamp    stampFunc                // how times are written; nil is to the second
-	Standing func(*engine.Run) string // says where a run stands and why; nil is its reason
+	Language rules.Language            // of what is told in words; what was recorded by others stays as it is
+	Location *time.Location            // of the workspace; nil is UTC
+	Stamp    stampFunc                 // how times are written; nil is to the second
+	Standing func(*journal.Run) string // says where a run stands and why; nil is its reason
 }
 
 type stampFunc = func(time.Time) string
@@ -45,8 +46,8 @@ type stampFunc = func(time.Time) string
 // An Explainer explains the events and runs of one workspace. It is for one goroutine.
 type Explainer struct {
 	o        Options
-	versions map[string]*rules.Rule           // that have been read; nil where one cannot be
-	runs     map[int64]map[string]*engine.Run // of events, by rule
+	versions map[string]*rules.Rule            // that have been read; nil where one cannot be
+	runs     map[int64]map[string]*journal.Run // of events, by rule
 }
 
 // New returns an Explainer.
@@ -60,9 +61,9 @@ func New(o Options) *Explainer {
 	}
 	if o.Standing == nil {
 		language := o.Language
-		o.Standing = func(r *engine.Run) string { return engine.Told(language, r.Reason) }
+		o.Standing = func(r *journal.Run) string { return engine.Told(language, r.Reason) }
 	}
-	return &Explainer{o: o, versions: make(map[string]*rules.Rule), runs: make(map[int64]map[string]*engine.Run)}
+	return &Explainer{o: o, versions: make(map[string]*rules.Rule), runs: make(map[int64]map[string]*journal.Run)}
 }
 
 // A Basis says how it is known what a rule made of an event.
@@ -76,9 +77,9 @@ const (
 
 // Outcomes of rules that have no verdict, beside those of a verdict.
 const (
-	NotForIt engine.Outcome = "not_for_it" // something else starts the rule
-	Unknown  engine.Outcome = "unknown"    // what was recorded does not tell
-	Broken   engine.Outcome = "broken"     // the rule cannot be compiled
+	NotForIt journal.Outcome = "not_for_it" // something else starts the rule
+	Unknown  journal.Outcome = "unknown"    // what was recorded does not tell
+	Broken   journal.Outcome = "broken"     // the rule cannot be compiled
 )
 
 // NotKnown is the result of a clause that what was recorded does not tell.
@@ -102,20 +103,20 @@ type Event struct {
 
 // A Rule is what an event meant to one rule, and why.
 type Rule struct {
-	Rule    string         `json:"rule"`
-	Name    string         `json:"name"`
-	Stage   rules.Stage    `json:"stage"`
-	Sample  float64        `json:"sample"` // the share of keys that a live rule takes
-	Basis   Basis          `json:"basis"`
-	Outcome engine.Outcome `json:"outcome"`
-	Words   string         `json:"words"`
-	Clause  string         `json:"clause"` // the first that was not true
-	Values  map[string]any `json:"values"` // of the names and calls in it
-	Error   string         `json:"error"`
-	Clauses []Clause       `json:"clauses"`
-	Run     *Run           `json:"run"`
-	Version string         `json:"version"`
-	Changed bool           `json:"changed"` // the rule is another one today, or there is none
+	Rule    string          `json:"rule"`
+	Name    string          `json:"name"`
+	Stage   rules.Stage     `json:"stage"`
+	Sample  float64         `json:"sample"` // the share of keys that a live rule takes
+	Basis   Basis           `json:"basis"`
+	Outcome journal.Outcome `json:"outcome"`
+	Words   string          `json:"words"`
+	Clause  string          `json:"clause"` // the first that was not true
+	Values  map[string]any  `json:"values"` // of the names and calls in it
+	Error   string          `json:"error"`
+	Clauses []Clause        `json:"clauses"`
+	Run     *Run            `json:"run"`
+	Version string          `json:"version"`
+	Changed bool            `json:"changed"` // the rule is another one today, or there is none
 }
 
 // A Clause is one condition of a rule, and what became of it.
@@ -130,11 +131,11 @@ type Clause struct {
 
 // A Run is what came of a rule that fired.
 type Run struct {
-	ID         int64        `json:"id,string"`
-	Key        string       `json:"key"`
-	State      engine.State `json:"state"`
-	Stage      rules.Stage  `json:"stage"`
-	StartedAt  time.Time    `json:"started_at"`
-	FinishedAt *time.Time   `json:"finished_at"`
-	Words      string       `json:"words"` // where it stands, or how it ended, and why
+	ID         int64         `json:"id,string"`
+	Key        string        `json:"key"`
+	State      journal.State `json:"state"`
+	Stage      rules.Stage   `json:"stage"`
+	StartedAt  time.Time     `json:"started_at"`
+	FinishedAt *time.Time    `json:"finished_at"`
+	Words      string        `json:"words"` // where it stands, or how it ended, and why
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/explain"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/sqlite"
 	"github.com/quandohq/quando/rules"
 )
@@ -144,7 +145,7 @@ func TestEveryOutcome(t *testing.T) {
 	}
 	first := o.says(o.explainer(), "first")
 	numbers := map[string]int{}
-	for _, r := range must(o.journal.ListRuns(t.Context(), engine.RunFilter{})) {
+	for _, r := range must(o.journal.ListRuns(t.Context(), journal.RunFilter{})) {
 		e := must(o.journal.Events(t.Context(), r.Event))[0]
 		numbers[e.ID+" "+r.Rule] = int(r.ID)
 	}
@@ -192,7 +193,7 @@ rules:
   - { id: paused, when: message.received, if: 'message.text == "hello"', do: [log: a] }
   - { id: changed, when: message.received, if: 'conversation.kind in ["direct", "group"]', do: [log: a] }
 `)
-	if _, err := o.journal.Hold(t.Context(), engine.Hold{Workspace: "default", Rule: "paused", Kind: engine.HoldPerson, Reason: "too many", Since: o.now}); err != nil {
+	if _, err := o.journal.Hold(t.Context(), journal.Hold{Workspace: "default", Rule: "paused", Kind: journal.HoldPerson, Reason: "too many", Since: o.now}); err != nil {
 		t.Fatal(err)
 	}
 	o.happens(0, "e1", "message.received")
@@ -248,7 +249,7 @@ rules:
 // TestUndecided tells why nothing has happened yet.
 func TestUndecided(t *testing.T) {
 	o := newOffice(t, `rules: [{ id: a, when: message.received, if: 'conversation.kind == "group"', do: [log: a] }]`)
-	if _, err := o.journal.Hold(t.Context(), engine.Hold{Kind: engine.HoldPerson, Reason: "the price list is wrong", Since: o.now}); err != nil {
+	if _, err := o.journal.Hold(t.Context(), journal.Hold{Kind: journal.HoldPerson, Reason: "the price list is wrong", Since: o.now}); err != nil {
 		t.Fatal(err)
 	}
 	o.happens(0, "e1", "message.received")
@@ -269,14 +270,14 @@ rules:
   - { id: looped, when: message.sent, from: any, if: 'conversation.kind != "group"', do: [log: a] }
 `)
 	o.happens(0, "start", "conversation.updated")
-	caused := engine.Caused{Workspace: "default", Lane: "conversation:1", Event: "message.sent", Object: "echo", Rule: "looped", From: o.now, To: o.now.Add(time.Hour)}
+	caused := journal.Caused{Workspace: "default", Lane: "conversation:1", Event: "message.sent", Object: "echo", Rule: "looped", From: o.now, To: o.now.Add(time.Hour)}
 	_, err := o.journal.Accept(t.Context(), []rules.Event{{Workspace: "default", ID: "call", Type: "attendance.opened", Lane: "conversation:1", CreatedAt: o.now, ReceivedAt: o.now}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	lane := must(o.journal.Claim(t.Context(), o.now, 1, nil))[0]
 	lane.Events[0].Decided = true
-	if err := o.journal.Save(t.Context(), lane, &engine.Change{At: o.now, Decided: lane.Events, Caused: []engine.Caused{caused}, Release: true}); err != nil {
+	if err := o.journal.Save(t.Context(), lane, &journal.Change{At: o.now, Decided: lane.Events, Caused: []journal.Caused{caused}, Release: true}); err != nil {
 		t.Fatal(err)
 	}
 	o.happens(0, "echo", "message.sent")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -30,9 +31,9 @@ type facts struct {
 	desk     Desk
 	language rules.Language
 	location *time.Location
-	event    *engine.Event
-	gathered []*engine.Event // all of them, where several were gathered
-	rule     string          // that decided on what it had gathered; empty is those that decided at once
+	event    *journal.Event
+	gathered []*journal.Event // all of them, where several were gathered
+	rule     string           // that decided on what it had gathered; empty is those that decided at once
 	now      time.Time
 
 	carried map[string]any
@@ -40,7 +41,7 @@ type facts struct {
 	err     error // why it cannot be told what the event carries
 }
 
-func (x *Explainer) factsOf(ctx context.Context, e *engine.Event) *facts {
+func (x *Explainer) factsOf(ctx context.Context, e *journal.Event) *facts {
 	f := &facts{desk: x.o.Desk, language: x.o.Language, location: x.o.Location, event: e, now: e.ReceivedAt}
 	if at, ok := decidedAt(e); ok {
 		f.now = at
@@ -50,17 +51,17 @@ func (x *Explainer) factsOf(ctx context.Context, e *engine.Event) *facts {
 }
 
 // decidedAt returns when an event was decided, where that is recorded.
-func decidedAt(e *engine.Event) (time.Time, bool) {
-	v, _ := engine.AnswerTo(e.Answers, engine.AnswerNow)
+func decidedAt(e *journal.Event) (time.Time, bool) {
+	v, _ := engine.AnswerTo(e.Answers, journal.AnswerNow)
 	at, ok := v.(time.Time)
 	return at, ok
 }
 
 // withGathered returns the facts for a rule that decided on several events at once.
-func (f *facts) withGathered(rule string, events []*engine.Event) *facts {
+func (f *facts) withGathered(rule string, events []*journal.Event) *facts {
 	own := *f
 	own.gathered, own.rule = events, rule
-	if v, _ := engine.AnswerTo(f.event.Answers, engine.GatherNow(rule)); v != nil {
+	if v, _ := engine.AnswerTo(f.event.Answers, journal.GatherNow(rule)); v != nil {
 		own.now, _ = v.(time.Time)
 	}
 	return &own
@@ -69,7 +70,7 @@ func (f *facts) withGathered(rule string, events []*engine.Event) *facts {
 // answer returns what was answered to a question: to the rule that decided on what it had gathered, else to those that decided at once.
 func (f *facts) answer(question string) (any, bool) {
 	if f.rule != "" {
-		if v, ok := engine.AnswerTo(f.event.Answers, engine.Gathering(f.rule, question)); ok {
+		if v, ok := engine.AnswerTo(f.event.Answers, journal.Gathering(f.rule, question)); ok {
 			return v, true
 		}
 	}
@@ -99,7 +100,7 @@ func (f *facts) Fact(ctx context.Context, name string) (any, error) {
 	return nil, f.missing("ask_fact", name)
 }
 
-func (f *facts) describe(e *engine.Event, carried map[string]any) map[string]any {
+func (f *facts) describe(e *journal.Event, carried map[string]any) map[string]any {
 	return map[string]any{
 		"id": e.ID, "type": e.Type, "created_at": e.CreatedAt, "received_at": e.ReceivedAt, "age": f.Now().Sub(e.CreatedAt),
 		"tenant_id": e.Tenant, "data": e.Data, "message": carried["message"], "attendance": carried["attendance"], "card": carried["card"],
@@ -110,7 +111,7 @@ func (f *facts) describe(e *engine.Event, carried map[string]any) map[string]any
 func (f *facts) all(ctx context.Context, name string) (any, error) {
 	list := f.gathered
 	if len(list) == 0 {
-		list = []*engine.Event{f.event}
+		list = []*journal.Event{f.event}
 	}
 	out := []any{}
 	for _, e := range list {
@@ -215,8 +216,8 @@ func (f *facts) nameless(x *rules.Expression) error {
 
 // A judgement is what a rule's conditions come to with what was recorded.
 type judgement struct {
-	outcome  engine.Outcome // Fired, False, Failed or Unknown
-	decisive int            // the clause that it hangs on; -1 is none
+	outcome  journal.Outcome // Fired, False, Failed or Unknown
+	decisive int             // the clause that it hangs on; -1 is none
 	clauses  []Clause
 	missing  error // of the first clause that is not known
 }
@@ -224,21 +225,21 @@ type judgement struct {
 // judge evaluates the conditions in order. A clause of which nothing is known does not hide one behind it that is false for sure. Ruled
 // out is a rule that was left out because a clause cannot be true: that one counts, also behind one that fails.
 func (f *facts) judge(ctx context.Context, rule *rules.Rule, ruledOut bool) judgement {
-	j := judgement{outcome: engine.Fired, decisive: -1}
+	j := judgement{outcome: journal.Fired, decisive: -1}
 	eval := rules.NewEvaluation(ctx, rule, f)
 	eval.In(f.language)
 	for i, x := range rule.If {
 		c := Clause{Clause: x.Text, Basis: Would, Result: rules.ClauseNotReached, Values: map[string]any{}}
-		if j.outcome != engine.False && (j.outcome != engine.Failed || ruledOut) {
+		if j.outcome != journal.False && (j.outcome != journal.Failed || ruledOut) {
 			c = f.clause(eval, x, ruledOut)
 			switch {
 			case c.Result == rules.ClauseFalse:
-				j.outcome, j.decisive = engine.False, i
-			case c.Result == rules.ClauseFailed && j.outcome == engine.Fired:
-				j.outcome, j.decisive = engine.Failed, i
+				j.outcome, j.decisive = journal.False, i
+			case c.Result == rules.ClauseFailed && j.outcome == journal.Fired:
+				j.outcome, j.decisive = journal.Failed, i
 			case c.Result == NotKnown && j.missing == nil:
 				j.missing = errors.New(c.Error)
-				if j.outcome == engine.Fired {
+				if j.outcome == journal.Fired {
 					j.outcome, j.decisive = Unknown, i
 				}
 			}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -32,13 +32,13 @@ func TestPhrases(t *testing.T) {
 	}
 	code := sources.String()
 	made := map[string]bool{"true": true, "false": true}
-	for _, o := range []engine.Outcome{engine.Late, engine.Own, engine.Looped} {
+	for _, o := range []journal.Outcome{journal.Late, journal.Own, journal.Looped} {
 		made[string(o)] = true
 	}
-	for _, o := range []engine.Outcome{engine.Fired, engine.False, engine.Failed, engine.Late, engine.Limited, engine.Skipped, engine.Own, engine.Paused, engine.Looped} {
+	for _, o := range []journal.Outcome{journal.Fired, journal.False, journal.Failed, journal.Late, journal.Limited, journal.Skipped, journal.Own, journal.Paused, journal.Looped} {
 		made["outcome."+string(o)] = true
 	}
-	for _, s := range []engine.State{engine.Queued, engine.Running, engine.Waiting, engine.Held, engine.Uncertain, engine.Done, engine.Stopped, engine.Cancelled, engine.FailedRun} {
+	for _, s := range []journal.State{journal.Queued, journal.Running, journal.Waiting, journal.Held, journal.Uncertain, journal.Done, journal.Stopped, journal.Cancelled, journal.FailedRun} {
 		made["state."+string(s)] = true
 	}
 	used := map[string]bool{}

@@ -19,6 +19,7 @@ import (
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/explain"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/sqlite"
 	"github.com/quandohq/quando/rules"
 )
@@ -217,7 +218,7 @@ func (b *batch) decide(t *testing.T) {
 // An expectation is what an explanation must say of a rule.
 type expectation struct {
 	Basis   explain.Basis
-	Outcome engine.Outcome
+	Outcome journal.Outcome
 	Clause  string
 	Values  map[string]any
 	Results []rules.ClauseResult
@@ -226,24 +227,24 @@ type expectation struct {
 
 // judge evaluates a rule's conditions in order. What cannot be known does not end it; what fails does, unless it is passed over.
 func (m *madeUp) judge(k *knowledge) (x expectation) {
-	x.Outcome, x.Values = engine.Fired, map[string]any{}
+	x.Outcome, x.Values = journal.Fired, map[string]any{}
 	for _, c := range m.clauses {
-		if x.Outcome == engine.False || x.Outcome == engine.Failed && !k.patient {
+		if x.Outcome == journal.False || x.Outcome == journal.Failed && !k.patient {
 			x.Results, x.Told = append(x.Results, rules.ClauseNotReached), append(x.Told, map[string]any{})
 			continue
 		}
 		met, values, err := c.result(k)
-		result, outcome := rules.ClauseTrue, engine.Fired
+		result, outcome := rules.ClauseTrue, journal.Fired
 		switch {
 		case errors.Is(err, errUnknown):
 			result, outcome = explain.NotKnown, explain.Unknown
 		case err != nil:
-			result, outcome = rules.ClauseFailed, engine.Failed
+			result, outcome = rules.ClauseFailed, journal.Failed
 		case !met:
-			result, outcome = rules.ClauseFalse, engine.False
+			result, outcome = rules.ClauseFalse, journal.False
 		}
 		x.Results, x.Told = append(x.Results, result), append(x.Told, values)
-		if outcome == engine.False || x.Outcome == engine.Fired && outcome != engine.Fired {
+		if outcome == journal.False || x.Outcome == journal.Fired && outcome != journal.Fired {
 			x.Outcome, x.Clause, x.Values = outcome, c.text, values
 		}
 	}
@@ -292,7 +293,7 @@ func (b *batch) compare(t *testing.T, x *explain.Explainer, event rules.Event, s
 		t.Fatal(err)
 	}
 	w := b.worlds[event.ID]
-	asked := make(map[string]*engine.Verdict)
+	asked := make(map[string]*journal.Verdict)
 	for i := range e.Verdicts {
 		asked[e.Verdicts[i].Rule] = &e.Verdicts[i]
 	}
@@ -306,7 +307,7 @@ func (b *batch) compare(t *testing.T, x *explain.Explainer, event rules.Event, s
 		x := m.judge(k)
 		x.Basis = explain.Did
 		if age := b.now.Sub(event.CreatedAt); age > m.late {
-			x = expectation{Basis: explain.Did, Outcome: engine.Late, Values: map[string]any{}}
+			x = expectation{Basis: explain.Did, Outcome: journal.Late, Values: map[string]any{}}
 			k.asked = nil // nothing was
 		}
 		for question := range k.asked {
@@ -325,10 +326,10 @@ func (b *batch) compare(t *testing.T, x *explain.Explainer, event rules.Event, s
 			x := m.judge(k)
 			x.Basis = explain.Would
 			want[m.id] = x
-			if x.Outcome != engine.False {
+			if x.Outcome != journal.False {
 				t.Errorf("%s was not asked about %s, though it may be true", m.id, event.ID)
 			}
-		case want[m.id].Outcome == engine.Late:
+		case want[m.id].Outcome == journal.Late:
 			x := want[m.id]
 			would := m.judge(k)
 			x.Results, x.Told = would.Results, would.Told
@@ -343,7 +344,7 @@ func (b *batch) compare(t *testing.T, x *explain.Explainer, event rules.Event, s
 		if diff := cmp.Diff(want[rule.Rule], got); diff != "" {
 			t.Fatalf("%s on %s (-want +got):\n%s\n%s\n%s", rule.Rule, event.ID, diff, rule.Words, b.set.Rule(rule.Rule).Source())
 		}
-		if rule.Words == "" || rule.Outcome == engine.Fired && rule.Run == nil {
+		if rule.Words == "" || rule.Outcome == journal.Fired && rule.Run == nil {
 			t.Errorf("%s on %s: %q, run %v", rule.Rule, event.ID, rule.Words, rule.Run)
 		}
 		seen[fmt.Sprintf("%s %s", rule.Basis, rule.Outcome)]++

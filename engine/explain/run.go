@@ -7,21 +7,21 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 // runOf returns the run that came of a verdict, or nil.
-func (x *Explainer) runOf(ctx context.Context, e *engine.Event, v engine.Verdict) (*engine.Run, error) {
+func (x *Explainer) runOf(ctx context.Context, e *journal.Event, v journal.Verdict) (*journal.Run, error) {
 	if v.Run == "" {
 		return nil, nil
 	}
 	runs, known := x.runs[e.Seq]
 	if !known {
-		list, err := x.o.Journal.ListRuns(ctx, engine.RunFilter{Event: e.Seq, Limit: 1000})
+		list, err := x.o.Journal.ListRuns(ctx, journal.RunFilter{Event: e.Seq, Limit: 1000})
 		if err != nil {
 			return nil, fmt.Errorf("look for what came of the event: %w", err)
 		}
-		runs = make(map[string]*engine.Run, len(list))
+		runs = make(map[string]*journal.Run, len(list))
 		for _, r := range list {
 			runs[r.Rule] = r
 		}
@@ -31,7 +31,7 @@ func (x *Explainer) runOf(ctx context.Context, e *engine.Event, v engine.Verdict
 }
 
 // briefly sums up a run.
-func (x *Explainer) briefly(ctx context.Context, r *engine.Run) (*Run, error) {
+func (x *Explainer) briefly(ctx context.Context, r *journal.Run) (*Run, error) {
 	out := &Run{ID: r.ID, Key: r.Key, State: r.State, Stage: r.Stage, StartedAt: r.StartedAt}
 	if !r.FinishedAt.IsZero() {
 		at := r.FinishedAt
@@ -46,13 +46,13 @@ func (x *Explainer) briefly(ctx context.Context, r *engine.Run) (*Run, error) {
 const cancelledBy = "cancel_on: "
 
 // Standing says where a run stands or how it ended, when, and what had a part in it.
-func (x *Explainer) Standing(ctx context.Context, r *engine.Run) (string, error) {
+func (x *Explainer) Standing(ctx context.Context, r *journal.Run) (string, error) {
 	words := x.o.Standing(r)
 	if !r.State.Finished() {
 		return cmp.Or(words, x.t("state."+string(r.State))), nil
 	}
 	ended := x.t("ended", x.t("state."+string(r.State)), x.o.Stamp(r.FinishedAt))
-	if r.State != engine.Cancelled {
+	if r.State != journal.Cancelled {
 		return ended + behind(": ", words), nil
 	}
 	if typ, ok := strings.CutPrefix(r.Reason, cancelledBy); ok {
@@ -72,12 +72,12 @@ func (x *Explainer) Standing(ctx context.Context, r *engine.Run) (string, error)
 }
 
 // canceller returns the event that ended a run, or nil: the last of its type that had come by then.
-func (x *Explainer) canceller(ctx context.Context, r *engine.Run, typ string) (*engine.Event, error) {
-	events, err := x.o.Journal.ListEvents(ctx, engine.EventFilter{Workspace: r.Workspace, Lane: r.Home, Type: typ})
+func (x *Explainer) canceller(ctx context.Context, r *journal.Run, typ string) (*journal.Event, error) {
+	events, err := x.o.Journal.ListEvents(ctx, journal.EventFilter{Workspace: r.Workspace, Lane: r.Home, Type: typ})
 	if err != nil {
 		return nil, fmt.Errorf("look for what ended run %d: %w", r.ID, err)
 	}
-	i := slices.IndexFunc(events, func(e *engine.Event) bool { return e.Seq != r.Event && !e.ReceivedAt.After(r.FinishedAt) })
+	i := slices.IndexFunc(events, func(e *journal.Event) bool { return e.Seq != r.Event && !e.ReceivedAt.After(r.FinishedAt) })
 	if i < 0 {
 		return nil, nil
 	}
@@ -85,11 +85,11 @@ func (x *Explainer) canceller(ctx context.Context, r *engine.Run, typ string) (*
 }
 
 // replacement returns the newer run that took the place of one, or nil.
-func (x *Explainer) replacement(ctx context.Context, r *engine.Run) (*engine.Run, error) {
-	if r.Reason != engine.Replaced {
+func (x *Explainer) replacement(ctx context.Context, r *journal.Run) (*journal.Run, error) {
+	if r.Reason != journal.Replaced {
 		return nil, nil
 	}
-	runs, err := x.o.Journal.ListRuns(ctx, engine.RunFilter{Workspace: r.Workspace, Rule: r.Rule, Since: r.StartedAt})
+	runs, err := x.o.Journal.ListRuns(ctx, journal.RunFilter{Workspace: r.Workspace, Rule: r.Rule, Since: r.StartedAt})
 	if err != nil {
 		return nil, fmt.Errorf("look for what replaced run %d: %w", r.ID, err)
 	}
@@ -102,7 +102,7 @@ func (x *Explainer) replacement(ctx context.Context, r *engine.Run) (*engine.Run
 }
 
 // Cause explains why a run began: what its rule made of the event that started it. It is nil when the journal has forgotten the event.
-func (x *Explainer) Cause(ctx context.Context, r *engine.Run) (*engine.Event, *Rule, error) {
+func (x *Explainer) Cause(ctx context.Context, r *journal.Run) (*journal.Event, *Rule, error) {
 	events, err := x.o.Journal.Events(ctx, r.Event)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read what started run %d: %w", r.ID, err)

@@ -6,12 +6,12 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
 // asked explains a rule by its recorded verdict. What is evaluated only adds to it: the verdict is what happened.
-func (x *Explainer) asked(ctx context.Context, f *facts, v engine.Verdict) (Rule, error) {
+func (x *Explainer) asked(ctx context.Context, f *facts, v journal.Verdict) (Rule, error) {
 	today := x.o.Rules.Rule(v.Rule)
 	then, err := x.version(ctx, v, today)
 	if err != nil {
@@ -50,7 +50,7 @@ func (x *Explainer) asked(ctx context.Context, f *facts, v engine.Verdict) (Rule
 }
 
 // version returns the rule as it was when it gave a verdict, or nil where that is not recorded.
-func (x *Explainer) version(ctx context.Context, v engine.Verdict, today *rules.Rule) (*rules.Rule, error) {
+func (x *Explainer) version(ctx context.Context, v journal.Verdict, today *rules.Rule) (*rules.Rule, error) {
 	if today != nil && today.Version == v.Version {
 		return today, nil
 	}
@@ -70,16 +70,16 @@ func (x *Explainer) version(ctx context.Context, v engine.Verdict, today *rules.
 }
 
 // settled returns what became of each clause as the verdict says it, with what an evaluation adds where it agrees.
-func settled(v engine.Verdict, rule *rules.Rule, j judgement) []Clause {
+func settled(v journal.Verdict, rule *rules.Rule, j judgement) []Clause {
 	end := slices.IndexFunc(rule.If, func(c *rules.Expression) bool { return c.Text == v.Clause })
 	switch {
-	case v.Outcome == engine.Gathered || v.Outcome == engine.Fired && v.Values["items"] != nil && len(rule.If) > 0 && rule.When.Schedule != nil:
+	case v.Outcome == journal.Gathered || v.Outcome == journal.Fired && v.Values["items"] != nil && len(rule.If) > 0 && rule.When.Schedule != nil:
 		return []Clause{} // the conditions are those of all of them, or of each
-	case v.Outcome == engine.False || v.Outcome == engine.Failed && v.Clause != "":
+	case v.Outcome == journal.False || v.Outcome == journal.Failed && v.Clause != "":
 		if end < 0 {
 			return []Clause{}
 		}
-	case v.Outcome == engine.Fired || v.Outcome == engine.Limited || v.Outcome == engine.Skipped || v.Outcome == engine.Failed:
+	case v.Outcome == journal.Fired || v.Outcome == journal.Limited || v.Outcome == journal.Skipped || v.Outcome == journal.Failed:
 		end = len(rule.If) // all were true
 	default:
 		return append([]Clause{}, j.clauses...) // none was asked
@@ -93,7 +93,7 @@ func settled(v engine.Verdict, rule *rules.Rule, j judgement) []Clause {
 			c.Result = rules.ClauseNotReached
 		case i == end:
 			c.Result, c.Error, c.Values = rules.ClauseFalse, v.Error, recorded(v.Values)
-			if v.Outcome == engine.Failed {
+			if v.Outcome == journal.Failed {
 				c.Result = rules.ClauseFailed
 			}
 			if now.Result == c.Result && reflect.DeepEqual(now.Values, c.Values) {
@@ -108,8 +108,8 @@ func settled(v engine.Verdict, rule *rules.Rule, j judgement) []Clause {
 }
 
 // gatheredFor returns the facts with all that a rule decided on, where it gathers.
-func (x *Explainer) gatheredFor(ctx context.Context, f *facts, rule *rules.Rule, v engine.Verdict, run *engine.Run) (*facts, error) {
-	if rule.Gather == nil || v.Outcome == engine.Gathered || f.event.Rule != "" {
+func (x *Explainer) gatheredFor(ctx context.Context, f *facts, rule *rules.Rule, v journal.Verdict, run *journal.Run) (*facts, error) {
+	if rule.Gather == nil || v.Outcome == journal.Gathered || f.event.Rule != "" {
 		return f, nil
 	}
 	if run != nil && len(run.Gathered) > 0 {
@@ -120,13 +120,13 @@ func (x *Explainer) gatheredFor(ctx context.Context, f *facts, rule *rules.Rule,
 		return f.withGathered(rule.ID, events), nil
 	}
 	// Nothing came of it: what was gathered are those before it that still say so.
-	before, err := x.o.Journal.ListEvents(ctx, engine.EventFilter{Workspace: f.event.Workspace, Lane: f.event.Lane, Rule: rule.ID, Before: f.event.Seq})
+	before, err := x.o.Journal.ListEvents(ctx, journal.EventFilter{Workspace: f.event.Workspace, Lane: f.event.Lane, Rule: rule.ID, Before: f.event.Seq})
 	if err != nil {
 		return nil, fmt.Errorf("look for what was gathered: %w", err)
 	}
-	events := []*engine.Event{f.event}
+	events := []*journal.Event{f.event}
 	for _, e := range before {
-		if verdictOf(e, rule.ID).Outcome != engine.Gathered {
+		if verdictOf(e, rule.ID).Outcome != journal.Gathered {
 			break
 		}
 		events = append(events, e)
@@ -136,11 +136,11 @@ func (x *Explainer) gatheredFor(ctx context.Context, f *facts, rule *rules.Rule,
 }
 
 // verdictOf returns a rule's verdict on an event; the zero value where there is none.
-func verdictOf(e *engine.Event, rule string) engine.Verdict {
+func verdictOf(e *journal.Event, rule string) journal.Verdict {
 	for _, v := range e.Verdicts {
 		if v.Rule == rule {
 			return v
 		}
 	}
-	return engine.Verdict{}
+	return journal.Verdict{}
 }

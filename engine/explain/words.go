@@ -10,38 +10,39 @@ import (
 	"strings"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
 // verdictWords says in a sentence what a verdict means. The judgement is what the conditions come to with what was recorded.
-func (x *Explainer) verdictWords(ctx context.Context, f *facts, v engine.Verdict, rule *rules.Rule, r *Rule, j judgement) (string, error) {
+func (x *Explainer) verdictWords(ctx context.Context, f *facts, v journal.Verdict, rule *rules.Rule, r *Rule, j judgement) (string, error) {
 	at, reason := "", engine.Told(x.o.Language, v.Error)
-	if v.Outcome != engine.Fired {
+	if v.Outcome != journal.Fired {
 		at = x.o.Stamp(f.now)
 	}
 	switch v.Outcome {
-	case engine.Fired:
+	case journal.Fired:
 		return x.firedWords(r, v), nil
-	case engine.False:
+	case journal.False:
 		return x.t("did_not", x.clauseWords(clauseOf(r.Clauses, v.Clause), v.Clause, r.Values)), nil
-	case engine.Failed:
+	case journal.Failed:
 		if v.Clause == "" {
 			return x.t("error", reason), nil
 		}
 		return x.t("clause_error", v.Clause, reason) + x.inBrackets(r.Values, v.Clause), nil
-	case engine.Gathered:
+	case journal.Gathered:
 		return x.gatheredWords(ctx, f, v)
-	case engine.Limited:
+	case journal.Limited:
 		used, err := x.usedBy(ctx, f, rule)
 		return x.t("limited", at, reason, used), err
-	case engine.Skipped:
+	case journal.Skipped:
 		return x.t("skipped", at, reason), nil
 	}
 	words := string(v.Outcome)
 	switch v.Outcome {
-	case engine.Late, engine.Own, engine.Looped:
+	case journal.Late, journal.Own, journal.Looped:
 		words = x.t(string(v.Outcome))
-	case engine.Paused:
+	case journal.Paused:
 		words = x.t("paused", at)
 	}
 	words += behind(": ", reason)
@@ -52,7 +53,7 @@ func (x *Explainer) verdictWords(ctx context.Context, f *facts, v engine.Verdict
 }
 
 // firedWords says what came of a rule that fired.
-func (x *Explainer) firedWords(r *Rule, v engine.Verdict) string {
+func (x *Explainer) firedWords(r *Rule, v journal.Verdict) string {
 	if n, ok := v.Values["items"]; ok && r.Run == nil {
 		return x.t("items", n)
 	}
@@ -77,9 +78,9 @@ func (x *Explainer) percent(share float64) string {
 }
 
 // gatheredWords says what became of an event that waited with others.
-func (x *Explainer) gatheredWords(ctx context.Context, f *facts, v engine.Verdict) (string, error) {
+func (x *Explainer) gatheredWords(ctx context.Context, f *facts, v journal.Verdict) (string, error) {
 	e := f.event
-	runs, err := x.o.Journal.ListRuns(ctx, engine.RunFilter{Workspace: e.Workspace, Rule: v.Rule, Since: f.now})
+	runs, err := x.o.Journal.ListRuns(ctx, journal.RunFilter{Workspace: e.Workspace, Rule: v.Rule, Since: f.now})
 	if err != nil {
 		return "", fmt.Errorf("look for what was gathered: %w", err)
 	}
@@ -89,12 +90,12 @@ func (x *Explainer) gatheredWords(ctx context.Context, f *facts, v engine.Verdic
 			return x.t("gathered", len(r.Gathered), r.ID, x.o.Stamp(r.StartedAt), standing), err
 		}
 	}
-	later, err := x.o.Journal.ListEvents(ctx, engine.EventFilter{Workspace: e.Workspace, Lane: e.Lane, Rule: v.Rule, Since: e.ReceivedAt, Limit: 1000})
+	later, err := x.o.Journal.ListEvents(ctx, journal.EventFilter{Workspace: e.Workspace, Lane: e.Lane, Rule: v.Rule, Since: e.ReceivedAt, Limit: 1000})
 	if err != nil {
 		return "", fmt.Errorf("look for what was gathered: %w", err)
 	}
 	for _, other := range slices.Backward(later) {
-		if o := verdictOf(other, v.Rule).Outcome; other.Seq > e.Seq && o != engine.Gathered {
+		if o := verdictOf(other, v.Rule).Outcome; other.Seq > e.Seq && o != journal.Gathered {
 			return x.t("together", other.ID, x.t("outcome."+string(o))), nil
 		}
 	}
@@ -115,7 +116,7 @@ func (x *Explainer) usedBy(ctx context.Context, f *facts, rule *rules.Rule) (str
 		by = fmt.Sprint(v)
 	}
 	since := f.now.Add(-rule.Limit.Per)
-	runs, err := x.o.Journal.ListRuns(ctx, engine.RunFilter{Workspace: f.event.Workspace, Rule: rule.ID, Since: since, Limit: 1000})
+	runs, err := x.o.Journal.ListRuns(ctx, journal.RunFilter{Workspace: f.event.Workspace, Rule: rule.ID, Since: since, Limit: 1000})
 	if err != nil {
 		return "", fmt.Errorf("look for what used up the limit: %w", err)
 	}
@@ -135,12 +136,12 @@ func (x *Explainer) usedBy(ctx context.Context, f *facts, rule *rules.Rule) (str
 // wouldWords says what a rule would have made of an event.
 func (x *Explainer) wouldWords(j judgement) string {
 	switch j.outcome {
-	case engine.Fired:
+	case journal.Fired:
 		return x.t("would_fire")
-	case engine.False:
+	case journal.False:
 		c := j.clauses[j.decisive]
 		return x.t("would_not", x.clauseWords(&c, c.Clause, c.Values))
-	case engine.Failed:
+	case journal.Failed:
 		c := j.clauses[j.decisive]
 		return x.t("would_fail", c.Clause, c.Error) + x.inBrackets(c.Values, c.Clause)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/stored"
 )
 
@@ -42,7 +42,7 @@ func (t *Trail) Erase(ctx context.Context, now time.Time) (changed int, err erro
 		{"gathers", t.gather}, {"caused", t.caused}, {"lanes", t.lane}, {"slots", t.slot}, {"holds", t.stopped}, {"audit", t.texted("subject", "detail")},
 		{"mentions", func(f func(string) any, _ func(string, any)) (bool, error) {
 			left, less := dropped[f("known").(int64)]
-			return !less || left[engine.MentionKey{Kind: engine.MentionKind(text(f("kind"))), Key: text(f("key"))}], nil
+			return !less || left[journal.MentionKey{Kind: journal.MentionKind(text(f("kind"))), Key: text(f("key"))}], nil
 		}},
 		{"known", t.knowing}, {"steps", t.step}, {"runs", t.run}, {"events", t.mentioning}, {"events", t.event},
 	} {
@@ -243,8 +243,8 @@ func (t *Trail) knowing(f func(string) any, set func(string, any)) (bool, error)
 }
 
 // lessKnown returns the lanes that are to be known by less, and what they are still found by.
-func (t *Trail) lessKnown(ctx context.Context) (map[int64]map[engine.MentionKey]bool, error) {
-	dropped := map[int64]map[engine.MentionKey]bool{}
+func (t *Trail) lessKnown(ctx context.Context) (map[int64]map[journal.MentionKey]bool, error) {
+	dropped := map[int64]map[journal.MentionKey]bool{}
 	return dropped, stored.EachRow(ctx, t.keeper, knownTable, func(row []any) error {
 		f := fields(knownTable, row)
 		left, less, err := t.leftKnown(f)
@@ -256,7 +256,7 @@ func (t *Trail) lessKnown(ctx context.Context) (map[int64]map[engine.MentionKey]
 }
 
 // leftKnown returns what a lane is known by without what is the person's, and whether that is less.
-func (t *Trail) leftKnown(f func(string) any) (left engine.Known, less bool, err error) {
+func (t *Trail) leftKnown(f func(string) any) (left journal.Known, less bool, err error) {
 	if t.elsewhere(f("workspace")) {
 		return nil, false, nil
 	}
@@ -267,7 +267,7 @@ func (t *Trail) leftKnown(f func(string) any) (left engine.Known, less bool, err
 	if err != nil {
 		return nil, false, err
 	}
-	left = engine.Known{}
+	left = journal.Known{}
 	for kind, list := range known {
 		for _, k := range list {
 			if t.terms.scrub(k.Text, true) == k.Text {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 // A Person is whom to forget: by the id that the service has for the contact, by phone, or by both.
@@ -189,4 +189,4 @@ func isIn(name, other string) bool {
 	return strings.Contains(" "+strings.Join(words(other), " ")+" ", " "+strings.Join(words(name), " ")+" ")
 }
 
-func words(s string) []string { return strings.FieldsFunc(engine.FoldText(s), notOfWord) }
+func words(s string) []string { return strings.FieldsFunc(journal.FoldText(s), notOfWord) }

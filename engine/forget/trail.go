@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/stored"
 )
 
@@ -246,26 +246,26 @@ func (t *Trail) readKnown(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if !t.lanes[lane] && !slices.ContainsFunc(k[engine.MentionPhone], func(p engine.KnownText) bool { return t.id.hasPhone(p.Text) }) {
+		if !t.lanes[lane] && !slices.ContainsFunc(k[journal.MentionPhone], func(p journal.KnownText) bool { return t.id.hasPhone(p.Text) }) {
 			return nil
 		}
 		t.known[f("id").(int64)] = true
 		if ownable(lane.lane) {
 			t.lanes[lane] = true
 		}
-		for _, p := range k[engine.MentionPhone] {
+		for _, p := range k[journal.MentionPhone] {
 			t.id.phone(p.Text)
 		}
-		for _, n := range k[engine.MentionName] {
+		for _, n := range k[journal.MentionName] {
 			t.id.names[n.Text] = true
 		}
 		return nil
 	})
 }
 
-func knownOf(v any) (engine.Known, error) {
+func knownOf(v any) (journal.Known, error) {
 	s := text(v)
-	var k engine.Known
+	var k journal.Known
 	err := stored.Decode(&s, &k)
 	return k, err
 }
@@ -288,7 +288,7 @@ func (t *Trail) settleTerms(ctx context.Context) error {
 			return nil
 		}
 		k, err := knownOf(f("mentions"))
-		for _, n := range k[engine.MentionName] {
+		for _, n := range k[journal.MentionName] {
 			look(n.Text)
 		}
 		return err
@@ -302,8 +302,8 @@ func (t *Trail) settleTerms(ctx context.Context) error {
 			return nil
 		}
 		data, _ := decode(f("data")).(map[string]any)
-		for _, m := range engine.Mentions(data) {
-			if m.Kind == engine.MentionName {
+		for _, m := range journal.Mentions(data) {
+			if m.Kind == journal.MentionName {
 				look(m.Text)
 			}
 		}

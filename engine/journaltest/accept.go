@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -41,7 +41,7 @@ func acceptOnce(c *check) {
 	c.equal("events", ids(lanes[0].Events), []string{"1", "2", "3"})
 }
 
-func ids(events []*engine.Event) (ids []string) {
+func ids(events []*journal.Event) (ids []string) {
 	for _, e := range events {
 		ids = append(ids, e.ID)
 	}
@@ -82,7 +82,7 @@ func acceptKeeps(c *check) {
 	for i, want := range []rules.Event{full, bare, empty} {
 		got, err := c.FindEvent(c.Context(), ws, want.ID)
 		c.ok(err)
-		c.equal("event "+want.ID, got, &engine.Event{Event: want, Seq: got.Seq})
+		c.equal("event "+want.ID, got, &journal.Event{Event: want, Seq: got.Seq})
 		c.equal("zone", got.ReceivedAt.Location(), time.UTC)
 		lanes := c.claim(noon.Add(time.Hour), [][]string{{"", "card:1", "empty"}, {}, {}}[i]...)
 		if i == 0 {
@@ -101,7 +101,7 @@ func acceptOrder(c *check) {
 	for parts := 0; ; parts++ {
 		lanes := c.claimAfter(0)
 		if len(lanes) == 0 {
-			c.equal("parts", parts, (1500+engine.MostEvents-1)/engine.MostEvents)
+			c.equal("parts", parts, (1500+journal.MostEvents-1)/journal.MostEvents)
 			break
 		}
 		for _, l := range lanes {
@@ -113,7 +113,7 @@ func acceptOrder(c *check) {
 				last[l.Name], seen[l.Name] = e.Seq, seen[l.Name]+1
 			}
 			c.equal("more of "+l.Name, l.More, seen[l.Name] < 1500)
-			change := engine.Change{Decided: l.Events, Release: true}
+			change := journal.Change{Decided: l.Events, Release: true}
 			if l.More {
 				change.Next = noon
 			}
@@ -165,7 +165,7 @@ func acceptHostileNames(c *check) {
 		c.ok(err)
 		c.equal("found", found.Seq, l.Events[0].Seq)
 		c.begin(l, start(rules.Queued, run(l.Name, name, name, fmt.Sprint(i))))
-		c.save(l, engine.Change{Decided: l.Events, Release: true, Next: noon})
+		c.save(l, journal.Change{Decided: l.Events, Release: true, Next: noon})
 		l = c.lane(noon, l.Name)
 		c.equal("runs", len(l.Runs), 1)
 		c.equal("by", l.Runs[0].By, name)

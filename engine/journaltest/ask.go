@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -20,21 +20,21 @@ var askTests = []test{
 }
 
 // started begins a run in a lane and releases it.
-func (c *check) started(lane, rule, key string) *engine.Run {
+func (c *check) started(lane, rule, key string) *journal.Run {
 	c.Helper()
 	l := c.fresh(lane)
 	s := start(rules.Parallel, run(lane, rule, "", key))
-	c.save(l, engine.Change{Decided: l.Events, Starts: []*engine.Start{s}, Release: true})
+	c.save(l, journal.Change{Decided: l.Events, Starts: []*journal.Start{s}, Release: true})
 	return s.Run
 }
 
 func asks(c *check) {
 	r := c.started("a", "r", "key")
-	if err := c.Ask(c.Context(), noon, r.ID+1, engine.Ask{What: engine.AskCancel}); !errors.Is(err, engine.ErrNoRun) {
+	if err := c.Ask(c.Context(), noon, r.ID+1, journal.Ask{What: journal.AskCancel}); !errors.Is(err, journal.ErrNoRun) {
 		c.Errorf("a run that is not there: %v", err)
 	}
 	c.due(time.Time{})
-	ask := engine.Ask{What: engine.AskCancel, Reason: "not wanted", At: at(time.Second)}
+	ask := journal.Ask{What: journal.AskCancel, Reason: "not wanted", At: at(time.Second)}
 	c.ok(c.Ask(c.Context(), at(time.Second), r.ID, ask))
 	c.due(at(time.Second))
 	l := c.lane(at(time.Second), "a")
@@ -42,50 +42,50 @@ func asks(c *check) {
 
 	unanswered := *l.Runs[0]
 	unanswered.Asked = nil
-	c.save(l, engine.Change{Runs: []*engine.RunChange{{Run: &unanswered}}})
+	c.save(l, journal.Change{Runs: []*journal.RunChange{{Run: &unanswered}}})
 	c.equal("asked", c.find(r.ID).Asked, &ask)
-	c.save(l, engine.Change{Runs: []*engine.RunChange{{Run: l.Runs[0], Answered: true}}, Release: true})
-	c.equal("asked", c.find(r.ID).Asked, (*engine.Ask)(nil))
+	c.save(l, journal.Change{Runs: []*journal.RunChange{{Run: l.Runs[0], Answered: true}}, Release: true})
+	c.equal("asked", c.find(r.ID).Asked, (*journal.Ask)(nil))
 	c.due(time.Time{})
 }
 
 func asksDuringClaim(c *check) {
 	r := c.started("a", "r", "key")
 	l := c.fresh("a")
-	c.ok(c.Ask(c.Context(), noon, r.ID, engine.Ask{What: engine.AskDone, At: noon}))
+	c.ok(c.Ask(c.Context(), noon, r.ID, journal.Ask{What: journal.AskDone, At: noon}))
 	c.claim(noon)
 	c.done(l)
-	c.equal("asked", c.lane(noon, "a").Runs[0].Asked.What, engine.AskDone)
+	c.equal("asked", c.lane(noon, "a").Runs[0].Asked.What, journal.AskDone)
 }
 
 func asksFinished(c *check) {
 	r := c.started("a", "r", "key")
 	l := c.fresh("a")
-	c.finish(l, r, engine.FailedRun)
+	c.finish(l, r, journal.FailedRun)
 	c.done(l)
-	c.ok(c.Ask(c.Context(), noon, r.ID, engine.Ask{What: engine.AskRetry, At: noon}))
+	c.ok(c.Ask(c.Context(), noon, r.ID, journal.Ask{What: journal.AskRetry, At: noon}))
 	l = c.lane(noon, "a")
 	c.equal("runs", len(l.Runs), 1)
-	c.equal("state", l.Runs[0].State, engine.FailedRun)
-	c.save(l, engine.Change{Runs: []*engine.RunChange{{Run: l.Runs[0], Answered: true}}, Release: true, Next: noon})
+	c.equal("state", l.Runs[0].State, journal.FailedRun)
+	c.save(l, journal.Change{Runs: []*journal.RunChange{{Run: l.Runs[0], Answered: true}}, Release: true, Next: noon})
 	c.equal("runs after the answer", len(c.lane(noon, "a").Runs), 0)
 }
 
 func asksAgain(c *check) {
 	r := c.started("a", "r", "key")
-	c.ok(c.Ask(c.Context(), noon, r.ID, engine.Ask{What: engine.AskRepeat, At: noon}))
+	c.ok(c.Ask(c.Context(), noon, r.ID, journal.Ask{What: journal.AskRepeat, At: noon}))
 	l := c.lane(noon, "a")
-	second := engine.Ask{What: engine.AskCancel, At: at(time.Second)}
+	second := journal.Ask{What: journal.AskCancel, At: at(time.Second)}
 	c.ok(c.Ask(c.Context(), noon, r.ID, second))
-	c.save(l, engine.Change{Runs: []*engine.RunChange{{Run: l.Runs[0], Answered: true}}, Release: true})
+	c.save(l, journal.Change{Runs: []*journal.RunChange{{Run: l.Runs[0], Answered: true}}, Release: true})
 	c.equal("asked", c.lane(noon, "a").Runs[0].Asked, &second)
 }
 
 func asksByHolder(c *check) {
 	here, there := c.started("a", "r", "1"), c.started("b", "r", "2")
 	l := c.fresh("a")
-	ask := engine.Ask{What: engine.AskCancel, Reason: "why", At: at(time.Minute)}
-	c.save(l, engine.Change{At: at(time.Minute), Decided: l.Events, Asks: []engine.RunAsk{{Run: here.ID, Ask: ask}, {Run: there.ID, Ask: ask}, {Run: there.ID + 100, Ask: ask}}, Release: true})
+	ask := journal.Ask{What: journal.AskCancel, Reason: "why", At: at(time.Minute)}
+	c.save(l, journal.Change{At: at(time.Minute), Decided: l.Events, Asks: []journal.RunAsk{{Run: here.ID, Ask: ask}, {Run: there.ID, Ask: ask}, {Run: there.ID + 100, Ask: ask}}, Release: true})
 	lanes := c.claimAfter(time.Minute)
 	c.equal("lanes", len(lanes), 2)
 	for _, l := range lanes {
@@ -94,35 +94,35 @@ func asksByHolder(c *check) {
 }
 
 func holds(c *check) {
-	person := engine.Hold{Workspace: ws, Rule: "r", Kind: engine.HoldPerson, Reason: "holiday", Since: noon}
-	rate := engine.Hold{Workspace: ws, Kind: engine.HoldRate, Reason: "429", Since: noon, Until: at(time.Minute)}
-	all := engine.Hold{Kind: engine.HoldPerson, Since: at(time.Second)}
-	lane := engine.Hold{Workspace: ws, Rule: "r", Lane: "a", Kind: engine.HoldPerson, Since: noon}
-	for _, h := range []engine.Hold{person, rate, lane, all} {
+	person := journal.Hold{Workspace: ws, Rule: "r", Kind: journal.HoldPerson, Reason: "holiday", Since: noon}
+	rate := journal.Hold{Workspace: ws, Kind: journal.HoldRate, Reason: "429", Since: noon, Until: at(time.Minute)}
+	all := journal.Hold{Kind: journal.HoldPerson, Since: at(time.Second)}
+	lane := journal.Hold{Workspace: ws, Rule: "r", Lane: "a", Kind: journal.HoldPerson, Since: noon}
+	for _, h := range []journal.Hold{person, rate, lane, all} {
 		c.hold(h)
 	}
 	rate.Until, rate.Reason = at(time.Hour), "429 again"
 	c.hold(rate)
-	check := func(want ...engine.Hold) {
+	check := func(want ...journal.Hold) {
 		c.Helper()
 		got, err := c.Holds(c.Context())
 		c.ok(err)
 		c.equal("holds", got, want)
 	}
 	check(all, rate, person, lane)
-	for _, no := range []engine.Hold{{Workspace: ws, Rule: "r", Kind: engine.HoldSafety}, {Workspace: ws, Rule: "other", Kind: engine.HoldPerson}, {Workspace: ws, Rule: "r", Lane: "b", Kind: engine.HoldPerson}, {Workspace: "other", Rule: "r", Kind: engine.HoldPerson}} {
+	for _, no := range []journal.Hold{{Workspace: ws, Rule: "r", Kind: journal.HoldSafety}, {Workspace: ws, Rule: "other", Kind: journal.HoldPerson}, {Workspace: ws, Rule: "r", Lane: "b", Kind: journal.HoldPerson}, {Workspace: "other", Rule: "r", Kind: journal.HoldPerson}} {
 		lifted, err := c.Lift(c.Context(), noon, no)
 		c.ok(err)
 		c.equal("lifted what was not held", lifted, false)
 	}
-	lifted, err := c.Lift(c.Context(), noon, engine.Hold{Workspace: ws, Rule: "r", Kind: engine.HoldPerson})
+	lifted, err := c.Lift(c.Context(), noon, journal.Hold{Workspace: ws, Rule: "r", Kind: journal.HoldPerson})
 	c.ok(err)
 	c.equal("lifted", lifted, true)
 	check(all, rate, lane)
 }
 
 func holdsLifted(c *check) {
-	everything := engine.Hold{Kind: engine.HoldPerson, Since: noon}
+	everything := journal.Hold{Kind: journal.HoldPerson, Since: noon}
 	c.hold(everything)
 	for _, place := range []struct{ workspace, rule, state string }{
 		{ws, "r", "held"}, {ws, "other", "held"}, {"w2", "r", "held"}, {ws, "r", "waiting"},
@@ -132,25 +132,25 @@ func holdsLifted(c *check) {
 		c.accept(e)
 		l := c.lane(noon, e.Lane)
 		r := run(e.Lane, place.rule, "", e.ID)
-		r.Workspace, r.State = place.workspace, engine.State(place.state)
-		c.save(l, engine.Change{Decided: l.Events, Starts: []*engine.Start{start(rules.Parallel, r)}, Release: true})
+		r.Workspace, r.State = place.workspace, journal.State(place.state)
+		c.save(l, journal.Change{Decided: l.Events, Starts: []*journal.Start{start(rules.Parallel, r)}, Release: true})
 	}
 	for _, h := range []struct {
-		hold engine.Hold
+		hold journal.Hold
 		want map[string]bool
 	}{
-		{engine.Hold{Workspace: ws, Rule: "r"}, map[string]bool{"of default r held": true}},
-		{engine.Hold{Workspace: ws}, map[string]bool{"of default r held": true, "of default other held": true}},
-		{engine.Hold{Rule: "r"}, map[string]bool{"of default r held": true, "of w2 r held": true}},
-		{engine.Hold{}, map[string]bool{"of default r held": true, "of default other held": true, "of w2 r held": true}},
+		{journal.Hold{Workspace: ws, Rule: "r"}, map[string]bool{"of default r held": true}},
+		{journal.Hold{Workspace: ws}, map[string]bool{"of default r held": true, "of default other held": true}},
+		{journal.Hold{Rule: "r"}, map[string]bool{"of default r held": true, "of w2 r held": true}},
+		{journal.Hold{}, map[string]bool{"of default r held": true, "of default other held": true, "of w2 r held": true}},
 	} {
-		h.hold.Kind = engine.HoldKey
-		if lifted, err := c.Lift(c.Context(), noon, engine.Hold{Workspace: h.hold.Workspace, Rule: h.hold.Rule, Kind: engine.HoldKey}); err != nil || lifted {
+		h.hold.Kind = journal.HoldKey
+		if lifted, err := c.Lift(c.Context(), noon, journal.Hold{Workspace: h.hold.Workspace, Rule: h.hold.Rule, Kind: journal.HoldKey}); err != nil || lifted {
 			c.Fatalf("lifted %v, %v", lifted, err)
 		}
 		c.due(time.Time{})
 		c.hold(h.hold)
-		_, err := c.Lift(c.Context(), at(time.Minute), engine.Hold{Workspace: h.hold.Workspace, Rule: h.hold.Rule, Kind: engine.HoldKey})
+		_, err := c.Lift(c.Context(), at(time.Minute), journal.Hold{Workspace: h.hold.Workspace, Rule: h.hold.Rule, Kind: journal.HoldKey})
 		c.ok(err)
 		c.claim(noon)
 		due := map[string]bool{}
@@ -164,17 +164,17 @@ func holdsLifted(c *check) {
 
 // heldByNothing records runs as held, one that begins and one that goes on, after what held them was lifted.
 func heldByNothing(c *check) {
-	c.hold(engine.Hold{Workspace: ws, Rule: "another", Kind: engine.HoldPerson, Since: noon})
+	c.hold(journal.Hold{Workspace: ws, Rule: "another", Kind: journal.HoldPerson, Since: noon})
 	l := c.fresh("a")
 	r := run("a", "r", "", "key")
-	r.State = engine.Held
-	c.save(l, engine.Change{At: noon, Decided: l.Events, Starts: []*engine.Start{start(rules.Parallel, r)}, Release: true})
+	r.State = journal.Held
+	c.save(l, journal.Change{At: noon, Decided: l.Events, Starts: []*journal.Start{start(rules.Parallel, r)}, Release: true})
 	c.due(noon)
 	l = c.lane(noon, "a")
-	c.save(l, engine.Change{At: noon, Runs: []*engine.RunChange{{Run: l.Runs[0]}}, Release: true})
+	c.save(l, journal.Change{At: noon, Runs: []*journal.RunChange{{Run: l.Runs[0]}}, Release: true})
 	c.due(noon)
-	c.hold(engine.Hold{Workspace: ws, Rule: "r", Kind: engine.HoldPerson, Since: noon})
+	c.hold(journal.Hold{Workspace: ws, Rule: "r", Kind: journal.HoldPerson, Since: noon})
 	l = c.lane(noon, "a")
-	c.save(l, engine.Change{At: noon, Runs: []*engine.RunChange{{Run: l.Runs[0]}}, Release: true})
+	c.save(l, journal.Change{At: noon, Runs: []*journal.RunChange{{Run: l.Runs[0]}}, Release: true})
 	c.due(time.Time{})
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -74,7 +74,7 @@ func BenchmarkCycle(b *testing.B, engines []Journal, workers, verdicts int) {
 
 // claimAndWork lets the workers of one engine work until everything is done.
 func claimAndWork(b *testing.B, j Journal, workers, verdicts int, done *atomic.Int64) {
-	lanes := make(chan *engine.Lane, workers)
+	lanes := make(chan *journal.Lane, workers)
 	var group sync.WaitGroup
 	for range workers {
 		group.Go(func() {
@@ -101,27 +101,27 @@ func claimAndWork(b *testing.B, j Journal, workers, verdicts int, done *atomic.I
 }
 
 // work does with a lane what an engine does.
-func work(b *testing.B, j Journal, l *engine.Lane, verdicts int) {
+func work(b *testing.B, j Journal, l *journal.Lane, verdicts int) {
 	now := time.Now()
-	change := &engine.Change{At: now, Decided: l.Events}
+	change := &journal.Change{At: now, Decided: l.Events}
 	for _, e := range l.Events {
-		e.Verdicts = []engine.Verdict{{Rule: "away-reply", Outcome: engine.Fired, Version: "v"}}
+		e.Verdicts = []journal.Verdict{{Rule: "away-reply", Outcome: journal.Fired, Version: "v"}}
 		for i := range verdicts {
-			e.Verdicts = append(e.Verdicts, engine.Verdict{Rule: fmt.Sprint("vip-", i), Outcome: engine.False, Clause: "'vip' in labels", Values: map[string]any{"labels": []any{"a"}}})
+			e.Verdicts = append(e.Verdicts, journal.Verdict{Rule: fmt.Sprint("vip-", i), Outcome: journal.False, Clause: "'vip' in labels", Values: map[string]any{"labels": []any{"a"}}})
 		}
-		change.Starts = append(change.Starts, &engine.Start{Mode: rules.Queued, Max: 100, Source: "source", Verdict: &e.Verdicts[0], Run: &engine.Run{
-			Key: "default/away-reply/" + e.ID, Workspace: "default", Rule: "away-reply", Version: "v", Event: e.Seq, Home: l.Name, Lane: l.Name, By: e.ID, State: engine.Running, Stage: rules.Live, StartedAt: now, WakeAt: now,
-			Steps: []*engine.Step{{Path: "1", Verb: "send_message", Key: "k", State: engine.StepOpen, Record: []byte(`{"intent":{"call":"send","request":{"text":"we are closed, and open again at nine"}}}`)}}}})
+		change.Starts = append(change.Starts, &journal.Start{Mode: rules.Queued, Max: 100, Source: "source", Verdict: &e.Verdicts[0], Run: &journal.Run{
+			Key: "default/away-reply/" + e.ID, Workspace: "default", Rule: "away-reply", Version: "v", Event: e.Seq, Home: l.Name, Lane: l.Name, By: e.ID, State: journal.Running, Stage: rules.Live, StartedAt: now, WakeAt: now,
+			Steps: []*journal.Step{{Path: "1", Verb: "send_message", Key: "k", State: journal.StepOpen, Record: []byte(`{"intent":{"call":"send","request":{"text":"we are closed, and open again at nine"}}}`)}}}})
 	}
 	if err := j.Save(b.Context(), l, change); err != nil {
 		b.Error(err)
 	}
-	after := &engine.Change{At: now, Release: true}
+	after := &journal.Change{At: now, Release: true}
 	for _, s := range change.Starts {
-		s.Run.State, s.Run.FinishedAt = engine.Done, now
-		s.Run.Steps[0].State = engine.StepDone
-		after.Runs = append(after.Runs, &engine.RunChange{Run: s.Run, Steps: s.Run.Steps})
-		after.Caused = append(after.Caused, engine.Caused{Workspace: "default", Lane: l.Name, Event: "message.sent", Object: s.Run.Key, Run: s.Run.ID, Rule: s.Run.Rule})
+		s.Run.State, s.Run.FinishedAt = journal.Done, now
+		s.Run.Steps[0].State = journal.StepDone
+		after.Runs = append(after.Runs, &journal.RunChange{Run: s.Run, Steps: s.Run.Steps})
+		after.Caused = append(after.Caused, journal.Caused{Workspace: "default", Lane: l.Name, Event: "message.sent", Object: s.Run.Key, Run: s.Run.ID, Rule: s.Run.Rule})
 	}
 	if err := j.Save(b.Context(), l, after); err != nil {
 		b.Error(err)

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -17,18 +17,18 @@ var causedTests = []test{
 
 func caused(c *check) {
 	l := c.fresh("a")
-	message := engine.Caused{Workspace: ws, Lane: "a", Event: "message.sent", Object: "m1", Run: 3, Rule: "r", Ancestry: []string{"q", "r"}}
-	updated := engine.Caused{Workspace: ws, Lane: "a", Event: "conversation.updated", Object: "a", Set: json.RawMessage(`{"label_ids":["x"],"n":1}`), After: 7, From: noon, To: at(30 * time.Second)}
-	moved := engine.Caused{Workspace: ws, Lane: "a", Event: "kanban.card.moved", Object: "m1", Stage: "s2"}
-	foreign := engine.Caused{Workspace: "other", Event: "message.sent", Object: "m1"}
-	change := engine.Change{At: noon, Caused: []engine.Caused{message, updated, moved, foreign}}
+	message := journal.Caused{Workspace: ws, Lane: "a", Event: "message.sent", Object: "m1", Run: 3, Rule: "r", Ancestry: []string{"q", "r"}}
+	updated := journal.Caused{Workspace: ws, Lane: "a", Event: "conversation.updated", Object: "a", Set: json.RawMessage(`{"label_ids":["x"],"n":1}`), After: 7, From: noon, To: at(30 * time.Second)}
+	moved := journal.Caused{Workspace: ws, Lane: "a", Event: "kanban.card.moved", Object: "m1", Stage: "s2"}
+	foreign := journal.Caused{Workspace: "other", Event: "message.sent", Object: "m1"}
+	change := journal.Change{At: noon, Caused: []journal.Caused{message, updated, moved, foreign}}
 	c.ok(c.Save(c.Context(), l, &change))
 
 	message.ID, updated.ID, moved.ID = change.Caused[0].ID, change.Caused[1].ID, change.Caused[2].ID
 	if message.ID == 0 || message.ID == updated.ID {
 		c.Errorf("ids %d and %d", message.ID, updated.ID)
 	}
-	check := func(typ string, objects []string, want ...engine.Caused) {
+	check := func(typ string, objects []string, want ...journal.Caused) {
 		c.Helper()
 		got, err := c.Caused(c.Context(), ws, typ, objects)
 		c.ok(err)
@@ -40,7 +40,7 @@ func caused(c *check) {
 	check("", nil)
 	check("message.read", []string{"m1"})
 
-	c.save(l, engine.Change{Used: []int64{updated.ID}, Gone: []int64{moved.ID}, Release: true})
+	c.save(l, journal.Change{Used: []int64{updated.ID}, Gone: []int64{moved.ID}, Release: true})
 	updated.Used = true
 	check("conversation.updated", []string{"a"}, updated)
 	check("", []string{"m1"}, message)
@@ -49,7 +49,7 @@ func caused(c *check) {
 // seqs returns the numbers of the events of a lane.
 func (c *check) seqs(lane string) (list []int64) {
 	c.Helper()
-	events, err := c.ListEvents(c.Context(), engine.EventFilter{Lane: lane, Forward: true})
+	events, err := c.ListEvents(c.Context(), journal.EventFilter{Lane: lane, Forward: true})
 	c.ok(err)
 	for _, e := range events {
 		list = append(list, e.Seq)
@@ -75,12 +75,12 @@ func newest(c *check) {
 	_, err := c.Accept(c.Context(), []rules.Event{event("4", "c"), event("5", "d")})
 	c.ok(err)
 	known("d")
-	if f, ok := c.Journal.(engine.Finder); ok {
+	if f, ok := c.Journal.(journal.Finder); ok {
 		_, err := f.AcceptFound(c.Context(), []rules.Finding{{Event: event("6", "e")}})
 		c.ok(err)
 		known("e")
 	}
-	if _, ok := c.Journal.(engine.Opener); ok {
+	if _, ok := c.Journal.(journal.Opener); ok {
 		l := c.opened("f")
 		_, _, change := arrives("7", "f")
 		c.save(l, *change)

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -94,7 +94,7 @@ func (c *check) exclusive(engines ...Journal) {
 				for _, l := range claimed {
 					turns.Add(1)
 					inside[l.Name].Add(-1)
-					if err := j.Save(c.Context(), l, &engine.Change{At: noon, Release: true, Next: noon}); err != nil {
+					if err := j.Save(c.Context(), l, &journal.Change{At: noon, Release: true, Next: noon}); err != nil {
 						c.Error(err)
 						return
 					}
@@ -130,14 +130,14 @@ func claimExcept(c *check) {
 func claimNext(c *check) {
 	l := c.fresh("a")
 	c.due(time.Time{})
-	c.save(l, engine.Change{Decided: l.Events})
+	c.save(l, journal.Change{Decided: l.Events})
 	c.claim(noon) // still the caller's
-	c.save(l, engine.Change{Release: true, Next: at(time.Hour)})
+	c.save(l, journal.Change{Release: true, Next: at(time.Hour)})
 	c.due(at(time.Hour))
 	c.claim(at(time.Hour - time.Microsecond))
 	l = c.lane(at(time.Hour), "a")
 	c.equal("events", len(l.Events), 0)
-	c.save(l, engine.Change{At: at(time.Hour), Release: true})
+	c.save(l, journal.Change{At: at(time.Hour), Release: true})
 	c.due(time.Time{})
 	c.claim(at(1000 * time.Hour))
 	c.accept(event("2", "a"))
@@ -155,7 +155,7 @@ func claimNews(c *check) {
 		late.ReceivedAt = at(time.Second)
 		c.accept(late)
 		c.claim(at(time.Minute))
-		c.save(l, engine.Change{At: at(time.Minute), Decided: l.Events, Release: true, Next: next})
+		c.save(l, journal.Change{At: at(time.Minute), Decided: l.Events, Release: true, Next: next})
 		c.due(due)
 		l = c.lane(at(time.Minute), name)
 		c.equal("events", ids(l.Events), []string{late.ID})
@@ -204,7 +204,7 @@ func (c *check) newsStress(engines ...Journal) {
 					return
 				}
 				for _, l := range claimed {
-					change := &engine.Change{At: noon, Decided: l.Events, Release: true}
+					change := &journal.Change{At: noon, Decided: l.Events, Release: true}
 					if l.More {
 						change.Next = noon
 					}
@@ -236,12 +236,12 @@ func (c *check) newsStress(engines ...Journal) {
 func claimUndecided(c *check) {
 	c.accept(event("1", "a"), event("2", "a"), event("3", "a"), event("4", "a"))
 	l := c.lane(noon, "a")
-	c.save(l, engine.Change{Decided: []*engine.Event{l.Events[1]}})
-	c.save(l, engine.Change{Decided: []*engine.Event{l.Events[0]}, Release: true, Next: at(time.Minute)})
+	c.save(l, journal.Change{Decided: []*journal.Event{l.Events[1]}})
+	c.save(l, journal.Change{Decided: []*journal.Event{l.Events[0]}, Release: true, Next: at(time.Minute)})
 	c.claim(noon)
 	l = c.lane(at(time.Minute), "a")
 	c.equal("events", ids(l.Events), []string{"3", "4"})
-	c.save(l, engine.Change{Decided: []*engine.Event{l.Events[1]}, Release: true})
+	c.save(l, journal.Change{Decided: []*journal.Event{l.Events[1]}, Release: true})
 	c.claim(at(time.Hour))
 	c.accept(event("5", "a"))
 	l = c.lane(noon, "a")
@@ -253,15 +253,15 @@ func claimUndecided(c *check) {
 
 func claimLost(c *check) {
 	first := c.fresh("a")
-	lost := func(what string, l *engine.Lane) {
+	lost := func(what string, l *journal.Lane) {
 		c.Helper()
-		if err := c.Save(c.Context(), l, &engine.Change{At: noon, Decided: first.Events, Release: true}); !errors.Is(err, engine.ErrLost) {
+		if err := c.Save(c.Context(), l, &journal.Change{At: noon, Decided: first.Events, Release: true}); !errors.Is(err, journal.ErrLost) {
 			c.Errorf("%s: %v", what, err)
 		}
 	}
-	lost("a lane that nobody claimed", &engine.Lane{Workspace: ws, Name: "b", Epoch: first.Epoch, News: first.News})
-	lost("another epoch", &engine.Lane{Workspace: ws, Name: "a", Epoch: first.Epoch + 1, News: first.News})
-	c.save(first, engine.Change{Release: true, Next: noon})
+	lost("a lane that nobody claimed", &journal.Lane{Workspace: ws, Name: "b", Epoch: first.Epoch, News: first.News})
+	lost("another epoch", &journal.Lane{Workspace: ws, Name: "a", Epoch: first.Epoch + 1, News: first.News})
+	c.save(first, journal.Change{Release: true, Next: noon})
 	lost("a released lane", first)
 	second := c.lane(noon, "a")
 	lost("a lane that was claimed once more", first)
@@ -281,9 +281,9 @@ func claimMany(c *check) {
 	}
 	for _, l := range c.claim(at(time.Minute), names...) {
 		r := run(l.Name, "r", l.Name, l.Name)
-		r.Steps = []*engine.Step{{N: 0, Path: "1", Verb: "wait"}, {N: 1, Path: "2", Verb: l.Name}}
-		g := engine.Gather{Workspace: ws, Rule: "g", By: l.Name, Events: []int64{l.Events[0].Seq}, Quiet: time.Minute}
-		c.save(l, engine.Change{Starts: []*engine.Start{start(rules.Queued, r)}, Gather: []engine.Gather{g}, Release: true, Next: noon})
+		r.Steps = []*journal.Step{{N: 0, Path: "1", Verb: "wait"}, {N: 1, Path: "2", Verb: l.Name}}
+		g := journal.Gather{Workspace: ws, Rule: "g", By: l.Name, Events: []int64{l.Events[0].Seq}, Quiet: time.Minute}
+		c.save(l, journal.Change{Starts: []*journal.Start{start(rules.Queued, r)}, Gather: []journal.Gather{g}, Release: true, Next: noon})
 	}
 	lanes := c.claimAll()
 	c.equal("lanes", len(lanes), n)
@@ -315,7 +315,7 @@ func claimFair(c *check) {
 		}
 	}
 	c.accept(events...)
-	of := func(lanes []*engine.Lane) map[string]int {
+	of := func(lanes []*journal.Lane) map[string]int {
 		n := map[string]int{}
 		for _, l := range lanes {
 			n[l.Workspace]++

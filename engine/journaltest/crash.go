@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -20,14 +20,14 @@ func crash(c *check) {
 	c.accept(later)
 	l := c.lane(noon, "claimed")
 	s := start(rules.Queued, full("claimed"))
-	slot := engine.Slot{Key: "k", Times: 1, Per: time.Hour}
-	c.save(l, engine.Change{Decided: l.Events[:1], Starts: []*engine.Start{s}, Take: []engine.Slot{slot}, Gather: []engine.Gather{{Workspace: ws, Rule: "g", Events: []int64{1}, Quiet: time.Minute}}})
-	c.hold(engine.Hold{Workspace: ws, Kind: engine.HoldPerson, Since: noon})
+	slot := journal.Slot{Key: "k", Times: 1, Per: time.Hour}
+	c.save(l, journal.Change{Decided: l.Events[:1], Starts: []*journal.Start{s}, Take: []journal.Slot{slot}, Gather: []journal.Gather{{Workspace: ws, Rule: "g", Events: []int64{1}, Quiet: time.Minute}}})
+	c.hold(journal.Hold{Workspace: ws, Kind: journal.HoldPerson, Since: noon})
 	c.ok(c.SetCursor(c.Context(), "backfill", "here"))
-	c.ok(c.Ask(c.Context(), noon, s.Run.ID, engine.Ask{What: engine.AskCancel, At: noon}))
+	c.ok(c.Ask(c.Context(), noon, s.Run.ID, journal.Ask{What: journal.AskCancel, At: noon}))
 
 	n := &check{T: c.T, Setup: c.Setup, Journal: c.Crash(c.T, c.Journal)}
-	if err := n.Save(n.Context(), l, &engine.Change{At: noon, Release: true}); !errors.Is(err, engine.ErrLost) {
+	if err := n.Save(n.Context(), l, &journal.Change{At: noon, Release: true}); !errors.Is(err, journal.ErrLost) {
 		n.Errorf("a change of a claim from before: %v", err)
 	}
 	n.due(noon)
@@ -35,11 +35,11 @@ func crash(c *check) {
 	n.equal("undecided", ids(got.Events), []string{"2"})
 	n.equal("runs", len(got.Runs), 1)
 	want := *s.Run
-	want.Asked = &engine.Ask{What: engine.AskCancel, At: noon}
+	want.Asked = &journal.Ask{What: journal.AskCancel, At: noon}
 	n.equal("the run", got.Runs[0], &want)
 	n.equal("gathers", len(got.Gathers), 1)
 	n.equal("free", n.take(got, at(time.Minute), slot), false)
-	if err := n.Save(n.Context(), l, &engine.Change{At: noon, Release: true}); !errors.Is(err, engine.ErrLost) {
+	if err := n.Save(n.Context(), l, &journal.Change{At: noon, Release: true}); !errors.Is(err, journal.ErrLost) {
 		n.Errorf("a change of a claim from before: %v", err)
 	}
 	fresh, err := n.Accept(n.Context(), []rules.Event{event("1", "claimed")})
@@ -68,12 +68,12 @@ func beside(c *check) {
 	b := &check{T: c.T, Setup: c.Setup, Journal: c.Beside(c.T, c.Journal)}
 	b.equal("the run", b.find(r.ID), c.find(r.ID))
 	b.accept(event("beside", "a"))
-	b.ok(b.Ask(b.Context(), noon, r.ID, engine.Ask{What: engine.AskCancel, At: noon}))
-	hold := engine.Hold{Workspace: ws, Kind: engine.HoldPerson, Since: noon}
+	b.ok(b.Ask(b.Context(), noon, r.ID, journal.Ask{What: journal.AskCancel, At: noon}))
+	hold := journal.Hold{Workspace: ws, Kind: journal.HoldPerson, Since: noon}
 	b.hold(hold)
 	for what, err := range map[string]error{
 		"claim": func() error { _, err := b.Claim(b.Context(), noon, 1, nil); return err }(),
-		"save":  b.Save(b.Context(), l, &engine.Change{At: noon, Release: true}),
+		"save":  b.Save(b.Context(), l, &journal.Change{At: noon, Release: true}),
 		"prune": func() error { _, err := b.Prune(b.Context(), noon, keep); return err }(),
 	} {
 		if err == nil {
@@ -84,12 +84,12 @@ func beside(c *check) {
 	c.done(l)
 	l = c.lane(noon, "a") // what came from beside is news
 	c.equal("events", ids(l.Events), []string{"beside"})
-	c.equal("asked", l.Runs[0].Asked.What, engine.AskCancel)
+	c.equal("asked", l.Runs[0].Asked.What, journal.AskCancel)
 	held, err := c.Holds(c.Context())
 	c.ok(err)
-	c.equal("holds", held, []engine.Hold{hold})
-	c.save(l, engine.Change{Decided: l.Events, Runs: []*engine.RunChange{{Run: l.Runs[0], Answered: true}}, Release: true})
-	lifted, err := b.Lift(b.Context(), noon, engine.Hold{Workspace: ws, Kind: engine.HoldPerson})
+	c.equal("holds", held, []journal.Hold{hold})
+	c.save(l, journal.Change{Decided: l.Events, Runs: []*journal.RunChange{{Run: l.Runs[0], Answered: true}}, Release: true})
+	lifted, err := b.Lift(b.Context(), noon, journal.Hold{Workspace: ws, Kind: journal.HoldPerson})
 	b.ok(err)
 	b.equal("lifted", lifted, true)
 	c.due(time.Time{})

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -23,9 +23,9 @@ var foundTests = []test{
 }
 
 // finder returns the journal as one that takes what was found.
-func (c *check) finder() engine.Finder {
+func (c *check) finder() journal.Finder {
 	c.Helper()
-	f, ok := c.Journal.(engine.Finder)
+	f, ok := c.Journal.(journal.Finder)
 	if !ok {
 		c.Skip("it takes nothing that was found")
 	}

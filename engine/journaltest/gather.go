@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 var gatherTests = []test{
@@ -15,19 +15,19 @@ var gatherTests = []test{
 }
 
 // gather returns the gathering of one event.
-func gather(e *engine.Event) engine.Gather {
-	return engine.Gather{Workspace: ws, Rule: "g", By: "b", Events: []int64{e.Seq}, Quiet: 30 * time.Second, AtMost: time.Minute}
+func gather(e *journal.Event) journal.Gather {
+	return journal.Gather{Workspace: ws, Rule: "g", By: "b", Events: []int64{e.Seq}, Quiet: 30 * time.Second, AtMost: time.Minute}
 }
 
 // gathered accepts an event, gathers it and releases its lane.
-func (c *check) gathered(d time.Duration, id, lane string) *engine.Event {
+func (c *check) gathered(d time.Duration, id, lane string) *journal.Event {
 	c.Helper()
 	e := event(id, lane)
 	e.ReceivedAt = at(d)
 	c.accept(e)
 	l := c.lane(at(d), lane)
 	got := l.Events[len(l.Events)-1]
-	c.save(l, engine.Change{At: at(d), Decided: l.Events, Gather: []engine.Gather{gather(got)}, Release: true})
+	c.save(l, journal.Change{At: at(d), Decided: l.Events, Gather: []journal.Gather{gather(got)}, Release: true})
 	return got
 }
 
@@ -38,23 +38,23 @@ func gatherQuiet(c *check) {
 	c.due(at(50 * time.Second))
 	c.claim(at(50*time.Second - time.Microsecond))
 	l := c.lane(at(50*time.Second), "a")
-	want := &engine.Gather{Workspace: ws, Rule: "g", By: "b", Lane: "a", Events: []int64{a.Seq, b.Seq}, Since: noon, Until: at(50 * time.Second), Quiet: 30 * time.Second, AtMost: time.Minute}
-	c.equal("gathers", l.Gathers, []*engine.Gather{want})
+	want := &journal.Gather{Workspace: ws, Rule: "g", By: "b", Lane: "a", Events: []int64{a.Seq, b.Seq}, Since: noon, Until: at(50 * time.Second), Quiet: 30 * time.Second, AtMost: time.Minute}
+	c.equal("gathers", l.Gathers, []*journal.Gather{want})
 
 	// It survives a holder that looks and does nothing.
-	c.save(l, engine.Change{At: at(50 * time.Second), Release: true})
+	c.save(l, journal.Change{At: at(50 * time.Second), Release: true})
 	c.due(at(50 * time.Second))
 	l = c.lane(at(50*time.Second), "a")
 	// One that could not be ended is looked at when the holder says so.
-	c.save(l, engine.Change{At: at(52 * time.Second), Release: true, Next: at(54 * time.Second)})
+	c.save(l, journal.Change{At: at(52 * time.Second), Release: true, Next: at(54 * time.Second)})
 	c.due(at(54 * time.Second))
 	l = c.lane(at(54*time.Second), "a")
 	// One that ends makes room for the next in the same change.
-	c.save(l, engine.Change{At: at(55 * time.Second), Ended: l.Gathers, Gather: []engine.Gather{gather(b)}, Release: true, Next: at(time.Hour)})
+	c.save(l, journal.Change{At: at(55 * time.Second), Ended: l.Gathers, Gather: []journal.Gather{gather(b)}, Release: true, Next: at(time.Hour)})
 	c.due(at(85 * time.Second))
 	l = c.lane(at(85*time.Second), "a")
 	c.equal("events", l.Gathers[0].Events, []int64{b.Seq})
-	c.save(l, engine.Change{At: at(85 * time.Second), Ended: l.Gathers, Release: true})
+	c.save(l, journal.Change{At: at(85 * time.Second), Ended: l.Gathers, Release: true})
 	c.due(time.Time{})
 }
 
@@ -69,14 +69,14 @@ func gatherAtMost(c *check) {
 	c.equal("until", l.Gathers[0].Until, at(time.Minute))
 
 	// Without a bound it goes on as long as there are events.
-	open := gather(&engine.Event{Seq: 77})
+	open := gather(&journal.Event{Seq: 77})
 	open.Rule, open.AtMost = "open", 0
-	c.save(l, engine.Change{At: at(time.Hour), Ended: l.Gathers, Release: true})
+	c.save(l, journal.Change{At: at(time.Hour), Ended: l.Gathers, Release: true})
 	l = c.fresh("b")
-	c.save(l, engine.Change{At: at(time.Hour), Gather: []engine.Gather{open}})
+	c.save(l, journal.Change{At: at(time.Hour), Gather: []journal.Gather{open}})
 	open.Events = []int64{78}
-	c.save(l, engine.Change{At: at(2 * time.Hour), Gather: []engine.Gather{open}})
-	c.save(l, engine.Change{At: at(2 * time.Hour), Release: true})
+	c.save(l, journal.Change{At: at(2 * time.Hour), Gather: []journal.Gather{open}})
+	c.save(l, journal.Change{At: at(2 * time.Hour), Release: true})
 	c.due(at(2*time.Hour + 30*time.Second))
 }
 
@@ -85,7 +85,7 @@ func gatherMoves(c *check) {
 	b := c.gathered(20*time.Second, "2", "b")
 	l := c.lane(at(30*time.Second), "a")
 	c.equal("gathers in the lane of the first", len(l.Gathers), 0)
-	c.save(l, engine.Change{At: at(30 * time.Second), Release: true})
+	c.save(l, journal.Change{At: at(30 * time.Second), Release: true})
 	c.due(at(50 * time.Second))
 	l = c.lane(at(50*time.Second), "b")
 	c.equal("events", l.Gathers[0].Events, []int64{a.Seq, b.Seq})
@@ -95,17 +95,17 @@ func gatherGrown(c *check) {
 	c.gathered(0, "1", "a")
 	l := c.lane(at(30*time.Second), "a")
 	c.gathered(30*time.Second, "2", "b")
-	end := &engine.Change{At: at(30 * time.Second), Ended: l.Gathers, Release: true}
-	if err := c.Save(c.Context(), l, end); !errors.Is(err, engine.ErrChanged) {
+	end := &journal.Change{At: at(30 * time.Second), Ended: l.Gathers, Release: true}
+	if err := c.Save(c.Context(), l, end); !errors.Is(err, journal.ErrChanged) {
 		c.Fatalf("a gather that has grown: %v", err)
 	}
-	c.save(l, engine.Change{At: at(30 * time.Second), Release: true})
+	c.save(l, journal.Change{At: at(30 * time.Second), Release: true})
 	l = c.lane(at(time.Minute), "b")
-	end = &engine.Change{At: at(time.Minute), Ended: l.Gathers}
+	end = &journal.Change{At: at(time.Minute), Ended: l.Gathers}
 	c.ok(c.Save(c.Context(), l, end))
-	if err := c.Save(c.Context(), l, end); !errors.Is(err, engine.ErrChanged) {
+	if err := c.Save(c.Context(), l, end); !errors.Is(err, journal.ErrChanged) {
 		c.Fatalf("a gather that is over: %v", err)
 	}
-	c.save(l, engine.Change{Release: true})
+	c.save(l, journal.Change{Release: true})
 	c.due(time.Time{})
 }

@@ -13,20 +13,20 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
 // A Journal is both sides of a journal.
 type Journal interface {
-	engine.Journal
-	engine.Reader
+	journal.Journal
+	journal.Reader
 }
 
 // summing is what a journal that people watch has besides.
 type summing interface {
-	engine.Statistics
-	engine.Auditor
+	journal.Statistics
+	journal.Auditor
 }
 
 // A Setup says how to come by a journal.
@@ -111,27 +111,27 @@ func (c *check) accept(events ...rules.Event) {
 }
 
 // claimAfter takes everything that is due after a while, by name: lanes that are due at the same time come in any order.
-func (c *check) claimAfter(d time.Duration) []*engine.Lane {
+func (c *check) claimAfter(d time.Duration) []*journal.Lane {
 	c.Helper()
 	lanes, err := c.Claim(c.Context(), at(d), 1000, nil)
 	c.ok(err)
-	slices.SortFunc(lanes, func(a, b *engine.Lane) int {
+	slices.SortFunc(lanes, func(a, b *journal.Lane) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Workspace, b.Workspace))
 	})
 	return lanes
 }
 
-func (c *check) claimAll() []*engine.Lane { c.Helper(); return c.claimAfter(0) }
+func (c *check) claimAll() []*journal.Lane { c.Helper(); return c.claimAfter(0) }
 
 // claim takes what is due, which must be these lanes.
-func (c *check) claim(now time.Time, names ...string) []*engine.Lane {
+func (c *check) claim(now time.Time, names ...string) []*journal.Lane {
 	c.Helper()
 	lanes := c.claimAfter(now.Sub(noon))
 	c.equal("claimed lanes", laneNames(lanes), names)
 	return lanes
 }
 
-func laneNames(lanes []*engine.Lane) (names []string) {
+func laneNames(lanes []*journal.Lane) (names []string) {
 	for _, l := range lanes {
 		names = append(names, l.Name)
 	}
@@ -139,37 +139,37 @@ func laneNames(lanes []*engine.Lane) (names []string) {
 }
 
 // lane takes the one lane that is due.
-func (c *check) lane(now time.Time, name string) *engine.Lane {
+func (c *check) lane(now time.Time, name string) *journal.Lane {
 	c.Helper()
 	return c.claim(now, name)[0]
 }
 
 // fresh makes a lane due and takes it, whatever else waits.
-func (c *check) fresh(name string) *engine.Lane {
+func (c *check) fresh(name string) *journal.Lane {
 	c.Helper()
 	c.accept(event(fmt.Sprintf("for %s, %d", name, serial()), name))
 	return c.lane(noon, name)
 }
 
 // whole gives a lane all events that wait in it, also those that a claim leaves for another time.
-func (c *check) whole(l *engine.Lane) *engine.Lane {
+func (c *check) whole(l *journal.Lane) *journal.Lane {
 	c.Helper()
-	events, err := c.ListEvents(c.Context(), engine.EventFilter{Workspace: l.Workspace, Lane: l.Name, Forward: true, Limit: 10_000})
+	events, err := c.ListEvents(c.Context(), journal.EventFilter{Workspace: l.Workspace, Lane: l.Name, Forward: true, Limit: 10_000})
 	c.ok(err)
-	l.Events, l.More = slices.DeleteFunc(events, func(e *engine.Event) bool { return e.Decided }), false
+	l.Events, l.More = slices.DeleteFunc(events, func(e *journal.Event) bool { return e.Decided }), false
 	return l
 }
 
 // recorded is how many events a lane has had.
 func (c *check) recorded(lane string) int {
 	c.Helper()
-	events, err := c.ListEvents(c.Context(), engine.EventFilter{Lane: lane, Limit: 10_000})
+	events, err := c.ListEvents(c.Context(), journal.EventFilter{Lane: lane, Limit: 10_000})
 	c.ok(err)
 	return len(events)
 }
 
 // save records a change, which must succeed.
-func (c *check) save(l *engine.Lane, change engine.Change) {
+func (c *check) save(l *journal.Lane, change journal.Change) {
 	c.Helper()
 	if change.At.IsZero() {
 		change.At = noon
@@ -178,7 +178,7 @@ func (c *check) save(l *engine.Lane, change engine.Change) {
 }
 
 // hold stops something, and returns the calls that were under way.
-func (c *check) hold(h engine.Hold) []engine.UnderWay {
+func (c *check) hold(h journal.Hold) []journal.UnderWay {
 	c.Helper()
 	calls, err := c.Hold(c.Context(), h)
 	c.ok(err)
@@ -186,9 +186,9 @@ func (c *check) hold(h engine.Hold) []engine.UnderWay {
 }
 
 // done decides everything that waits in a lane and releases it.
-func (c *check) done(l *engine.Lane) {
+func (c *check) done(l *journal.Lane) {
 	c.Helper()
-	c.save(l, engine.Change{Decided: l.Events, Release: true})
+	c.save(l, journal.Change{Decided: l.Events, Release: true})
 }
 
 // due checks when the next lane is due.
@@ -202,7 +202,7 @@ func (c *check) due(want time.Time) {
 }
 
 // find returns a run as it is recorded.
-func (c *check) find(id int64) *engine.Run {
+func (c *check) find(id int64) *journal.Run {
 	c.Helper()
 	r, err := c.FindRun(c.Context(), id)
 	c.ok(err)
@@ -210,28 +210,28 @@ func (c *check) find(id int64) *engine.Run {
 }
 
 // run returns a run that can be started in a lane.
-func run(lane, rule, by, key string) *engine.Run {
-	return &engine.Run{Key: key, Workspace: ws, Rule: rule, Version: "v-" + rule, Home: lane, Lane: lane, By: by, State: engine.Running, Stage: rules.Live,
+func run(lane, rule, by, key string) *journal.Run {
+	return &journal.Run{Key: key, Workspace: ws, Rule: rule, Version: "v-" + rule, Home: lane, Lane: lane, By: by, State: journal.Running, Stage: rules.Live,
 		StartedAt: noon, WakeAt: noon}
 }
 
 // start returns a start of a run, with a verdict of its own.
-func start(mode rules.Mode, r *engine.Run) *engine.Start {
-	return &engine.Start{Run: r, Mode: mode, Source: "source of " + r.Rule, Verdict: &engine.Verdict{Rule: r.Rule, Outcome: engine.Fired, Version: r.Version}}
+func start(mode rules.Mode, r *journal.Run) *journal.Start {
+	return &journal.Start{Run: r, Mode: mode, Source: "source of " + r.Rule, Verdict: &journal.Verdict{Rule: r.Rule, Outcome: journal.Fired, Version: r.Version}}
 }
 
 // begin starts runs in a lane and keeps it.
-func (c *check) begin(l *engine.Lane, starts ...*engine.Start) {
+func (c *check) begin(l *journal.Lane, starts ...*journal.Start) {
 	c.Helper()
-	c.save(l, engine.Change{Starts: starts})
+	c.save(l, journal.Change{Starts: starts})
 }
 
 // finish ends a run in a claimed lane.
-func (c *check) finish(l *engine.Lane, r *engine.Run, state engine.State) {
+func (c *check) finish(l *journal.Lane, r *journal.Run, state journal.State) {
 	c.Helper()
 	over := *r
 	over.State, over.FinishedAt = state, noon
-	c.save(l, engine.Change{Runs: []*engine.RunChange{{Run: &over}}})
+	c.save(l, journal.Change{Runs: []*journal.RunChange{{Run: &over}}})
 }
 
 var last atomic.Int64

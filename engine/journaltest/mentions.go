@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -112,7 +112,7 @@ func mentionsRare(c *check) {
 }
 
 func mentionsWho(c *check) {
-	who := func(lanes ...string) map[string]engine.Who {
+	who := func(lanes ...string) map[string]journal.Who {
 		c.Helper()
 		c.follow()
 		w, err := c.sums().Who(c.Context(), ws, lanes)
@@ -123,7 +123,7 @@ func mentionsWho(c *check) {
 	c.mentioning(0, "3", "Old Name", "123456", "")
 	c.mentioning(day, "3", "New Name", "", "")
 	c.mentioning(0, "3", "", "", "AT-1") // of a clock that was set back
-	c.equal("who", who("1", "3", "9"), map[string]engine.Who{
+	c.equal("who", who("1", "3", "9"), map[string]journal.Who{
 		"1": {Workspace: ws, Lane: "1", Name: "Maria José da Silva", Phone: "+55 11 98888-7777", Protocol: "AT-000123", Seen: at(-12 * time.Hour)},
 		"3": {Workspace: ws, Lane: "3", Name: "New Name", Phone: "123456", Protocol: "AT-1", Seen: at(12 * time.Hour)},
 	})
@@ -136,7 +136,7 @@ func mentionsWho(c *check) {
 	other.Workspace = "other"
 	c.accept(other)
 	c.equal("a lane of another workspace", who("1")["1"].Name, "Maria José da Silva")
-	c.equal("nobody", who(), map[string]engine.Who{})
+	c.equal("nobody", who(), map[string]journal.Who{})
 
 	// The contact's own name is the one that counts.
 	named := event("named", "4")

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -25,23 +25,23 @@ var modeTests = []test{
 func modeSecond(c *check) {
 	for _, m := range []struct {
 		mode    rules.Mode
-		outcome engine.Outcome
-		state   engine.State // of the second
-		asked   bool         // the first
+		outcome journal.Outcome
+		state   journal.State // of the second
+		asked   bool          // the first
 	}{
-		{rules.Single, engine.Skipped, "", false},
-		{rules.Queued, engine.Fired, engine.Queued, false},
-		{rules.Restart, engine.Fired, engine.Queued, true},
-		{rules.Parallel, engine.Fired, engine.Running, false},
+		{rules.Single, journal.Skipped, "", false},
+		{rules.Queued, journal.Fired, journal.Queued, false},
+		{rules.Restart, journal.Fired, journal.Queued, true},
+		{rules.Parallel, journal.Fired, journal.Running, false},
 	} {
 		for _, other := range []string{"", "by", "rule", "workspace", "finished"} {
 			name := fmt.Sprintf("%s, another %s", m.mode, other)
 			first := start(m.mode, run("a "+name, "r "+name, "x", "first "+name))
 			second := start(m.mode, run("b "+name, "r "+name, "x", "second "+name))
-			second.Run.Steps = []*engine.Step{{Verb: "wait"}}
+			second.Run.Steps = []*journal.Step{{Verb: "wait"}}
 			l := c.fresh("a " + name)
 			c.begin(l, first)
-			outcome, state, asked := engine.Fired, engine.Running, false
+			outcome, state, asked := journal.Fired, journal.Running, false
 			switch other {
 			case "":
 				outcome, state, asked = m.outcome, m.state, m.asked
@@ -52,22 +52,22 @@ func modeSecond(c *check) {
 			case "workspace":
 				second.Run.Workspace = "other"
 			case "finished":
-				c.finish(l, first.Run, engine.Done)
+				c.finish(l, first.Run, journal.Done)
 			}
 			c.done(l)
 			from := c.fresh("b " + name)
-			c.save(from, engine.Change{Decided: from.Events, Starts: []*engine.Start{second}, Release: true})
+			c.save(from, journal.Change{Decided: from.Events, Starts: []*journal.Start{second}, Release: true})
 
 			c.equal(name+": outcome", second.Verdict.Outcome, outcome)
-			c.equal(name+": begun", second.Begun, state == engine.Running)
+			c.equal(name+": begun", second.Begun, state == journal.Running)
 			c.equal(name+": first is asked", c.find(first.Run.ID).Asked != nil, asked)
 			if state == "" {
 				c.equal(name+": id", second.Run.ID, int64(0))
 				c.equal(name+": reason", strings.Contains(second.Verdict.Error, "single"), true)
 			} else {
 				got := c.find(second.Run.ID)
-				c.equal(name+": state", []engine.State{got.State, second.Run.State}, []engine.State{state, state})
-				c.equal(name+": has its steps", len(got.Steps) == 1, state == engine.Running)
+				c.equal(name+": state", []journal.State{got.State, second.Run.State}, []journal.State{state, state})
+				c.equal(name+": has its steps", len(got.Steps) == 1, state == journal.Running)
 				c.equal(name+": run of the verdict", second.Verdict.Run, second.Run.Key)
 			}
 			for _, l := range c.claimAll() { // the lane of the one that was asked, and of the other workspace
@@ -81,25 +81,25 @@ func modePromotes(c *check) {
 	a, b, d := start(rules.Queued, run("a", "r", "", "a")), start(rules.Queued, run("b", "r", "", "b")), start(rules.Queued, run("d", "r", "", "d"))
 	la := c.fresh("a")
 	c.begin(la, a)
-	for _, s := range []*engine.Start{b, d} {
+	for _, s := range []*journal.Start{b, d} {
 		l := c.fresh(s.Run.Lane)
 		c.begin(l, s)
 		c.done(l)
 		c.claim(noon) // a queued run does not make its lane due
 	}
 	over := *a.Run
-	over.State = engine.Done
-	c.save(la, engine.Change{At: at(time.Minute), Decided: la.Events, Runs: []*engine.RunChange{{Run: &over}}, Release: true})
+	over.State = journal.Done
+	c.save(la, journal.Change{At: at(time.Minute), Decided: la.Events, Runs: []*journal.RunChange{{Run: &over}}, Release: true})
 	lb := c.lane(at(time.Minute), "b")
 	c.equal("runs", len(lb.Runs), 1)
-	c.equal("state", lb.Runs[0].State, engine.Running)
+	c.equal("state", lb.Runs[0].State, journal.Running)
 	c.equal("wakes at", lb.Runs[0].WakeAt, at(time.Minute))
-	c.equal("the third", c.find(d.Run.ID).State, engine.Queued)
-	c.finish(lb, lb.Runs[0], engine.FailedRun)
+	c.equal("the third", c.find(d.Run.ID).State, journal.Queued)
+	c.finish(lb, lb.Runs[0], journal.FailedRun)
 	c.done(lb)
 	ld := c.lane(noon, "d")
-	c.equal("state", ld.Runs[0].State, engine.Running)
-	c.finish(ld, ld.Runs[0], engine.Stopped)
+	c.equal("state", ld.Runs[0].State, journal.Running)
+	c.finish(ld, ld.Runs[0], journal.Stopped)
 	c.done(ld)
 	c.due(time.Time{})
 }
@@ -108,38 +108,38 @@ func modePromotesHere(c *check) {
 	l := c.fresh("a")
 	first, second := start(rules.Queued, run("a", "r", "", "1")), start(rules.Queued, run("a", "r", "", "2"))
 	c.begin(l, first, second)
-	c.finish(l, first.Run, engine.Done)
-	c.save(l, engine.Change{Decided: l.Events, Release: true, Next: at(time.Hour)})
+	c.finish(l, first.Run, journal.Done)
+	c.save(l, journal.Change{Decided: l.Events, Release: true, Next: at(time.Hour)})
 	l = c.lane(noon, "a")
 	c.equal("runs", len(l.Runs), 1)
-	c.equal("state", l.Runs[0].State, engine.Running)
+	c.equal("state", l.Runs[0].State, journal.Running)
 	c.done(l)
 	c.due(time.Time{})
 }
 
 func modeCancelledInQueue(c *check) {
 	l := c.fresh("a")
-	var runs []*engine.Run
+	var runs []*journal.Run
 	for i := range 4 {
 		s := start(rules.Queued, run("a", "r", "", fmt.Sprint(i)))
 		c.begin(l, s)
 		runs = append(runs, s.Run)
 	}
-	states := func(want ...engine.State) {
+	states := func(want ...journal.State) {
 		c.Helper()
-		var got []engine.State
+		var got []journal.State
 		for _, r := range runs {
 			got = append(got, c.find(r.ID).State)
 		}
 		c.equal("states", got, want)
 	}
-	c.finish(l, runs[1], engine.Cancelled)
-	states(engine.Running, engine.Cancelled, engine.Queued, engine.Queued)
+	c.finish(l, runs[1], journal.Cancelled)
+	states(journal.Running, journal.Cancelled, journal.Queued, journal.Queued)
 	// The first and the third end together: the fourth begins.
 	first, third := *runs[0], *runs[2]
-	first.State, third.State = engine.Done, engine.Cancelled
-	c.save(l, engine.Change{Runs: []*engine.RunChange{{Run: &first}, {Run: &third}}})
-	states(engine.Done, engine.Cancelled, engine.Cancelled, engine.Running)
+	first.State, third.State = journal.Done, journal.Cancelled
+	c.save(l, journal.Change{Runs: []*journal.RunChange{{Run: &first}, {Run: &third}}})
+	states(journal.Done, journal.Cancelled, journal.Cancelled, journal.Running)
 }
 
 func modeRestart(c *check) {
@@ -149,31 +149,31 @@ func modeRestart(c *check) {
 	c.done(la)
 	lb := c.fresh("b")
 	c.begin(lb, second, third)
-	c.save(lb, engine.Change{Decided: lb.Events, Release: true})
+	c.save(lb, journal.Change{Decided: lb.Events, Release: true})
 
 	// One that has not begun makes way at once.
 	waited := c.find(second.Run.ID)
-	c.equal("state", waited.State, engine.Cancelled)
+	c.equal("state", waited.State, journal.Cancelled)
 	if waited.Reason == "" || !waited.FinishedAt.Equal(noon) {
 		c.Errorf("the one between: %+v", waited)
 	}
 	la = c.lane(noon, "a")
 	r := la.Runs[0]
-	if r.ID != first.Run.ID || r.Asked == nil || r.Asked.What != engine.AskCancel || r.Asked.Reason == "" || !r.Asked.At.Equal(noon) {
+	if r.ID != first.Run.ID || r.Asked == nil || r.Asked.What != journal.AskCancel || r.Asked.Reason == "" || !r.Asked.At.Equal(noon) {
 		c.Errorf("run %d is asked %+v", r.ID, r.Asked)
 	}
-	c.equal("the newest", c.find(third.Run.ID).State, engine.Queued)
-	r.State = engine.Cancelled
-	c.save(la, engine.Change{Runs: []*engine.RunChange{{Run: r, Answered: true}}, Release: true})
-	c.equal("the newest", c.find(third.Run.ID).State, engine.Running)
-	c.equal("asked", c.find(first.Run.ID).Asked, (*engine.Ask)(nil))
+	c.equal("the newest", c.find(third.Run.ID).State, journal.Queued)
+	r.State = journal.Cancelled
+	c.save(la, journal.Change{Runs: []*journal.RunChange{{Run: r, Answered: true}}, Release: true})
+	c.equal("the newest", c.find(third.Run.ID).State, journal.Running)
+	c.equal("asked", c.find(first.Run.ID).Asked, (*journal.Ask)(nil))
 	c.claim(noon, "b")
 }
 
 func modeMax(c *check) {
 	for _, mode := range []rules.Mode{rules.Queued, rules.Parallel, rules.Restart, rules.Single} {
 		l := c.fresh("lane " + string(mode))
-		var runs []*engine.Start
+		var runs []*journal.Start
 		for i := range 4 {
 			s := start(mode, run(l.Name, string(mode), "", fmt.Sprint(mode, i)))
 			s.Max = 2
@@ -182,20 +182,20 @@ func modeMax(c *check) {
 		}
 		limited := 0
 		for _, s := range runs {
-			if s.Verdict.Outcome == engine.Limited {
+			if s.Verdict.Outcome == journal.Limited {
 				limited++
 				c.equal("reason", strings.Contains(s.Verdict.Error, "2"), true)
 			}
 		}
 		c.equal(string(mode)+": limited", limited, map[rules.Mode]int{rules.Queued: 2, rules.Parallel: 2}[mode])
 		if limited > 0 {
-			c.finish(l, runs[0].Run, engine.Done)
+			c.finish(l, runs[0].Run, journal.Done)
 			s := start(mode, run(l.Name, string(mode), "", fmt.Sprint(mode, "again")))
 			s.Max = 2
 			c.begin(l, s)
-			c.equal("after one has finished", s.Verdict.Outcome, engine.Fired)
+			c.equal("after one has finished", s.Verdict.Outcome, journal.Fired)
 		}
-		c.save(l, engine.Change{Decided: l.Events, Release: true})
+		c.save(l, journal.Change{Decided: l.Events, Release: true})
 		for _, l := range c.claimAll() { // after a promotion
 			c.done(l)
 		}
@@ -204,41 +204,41 @@ func modeMax(c *check) {
 
 func modeLimit(c *check) {
 	l := c.fresh("a")
-	slot := engine.Slot{Key: "limit r", Times: 2, Per: 12 * time.Hour}
-	try := func(d time.Duration, want engine.Outcome) {
+	slot := journal.Slot{Key: "limit r", Times: 2, Per: 12 * time.Hour}
+	try := func(d time.Duration, want journal.Outcome) {
 		c.Helper()
 		s := start(rules.Parallel, run("a", "r", "", fmt.Sprint(d)))
 		s.Limit = &slot
-		c.save(l, engine.Change{At: at(d), Starts: []*engine.Start{s}})
+		c.save(l, journal.Change{At: at(d), Starts: []*journal.Start{s}})
 		c.equal(fmt.Sprint("after ", d), s.Verdict.Outcome, want)
-		if want == engine.Limited {
+		if want == journal.Limited {
 			c.equal("reason", s.Verdict.Error, "limit: 2 per 12h")
 		}
 	}
-	try(0, engine.Fired)
-	try(time.Hour, engine.Fired)
-	try(2*time.Hour, engine.Limited)
-	try(12*time.Hour-time.Microsecond, engine.Limited)
-	try(12*time.Hour, engine.Fired)
-	try(12*time.Hour+time.Microsecond, engine.Limited)
-	try(13*time.Hour, engine.Fired)
+	try(0, journal.Fired)
+	try(time.Hour, journal.Fired)
+	try(2*time.Hour, journal.Limited)
+	try(12*time.Hour-time.Microsecond, journal.Limited)
+	try(12*time.Hour, journal.Fired)
+	try(12*time.Hour+time.Microsecond, journal.Limited)
+	try(13*time.Hour, journal.Fired)
 
 	// A run that does not come about for another reason takes no slot.
 	single := start(rules.Single, run("a", "r", "", "single"))
-	single.Limit = &engine.Slot{Key: "other", Times: 1, Per: time.Hour}
+	single.Limit = &journal.Slot{Key: "other", Times: 1, Per: time.Hour}
 	c.begin(l, single)
-	c.equal("outcome", single.Verdict.Outcome, engine.Skipped)
+	c.equal("outcome", single.Verdict.Outcome, journal.Skipped)
 	free := start(rules.Parallel, run("a", "r", "", "free"))
 	free.Limit = single.Limit
 	c.begin(l, free)
-	c.equal("outcome", free.Verdict.Outcome, engine.Fired)
+	c.equal("outcome", free.Verdict.Outcome, journal.Fired)
 }
 
 func modeWithin(c *check) {
 	l := c.fresh("a")
 	first, second, third := start(rules.Single, run("a", "r", "", "1")), start(rules.Single, run("a", "r", "", "2")), start(rules.Single, run("a", "r", "other", "3"))
 	c.begin(l, first, second, third)
-	c.equal("outcomes", []engine.Outcome{first.Verdict.Outcome, second.Verdict.Outcome, third.Verdict.Outcome}, []engine.Outcome{engine.Fired, engine.Skipped, engine.Fired})
+	c.equal("outcomes", []journal.Outcome{first.Verdict.Outcome, second.Verdict.Outcome, third.Verdict.Outcome}, []journal.Outcome{journal.Fired, journal.Skipped, journal.Fired})
 }
 
 func modeMakesWay(c *check) {
@@ -246,7 +246,7 @@ func modeMakesWay(c *check) {
 	first, second := start(rules.Single, run("a", "r", "", "1")), start(rules.Single, run("a", "r", "", "2"))
 	c.begin(l, first)
 	over := *first.Run
-	over.State, over.FinishedAt = engine.Done, noon
-	c.save(l, engine.Change{Runs: []*engine.RunChange{{Run: &over}}, Starts: []*engine.Start{second}})
+	over.State, over.FinishedAt = journal.Done, noon
+	c.save(l, journal.Change{Runs: []*journal.RunChange{{Run: &over}}, Starts: []*journal.Start{second}})
 	c.equal("begun", second.Begun, true)
 }

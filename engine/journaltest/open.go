@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -22,9 +22,9 @@ var openTests = []test{
 }
 
 // opener returns the journal as one that opens lanes.
-func (c *check) opener() engine.Opener {
+func (c *check) opener() journal.Opener {
 	c.Helper()
-	o, ok := c.Journal.(engine.Opener)
+	o, ok := c.Journal.(journal.Opener)
 	if !ok {
 		c.Skip("it opens no lanes")
 	}
@@ -32,7 +32,7 @@ func (c *check) opener() engine.Opener {
 }
 
 // opened opens a lane.
-func (c *check) opened(name string) *engine.Lane {
+func (c *check) opened(name string) *journal.Lane {
 	c.Helper()
 	l := c.opener().Open(ws, name)
 	if l == nil {
@@ -42,13 +42,13 @@ func (c *check) opened(name string) *engine.Lane {
 }
 
 // arrives returns an event that was decided on, and the change that records it with a run.
-func arrives(id, lane string) (*engine.Event, *engine.Run, *engine.Change) {
-	e := &engine.Event{Event: event(id, lane), Decided: true, Verdicts: []engine.Verdict{{Rule: "r", Outcome: engine.Fired}}}
+func arrives(id, lane string) (*journal.Event, *journal.Run, *journal.Change) {
+	e := &journal.Event{Event: event(id, lane), Decided: true, Verdicts: []journal.Verdict{{Rule: "r", Outcome: journal.Fired}}}
 	r := run(lane, "r", lane, ws+"/r/"+id)
-	r.Steps = []*engine.Step{{Path: "1", Verb: "send_message", Key: "k", State: engine.StepOpen}}
+	r.Steps = []*journal.Step{{Path: "1", Verb: "send_message", Key: "k", State: journal.StepOpen}}
 	s := start(rules.Queued, r)
 	s.Verdict = &e.Verdicts[0]
-	return e, r, &engine.Change{At: noon, Fresh: e, Decided: []*engine.Event{e}, Starts: []*engine.Start{s}}
+	return e, r, &journal.Change{At: noon, Fresh: e, Decided: []*journal.Event{e}, Starts: []*journal.Start{s}}
 }
 
 func openRecords(c *check) {
@@ -57,7 +57,7 @@ func openRecords(c *check) {
 		c.Error("it is opened twice")
 	}
 	e, r, change := arrives("it", "a")
-	r.State, r.FinishedAt, change.Release = engine.Done, noon, true
+	r.State, r.FinishedAt, change.Release = journal.Done, noon, true
 	c.ok(c.Save(c.Context(), l, change))
 	kept, err := c.FindEvent(c.Context(), ws, "it")
 	c.ok(err)
@@ -75,9 +75,9 @@ func openOccupied(c *check) {
 	c.opener()
 	for lane, occupy := range map[string]func(lane string){
 		"another event":  func(lane string) { c.accept(event("another", lane)) },
-		"a waiting run":  func(lane string) { c.leaveRun(lane, lane, engine.Waiting) },
-		"a held run":     func(lane string) { c.leaveRun(lane, lane, engine.Held) },
-		"a run far away": func(lane string) { c.leaveRun(lane, "elsewhere", engine.Waiting) },
+		"a waiting run":  func(lane string) { c.leaveRun(lane, lane, journal.Waiting) },
+		"a held run":     func(lane string) { c.leaveRun(lane, lane, journal.Held) },
+		"a run far away": func(lane string) { c.leaveRun(lane, "elsewhere", journal.Waiting) },
 		"the event itself": func(lane string) {
 			c.accept(event("it in "+lane, "yet another"))
 		},
@@ -88,7 +88,7 @@ func openOccupied(c *check) {
 			continue // it is known that there is something in it
 		}
 		e, _, change := arrives("it in "+lane, lane)
-		if err := c.Save(c.Context(), l, change); !errors.Is(err, engine.ErrOccupied) || e.Seq != 0 {
+		if err := c.Save(c.Context(), l, change); !errors.Is(err, journal.ErrOccupied) || e.Seq != 0 {
 			c.Errorf("%s: %v, the event has the number %d", lane, err, e.Seq)
 		}
 		c.opener().Drop(l)
@@ -99,7 +99,7 @@ func openOccupied(c *check) {
 }
 
 // leaveRun leaves a run of a lane unfinished.
-func (c *check) leaveRun(home, lane string, state engine.State) {
+func (c *check) leaveRun(home, lane string, state journal.State) {
 	c.Helper()
 	l := c.opened(home)
 	_, r, change := arrives("before in "+home, home)
@@ -126,8 +126,8 @@ func openNews(c *check) {
 	c.ok(c.Save(c.Context(), l, change))
 	c.accept(event("another", "a"))
 	c.claim(at(time.Hour))
-	r.State, r.FinishedAt = engine.Done, noon
-	c.save(l, engine.Change{Runs: []*engine.RunChange{{Run: r}}, Release: true})
+	r.State, r.FinishedAt = journal.Done, noon
+	c.save(l, journal.Change{Runs: []*journal.RunChange{{Run: r}}, Release: true})
 	c.equal("calm", l.Calm, false)
 	c.equal("what waits", ids(c.lane(noon, "a").Events), []string{"another"})
 }
@@ -135,7 +135,7 @@ func openNews(c *check) {
 func openWaits(c *check) {
 	l := c.opened("a")
 	_, r, change := arrives("it", "a")
-	r.State, r.WakeAt, change.Release, change.Next = engine.Waiting, at(time.Hour), true, at(time.Hour)
+	r.State, r.WakeAt, change.Release, change.Next = journal.Waiting, at(time.Hour), true, at(time.Hour)
 	c.ok(c.Save(c.Context(), l, change))
 	c.claim(noon)
 	c.due(at(time.Hour))
@@ -148,7 +148,7 @@ func openShared(c *check) {
 	_, r, change := arrives("mine", "a")
 	c.ok(c.Save(c.Context(), mine, change))
 	e, _, late := arrives("theirs", "a")
-	if err := other.Save(c.Context(), theirs, late); !errors.Is(err, engine.ErrOccupied) {
+	if err := other.Save(c.Context(), theirs, late); !errors.Is(err, journal.ErrOccupied) {
 		c.Errorf("the other engine has it too: %v", err)
 	}
 	other.opener().Drop(theirs)
@@ -157,8 +157,8 @@ func openShared(c *check) {
 	c.Expire(c.T, c.Journal)
 	taken := other.lane(noon, "a")
 	c.equal("what waits", len(taken.Events)+len(taken.Runs), 2)
-	r.State, r.FinishedAt = engine.Done, noon
-	if err := c.Save(c.Context(), mine, &engine.Change{At: noon, Runs: []*engine.RunChange{{Run: r}}, Release: true}); !errors.Is(err, engine.ErrLost) {
+	r.State, r.FinishedAt = journal.Done, noon
+	if err := c.Save(c.Context(), mine, &journal.Change{At: noon, Runs: []*journal.RunChange{{Run: r}}, Release: true}); !errors.Is(err, journal.ErrLost) {
 		c.Errorf("what an engine hands in that was cut off: %v", err)
 	}
 }
@@ -184,9 +184,9 @@ func openTwice(c *check) {
 	for _, l := range c.claimAfter(time.Hour) {
 		c.done(c.whole(l))
 	}
-	events, err := c.ListEvents(c.Context(), engine.EventFilter{Limit: 1000})
+	events, err := c.ListEvents(c.Context(), journal.EventFilter{Limit: 1000})
 	c.ok(err)
-	runs, err := c.ListRuns(c.Context(), engine.RunFilter{Limit: 1000})
+	runs, err := c.ListRuns(c.Context(), journal.RunFilter{Limit: 1000})
 	c.ok(err)
 	c.equal("events", len(events), n)
 	of := map[int64]int{}
@@ -204,14 +204,14 @@ func (c *check) deliver(id, lane string, atOnce bool) error {
 	if l := c.opener().Open(ws, lane); l != nil {
 		_, r, change := arrives(id, lane)
 		if atOnce {
-			r.State, r.FinishedAt, change.Release = engine.Done, noon, true
+			r.State, r.FinishedAt, change.Release = journal.Done, noon, true
 		}
 		err := c.Save(c.Context(), l, change)
 		if err == nil && !atOnce {
-			r.State, r.FinishedAt = engine.Done, noon
-			err = c.Save(c.Context(), l, &engine.Change{At: noon, Runs: []*engine.RunChange{{Run: r}}, Release: true})
+			r.State, r.FinishedAt = journal.Done, noon
+			err = c.Save(c.Context(), l, &journal.Change{At: noon, Runs: []*journal.RunChange{{Run: r}}, Release: true})
 		}
-		if !errors.Is(err, engine.ErrOccupied) {
+		if !errors.Is(err, journal.ErrOccupied) {
 			return err
 		}
 		c.opener().Drop(l)

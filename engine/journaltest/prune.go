@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -41,7 +41,7 @@ func (c *check) hasEvent(id string, want bool) {
 	if want {
 		c.ok(err)
 		c.equal("data of "+id, e.Data, map[string]any{"id": id})
-	} else if !errors.Is(err, engine.ErrNoEvent) {
+	} else if !errors.Is(err, journal.ErrNoEvent) {
 		c.Errorf("event %s: %v", id, err)
 	}
 }
@@ -55,16 +55,16 @@ func prunes(c *check) {
 	l := c.whole(lanes[0])
 	seq := map[string]int64{}
 	for _, e := range l.Events {
-		e.Verdicts = []engine.Verdict{{Rule: "r", Outcome: engine.False}}
+		e.Verdicts = []journal.Verdict{{Rule: "r", Outcome: journal.False}}
 		seq[e.ID] = e.Seq
 	}
 	waiting, gathered, done, late := run("a", "r", "", "waiting"), run("a", "r", "", "gathered"), run("a", "r", "", "done"), run("a", "r", "", "late")
-	waiting.State, waiting.Event, waiting.Steps = engine.Waiting, seq["of a waiting run"], []*engine.Step{{Verb: "wait"}}
-	gathered.State, gathered.Event, gathered.Gathered = engine.Waiting, seq["gathered 2"], []int64{seq["gathered 1"], seq["gathered 2"]}
-	done.State, done.Event, done.FinishedAt = engine.Done, seq["of a done run"], noon
-	late.State, late.Event, late.FinishedAt = engine.Done, seq["recent"], at(2*day)
-	c.save(l, engine.Change{Decided: l.Events, Gather: []engine.Gather{{Workspace: ws, Rule: "g", Events: []int64{seq["being gathered"]}, Quiet: 90 * day}},
-		Starts: []*engine.Start{start(rules.Parallel, waiting), start(rules.Parallel, gathered), start(rules.Parallel, done), start(rules.Parallel, late)}})
+	waiting.State, waiting.Event, waiting.Steps = journal.Waiting, seq["of a waiting run"], []*journal.Step{{Verb: "wait"}}
+	gathered.State, gathered.Event, gathered.Gathered = journal.Waiting, seq["gathered 2"], []int64{seq["gathered 1"], seq["gathered 2"]}
+	done.State, done.Event, done.FinishedAt = journal.Done, seq["of a done run"], noon
+	late.State, late.Event, late.FinishedAt = journal.Done, seq["recent"], at(2*day)
+	c.save(l, journal.Change{Decided: l.Events, Gather: []journal.Gather{{Workspace: ws, Rule: "g", Events: []int64{seq["being gathered"]}, Quiet: 90 * day}},
+		Starts: []*journal.Start{start(rules.Parallel, waiting), start(rules.Parallel, gathered), start(rules.Parallel, done), start(rules.Parallel, late)}})
 
 	c.pruned(at(keep - time.Hour))
 	c.hasEvent("plain", true)
@@ -77,7 +77,7 @@ func prunes(c *check) {
 	for _, id := range []string{"plain", "of a done run"} {
 		c.hasEvent(id, false)
 	}
-	listed, err := c.ListEvents(c.Context(), engine.EventFilter{})
+	listed, err := c.ListEvents(c.Context(), journal.EventFilter{})
 	c.ok(err)
 	c.equal("listed", len(listed), 6)
 	happened, err := c.Happened(c.Context(), ws, "a", []string{"message.received"}, time.Time{}, 100)
@@ -89,18 +89,18 @@ func prunes(c *check) {
 	read, err := c.Events(c.Context(), seq["plain"], seq["recent"])
 	c.ok(err)
 	c.equal("read", ids(read), []string{"recent"})
-	if _, err := c.FindRun(c.Context(), done.ID); !errors.Is(err, engine.ErrNoRun) {
+	if _, err := c.FindRun(c.Context(), done.ID); !errors.Is(err, journal.ErrNoRun) {
 		c.Errorf("a run that was done: %v", err)
 	}
 	c.find(late.ID)
 	c.equal("steps of the waiting run", len(c.find(waiting.ID).Steps), 1)
 
 	// What is asked of a finished run keeps it.
-	c.ok(c.Ask(c.Context(), at(keep), late.ID, engine.Ask{What: engine.AskRetry}))
+	c.ok(c.Ask(c.Context(), at(keep), late.ID, journal.Ask{What: journal.AskRetry}))
 	c.pruned(at(keep + 3*day))
 	c.find(late.ID)
 	// When the run has finished, its event goes too.
-	c.finish(l, waiting, engine.Done)
+	c.finish(l, waiting, journal.Done)
 	c.pruned(at(keep + 3*day))
 	c.hasEvent("of a waiting run", false)
 }
@@ -142,43 +142,43 @@ func prunesMuch(c *check) {
 		events = append(events, event(fmt.Sprint(i), lane))
 	}
 	c.accept(events...)
-	lanes := map[string]*engine.Lane{}
+	lanes := map[string]*journal.Lane{}
 	for _, l := range c.claim(noon, "a", "undecided") {
 		lanes[l.Name] = l
 	}
 	decided := c.whole(lanes["a"])
-	var starts []*engine.Start
+	var starts []*journal.Start
 	for i := range n {
 		r := run("a", "r", "", fmt.Sprint(i))
-		r.State, r.Steps = engine.Done, []*engine.Step{{Path: "1"}, {N: 1, Path: "2"}}
+		r.State, r.Steps = journal.Done, []*journal.Step{{Path: "1"}, {N: 1, Path: "2"}}
 		if i < n/2 {
-			r.State = engine.Waiting
+			r.State = journal.Waiting
 		}
 		starts = append(starts, start(rules.Parallel, r))
 	}
-	c.save(decided, engine.Change{Decided: decided.Events, Starts: starts, Release: true})
+	c.save(decided, journal.Change{Decided: decided.Events, Starts: starts, Release: true})
 	if parts := c.pruned(at(keep + day)); parts < 3 {
 		c.Errorf("it was done in %d parts", parts)
 	}
-	left, err := c.ListEvents(c.Context(), engine.EventFilter{Limit: 2 * n})
+	left, err := c.ListEvents(c.Context(), journal.EventFilter{Limit: 2 * n})
 	c.ok(err)
 	c.equal("events left", len(left), n/2)
-	runs, err := c.ListRuns(c.Context(), engine.RunFilter{Limit: 2 * n})
+	runs, err := c.ListRuns(c.Context(), journal.RunFilter{Limit: 2 * n})
 	c.ok(err)
 	c.equal("runs left", len(runs), n/2)
 	for _, r := range runs {
-		c.equal("the state of a run that is left", r.State, engine.Waiting)
+		c.equal("the state of a run that is left", r.State, journal.Waiting)
 	}
 }
 
 func prunesRest(c *check) {
 	l := c.fresh("a")
 	r := run("a", "used", "", "1")
-	c.save(l, engine.Change{Caused: []engine.Caused{{Workspace: ws, Object: "m1"}}, Starts: []*engine.Start{start(rules.Parallel, r)},
-		Take: []engine.Slot{{Key: "short", Times: 1, Per: time.Minute}, {Key: "long", Times: 1, Per: 100 * day}}})
+	c.save(l, journal.Change{Caused: []journal.Caused{{Workspace: ws, Object: "m1"}}, Starts: []*journal.Start{start(rules.Parallel, r)},
+		Take: []journal.Slot{{Key: "short", Times: 1, Per: time.Minute}, {Key: "long", Times: 1, Per: 100 * day}}})
 	old := run("a", "unused", "", "2")
-	old.State = engine.Done
-	c.save(l, engine.Change{Starts: []*engine.Start{start(rules.Parallel, old)}})
+	old.State = journal.Done
+	c.save(l, journal.Change{Starts: []*journal.Start{start(rules.Parallel, old)}})
 	has := func(now time.Duration, want bool) {
 		c.Helper()
 		c.pruned(at(now))
@@ -188,7 +188,7 @@ func prunesRest(c *check) {
 	}
 	has(keep+14*day, true)
 	has(keep+16*day, false)
-	c.equal("a slot of a window that is not over", c.take(l, at(99*day), engine.Slot{Key: "long", Times: 1, Per: 100 * day}), false)
+	c.equal("a slot of a window that is not over", c.take(l, at(99*day), journal.Slot{Key: "long", Times: 1, Per: 100 * day}), false)
 
 	// A version is forgotten with its last run, and comes back with the next.
 	later := c.Crash(c.T, c.Journal)

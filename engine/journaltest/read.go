@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -22,7 +22,7 @@ var readTests = []test{
 
 func readEvents(c *check) {
 	c.accept(event("1", "a"), event("2", "a"), event("3", "b"))
-	listed, err := c.ListEvents(c.Context(), engine.EventFilter{})
+	listed, err := c.ListEvents(c.Context(), journal.EventFilter{})
 	c.ok(err)
 	c.equal("listed", ids(listed), []string{"3", "2", "1"})
 	one, two, three := listed[2].Seq, listed[1].Seq, listed[0].Seq
@@ -33,7 +33,7 @@ func readEvents(c *check) {
 	got, err = c.Events(c.Context())
 	c.ok(err)
 	c.equal("none", len(got), 0)
-	if _, err := c.FindEvent(c.Context(), "other", "1"); !errors.Is(err, engine.ErrNoEvent) {
+	if _, err := c.FindEvent(c.Context(), "other", "1"); !errors.Is(err, journal.ErrNoEvent) {
 		c.Errorf("an event of another workspace: %v", err)
 	}
 }
@@ -79,11 +79,11 @@ func readListEvents(c *check) {
 	}
 	for _, l := range c.claimAfter(200 * time.Second) { // all lanes are due, because all had something before
 		for i, e := range l.Events {
-			e.Verdicts = []engine.Verdict{{Rule: fmt.Sprint("rule ", i%4), Outcome: engine.False}, {Rule: "every", Outcome: engine.False}}
+			e.Verdicts = []journal.Verdict{{Rule: fmt.Sprint("rule ", i%4), Outcome: journal.False}, {Rule: "every", Outcome: journal.False}}
 		}
 		c.done(l)
 	}
-	all := func(f engine.EventFilter) (found []*engine.Event) {
+	all := func(f journal.EventFilter) (found []*journal.Event) {
 		c.Helper()
 		for {
 			page, err := c.ListEvents(c.Context(), f)
@@ -95,15 +95,15 @@ func readListEvents(c *check) {
 			f.Before = page[len(page)-1].Seq
 		}
 	}
-	first, err := c.ListEvents(c.Context(), engine.EventFilter{})
+	first, err := c.ListEvents(c.Context(), journal.EventFilter{})
 	c.ok(err)
 	c.equal("a page", []any{len(first), first[0].ID, first[99].ID}, []any{100, "249", "150"})
-	everything := all(engine.EventFilter{Limit: 7})
+	everything := all(journal.EventFilter{Limit: 7})
 	c.equal("all", len(everything), 250)
 	for i, e := range everything {
 		c.equal("in order", e.ID, fmt.Sprint(249-i))
 	}
-	for _, f := range []engine.EventFilter{
+	for _, f := range []journal.EventFilter{
 		{Workspace: ws}, {Type: "type 3"}, {Lane: "lane 1"}, {Since: at(200 * time.Second)}, {Rule: "rule 2"}, {Rule: "every"}, {Rule: "none"},
 		{Workspace: "other", Type: "type 1", Lane: "lane 0", Since: at(30 * time.Second), Rule: "every", Limit: 2}, {Lane: "lane 0", Since: at(249 * time.Second)},
 		{Since: at(249 * time.Second)}, {Since: at(250 * time.Second)}, {After: everything[9].Seq}, {After: everything[99].Seq, Type: "type 2"},
@@ -119,7 +119,7 @@ func readListEvents(c *check) {
 			}
 		}
 		c.equal(fmt.Sprintf("%+v", f), ids(all(f)), want)
-		var forward []*engine.Event
+		var forward []*journal.Event
 		for f.Forward = true; ; f.After = forward[len(forward)-1].Seq {
 			page, err := c.ListEvents(c.Context(), f)
 			c.ok(err)
@@ -138,7 +138,7 @@ func readOutOfOrder(c *check) {
 		e.ReceivedAt = at(time.Duration(after) * time.Second)
 		c.accept(e)
 	}
-	f := engine.EventFilter{Since: at(50 * time.Second), Forward: true, Limit: 2}
+	f := journal.EventFilter{Since: at(50 * time.Second), Forward: true, Limit: 2}
 	first, err := c.ListEvents(c.Context(), f)
 	c.ok(err)
 	c.equal("the first ones", ids(first), []string{"1", "3"})
@@ -149,8 +149,8 @@ func readOutOfOrder(c *check) {
 }
 
 func readListRuns(c *check) {
-	states := []engine.State{engine.Running, engine.Waiting, engine.Held, engine.Uncertain, engine.Done, engine.FailedRun, engine.Cancelled}
-	var events []*engine.Event // in three lanes
+	states := []journal.State{journal.Running, journal.Waiting, journal.Held, journal.Uncertain, journal.Done, journal.FailedRun, journal.Cancelled}
+	var events []*journal.Event // in three lanes
 	for i := range 42 {
 		c.accept(event(fmt.Sprint("event ", i), fmt.Sprint("lane ", i%3)))
 	}
@@ -158,25 +158,25 @@ func readListRuns(c *check) {
 	for _, l := range lanes {
 		events = append(events, c.whole(l).Events...)
 	}
-	slices.SortFunc(events, func(a, b *engine.Event) int { return cmp.Compare(a.Seq, b.Seq) })
-	var everything []*engine.Run
+	slices.SortFunc(events, func(a, b *journal.Event) int { return cmp.Compare(a.Seq, b.Seq) })
+	var everything []*journal.Run
 	for i := range 210 {
 		e := events[i/5]
 		r := run(e.Lane, fmt.Sprint("rule ", i%2), fmt.Sprint(i), fmt.Sprint(i))
 		r.State, r.Event, r.StartedAt, r.Workspace = states[i%len(states)], e.Seq, at(time.Duration(i)*time.Second), []string{ws, "other"}[i%5/4]
-		r.Steps = []*engine.Step{{Path: r.Key}, {N: 1, Path: "2"}}
+		r.Steps = []*journal.Step{{Path: r.Key}, {N: 1, Path: "2"}}
 		s := start(rules.Parallel, r)
-		c.save(lanes[i/5%3], engine.Change{Starts: []*engine.Start{s}})
-		everything = append([]*engine.Run{c.find(s.Run.ID)}, everything...)
+		c.save(lanes[i/5%3], journal.Change{Starts: []*journal.Start{s}})
+		everything = append([]*journal.Run{c.find(s.Run.ID)}, everything...)
 	}
-	first, err := c.ListRuns(c.Context(), engine.RunFilter{})
+	first, err := c.ListRuns(c.Context(), journal.RunFilter{})
 	c.ok(err)
 	c.equal("a page", first, everything[:100])
-	for _, f := range []engine.RunFilter{
-		{Limit: 70}, {Workspace: "other"}, {Rule: "rule 1"}, {Lane: "lane 2"}, {Event: events[2].Seq}, {Events: []int64{events[2].Seq, events[6].Seq, 1000}}, {Lane: "lane 2", Event: events[2].Seq}, {Lane: "lane 1", Event: events[2].Seq}, {Since: at(150 * time.Second)}, {State: engine.Running}, {State: engine.Done}, {State: engine.FailedRun},
-		{State: engine.Waiting, Rule: "rule 0", Lane: "lane 1", Workspace: ws, Since: at(10 * time.Second), Limit: 3}, {Event: 1000}, {State: engine.Queued},
+	for _, f := range []journal.RunFilter{
+		{Limit: 70}, {Workspace: "other"}, {Rule: "rule 1"}, {Lane: "lane 2"}, {Event: events[2].Seq}, {Events: []int64{events[2].Seq, events[6].Seq, 1000}}, {Lane: "lane 2", Event: events[2].Seq}, {Lane: "lane 1", Event: events[2].Seq}, {Since: at(150 * time.Second)}, {State: journal.Running}, {State: journal.Done}, {State: journal.FailedRun},
+		{State: journal.Waiting, Rule: "rule 0", Lane: "lane 1", Workspace: ws, Since: at(10 * time.Second), Limit: 3}, {Event: 1000}, {State: journal.Queued},
 	} {
-		var want, got []*engine.Run
+		var want, got []*journal.Run
 		for _, r := range everything {
 			if (f.Workspace == "" || f.Workspace == r.Workspace) && (f.Rule == "" || f.Rule == r.Rule) && (f.Lane == "" || f.Lane == r.Home) &&
 				(f.Event == 0 || f.Event == r.Event) && (f.Events == nil || slices.Contains(f.Events, r.Event)) && (f.State == "" || f.State == r.State) && !r.StartedAt.Before(f.Since) {
@@ -198,16 +198,16 @@ func readListRuns(c *check) {
 
 func readCountRuns(c *check) {
 	l := c.fresh("a")
-	for i, state := range []engine.State{engine.Running, engine.Waiting, engine.Waiting, engine.Done, engine.Done, engine.FailedRun, engine.Done} {
+	for i, state := range []journal.State{journal.Running, journal.Waiting, journal.Waiting, journal.Done, journal.Done, journal.FailedRun, journal.Done} {
 		r := run("a", "r", "", fmt.Sprint(i))
 		c.begin(l, start(rules.Parallel, r))
 		r.State = state
 		if state.Finished() {
 			r.FinishedAt = at(time.Duration(i) * time.Minute)
 		}
-		c.save(l, engine.Change{Runs: []*engine.RunChange{{Run: r}}})
+		c.save(l, journal.Change{Runs: []*journal.RunChange{{Run: r}}})
 	}
 	counts, err := c.CountRuns(c.Context())
 	c.ok(err)
-	c.equal("counts", counts, map[engine.State]int{engine.Running: 1, engine.Waiting: 2})
+	c.equal("counts", counts, map[journal.State]int{journal.Running: 1, journal.Waiting: 2})
 }

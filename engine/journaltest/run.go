@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/actions"
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -22,14 +22,14 @@ var runTests = []test{
 }
 
 // full returns a run in which every field is set.
-func full(lane string) *engine.Run {
+func full(lane string) *journal.Run {
 	r := run(lane, "r", "by", "key")
 	r.Event, r.Gathered, r.Ancestry, r.Reason = 7, []int64{5, 6, 7}, []string{"a", "b"}, "because"
 	r.About = actions.Subject{Conversation: "c", Contact: "p", Attendance: "at", Card: "k", Message: "m"}
-	r.State, r.Stage, r.WakeAt = engine.Waiting, rules.Shadow, at(time.Hour+time.Microsecond)
-	r.Steps = []*engine.Step{
-		{N: 0, Path: "1", Verb: "send_message", Key: "k1", State: engine.StepDone, Attempts: 2, Error: "e", Record: json.RawMessage(`{"a":[1,"x"]}`)},
-		{N: 1, Path: "2.else.1", Verb: "wait", State: engine.StepWaiting},
+	r.State, r.Stage, r.WakeAt = journal.Waiting, rules.Shadow, at(time.Hour+time.Microsecond)
+	r.Steps = []*journal.Step{
+		{N: 0, Path: "1", Verb: "send_message", Key: "k1", State: journal.StepDone, Attempts: 2, Error: "e", Record: json.RawMessage(`{"a":[1,"x"]}`)},
+		{N: 1, Path: "2.else.1", Verb: "wait", State: journal.StepWaiting},
 	}
 	return r
 }
@@ -37,14 +37,14 @@ func full(lane string) *engine.Run {
 func runKeeps(c *check) {
 	l := c.fresh("a")
 	s := start(rules.Queued, full("a"))
-	c.save(l, engine.Change{Starts: []*engine.Start{s}, Decided: l.Events, Release: true, Next: noon})
+	c.save(l, journal.Change{Starts: []*journal.Start{s}, Decided: l.Events, Release: true, Next: noon})
 	if s.Run.ID == 0 || !s.Begun {
 		c.Fatalf("the start: id %d, begun %v", s.Run.ID, s.Begun)
 	}
 	want := full("a")
 	want.ID = s.Run.ID
 	c.equal("found", c.find(s.Run.ID), want)
-	c.equal("claimed", c.lane(noon, "a").Runs, []*engine.Run{want})
+	c.equal("claimed", c.lane(noon, "a").Runs, []*journal.Run{want})
 }
 
 func runKey(c *check) {
@@ -52,10 +52,10 @@ func runKey(c *check) {
 	first := start(rules.Parallel, run("a", "r", "", "key"))
 	c.begin(l, first)
 	again := start(rules.Parallel, run("a", "r", "", "key"))
-	again.Limit = &engine.Slot{Key: "untouched", Times: 1, Per: time.Hour}
-	again.Run.Steps = []*engine.Step{{Verb: "again"}}
-	c.save(l, engine.Change{Starts: []*engine.Start{again}, Release: true})
-	if again.Begun || again.Run.ID != first.Run.ID || again.Verdict.Outcome != engine.Fired {
+	again.Limit = &journal.Slot{Key: "untouched", Times: 1, Per: time.Hour}
+	again.Run.Steps = []*journal.Step{{Verb: "again"}}
+	c.save(l, journal.Change{Starts: []*journal.Start{again}, Release: true})
+	if again.Begun || again.Run.ID != first.Run.ID || again.Verdict.Outcome != journal.Fired {
 		c.Errorf("the second: begun %v, id %d of %d, %s", again.Begun, again.Run.ID, first.Run.ID, again.Verdict.Outcome)
 	}
 	l = c.fresh("b")
@@ -63,7 +63,7 @@ func runKey(c *check) {
 	third.Limit = again.Limit
 	c.begin(l, third)
 	c.equal("begun", third.Begun, true)
-	runs, err := c.ListRuns(c.Context(), engine.RunFilter{})
+	runs, err := c.ListRuns(c.Context(), journal.RunFilter{})
 	c.ok(err)
 	c.equal("runs", len(runs), 2)
 	c.equal("steps", len(runs[1].Steps), 0)
@@ -73,24 +73,24 @@ func runChanges(c *check) {
 	l := c.fresh("a")
 	s := start(rules.Queued, full("a"))
 	c.begin(l, s)
-	c.ok(c.Ask(c.Context(), noon, s.Run.ID, engine.Ask{What: engine.AskCancel, Reason: "why", At: noon}))
+	c.ok(c.Ask(c.Context(), noon, s.Run.ID, journal.Ask{What: journal.AskCancel, Reason: "why", At: noon}))
 
 	want := c.find(s.Run.ID)
 	changed := *want
-	changed.State, changed.WakeAt, changed.Reason, changed.About.Card, changed.Asked = engine.Held, time.Time{}, "held", "k2", nil
-	steps := []*engine.Step{{N: 1, Path: "2.else.1", Verb: "wait", State: engine.StepDone, Attempts: 1}, {N: 2, Path: "3", Verb: "stop", State: engine.StepOpen}}
-	c.save(l, engine.Change{Runs: []*engine.RunChange{{Run: &changed, Steps: steps}}})
+	changed.State, changed.WakeAt, changed.Reason, changed.About.Card, changed.Asked = journal.Held, time.Time{}, "held", "k2", nil
+	steps := []*journal.Step{{N: 1, Path: "2.else.1", Verb: "wait", State: journal.StepDone, Attempts: 1}, {N: 2, Path: "3", Verb: "stop", State: journal.StepOpen}}
+	c.save(l, journal.Change{Runs: []*journal.RunChange{{Run: &changed, Steps: steps}}})
 
-	want.State, want.WakeAt, want.Reason, want.About.Card = engine.Held, time.Time{}, "held", "k2"
-	want.Steps = []*engine.Step{want.Steps[0], steps[0], steps[1]}
+	want.State, want.WakeAt, want.Reason, want.About.Card = journal.Held, time.Time{}, "held", "k2"
+	want.Steps = []*journal.Step{want.Steps[0], steps[0], steps[1]}
 	c.equal("the run", c.find(s.Run.ID), want)
 
 	gone := run("a", "r", "", "gone")
 	gone.ID = s.Run.ID + 1000
-	if err := c.Save(c.Context(), l, &engine.Change{At: noon, Runs: []*engine.RunChange{{Run: gone}}}); err == nil {
+	if err := c.Save(c.Context(), l, &journal.Change{At: noon, Runs: []*journal.RunChange{{Run: gone}}}); err == nil {
 		c.Error("a change of a run that is not there was recorded")
 	}
-	c.save(l, engine.Change{Release: true}) // it disturbed nothing
+	c.save(l, journal.Change{Release: true}) // it disturbed nothing
 }
 
 func runKeepsSteps(c *check) {
@@ -98,12 +98,12 @@ func runKeepsSteps(c *check) {
 	s, other := start(rules.Parallel, run("a", "r", "", "key")), start(rules.Parallel, run("a", "r", "", "other"))
 	s.Run.About.Conversation = `"kept":{"from":9}` // a name that means nothing
 	for n := range 6 {
-		for _, r := range []*engine.Run{s.Run, other.Run} {
-			r.Steps = append(r.Steps, &engine.Step{N: n, Path: fmt.Sprint(n), Verb: "wait", State: engine.StepDone})
+		for _, r := range []*journal.Run{s.Run, other.Run} {
+			r.Steps = append(r.Steps, &journal.Step{N: n, Path: fmt.Sprint(n), Verb: "wait", State: journal.StepDone})
 		}
 	}
 	c.begin(l, s, other)
-	numbers := func(r *engine.Run) (list []int) {
+	numbers := func(r *journal.Run) (list []int) {
 		for _, s := range r.Steps {
 			list = append(list, s.N)
 		}
@@ -117,23 +117,23 @@ func runKeepsSteps(c *check) {
 		c.equal("what is kept", l.Runs[0].Kept, s.Run.Kept)
 		c.equal("steps for who looks", len(c.find(s.Run.ID).Steps), s.Run.Reached())
 	}
-	change := func(kept engine.Kept, steps ...*engine.Step) {
+	change := func(kept journal.Kept, steps ...*journal.Step) {
 		c.Helper()
 		s.Run.Kept = kept
 		s.Run.Steps = append(s.Run.Steps, steps...)
-		c.save(l, engine.Change{Decided: l.Events, Runs: []*engine.RunChange{{Run: s.Run, Steps: steps}}, Release: true, Next: noon})
+		c.save(l, journal.Change{Decided: l.Events, Runs: []*journal.RunChange{{Run: s.Run, Steps: steps}}, Release: true, Next: noon})
 	}
-	change(engine.Kept{})
+	change(journal.Kept{})
 	loaded(0, 1, 2, 3, 4, 5)
-	change(engine.Kept{From: 4, Also: []int{0, 2}})
+	change(journal.Kept{From: 4, Also: []int{0, 2}})
 	loaded(0, 2, 4, 5)
-	change(s.Run.Kept, &engine.Step{N: 6, Path: "6", Verb: "wait", State: engine.StepOpen}) // what is reached later is loaded in any case
+	change(s.Run.Kept, &journal.Step{N: 6, Path: "6", Verb: "wait", State: journal.StepOpen}) // what is reached later is loaded in any case
 	loaded(0, 2, 4, 5, 6)
-	change(engine.Kept{From: 7, Also: []int{6}})
+	change(journal.Kept{From: 7, Also: []int{6}})
 	loaded(6)
-	change(engine.Kept{From: 7})
+	change(journal.Kept{From: 7})
 	loaded()
-	c.save(l, engine.Change{Release: true})
+	c.save(l, journal.Change{Release: true})
 }
 
 func runTravels(c *check) {
@@ -141,7 +141,7 @@ func runTravels(c *check) {
 	s := start(rules.Queued, run("home", "r", "", "key"))
 	c.begin(l, s)
 	s.Run.Lane = "away"
-	c.save(l, engine.Change{At: at(time.Second), Decided: l.Events, Runs: []*engine.RunChange{{Run: s.Run}}, Release: true})
+	c.save(l, journal.Change{At: at(time.Second), Decided: l.Events, Runs: []*journal.RunChange{{Run: s.Run}}, Release: true})
 	c.due(at(time.Second))
 	away := c.lane(at(time.Second), "away")
 	c.equal("runs there", len(away.Runs), 1)
@@ -155,7 +155,7 @@ func runTravels(c *check) {
 
 	back := away.Runs[0]
 	back.Lane = "home"
-	c.save(away, engine.Change{At: at(time.Minute), Runs: []*engine.RunChange{{Run: back}}, Release: true})
+	c.save(away, journal.Change{At: at(time.Minute), Runs: []*journal.RunChange{{Run: back}}, Release: true})
 	home = c.lane(at(time.Minute), "home")
 	c.equal("runs at home", len(home.Runs), 1)
 	c.equal("its lane", home.Runs[0].Lane, "home")
@@ -165,13 +165,13 @@ func runBeginsAway(c *check) {
 	l := c.fresh("home")
 	r := run("home", "r", "", "key")
 	r.Lane = "away"
-	c.save(l, engine.Change{Decided: l.Events, Starts: []*engine.Start{start(rules.Queued, r)}, Release: true})
+	c.save(l, journal.Change{Decided: l.Events, Starts: []*journal.Start{start(rules.Queued, r)}, Release: true})
 	away := c.lane(noon, "away")
 	c.equal("runs", len(away.Runs), 1)
 	c.done(away)
 	// It may end at home, and then nobody need look for it elsewhere.
 	home := c.fresh("home")
-	c.finish(home, home.Runs[0], engine.Cancelled)
+	c.finish(home, home.Runs[0], journal.Cancelled)
 	c.done(home)
 	c.due(time.Time{})
 }
@@ -181,18 +181,18 @@ func runFinished(c *check) {
 	s := start(rules.Queued, run("a", "r", "", "key"))
 	c.begin(l, s)
 	failed := *s.Run
-	failed.State = engine.FailedRun // it does not say when: that is when it is saved
-	c.save(l, engine.Change{At: at(time.Minute), Decided: l.Events, Runs: []*engine.RunChange{{Run: &failed}}, Release: true, Next: noon})
+	failed.State = journal.FailedRun // it does not say when: that is when it is saved
+	c.save(l, journal.Change{At: at(time.Minute), Decided: l.Events, Runs: []*journal.RunChange{{Run: &failed}}, Release: true, Next: noon})
 	got := c.find(s.Run.ID)
 	c.equal("finished at", got.FinishedAt, at(time.Minute))
 	c.equal("wakes at", got.WakeAt, time.Time{})
 	l = c.lane(noon, "a")
 	c.equal("runs", len(l.Runs), 0)
 
-	got.State, got.FinishedAt, got.WakeAt = engine.Running, time.Time{}, at(time.Hour)
-	c.save(l, engine.Change{Runs: []*engine.RunChange{{Run: got}}, Release: true, Next: noon})
-	c.equal("runs", c.lane(noon, "a").Runs, []*engine.Run{got})
-	if _, err := c.FindRun(c.Context(), got.ID+1); !errors.Is(err, engine.ErrNoRun) {
+	got.State, got.FinishedAt, got.WakeAt = journal.Running, time.Time{}, at(time.Hour)
+	c.save(l, journal.Change{Runs: []*journal.RunChange{{Run: got}}, Release: true, Next: noon})
+	c.equal("runs", c.lane(noon, "a").Runs, []*journal.Run{got})
+	if _, err := c.FindRun(c.Context(), got.ID+1); !errors.Is(err, journal.ErrNoRun) {
 		c.Errorf("a run that is not there: %v", err)
 	}
 }

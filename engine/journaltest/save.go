@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -25,15 +25,15 @@ var saveTests = []test{
 func saveVerdicts(c *check) {
 	l := c.fresh("a")
 	e := l.Events[0]
-	e.Verdicts = []engine.Verdict{
-		{Rule: "no", Outcome: engine.False, Clause: "x > 1", Values: map[string]any{"x": 0.5, "y": nil}, Version: "v"},
-		{Rule: "yes", Outcome: engine.Fired},
-		{Rule: "skip", Outcome: engine.Fired},
-		{Rule: "odd", Outcome: engine.Failed, Error: "it is odd", Values: map[string]any{"x": math.NaN(), "y": 1.0}},
+	e.Verdicts = []journal.Verdict{
+		{Rule: "no", Outcome: journal.False, Clause: "x > 1", Values: map[string]any{"x": 0.5, "y": nil}, Version: "v"},
+		{Rule: "yes", Outcome: journal.Fired},
+		{Rule: "skip", Outcome: journal.Fired},
+		{Rule: "odd", Outcome: journal.Failed, Error: "it is odd", Values: map[string]any{"x": math.NaN(), "y": 1.0}},
 	}
 	yes, skip := start(rules.Single, run("a", "yes", "", "yes")), start(rules.Single, run("a", "yes", "", "skip"))
 	yes.Verdict, skip.Verdict = &e.Verdicts[1], &e.Verdicts[2]
-	c.save(l, engine.Change{Decided: l.Events, Starts: []*engine.Start{yes, skip}, Release: true})
+	c.save(l, journal.Change{Decided: l.Events, Starts: []*journal.Start{yes, skip}, Release: true})
 
 	got, err := c.FindEvent(c.Context(), ws, e.ID)
 	c.ok(err)
@@ -42,7 +42,7 @@ func saveVerdicts(c *check) {
 	c.equal("a value that JSON does not know", got.Verdicts[3].Values["x"], any("NaN"))
 	e.Verdicts[3].Values["x"] = "NaN"
 	c.equal("verdicts", got.Verdicts, e.Verdicts)
-	c.equal("outcome", []engine.Outcome{e.Verdicts[1].Outcome, e.Verdicts[2].Outcome}, []engine.Outcome{engine.Fired, engine.Skipped})
+	c.equal("outcome", []journal.Outcome{e.Verdicts[1].Outcome, e.Verdicts[2].Outcome}, []journal.Outcome{journal.Fired, journal.Skipped})
 	c.equal("the run of the verdict", e.Verdicts[1].Run, "yes")
 	if v := e.Verdicts[2]; v.Run != "" || v.Error == "" {
 		c.Errorf("a verdict without a run: %+v", v)
@@ -52,45 +52,45 @@ func saveVerdicts(c *check) {
 // saveRefused hands in changes of everything that there is, each with one thing that makes it refused.
 func saveRefused(c *check) {
 	l := c.fresh("a")
-	slot := engine.Slot{Key: "full", Times: 1, Per: time.Hour}
+	slot := journal.Slot{Key: "full", Times: 1, Per: time.Hour}
 	old := start(rules.Parallel, run("a", "old", "", "old"))
-	c.save(l, engine.Change{Take: []engine.Slot{slot}, Starts: []*engine.Start{old}, Gather: []engine.Gather{{Workspace: ws, Rule: "g", Events: []int64{1}, Quiet: time.Minute}}})
+	c.save(l, journal.Change{Take: []journal.Slot{slot}, Starts: []*journal.Start{old}, Gather: []journal.Gather{{Workspace: ws, Rule: "g", Events: []int64{1}, Quiet: time.Minute}}})
 	before := c.find(old.Run.ID)
 
-	whole := func() *engine.Change {
+	whole := func() *journal.Change {
 		changed := *old.Run
-		changed.State, changed.Reason = engine.Done, "changed"
+		changed.State, changed.Reason = journal.Done, "changed"
 		e := *l.Events[0]
-		e.Verdicts = []engine.Verdict{{Rule: "r", Outcome: engine.Fired}}
+		e.Verdicts = []journal.Verdict{{Rule: "r", Outcome: journal.Fired}}
 		s := start(rules.Parallel, run("b", "r", "", "new"))
-		s.Verdict, s.Limit = &e.Verdicts[0], &engine.Slot{Key: "limit", Times: 1, Per: time.Hour}
-		return &engine.Change{
-			At: noon, Take: []engine.Slot{{Key: "free", Times: 1, Per: time.Hour}}, Decided: []*engine.Event{&e}, Starts: []*engine.Start{s},
-			Gather: []engine.Gather{{Workspace: ws, Rule: "other", Events: []int64{2}, Quiet: time.Minute}},
-			Runs:   []*engine.RunChange{{Run: &changed, Steps: []*engine.Step{{N: 0, Verb: "wait"}}}},
-			Caused: []engine.Caused{{Workspace: ws, Object: "m1", Event: "message.sent"}}, Asks: []engine.RunAsk{{Run: old.Run.ID, Ask: engine.Ask{What: engine.AskCancel}}},
+		s.Verdict, s.Limit = &e.Verdicts[0], &journal.Slot{Key: "limit", Times: 1, Per: time.Hour}
+		return &journal.Change{
+			At: noon, Take: []journal.Slot{{Key: "free", Times: 1, Per: time.Hour}}, Decided: []*journal.Event{&e}, Starts: []*journal.Start{s},
+			Gather: []journal.Gather{{Workspace: ws, Rule: "other", Events: []int64{2}, Quiet: time.Minute}},
+			Runs:   []*journal.RunChange{{Run: &changed, Steps: []*journal.Step{{N: 0, Verb: "wait"}}}},
+			Caused: []journal.Caused{{Workspace: ws, Object: "m1", Event: "message.sent"}}, Asks: []journal.RunAsk{{Run: old.Run.ID, Ask: journal.Ask{What: journal.AskCancel}}},
 			Release: true, Next: noon,
 		}
 	}
 	bound, grown, lost := whole(), whole(), whole()
 	bound.Take = append(bound.Take, slot)
-	grown.Ended = []*engine.Gather{{Workspace: ws, Rule: "g", Events: []int64{0}}}
+	grown.Ended = []*journal.Gather{{Workspace: ws, Rule: "g", Events: []int64{0}}}
 
-	var full *engine.BoundError
+	var full *journal.BoundError
 	if err := c.Save(c.Context(), l, bound); !errors.As(err, &full) || full.Slot != slot {
 		c.Fatalf("a full slot: %v", err)
 	}
-	if err := c.Save(c.Context(), l, grown); !errors.Is(err, engine.ErrChanged) {
+	if err := c.Save(c.Context(), l, grown); !errors.Is(err, journal.ErrChanged) {
 		c.Fatalf("a gather that has grown: %v", err)
 	}
 	other := *l
 	other.Epoch--
-	if err := c.Save(c.Context(), &other, lost); !errors.Is(err, engine.ErrLost) {
+	if err := c.Save(c.Context(), &other, lost); !errors.Is(err, journal.ErrLost) {
 		c.Fatalf("a lost lane: %v", err)
 	}
-	for _, change := range []*engine.Change{bound, grown, lost} {
+	for _, change := range []*journal.Change{bound, grown, lost} {
 		c.equal("the caller's start", *change.Starts[0].Run, *run("b", "r", "", "new"))
-		c.equal("the caller's verdict", *change.Starts[0].Verdict, engine.Verdict{Rule: "r", Outcome: engine.Fired})
+		c.equal("the caller's verdict", *change.Starts[0].Verdict, journal.Verdict{Rule: "r", Outcome: journal.Fired})
 	}
 	c.claim(noon) // neither released nor due elsewhere
 	c.equal("the run", c.find(old.Run.ID), before)
@@ -118,18 +118,18 @@ func saveAtOnce(c *check) {
 		group.Go(func() {
 			for k := range 10 {
 				s := start(rules.Parallel, run(l.Name, "r", "", fmt.Sprint(l.Name, " ", k)))
-				s.Run.Steps = []*engine.Step{{Path: "1", Verb: "wait"}}
-				change := &engine.Change{At: noon, Starts: []*engine.Start{s}, Take: []engine.Slot{{Key: l.Name, Times: 100, Per: time.Hour}}}
+				s.Run.Steps = []*journal.Step{{Path: "1", Verb: "wait"}}
+				change := &journal.Change{At: noon, Starts: []*journal.Start{s}, Take: []journal.Slot{{Key: l.Name, Times: 100, Per: time.Hour}}}
 				holder := *l
 				if i%3 == 0 {
 					holder.Epoch--
 				}
 				err := c.Save(c.Context(), &holder, change)
-				if lost := errors.Is(err, engine.ErrLost); lost != (i%3 == 0) || err != nil && !lost {
+				if lost := errors.Is(err, journal.ErrLost); lost != (i%3 == 0) || err != nil && !lost {
 					c.Errorf("%s: %v", l.Name, err)
 				}
 			}
-			if err := c.Save(c.Context(), l, &engine.Change{At: noon, Decided: l.Events, Release: true, Next: at(time.Hour)}); err != nil {
+			if err := c.Save(c.Context(), l, &journal.Change{At: noon, Decided: l.Events, Release: true, Next: at(time.Hour)}); err != nil {
 				c.Error(err)
 			}
 		})
@@ -146,7 +146,7 @@ func saveAtOnce(c *check) {
 	}
 	counts, err := c.CountRuns(c.Context())
 	c.ok(err)
-	c.equal("runs", counts, map[engine.State]int{engine.Running: n / 3 * 2 * 10})
+	c.equal("runs", counts, map[journal.State]int{journal.Running: n / 3 * 2 * 10})
 }
 
 func saveCursor(c *check) {
@@ -226,11 +226,11 @@ func swapCursorAtOnce(c *check) {
 
 func saveVersion(c *check) {
 	l := c.fresh("a")
-	if _, err := c.Version(c.Context(), "v-r"); !errors.Is(err, engine.ErrNoVersion) {
+	if _, err := c.Version(c.Context(), "v-r"); !errors.Is(err, journal.ErrNoVersion) {
 		c.Errorf("a version before any run: %v", err)
 	}
 	skipped := start(rules.Parallel, run("a", "r", "", "none"))
-	skipped.Limit = &engine.Slot{Key: "k", Per: time.Hour}
+	skipped.Limit = &journal.Slot{Key: "k", Per: time.Hour}
 	c.begin(l, skipped) // it comes to nothing, and must not be taken for one that brought its source
 	again := start(rules.Parallel, run("a", "r", "", "2"))
 	again.Source = ""

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -49,22 +49,22 @@ func shareTakeover(c *check) {
 	second := other.lane(noon, "a")
 	c.equal("what waits", ids(second.Events), ids(first.Events))
 
-	first.Events[0].Verdicts = []engine.Verdict{{Rule: "late", Outcome: engine.Fired}}
+	first.Events[0].Verdicts = []journal.Verdict{{Rule: "late", Outcome: journal.Fired}}
 	over := *run
-	over.State = engine.Done
-	for _, change := range []engine.Change{
+	over.State = journal.Done
+	for _, change := range []journal.Change{
 		{At: noon, Decided: first.Events},
-		{At: noon, Runs: []*engine.RunChange{{Run: &over}}, Caused: []engine.Caused{{Workspace: ws, Object: "late"}}},
+		{At: noon, Runs: []*journal.RunChange{{Run: &over}}, Caused: []journal.Caused{{Workspace: ws, Object: "late"}}},
 		{At: noon, Release: true},
 	} {
-		if err := c.Save(c.Context(), first, &change); !errors.Is(err, engine.ErrLost) {
+		if err := c.Save(c.Context(), first, &change); !errors.Is(err, journal.ErrLost) {
 			c.Errorf("a change of an engine that was cut off: %v", err)
 		}
 	}
 	e, err := other.FindEvent(other.Context(), ws, first.Events[0].ID)
 	c.ok(err)
 	c.equal("decided", e.Decided, false)
-	c.equal("the run", other.find(run.ID).State, engine.Running)
+	c.equal("the run", other.find(run.ID).State, journal.Running)
 	c.claim(noon) // the lane is the other's
 	other.done(second)
 	other.due(time.Time{})
@@ -78,8 +78,8 @@ func shareClocks(c *check) {
 		c.ok(err)
 		c.equal("lanes", laneNames(lanes), []string(nil))
 	}
-	c.save(l, engine.Change{Decided: l.Events})
-	c.save(l, engine.Change{Release: true, Next: at(time.Minute)})
+	c.save(l, journal.Change{Decided: l.Events})
+	c.save(l, journal.Change{Release: true, Next: at(time.Minute)})
 	other.claim(noon)
 	other.claim(at(time.Minute), "a")
 }
@@ -121,7 +121,7 @@ const rounds = 30
 type pair struct {
 	*check
 	other       *check
-	here, there *engine.Lane
+	here, there *journal.Lane
 }
 
 func (c *check) pair() *pair {
@@ -131,7 +131,7 @@ func (c *check) pair() *pair {
 }
 
 // atOnce lets both engines record a change at once, and returns what came of it.
-func (p *pair) atOnce(here, there *engine.Change) (errs [2]error) {
+func (p *pair) atOnce(here, there *journal.Change) (errs [2]error) {
 	here.At, there.At = noon, noon
 	var group sync.WaitGroup
 	group.Go(func() { errs[0] = p.Save(p.Context(), p.here, here) })
@@ -144,7 +144,7 @@ func shareSingle(c *check) {
 	p := c.pair()
 	for i := range rounds {
 		one, two := start(rules.Single, run("first", "r", fmt.Sprint(i), fmt.Sprint("one ", i))), start(rules.Single, run("second", "r", fmt.Sprint(i), fmt.Sprint("two ", i)))
-		errs := p.atOnce(&engine.Change{Starts: []*engine.Start{one}}, &engine.Change{Starts: []*engine.Start{two}})
+		errs := p.atOnce(&journal.Change{Starts: []*journal.Start{one}}, &journal.Change{Starts: []*journal.Start{two}})
 		c.ok(errors.Join(errs[:]...))
 		if one.Begun == two.Begun {
 			c.Fatalf("round %d: begun %v and %v", i, one.Begun, two.Begun)
@@ -159,20 +159,20 @@ func shareQueued(c *check) {
 		ahead, queued := start(rules.Queued, run("first", "r", fmt.Sprint(i), fmt.Sprint("ahead ", i))), start(rules.Queued, run("second", "r", fmt.Sprint(i), fmt.Sprint("queued ", i)))
 		c.begin(p.here, ahead)
 		over := *ahead.Run
-		over.State = engine.Done
-		errs := p.atOnce(&engine.Change{Runs: []*engine.RunChange{{Run: &over}}}, &engine.Change{Starts: []*engine.Start{queued}})
+		over.State = journal.Done
+		errs := p.atOnce(&journal.Change{Runs: []*journal.RunChange{{Run: &over}}}, &journal.Change{Starts: []*journal.Start{queued}})
 		c.ok(errors.Join(errs[:]...))
-		c.equal("the run that was queued", c.find(queued.Run.ID).State, engine.Running)
+		c.equal("the run that was queued", c.find(queued.Run.ID).State, journal.Running)
 	}
 }
 
 func shareSlots(c *check) {
 	p := c.pair()
 	for i := range rounds {
-		take := []engine.Slot{{Key: fmt.Sprint(i), Times: 1, Per: time.Hour}}
+		take := []journal.Slot{{Key: fmt.Sprint(i), Times: 1, Per: time.Hour}}
 		full := 0
-		for _, err := range p.atOnce(&engine.Change{Take: take}, &engine.Change{Take: take}) {
-			if _, ok := errors.AsType[*engine.BoundError](err); ok {
+		for _, err := range p.atOnce(&journal.Change{Take: take}, &journal.Change{Take: take}) {
+			if _, ok := errors.AsType[*journal.BoundError](err); ok {
 				full++
 			} else {
 				c.ok(err)
@@ -185,10 +185,10 @@ func shareSlots(c *check) {
 func shareGathers(c *check) {
 	p := c.pair()
 	for i := range rounds {
-		one := engine.Gather{Workspace: ws, Rule: "g", By: fmt.Sprint(i), Events: []int64{p.here.Events[0].Seq}, Quiet: time.Minute}
+		one := journal.Gather{Workspace: ws, Rule: "g", By: fmt.Sprint(i), Events: []int64{p.here.Events[0].Seq}, Quiet: time.Minute}
 		two := one
 		two.Events = []int64{p.there.Events[0].Seq}
-		errs := p.atOnce(&engine.Change{Gather: []engine.Gather{one}}, &engine.Change{Gather: []engine.Gather{two}})
+		errs := p.atOnce(&journal.Change{Gather: []journal.Gather{one}}, &journal.Change{Gather: []journal.Gather{two}})
 		c.ok(errors.Join(errs[:]...))
 	}
 	c.done(p.here)
@@ -204,15 +204,15 @@ func shareGathers(c *check) {
 
 func shareHolds(c *check) {
 	other := c.second()
-	hold := engine.Hold{Workspace: ws, Kind: engine.HoldRate, Reason: "429", Since: noon, Until: at(time.Minute)}
+	hold := journal.Hold{Workspace: ws, Kind: journal.HoldRate, Reason: "429", Since: noon, Until: at(time.Minute)}
 	c.hold(hold)
 	held, err := other.Holds(c.Context())
 	c.ok(err)
-	c.equal("holds", held, []engine.Hold{hold})
-	lifted, err := other.Lift(c.Context(), noon, engine.Hold{Workspace: ws, Kind: engine.HoldRate})
+	c.equal("holds", held, []journal.Hold{hold})
+	lifted, err := other.Lift(c.Context(), noon, journal.Hold{Workspace: ws, Kind: journal.HoldRate})
 	c.ok(err)
 	c.equal("lifted", lifted, true)
-	lifted, err = c.Lift(c.Context(), noon, engine.Hold{Workspace: ws, Kind: engine.HoldRate})
+	lifted, err = c.Lift(c.Context(), noon, journal.Hold{Workspace: ws, Kind: journal.HoldRate})
 	c.ok(err)
 	c.equal("lifted once more", lifted, false)
 }
@@ -221,17 +221,17 @@ func shareLifted(c *check) {
 	other := c.second()
 	for i := range rounds {
 		rule := fmt.Sprint("r", i)
-		c.hold(engine.Hold{Workspace: ws, Rule: rule, Kind: engine.HoldPerson, Since: noon})
+		c.hold(journal.Hold{Workspace: ws, Rule: rule, Kind: journal.HoldPerson, Since: noon})
 		l := c.fresh("a")
 		r := run("a", rule, "", rule)
-		r.State, r.WakeAt = engine.Held, time.Time{}
+		r.State, r.WakeAt = journal.Held, time.Time{}
 		var group sync.WaitGroup
 		group.Go(func() {
-			if lifted, err := other.Lift(c.Context(), noon, engine.Hold{Workspace: ws, Rule: rule, Kind: engine.HoldPerson}); err != nil || !lifted {
+			if lifted, err := other.Lift(c.Context(), noon, journal.Hold{Workspace: ws, Rule: rule, Kind: journal.HoldPerson}); err != nil || !lifted {
 				c.Errorf("lifted %v, %v", lifted, err)
 			}
 		})
-		c.save(l, engine.Change{Decided: l.Events, Starts: []*engine.Start{start(rules.Parallel, r)}, Release: true})
+		c.save(l, journal.Change{Decided: l.Events, Starts: []*journal.Start{start(rules.Parallel, r)}, Release: true})
 		group.Wait()
 		c.done(c.lane(noon, "a")) // it is looked at again
 	}
@@ -244,7 +244,7 @@ func shareVersions(c *check) {
 	for i := range rounds {
 		version := fmt.Sprint("v", i)
 		last, next := run("a", "r", "", fmt.Sprint("last ", i)), run("a", "r", "", fmt.Sprint("next ", i))
-		last.Version, last.State, next.Version = version, engine.Done, version
+		last.Version, last.State, next.Version = version, journal.Done, version
 		c.begin(l, start(rules.Parallel, last))
 		var begun atomic.Bool
 		var group sync.WaitGroup

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -21,10 +21,10 @@ var slotTests = []test{
 }
 
 // take reports whether a slot was free at a time.
-func (c *check) take(l *engine.Lane, when time.Time, slots ...engine.Slot) bool {
+func (c *check) take(l *journal.Lane, when time.Time, slots ...journal.Slot) bool {
 	c.Helper()
-	err := c.Save(c.Context(), l, &engine.Change{At: when, Take: slots})
-	var full *engine.BoundError
+	err := c.Save(c.Context(), l, &journal.Change{At: when, Take: slots})
+	var full *journal.BoundError
 	if err != nil && !errors.As(err, &full) {
 		c.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func (c *check) take(l *engine.Lane, when time.Time, slots ...engine.Slot) bool 
 func slotsExact(c *check) {
 	l := c.fresh("a")
 	random := rand.New(rand.NewPCG(1, 2))
-	for _, slot := range []engine.Slot{{Key: "1", Times: 1, Per: time.Minute}, {Key: "3", Times: 3, Per: 10 * time.Second}, {Key: "20", Times: 20, Per: time.Minute}} {
+	for _, slot := range []journal.Slot{{Key: "1", Times: 1, Per: time.Minute}, {Key: "3", Times: 3, Per: 10 * time.Second}, {Key: "20", Times: 20, Per: time.Minute}} {
 		var taken []time.Time
 		now := noon
 		for range 200 {
@@ -64,7 +64,7 @@ func slotsExact(c *check) {
 func slotsShuffled(c *check) {
 	l := c.fresh("a")
 	random := rand.New(rand.NewPCG(3, 4))
-	slot := engine.Slot{Key: "k", Times: 4, Per: 20 * time.Second}
+	slot := journal.Slot{Key: "k", Times: 4, Per: 20 * time.Second}
 	var taken []time.Time
 	for i := range 400 {
 		now := at(time.Duration(i)*time.Second + time.Duration(random.IntN(60000))*time.Millisecond)
@@ -89,15 +89,15 @@ func slotsShuffled(c *check) {
 
 	// A clock that was far ahead for a moment does not close the slot for ever.
 	wrong := at(1000 * time.Hour)
-	c.take(l, wrong, engine.Slot{Key: "wrong", Times: 1, Per: time.Hour})
-	c.equal("free after a wrong clock", c.take(l, noon, engine.Slot{Key: "wrong", Times: 1, Per: time.Hour}), true)
-	c.equal("free at once after that", c.take(l, noon, engine.Slot{Key: "wrong", Times: 1, Per: time.Hour}), false)
+	c.take(l, wrong, journal.Slot{Key: "wrong", Times: 1, Per: time.Hour})
+	c.equal("free after a wrong clock", c.take(l, noon, journal.Slot{Key: "wrong", Times: 1, Per: time.Hour}), true)
+	c.equal("free at once after that", c.take(l, noon, journal.Slot{Key: "wrong", Times: 1, Per: time.Hour}), false)
 }
 
 func slotsWithin(c *check) {
 	l := c.fresh("a")
-	slot := engine.Slot{Key: "k", Times: 3, Per: time.Hour}
-	other := engine.Slot{Key: "other", Times: 1, Per: time.Hour}
+	slot := journal.Slot{Key: "k", Times: 3, Per: time.Hour}
+	other := journal.Slot{Key: "other", Times: 1, Per: time.Hour}
 	c.equal("four of three", c.take(l, noon, other, slot, slot, slot, slot), false)
 	c.equal("two of three", c.take(l, noon, slot, other, slot), true)
 	c.equal("two more", c.take(l, noon, slot, slot), false)
@@ -105,7 +105,7 @@ func slotsWithin(c *check) {
 	c.equal("another", c.take(l, at(time.Minute), slot), false)
 	c.equal("two after an hour", c.take(l, at(time.Hour), slot, slot), true)
 	c.equal("a third then", c.take(l, at(time.Hour), slot), false)
-	c.equal("none of none", c.take(l, noon, engine.Slot{Key: "none", Per: time.Hour}), false)
+	c.equal("none of none", c.take(l, noon, journal.Slot{Key: "none", Per: time.Hour}), false)
 }
 
 func slotsApart(c *check) {
@@ -114,7 +114,7 @@ func slotsApart(c *check) {
 		e.Workspace = fmt.Sprint("w", i)
 		c.accept(e)
 	}
-	slot := engine.Slot{Key: "k", Times: 1, Per: time.Hour}
+	slot := journal.Slot{Key: "k", Times: 1, Per: time.Hour}
 	for _, l := range c.claim(noon, "a", "a") {
 		c.equal("free in "+l.Workspace, c.take(l, noon, slot), true)
 		c.equal("free again in "+l.Workspace, c.take(l, noon, slot), false)
@@ -123,10 +123,10 @@ func slotsApart(c *check) {
 
 func slotsOfQueued(c *check) {
 	l := c.fresh("a")
-	slot := engine.Slot{Key: "k", Times: 2, Per: time.Hour}
+	slot := journal.Slot{Key: "k", Times: 2, Per: time.Hour}
 	for i, begins := range []bool{true, false, false} {
 		s := start(rules.Queued, run("a", "r", "a", fmt.Sprint(i)))
-		c.save(l, engine.Change{Call: s.Run, Take: []engine.Slot{slot}, Starts: []*engine.Start{s}})
+		c.save(l, journal.Change{Call: s.Run, Take: []journal.Slot{slot}, Starts: []*journal.Start{s}})
 		c.equal("begun", s.Begun, begins)
 	}
 	c.equal("one is left", c.take(l, noon, slot), true)
@@ -135,13 +135,13 @@ func slotsOfQueued(c *check) {
 
 func slotsFull(c *check) {
 	l := c.fresh("a")
-	slot := func(rule string) engine.Slot {
-		return engine.Slot{Key: "messages/a", Times: 2, Per: 10 * time.Minute, Rule: rule}
+	slot := func(rule string) journal.Slot {
+		return journal.Slot{Key: "messages/a", Times: 2, Per: 10 * time.Minute, Rule: rule}
 	}
-	full := func(when time.Time, rule string) engine.BoundError {
+	full := func(when time.Time, rule string) journal.BoundError {
 		c.Helper()
-		err := c.Save(c.Context(), l, &engine.Change{At: when, Take: []engine.Slot{slot(rule)}})
-		bound, ok := errors.AsType[*engine.BoundError](err)
+		err := c.Save(c.Context(), l, &journal.Change{At: when, Take: []journal.Slot{slot(rule)}})
+		bound, ok := errors.AsType[*journal.BoundError](err)
 		if !ok {
 			c.Fatalf("not full: %v", err)
 		}
@@ -149,16 +149,16 @@ func slotsFull(c *check) {
 	}
 	c.equal("free", c.take(l, noon, slot("first")) && c.take(l, at(time.Minute), slot("second")), true)
 	room := at(10 * time.Minute)
-	c.equal("another's", full(at(2*time.Minute), "third"), engine.BoundError{Slot: slot("third"), Free: room})
-	c.equal("its own", full(at(2*time.Minute), "first"), engine.BoundError{Slot: slot("first"), Own: true, Free: room})
+	c.equal("another's", full(at(2*time.Minute), "third"), journal.BoundError{Slot: slot("third"), Free: room})
+	c.equal("its own", full(at(2*time.Minute), "first"), journal.BoundError{Slot: slot("first"), Own: true, Free: room})
 	c.equal("free", c.take(l, room, slot("third")), true)
-	c.equal("its own of long ago", full(room, "first"), engine.BoundError{Slot: slot("first"), Free: at(11 * time.Minute)})
+	c.equal("its own of long ago", full(room, "first"), journal.BoundError{Slot: slot("first"), Free: at(11 * time.Minute)})
 }
 
 func slotsLifted(c *check) {
 	l := c.fresh("a")
-	here, all := engine.Slot{Key: "messages/a", Times: 1, Per: time.Hour, Rule: "r"}, engine.Slot{Key: "messages", Times: 1, Per: time.Hour, Rule: "r"}
-	hold := engine.Hold{Workspace: ws, Rule: "r", Lane: "a", Kind: engine.HoldSafety, Since: noon}
+	here, all := journal.Slot{Key: "messages/a", Times: 1, Per: time.Hour, Rule: "r"}, journal.Slot{Key: "messages", Times: 1, Per: time.Hour, Rule: "r"}
+	hold := journal.Hold{Workspace: ws, Rule: "r", Lane: "a", Kind: journal.HoldSafety, Since: noon}
 	lift := func() {
 		c.Helper()
 		c.hold(hold)
@@ -174,7 +174,7 @@ func slotsLifted(c *check) {
 	lift()
 	c.equal("free everywhere", c.take(l, noon, all), true)
 	c.equal("full again", c.take(l, noon, all), false)
-	hold.Kind = engine.HoldPerson
+	hold.Kind = journal.HoldPerson
 	lift()
 	c.equal("full, whatever a person had stopped", c.take(l, noon, all), false)
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -30,59 +30,59 @@ func (c *check) sums() summing {
 }
 
 func statisticsCounts(c *check) {
-	rule := engine.RuleName{Workspace: ws, Rule: "r"}
+	rule := journal.RuleName{Workspace: ws, Rule: "r"}
 	c.accept(event("1", "a"))
 	l := c.lane(noon, "a")
 	r := run("a", "r", "", "key")
 	s := start(rules.Parallel, r)
-	l.Events[0].Verdicts = []engine.Verdict{{Rule: "r", Outcome: engine.Fired}, {Rule: "other", Outcome: engine.False, Clause: "x"}}
+	l.Events[0].Verdicts = []journal.Verdict{{Rule: "r", Outcome: journal.Fired}, {Rule: "other", Outcome: journal.False, Clause: "x"}}
 	s.Verdict = &l.Events[0].Verdicts[0]
-	c.save(l, engine.Change{Decided: l.Events, Starts: []*engine.Start{s}})
-	r.State = engine.Waiting
-	c.save(l, engine.Change{At: at(time.Hour), Runs: []*engine.RunChange{{Run: r, Effects: 2}}})
-	r.State, r.FinishedAt = engine.FailedRun, at(2*time.Hour)
-	c.save(l, engine.Change{At: at(2 * time.Hour), Runs: []*engine.RunChange{{Run: r}}})
+	c.save(l, journal.Change{Decided: l.Events, Starts: []*journal.Start{s}})
+	r.State = journal.Waiting
+	c.save(l, journal.Change{At: at(time.Hour), Runs: []*journal.RunChange{{Run: r, Effects: 2}}})
+	r.State, r.FinishedAt = journal.FailedRun, at(2*time.Hour)
+	c.save(l, journal.Change{At: at(2 * time.Hour), Runs: []*journal.RunChange{{Run: r}}})
 	// One that has ended and changes all the same does not end again.
-	c.save(l, engine.Change{At: at(3 * time.Hour), Runs: []*engine.RunChange{{Run: r, Answered: true}}})
+	c.save(l, journal.Change{At: at(3 * time.Hour), Runs: []*journal.RunChange{{Run: r, Answered: true}}})
 	shadow := run("a", "r", "", "shadow")
-	shadow.State, shadow.Stage, shadow.FinishedAt = engine.Done, rules.Shadow, at(4*time.Hour)
-	c.save(l, engine.Change{At: at(4 * time.Hour), Starts: []*engine.Start{start(rules.Parallel, shadow)}})
+	shadow.State, shadow.Stage, shadow.FinishedAt = journal.Done, rules.Shadow, at(4*time.Hour)
+	c.save(l, journal.Change{At: at(4 * time.Hour), Starts: []*journal.Start{start(rules.Parallel, shadow)}})
 
-	counts, err := c.sums().Counts(c.Context(), engine.CountFilter{Since: at(30 * time.Minute), Rules: true})
+	counts, err := c.sums().Counts(c.Context(), journal.CountFilter{Since: at(30 * time.Minute), Rules: true})
 	c.ok(err)
-	c.equal("counts by the rule", counts, []engine.Count{
-		{From: noon, RuleName: rule, What: engine.CountEffects, N: 2},
-		{From: noon, RuleName: rule, What: engine.CountFired, N: 1},
-		{From: noon, RuleName: rule, What: engine.CountRuns, Detail: "failed", N: 1},
-		{From: noon, RuleName: rule, What: engine.CountRuns, Detail: engine.CountShadow, N: 1},
+	c.equal("counts by the rule", counts, []journal.Count{
+		{From: noon, RuleName: rule, What: journal.CountEffects, N: 2},
+		{From: noon, RuleName: rule, What: journal.CountFired, N: 1},
+		{From: noon, RuleName: rule, What: journal.CountRuns, Detail: "failed", N: 1},
+		{From: noon, RuleName: rule, What: journal.CountRuns, Detail: journal.CountShadow, N: 1},
 	})
-	counts, err = c.sums().Counts(c.Context(), engine.CountFilter{Since: at(time.Hour)})
+	counts, err = c.sums().Counts(c.Context(), journal.CountFilter{Since: at(time.Hour)})
 	c.ok(err)
-	c.equal("counts by the hour", counts, []engine.Count{
-		{From: at(time.Hour), RuleName: engine.RuleName{Workspace: ws}, What: engine.CountEffects, N: 2},
-		{From: at(2 * time.Hour), RuleName: engine.RuleName{Workspace: ws}, What: engine.CountRuns, Detail: "failed", N: 1},
-		{From: at(4 * time.Hour), RuleName: engine.RuleName{Workspace: ws}, What: engine.CountRuns, Detail: engine.CountShadow, N: 1},
+	c.equal("counts by the hour", counts, []journal.Count{
+		{From: at(time.Hour), RuleName: journal.RuleName{Workspace: ws}, What: journal.CountEffects, N: 2},
+		{From: at(2 * time.Hour), RuleName: journal.RuleName{Workspace: ws}, What: journal.CountRuns, Detail: "failed", N: 1},
+		{From: at(4 * time.Hour), RuleName: journal.RuleName{Workspace: ws}, What: journal.CountRuns, Detail: journal.CountShadow, N: 1},
 	})
-	counts, err = c.sums().Counts(c.Context(), engine.CountFilter{Since: at(4 * time.Hour)})
+	counts, err = c.sums().Counts(c.Context(), journal.CountFilter{Since: at(4 * time.Hour)})
 	c.ok(err)
 	c.equal("counts of the last hour", len(counts), 1)
-	counts, err = c.sums().Counts(c.Context(), engine.CountFilter{Since: noon, Every: 3 * time.Hour})
+	counts, err = c.sums().Counts(c.Context(), journal.CountFilter{Since: noon, Every: 3 * time.Hour})
 	c.ok(err)
-	c.equal("counts of all rules, three hours at a time", counts, []engine.Count{
-		{From: noon, RuleName: engine.RuleName{Workspace: ws}, What: engine.CountEffects, N: 2},
-		{From: noon, RuleName: engine.RuleName{Workspace: ws}, What: engine.CountFired, N: 1},
-		{From: noon, RuleName: engine.RuleName{Workspace: ws}, What: engine.CountRuns, Detail: "failed", N: 1},
-		{From: at(3 * time.Hour), RuleName: engine.RuleName{Workspace: ws}, What: engine.CountRuns, Detail: engine.CountShadow, N: 1},
+	c.equal("counts of all rules, three hours at a time", counts, []journal.Count{
+		{From: noon, RuleName: journal.RuleName{Workspace: ws}, What: journal.CountEffects, N: 2},
+		{From: noon, RuleName: journal.RuleName{Workspace: ws}, What: journal.CountFired, N: 1},
+		{From: noon, RuleName: journal.RuleName{Workspace: ws}, What: journal.CountRuns, Detail: "failed", N: 1},
+		{From: at(3 * time.Hour), RuleName: journal.RuleName{Workspace: ws}, What: journal.CountRuns, Detail: journal.CountShadow, N: 1},
 	})
 	fired, err := c.sums().LastFired(c.Context())
 	c.ok(err)
-	c.equal("last fired", fired, map[engine.RuleName]time.Time{rule: noon})
+	c.equal("last fired", fired, map[journal.RuleName]time.Time{rule: noon})
 }
 
 // counted returns how often things were counted, by rule and detail.
-func (c *check) counted(what engine.CountKind) map[string]int {
+func (c *check) counted(what journal.CountKind) map[string]int {
 	c.Helper()
-	counts, err := c.sums().Counts(c.Context(), engine.CountFilter{Rules: true})
+	counts, err := c.sums().Counts(c.Context(), journal.CountFilter{Rules: true})
 	c.ok(err)
 	n := map[string]int{}
 	for _, one := range counts {
@@ -98,23 +98,23 @@ func statisticsOnce(c *check) {
 	c.accept(event("1", "a"))
 	l := c.lane(noon, "a")
 	e := l.Events[0]
-	e.Verdicts = []engine.Verdict{{Rule: "r", Outcome: engine.Gathered}, {Rule: "other", Outcome: engine.False, Clause: "x"}}
-	c.save(l, engine.Change{Decided: l.Events})
+	e.Verdicts = []journal.Verdict{{Rule: "r", Outcome: journal.Gathered}, {Rule: "other", Outcome: journal.False, Clause: "x"}}
+	c.save(l, journal.Change{Decided: l.Events})
 	again, err := c.Events(c.Context(), e.Seq)
 	c.ok(err)
 	last := again[0]
-	last.Verdicts[0] = engine.Verdict{Rule: "r", Outcome: engine.Fired}
+	last.Verdicts[0] = journal.Verdict{Rule: "r", Outcome: journal.Fired}
 	for range 2 {
-		c.save(l, engine.Change{Decided: again})
+		c.save(l, journal.Change{Decided: again})
 	}
-	c.equal("fired", c.counted(engine.CountFired), map[string]int{"r ": 1})
-	for rule, want := range map[string]engine.Reason{
-		"r":     {Outcome: engine.Gathered, N: 1, Event: e.Seq, At: noon},
-		"other": {Outcome: engine.False, Clause: "x", N: 1, Event: e.Seq, At: noon},
+	c.equal("fired", c.counted(journal.CountFired), map[string]int{"r ": 1})
+	for rule, want := range map[string]journal.Reason{
+		"r":     {Outcome: journal.Gathered, N: 1, Event: e.Seq, At: noon},
+		"other": {Outcome: journal.False, Clause: "x", N: 1, Event: e.Seq, At: noon},
 	} {
 		reasons, err := c.sums().Reasons(c.Context(), ws, rule, time.Time{})
 		c.ok(err)
-		c.equal("reasons of "+rule, reasons, []engine.Reason{want})
+		c.equal("reasons of "+rule, reasons, []journal.Reason{want})
 	}
 }
 
@@ -123,25 +123,25 @@ func statisticsReplaced(c *check) {
 	for i := range 3 {
 		c.begin(l, start(rules.Restart, run("a", "r", "x", fmt.Sprint(i))))
 	}
-	c.equal("ends", c.counted(engine.CountRuns), map[string]int{"r cancelled": 1})
+	c.equal("ends", c.counted(journal.CountRuns), map[string]int{"r cancelled": 1})
 }
 
 func statisticsClock(c *check) {
 	c.accept(event("1", "a"), event("2", "a"), event("3", "a"))
 	l := c.lane(noon, "a")
 	for _, e := range l.Events {
-		e.Verdicts = []engine.Verdict{{Rule: "r", Outcome: engine.False, Clause: "x"}, {Rule: "fires", Outcome: engine.Fired}}
+		e.Verdicts = []journal.Verdict{{Rule: "r", Outcome: journal.False, Clause: "x"}, {Rule: "fires", Outcome: journal.Fired}}
 	}
 	// The newest event is decided before the others, and by a clock that was ahead of theirs.
-	c.save(l, engine.Change{At: at(time.Hour), Decided: l.Events[2:]})
-	c.save(l, engine.Change{At: at(2 * time.Hour), Decided: l.Events[1:2]})
-	c.save(l, engine.Change{At: noon, Decided: l.Events[:1]})
+	c.save(l, journal.Change{At: at(time.Hour), Decided: l.Events[2:]})
+	c.save(l, journal.Change{At: at(2 * time.Hour), Decided: l.Events[1:2]})
+	c.save(l, journal.Change{At: noon, Decided: l.Events[:1]})
 	reasons, err := c.sums().Reasons(c.Context(), ws, "r", time.Time{})
 	c.ok(err)
-	c.equal("reasons", reasons, []engine.Reason{{Outcome: engine.False, Clause: "x", N: 3, Event: l.Events[2].Seq, At: at(time.Hour)}})
+	c.equal("reasons", reasons, []journal.Reason{{Outcome: journal.False, Clause: "x", N: 3, Event: l.Events[2].Seq, At: at(time.Hour)}})
 	fired, err := c.sums().LastFired(c.Context())
 	c.ok(err)
-	c.equal("last fired", fired, map[engine.RuleName]time.Time{{Workspace: ws, Rule: "fires"}: noon})
+	c.equal("last fired", fired, map[journal.RuleName]time.Time{{Workspace: ws, Rule: "fires"}: noon})
 }
 
 func statisticsReasons(c *check) {
@@ -150,22 +150,22 @@ func statisticsReasons(c *check) {
 	}
 	l := c.whole(c.lane(noon, "a"))
 	for i, e := range l.Events {
-		e.Verdicts = []engine.Verdict{{Rule: "r", Outcome: engine.False, Clause: "open()"}}
+		e.Verdicts = []journal.Verdict{{Rule: "r", Outcome: journal.False, Clause: "open()"}}
 		if i == 1 {
-			e.Verdicts[0] = engine.Verdict{Rule: "r", Outcome: engine.Failed, Clause: "open()", Error: "nobody knows"}
+			e.Verdicts[0] = journal.Verdict{Rule: "r", Outcome: journal.Failed, Clause: "open()", Error: "nobody knows"}
 		}
 		if i == 2 {
-			e.Verdicts[0] = engine.Verdict{Rule: "r", Outcome: engine.Fired}
+			e.Verdicts[0] = journal.Verdict{Rule: "r", Outcome: journal.Fired}
 		}
 	}
-	c.save(l, engine.Change{At: at(-48 * time.Hour), Decided: l.Events[:1]})
-	c.save(l, engine.Change{Decided: l.Events[1:4]})
-	c.save(l, engine.Change{At: at(time.Hour), Decided: l.Events[4:]})
+	c.save(l, journal.Change{At: at(-48 * time.Hour), Decided: l.Events[:1]})
+	c.save(l, journal.Change{Decided: l.Events[1:4]})
+	c.save(l, journal.Change{At: at(time.Hour), Decided: l.Events[4:]})
 	reasons, err := c.sums().Reasons(c.Context(), ws, "r", noon)
 	c.ok(err)
-	c.equal("reasons", reasons, []engine.Reason{
-		{Outcome: engine.False, Clause: "open()", N: 2, Event: l.Events[4].Seq, At: at(time.Hour)},
-		{Outcome: engine.Failed, Clause: "open()", N: 1, Event: l.Events[1].Seq, At: noon},
+	c.equal("reasons", reasons, []journal.Reason{
+		{Outcome: journal.False, Clause: "open()", N: 2, Event: l.Events[4].Seq, At: at(time.Hour)},
+		{Outcome: journal.Failed, Clause: "open()", N: 1, Event: l.Events[1].Seq, At: noon},
 	})
 	reasons, err = c.sums().Reasons(c.Context(), ws, "r", time.Time{})
 	c.ok(err)
@@ -191,14 +191,14 @@ func statisticsExtent(c *check) {
 func statisticsPrune(c *check) {
 	c.accept(event("1", "a"))
 	l := c.lane(noon, "a")
-	l.Events[0].Verdicts = []engine.Verdict{{Rule: "r", Outcome: engine.False, Clause: "x"}, {Rule: "fires", Outcome: engine.Fired}}
+	l.Events[0].Verdicts = []journal.Verdict{{Rule: "r", Outcome: journal.False, Clause: "x"}, {Rule: "fires", Outcome: journal.Fired}}
 	c.done(l)
 	look := func() []int {
-		counts, err := c.sums().Counts(c.Context(), engine.CountFilter{})
+		counts, err := c.sums().Counts(c.Context(), journal.CountFilter{})
 		c.ok(err)
 		reasons, err := c.sums().Reasons(c.Context(), ws, "r", time.Time{})
 		c.ok(err)
-		byRule, err := c.sums().Counts(c.Context(), engine.CountFilter{Rules: true})
+		byRule, err := c.sums().Counts(c.Context(), journal.CountFilter{Rules: true})
 		c.ok(err)
 		return []int{len(counts), len(byRule), len(reasons)}
 	}
@@ -209,12 +209,12 @@ func statisticsPrune(c *check) {
 }
 
 func statisticsAudit(c *check) {
-	var want []engine.AuditEntry
+	var want []journal.AuditEntry
 	for i := range 5 {
-		e := engine.AuditEntry{At: at(time.Duration(i) * time.Minute), Who: "ana", From: "127.0.0.1", What: "pause", Subject: fmt.Sprint("rule ", i), Detail: "why"}
+		e := journal.AuditEntry{At: at(time.Duration(i) * time.Minute), Who: "ana", From: "127.0.0.1", What: "pause", Subject: fmt.Sprint("rule ", i), Detail: "why"}
 		c.ok(c.sums().Audit(c.Context(), e))
 		e.ID = int64(i + 1)
-		want = append([]engine.AuditEntry{e}, want...)
+		want = append([]journal.AuditEntry{e}, want...)
 	}
 	first, err := c.sums().Audits(c.Context(), 0, 3)
 	c.ok(err)

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -31,13 +31,13 @@ const (
 )
 
 // callStep returns a step with a record.
-func callStep(n int, record string) *engine.Step {
-	return &engine.Step{N: n, Path: fmt.Sprint(n + 1), Verb: "send_message", Key: fmt.Sprint("k", n), State: engine.StepOpen, Attempts: 1, Record: json.RawMessage(record)}
+func callStep(n int, record string) *journal.Step {
+	return &journal.Step{N: n, Path: fmt.Sprint(n + 1), Verb: "send_message", Key: fmt.Sprint("k", n), State: journal.StepOpen, Attempts: 1, Record: json.RawMessage(record)}
 }
 
 // calls is a change with which a call of a run begins.
-func calls(r *engine.Run, n int) *engine.Change {
-	return &engine.Change{At: noon, Call: r, Runs: []*engine.RunChange{{Run: r, Steps: []*engine.Step{callStep(n, calling+"}")}}}, Take: []engine.Slot{{Key: "messages", Times: 1000, Per: time.Hour}}}
+func calls(r *journal.Run, n int) *journal.Change {
+	return &journal.Change{At: noon, Call: r, Runs: []*journal.RunChange{{Run: r, Steps: []*journal.Step{callStep(n, calling+"}")}}}, Take: []journal.Slot{{Key: "messages", Times: 1000, Per: time.Hour}}}
 }
 
 // stopCalls stops more and less than the rule of a run whose call is to begin.
@@ -46,37 +46,37 @@ func stopCalls(c *check) {
 	s := start(rules.Parallel, run("a", "r", "", "key"))
 	c.begin(l, s)
 	for i, h := range []struct {
-		hold  engine.Hold
+		hold  journal.Hold
 		stops bool
 	}{
-		{engine.Hold{Kind: engine.HoldPerson, Reason: "all"}, true},
-		{engine.Hold{Workspace: ws, Kind: engine.HoldPerson}, true},
-		{engine.Hold{Workspace: ws, Rule: "r", Kind: engine.HoldPerson, Reason: "it"}, true},
-		{engine.Hold{Workspace: ws, Rule: "r", Kind: engine.HoldSafety}, true},
-		{engine.Hold{Workspace: ws, Rule: "r", Lane: "a", Kind: engine.HoldSafety}, true},
-		{engine.Hold{Workspace: ws, Rule: "r", Lane: "b", Kind: engine.HoldSafety}, false},
-		{engine.Hold{Rule: "r", Kind: engine.HoldPerson}, true},
-		{engine.Hold{Workspace: ws, Kind: engine.HoldKey, Until: at(-time.Minute)}, true},
-		{engine.Hold{Workspace: ws, Kind: engine.HoldRate, Until: at(time.Second)}, true},
-		{engine.Hold{Workspace: ws, Kind: engine.HoldRate, Until: noon}, false}, // it is over by itself
-		{engine.Hold{Workspace: "other", Kind: engine.HoldPerson}, false},
-		{engine.Hold{Workspace: ws, Rule: "other", Kind: engine.HoldPerson}, false},
-		{engine.Hold{Workspace: "other", Rule: "r", Kind: engine.HoldPerson}, false},
+		{journal.Hold{Kind: journal.HoldPerson, Reason: "all"}, true},
+		{journal.Hold{Workspace: ws, Kind: journal.HoldPerson}, true},
+		{journal.Hold{Workspace: ws, Rule: "r", Kind: journal.HoldPerson, Reason: "it"}, true},
+		{journal.Hold{Workspace: ws, Rule: "r", Kind: journal.HoldSafety}, true},
+		{journal.Hold{Workspace: ws, Rule: "r", Lane: "a", Kind: journal.HoldSafety}, true},
+		{journal.Hold{Workspace: ws, Rule: "r", Lane: "b", Kind: journal.HoldSafety}, false},
+		{journal.Hold{Rule: "r", Kind: journal.HoldPerson}, true},
+		{journal.Hold{Workspace: ws, Kind: journal.HoldKey, Until: at(-time.Minute)}, true},
+		{journal.Hold{Workspace: ws, Kind: journal.HoldRate, Until: at(time.Second)}, true},
+		{journal.Hold{Workspace: ws, Kind: journal.HoldRate, Until: noon}, false}, // it is over by itself
+		{journal.Hold{Workspace: "other", Kind: journal.HoldPerson}, false},
+		{journal.Hold{Workspace: ws, Rule: "other", Kind: journal.HoldPerson}, false},
+		{journal.Hold{Workspace: "other", Rule: "r", Kind: journal.HoldPerson}, false},
 	} {
 		h.hold.Since = at(-time.Minute)
 		c.hold(h.hold)
 		err := c.Save(c.Context(), l, calls(s.Run, i))
-		held, refused := errors.AsType[*engine.HeldError](err)
+		held, refused := errors.AsType[*journal.HeldError](err)
 		if refused != h.stops || err != nil && !refused {
 			c.Fatalf("with %+v: %v", h.hold, err)
 		}
 		if refused {
 			c.equal("what stops it", held.Hold, h.hold)
 		}
-		steps := slices.DeleteFunc(c.find(s.Run.ID).Steps, func(st *engine.Step) bool { return st.N != i })
+		steps := slices.DeleteFunc(c.find(s.Run.ID).Steps, func(st *journal.Step) bool { return st.N != i })
 		c.equal(fmt.Sprintf("steps with %+v", h.hold), len(steps) == 0, h.stops)
 		// What is not a call is recorded all the same.
-		c.save(l, engine.Change{Runs: []*engine.RunChange{{Run: s.Run, Steps: []*engine.Step{callStep(i, planned)}}}})
+		c.save(l, journal.Change{Runs: []*journal.RunChange{{Run: s.Run, Steps: []*journal.Step{callStep(i, planned)}}}})
 		_, err = c.Lift(c.Context(), noon, h.hold)
 		c.ok(err)
 		c.ok(c.Save(c.Context(), l, calls(s.Run, i)))
@@ -89,13 +89,13 @@ func stopFresh(c *check) {
 	opener := c.opener()
 	l := c.opened("a")
 	_, r, change := arrives("it", "a")
-	c.hold(engine.Hold{Workspace: ws, Kind: engine.HoldPerson, Since: noon})
+	c.hold(journal.Hold{Workspace: ws, Kind: journal.HoldPerson, Since: noon})
 	change.Call = r
-	if _, refused := errors.AsType[*engine.HeldError](c.Save(c.Context(), l, change)); !refused {
+	if _, refused := errors.AsType[*journal.HeldError](c.Save(c.Context(), l, change)); !refused {
 		c.Fatal("the call begins")
 	}
 	opener.Drop(l)
-	if _, err := c.FindEvent(c.Context(), ws, "it"); !errors.Is(err, engine.ErrNoEvent) {
+	if _, err := c.FindEvent(c.Context(), ws, "it"); !errors.Is(err, journal.ErrNoEvent) {
 		c.Fatalf("the event: %v", err)
 	}
 	c.accept(event("it", "a"))
@@ -106,18 +106,18 @@ func stopFresh(c *check) {
 func stopStarts(c *check) {
 	l := c.fresh("a")
 	held := run("a", "r", "", "held")
-	held.State, held.WakeAt = engine.Held, time.Time{}
-	starts := []*engine.Start{start(rules.Parallel, run("a", "r", "", "1")), start(rules.Parallel, run("a", "other", "", "2")), start(rules.Parallel, held)}
-	c.hold(engine.Hold{Workspace: ws, Rule: "r", Kind: engine.HoldPerson, Reason: "holiday", Since: noon})
-	c.hold(engine.Hold{Workspace: ws, Kind: engine.HoldRate, Since: noon, Until: at(time.Minute)}) // what stops everything keeps no run from being recorded
+	held.State, held.WakeAt = journal.Held, time.Time{}
+	starts := []*journal.Start{start(rules.Parallel, run("a", "r", "", "1")), start(rules.Parallel, run("a", "other", "", "2")), start(rules.Parallel, held)}
+	c.hold(journal.Hold{Workspace: ws, Rule: "r", Kind: journal.HoldPerson, Reason: "holiday", Since: noon})
+	c.hold(journal.Hold{Workspace: ws, Kind: journal.HoldRate, Since: noon, Until: at(time.Minute)}) // what stops everything keeps no run from being recorded
 	c.begin(l, starts...)
 	var begun []bool
 	for _, s := range starts {
 		begun = append(begun, s.Begun)
 	}
 	c.equal("begun", begun, []bool{false, true, true})
-	c.equal("the verdict", *starts[0].Verdict, engine.Verdict{Rule: "r", Outcome: engine.Paused, Error: "holiday", Version: "v-r"})
-	_, err := c.Lift(c.Context(), noon, engine.Hold{Workspace: ws, Rule: "r", Kind: engine.HoldPerson})
+	c.equal("the verdict", *starts[0].Verdict, journal.Verdict{Rule: "r", Outcome: journal.Paused, Error: "holiday", Version: "v-r"})
+	_, err := c.Lift(c.Context(), noon, journal.Hold{Workspace: ws, Rule: "r", Kind: journal.HoldPerson})
 	c.ok(err)
 	again := start(rules.Parallel, run("a", "r", "", "1"))
 	c.begin(l, again)
@@ -143,8 +143,8 @@ func stopNames(c *check) {
 	before, elsewhere := start(rules.Parallel, run("old", "r", "", "before")), start(rules.Parallel, run("other", "r2", "", "elsewhere"))
 	c.begin(old, before)
 	c.begin(other, elsewhere)
-	for _, l := range []*engine.Lane{old, other} {
-		c.save(l, engine.Change{Decided: l.Events, Release: true, Next: noon})
+	for _, l := range []*journal.Lane{old, other} {
+		c.save(l, journal.Change{Decided: l.Events, Release: true, Next: noon})
 	}
 	lanes := c.claim(noon, "old", "other")
 	old, other = lanes[0], lanes[1]
@@ -153,39 +153,39 @@ func stopNames(c *check) {
 
 	l := c.fresh("a")
 	first, over := run("a", "r", "", "first"), run("a", "r", "", "over")
-	first.Steps, over.Steps = []*engine.Step{callStep(0, calling+"}")}, []*engine.Step{callStep(0, answered), callStep(1, lost), callStep(2, planned)}
-	c.ok(c.Save(c.Context(), l, &engine.Change{At: noon, Call: first, Starts: []*engine.Start{start(rules.Parallel, first)}}))
+	first.Steps, over.Steps = []*journal.Step{callStep(0, calling+"}")}, []*journal.Step{callStep(0, answered), callStep(1, lost), callStep(2, planned)}
+	c.ok(c.Save(c.Context(), l, &journal.Change{At: noon, Call: first, Starts: []*journal.Start{start(rules.Parallel, first)}}))
 	c.begin(l, start(rules.Parallel, over))
 
-	named := func(r *engine.Run, step string) engine.UnderWay {
-		return engine.UnderWay{Run: r.ID, Key: r.Key, Workspace: ws, Rule: r.Rule, Lane: r.Lane, Step: step, Verb: "send_message", Since: at(time.Second)}
+	named := func(r *journal.Run, step string) journal.UnderWay {
+		return journal.UnderWay{Run: r.ID, Key: r.Key, Workspace: ws, Rule: r.Rule, Lane: r.Lane, Step: step, Verb: "send_message", Since: at(time.Second)}
 	}
-	check := func(h engine.Hold, want ...engine.UnderWay) {
+	check := func(h journal.Hold, want ...journal.UnderWay) {
 		c.Helper()
-		h.Kind, h.Since = engine.HoldPerson, noon
+		h.Kind, h.Since = journal.HoldPerson, noon
 		for who, j := range all {
 			got, err := j.Hold(c.Context(), h)
 			c.ok(err)
-			slices.SortFunc(got, func(a, b engine.UnderWay) int { return cmp.Compare(a.Run, b.Run) })
+			slices.SortFunc(got, func(a, b journal.UnderWay) int { return cmp.Compare(a.Run, b.Run) })
 			c.equal(fmt.Sprintf("named to %s with %+v", who, h), got, want)
 			_, err = j.Lift(c.Context(), noon, h)
 			c.ok(err)
 		}
 	}
-	check(engine.Hold{}, named(before.Run, "1"), named(elsewhere.Run, "1"), named(first, "1"))
-	check(engine.Hold{Workspace: ws}, named(before.Run, "1"), named(elsewhere.Run, "1"), named(first, "1"))
-	check(engine.Hold{Workspace: ws, Rule: "r"}, named(before.Run, "1"), named(first, "1"))
-	check(engine.Hold{Workspace: "another"})
+	check(journal.Hold{}, named(before.Run, "1"), named(elsewhere.Run, "1"), named(first, "1"))
+	check(journal.Hold{Workspace: ws}, named(before.Run, "1"), named(elsewhere.Run, "1"), named(first, "1"))
+	check(journal.Hold{Workspace: ws, Rule: "r"}, named(before.Run, "1"), named(first, "1"))
+	check(journal.Hold{Workspace: "another"})
 
 	// The next one of a run that has just begun, and the answers.
 	done := callStep(0, answered)
-	done.State = engine.StepDone
-	c.ok(c.Save(c.Context(), l, &engine.Change{At: noon, Call: first, Runs: []*engine.RunChange{{Run: first, Steps: []*engine.Step{done, callStep(1, calling+"}")}}}}))
-	c.save(old, engine.Change{Runs: []*engine.RunChange{{Run: old.Runs[0], Steps: []*engine.Step{callStep(0, answered)}}}})
-	c.finish(other, other.Runs[0], engine.Done)
-	check(engine.Hold{}, named(first, "2"))
-	c.finish(l, first, engine.Done)
-	check(engine.Hold{})
+	done.State = journal.StepDone
+	c.ok(c.Save(c.Context(), l, &journal.Change{At: noon, Call: first, Runs: []*journal.RunChange{{Run: first, Steps: []*journal.Step{done, callStep(1, calling+"}")}}}}))
+	c.save(old, journal.Change{Runs: []*journal.RunChange{{Run: old.Runs[0], Steps: []*journal.Step{callStep(0, answered)}}}})
+	c.finish(other, other.Runs[0], journal.Done)
+	check(journal.Hold{}, named(first, "2"))
+	c.finish(l, first, journal.Done)
+	check(journal.Hold{})
 }
 
 // stopAtOnce lets calls begin, one after another in each lane, until they are refused, while somebody stops them: every call that has begun by then was over, or is named.
@@ -198,7 +198,7 @@ func stopAtOnce(c *check) {
 	c.equal("lanes", len(claimed), lanes)
 	for who, j := range c.everyone() {
 		for i := range rounds {
-			hold := engine.Hold{Kind: engine.HoldPerson, Since: noon}
+			hold := journal.Hold{Kind: journal.HoldPerson, Since: noon}
 			if i%2 == 0 {
 				hold.Workspace, hold.Rule = ws, "r"
 			}
@@ -208,16 +208,16 @@ func stopAtOnce(c *check) {
 				group.Go(func() {
 					for k := 0; ; k++ {
 						r := run(l.Name, "r", "", fmt.Sprintf("%s, round %d, %s, %d", who, i, l.Name, k))
-						r.Steps = []*engine.Step{callStep(0, calling+"}")}
-						err := c.Save(c.Context(), l, &engine.Change{At: noon, Call: r, Starts: []*engine.Start{start(rules.Parallel, r)}})
-						if _, held := errors.AsType[*engine.HeldError](err); held {
+						r.Steps = []*journal.Step{callStep(0, calling+"}")}
+						err := c.Save(c.Context(), l, &journal.Change{At: noon, Call: r, Starts: []*journal.Start{start(rules.Parallel, r)}})
+						if _, held := errors.AsType[*journal.HeldError](err); held {
 							return
 						}
 						begun.Store(r.Key, true)
 						over := *r
-						over.State, over.FinishedAt = engine.Done, noon
+						over.State, over.FinishedAt = journal.Done, noon
 						if err == nil {
-							err = c.Save(c.Context(), l, &engine.Change{At: noon, Runs: []*engine.RunChange{{Run: &over}}})
+							err = c.Save(c.Context(), l, &journal.Change{At: noon, Runs: []*journal.RunChange{{Run: &over}}})
 						}
 						if err != nil {
 							c.Error(err)

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 // A lane is everything that there is in a lane.
@@ -126,7 +126,7 @@ func (j *Journal) Due(ctx context.Context, except []string) (time.Time, error) {
 }
 
 // Claim takes lanes that are due.
-func (j *Journal) Claim(ctx context.Context, now time.Time, max int, except []string) ([]*engine.Lane, error) {
+func (j *Journal) Claim(ctx context.Context, now time.Time, max int, except []string) ([]*journal.Lane, error) {
 	if err := j.lock(ctx); err != nil {
 		return nil, err
 	}
@@ -138,7 +138,7 @@ func (j *Journal) Claim(ctx context.Context, now time.Time, max int, except []st
 		}
 		return cmp.Or(cmp.Compare(j.claims[a.workspace], j.claims[b.workspace]), a.due.Compare(b.due)) < 0
 	}
-	var out []*engine.Lane
+	var out []*journal.Lane
 	for len(out) < max {
 		l := j.next(except, inTurn)
 		if l == nil || l.due.After(now) {
@@ -153,9 +153,9 @@ func (j *Journal) Claim(ctx context.Context, now time.Time, max int, except []st
 }
 
 // fill returns a claimed lane with what waits in it.
-func (j *Journal) fill(l *lane) *engine.Lane {
-	out := &engine.Lane{Workspace: l.workspace, Name: l.name, Epoch: l.claim, News: l.news}
-	for _, seq := range l.undecided[:min(len(l.undecided), engine.MostEvents+1)] {
+func (j *Journal) fill(l *lane) *journal.Lane {
+	out := &journal.Lane{Workspace: l.workspace, Name: l.name, Epoch: l.claim, News: l.news}
+	for _, seq := range l.undecided[:min(len(l.undecided), journal.MostEvents+1)] {
 		out.Add(copyEvent(j.events[seq]))
 	}
 	for _, id := range slices.Sorted(maps.Keys(l.runs)) {
@@ -172,7 +172,7 @@ func (j *Journal) fill(l *lane) *engine.Lane {
 }
 
 // gathersIn returns what is being gathered in a lane, what ends first first.
-func (j *Journal) gathersIn(l *lane) (list []*engine.Gather) {
+func (j *Journal) gathersIn(l *lane) (list []*journal.Gather) {
 	for _, g := range j.gathers {
 		if g.Workspace == l.workspace && g.Lane == l.name {
 			twin := *g
@@ -180,7 +180,7 @@ func (j *Journal) gathersIn(l *lane) (list []*engine.Gather) {
 			list = append(list, &twin)
 		}
 	}
-	slices.SortFunc(list, func(a, b *engine.Gather) int {
+	slices.SortFunc(list, func(a, b *journal.Gather) int {
 		return cmp.Or(a.Until.Compare(b.Until), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.By, b.By))
 	})
 	return list
@@ -207,14 +207,14 @@ func (j *Journal) release(l *lane, at, next time.Time) {
 }
 
 // keptOf returns a run with the steps that it keeps.
-func keptOf(r *engine.Run) *engine.Run {
+func keptOf(r *journal.Run) *journal.Run {
 	if r.Kept.All() {
 		return copyRun(r)
 	}
 	kept := *r
 	kept.Steps = nil
 	find := func(n int) (at int, found bool) {
-		return slices.BinarySearchFunc(r.Steps, n, func(s *engine.Step, n int) int { return s.N - n })
+		return slices.BinarySearchFunc(r.Steps, n, func(s *journal.Step, n int) int { return s.N - n })
 	}
 	for _, n := range r.Kept.Also {
 		if at, found := find(n); found {
@@ -227,14 +227,14 @@ func keptOf(r *engine.Run) *engine.Run {
 }
 
 // copyRun returns a run with steps of its own.
-func copyRun(r *engine.Run) *engine.Run {
+func copyRun(r *journal.Run) *journal.Run {
 	twin := *r
 	twin.Gathered, twin.Ancestry, twin.Kept.Also = slices.Clone(r.Gathered), slices.Clone(r.Ancestry), slices.Clone(r.Kept.Also)
 	if r.Asked != nil {
 		asked := *r.Asked
 		twin.Asked = &asked
 	}
-	twin.Steps = make([]*engine.Step, len(r.Steps))
+	twin.Steps = make([]*journal.Step, len(r.Steps))
 	for i, s := range r.Steps {
 		step := *s
 		twin.Steps[i] = &step
@@ -243,7 +243,7 @@ func copyRun(r *engine.Run) *engine.Run {
 }
 
 // copyEvent returns an event with verdicts and answers of its own.
-func copyEvent(e *engine.Event) *engine.Event {
+func copyEvent(e *journal.Event) *journal.Event {
 	twin := *e
 	twin.Verdicts, twin.Answers = slices.Clone(e.Verdicts), maps.Clone(e.Answers)
 	return &twin

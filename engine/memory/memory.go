@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -20,10 +20,10 @@ import (
 type Journal struct {
 	mu sync.Mutex
 
-	events []*engine.Event // by their numbers, from 1 on; nil where one is gone
-	empty  map[int64]bool  // those whose content is gone
+	events []*journal.Event // by their numbers, from 1 on; nil where one is gone
+	empty  map[int64]bool   // those whose content is gone
 	byID   map[place]int64
-	runs   []*engine.Run // by their ids, from 1 on
+	runs   []*journal.Run // by their ids, from 1 on
 	byKey  map[string]int64
 	open   map[sort][]int64 // unfinished runs of the same workspace, rule and by, the oldest first
 
@@ -32,20 +32,20 @@ type Journal struct {
 	epoch   int64
 	claims  map[string]int // lanes that are claimed, by workspace
 	slots   map[place]*slots
-	gathers map[sort]*engine.Gather
+	gathers map[sort]*journal.Gather
 
-	caused   []*engine.Caused // by their ids, from 1 on
+	caused   []*journal.Caused // by their ids, from 1 on
 	byObject map[place][]int64
 	causedAt []time.Time
 
 	versions map[string]version
-	holds    map[holdKey]engine.Hold
+	holds    map[holdKey]journal.Hold
 	cursors  map[string]string
 }
 
 var (
-	_ engine.Journal = (*Journal)(nil)
-	_ engine.Reader  = (*Journal)(nil)
+	_ journal.Journal = (*Journal)(nil)
+	_ journal.Reader  = (*Journal)(nil)
 )
 
 // A place is something of a workspace: a lane, an id, an object.
@@ -63,10 +63,10 @@ type version struct {
 // New returns an empty journal.
 func New() *Journal {
 	return &Journal{
-		events: []*engine.Event{nil}, empty: make(map[int64]bool), byID: make(map[place]int64), runs: []*engine.Run{nil}, byKey: make(map[string]int64), open: make(map[sort][]int64),
-		lanes: make(map[place]*lane), due: make(map[string]*queue), claims: make(map[string]int), slots: make(map[place]*slots), gathers: make(map[sort]*engine.Gather),
-		caused: []*engine.Caused{nil}, causedAt: []time.Time{{}}, byObject: make(map[place][]int64),
-		versions: make(map[string]version), holds: make(map[holdKey]engine.Hold), cursors: make(map[string]string),
+		events: []*journal.Event{nil}, empty: make(map[int64]bool), byID: make(map[place]int64), runs: []*journal.Run{nil}, byKey: make(map[string]int64), open: make(map[sort][]int64),
+		lanes: make(map[place]*lane), due: make(map[string]*queue), claims: make(map[string]int), slots: make(map[place]*slots), gathers: make(map[sort]*journal.Gather),
+		caused: []*journal.Caused{nil}, causedAt: []time.Time{{}}, byObject: make(map[place][]int64),
+		versions: make(map[string]version), holds: make(map[holdKey]journal.Hold), cursors: make(map[string]string),
 	}
 }
 
@@ -99,7 +99,7 @@ func (j *Journal) Accept(ctx context.Context, events []rules.Event) ([]bool, err
 		fresh[i] = true
 		seq := int64(len(j.events))
 		e.CreatedAt, e.ReceivedAt = moment(e.CreatedAt), moment(e.ReceivedAt)
-		j.events = append(j.events, &engine.Event{Event: e, Seq: seq})
+		j.events = append(j.events, &journal.Event{Event: e, Seq: seq})
 		j.byID[id] = seq
 		l := j.attend(e.Workspace, e.Lane, e.ReceivedAt)
 		l.events = append(l.events, seq)
@@ -184,39 +184,39 @@ func (j *Journal) SwapCursor(ctx context.Context, name, old, value string) (bool
 // A holdKey names a hold.
 type holdKey struct {
 	workspace, rule, lane string
-	kind                  engine.HoldKind
+	kind                  journal.HoldKind
 }
 
-func keyOf(h engine.Hold) holdKey { return holdKey{h.Workspace, h.Rule, h.Lane, h.Kind} }
+func keyOf(h journal.Hold) holdKey { return holdKey{h.Workspace, h.Rule, h.Lane, h.Kind} }
 
 // Hold stops a rule or a workspace.
-func (j *Journal) Hold(ctx context.Context, h engine.Hold) ([]engine.UnderWay, error) {
+func (j *Journal) Hold(ctx context.Context, h journal.Hold) ([]journal.UnderWay, error) {
 	if err := j.lock(ctx); err != nil {
 		return nil, err
 	}
 	defer j.mu.Unlock()
 	h.Since, h.Until = moment(h.Since), moment(h.Until)
 	j.holds[keyOf(h)] = h
-	var calls []engine.UnderWay
+	var calls []journal.UnderWay
 	for _, ids := range j.open {
 		for _, id := range ids {
 			r := j.runs[id]
-			if r.State != engine.Running || !h.Covers(r.Workspace, r.Rule, r.Lane) {
+			if r.State != journal.Running || !h.Covers(r.Workspace, r.Rule, r.Lane) {
 				continue
 			}
 			for _, s := range r.Steps {
-				if call, ok := engine.CallUnderWay(r, s); ok {
+				if call, ok := journal.CallUnderWay(r, s); ok {
 					calls = append(calls, call)
 				}
 			}
 		}
 	}
-	slices.SortFunc(calls, engine.UnderWay.Compare)
+	slices.SortFunc(calls, journal.UnderWay.Compare)
 	return calls, nil
 }
 
 // Lift ends a hold, and makes the lanes due whose runs were held by it.
-func (j *Journal) Lift(ctx context.Context, now time.Time, h engine.Hold) (bool, error) {
+func (j *Journal) Lift(ctx context.Context, now time.Time, h journal.Hold) (bool, error) {
 	if err := j.lock(ctx); err != nil {
 		return false, err
 	}
@@ -228,7 +228,7 @@ func (j *Journal) Lift(ctx context.Context, now time.Time, h engine.Hold) (bool,
 	delete(j.slots, place{h.Workspace, h.Slots()})
 	for _, ids := range j.open {
 		for _, id := range ids {
-			if r := j.runs[id]; r.State == engine.Held && h.Covers(r.Workspace, r.Rule, r.Lane) {
+			if r := j.runs[id]; r.State == journal.Held && h.Covers(r.Workspace, r.Rule, r.Lane) {
 				j.attend(r.Workspace, r.Lane, now)
 			}
 		}
@@ -237,7 +237,7 @@ func (j *Journal) Lift(ctx context.Context, now time.Time, h engine.Hold) (bool,
 }
 
 // Holds returns what is stopped.
-func (j *Journal) Holds(ctx context.Context) ([]engine.Hold, error) {
+func (j *Journal) Holds(ctx context.Context) ([]journal.Hold, error) {
 	if err := j.lock(ctx); err != nil {
 		return nil, err
 	}
@@ -246,27 +246,27 @@ func (j *Journal) Holds(ctx context.Context) ([]engine.Hold, error) {
 }
 
 // stopped returns what is stopped, in order.
-func (j *Journal) stopped() []engine.Hold {
+func (j *Journal) stopped() []journal.Hold {
 	if len(j.holds) == 0 {
 		return nil
 	}
-	return slices.SortedFunc(maps.Values(j.holds), engine.Hold.Compare)
+	return slices.SortedFunc(maps.Values(j.holds), journal.Hold.Compare)
 }
 
 // Ask asks something of a run.
-func (j *Journal) Ask(ctx context.Context, now time.Time, run int64, ask engine.Ask) error {
+func (j *Journal) Ask(ctx context.Context, now time.Time, run int64, ask journal.Ask) error {
 	if err := j.lock(ctx); err != nil {
 		return err
 	}
 	defer j.mu.Unlock()
 	if !j.ask(now, run, ask) {
-		return engine.ErrNoRun
+		return journal.ErrNoRun
 	}
 	return nil
 }
 
 // ask asks something of a run, and for the attention of the lane that it is in. It reports whether there is such a run.
-func (j *Journal) ask(now time.Time, run int64, ask engine.Ask) bool {
+func (j *Journal) ask(now time.Time, run int64, ask journal.Ask) bool {
 	r := j.run(run)
 	if r == nil {
 		return false
@@ -278,7 +278,7 @@ func (j *Journal) ask(now time.Time, run int64, ask engine.Ask) bool {
 }
 
 // run returns a run by its id; nil when there is none.
-func (j *Journal) run(id int64) *engine.Run {
+func (j *Journal) run(id int64) *journal.Run {
 	if id < 1 || id >= int64(len(j.runs)) {
 		return nil
 	}

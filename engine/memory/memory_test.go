@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/journaltest"
 )
 
@@ -53,7 +53,7 @@ func (j *Journal) survivor() *Journal {
 		out.gathers[key] = &twin
 	}
 	for _, c := range j.caused[1:] {
-		var twin *engine.Caused
+		var twin *journal.Caused
 		if c != nil {
 			copied := *c
 			twin = &copied

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 const (
@@ -93,7 +93,7 @@ func (j *Journal) pruneEvents(old, older time.Time) (more bool) {
 			return true
 		}
 		if !e.ReceivedAt.Before(older) {
-			j.events[i] = &engine.Event{Event: e.Event, Seq: seq, Decided: true}
+			j.events[i] = &journal.Event{Event: e.Event, Seq: seq, Decided: true}
 			j.events[i].Data, j.empty[seq] = nil, true
 			continue
 		}

@@ -7,14 +7,14 @@ import (
 	"slices"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 // pageSize is how much a listing has that names no limit.
 const pageSize = 100
 
 // event returns an event whose content is there; nil when there is none.
-func (j *Journal) event(seq int64) *engine.Event {
+func (j *Journal) event(seq int64) *journal.Event {
 	if seq < 1 || seq >= int64(len(j.events)) || j.events[seq] == nil || j.empty[seq] {
 		return nil
 	}
@@ -22,12 +22,12 @@ func (j *Journal) event(seq int64) *engine.Event {
 }
 
 // Events returns events by their sequence numbers.
-func (j *Journal) Events(ctx context.Context, seqs ...int64) ([]*engine.Event, error) {
+func (j *Journal) Events(ctx context.Context, seqs ...int64) ([]*journal.Event, error) {
 	if err := j.lock(ctx); err != nil {
 		return nil, err
 	}
 	defer j.mu.Unlock()
-	var out []*engine.Event
+	var out []*journal.Event
 	for _, seq := range seqs {
 		if e := j.event(seq); e != nil {
 			out = append(out, copyEvent(e))
@@ -37,7 +37,7 @@ func (j *Journal) Events(ctx context.Context, seqs ...int64) ([]*engine.Event, e
 }
 
 // Happened returns events of a lane since a time.
-func (j *Journal) Happened(ctx context.Context, workspace, name string, types []string, since time.Time, max int) ([]*engine.Event, error) {
+func (j *Journal) Happened(ctx context.Context, workspace, name string, types []string, since time.Time, max int) ([]*journal.Event, error) {
 	if err := j.lock(ctx); err != nil {
 		return nil, err
 	}
@@ -46,13 +46,13 @@ func (j *Journal) Happened(ctx context.Context, workspace, name string, types []
 	if l == nil {
 		return nil, nil
 	}
-	var out []*engine.Event
+	var out []*journal.Event
 	for _, seq := range l.events {
 		if e := j.event(seq); e != nil && slices.Contains(types, e.Type) && !e.CreatedAt.Before(moment(since)) {
 			out = append(out, copyEvent(e))
 		}
 	}
-	slices.SortStableFunc(out, func(a, b *engine.Event) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	slices.SortStableFunc(out, func(a, b *journal.Event) int { return a.CreatedAt.Compare(b.CreatedAt) })
 	return out[:min(max, len(out))], nil
 }
 
@@ -81,7 +81,7 @@ func (j *Journal) Newest() int64 {
 }
 
 // Caused returns what own calls caused.
-func (j *Journal) Caused(ctx context.Context, workspace, typ string, objects []string) ([]engine.Caused, error) {
+func (j *Journal) Caused(ctx context.Context, workspace, typ string, objects []string) ([]journal.Caused, error) {
 	if err := j.lock(ctx); err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (j *Journal) Caused(ctx context.Context, workspace, typ string, objects []s
 		}
 	}
 	slices.Sort(ids)
-	var out []engine.Caused
+	var out []journal.Caused
 	for _, id := range ids {
 		if c := j.caused[id]; c != nil && (typ == "" || c.Event == typ) {
 			out = append(out, *c)
@@ -111,16 +111,16 @@ func (j *Journal) Version(ctx context.Context, hash string) (string, error) {
 	if v, ok := j.versions[hash]; ok {
 		return v.source, nil
 	}
-	return "", fmt.Errorf("version %s: %w", hash, engine.ErrNoVersion)
+	return "", fmt.Errorf("version %s: %w", hash, journal.ErrNoVersion)
 }
 
 // ListEvents returns events.
-func (j *Journal) ListEvents(ctx context.Context, f engine.EventFilter) ([]*engine.Event, error) {
+func (j *Journal) ListEvents(ctx context.Context, f journal.EventFilter) ([]*journal.Event, error) {
 	if err := j.lock(ctx); err != nil {
 		return nil, err
 	}
 	defer j.mu.Unlock()
-	var out []*engine.Event
+	var out []*journal.Event
 	for i := int64(1); i < int64(len(j.events)) && len(out) < cmp.Or(f.Limit, pageSize); i++ {
 		seq := int64(len(j.events)) - i
 		if f.Forward {
@@ -133,14 +133,14 @@ func (j *Journal) ListEvents(ctx context.Context, f engine.EventFilter) ([]*engi
 	return out, nil
 }
 
-func chosen(e *engine.Event, f engine.EventFilter) bool {
+func chosen(e *journal.Event, f journal.EventFilter) bool {
 	return (f.Workspace == "" || e.Workspace == f.Workspace) && (f.Type == "" || e.Type == f.Type) && (f.Lane == "" || e.Lane == f.Lane) &&
 		!e.ReceivedAt.Before(moment(f.Since)) && (f.Before == 0 || e.Seq < f.Before) && e.Seq > f.After &&
-		(f.Rule == "" || slices.ContainsFunc(e.Verdicts, func(v engine.Verdict) bool { return v.Rule == f.Rule }))
+		(f.Rule == "" || slices.ContainsFunc(e.Verdicts, func(v journal.Verdict) bool { return v.Rule == f.Rule }))
 }
 
 // FindEvent returns an event by its id.
-func (j *Journal) FindEvent(ctx context.Context, workspace, id string) (*engine.Event, error) {
+func (j *Journal) FindEvent(ctx context.Context, workspace, id string) (*journal.Event, error) {
 	if err := j.lock(ctx); err != nil {
 		return nil, err
 	}
@@ -148,16 +148,16 @@ func (j *Journal) FindEvent(ctx context.Context, workspace, id string) (*engine.
 	if e := j.event(j.byID[place{workspace, id}]); e != nil {
 		return copyEvent(e), nil
 	}
-	return nil, engine.ErrNoEvent
+	return nil, journal.ErrNoEvent
 }
 
 // ListRuns returns runs with their steps, the newest first.
-func (j *Journal) ListRuns(ctx context.Context, f engine.RunFilter) ([]*engine.Run, error) {
+func (j *Journal) ListRuns(ctx context.Context, f journal.RunFilter) ([]*journal.Run, error) {
 	if err := j.lock(ctx); err != nil {
 		return nil, err
 	}
 	defer j.mu.Unlock()
-	var out []*engine.Run
+	var out []*journal.Run
 	for id := len(j.runs) - 1; id > 0 && len(out) < cmp.Or(f.Limit, pageSize); id-- {
 		r := j.runs[id]
 		if r != nil && (f.Workspace == "" || r.Workspace == f.Workspace) && (f.Rule == "" || r.Rule == f.Rule) && (f.State == "" || r.State == f.State) &&
@@ -170,7 +170,7 @@ func (j *Journal) ListRuns(ctx context.Context, f engine.RunFilter) ([]*engine.R
 }
 
 // FindRun returns a run with its steps.
-func (j *Journal) FindRun(ctx context.Context, id int64) (*engine.Run, error) {
+func (j *Journal) FindRun(ctx context.Context, id int64) (*journal.Run, error) {
 	if err := j.lock(ctx); err != nil {
 		return nil, err
 	}
@@ -178,16 +178,16 @@ func (j *Journal) FindRun(ctx context.Context, id int64) (*engine.Run, error) {
 	if r := j.run(id); r != nil {
 		return copyRun(r), nil
 	}
-	return nil, engine.ErrNoRun
+	return nil, journal.ErrNoRun
 }
 
 // CountRuns returns how many unfinished runs there are in each state.
-func (j *Journal) CountRuns(ctx context.Context) (map[engine.State]int, error) {
+func (j *Journal) CountRuns(ctx context.Context) (map[journal.State]int, error) {
 	if err := j.lock(ctx); err != nil {
 		return nil, err
 	}
 	defer j.mu.Unlock()
-	counts := make(map[engine.State]int)
+	counts := make(map[journal.State]int)
 	for _, r := range j.runs {
 		if r != nil && !r.State.Finished() {
 			counts[r.State]++

@@ -8,18 +8,18 @@ import (
 	"slices"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 // Save records a change of a claimed lane: first everything that may refuse it is looked at, then all of it is written.
-func (j *Journal) Save(ctx context.Context, of *engine.Lane, c *engine.Change) error {
+func (j *Journal) Save(ctx context.Context, of *journal.Lane, c *journal.Change) error {
 	if err := j.lock(ctx); err != nil {
 		return err
 	}
 	defer j.mu.Unlock()
 	l := j.lanes[place{of.Workspace, of.Name}]
 	if l == nil || l.claim == 0 || l.claim != of.Epoch {
-		return fmt.Errorf("save lane %s: %w", of.Name, engine.ErrLost)
+		return fmt.Errorf("save lane %s: %w", of.Name, journal.ErrLost)
 	}
 	if err := j.refuse(of, c); err != nil {
 		return fmt.Errorf("save lane %s: %w", of.Name, err)
@@ -73,10 +73,10 @@ func (j *Journal) Save(ctx context.Context, of *engine.Lane, c *engine.Change) e
 }
 
 // refuse says why a change cannot be recorded.
-func (j *Journal) refuse(of *engine.Lane, c *engine.Change) error {
+func (j *Journal) refuse(of *journal.Lane, c *journal.Change) error {
 	if c.Call != nil {
-		if h := engine.StopsCall(j.stopped(), c.Call, c.At); h != nil {
-			return &engine.HeldError{Hold: *h}
+		if h := journal.StopsCall(j.stopped(), c.Call, c.At); h != nil {
+			return &journal.HeldError{Hold: *h}
 		}
 	}
 	ahead := make(map[string]int64)
@@ -88,19 +88,19 @@ func (j *Journal) refuse(of *engine.Lane, c *engine.Change) error {
 	}
 	for _, g := range c.Ended {
 		if is := j.gathers[sort{g.Workspace, g.Rule, g.By}]; is == nil || !slices.Equal(is.Events, g.Events) {
-			return fmt.Errorf("gather of %s: %w", g.Rule, engine.ErrChanged)
+			return fmt.Errorf("gather of %s: %w", g.Rule, journal.ErrChanged)
 		}
 	}
 	for _, change := range c.Runs {
 		if j.run(change.Run.ID) == nil {
-			return fmt.Errorf("run %d: %w", change.Run.ID, engine.ErrNoRun)
+			return fmt.Errorf("run %d: %w", change.Run.ID, journal.ErrNoRun)
 		}
 	}
 	return nil
 }
 
 // changeRun records a run that went on.
-func (j *Journal) changeRun(l *lane, c *engine.RunChange, at time.Time) {
+func (j *Journal) changeRun(l *lane, c *journal.RunChange, at time.Time) {
 	r := j.runs[c.Run.ID]
 	r.State, r.Lane, r.Reason, r.About, r.Kept = c.Run.State, c.Run.Lane, c.Run.Reason, c.Run.About, c.Run.Kept
 	r.WakeAt, r.FinishedAt = moment(c.Run.WakeAt), time.Time{}
@@ -117,7 +117,7 @@ func (j *Journal) changeRun(l *lane, c *engine.RunChange, at time.Time) {
 }
 
 // endOf is when a finished run ended.
-func endOf(r *engine.Run, at time.Time) time.Time {
+func endOf(r *journal.Run, at time.Time) time.Time {
 	if r.FinishedAt.IsZero() {
 		return at
 	}
@@ -125,11 +125,11 @@ func endOf(r *engine.Run, at time.Time) time.Time {
 }
 
 // putSteps puts steps into their places.
-func putSteps(r *engine.Run, steps []*engine.Step) {
+func putSteps(r *journal.Run, steps []*journal.Step) {
 	for _, s := range steps {
 		step := *s
 		step.Record = slices.Clone(s.Record)
-		i, found := slices.BinarySearchFunc(r.Steps, s.N, func(have *engine.Step, n int) int { return have.N - n })
+		i, found := slices.BinarySearchFunc(r.Steps, s.N, func(have *journal.Step, n int) int { return have.N - n })
 		if found {
 			r.Steps[i] = &step
 		} else {
@@ -139,7 +139,7 @@ func putSteps(r *engine.Run, steps []*engine.Step) {
 }
 
 // place puts a run where it is found: in its lanes, and among the unfinished ones of its rule.
-func (j *Journal) place(r *engine.Run) {
+func (j *Journal) place(r *journal.Run) {
 	of := sort{r.Workspace, r.Rule, r.By}
 	i, found := slices.BinarySearch(j.open[of], r.ID)
 	switch finished := r.State.Finished(); {
@@ -158,18 +158,18 @@ func (j *Journal) place(r *engine.Run) {
 
 // away asks for the attention of the lane where an unfinished run is, unless it is the claimed one. What held a run may have been lifted
 // before the run was recorded as held: then nobody else would ask.
-func (j *Journal) away(l *lane, r *engine.Run, at time.Time) {
+func (j *Journal) away(l *lane, r *journal.Run, at time.Time) {
 	if r.State.Finished() {
 		return
 	}
-	if r.Workspace == l.workspace && r.Lane == l.name && (r.State != engine.Held || j.holdOn(r)) {
+	if r.Workspace == l.workspace && r.Lane == l.name && (r.State != journal.Held || j.holdOn(r)) {
 		return
 	}
 	j.attend(r.Workspace, r.Lane, at)
 }
 
 // holdOn reports whether something holds a run.
-func (j *Journal) holdOn(r *engine.Run) bool {
+func (j *Journal) holdOn(r *journal.Run) bool {
 	for _, h := range j.holds {
 		if h.Covers(r.Workspace, r.Rule, r.Lane) {
 			return true
@@ -179,18 +179,18 @@ func (j *Journal) holdOn(r *engine.Run) bool {
 }
 
 // promote lets the oldest unfinished run of the same workspace, rule and by begin, if it is one that waits for its turn.
-func (j *Journal) promote(done *engine.Run, at time.Time) {
+func (j *Journal) promote(done *journal.Run, at time.Time) {
 	ids := j.open[sort{done.Workspace, done.Rule, done.By}]
-	if len(ids) == 0 || j.runs[ids[0]].State != engine.Queued {
+	if len(ids) == 0 || j.runs[ids[0]].State != journal.Queued {
 		return
 	}
 	r := j.runs[ids[0]]
-	r.State, r.WakeAt = engine.Running, at
+	r.State, r.WakeAt = journal.Running, at
 	j.attend(r.Workspace, r.Lane, at)
 }
 
 // decide records the verdicts on an event.
-func (j *Journal) decide(e *engine.Event) {
+func (j *Journal) decide(e *journal.Event) {
 	own := j.events[e.Seq]
 	if own == nil {
 		return
@@ -229,11 +229,11 @@ func plain(values map[string]any) map[string]any {
 }
 
 // gather adds events to those that are being gathered. The newest one's lane is where the gather ends.
-func (j *Journal) gather(l *lane, add engine.Gather, at time.Time) {
+func (j *Journal) gather(l *lane, add journal.Gather, at time.Time) {
 	key := sort{add.Workspace, add.Rule, add.By}
 	g := j.gathers[key]
 	if g == nil {
-		g = &engine.Gather{Workspace: add.Workspace, Rule: add.Rule, By: add.By, Since: at}
+		g = &journal.Gather{Workspace: add.Workspace, Rule: add.Rule, By: add.By, Since: at}
 		j.gathers[key] = g
 	}
 	g.Lane, g.Quiet, g.AtMost = l.name, add.Quiet, add.AtMost
@@ -245,7 +245,7 @@ func (j *Journal) gather(l *lane, add engine.Gather, at time.Time) {
 }
 
 // cause records what an own call causes.
-func (j *Journal) cause(c *engine.Caused, at time.Time) {
+func (j *Journal) cause(c *journal.Caused, at time.Time) {
 	c.ID = int64(len(j.caused))
 	twin := *c
 	twin.From, twin.To, twin.Ancestry = moment(c.From), moment(c.To), slices.Clone(c.Ancestry)

@@ -4,13 +4,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
 // start begins a run, or says what stands in its way.
-func (j *Journal) start(l *lane, s *engine.Start, at time.Time) {
-	verdict := &engine.Verdict{}
+func (j *Journal) start(l *lane, s *journal.Start, at time.Time) {
+	verdict := &journal.Verdict{}
 	if s.Verdict != nil {
 		verdict = s.Verdict
 	}
@@ -26,7 +26,7 @@ func (j *Journal) start(l *lane, s *engine.Start, at time.Time) {
 	if s.Limit != nil {
 		slots := j.slotsOf(l.workspace, *s.Limit)
 		if !slots.free(*s.Limit, at, 0) {
-			verdict.Outcome, verdict.Error = engine.Limited, s.Limit.String()
+			verdict.Outcome, verdict.Error = journal.Limited, s.Limit.String()
 			return
 		}
 		slots.take(*s.Limit, at)
@@ -42,24 +42,24 @@ func (j *Journal) start(l *lane, s *engine.Start, at time.Time) {
 // would all be asked by each other.
 func (j *Journal) replace(runs []int64, at time.Time) (asked []int64) {
 	for _, id := range slices.Clone(runs) {
-		if r := j.runs[id]; r.State == engine.Queued {
-			r.State, r.WakeAt, r.FinishedAt, r.Reason = engine.Cancelled, time.Time{}, soonest(at), engine.Replaced
+		if r := j.runs[id]; r.State == journal.Queued {
+			r.State, r.WakeAt, r.FinishedAt, r.Reason = journal.Cancelled, time.Time{}, soonest(at), journal.Replaced
 			j.place(r)
 			continue
 		}
-		j.ask(at, id, engine.Ask{What: engine.AskCancel, Reason: engine.Replaced, At: at})
+		j.ask(at, id, journal.Ask{What: journal.AskCancel, Reason: journal.Replaced, At: at})
 		asked = append(asked, id)
 	}
 	return asked
 }
 
 // insert records a run, and its steps unless it has to wait for another.
-func (j *Journal) insert(l *lane, s *engine.Start, wait bool, at time.Time) {
+func (j *Journal) insert(l *lane, s *journal.Start, wait bool, at time.Time) {
 	if _, ok := j.versions[s.Run.Version]; !ok && s.Source != "" {
 		j.versions[s.Run.Version] = version{s.Source, true}
 	}
 	if wait {
-		s.Run.State = engine.Queued
+		s.Run.State = journal.Queued
 	}
 	s.Begun = !wait
 	s.Run.ID = int64(len(j.runs))
@@ -95,7 +95,7 @@ type slots struct {
 	over  time.Time // when all are outside of every window
 }
 
-func (j *Journal) slotsOf(workspace string, slot engine.Slot) *slots {
+func (j *Journal) slotsOf(workspace string, slot journal.Slot) *slots {
 	key := place{workspace, slot.Key}
 	s := j.slots[key]
 	if s == nil {
@@ -110,7 +110,7 @@ const wrongClock = time.Hour
 
 // free reports whether a slot is free; so many that are not recorded yet come before it. One is free when the taking Times before it
 // is at least Per away.
-func (s *slots) free(slot engine.Slot, now time.Time, ahead int64) bool {
+func (s *slots) free(slot journal.Slot, now time.Time, ahead int64) bool {
 	before := s.n + 1 + ahead - int64(slot.Times)
 	if before > s.n {
 		return false
@@ -120,8 +120,8 @@ func (s *slots) free(slot engine.Slot, now time.Time, ahead int64) bool {
 }
 
 // full says that a slot is not free, by whom, and until when.
-func (s *slots) full(slot engine.Slot, now time.Time) error {
-	bound := &engine.BoundError{Slot: slot}
+func (s *slots) full(slot journal.Slot, now time.Time) error {
+	bound := &journal.BoundError{Slot: slot}
 	if t, ok := s.times[s.n+1-int64(slot.Times)]; ok {
 		bound.Free = t.at.Add(slot.Per)
 	}
@@ -132,7 +132,7 @@ func (s *slots) full(slot engine.Slot, now time.Time) error {
 }
 
 // take records a taking and forgets those that nobody will ask for.
-func (s *slots) take(slot engine.Slot, now time.Time) {
+func (s *slots) take(slot journal.Slot, now time.Time) {
 	s.n++
 	s.times[s.n] = taking{now, slot.Rule}
 	if over := now.Add(slot.Per); over.After(s.over) {

@@ -5,19 +5,19 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/stored"
 )
 
 // Ask asks something of a run.
-func (j *Journal) Ask(ctx context.Context, now time.Time, run int64, ask engine.Ask) error {
+func (j *Journal) Ask(ctx context.Context, now time.Time, run int64, ask journal.Ask) error {
 	what, err := stored.Ask(ask)
 	if err == nil {
 		err = j.changes.write(ctx, &operation{
 			want: func(r *reading) { r.runs[run] = true },
 			decide: func(l *ledger) error {
 				if !l.ask(stored.Micros(now), run, what) {
-					return engine.ErrNoRun
+					return journal.ErrNoRun
 				}
 				return nil
 			},

@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/stored"
 )
 
@@ -37,7 +37,7 @@ func (c *claims) begin() int64 {
 }
 
 // end notes what came of the newest claim.
-func (c *claims) end(lanes []*engine.Lane) {
+func (c *claims) end(lanes []*journal.Lane) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, l := range lanes {
@@ -47,7 +47,7 @@ func (c *claims) end(lanes []*engine.Lane) {
 }
 
 // release notes that a lane is not held any more, and whether something is left in it.
-func (c *claims) release(l *engine.Lane, left bool) {
+func (c *claims) release(l *journal.Lane, left bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if k := (laneKey{l.Workspace, l.Name}); c.held[k] == l.Epoch {
@@ -110,7 +110,7 @@ const (
 )
 
 // Claim takes lanes that are due.
-func (j *Journal) Claim(ctx context.Context, now time.Time, max int, except []string) ([]*engine.Lane, error) {
+func (j *Journal) Claim(ctx context.Context, now time.Time, max int, except []string) ([]*journal.Lane, error) {
 	if j.beside {
 		return nil, errBeside
 	}
@@ -132,14 +132,14 @@ func (j *Journal) Claim(ctx context.Context, now time.Time, max int, except []st
 }
 
 // take leases lanes.
-func (j *Journal) take(ctx context.Context, epoch int64, now time.Time, max int, except []string) (lanes []*engine.Lane, err error) {
+func (j *Journal) take(ctx context.Context, epoch int64, now time.Time, max int, except []string) (lanes []*journal.Lane, err error) {
 	b := &pgx.Batch{}
 	b.Queue(`BEGIN`)
 	b.Queue(claimSettings)
 	b.Queue(`SELECT pg_advisory_xact_lock($1)`, int64(claimLock))
 	b.Queue(deleteExpired)
 	each(b.Queue(insertLeases, j.engine, epoch, stored.Micros(now), max, keepAll(except)), func(rows pgx.Rows) error {
-		l := &engine.Lane{Epoch: epoch}
+		l := &journal.Lane{Epoch: epoch}
 		lanes = append(lanes, l)
 		return rows.Scan(text{&l.Workspace}, text{&l.Name}, &l.News)
 	})

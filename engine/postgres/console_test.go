@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/postgres/postgrestest"
 	"github.com/quandohq/quando/rules"
 )
@@ -121,8 +121,8 @@ func TestCountsOfEngines(t *testing.T) {
 		if err != nil || len(lanes) != 1 {
 			t.Fatal(len(lanes), err)
 		}
-		lanes[0].Events[0].Verdicts = []engine.Verdict{{Rule: "r", Outcome: engine.Fired}, {Rule: "other", Outcome: engine.False, Clause: "x"}}
-		if err := j.Save(t.Context(), lanes[0], &engine.Change{At: at, Decided: lanes[0].Events, Release: true}); err != nil {
+		lanes[0].Events[0].Verdicts = []journal.Verdict{{Rule: "r", Outcome: journal.Fired}, {Rule: "other", Outcome: journal.False, Clause: "x"}}
+		if err := j.Save(t.Context(), lanes[0], &journal.Change{At: at, Decided: lanes[0].Events, Release: true}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -144,7 +144,7 @@ func TestCountsOfEngines(t *testing.T) {
 	look := func(j *Journal) (n []int) {
 		t.Helper()
 		for _, byRule := range []bool{false, true} {
-			counts, err := j.Counts(t.Context(), engine.CountFilter{Rules: byRule})
+			counts, err := j.Counts(t.Context(), journal.CountFilter{Rules: byRule})
 			if err != nil || len(counts) != 1 {
 				t.Fatalf("%v, %v", counts, err)
 			}
@@ -155,7 +155,7 @@ func TestCountsOfEngines(t *testing.T) {
 			t.Fatalf("%v, %v", reasons, err)
 		}
 		fired, err := j.LastFired(t.Context())
-		if err != nil || !fired[engine.RuleName{Workspace: "default", Rule: "r"}].Equal(at) {
+		if err != nil || !fired[journal.RuleName{Workspace: "default", Rule: "r"}].Equal(at) {
 			t.Errorf("%v, %v", fired, err)
 		}
 		return append(n, reasons[0].N, int(reasons[0].Event))
@@ -187,7 +187,7 @@ func TestCountsOfEngines(t *testing.T) {
 func TestAuditStays(t *testing.T) {
 	t.Parallel()
 	j := open(t, postgrestest.Shared(t).Database(t), Options{})
-	if err := j.Audit(t.Context(), engine.AuditEntry{Who: "ana", What: "pause"}); err != nil {
+	if err := j.Audit(t.Context(), journal.AuditEntry{Who: "ana", What: "pause"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, query := range []string{`UPDATE quando.audit SET who = 'bia'`, `DELETE FROM quando.audit`, `TRUNCATE quando.audit`} {

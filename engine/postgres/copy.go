@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/stored"
 )
 
@@ -220,7 +220,7 @@ func judgesOf(kept any) (any, error) {
 	if !ok {
 		return nil, nil
 	}
-	var verdicts []engine.Verdict
+	var verdicts []journal.Verdict
 	if err := stored.Decode(&text, &verdicts); err != nil {
 		return nil, err
 	}

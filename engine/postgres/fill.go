@@ -6,7 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 const (
@@ -33,10 +33,10 @@ const (
 
 // fillEvents loads one more event of a lane than are worked on, which tells that there are more.
 var fillEvents = fmt.Sprintf(`SELECT k.i, `+eventColumns+` FROM `+claimed+` CROSS JOIN LATERAL (SELECT * FROM quando.events u WHERE u.workspace = k.w AND u.lane = k.l AND NOT u.decided
-	ORDER BY u.seq LIMIT %d) e ORDER BY e.seq`, engine.MostEvents+1)
+	ORDER BY u.seq LIMIT %d) e ORDER BY e.seq`, journal.MostEvents+1)
 
 // fill loads what waits in claimed lanes. Their news was read when they were taken, so that what comes in between is only looked at twice.
-func (j *Journal) fill(ctx context.Context, lanes []*engine.Lane) error {
+func (j *Journal) fill(ctx context.Context, lanes []*journal.Lane) error {
 	var places []int64
 	var workspaces, names texts
 	for i, l := range lanes {
@@ -65,7 +65,7 @@ func (j *Journal) fill(ctx context.Context, lanes []*engine.Lane) error {
 		return err
 	})
 	// A run whose lane is not its home may be loaded into two lanes, each with a copy of its own.
-	runs := map[int64][]*engine.Run{}
+	runs := map[int64][]*journal.Run{}
 	each(b.Queue(fillRuns, places, workspaces, names), func(rows pgx.Rows) error {
 		var i int
 		r, err := scanRun(rows, &i)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/stored"
 )
 
@@ -104,7 +104,7 @@ func (j *Journal) follow(ctx context.Context) (more bool, err error) {
 type mentioning struct {
 	laneKey
 	day  int64
-	list []engine.Mention
+	list []journal.Mention
 }
 
 // A part is what is taken up at once: how many events, the last of them, and whom they mention.
@@ -140,7 +140,7 @@ func (j *Journal) followed(ctx context.Context, t pgx.Tx) (p part, err error) {
 		if err := stored.Decode(data, &content); err != nil {
 			return nil // one that nobody can read must not keep those after it from being found
 		}
-		if m.list = engine.Mentions(content); len(m.list) > 0 {
+		if m.list = journal.Mentions(content); len(m.list) > 0 {
 			m.day = received / stored.ADay
 			p.list = append(p.list, m)
 		}

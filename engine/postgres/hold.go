@@ -9,7 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/stored"
 )
 
@@ -33,7 +33,7 @@ const (
 )
 
 // Hold stops a rule or a workspace. Where nobody is told whether it was committed it can be done again.
-func (j *Journal) Hold(ctx context.Context, h engine.Hold) (calls []engine.UnderWay, err error) {
+func (j *Journal) Hold(ctx context.Context, h journal.Hold) (calls []journal.UnderWay, err error) {
 	for try := 1; ; try++ {
 		calls, err = j.hold(ctx, h)
 		if err == nil {
@@ -46,7 +46,7 @@ func (j *Journal) Hold(ctx context.Context, h engine.Hold) (calls []engine.Under
 }
 
 // hold stops something in a transaction of its own: what is recorded in one with it would neither see the hold nor be seen.
-func (j *Journal) hold(ctx context.Context, h engine.Hold) (calls []engine.UnderWay, err error) {
+func (j *Journal) hold(ctx context.Context, h journal.Hold) (calls []journal.UnderWay, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	err = pgx.BeginFunc(ctx, j.pool, func(t pgx.Tx) error {
@@ -55,24 +55,24 @@ func (j *Journal) hold(ctx context.Context, h engine.Hold) (calls []engine.Under
 		b.Queue(`SELECT pg_advisory_xact_lock($1)`, int64(holdLock))
 		b.Queue(insertHold, keep(h.Workspace), keep(h.Rule), keep(h.Lane), string(h.Kind), keep(h.Reason), stored.Micros(h.Since), stored.Micros(h.Until))
 		each(b.Queue(selectCalls, keep(h.Workspace), keep(h.Rule), keep(h.Lane)), func(rows pgx.Rows) error {
-			r, s := &engine.Run{}, &engine.Step{State: engine.StepOpen}
+			r, s := &journal.Run{}, &journal.Step{State: journal.StepOpen}
 			var record string
 			err := rows.Scan(&r.ID, text{&r.Key}, text{&r.Workspace}, text{&r.Rule}, text{&r.Lane}, text{&s.Path}, text{&s.Verb}, text{&record})
 			s.Record = json.RawMessage(record)
-			if call, ok := engine.CallUnderWay(r, s); ok && err == nil {
+			if call, ok := journal.CallUnderWay(r, s); ok && err == nil {
 				calls = append(calls, call)
 			}
 			return err
 		})
 		return t.SendBatch(ctx, b).Close()
 	})
-	slices.SortFunc(calls, engine.UnderWay.Compare)
+	slices.SortFunc(calls, journal.UnderWay.Compare)
 	return calls, err
 }
 
 // Lift ends a hold, and makes the lanes due whose runs were held by it. Whoever records a run as held keeps the holds in place until that is done, so that
 // either the run is seen here, or the hold is seen to be gone there.
-func (j *Journal) Lift(ctx context.Context, now time.Time, h engine.Hold) (bool, error) {
+func (j *Journal) Lift(ctx context.Context, now time.Time, h journal.Hold) (bool, error) {
 	var lifted bool
 	var held []laneKey
 	want := func(b *pgx.Batch, _ *ledger) {
@@ -115,9 +115,9 @@ func (j *Journal) Lift(ctx context.Context, now time.Time, h engine.Hold) (bool,
 const selectHolds = `SELECT workspace, rule, lane, kind, reason, since, until FROM quando.holds ORDER BY workspace, rule, lane, kind`
 
 // addHold reads a row of selectHolds.
-func addHold(holds *[]engine.Hold) func(pgx.Rows) error {
+func addHold(holds *[]journal.Hold) func(pgx.Rows) error {
 	return func(rows pgx.Rows) error {
-		var h engine.Hold
+		var h journal.Hold
 		var since, until int64
 		err := rows.Scan(text{&h.Workspace}, text{&h.Rule}, text{&h.Lane}, &h.Kind, text{&h.Reason}, &since, &until)
 		h.Since, h.Until = stored.Moment(since), stored.Moment(until)
@@ -127,8 +127,8 @@ func addHold(holds *[]engine.Hold) func(pgx.Rows) error {
 }
 
 // Holds returns what is stopped.
-func (j *Journal) Holds(ctx context.Context) ([]engine.Hold, error) {
-	var holds []engine.Hold
+func (j *Journal) Holds(ctx context.Context) ([]journal.Hold, error) {
+	var holds []journal.Hold
 	err := j.each(ctx, selectHolds, nil, addHold(&holds))
 	if err != nil {
 		return nil, fmt.Errorf("holds: %w", err)

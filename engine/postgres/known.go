@@ -5,14 +5,14 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/stored"
 )
 
 // A knowledge is what is known of a lane, and what is to be known of it instead.
 type knowledge struct {
 	id            int64 // 0 is a lane of which nothing is known
-	before, after engine.Known
+	before, after journal.Known
 }
 
 // know adds to what is known of lanes what their events mention.
@@ -78,7 +78,7 @@ type keyRows struct {
 }
 
 // add adds what is in one set of keys and not in the other.
-func (r *keyRows) add(id int64, in, notIn map[engine.MentionKey]bool) {
+func (r *keyRows) add(id int64, in, notIn map[journal.MentionKey]bool) {
 	for key := range in {
 		if !notIn[key] {
 			r.kinds.add(string(key.Kind))

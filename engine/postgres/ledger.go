@@ -3,7 +3,7 @@ package postgres
 import (
 	"slices"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/stored"
 )
 
@@ -16,12 +16,12 @@ type ledger struct {
 	open     map[kind][]int64   // unfinished runs of a kind, the oldest first, as far as they were asked for
 	known    map[string]*runRow // runs by their keys
 	slots    map[slotKey]*slotRows
-	gathers  map[kind]*engine.Gather
-	holds    []engine.Hold // what is stopped
+	gathers  map[kind]*journal.Gather
+	holds    []journal.Hold // what is stopped
 	versions map[string]bool
-	fresh    map[eventKey]bool          // events that were recorded by this transaction
-	newest   int64                      // the highest number of an event that it gives
-	judged   map[int64][]engine.Verdict // on events that are decided
+	fresh    map[eventKey]bool           // events that were recorded by this transaction
+	newest   int64                       // the highest number of an event that it gives
+	judged   map[int64][]journal.Verdict // on events that are decided
 
 	vacant map[laneKey]bool // lanes that can be opened
 
@@ -33,7 +33,7 @@ type ledger struct {
 	stirs    bool              // a lane is due that nobody works on, or that has news
 	dues     map[laneKey]*due
 	releases map[laneKey]*release
-	steps    map[stepKey]*engine.Step
+	steps    map[stepKey]*journal.Step
 	decided  map[int64]*decision
 	changed  map[kind]bool // gathers
 	caused   []causedRow
@@ -68,7 +68,7 @@ type decision struct {
 
 type causedRow struct {
 	id int64
-	engine.Caused
+	journal.Caused
 	fields, ancestry *string
 	at               int64
 }
@@ -81,7 +81,7 @@ type runRow struct {
 	key, workspace, rule, version, home string
 	lane, by, stage, reason, about      string
 	event, started, wake, finished      int64
-	state                               engine.State
+	state                               journal.State
 	gathered, ancestry, asked           *string
 	fresh, changed                      bool
 }
@@ -91,8 +91,8 @@ func (r *runRow) kind() kind { return kind{r.workspace, r.rule, r.by} }
 func newLedger(id int64) *ledger {
 	return &ledger{
 		engine: id, leases: map[laneKey]*lease{}, runs: map[int64]*runRow{}, open: map[kind][]int64{}, known: map[string]*runRow{}, slots: map[slotKey]*slotRows{},
-		gathers: map[kind]*engine.Gather{}, versions: map[string]bool{}, fresh: map[eventKey]bool{}, vacant: map[laneKey]bool{}, opened: map[laneKey]int64{}, calm: map[laneKey]bool{}, judged: map[int64][]engine.Verdict{}, dues: map[laneKey]*due{}, releases: map[laneKey]*release{},
-		steps: map[stepKey]*engine.Step{}, decided: map[int64]*decision{}, changed: map[kind]bool{}, sources: map[string]versionRow{},
+		gathers: map[kind]*journal.Gather{}, versions: map[string]bool{}, fresh: map[eventKey]bool{}, vacant: map[laneKey]bool{}, opened: map[laneKey]int64{}, calm: map[laneKey]bool{}, judged: map[int64][]journal.Verdict{}, dues: map[laneKey]*due{}, releases: map[laneKey]*release{},
+		steps: map[stepKey]*journal.Step{}, decided: map[int64]*decision{}, changed: map[kind]bool{}, sources: map[string]versionRow{},
 	}
 }
 

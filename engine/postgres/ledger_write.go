@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/stored"
 )
 
@@ -122,7 +122,7 @@ func (l *ledger) writeSteps(b *pgx.Batch) {
 }
 
 // recordOf is how a step's record is kept.
-func recordOf(s *engine.Step) *string {
+func recordOf(s *journal.Step) *string {
 	if s.Record == nil {
 		return nil
 	}

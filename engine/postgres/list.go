@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/stored"
 )
 
@@ -49,7 +49,7 @@ func (f *filter) query(columns, table, key string, limit int) (string, []any) {
 const firstSince = `e.seq >= (SELECT min(s.seq) FROM (SELECT seq FROM quando.events WHERE data IS NOT NULL AND received_at >= $ OFFSET 0) s)`
 
 // ListEvents returns events.
-func (j *Journal) ListEvents(ctx context.Context, f engine.EventFilter) ([]*engine.Event, error) {
+func (j *Journal) ListEvents(ctx context.Context, f journal.EventFilter) ([]*journal.Event, error) {
 	q := filter{forward: f.Forward, clauses: []string{`e.data IS NOT NULL`}}
 	if f.Lane != "" {
 		q.where(`e.lane = $`, keep(f.Lane))
@@ -79,13 +79,13 @@ func (j *Journal) ListEvents(ctx context.Context, f engine.EventFilter) ([]*engi
 }
 
 // FindEvent returns an event by its id.
-func (j *Journal) FindEvent(ctx context.Context, workspace, id string) (*engine.Event, error) {
+func (j *Journal) FindEvent(ctx context.Context, workspace, id string) (*journal.Event, error) {
 	found, err := j.events(ctx, `SELECT `+eventColumns+` FROM quando.events e WHERE e.workspace = $1 AND e.id = $2 AND e.data IS NOT NULL`, keep(workspace), keep(id))
 	if err != nil {
 		return nil, err
 	}
 	if len(found) == 0 {
-		return nil, engine.ErrNoEvent
+		return nil, journal.ErrNoEvent
 	}
 	return found[0], nil
 }
@@ -94,7 +94,7 @@ func (j *Journal) FindEvent(ctx context.Context, workspace, id string) (*engine.
 const statesApart = `r.state <> 'running' AND r.state <> 'done'`
 
 // ListRuns returns runs with their steps, the newest first.
-func (j *Journal) ListRuns(ctx context.Context, f engine.RunFilter) ([]*engine.Run, error) {
+func (j *Journal) ListRuns(ctx context.Context, f journal.RunFilter) ([]*journal.Run, error) {
 	var q filter
 	if f.Event != 0 {
 		q.where(`r.event = $`, f.Event)
@@ -110,7 +110,7 @@ func (j *Journal) ListRuns(ctx context.Context, f engine.RunFilter) ([]*engine.R
 	}
 	if f.State != "" {
 		q.where(`r.state = $`, string(f.State))
-		if f.State != engine.Running && f.State != engine.Done {
+		if f.State != journal.Running && f.State != journal.Done {
 			q.clauses = append(q.clauses, statesApart)
 		}
 	}
@@ -128,20 +128,20 @@ func (j *Journal) ListRuns(ctx context.Context, f engine.RunFilter) ([]*engine.R
 }
 
 // FindRun returns a run with its steps.
-func (j *Journal) FindRun(ctx context.Context, id int64) (*engine.Run, error) {
+func (j *Journal) FindRun(ctx context.Context, id int64) (*journal.Run, error) {
 	found, err := j.runs(ctx, `SELECT `+runColumns+` FROM quando.runs r WHERE r.id = $1`, id)
 	if err != nil {
 		return nil, err
 	}
 	if len(found) == 0 {
-		return nil, engine.ErrNoRun
+		return nil, journal.ErrNoRun
 	}
 	return found[0], nil
 }
 
 // runs reads runs with their steps, all of one moment.
-func (j *Journal) runs(ctx context.Context, query string, args ...any) (runs []*engine.Run, err error) {
-	byID := map[int64]*engine.Run{}
+func (j *Journal) runs(ctx context.Context, query string, args ...any) (runs []*journal.Run, err error) {
+	byID := map[int64]*journal.Run{}
 	var ids []int64
 	err = pgx.BeginTxFunc(ctx, j.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(t pgx.Tx) error {
 		rows, err := t.Query(ctx, query, args...)
@@ -171,10 +171,10 @@ func (j *Journal) runs(ctx context.Context, query string, args ...any) (runs []*
 }
 
 // CountRuns returns how many unfinished runs there are in each state.
-func (j *Journal) CountRuns(ctx context.Context) (map[engine.State]int, error) {
-	counts := map[engine.State]int{}
+func (j *Journal) CountRuns(ctx context.Context) (map[journal.State]int, error) {
+	counts := map[journal.State]int{}
 	err := j.each(ctx, `SELECT state, count(*) FROM quando.runs WHERE state IN ('queued', 'running', 'waiting', 'held', 'uncertain') GROUP BY state`, nil, func(rows pgx.Rows) error {
-		var state engine.State
+		var state journal.State
 		var n int
 		err := rows.Scan(&state, &n)
 		counts[state] = n

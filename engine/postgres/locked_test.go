@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/postgres/postgrestest"
 	"github.com/quandohq/quando/rules"
 )
 
 // begun claims a lane and begins a run in it.
-func begun(t *testing.T, j *Journal, name string) (*engine.Lane, *engine.Run) {
+func begun(t *testing.T, j *Journal, name string) (*journal.Lane, *journal.Run) {
 	t.Helper()
 	e := rules.Event{Workspace: "default", ID: "event of " + name, Type: "message.received", Lane: name, CreatedAt: time.Now(), ReceivedAt: time.Now()}
 	record(t, j, e)
@@ -19,8 +19,8 @@ func begun(t *testing.T, j *Journal, name string) (*engine.Lane, *engine.Run) {
 	if err != nil || len(lanes) != 1 {
 		t.Fatalf("%v: %d lanes", err, len(lanes))
 	}
-	r := &engine.Run{Key: name, Workspace: "default", Rule: "r", Version: "v", Event: lanes[0].Events[0].Seq, Home: name, Lane: name, By: name, State: engine.Running, Stage: rules.Live}
-	if err := j.Save(t.Context(), lanes[0], &engine.Change{At: time.Now(), Decided: lanes[0].Events, Starts: []*engine.Start{{Run: r, Mode: rules.Queued, Max: 100}}}); err != nil {
+	r := &journal.Run{Key: name, Workspace: "default", Rule: "r", Version: "v", Event: lanes[0].Events[0].Seq, Home: name, Lane: name, By: name, State: journal.Running, Stage: rules.Live}
+	if err := j.Save(t.Context(), lanes[0], &journal.Change{At: time.Now(), Decided: lanes[0].Events, Starts: []*journal.Start{{Run: r, Mode: rules.Queued, Max: 100}}}); err != nil {
 		t.Fatal(err)
 	}
 	return lanes[0], r
@@ -43,10 +43,10 @@ func TestLockedRun(t *testing.T) {
 
 	// An event whose run would be queued behind the locked one is left to be recorded as any other.
 	lane := j.Open("default", "third")
-	e := &engine.Event{Event: rules.Event{Workspace: "default", ID: "third", Type: "message.received", Lane: "third", ReceivedAt: time.Now()}, Decided: true}
-	r := &engine.Run{Key: "third", Workspace: "default", Rule: "r", Version: "v", Home: "third", Lane: "third", By: "one", State: engine.Running, Stage: rules.Live}
-	err = j.Save(t.Context(), lane, &engine.Change{At: time.Now(), Fresh: e, Decided: []*engine.Event{e}, Starts: []*engine.Start{{Run: r, Mode: rules.Queued, Max: 100}}})
-	if !errors.Is(err, engine.ErrOccupied) {
+	e := &journal.Event{Event: rules.Event{Workspace: "default", ID: "third", Type: "message.received", Lane: "third", ReceivedAt: time.Now()}, Decided: true}
+	r := &journal.Run{Key: "third", Workspace: "default", Rule: "r", Version: "v", Home: "third", Lane: "third", By: "one", State: journal.Running, Stage: rules.Live}
+	err = j.Save(t.Context(), lane, &journal.Change{At: time.Now(), Fresh: e, Decided: []*journal.Event{e}, Starts: []*journal.Start{{Run: r, Mode: rules.Queued, Max: 100}}})
+	if !errors.Is(err, journal.ErrOccupied) {
 		t.Errorf("an event whose rule needs the locked run: %v", err)
 	}
 	j.Drop(lane)
@@ -56,13 +56,13 @@ func TestLockedRun(t *testing.T) {
 	first := make(chan error, 2)
 	for range 2 { // the second one waits for the first, and then has company
 		go func() {
-			first <- j.Save(t.Context(), one, &engine.Change{At: time.Now(), Runs: []*engine.RunChange{{Run: locked}}})
+			first <- j.Save(t.Context(), one, &journal.Change{At: time.Now(), Runs: []*journal.RunChange{{Run: locked}}})
 		}()
 		time.Sleep(200 * time.Millisecond)
 	}
 	second := make(chan error)
 	go func() {
-		second <- j.Save(t.Context(), other, &engine.Change{At: time.Now(), Runs: []*engine.RunChange{{Run: free}}, Release: true})
+		second <- j.Save(t.Context(), other, &journal.Change{At: time.Now(), Runs: []*journal.RunChange{{Run: free}}, Release: true})
 	}()
 	if err := <-second; err != nil {
 		t.Errorf("another conversation: %v", err)
@@ -75,7 +75,7 @@ func TestLockedRun(t *testing.T) {
 	if err := stranger.Rollback(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := j.Save(t.Context(), one, &engine.Change{At: time.Now(), Runs: []*engine.RunChange{{Run: locked}}, Release: true}); err != nil {
+	if err := j.Save(t.Context(), one, &journal.Change{At: time.Now(), Runs: []*journal.RunChange{{Run: locked}}, Release: true}); err != nil {
 		t.Errorf("after it was unlocked: %v", err)
 	}
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/stored"
 )
 
@@ -14,7 +14,7 @@ import (
 const mostCandidates = 2000
 
 // FindLanes returns the lanes whose events mention what a text may mean.
-func (j *Journal) FindLanes(ctx context.Context, text string, limit int) ([]engine.Who, error) {
+func (j *Journal) FindLanes(ctx context.Context, text string, limit int) ([]journal.Who, error) {
 	j.catchUp(ctx)
 	list, err := stored.LaneFinder{Count: j.countKeys, Lanes: j.lanesBy}.Find(ctx, text, limit)
 	if err != nil {
@@ -30,7 +30,7 @@ func (j *Journal) countKeys(ctx context.Context, k stored.Keys, most int) (n int
 }
 
 // lanesBy finds lanes by their keys. Those come first that have what is looked for as a whole word, the newest first.
-func (j *Journal) lanesBy(ctx context.Context, k stored.Keys, found func(engine.Who, engine.Known)) error {
+func (j *Journal) lanesBy(ctx context.Context, k stored.Keys, found func(journal.Who, journal.Known)) error {
 	return j.each(ctx, `SELECT k.workspace, k.lane, k.mentions FROM (
 			(SELECT known FROM quando.mentions WHERE kind = $1 AND key = $2 ORDER BY known DESC LIMIT $4)
 			UNION ALL (SELECT known FROM quando.mentions WHERE kind = $1 AND key > $2 AND key < $3 LIMIT $4) LIMIT $4) AS found
@@ -42,8 +42,8 @@ func (j *Journal) lanesBy(ctx context.Context, k stored.Keys, found func(engine.
 }
 
 // Who returns who lanes are about.
-func (j *Journal) Who(ctx context.Context, workspace string, lanes []string) (map[string]engine.Who, error) {
-	out := make(map[string]engine.Who, len(lanes))
+func (j *Journal) Who(ctx context.Context, workspace string, lanes []string) (map[string]journal.Who, error) {
+	out := make(map[string]journal.Who, len(lanes))
 	if len(lanes) == 0 {
 		return out, nil
 	}
@@ -60,13 +60,13 @@ func (j *Journal) Who(ctx context.Context, workspace string, lanes []string) (ma
 }
 
 // scanKnown reads a lane that is known, after others.
-func scanKnown(rows pgx.Rows, before ...any) (engine.Who, engine.Known, error) {
+func scanKnown(rows pgx.Rows, before ...any) (journal.Who, journal.Known, error) {
 	var workspace, lane string
 	var mentions *string
 	if err := rows.Scan(append(before, text{&workspace}, text{&lane}, &mentions)...); err != nil {
-		return engine.Who{}, nil, err
+		return journal.Who{}, nil, err
 	}
-	var known engine.Known
+	var known journal.Known
 	err := stored.Decode(mentions, &known)
 	return known.Who(workspace, lane), known, err
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/postgres/postgrestest"
 	"github.com/quandohq/quando/rules"
 )
@@ -40,7 +40,7 @@ func accept(t testing.TB, j *Journal, events ...rules.Event) {
 }
 
 // claimOne takes the one lane that is due.
-func claimOne(t testing.TB, j *Journal) *engine.Lane {
+func claimOne(t testing.TB, j *Journal) *journal.Lane {
 	t.Helper()
 	lanes, err := j.Claim(t.Context(), time.Now(), 10, nil)
 	if err != nil || len(lanes) != 1 {
@@ -87,12 +87,12 @@ func TestUntoldCommit(t *testing.T) {
 		if len(l.Events) != 2 {
 			t.Fatalf("%s: %d events", what, len(l.Events))
 		}
-		l.Events[0].Verdicts = []engine.Verdict{{Rule: "r", Outcome: engine.Fired}}
-		run := &engine.Run{Key: what, Workspace: "default", Rule: "r", Version: "v", Home: what, Lane: what, By: what, State: engine.Running, Stage: rules.Live}
-		s := &engine.Start{Run: run, Mode: rules.Single, Source: "source", Verdict: &l.Events[0].Verdicts[0]}
-		slot := engine.Slot{Key: what, Times: 1, Per: time.Hour}
+		l.Events[0].Verdicts = []journal.Verdict{{Rule: "r", Outcome: journal.Fired}}
+		run := &journal.Run{Key: what, Workspace: "default", Rule: "r", Version: "v", Home: what, Lane: what, By: what, State: journal.Running, Stage: rules.Live}
+		s := &journal.Start{Run: run, Mode: rules.Single, Source: "source", Verdict: &l.Events[0].Verdicts[0]}
+		slot := journal.Slot{Key: what, Times: 1, Per: time.Hour}
 		when.Store(&arm)
-		change := &engine.Change{At: time.Now(), Decided: l.Events, Starts: []*engine.Start{s}, Take: []engine.Slot{slot}, Caused: []engine.Caused{{Workspace: "default", Object: what}}}
+		change := &journal.Change{At: time.Now(), Decided: l.Events, Starts: []*journal.Start{s}, Take: []journal.Slot{slot}, Caused: []journal.Caused{{Workspace: "default", Object: what}}}
 		if err := j.Save(t.Context(), l, change); err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
@@ -107,7 +107,7 @@ func TestUntoldCommit(t *testing.T) {
 			t.Errorf("%s: caused %v, %v", what, caused, err)
 		}
 		when.Store(&arm)
-		if err := j.Save(t.Context(), l, &engine.Change{At: time.Now(), Release: true}); err != nil {
+		if err := j.Save(t.Context(), l, &journal.Change{At: time.Now(), Release: true}); err != nil {
 			t.Errorf("%s: the release: %v", what, err)
 		}
 		if next, err := j.Due(t.Context(), nil); err != nil || !next.IsZero() {
@@ -131,7 +131,7 @@ func TestUntoldClaim(t *testing.T) {
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		lanes, err := j.Claim(t.Context(), time.Now(), 10, nil)
 		if err == nil && len(lanes) == 1 {
-			if err := j.Save(t.Context(), lanes[0], &engine.Change{At: time.Now(), Release: true}); err != nil {
+			if err := j.Save(t.Context(), lanes[0], &journal.Change{At: time.Now(), Release: true}); err != nil {
 				t.Error(err)
 			}
 			return
@@ -153,7 +153,7 @@ func TestCutOff(t *testing.T) {
 	first := claimOne(t, j)
 	p.Closed.Store(true)
 	p.Cut()
-	var second []*engine.Lane
+	var second []*journal.Lane
 	for end := time.Now().Add(30 * time.Second); len(second) == 0 && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		var err error
 		if second, err = other.Claim(t.Context(), time.Now(), 10, nil); err != nil {
@@ -163,17 +163,17 @@ func TestCutOff(t *testing.T) {
 	if len(second) != 1 {
 		t.Fatal("the lane was not taken over")
 	}
-	if err := j.Save(t.Context(), first, &engine.Change{At: time.Now(), Release: true}); err == nil || errors.Is(err, engine.ErrLost) {
+	if err := j.Save(t.Context(), first, &journal.Change{At: time.Now(), Release: true}); err == nil || errors.Is(err, journal.ErrLost) {
 		t.Errorf("saved without a database: %v", err)
 	}
 	if _, err := j.Accept(t.Context(), []rules.Event{event("2", "b")}); err == nil {
 		t.Error("accepted without a database")
 	}
 	p.Closed.Store(false)
-	if err := j.Save(t.Context(), first, &engine.Change{At: time.Now(), Decided: first.Events, Release: true}); !errors.Is(err, engine.ErrLost) {
+	if err := j.Save(t.Context(), first, &journal.Change{At: time.Now(), Decided: first.Events, Release: true}); !errors.Is(err, journal.ErrLost) {
 		t.Errorf("saved what is another's: %v", err)
 	}
-	if err := other.Save(t.Context(), second[0], &engine.Change{At: time.Now(), Decided: second[0].Events, Release: true}); err != nil {
+	if err := other.Save(t.Context(), second[0], &journal.Change{At: time.Now(), Decided: second[0].Events, Release: true}); err != nil {
 		t.Error(err)
 	}
 	// It is an engine like any other when it is back.
@@ -185,7 +185,7 @@ func TestCutOff(t *testing.T) {
 	if lanes, err := other.Claim(t.Context(), time.Now(), 10, nil); err != nil || len(lanes) != 0 {
 		t.Errorf("%d lanes, %v", len(lanes), err)
 	}
-	if err := j.Save(t.Context(), l, &engine.Change{At: time.Now(), Decided: l.Events, Release: true}); err != nil {
+	if err := j.Save(t.Context(), l, &journal.Change{At: time.Now(), Decided: l.Events, Release: true}); err != nil {
 		t.Error(err)
 	}
 }
@@ -207,7 +207,7 @@ func TestLeaseIsKept(t *testing.T) {
 			t.Fatalf("%d lanes, %v", len(lanes), err)
 		}
 	}
-	if err := j.Save(t.Context(), l, &engine.Change{At: time.Now(), Decided: l.Events, Release: true}); err != nil {
+	if err := j.Save(t.Context(), l, &journal.Change{At: time.Now(), Decided: l.Events, Release: true}); err != nil {
 		t.Error(err)
 	}
 }
@@ -280,7 +280,7 @@ func disturbed(t *testing.T, engines []*Journal, disturb func(), times int) {
 				}
 				idle = 0
 				for _, l := range lanes {
-					work(t, j, l, func(r *engine.Run) {
+					work(t, j, l, func(r *journal.Run) {
 						mu.Lock()
 						defer mu.Unlock()
 						begun[r.Key] = r.ID
@@ -336,31 +336,31 @@ func disturbed(t *testing.T, engines []*Journal, disturb func(), times int) {
 }
 
 // work decides the events of a lane with a run for each, finishes the runs, and gives the lane back as an engine does: again and again, until it is told something.
-func work(t *testing.T, j *Journal, l *engine.Lane, began func(*engine.Run)) {
-	change := &engine.Change{At: time.Now(), Decided: l.Events}
+func work(t *testing.T, j *Journal, l *journal.Lane, began func(*journal.Run)) {
+	change := &journal.Change{At: time.Now(), Decided: l.Events}
 	for _, e := range l.Events {
-		e.Verdicts = []engine.Verdict{{Rule: "r", Outcome: engine.Fired}}
-		change.Starts = append(change.Starts, &engine.Start{Mode: rules.Queued, Source: "source", Verdict: &e.Verdicts[0], Run: &engine.Run{
-			Key: e.ID, Workspace: "default", Rule: "r", Version: "v", Event: e.Seq, Home: l.Name, Lane: l.Name, By: l.Name, State: engine.Running, Stage: rules.Live}})
+		e.Verdicts = []journal.Verdict{{Rule: "r", Outcome: journal.Fired}}
+		change.Starts = append(change.Starts, &journal.Start{Mode: rules.Queued, Source: "source", Verdict: &e.Verdicts[0], Run: &journal.Run{
+			Key: e.ID, Workspace: "default", Rule: "r", Version: "v", Event: e.Seq, Home: l.Name, Lane: l.Name, By: l.Name, State: journal.Running, Stage: rules.Live}})
 	}
 	if err := j.Save(t.Context(), l, change); err != nil {
 		giveBack(t, j, l)
 		return
 	}
-	after := &engine.Change{At: time.Now(), Release: true}
+	after := &journal.Change{At: time.Now(), Release: true}
 	for _, s := range change.Starts {
 		if s.Begun {
 			began(s.Run)
-			s.Run.State = engine.Done
-			after.Runs = append(after.Runs, &engine.RunChange{Run: s.Run})
-			after.Caused = append(after.Caused, engine.Caused{Workspace: "default", Object: s.Run.Key, Run: s.Run.ID})
+			s.Run.State = journal.Done
+			after.Runs = append(after.Runs, &journal.RunChange{Run: s.Run})
+			after.Caused = append(after.Caused, journal.Caused{Workspace: "default", Object: s.Run.Key, Run: s.Run.ID})
 		}
 	}
 	for _, r := range l.Runs {
-		if r.State == engine.Running {
-			r.State = engine.Done
-			after.Runs = append(after.Runs, &engine.RunChange{Run: r})
-			after.Caused = append(after.Caused, engine.Caused{Workspace: "default", Object: r.Key, Run: r.ID})
+		if r.State == journal.Running {
+			r.State = journal.Done
+			after.Runs = append(after.Runs, &journal.RunChange{Run: r})
+			after.Caused = append(after.Caused, journal.Caused{Workspace: "default", Object: r.Key, Run: r.ID})
 		}
 	}
 	if err := j.Save(t.Context(), l, after); err != nil {
@@ -368,10 +368,10 @@ func work(t *testing.T, j *Journal, l *engine.Lane, began func(*engine.Run)) {
 	}
 }
 
-func giveBack(t *testing.T, j *Journal, l *engine.Lane) {
+func giveBack(t *testing.T, j *Journal, l *journal.Lane) {
 	for {
-		err := j.Save(t.Context(), l, &engine.Change{At: time.Now(), Release: true, Next: time.Now()})
-		if err == nil || errors.Is(err, engine.ErrLost) || t.Context().Err() != nil {
+		err := j.Save(t.Context(), l, &journal.Change{At: time.Now(), Release: true, Next: time.Now()})
+		if err == nil || errors.Is(err, journal.ErrLost) || t.Context().Err() != nil {
 			return
 		}
 		time.Sleep(10 * time.Millisecond)

@@ -3,15 +3,15 @@ package postgres
 import (
 	"github.com/jackc/pgx/v5"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/stored"
 	"github.com/quandohq/quando/rules"
 )
 
-var _ engine.Opener = (*Journal)(nil)
+var _ journal.Opener = (*Journal)(nil)
 
 // Open claims the lane of an event that is about to be recorded. Other engines hear of it when the event is recorded: whichever of them is first has the lane.
-func (j *Journal) Open(workspace, lane string) *engine.Lane {
+func (j *Journal) Open(workspace, lane string) *journal.Lane {
 	if j.beside {
 		return nil
 	}
@@ -23,11 +23,11 @@ func (j *Journal) Open(workspace, lane string) *engine.Lane {
 	}
 	c.epoch++
 	c.held[key] = c.epoch
-	return &engine.Lane{Workspace: workspace, Name: lane, Epoch: c.epoch}
+	return &journal.Lane{Workspace: workspace, Name: lane, Epoch: c.epoch}
 }
 
 // Drop gives back a lane that was opened.
-func (j *Journal) Drop(lane *engine.Lane) {
+func (j *Journal) Drop(lane *journal.Lane) {
 	j.claims.release(lane, true) // whatever kept it from being of use may do so again
 }
 
@@ -63,7 +63,7 @@ func (r *reading) readOpenings(b *pgx.Batch, l *ledger) {
 // A recording is an event that is recorded with its verdicts.
 type recording struct {
 	seq   int64
-	event *engine.Event
+	event *journal.Event
 	data  string
 	decision
 }

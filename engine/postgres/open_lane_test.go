@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/postgres/postgrestest"
 	"github.com/quandohq/quando/engine/stored"
 	"github.com/quandohq/quando/rules"
@@ -22,8 +22,8 @@ func TestToldTwiceInATransaction(t *testing.T) {
 		}
 		var ops []*operation
 		for _, lane := range []string{"a", "b"} {
-			e := &engine.Event{Event: it(lane), Decided: true}
-			s := &saving{journal: j, lane: j.Open("default", lane), change: &engine.Change{At: time.Now(), Fresh: e, Decided: []*engine.Event{e}, Release: true}, data: "{}"}
+			e := &journal.Event{Event: it(lane), Decided: true}
+			s := &saving{journal: j, lane: j.Open("default", lane), change: &journal.Change{At: time.Now(), Fresh: e, Decided: []*journal.Event{e}, Release: true}, data: "{}"}
 			var err error
 			if s.form, err = stored.ChangeOf(s.change); err != nil {
 				t.Fatal(err)
@@ -40,7 +40,7 @@ func TestToldTwiceInATransaction(t *testing.T) {
 			switch {
 			case err == nil:
 				recorded++
-			case !errors.Is(err, engine.ErrOccupied):
+			case !errors.Is(err, journal.ErrOccupied):
 				t.Errorf("delivery %d: %v", i, err)
 			}
 		}

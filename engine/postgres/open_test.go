@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/postgres/postgrestest"
 )
 
@@ -176,7 +176,7 @@ func TestPooler(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, l := range lanes {
-					work(t, of, l, func(*engine.Run) {})
+					work(t, of, l, func(*journal.Run) {})
 				}
 			}
 		}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 // A Journal is an engine.Journal and an engine.Reader in a database.
@@ -45,12 +45,12 @@ type Journal struct {
 }
 
 var (
-	_ engine.Journal    = (*Journal)(nil)
-	_ engine.Reader     = (*Journal)(nil)
-	_ engine.Notifier   = (*Journal)(nil)
-	_ engine.Statistics = (*Journal)(nil)
-	_ engine.Auditor    = (*Journal)(nil)
-	_ engine.Finder     = (*Journal)(nil)
+	_ journal.Journal    = (*Journal)(nil)
+	_ journal.Reader     = (*Journal)(nil)
+	_ journal.Notifier   = (*Journal)(nil)
+	_ journal.Statistics = (*Journal)(nil)
+	_ journal.Auditor    = (*Journal)(nil)
+	_ journal.Finder     = (*Journal)(nil)
 )
 
 // Options configure a Journal. Every zero value works.

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/stored"
 )
 
@@ -20,8 +20,8 @@ func (j *Journal) each(ctx context.Context, query string, args []any, scan func(
 }
 
 // events reads events.
-func (j *Journal) events(ctx context.Context, query string, args ...any) ([]*engine.Event, error) {
-	var events []*engine.Event
+func (j *Journal) events(ctx context.Context, query string, args ...any) ([]*journal.Event, error) {
+	var events []*journal.Event
 	err := j.each(ctx, query, args, func(rows pgx.Rows) error {
 		e, err := scanEvent(rows)
 		events = append(events, e)
@@ -78,7 +78,7 @@ func (j *Journal) SwapCursor(ctx context.Context, name, old, value string) (bool
 }
 
 // Events returns events by their sequence numbers.
-func (j *Journal) Events(ctx context.Context, seqs ...int64) ([]*engine.Event, error) {
+func (j *Journal) Events(ctx context.Context, seqs ...int64) ([]*journal.Event, error) {
 	if len(seqs) == 0 {
 		return nil, nil
 	}
@@ -86,7 +86,7 @@ func (j *Journal) Events(ctx context.Context, seqs ...int64) ([]*engine.Event, e
 }
 
 // Happened returns events of a lane since a time.
-func (j *Journal) Happened(ctx context.Context, workspace, lane string, types []string, since time.Time, max int) ([]*engine.Event, error) {
+func (j *Journal) Happened(ctx context.Context, workspace, lane string, types []string, since time.Time, max int) ([]*journal.Event, error) {
 	if len(types) == 0 {
 		return nil, nil
 	}
@@ -122,7 +122,7 @@ func (j *Journal) saw(event int64) {
 }
 
 // Caused returns what own calls caused.
-func (j *Journal) Caused(ctx context.Context, workspace, typ string, objects []string) ([]engine.Caused, error) {
+func (j *Journal) Caused(ctx context.Context, workspace, typ string, objects []string) ([]journal.Caused, error) {
 	if len(objects) == 0 {
 		return nil, nil
 	}
@@ -131,9 +131,9 @@ func (j *Journal) Caused(ctx context.Context, workspace, typ string, objects []s
 	if typ != "" {
 		query, args = query+` AND event = $3`, append(args, keep(typ))
 	}
-	var caused []engine.Caused
+	var caused []journal.Caused
 	err := j.each(ctx, query+` ORDER BY id`, args, func(rows pgx.Rows) error {
-		var c engine.Caused
+		var c journal.Caused
 		var from, to int64
 		var fields, ancestry *string
 		if err := rows.Scan(&c.ID, text{&c.Workspace}, text{&c.Lane}, text{&c.Event}, text{&c.Object}, text{&c.Stage}, &fields, &c.Run, text{&c.Rule}, &ancestry, &c.After, &from, &to, &c.Used); err != nil {
@@ -154,7 +154,7 @@ func (j *Journal) Version(ctx context.Context, hash string) (string, error) {
 	var source string
 	err := j.pool.QueryRow(ctx, `SELECT source FROM quando.rule_versions WHERE hash = $1`, keep(hash)).Scan(text{&source})
 	if errors.Is(err, pgx.ErrNoRows) {
-		err = engine.ErrNoVersion
+		err = journal.ErrNoVersion
 	}
 	if err != nil {
 		return "", fmt.Errorf("version %s: %w", hash, explain(err))

@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/stored"
 	"github.com/quandohq/quando/rules"
 )
@@ -80,7 +80,7 @@ func (r *reading) wantKind(k kind, n int) {
 }
 
 // wantSlot asks for what decides whether one more slot is free.
-func (r *reading) wantSlot(workspace string, s engine.Slot) {
+func (r *reading) wantSlot(workspace string, s journal.Slot) {
 	k := slotKey{workspace, s.Key}
 	r.lock("slot", k.workspace, k.key)
 	r.slots[k]++
@@ -294,7 +294,7 @@ func (r *reading) readRest(b *pgx.Batch, l *ledger) {
 			if err := rows.Scan(&seq, &kept); err != nil {
 				return err
 			}
-			var verdicts []engine.Verdict
+			var verdicts []journal.Verdict
 			err := stored.Decode(kept, &verdicts)
 			l.judged[seq] = verdicts
 			return err

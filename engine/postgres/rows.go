@@ -5,15 +5,15 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/stored"
 )
 
 const eventColumns = `e.seq, e.workspace, e.id, e.type, e.rule, e.tenant, e.lane, e.created_at, e.received_at, e.data, e.decided, e.verdicts, e.answers`
 
 // scanEvent reads the columns of an event, after others.
-func scanEvent(rows pgx.Rows, before ...any) (*engine.Event, error) {
-	e := &engine.Event{}
+func scanEvent(rows pgx.Rows, before ...any) (*journal.Event, error) {
+	e := &journal.Event{}
 	var created, received int64
 	var data, verdicts, answers *string
 	err := rows.Scan(append(before, &e.Seq, text{&e.Workspace}, text{&e.ID}, text{&e.Type}, text{&e.Rule}, text{&e.Tenant}, text{&e.Lane}, &created, &received, &data, &e.Decided, &verdicts, &answers)...)
@@ -27,8 +27,8 @@ const runColumns = `r.id, r.key, r.workspace, r.rule, r.version, r.event, r.gath
 	r.started_at, r.wake_at, r.finished_at, r.reason, r.asked`
 
 // scanRun reads the columns of a run, after others.
-func scanRun(rows pgx.Rows, before ...any) (*engine.Run, error) {
-	r := &engine.Run{}
+func scanRun(rows pgx.Rows, before ...any) (*journal.Run, error) {
+	r := &journal.Run{}
 	var started, wake, finished int64
 	var gathered, ancestry, about, asked *string
 	err := rows.Scan(append(before, &r.ID, text{&r.Key}, text{&r.Workspace}, text{&r.Rule}, text{&r.Version}, &r.Event, &gathered, text{&r.Home}, text{&r.Lane}, text{&r.By}, &r.State, &r.Stage,
@@ -45,8 +45,8 @@ const (
 )
 
 // scanStep reads the columns of a step.
-func scanStep(rows pgx.Rows) (run int64, s *engine.Step, err error) {
-	s = &engine.Step{}
+func scanStep(rows pgx.Rows) (run int64, s *journal.Step, err error) {
+	s = &journal.Step{}
 	var record *string
 	err = rows.Scan(&run, &s.N, text{&s.Path}, text{&s.Verb}, text{&s.Key}, &s.State, &s.Attempts, text{&s.Error}, &record)
 	if record != nil {
@@ -58,8 +58,8 @@ func scanStep(rows pgx.Rows) (run int64, s *engine.Step, err error) {
 const gatherColumns = `g.workspace, g.rule, g.by, g.lane, g.events, g.since, g.until, g.quiet, g.at_most`
 
 // scanGather reads the columns of a gather, after others.
-func scanGather(rows pgx.Rows, before ...any) (*engine.Gather, error) {
-	g := &engine.Gather{}
+func scanGather(rows pgx.Rows, before ...any) (*journal.Gather, error) {
+	g := &journal.Gather{}
 	var since, until int64
 	var events *string
 	if err := rows.Scan(append(before, text{&g.Workspace}, text{&g.Rule}, text{&g.By}, text{&g.Lane}, &events, &since, &until, &g.Quiet, &g.AtMost)...); err != nil {

@@ -3,12 +3,12 @@ package postgres
 import (
 	"slices"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/stored"
 )
 
 // addSteps notes the steps of a run that changed.
-func (l *ledger) addSteps(run int64, steps []*engine.Step) {
+func (l *ledger) addSteps(run int64, steps []*journal.Step) {
 	for _, st := range steps {
 		l.steps[stepKey{run, st.N}] = st
 	}
@@ -26,14 +26,14 @@ func (s *saving) changeRuns(l *ledger) {
 	}
 }
 
-func (s *saving) changeRun(l *ledger, c *engine.RunChange, texts stored.Run) {
+func (s *saving) changeRun(l *ledger, c *journal.RunChange, texts stored.Run) {
 	r := l.runs[c.Run.ID]
-	rule := engine.RuleName{Workspace: c.Run.Workspace, Rule: c.Run.Rule}
+	rule := journal.RuleName{Workspace: c.Run.Workspace, Rule: c.Run.Rule}
 	if c.Run.State.Finished() && !r.state.Finished() {
 		l.tally.Ended(s.at, rule, c.Run.Stage, c.Run.State)
 	}
 	if c.Effects > 0 {
-		l.tally.Count(s.at, rule, engine.CountEffects, "", c.Effects)
+		l.tally.Count(s.at, rule, journal.CountEffects, "", c.Effects)
 	}
 	r.state, r.lane, r.reason, r.about = c.Run.State, c.Run.Lane, c.Run.Reason, texts.About
 	r.wake, r.finished = stored.Micros(c.Run.WakeAt), 0
@@ -55,7 +55,7 @@ func (s *saving) away(l *ledger, r *runRow) {
 	if r.state.Finished() {
 		return
 	}
-	if r.workspace == s.lane.Workspace && r.lane == s.lane.Name && (r.state != engine.Held || l.holdOn(r)) {
+	if r.workspace == s.lane.Workspace && r.lane == s.lane.Name && (r.state != journal.Held || l.holdOn(r)) {
 		return
 	}
 	l.due(r.workspace, r.lane, s.at)
@@ -63,17 +63,17 @@ func (s *saving) away(l *ledger, r *runRow) {
 
 // holdOn reports whether something holds a run.
 func (l *ledger) holdOn(r *runRow) bool {
-	return slices.ContainsFunc(l.holds, func(h engine.Hold) bool { return h.Covers(r.workspace, r.rule, r.lane) })
+	return slices.ContainsFunc(l.holds, func(h journal.Hold) bool { return h.Covers(r.workspace, r.rule, r.lane) })
 }
 
 // promote lets the oldest unfinished run of the same workspace, rule and by begin, if it is one that waits for its turn.
-func (s *saving) promote(l *ledger, done *engine.Run) {
+func (s *saving) promote(l *ledger, done *journal.Run) {
 	ids := l.open[kind{done.Workspace, done.Rule, done.By}]
-	if len(ids) == 0 || l.runs[ids[0]].state != engine.Queued {
+	if len(ids) == 0 || l.runs[ids[0]].state != journal.Queued {
 		return
 	}
 	r := l.runs[ids[0]]
-	r.state, r.wake = engine.Running, s.at
+	r.state, r.wake = journal.Running, s.at
 	l.change(r)
 	l.due(r.workspace, r.lane, s.at)
 }

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/stored"
 	"github.com/quandohq/quando/rules"
 )
 
 // Save records a change of a claimed lane. What the journal decides is set in the change when it is recorded, not before.
-func (j *Journal) Save(ctx context.Context, lane *engine.Lane, change *engine.Change) error {
+func (j *Journal) Save(ctx context.Context, lane *journal.Lane, change *journal.Change) error {
 	if j.beside {
 		return errBeside
 	}
@@ -29,7 +29,7 @@ func (j *Journal) Save(ctx context.Context, lane *engine.Lane, change *engine.Ch
 			j.claims.release(lane, s.lost || s.left)
 		}
 	}
-	if bound, full := errors.AsType[*engine.BoundError](err); full {
+	if bound, full := errors.AsType[*journal.BoundError](err); full {
 		var unknown error
 		if bound.Own, unknown = j.takenBy(ctx, lane.Workspace, bound.Slot, s.at); unknown != nil {
 			err = unknown
@@ -44,8 +44,8 @@ func (j *Journal) Save(ctx context.Context, lane *engine.Lane, change *engine.Ch
 // A saving is a change on its way into the database.
 type saving struct {
 	journal *Journal
-	lane    *engine.Lane
-	change  *engine.Change
+	lane    *journal.Lane
+	change  *journal.Change
 	form    *stored.Change
 	at      int64
 	data    string // of the fresh event
@@ -84,7 +84,7 @@ func (s *saving) want(r *reading) {
 	for _, changed := range c.Runs {
 		run := changed.Run
 		r.runs[run.ID] = true
-		r.holds = r.holds || run.State == engine.Held
+		r.holds = r.holds || run.State == journal.Held
 		if run.State.Finished() {
 			r.wantKind(kind{run.Workspace, run.Rule, run.By}, 2) // itself and the one that follows
 		}
@@ -106,12 +106,12 @@ func (s *saving) want(r *reading) {
 // all is more than there ever are.
 const all = 1 << 30
 
-func (s *saving) wantStart(r *reading, st *engine.Start) {
+func (s *saving) wantStart(r *reading, st *journal.Start) {
 	run := st.Run
 	r.keys[run.Key] = true
 	r.newRuns++
 	r.stopped = true
-	r.holds = r.holds || run.State == engine.Held
+	r.holds = r.holds || run.State == journal.Held
 	r.versions[run.Version] = true
 	if st.Limit != nil {
 		r.wantSlot(s.lane.Workspace, *st.Limit)
@@ -135,10 +135,10 @@ func (s *saving) decide(l *ledger) error {
 	mine := l.leases[here]
 	if fresh := s.change.Fresh; fresh != nil {
 		if _, recorded := l.fresh[eventKey{fresh.Workspace, fresh.ID}]; recorded || !l.vacant[here] {
-			return engine.ErrOccupied
+			return journal.ErrOccupied
 		}
 	} else if s.lost = mine == nil || mine.engine != l.engine || mine.epoch != s.lane.Epoch || mine.released; s.lost {
-		return engine.ErrLost
+		return journal.ErrLost
 	}
 	if err := s.refuse(l); err != nil {
 		return err
@@ -199,8 +199,8 @@ func (s *saving) settleIn(l *ledger, here laneKey) {
 // refuse says why the change cannot be recorded.
 func (s *saving) refuse(l *ledger) error {
 	if s.change.Call != nil {
-		if h := engine.StopsCall(l.holds, s.change.Call, s.change.At); h != nil {
-			return &engine.HeldError{Hold: *h}
+		if h := journal.StopsCall(l.holds, s.change.Call, s.change.At); h != nil {
+			return &journal.HeldError{Hold: *h}
 		}
 	}
 	ahead := map[string]int64{}
@@ -212,12 +212,12 @@ func (s *saving) refuse(l *ledger) error {
 	}
 	for _, e := range s.change.Ended {
 		if g := l.gathers[kind{e.Workspace, e.Rule, e.By}]; g == nil || !slices.Equal(g.Events, e.Events) {
-			return fmt.Errorf("gather of %s: %w", e.Rule, engine.ErrChanged)
+			return fmt.Errorf("gather of %s: %w", e.Rule, journal.ErrChanged)
 		}
 	}
 	for _, c := range s.change.Runs {
 		if l.runs[c.Run.ID] == nil {
-			return fmt.Errorf("run %d: %w", c.Run.ID, engine.ErrNoRun)
+			return fmt.Errorf("run %d: %w", c.Run.ID, journal.ErrNoRun)
 		}
 	}
 	return nil
@@ -275,7 +275,7 @@ func (s *saving) judge(l *ledger) error {
 }
 
 // verdict returns a start's verdict as it came out.
-func (s *saving) verdict(v *engine.Verdict) engine.Verdict {
+func (s *saving) verdict(v *journal.Verdict) journal.Verdict {
 	for i, st := range s.change.Starts {
 		if st.Verdict == v {
 			return s.started[i].verdict
@@ -285,9 +285,9 @@ func (s *saving) verdict(v *engine.Verdict) engine.Verdict {
 }
 
 // gather adds events to those that are being gathered. The newest one's lane is where the gather ends.
-func (s *saving) gather(l *ledger, add engine.Gather) {
+func (s *saving) gather(l *ledger, add journal.Gather) {
 	k := kind{add.Workspace, add.Rule, add.By}
-	g := engine.Gather{Workspace: add.Workspace, Rule: add.Rule, By: add.By, Since: s.change.At}
+	g := journal.Gather{Workspace: add.Workspace, Rule: add.Rule, By: add.By, Since: s.change.At}
 	if is := l.gathers[k]; is != nil {
 		g.Since, g.Events = is.Since, is.Events
 	}

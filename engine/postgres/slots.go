@@ -6,7 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/stored"
 )
 
@@ -39,7 +39,7 @@ func (l *ledger) slotsOf(k slotKey) *slotRows {
 // free reports whether a slot is free; so many that are not recorded yet come before it. Takings are numbered, and one is free when the one
 // Times before it is at least Per away. That is enough, in whatever order of time they come: of Times+1 takings two have numbers that are a
 // multiple of Times apart, and no window holds these both.
-func (s *slotRows) free(slot engine.Slot, now, ahead int64) bool {
+func (s *slotRows) free(slot journal.Slot, now, ahead int64) bool {
 	before := s.n + 1 + ahead - int64(slot.Times)
 	if before > s.n {
 		return false
@@ -50,8 +50,8 @@ func (s *slotRows) free(slot engine.Slot, now, ahead int64) bool {
 }
 
 // full says that a slot is not free, and until when.
-func (s *slotRows) full(slot engine.Slot) *engine.BoundError {
-	bound := &engine.BoundError{Slot: slot}
+func (s *slotRows) full(slot journal.Slot) *journal.BoundError {
+	bound := &journal.BoundError{Slot: slot}
 	if at, ok := s.at[s.n+1-int64(slot.Times)]; ok {
 		bound.Free = stored.Moment(at).Add(slot.Per)
 	}
@@ -59,7 +59,7 @@ func (s *slotRows) full(slot engine.Slot) *engine.BoundError {
 }
 
 // takenBy reports whether a slot's rule has taken some of those that fill its window.
-func (j *Journal) takenBy(ctx context.Context, workspace string, slot engine.Slot, now int64) (own bool, err error) {
+func (j *Journal) takenBy(ctx context.Context, workspace string, slot journal.Slot, now int64) (own bool, err error) {
 	const query = `SELECT EXISTS (SELECT 1 FROM quando.slots WHERE workspace = $1 AND key = $2 AND rule = $3 AND at > $4)`
 	err = j.each(ctx, query, []any{keep(workspace), keep(slot.Key), keep(slot.Rule), now - slot.Per.Microseconds()}, func(rows pgx.Rows) error {
 		return rows.Scan(&own)
@@ -68,7 +68,7 @@ func (j *Journal) takenBy(ctx context.Context, workspace string, slot engine.Slo
 }
 
 // take records a taking and forgets those that nobody will ask for.
-func (s *slotRows) take(slot engine.Slot, now int64) {
+func (s *slotRows) take(slot journal.Slot, now int64) {
 	s.n++
 	s.at[s.n] = now
 	s.taken = append(s.taken, slotRow{s.n, now, now + slot.Per.Microseconds(), slot.Rule})

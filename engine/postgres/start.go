@@ -3,7 +3,7 @@ package postgres
 import (
 	"cmp"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/stored"
 	"github.com/quandohq/quando/rules"
 )
@@ -11,9 +11,9 @@ import (
 // started is what came of a start.
 type started struct {
 	id      int64
-	state   engine.State
+	state   journal.State
 	begun   bool
-	verdict engine.Verdict
+	verdict journal.Verdict
 }
 
 // start begins the runs that the change asks for, or says what stands in their way.
@@ -31,7 +31,7 @@ func (s *saving) start(l *ledger) error {
 	return nil
 }
 
-func (s *saving) startOne(l *ledger, st *engine.Start, texts stored.Run, r *started) error {
+func (s *saving) startOne(l *ledger, st *journal.Start, texts stored.Run, r *started) error {
 	if known := l.known[st.Run.Key]; known != nil {
 		r.id, r.state, r.verdict.Run = known.id, known.state, st.Run.Key
 		return nil
@@ -44,7 +44,7 @@ func (s *saving) startOne(l *ledger, st *engine.Start, texts stored.Run, r *star
 	if st.Limit != nil {
 		slots := l.slotsOf(slotKey{s.lane.Workspace, st.Limit.Key})
 		if !slots.free(*st.Limit, s.at, 0) {
-			r.verdict.Outcome, r.verdict.Error = engine.Limited, st.Limit.String()
+			r.verdict.Outcome, r.verdict.Error = journal.Limited, st.Limit.String()
 			return nil
 		}
 		slots.take(*st.Limit, s.at)
@@ -56,14 +56,14 @@ func (s *saving) startOne(l *ledger, st *engine.Start, texts stored.Run, r *star
 		}
 	}
 	if len(others) > 0 && (st.Mode == rules.Queued || st.Mode == rules.Restart) {
-		r.state = engine.Queued
+		r.state = journal.Queued
 	}
 	s.insert(l, st, texts, r)
 	return nil
 }
 
 // insert records a run, and its steps unless it is queued.
-func (s *saving) insert(l *ledger, st *engine.Start, texts stored.Run, r *started) {
+func (s *saving) insert(l *ledger, st *journal.Start, texts stored.Run, r *started) {
 	run := st.Run
 	if st.Source != "" && !l.versions[run.Version] {
 		l.versions[run.Version] = true
@@ -78,11 +78,11 @@ func (s *saving) insert(l *ledger, st *engine.Start, texts stored.Run, r *starte
 	}
 	if row.state.Finished() {
 		row.finished, row.wake = stored.EndOf(run, s.at), 0
-		l.tally.Ended(s.at, engine.RuleName{Workspace: row.workspace, Rule: row.rule}, run.Stage, row.state)
+		l.tally.Ended(s.at, journal.RuleName{Workspace: row.workspace, Rule: row.rule}, run.Stage, row.state)
 	}
 	l.addRun(row)
 	l.known[row.key] = row
-	r.id, r.begun, r.verdict.Run = row.id, r.state != engine.Queued, row.key
+	r.id, r.begun, r.verdict.Run = row.id, r.state != journal.Queued, row.key
 	if r.begun {
 		l.addSteps(row.id, run.Steps)
 		s.away(l, row)
@@ -91,19 +91,19 @@ func (s *saving) insert(l *ledger, st *engine.Start, texts stored.Run, r *starte
 
 // replace asks runs to make way for another of their rule, and returns those that it asked. One that has not begun is ended at once: else those that come together
 // would all be asked by each other.
-func (s *saving) replace(l *ledger, by *engine.Run, runs []int64) (asked []int64, err error) {
+func (s *saving) replace(l *ledger, by *journal.Run, runs []int64) (asked []int64, err error) {
 	if len(runs) == 0 {
 		return nil, nil
 	}
-	ask, err := stored.Ask(engine.Ask{What: engine.AskCancel, Reason: engine.Replaced, At: s.change.At})
+	ask, err := stored.Ask(journal.Ask{What: journal.AskCancel, Reason: journal.Replaced, At: s.change.At})
 	if err != nil {
 		return nil, err
 	}
 	for _, id := range append([]int64(nil), runs...) {
-		if r := l.runs[id]; r.state == engine.Queued {
-			r.state, r.wake, r.finished, r.reason = engine.Cancelled, 0, max(s.at, 1), engine.Replaced
+		if r := l.runs[id]; r.state == journal.Queued {
+			r.state, r.wake, r.finished, r.reason = journal.Cancelled, 0, max(s.at, 1), journal.Replaced
 			l.change(r)
-			l.tally.Ended(s.at, engine.RuleName{Workspace: by.Workspace, Rule: by.Rule}, by.Stage, engine.Cancelled)
+			l.tally.Ended(s.at, journal.RuleName{Workspace: by.Workspace, Rule: by.Rule}, by.Stage, journal.Cancelled)
 			continue
 		}
 		l.ask(s.at, id, ask)

@@ -11,8 +11,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/batch"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 const (
@@ -91,7 +91,7 @@ func (w *writer) withoutFresh(ops []*operation) []error {
 	}
 	results := make([]error, len(ops))
 	for i, op := range ops {
-		if results[i] = engine.ErrOccupied; !op.fresh {
+		if results[i] = journal.ErrOccupied; !op.fresh {
 			results[i], others = others[0], others[1:]
 		}
 	}

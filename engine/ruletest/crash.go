@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/actions"
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -65,7 +65,7 @@ func (l *life) over() bool {
 
 // A mortalJournal is a journal whose every writing may be the last thing that the engine does, before or after it has come about.
 type mortalJournal struct {
-	engine.Journal
+	journal.Journal
 	life    *life
 	telling *telling
 }
@@ -89,14 +89,14 @@ func (j mortalJournal) Accept(ctx context.Context, events []rules.Event) (fresh 
 	return fresh, err
 }
 
-func (j mortalJournal) Save(ctx context.Context, lane *engine.Lane, change *engine.Change) error {
+func (j mortalJournal) Save(ctx context.Context, lane *journal.Lane, change *journal.Change) error {
 	if j.telling.meanwhile != nil && change.Release {
 		j.telling.meanwhile()
 	}
 	return j.around("Save", func() error { return j.Journal.Save(ctx, lane, change) })
 }
 
-func (j mortalJournal) Hold(ctx context.Context, h engine.Hold) (underWay []engine.UnderWay, err error) {
+func (j mortalJournal) Hold(ctx context.Context, h journal.Hold) (underWay []journal.UnderWay, err error) {
 	err = j.around("Hold", func() error {
 		underWay, err = j.Journal.Hold(ctx, h)
 		return err
@@ -104,7 +104,7 @@ func (j mortalJournal) Hold(ctx context.Context, h engine.Hold) (underWay []engi
 	return underWay, err
 }
 
-func (j mortalJournal) Lift(ctx context.Context, now time.Time, h engine.Hold) (lifted bool, err error) {
+func (j mortalJournal) Lift(ctx context.Context, now time.Time, h journal.Hold) (lifted bool, err error) {
 	err = j.around("Lift", func() error {
 		lifted, err = j.Journal.Lift(ctx, now, h)
 		return err
@@ -117,7 +117,7 @@ func (j mortalJournal) SetCursor(ctx context.Context, name, value string) error 
 }
 
 // Claim also bounds how often an engine may look for work while time stands still.
-func (j mortalJournal) Claim(ctx context.Context, now time.Time, most int, except []string) ([]*engine.Lane, error) {
+func (j mortalJournal) Claim(ctx context.Context, now time.Time, most int, except []string) ([]*journal.Lane, error) {
 	j.life.mu.Lock()
 	j.life.claims++
 	claims, dead := j.life.claims, j.life.dead

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/actions"
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -74,7 +74,7 @@ func TestFaultsOfSoundEngine(t *testing.T) {
 
 // TestFaultsFindWeakEngines plants a bug into the engine for each fault, which no story finds without the fault.
 func TestFaultsFindWeakEngines(t *testing.T) {
-	journal := func(wrap func(engine.Journal) engine.Journal) func(*Options) {
+	kept := func(wrap func(journal.Journal) journal.Journal) func(*Options) {
 		return func(o *Options) { o.journal = wrap }
 	}
 	action := func(wrap func(actions.Action) actions.Action) func(*Options) {
@@ -85,9 +85,9 @@ func TestFaultsFindWeakEngines(t *testing.T) {
 		plant                func(*Options)
 	}{
 		"answers before it has recorded": {desk, "{ crash: every_step }", "crash every_step",
-			journal(func(j engine.Journal) engine.Journal { return &hasty{Journal: j} })},
+			kept(func(j journal.Journal) journal.Journal { return &hasty{Journal: j} })},
 		"calls before it has recorded the intent": {desk, "{ crash: every_step }", "crash every_step",
-			journal(func(j engine.Journal) engine.Journal { return &careless{Journal: j} })},
+			kept(func(j journal.Journal) journal.Journal { return &careless{Journal: j} })},
 		"repeats without a look, after a crash": {desk, "{ crash: every_step }", "crash every_step",
 			action(func(a actions.Action) actions.Action { return blind{a} })},
 		"repeats without a look, after an error": {desk, "{ service: 503_after }", "service 503_after",
@@ -99,11 +99,11 @@ func TestFaultsFindWeakEngines(t *testing.T) {
 		"takes a pause for the end": {desk, "{ service: 429 }", "service 429",
 			action(func(a actions.Action) actions.Action { return faint{a} })},
 		"knows no duplicates": {desk, "{ deliver: twice }", "deliver twice",
-			journal(func(j engine.Journal) engine.Journal { return &forgetful{Journal: j} })},
+			kept(func(j journal.Journal) journal.Journal { return &forgetful{Journal: j} })},
 		"counts a wait from when it heard": {strings.Replace(desk, `"18:15"`, `"18:06"`, 1), "{ deliver: late }", "deliver late",
-			journal(func(j engine.Journal) engine.Journal { return late{j} })},
+			kept(func(j journal.Journal) journal.Journal { return late{j} })},
 		"does not look for what came before": {answered, "{ deliver: reordered }", "deliver reordered",
-			journal(func(j engine.Journal) engine.Journal { return hindsight{j} })},
+			kept(func(j journal.Journal) journal.Journal { return hindsight{j} })},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -124,7 +124,7 @@ func TestFaultsFindWeakEngines(t *testing.T) {
 
 // hasty says that events are recorded before they are.
 type hasty struct {
-	engine.Journal
+	journal.Journal
 	mu     sync.Mutex
 	events []rules.Event
 }
@@ -136,7 +136,7 @@ func (j *hasty) Accept(_ context.Context, events []rules.Event) ([]bool, error) 
 	return make([]bool, len(events)), nil
 }
 
-func (j *hasty) Claim(ctx context.Context, now time.Time, most int, except []string) ([]*engine.Lane, error) {
+func (j *hasty) Claim(ctx context.Context, now time.Time, most int, except []string) ([]*journal.Lane, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for len(j.events) > 0 {
@@ -151,11 +151,11 @@ func (j *hasty) Claim(ctx context.Context, now time.Time, most int, except []str
 
 // careless records an intent only with what came of it.
 type careless struct {
-	engine.Journal
-	kept []*engine.Change
+	journal.Journal
+	kept []*journal.Change
 }
 
-func (j *careless) Save(ctx context.Context, lane *engine.Lane, c *engine.Change) error {
+func (j *careless) Save(ctx context.Context, lane *journal.Lane, c *journal.Change) error {
 	if !c.Release && len(c.Starts) == 0 {
 		own := *c
 		j.kept = append(j.kept, &own)
@@ -205,7 +205,7 @@ func (a faint) Do(ctx context.Context, s *actions.Step, i actions.Intent) (actio
 
 // forgetful takes every delivery for a new event.
 type forgetful struct {
-	engine.Journal
+	journal.Journal
 	n int
 }
 
@@ -218,7 +218,7 @@ func (j *forgetful) Accept(ctx context.Context, events []rules.Event) ([]bool, e
 }
 
 // late takes events to have happened when they are heard of.
-type late struct{ engine.Journal }
+type late struct{ journal.Journal }
 
 func (j late) Accept(ctx context.Context, events []rules.Event) ([]bool, error) {
 	for i := range events {
@@ -228,23 +228,23 @@ func (j late) Accept(ctx context.Context, events []rules.Event) ([]bool, error) 
 }
 
 // hindsight has no memory of what happened.
-type hindsight struct{ engine.Journal }
+type hindsight struct{ journal.Journal }
 
-func (hindsight) Happened(context.Context, string, string, []string, time.Time, int) ([]*engine.Event, error) {
+func (hindsight) Happened(context.Context, string, string, []string, time.Time, int) ([]*journal.Event, error) {
 	return nil, nil
 }
 
 // TestRestless has an engine that finds the same lane due again and again.
 func TestRestless(t *testing.T) {
 	r := tell(t, fmt.Sprintf(desk, "all"), func(o *Options) {
-		o.journal = func(j engine.Journal) engine.Journal { return restlessJournal{j} }
+		o.journal = func(j journal.Journal) journal.Journal { return restlessJournal{j} }
 	})
 	r.fails(t, "the rules do not come to rest at 2026-11-13T17:50:00-03:00")
 }
 
-type restlessJournal struct{ engine.Journal }
+type restlessJournal struct{ journal.Journal }
 
-func (j restlessJournal) Save(ctx context.Context, lane *engine.Lane, c *engine.Change) error {
+func (j restlessJournal) Save(ctx context.Context, lane *journal.Lane, c *journal.Change) error {
 	c.Next = c.At
 	return j.Journal.Save(ctx, lane, c)
 }

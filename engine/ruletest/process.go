@@ -10,6 +10,7 @@ import (
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/sqlite"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
@@ -32,18 +33,18 @@ type process struct {
 // launch starts the engine on the journal's file.
 func launch(ctx context.Context, t *telling) (_ *process, err error) {
 	s := t.story
-	journal, err := sqlite.Open(ctx, t.file, sqlite.Options{})
+	file, err := sqlite.Open(ctx, t.file, sqlite.Options{})
 	if err != nil {
 		return nil, err
 	}
-	out := &process{life: &life{points: &t.points}, journal: journal, transport: &http.Transport{DisableCompression: true}}
+	out := &process{life: &life{points: &t.points}, journal: file, transport: &http.Transport{DisableCompression: true}}
 	out.ctx, out.end = context.WithCancel(ctx)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, out.close())
 		}
 	}()
-	var kept engine.Journal = mortalJournal{journal, out.life, t}
+	var kept journal.Journal = mortalJournal{file, out.life, t}
 	if s.options.journal != nil {
 		kept = s.options.journal(kept)
 	}
@@ -109,7 +110,7 @@ func (p *process) accept(ctx context.Context, events ...rules.Event) ([]bool, er
 // repeats reports whether a run has a call to repeat: one that is at rest, and neither waits nor is held, has no other reason to be unfinished.
 func (p *process) repeats(ctx context.Context) (bool, error) {
 	runs, err := p.journal.CountRuns(ctx)
-	return runs[engine.Running] > 0, err
+	return runs[journal.Running] > 0, err
 }
 
 // close takes from a process what the system would take from it.

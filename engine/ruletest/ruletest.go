@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/actions"
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/sqlite"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
@@ -40,7 +40,7 @@ type Options struct {
 	Look func(Told) error
 
 	// For engines with a known fault: what stands between the engine, its journal and its actions.
-	journal func(engine.Journal) engine.Journal
+	journal func(journal.Journal) journal.Journal
 	action  func(actions.Action) actions.Action
 }
 

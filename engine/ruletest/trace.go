@@ -7,13 +7,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 // A Trace is what the engine has recorded in a telling of a story.
 type Trace struct {
-	Events []*engine.Event // with the rules' verdicts, the oldest first
-	Runs   []*engine.Run   // with their steps, the oldest first
+	Events []*journal.Event // with the rules' verdicts, the oldest first
+	Runs   []*journal.Run   // with their steps, the oldest first
 
 	location *time.Location
 }
@@ -27,8 +27,8 @@ func (t *telling) readTrace(ctx context.Context) Trace {
 	if t.process == nil {
 		return trace
 	}
-	trace.Events, _ = t.process.journal.ListEvents(ctx, engine.EventFilter{Limit: most})
-	trace.Runs, _ = t.process.journal.ListRuns(ctx, engine.RunFilter{Limit: most})
+	trace.Events, _ = t.process.journal.ListEvents(ctx, journal.EventFilter{Limit: most})
+	trace.Runs, _ = t.process.journal.ListRuns(ctx, journal.RunFilter{Limit: most})
 	slices.Reverse(trace.Events)
 	slices.Reverse(trace.Runs)
 	return trace
@@ -43,7 +43,7 @@ func (t *Trace) String() string {
 		}
 	}
 	clock := func(at time.Time) string { return at.In(t.location).Format("Mon 15:04:05") }
-	events := slices.DeleteFunc(slices.Clone(t.Events), func(e *engine.Event) bool { return len(e.Verdicts) == 0 && e.Decided })
+	events := slices.DeleteFunc(slices.Clone(t.Events), func(e *journal.Event) bool { return len(e.Verdicts) == 0 && e.Decided })
 	if before := len(events) - mostTraced; before > 0 {
 		write(2, "… %d events before", before)
 		events = events[before:]

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/actions"
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 
 	_ "time/tzdata" // desks are in a zone, also on machines without any
@@ -43,17 +43,17 @@ func (w *world) place(ctx context.Context, h hold) error {
 		if err != nil {
 			return err
 		}
-		for _, on := range engine.Resumable(holds, where, h.rule, "") {
+		for _, on := range journal.Resumable(holds, where, h.rule, "") {
 			if _, err := j.Lift(ctx, w.clock(), on); err != nil {
 				return err
 			}
-			if on.Kind == engine.HoldSafety {
+			if on.Kind == journal.HoldSafety {
 				talk := strings.TrimPrefix(on.Lane, laneOf(""))
 				w.desk.stops[i].Bounds = append(w.desk.stops[i].Bounds, w.desk.conversations[talk])
 			}
 		}
 	case !h.lift && !stopped:
-		underWay, err := j.Hold(ctx, engine.Hold{Workspace: where, Rule: h.rule, Kind: engine.HoldPerson, Reason: "a person stopped it", Since: w.clock()})
+		underWay, err := j.Hold(ctx, journal.Hold{Workspace: where, Rule: h.rule, Kind: journal.HoldPerson, Reason: "a person stopped it", Since: w.clock()})
 		if err != nil {
 			return err
 		}

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/memory"
 	"github.com/quandohq/quando/engine/postgres"
 	"github.com/quandohq/quando/engine/sqlite"
@@ -32,8 +32,8 @@ const (
 
 // A Journal is what an engine keeps its records in, and what people look at.
 type Journal interface {
-	engine.Journal
-	engine.Reader
+	journal.Journal
+	journal.Reader
 }
 
 // A Store makes journals for desks.
@@ -271,11 +271,11 @@ func (w *world) record(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	events, err := j.ListEvents(ctx, engine.EventFilter{Forward: true, Limit: 1 << 20})
+	events, err := j.ListEvents(ctx, journal.EventFilter{Forward: true, Limit: 1 << 20})
 	if err != nil {
 		return "", err
 	}
-	runs, err := j.ListRuns(ctx, engine.RunFilter{Limit: 1 << 20})
+	runs, err := j.ListRuns(ctx, journal.RunFilter{Limit: 1 << 20})
 	if err != nil {
 		return "", err
 	}
@@ -286,11 +286,11 @@ func (w *world) record(ctx context.Context) (string, error) {
 		return err
 	}
 	for _, e := range events {
-		verdicts := append([]engine.Verdict{}, e.Verdicts...)
-		slices.SortStableFunc(verdicts, func(a, b engine.Verdict) int { return strings.Compare(a.Rule, b.Rule) })
+		verdicts := append([]journal.Verdict{}, e.Verdicts...)
+		slices.SortStableFunc(verdicts, func(a, b journal.Verdict) int { return strings.Compare(a.Rule, b.Rule) })
 		err = errors.Join(err, line(map[string]any{"event": e.ID, "type": e.Type, "lane": e.Lane, "at": e.CreatedAt.UTC(), "heard": e.ReceivedAt.UTC(), "decided": e.Decided, "verdicts": verdicts}))
 	}
-	slices.SortStableFunc(runs, func(a, b *engine.Run) int { return strings.Compare(a.Key, b.Key) })
+	slices.SortStableFunc(runs, func(a, b *journal.Run) int { return strings.Compare(a.Key, b.Key) })
 	for _, r := range runs {
 		var steps []map[string]any
 		for _, s := range r.Steps {

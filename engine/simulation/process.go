@@ -11,6 +11,7 @@ import (
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/triggers/backfill"
@@ -179,8 +180,8 @@ func (p *process) recovered(ctx context.Context, until time.Time) {
 
 // A finderJournal is a journal that takes what a backfill has found.
 type finderJournal interface {
-	engine.Journal
-	engine.Finder
+	journal.Journal
+	journal.Finder
 }
 
 // A foundJournal hands what was found to the engine, and tells what is known.
@@ -377,22 +378,22 @@ func (j mortalJournal) Accept(ctx context.Context, events []rules.Event) (fresh 
 
 // AcceptFound is what Engine.AcceptFound asks for.
 func (j mortalJournal) AcceptFound(ctx context.Context, found []rules.Finding) ([]bool, error) {
-	return j.Journal.(engine.Finder).AcceptFound(ctx, found)
+	return j.Journal.(journal.Finder).AcceptFound(ctx, found)
 }
 
 func (j mortalJournal) CountFound(ctx context.Context, workspace string, since time.Time) (map[string]int, error) {
-	return j.Journal.(engine.Finder).CountFound(ctx, workspace, since)
+	return j.Journal.(journal.Finder).CountFound(ctx, workspace, since)
 }
 
 func (j mortalJournal) Seen(ctx context.Context, workspace, kind string) (map[string]string, error) {
-	return j.Journal.(engine.Finder).Seen(ctx, workspace, kind)
+	return j.Journal.(journal.Finder).Seen(ctx, workspace, kind)
 }
 
 func (j mortalJournal) SetSeen(ctx context.Context, now time.Time, workspace, kind string, values map[string]string) error {
-	return j.Journal.(engine.Finder).SetSeen(ctx, now, workspace, kind, values)
+	return j.Journal.(journal.Finder).SetSeen(ctx, now, workspace, kind, values)
 }
 
-func (j mortalJournal) Save(ctx context.Context, lane *engine.Lane, change *engine.Change) error {
+func (j mortalJournal) Save(ctx context.Context, lane *journal.Lane, change *journal.Change) error {
 	return j.around("Save", func() error { return j.Journal.Save(ctx, lane, change) })
 }
 
@@ -413,7 +414,7 @@ func (j mortalJournal) SetCursor(ctx context.Context, name, value string) error 
 // mostClaims is how often an engine may look for work while time stands still.
 const mostClaims = 2000
 
-func (j mortalJournal) Claim(ctx context.Context, now time.Time, most int, except []string) ([]*engine.Lane, error) {
+func (j mortalJournal) Claim(ctx context.Context, now time.Time, most int, except []string) ([]*journal.Lane, error) {
 	p := j.process
 	if p.idle++; p.idle > mostClaims {
 		return nil, fmt.Errorf("work is looked for %d times at one moment: the same is done again and again", mostClaims)

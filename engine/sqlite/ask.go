@@ -5,18 +5,18 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/stored"
 )
 
 // Ask asks something of a run.
-func (j *Journal) Ask(ctx context.Context, now time.Time, run int64, ask engine.Ask) error {
+func (j *Journal) Ask(ctx context.Context, now time.Time, run int64, ask journal.Ask) error {
 	what, err := stored.Ask(ask)
 	if err == nil {
 		err = j.writer.write(ctx, &operation{do: func(t *tx) error {
 			found, err := t.ask(stored.Micros(now), run, what)
 			if err == nil && !found {
-				return engine.ErrNoRun
+				return journal.ErrNoRun
 			}
 			return err
 		}})

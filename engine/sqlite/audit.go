@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/stored"
 )
 
 // Audit keeps what a person changed.
-func (j *Journal) Audit(ctx context.Context, e engine.AuditEntry) error {
+func (j *Journal) Audit(ctx context.Context, e journal.AuditEntry) error {
 	err := j.writer.write(ctx, &operation{do: func(t *tx) error {
 		_, err := t.exec(`INSERT INTO audit (at, who, origin, what, subject, detail) VALUES (?, ?, ?, ?, ?, ?)`, stored.Micros(e.At), e.Who, e.From, e.What, e.Subject, e.Detail)
 		return err
@@ -23,13 +23,13 @@ func (j *Journal) Audit(ctx context.Context, e engine.AuditEntry) error {
 }
 
 // Audits returns what people changed, the newest first.
-func (j *Journal) Audits(ctx context.Context, before int64, limit int) ([]engine.AuditEntry, error) {
+func (j *Journal) Audits(ctx context.Context, before int64, limit int) ([]journal.AuditEntry, error) {
 	if before <= 0 {
 		before = math.MaxInt64
 	}
-	var list []engine.AuditEntry
+	var list []journal.AuditEntry
 	err := j.each(ctx, `SELECT id, at, who, origin, what, subject, detail FROM audit WHERE id < ? ORDER BY id DESC LIMIT ?`, []any{before, limit}, func(rows *sql.Rows) error {
-		var e engine.AuditEntry
+		var e journal.AuditEntry
 		var at int64
 		err := rows.Scan(&e.ID, &at, &e.Who, &e.From, &e.What, &e.Subject, &e.Detail)
 		e.At = stored.Moment(at)

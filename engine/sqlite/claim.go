@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/stored"
 )
 
@@ -83,7 +83,7 @@ func (c *claims) snapshot() map[laneKey]*claim {
 }
 
 // of returns the claim that a lane stands for; nil when it is over.
-func (c *claims) of(l *engine.Lane) *claim {
+func (c *claims) of(l *journal.Lane) *claim {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	held := c.held[laneKey{l.Workspace, l.Name}]
@@ -103,7 +103,7 @@ func (c *claims) stir(key laneKey) {
 }
 
 // release ends a claim, and notes whether something is left in the lane.
-func (c *claims) release(l *engine.Lane, left bool) {
+func (c *claims) release(l *journal.Lane, left bool) {
 	key := laneKey{l.Workspace, l.Name}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -115,7 +115,7 @@ func (c *claims) release(l *engine.Lane, left bool) {
 }
 
 // Claim takes lanes that are due.
-func (j *Journal) Claim(ctx context.Context, now time.Time, max int, except []string) ([]*engine.Lane, error) {
+func (j *Journal) Claim(ctx context.Context, now time.Time, max int, except []string) ([]*journal.Lane, error) {
 	if j.beside {
 		return nil, errBeside
 	}
@@ -127,14 +127,14 @@ func (j *Journal) Claim(ctx context.Context, now time.Time, max int, except []st
 	defer c.claiming.Unlock()
 	// In this order: a lane that is in no one's hands now was released by a commit that the reading below sees.
 	held := c.snapshot()
-	var lanes []*engine.Lane
+	var lanes []*journal.Lane
 	err := c.read(func(r *reading) error {
 		due, err := r.due(held, except, max, stored.Micros(now))
 		if err != nil {
 			return err
 		}
 		for _, d := range inTurn(due, held, max) {
-			lanes = append(lanes, &engine.Lane{Workspace: d.workspace, Name: d.lane})
+			lanes = append(lanes, &journal.Lane{Workspace: d.workspace, Name: d.lane})
 		}
 		for chunk := range slices.Chunk(lanes, chunkSize) {
 			if err := r.fill(chunk); err != nil {
@@ -150,10 +150,10 @@ func (j *Journal) Claim(ctx context.Context, now time.Time, max int, except []st
 }
 
 // take makes lanes the caller's. Those that were opened since it looked are left out.
-func (c *claims) take(lanes []*engine.Lane) []*engine.Lane {
+func (c *claims) take(lanes []*journal.Lane) []*journal.Lane {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.DeleteFunc(lanes, func(l *engine.Lane) bool {
+	return slices.DeleteFunc(lanes, func(l *journal.Lane) bool {
 		key := laneKey{l.Workspace, l.Name}
 		if c.held[key] != nil {
 			return true

@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/stored"
 )
 
 var (
 	fillNews   = chunkOf + `SELECT k.i, d.news FROM k CROSS JOIN lanes d ON d.workspace = k.w AND d.lane = k.l`
 	fillEvents = chunkOf + `SELECT k.i, ` + eventColumns + ` FROM k CROSS JOIN events e ON e.seq IN (SELECT u.seq FROM events u INDEXED BY events_undecided
-		WHERE u.workspace = k.w AND u.lane = k.l AND u.decided = 0 ORDER BY u.seq LIMIT ` + fmt.Sprint(engine.MostEvents+1) + `) ORDER BY e.seq`
+		WHERE u.workspace = k.w AND u.lane = k.l AND u.decided = 0 ORDER BY u.seq LIMIT ` + fmt.Sprint(journal.MostEvents+1) + `) ORDER BY e.seq`
 	fillGathers = chunkOf + `SELECT k.i, ` + gatherColumns + ` FROM k CROSS JOIN gathers g INDEXED BY gathers_lane ON g.workspace = k.w AND g.lane = k.l ORDER BY g.until, g.rule, g.by`
 	fillRuns    = chunkOf + `, found (i, id) AS (
 		SELECT k.i, r.id FROM k CROSS JOIN runs r INDEXED BY runs_lane ON r.workspace = k.w AND r.lane = k.l AND r.finished = 0
@@ -23,7 +23,7 @@ var (
 )
 
 // fill loads what waits in a chunk of lanes.
-func (r *reading) fill(lanes []*engine.Lane) error {
+func (r *reading) fill(lanes []*journal.Lane) error {
 	args := make([]any, 2*chunkSize)
 	for i, l := range lanes {
 		args[2*i], args[2*i+1] = l.Workspace, l.Name
@@ -67,8 +67,8 @@ func (r *reading) fill(lanes []*engine.Lane) error {
 
 // fillRuns loads the runs of a chunk of lanes with their steps. A run whose lane is not its home may be loaded into two lanes, each with a
 // copy of its own.
-func (r *reading) fillRuns(lanes []*engine.Lane, args []any) error {
-	runs := map[int64][]*engine.Run{}
+func (r *reading) fillRuns(lanes []*journal.Lane, args []any) error {
+	runs := map[int64][]*journal.Run{}
 	err := r.each(fillRuns, args, func(rows *sql.Rows) error {
 		var i int
 		run, err := scanRun(rows, &i)

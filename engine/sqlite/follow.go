@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/stored"
 	"github.com/quandohq/quando/rules/plain"
 )
@@ -51,7 +51,7 @@ type summed struct {
 type mentioning struct {
 	laneKey
 	day  int64
-	list []engine.Mention
+	list []journal.Mention
 }
 
 func newFollowing() *following {
@@ -142,7 +142,7 @@ func (j *Journal) mentionings(ctx context.Context) (last int64, n int, news []me
 		if err != nil {
 			return nil // one that nobody can read must not keep those after it from being found
 		}
-		if m.list = engine.Mentions(content); len(m.list) == 0 {
+		if m.list = journal.Mentions(content); len(m.list) == 0 {
 			return nil
 		}
 		m.day = received / stored.ADay
@@ -164,9 +164,9 @@ func (f *following) sums(m mentioning) (s mentionSums) {
 	for _, one := range m.list {
 		sum := &s.name
 		switch one.Kind {
-		case engine.MentionPhone:
+		case journal.MentionPhone:
 			sum = &s.phone
-		case engine.MentionProtocol:
+		case journal.MentionProtocol:
 			sum = &s.protocol
 		}
 		*sum = maphash.Comparable(f.seed, summed{*sum, m.day, one.Text}) | 1
@@ -211,7 +211,7 @@ func (t *tx) follow(news []mentioning, last int64) error {
 func (t *tx) know(m mentioning) error {
 	var id int64
 	var before *string
-	var known engine.Known
+	var known journal.Known
 	found, err := t.get(`SELECT id, mentions FROM known WHERE workspace = ? AND lane = ?`, []any{m.workspace, m.lane}, &id, &before)
 	if err == nil {
 		err = stored.Decode(before, &known)
@@ -238,7 +238,7 @@ func (t *tx) know(m mentioning) error {
 }
 
 // knowInstead changes what is known of a lane. Of whom nothing is known any more is forgotten.
-func (t *tx) knowInstead(id int64, before, after engine.Known) error {
+func (t *tx) knowInstead(id int64, before, after journal.Known) error {
 	if before.Equal(after) {
 		return nil
 	}
@@ -258,7 +258,7 @@ func (t *tx) knowInstead(id int64, before, after engine.Known) error {
 }
 
 // findBy changes what a lane is found by.
-func (t *tx) findBy(id int64, before, after map[engine.MentionKey]bool) error {
+func (t *tx) findBy(id int64, before, after map[journal.MentionKey]bool) error {
 	for key := range before {
 		if after[key] {
 			continue

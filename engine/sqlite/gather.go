@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/stored"
 )
 
 // gatherOf reads what is being gathered for a rule and a by; nil when nothing is.
-func (t *tx) gatherOf(workspace, rule, by string) (g *engine.Gather, err error) {
+func (t *tx) gatherOf(workspace, rule, by string) (g *journal.Gather, err error) {
 	err = t.each(`SELECT `+gatherColumns+` FROM gathers g WHERE g.workspace = ? AND g.rule = ? AND g.by = ?`, []any{workspace, rule, by}, func(rows *sql.Rows) error {
 		g, err = scanGather(rows.Scan)
 		return err
@@ -26,7 +26,7 @@ func (s *saving) ending(t *tx) error {
 			return err
 		}
 		if g == nil || !slices.Equal(g.Events, e.Events) {
-			return fmt.Errorf("gather of %s: %w", e.Rule, engine.ErrChanged)
+			return fmt.Errorf("gather of %s: %w", e.Rule, journal.ErrChanged)
 		}
 	}
 	return nil
@@ -50,7 +50,7 @@ func (s *saving) gather(t *tx) error {
 			return err
 		}
 		if g == nil {
-			g = &engine.Gather{Since: s.change.At}
+			g = &journal.Gather{Since: s.change.At}
 		}
 		events, err := stored.Text(append(g.Events, add.Events...))
 		if err != nil {

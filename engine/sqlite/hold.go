@@ -7,13 +7,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/stored"
 )
 
 // Hold stops a rule or a workspace.
-func (j *Journal) Hold(ctx context.Context, h engine.Hold) ([]engine.UnderWay, error) {
-	var calls []engine.UnderWay
+func (j *Journal) Hold(ctx context.Context, h journal.Hold) ([]journal.UnderWay, error) {
+	var calls []journal.UnderWay
 	err := j.writer.write(ctx, &operation{do: func(t *tx) (err error) {
 		t.looked = false
 		_, err = t.exec(`INSERT OR REPLACE INTO holds (workspace, rule, lane, kind, reason, since, until) VALUES (?, ?, ?, ?, ?, ?, ?)`,
@@ -30,24 +30,24 @@ func (j *Journal) Hold(ctx context.Context, h engine.Hold) ([]engine.UnderWay, e
 }
 
 // underWay returns the calls under way of what a hold stops.
-func (t *tx) underWay(h *engine.Hold) (calls []engine.UnderWay, err error) {
+func (t *tx) underWay(h *journal.Hold) (calls []journal.UnderWay, err error) {
 	err = t.each(`SELECT r.id, r.key, r.workspace, r.rule, r.lane, s.path, s.verb, s.record FROM runs r INDEXED BY runs_open JOIN steps s ON s.run = r.id
 		WHERE r.finished = 0 AND r.state = 'running' AND ?1 IN ('', r.workspace) AND ?2 IN ('', r.rule) AND ?3 IN ('', r.lane) AND s.state = 'open'`, []any{h.Workspace, h.Rule, h.Lane}, func(rows *sql.Rows) error {
-		r, s := &engine.Run{}, &engine.Step{State: engine.StepOpen}
+		r, s := &journal.Run{}, &journal.Step{State: journal.StepOpen}
 		var record []byte
 		err := rows.Scan(&r.ID, &r.Key, &r.Workspace, &r.Rule, &r.Lane, &s.Path, &s.Verb, &record)
 		s.Record = record
-		if call, ok := engine.CallUnderWay(r, s); ok {
+		if call, ok := journal.CallUnderWay(r, s); ok {
 			calls = append(calls, call)
 		}
 		return err
 	})
-	slices.SortFunc(calls, engine.UnderWay.Compare)
+	slices.SortFunc(calls, journal.UnderWay.Compare)
 	return calls, err
 }
 
 // Lift ends a hold, and makes the lanes due whose runs were held by it.
-func (j *Journal) Lift(ctx context.Context, now time.Time, h engine.Hold) (bool, error) {
+func (j *Journal) Lift(ctx context.Context, now time.Time, h journal.Hold) (bool, error) {
 	lifted := false
 	err := j.writer.write(ctx, &operation{do: func(t *tx) error {
 		t.looked = false
@@ -72,9 +72,9 @@ func (j *Journal) Lift(ctx context.Context, now time.Time, h engine.Hold) (bool,
 const selectHolds = `SELECT workspace, rule, lane, kind, reason, since, until FROM holds ORDER BY workspace, rule, lane, kind`
 
 // addHold reads a row of selectHolds.
-func addHold(holds *[]engine.Hold) func(*sql.Rows) error {
+func addHold(holds *[]journal.Hold) func(*sql.Rows) error {
 	return func(rows *sql.Rows) error {
-		var h engine.Hold
+		var h journal.Hold
 		var since, until int64
 		err := rows.Scan(&h.Workspace, &h.Rule, &h.Lane, &h.Kind, &h.Reason, &since, &until)
 		h.Since, h.Until = stored.Moment(since), stored.Moment(until)
@@ -84,7 +84,7 @@ func addHold(holds *[]engine.Hold) func(*sql.Rows) error {
 }
 
 // stopped returns what is stopped, as the transaction sees it: other processes put holds into the file. Most often there are none, and one look is enough for all operations.
-func (t *tx) stopped() ([]engine.Hold, error) {
+func (t *tx) stopped() ([]journal.Hold, error) {
 	if t.looked {
 		return t.holds, nil
 	}
@@ -106,15 +106,15 @@ func (s *saving) mayCall(t *tx) error {
 	if err != nil {
 		return err
 	}
-	if h := engine.StopsCall(holds, s.change.Call, s.change.At); h != nil {
-		return &engine.HeldError{Hold: *h}
+	if h := journal.StopsCall(holds, s.change.Call, s.change.At); h != nil {
+		return &journal.HeldError{Hold: *h}
 	}
 	return nil
 }
 
 // Holds returns what is stopped.
-func (j *Journal) Holds(ctx context.Context) ([]engine.Hold, error) {
-	var holds []engine.Hold
+func (j *Journal) Holds(ctx context.Context) ([]journal.Hold, error) {
+	var holds []journal.Hold
 	err := j.each(ctx, selectHolds, nil, addHold(&holds))
 	if err != nil {
 		return nil, fmt.Errorf("holds: %w", err)

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/stored"
 )
 
@@ -248,8 +248,8 @@ func EngineOf(path string) (string, error) {
 }
 
 // Newest returns the newest event that the journal has recorded; nil when there is none.
-func (k *Keeper) Newest(ctx context.Context) (*engine.Event, error) {
-	var e engine.Event
+func (k *Keeper) Newest(ctx context.Context) (*journal.Event, error) {
+	var e journal.Event
 	var received int64
 	err := k.db.QueryRowContext(ctx, `SELECT seq, workspace, id, received_at FROM events ORDER BY seq DESC LIMIT 1`).Scan(&e.Seq, &e.Workspace, &e.ID, &received)
 	if errors.Is(err, sql.ErrNoRows) {

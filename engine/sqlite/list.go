@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/stored"
 )
 
@@ -73,7 +73,7 @@ func (j *Journal) few(ctx context.Context, count string, since time.Time) (bool,
 }
 
 // ListEvents returns events.
-func (j *Journal) ListEvents(ctx context.Context, f engine.EventFilter) ([]*engine.Event, error) {
+func (j *Journal) ListEvents(ctx context.Context, f journal.EventFilter) ([]*journal.Event, error) {
 	q := filter{forward: f.Forward}
 	q.where(`e.data IS NOT NULL`)
 	if f.Lane != "" {
@@ -109,13 +109,13 @@ func (j *Journal) ListEvents(ctx context.Context, f engine.EventFilter) ([]*engi
 }
 
 // FindEvent returns an event by its id.
-func (j *Journal) FindEvent(ctx context.Context, workspace, id string) (*engine.Event, error) {
+func (j *Journal) FindEvent(ctx context.Context, workspace, id string) (*journal.Event, error) {
 	found, err := j.events(ctx, `SELECT `+eventColumns+` FROM events e WHERE e.workspace = ? AND e.id = ? AND e.data IS NOT NULL`, workspace, id)
 	if err != nil {
 		return nil, err
 	}
 	if len(found) == 0 {
-		return nil, engine.ErrNoEvent
+		return nil, journal.ErrNoEvent
 	}
 	return found[0], nil
 }
@@ -124,7 +124,7 @@ func (j *Journal) FindEvent(ctx context.Context, workspace, id string) (*engine.
 const statesApart = `r.state <> 'running' AND r.state <> 'done'`
 
 // ListRuns returns runs with their steps, the newest first.
-func (j *Journal) ListRuns(ctx context.Context, f engine.RunFilter) ([]*engine.Run, error) {
+func (j *Journal) ListRuns(ctx context.Context, f journal.RunFilter) ([]*journal.Run, error) {
 	var q filter
 	if f.Event != 0 {
 		q.by(`runs_event`)
@@ -144,7 +144,7 @@ func (j *Journal) ListRuns(ctx context.Context, f engine.RunFilter) ([]*engine.R
 		}
 		q.where(`r.home = ?`, f.Lane)
 	}
-	apart := f.State != "" && f.State != engine.Running && f.State != engine.Done
+	apart := f.State != "" && f.State != journal.Running && f.State != journal.Done
 	if apart {
 		q.where(statesApart)
 	}
@@ -160,7 +160,7 @@ func (j *Journal) ListRuns(ctx context.Context, f engine.RunFilter) ([]*engine.R
 		switch {
 		case apart:
 			q.by(`runs_apart`)
-		case f.State != engine.Done:
+		case f.State != journal.Done:
 			q.by(`runs_open`)
 			q.where(`r.finished = 0`)
 		}
@@ -187,25 +187,25 @@ func (j *Journal) ListRuns(ctx context.Context, f engine.RunFilter) ([]*engine.R
 }
 
 // FindRun returns a run with its steps.
-func (j *Journal) FindRun(ctx context.Context, id int64) (*engine.Run, error) {
+func (j *Journal) FindRun(ctx context.Context, id int64) (*journal.Run, error) {
 	found, err := j.runs(ctx, `SELECT `+runColumns+` FROM runs r WHERE r.id = ?`, id)
 	if err != nil {
 		return nil, err
 	}
 	if len(found) == 0 {
-		return nil, engine.ErrNoRun
+		return nil, journal.ErrNoRun
 	}
 	return found[0], nil
 }
 
 // runs reads runs with their steps, all of one moment.
-func (j *Journal) runs(ctx context.Context, query string, args ...any) (runs []*engine.Run, err error) {
+func (j *Journal) runs(ctx context.Context, query string, args ...any) (runs []*journal.Run, err error) {
 	t, err := j.reads.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return nil, fmt.Errorf("runs: %w", err)
 	}
 	defer t.Rollback() //nolint:errcheck // nothing was written
-	byID := map[int64]*engine.Run{}
+	byID := map[int64]*journal.Run{}
 	var ids []int64
 	rows, err := t.QueryContext(ctx, query, args...)
 	if err == nil {
@@ -240,11 +240,11 @@ func (j *Journal) runs(ctx context.Context, query string, args ...any) (runs []*
 }
 
 // CountRuns returns how many unfinished runs there are in each state.
-func (j *Journal) CountRuns(ctx context.Context) (map[engine.State]int, error) {
-	counts := map[engine.State]int{}
+func (j *Journal) CountRuns(ctx context.Context) (map[journal.State]int, error) {
+	counts := map[journal.State]int{}
 	err := j.each(ctx, `SELECT state, count(*) FROM runs INDEXED BY runs_open
 		WHERE finished = 0 AND state IN ('queued', 'running', 'waiting', 'held', 'uncertain') GROUP BY state`, nil, func(rows *sql.Rows) error {
-		var state engine.State
+		var state journal.State
 		var n int
 		err := rows.Scan(&state, &n)
 		counts[state] = n

@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/stored"
 )
 
@@ -15,7 +15,7 @@ const (
 )
 
 // FindLanes returns the lanes whose events mention what a text may mean.
-func (j *Journal) FindLanes(ctx context.Context, text string, limit int) ([]engine.Who, error) {
+func (j *Journal) FindLanes(ctx context.Context, text string, limit int) ([]journal.Who, error) {
 	j.catchUp(ctx)
 	list, err := stored.LaneFinder{Count: j.countKeys, Lanes: j.lanesBy}.Find(ctx, text, limit)
 	if err != nil {
@@ -31,7 +31,7 @@ func (j *Journal) countKeys(ctx context.Context, k stored.Keys, most int) (n int
 }
 
 // lanesBy finds lanes by their keys. Those come first that have what is looked for as a whole word, the newest first.
-func (j *Journal) lanesBy(ctx context.Context, k stored.Keys, found func(engine.Who, engine.Known)) error {
+func (j *Journal) lanesBy(ctx context.Context, k stored.Keys, found func(journal.Who, journal.Known)) error {
 	return j.each(ctx, `SELECT k.workspace, k.lane, k.mentions FROM (
 			SELECT * FROM (SELECT known FROM mentions WHERE kind = ?1 AND key = ?2 ORDER BY known DESC LIMIT ?4)
 			UNION ALL SELECT * FROM (SELECT known FROM mentions WHERE kind = ?1 AND key > ?2 AND key < ?3 LIMIT ?4) LIMIT ?4) AS found
@@ -43,8 +43,8 @@ func (j *Journal) lanesBy(ctx context.Context, k stored.Keys, found func(engine.
 }
 
 // Who returns who lanes are about.
-func (j *Journal) Who(ctx context.Context, workspace string, lanes []string) (map[string]engine.Who, error) {
-	out := make(map[string]engine.Who, len(lanes))
+func (j *Journal) Who(ctx context.Context, workspace string, lanes []string) (map[string]journal.Who, error) {
+	out := make(map[string]journal.Who, len(lanes))
 	keys, err := stored.Text(lanes)
 	if err != nil || len(lanes) == 0 {
 		return out, err
@@ -62,13 +62,13 @@ func (j *Journal) Who(ctx context.Context, workspace string, lanes []string) (ma
 }
 
 // scanKnown reads a lane that is known.
-func scanKnown(rows *sql.Rows) (engine.Who, engine.Known, error) {
+func scanKnown(rows *sql.Rows) (journal.Who, journal.Known, error) {
 	var workspace, lane string
 	var mentions *string
 	if err := rows.Scan(&workspace, &lane, &mentions); err != nil {
-		return engine.Who{}, nil, err
+		return journal.Who{}, nil, err
 	}
-	var known engine.Known
+	var known journal.Known
 	err := stored.Decode(mentions, &known)
 	return known.Who(workspace, lane), known, err
 }

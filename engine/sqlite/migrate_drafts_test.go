@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 // TestDrafts opens a journal of schema 8 that an engine left when it died: one run is over, two are drafts.
@@ -34,15 +34,15 @@ func TestDrafts(t *testing.T) {
 	if err != nil || len(lanes) != 2 {
 		t.Fatalf("%d lanes are due: %v", len(lanes), err)
 	}
-	steps := map[string][]*engine.Step{
+	steps := map[string][]*journal.Step{
 		"lane 2": {
-			{N: 70_000, Path: "1", Verb: "send_message", Key: "k", State: engine.StepDone, Attempts: 900, Error: `"quoted"`, Record: []byte(`{"answer":1}`)},
-			{N: 70_001, Path: "2", Verb: "add_label", Key: "k1", State: engine.StepOpen, Attempts: 1, Record: []byte(`{"intent":1}`)},
+			{N: 70_000, Path: "1", Verb: "send_message", Key: "k", State: journal.StepDone, Attempts: 900, Error: `"quoted"`, Record: []byte(`{"answer":1}`)},
+			{N: 70_001, Path: "2", Verb: "add_label", Key: "k1", State: journal.StepOpen, Attempts: 1, Record: []byte(`{"intent":1}`)},
 		},
 		"lane 3": {
-			{N: 0, Path: "1", Verb: "send_message", Key: "k", State: engine.StepDone, Record: []byte(`{"answer":1}`)},
-			{N: 1, Path: "2", Verb: "add_label", Key: "k1", State: engine.StepDone, Attempts: 1, Record: []byte(`{"answer":1}`)},
-			{N: 2, Path: "3", Verb: "add_label", Key: "k2", State: engine.StepOpen, Attempts: 1, Record: []byte(`{"intent":1}`)},
+			{N: 0, Path: "1", Verb: "send_message", Key: "k", State: journal.StepDone, Record: []byte(`{"answer":1}`)},
+			{N: 1, Path: "2", Verb: "add_label", Key: "k1", State: journal.StepDone, Attempts: 1, Record: []byte(`{"answer":1}`)},
+			{N: 2, Path: "3", Verb: "add_label", Key: "k2", State: journal.StepOpen, Attempts: 1, Record: []byte(`{"intent":1}`)},
 		},
 	}
 	for _, l := range lanes {
@@ -51,14 +51,14 @@ func TestDrafts(t *testing.T) {
 			continue
 		}
 		r := l.Runs[0]
-		if diff := cmp.Diff(steps[l.Name], r.Steps); diff != "" || r.State != engine.Running || r.Home != l.Name || r.Rule != "greet" || r.StartedAt.IsZero() {
+		if diff := cmp.Diff(steps[l.Name], r.Steps); diff != "" || r.State != journal.Running || r.Home != l.Name || r.Rule != "greet" || r.StartedAt.IsZero() {
 			t.Errorf("%+v\n%s", r, diff)
 		}
 		if l.Name == "lane 2" && (r.Reason != "\xff\x00 it is so" || len(r.Ancestry) != 2 || r.WakeAt.IsZero()) {
 			t.Errorf("%+v", r)
 		}
 	}
-	if got := found(t, j, 1); got.State != engine.Done {
+	if got := found(t, j, 1); got.State != journal.Done {
 		t.Errorf("%+v", got)
 	}
 	if _, next := begin(t, j, "fourth", "lane 4"); next.ID != 4 {

@@ -1,15 +1,15 @@
 package sqlite
 
 import (
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/stored"
 	"github.com/quandohq/quando/rules"
 )
 
-var _ engine.Opener = (*Journal)(nil)
+var _ journal.Opener = (*Journal)(nil)
 
 // Open claims the lane of an event that is about to be recorded.
-func (j *Journal) Open(workspace, lane string) *engine.Lane {
+func (j *Journal) Open(workspace, lane string) *journal.Lane {
 	c, key := &j.claims, laneKey{workspace, lane}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -18,18 +18,18 @@ func (j *Journal) Open(workspace, lane string) *engine.Lane {
 	}
 	c.epoch++
 	c.held[key] = &claim{epoch: c.epoch, opened: true}
-	return &engine.Lane{Workspace: workspace, Name: lane, Epoch: c.epoch}
+	return &journal.Lane{Workspace: workspace, Name: lane, Epoch: c.epoch}
 }
 
 // Drop gives back a lane that was opened.
-func (j *Journal) Drop(lane *engine.Lane) {
+func (j *Journal) Drop(lane *journal.Lane) {
 	j.claims.release(lane, true) // whatever kept it from being of use may do so again
 }
 
 // vacant returns an error where a lane was not opened for an event, the event is known, or something waits in its lane.
 func (s *saving) vacant(t *tx, e *rules.Event) error {
 	if !s.claim.opened {
-		return engine.ErrOccupied
+		return journal.ErrOccupied
 	}
 	// What is gathered in a lane gives it a row.
 	n, _, err := t.number(`SELECT EXISTS (SELECT 1 FROM events WHERE workspace = ?1 AND id = ?3) OR EXISTS (SELECT 1 FROM lanes WHERE workspace = ?1 AND lane = ?2)
@@ -40,13 +40,13 @@ func (s *saving) vacant(t *tx, e *rules.Event) error {
 		known, _, err = t.found(e)
 	}
 	if err == nil && known {
-		err = engine.ErrOccupied
+		err = journal.ErrOccupied
 	}
 	return err
 }
 
 // insertDecided records an event with its verdicts.
-func (t *tx) insertDecided(seq int64, e *engine.Event, data string, verdicts, answers any) error {
+func (t *tx) insertDecided(seq int64, e *journal.Event, data string, verdicts, answers any) error {
 	_, err := t.exec(`INSERT INTO events (seq, workspace, id, type, rule, tenant, lane, created_at, received_at, decided, data, verdicts, answers) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?)`,
 		seq, e.Workspace, e.ID, e.Type, e.Rule, e.Tenant, e.Lane, stored.Micros(e.CreatedAt), stored.Micros(e.ReceivedAt), data, verdicts, answers)
 	if err == nil {

@@ -8,25 +8,25 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
 // decided returns an event that a rule has decided on, and the change that records it.
-func decided(id, lane string) (*engine.Event, *engine.Change) {
-	e := &engine.Event{Event: rules.Event{Workspace: "default", ID: id, Type: "message.received", Lane: lane, ReceivedAt: time.Now(), Data: map[string]any{"text": id}}, Decided: true}
-	e.Verdicts = []engine.Verdict{{Rule: "greet", Outcome: engine.Fired}}
-	return e, &engine.Change{At: time.Now(), Fresh: e, Decided: []*engine.Event{e}, Release: true}
+func decided(id, lane string) (*journal.Event, *journal.Change) {
+	e := &journal.Event{Event: rules.Event{Workspace: "default", ID: id, Type: "message.received", Lane: lane, ReceivedAt: time.Now(), Data: map[string]any{"text": id}}, Decided: true}
+	e.Verdicts = []journal.Verdict{{Rule: "greet", Outcome: journal.Fired}}
+	return e, &journal.Change{At: time.Now(), Fresh: e, Decided: []*journal.Event{e}, Release: true}
 }
 
 // starts adds a run to a change, which stays in a state.
-func starts(c *engine.Change, state engine.State) *engine.Run {
+func starts(c *journal.Change, state journal.State) *journal.Run {
 	e := c.Fresh
-	r := &engine.Run{
+	r := &journal.Run{
 		Key: "default/greet/" + e.ID, Workspace: "default", Rule: "greet", Version: "v", Home: e.Lane, Lane: e.Lane, By: e.Lane, State: state, Stage: rules.Live,
-		StartedAt: c.At, Steps: []*engine.Step{{Path: "1", Verb: "send_message", Key: "k", State: engine.StepOpen}},
+		StartedAt: c.At, Steps: []*journal.Step{{Path: "1", Verb: "send_message", Key: "k", State: journal.StepOpen}},
 	}
-	c.Starts = []*engine.Start{{Run: r, Source: "source", Verdict: &e.Verdicts[0]}}
+	c.Starts = []*journal.Start{{Run: r, Source: "source", Verdict: &e.Verdicts[0]}}
 	return r
 }
 
@@ -54,7 +54,7 @@ func TestOpenedLane(t *testing.T) {
 		t.Fatalf("%v, or it is opened twice", lane)
 	}
 	e, c := decided("second", "lane")
-	run := starts(c, engine.Done)
+	run := starts(c, journal.Done)
 	if err := j.Save(t.Context(), lane, c); err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestOccupiedLane(t *testing.T) {
 		"a run waits for somebody": func(t *testing.T, j *Journal) {
 			lane := j.Open("default", "lane")
 			_, c := decided("another", "lane")
-			starts(c, engine.Waiting)
+			starts(c, journal.Waiting)
 			if err := j.Save(t.Context(), lane, c); err != nil {
 				t.Fatal(err)
 			}
@@ -98,7 +98,7 @@ func TestOccupiedLane(t *testing.T) {
 		"a run is somewhere else": func(t *testing.T, j *Journal) {
 			lane := j.Open("default", "lane")
 			_, c := decided("another", "lane")
-			starts(c, engine.Waiting).Lane = "card:1"
+			starts(c, journal.Waiting).Lane = "card:1"
 			if err := j.Save(t.Context(), lane, c); err != nil {
 				t.Fatal(err)
 			}
@@ -113,7 +113,7 @@ func TestOccupiedLane(t *testing.T) {
 				t.Fatal("it is not opened")
 			}
 			e, c := decided("it", "lane")
-			if err := j.Save(t.Context(), lane, c); !errors.Is(err, engine.ErrOccupied) || e.Seq != 0 {
+			if err := j.Save(t.Context(), lane, c); !errors.Is(err, journal.ErrOccupied) || e.Seq != 0 {
 				t.Errorf("%v, the event has the number %d", err, e.Seq)
 			}
 			j.Drop(lane)
@@ -132,7 +132,7 @@ func TestOpenedLaneIsDueAfterAnEnd(t *testing.T) {
 	lane := j.Open("default", "lane")
 	_, c := decided("it", "lane")
 	c.Release = false
-	starts(c, engine.Running)
+	starts(c, journal.Running)
 	if err := j.Save(t.Context(), lane, c); err != nil {
 		t.Fatal(err)
 	}
@@ -155,15 +155,15 @@ func TestNewsOfAnOpenedLane(t *testing.T) {
 	lane := j.Open("default", "lane")
 	_, c := decided("it", "lane")
 	c.Release = false
-	run := starts(c, engine.Running)
+	run := starts(c, journal.Running)
 	if err := j.Save(t.Context(), lane, c); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := j.Accept(t.Context(), events("lane", "another")); err != nil {
 		t.Fatal(err)
 	}
-	run.State = engine.Done
-	if err := j.Save(t.Context(), lane, &engine.Change{At: time.Now(), Runs: []*engine.RunChange{{Run: run}}, Release: true}); err != nil {
+	run.State = journal.Done
+	if err := j.Save(t.Context(), lane, &journal.Change{At: time.Now(), Runs: []*journal.RunChange{{Run: run}}, Release: true}); err != nil {
 		t.Fatal(err)
 	}
 	if lane.Calm {
@@ -179,7 +179,7 @@ func TestOpenedBeforeItIsTaken(t *testing.T) {
 	t.Parallel()
 	j := open(t, filepath.Join(t.TempDir(), "quando.db"), Options{})
 	lane := j.Open("default", "lane")
-	if taken := j.claims.take([]*engine.Lane{{Workspace: "default", Name: "lane"}, {Workspace: "default", Name: "other"}}); len(taken) != 1 || taken[0].Name != "other" {
+	if taken := j.claims.take([]*journal.Lane{{Workspace: "default", Name: "lane"}, {Workspace: "default", Name: "other"}}); len(taken) != 1 || taken[0].Name != "other" {
 		t.Errorf("%+v are taken", taken)
 	}
 	_, c := decided("it", "lane")

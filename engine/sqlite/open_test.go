@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -78,7 +78,7 @@ func TestCloseLeavesOneFile(t *testing.T) {
 	if _, err := j.Accept(t.Context(), []rules.Event{{ID: "1"}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := j.ListEvents(t.Context(), engine.EventFilter{}); err != nil {
+	if _, err := j.ListEvents(t.Context(), journal.EventFilter{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := j.Close(); err != nil {
@@ -269,7 +269,7 @@ func TestKilled(t *testing.T) {
 			t.Errorf("lane %s has %d events", l.Name, len(l.Events))
 		}
 	}
-	if _, err := j.ListEvents(t.Context(), engine.EventFilter{}); err != nil {
+	if _, err := j.ListEvents(t.Context(), journal.EventFilter{}); err != nil {
 		t.Error(err)
 	}
 }

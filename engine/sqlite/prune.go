@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/stored"
 )
 
@@ -269,7 +269,7 @@ func (j *Journal) pruneKnown(ctx context.Context, day int64) (more bool, err err
 // outdated is a lane of which not all is to be known any longer.
 type outdated struct {
 	id          int64
-	known, left engine.Known
+	known, left journal.Known
 }
 
 // forget leaves of lanes what is left.

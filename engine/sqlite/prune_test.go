@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/journaltest"
 	"github.com/quandohq/quando/rules"
 )
@@ -28,9 +28,9 @@ func TestSlotsAreForgotten(t *testing.T) {
 		t.Fatalf("%d lanes: %v", len(lanes), err)
 	}
 	const many = 2*pruneSize + 100
-	take := func(at time.Time, slots ...engine.Slot) {
+	take := func(at time.Time, slots ...journal.Slot) {
 		t.Helper()
-		if err := j.Save(t.Context(), lanes[0], &engine.Change{At: at, Take: slots}); err != nil {
+		if err := j.Save(t.Context(), lanes[0], &journal.Change{At: at, Take: slots}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -51,11 +51,11 @@ func TestSlotsAreForgotten(t *testing.T) {
 		}
 	}
 	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	var slots []engine.Slot
+	var slots []journal.Slot
 	for i := range many {
-		slots = append(slots, engine.Slot{Key: fmt.Sprint("short ", i), Times: 5, Per: time.Minute})
+		slots = append(slots, journal.Slot{Key: fmt.Sprint("short ", i), Times: 5, Per: time.Minute})
 	}
-	take(noon, append(slots, engine.Slot{Key: "long", Times: 5, Per: 30 * 24 * time.Hour})...)
+	take(noon, append(slots, journal.Slot{Key: "long", Times: 5, Per: 30 * 24 * time.Hour})...)
 	prune(noon.Add(time.Hour))
 	left("right after", many+1)
 	take(noon.Add(25*time.Hour), slots[:3]...)

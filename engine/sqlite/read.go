@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/stored"
 )
 
@@ -22,8 +22,8 @@ func (j *Journal) each(ctx context.Context, query string, args []any, scan func(
 }
 
 // events reads events.
-func (j *Journal) events(ctx context.Context, query string, args ...any) ([]*engine.Event, error) {
-	var events []*engine.Event
+func (j *Journal) events(ctx context.Context, query string, args ...any) ([]*journal.Event, error) {
+	var events []*journal.Event
 	err := j.each(ctx, query, args, func(rows *sql.Rows) error {
 		e, err := scanEvent(rows)
 		events = append(events, e)
@@ -75,7 +75,7 @@ func (j *Journal) SwapCursor(ctx context.Context, name, old, value string) (bool
 }
 
 // Events returns events by their sequence numbers.
-func (j *Journal) Events(ctx context.Context, seqs ...int64) ([]*engine.Event, error) {
+func (j *Journal) Events(ctx context.Context, seqs ...int64) ([]*journal.Event, error) {
 	if len(seqs) == 0 {
 		return nil, nil
 	}
@@ -87,7 +87,7 @@ func (j *Journal) Events(ctx context.Context, seqs ...int64) ([]*engine.Event, e
 }
 
 // Happened returns events of a lane since a time.
-func (j *Journal) Happened(ctx context.Context, workspace, lane string, types []string, since time.Time, max int) ([]*engine.Event, error) {
+func (j *Journal) Happened(ctx context.Context, workspace, lane string, types []string, since time.Time, max int) ([]*journal.Event, error) {
 	if len(types) == 0 {
 		return nil, nil
 	}
@@ -119,7 +119,7 @@ func (j *Journal) Count(ctx context.Context, workspace, lane, typ string, since 
 func (j *Journal) Newest() int64 { return j.writer.event.Load() }
 
 // Caused returns what own calls caused.
-func (j *Journal) Caused(ctx context.Context, workspace, typ string, objects []string) ([]engine.Caused, error) {
+func (j *Journal) Caused(ctx context.Context, workspace, typ string, objects []string) ([]journal.Caused, error) {
 	if len(objects) == 0 {
 		return nil, nil
 	}
@@ -132,9 +132,9 @@ func (j *Journal) Caused(ctx context.Context, workspace, typ string, objects []s
 	if typ != "" {
 		query, args = query+` AND event = ?`, append(args, typ)
 	}
-	var caused []engine.Caused
+	var caused []journal.Caused
 	err := j.each(ctx, query+` ORDER BY id`, args, func(rows *sql.Rows) error {
-		var c engine.Caused
+		var c journal.Caused
 		var from, to int64
 		var fields, ancestry *string
 		if err := rows.Scan(&c.ID, &c.Workspace, &c.Lane, &c.Event, &c.Object, &c.Stage, &fields, &c.Run, &c.Rule, &ancestry, &c.After, &from, &to, &c.Used); err != nil {
@@ -155,7 +155,7 @@ func (j *Journal) Version(ctx context.Context, hash string) (string, error) {
 	var source string
 	err := j.reads.QueryRowContext(ctx, `SELECT source FROM rule_versions WHERE hash = ?`, hash).Scan(&source)
 	if errors.Is(err, sql.ErrNoRows) {
-		err = engine.ErrNoVersion
+		err = journal.ErrNoVersion
 	}
 	if err != nil {
 		return "", fmt.Errorf("version %s: %w", hash, err)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/stored"
 )
 
@@ -15,7 +15,7 @@ func (t *tx) nextRun() int64 {
 }
 
 // insertRun puts a run among the runs.
-func (t *tx) insertRun(r *engine.Run, texts stored.Run, at int64) error {
+func (t *tx) insertRun(r *journal.Run, texts stored.Run, at int64) error {
 	started, finished, wake := stored.Micros(r.StartedAt), int64(0), stored.Micros(r.WakeAt)
 	if started == 0 {
 		started = at
@@ -28,13 +28,13 @@ func (t *tx) insertRun(r *engine.Run, texts stored.Run, at int64) error {
 		r.ID, r.Key, r.Workspace, r.Rule, r.Version, r.Event, texts.Gathered, r.Home, r.Lane, r.By, string(r.State), r.State.Finished(), string(r.Stage), texts.Ancestry, texts.About,
 		started, wake, finished, r.Reason)
 	if err == nil && r.State.Finished() {
-		t.tally.Ended(at, engine.RuleName{Workspace: r.Workspace, Rule: r.Rule}, r.Stage, r.State)
+		t.tally.Ended(at, journal.RuleName{Workspace: r.Workspace, Rule: r.Rule}, r.Stage, r.State)
 	}
 	return err
 }
 
 // steps records the steps of a run that changed.
-func (t *tx) steps(run int64, steps []*engine.Step) error {
+func (t *tx) steps(run int64, steps []*journal.Step) error {
 	for _, s := range steps {
 		if err := t.step(run, s); err != nil {
 			return err
@@ -43,7 +43,7 @@ func (t *tx) steps(run int64, steps []*engine.Step) error {
 	return nil
 }
 
-func (t *tx) step(run int64, s *engine.Step) error {
+func (t *tx) step(run int64, s *journal.Step) error {
 	var record any
 	if s.Record != nil {
 		record = []byte(s.Record) // as it is: a text would be a copy
@@ -75,12 +75,12 @@ func (s *saving) changeRuns(t *tx) error {
 // A runState is what of a run changes. Only who has claimed its lane changes it, and so knows how it is recorded.
 type runState struct {
 	id                  int64
-	state               engine.State
+	state               journal.State
 	wake                int64
 	lane, reason, about string
 }
 
-func stateOf(r *engine.Run, texts stored.Run) runState {
+func stateOf(r *journal.Run, texts stored.Run) runState {
 	return runState{r.ID, r.State, stored.Micros(r.WakeAt), r.Lane, r.Reason, texts.About}
 }
 
@@ -91,7 +91,7 @@ func (c *claim) remember(runs []runState) {
 	}
 }
 
-func (s *saving) changeRun(t *tx, c *engine.RunChange, texts stored.Run) error {
+func (s *saving) changeRun(t *tx, c *journal.RunChange, texts stored.Run) error {
 	// Between two calls nothing changes but the steps, while a run is in many indexes.
 	if state := stateOf(c.Run, texts); c.Answered || state.state.Finished() || !slices.Contains(s.claim.runs, state) {
 		if err := s.updateRun(t, c, texts); err != nil {
@@ -104,19 +104,19 @@ func (s *saving) changeRun(t *tx, c *engine.RunChange, texts stored.Run) error {
 	}
 	s.noteWait(c.Run)
 	if c.Effects > 0 {
-		t.tally.Count(s.at, engine.RuleName{Workspace: c.Run.Workspace, Rule: c.Run.Rule}, engine.CountEffects, "", c.Effects)
+		t.tally.Count(s.at, journal.RuleName{Workspace: c.Run.Workspace, Rule: c.Run.Rule}, journal.CountEffects, "", c.Effects)
 	}
 	return s.away(t, c.Run)
 }
 
 // noteWait notes that a run waits for something. The lane of a claim that was opened needs a row
 // then.
-func (s *saving) noteWait(r *engine.Run) {
-	s.waits = s.waits || !r.State.Finished() && r.State != engine.Running
+func (s *saving) noteWait(r *journal.Run) {
+	s.waits = s.waits || !r.State.Finished() && r.State != journal.Running
 }
 
 // updateRun records a run itself.
-func (s *saving) updateRun(t *tx, c *engine.RunChange, texts stored.Run) error {
+func (s *saving) updateRun(t *tx, c *journal.RunChange, texts stored.Run) error {
 	r := c.Run
 	wake, finished := stored.Micros(r.WakeAt), int64(0)
 	if r.State.Finished() {
@@ -135,26 +135,26 @@ func (s *saving) updateRun(t *tx, c *engine.RunChange, texts stored.Run) error {
 		return err
 	}
 	if n == 0 {
-		return fmt.Errorf("run %d: %w", r.ID, engine.ErrNoRun)
+		return fmt.Errorf("run %d: %w", r.ID, journal.ErrNoRun)
 	}
 	if ended {
-		t.tally.Ended(s.at, engine.RuleName{Workspace: r.Workspace, Rule: r.Rule}, r.Stage, r.State)
+		t.tally.Ended(s.at, journal.RuleName{Workspace: r.Workspace, Rule: r.Rule}, r.Stage, r.State)
 	}
 	return nil
 }
 
 // away asks for the attention of the lane where an unfinished run is, unless it is the claimed one. What held a run may have been lifted
 // before the run was recorded as held: then nobody else would ask.
-func (s *saving) away(t *tx, r *engine.Run) error {
+func (s *saving) away(t *tx, r *journal.Run) error {
 	if r.State.Finished() {
 		return nil
 	}
 	if r.Workspace == s.lane.Workspace && r.Lane == s.lane.Name {
-		if r.State != engine.Held {
+		if r.State != journal.Held {
 			return nil
 		}
 		holds, err := t.stopped()
-		if err != nil || slices.ContainsFunc(holds, func(h engine.Hold) bool { return h.Covers(r.Workspace, r.Rule, r.Lane) }) {
+		if err != nil || slices.ContainsFunc(holds, func(h journal.Hold) bool { return h.Covers(r.Workspace, r.Rule, r.Lane) }) {
 			return err
 		}
 	}
@@ -162,19 +162,19 @@ func (s *saving) away(t *tx, r *engine.Run) error {
 }
 
 // promote lets the oldest unfinished run of the same workspace, rule and by begin, if it is one that waits for its turn.
-func (s *saving) promote(t *tx, done *engine.Run) error {
+func (s *saving) promote(t *tx, done *journal.Run) error {
 	if !t.w.queued {
 		return nil
 	}
 	var id int64
-	var state engine.State
+	var state journal.State
 	var lane string
 	found, err := t.get(`SELECT id, state, lane FROM runs INDEXED BY runs_by WHERE workspace = ? AND rule = ? AND by = ? AND finished = 0 ORDER BY id LIMIT 1`,
 		[]any{done.Workspace, done.Rule, done.By}, &id, &state, &lane)
-	if err != nil || !found || state != engine.Queued {
+	if err != nil || !found || state != journal.Queued {
 		return err
 	}
-	if _, err := t.exec(`UPDATE runs SET state = ?, wake_at = ? WHERE id = ?`, string(engine.Running), s.at, id); err != nil {
+	if _, err := t.exec(`UPDATE runs SET state = ?, wake_at = ? WHERE id = ?`, string(journal.Running), s.at, id); err != nil {
 		return err
 	}
 	return t.due(done.Workspace, lane, s.at)

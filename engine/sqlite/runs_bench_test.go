@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/actions"
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -56,39 +56,39 @@ func oneRun(b *testing.B, j *Journal, n int64, calls int) error {
 	if lane == nil {
 		return nil // somebody else has it
 	}
-	e := &engine.Event{Decided: true, Event: rules.Event{
+	e := &journal.Event{Decided: true, Event: rules.Event{
 		Workspace: "default", ID: fmt.Sprintf("0192f3a4-0000-7000-8000-%012x", n), Type: "message.received", Tenant: "7c65bdd8-1890-4c53-9bf6-ab1f2857706e", Lane: name, CreatedAt: now, ReceivedAt: now,
 		Text: strings.Repeat(`{"message":"Good morning, is my order on its way?"}`, 25),
 	}}
-	e.Verdicts = []engine.Verdict{{Rule: "answer", Outcome: engine.False}}
-	c := &engine.Change{At: now, Fresh: e, Decided: []*engine.Event{e}, Release: calls == 0}
+	e.Verdicts = []journal.Verdict{{Rule: "answer", Outcome: journal.False}}
+	c := &journal.Change{At: now, Fresh: e, Decided: []*journal.Event{e}, Release: calls == 0}
 	if calls == 0 {
 		return j.Save(b.Context(), lane, c)
 	}
-	e.Verdicts[0] = engine.Verdict{Rule: "answer", Outcome: engine.Fired, Version: "7f63753c2f4b4f5f1b3adba5adfa9311"}
-	r := &engine.Run{
-		Key: "default/answer/" + e.ID, Workspace: "default", Rule: "answer", Version: "7f63753c2f4b4f5f1b3adba5adfa9311", Home: name, Lane: name, By: name, State: engine.Running, Stage: rules.Live, StartedAt: now,
+	e.Verdicts[0] = journal.Verdict{Rule: "answer", Outcome: journal.Fired, Version: "7f63753c2f4b4f5f1b3adba5adfa9311"}
+	r := &journal.Run{
+		Key: "default/answer/" + e.ID, Workspace: "default", Rule: "answer", Version: "7f63753c2f4b4f5f1b3adba5adfa9311", Home: name, Lane: name, By: name, State: journal.Running, Stage: rules.Live, StartedAt: now,
 		WakeAt: now, About: actions.Subject{Conversation: conversation, Contact: "44ebb9f6-0c55-4533-aab2-c62244ad9e1e"},
 	}
-	c.Starts = []*engine.Start{{Run: r, Verdict: &e.Verdicts[0], Source: "the rule's source"}}
+	c.Starts = []*journal.Start{{Run: r, Verdict: &e.Verdicts[0], Source: "the rule's source"}}
 	for i := range calls {
-		s := &engine.Step{N: i, Path: fmt.Sprint(i + 1), Verb: "send_message", Key: fmt.Sprint(r.Key, "/", i+1), State: engine.StepOpen, Attempts: 1, Record: json.RawMessage(`{"sent":"` + strings.Repeat("x", 450) + `"}`)}
+		s := &journal.Step{N: i, Path: fmt.Sprint(i + 1), Verb: "send_message", Key: fmt.Sprint(r.Key, "/", i+1), State: journal.StepOpen, Attempts: 1, Record: json.RawMessage(`{"sent":"` + strings.Repeat("x", 450) + `"}`)}
 		r.Steps = append(r.Steps, s)
-		c.Take = []engine.Slot{{Key: "messages/" + name, Times: 1000, Per: 10 * time.Minute}, {Key: "messages", Times: 1 << 30, Per: time.Hour}}
+		c.Take = []journal.Slot{{Key: "messages/" + name, Times: 1000, Per: 10 * time.Minute}, {Key: "messages", Times: 1 << 30, Per: time.Hour}}
 		if i > 0 {
 			c.Runs[0].Steps = append(c.Runs[0].Steps, s)
 		}
 		if err := j.Save(b.Context(), lane, c); err != nil {
 			return err
 		}
-		s.State, s.Record = engine.StepDone, json.RawMessage(`{"received":"`+strings.Repeat("y", 1350)+`"}`)
+		s.State, s.Record = journal.StepDone, json.RawMessage(`{"received":"`+strings.Repeat("y", 1350)+`"}`)
 		sent := fmt.Sprintf("d520e0fc-7f18-8dfc-ac92-%06x%06x", n, i)
-		c = &engine.Change{At: time.Now(), Runs: []*engine.RunChange{{Run: r, Steps: []*engine.Step{s}, Effects: 1}}, Caused: []engine.Caused{
+		c = &journal.Change{At: time.Now(), Runs: []*journal.RunChange{{Run: r, Steps: []*journal.Step{s}, Effects: 1}}, Caused: []journal.Caused{
 			{Workspace: "default", Lane: name, Event: "message.sent", Object: sent, Set: json.RawMessage(`{"client_id":"` + sent + `"}`), Run: r.ID, Rule: "answer", From: now, To: now},
 			{Workspace: "default", Lane: name, Event: "conversation.updated", Object: conversation, Set: json.RawMessage(`{"last_message":{"id":"` + sent + `"}}`), Run: r.ID, Rule: "answer", From: now, To: now},
 		}}
 	}
-	r.State, r.WakeAt, r.FinishedAt = engine.Done, time.Time{}, time.Now()
+	r.State, r.WakeAt, r.FinishedAt = journal.Done, time.Time{}, time.Now()
 	c.Release = true
 	return j.Save(b.Context(), lane, c)
 }

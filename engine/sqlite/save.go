@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/stored"
 )
 
 // Save records a change of a claimed lane. What the journal decides is set in the change when it is recorded, not before.
-func (j *Journal) Save(ctx context.Context, lane *engine.Lane, change *engine.Change) error {
+func (j *Journal) Save(ctx context.Context, lane *journal.Lane, change *journal.Change) error {
 	if j.beside {
 		return errBeside
 	}
@@ -31,8 +31,8 @@ func (j *Journal) Save(ctx context.Context, lane *engine.Lane, change *engine.Ch
 // A saving is a change on its way into the file.
 type saving struct {
 	journal *Journal
-	lane    *engine.Lane
-	change  *engine.Change
+	lane    *journal.Lane
+	change  *journal.Change
 	form    *stored.Change
 	at      int64
 	data    string // of the fresh event
@@ -52,7 +52,7 @@ type saving struct {
 func (s *saving) do(t *tx) error {
 	s.claim, s.started, s.made, s.runs, s.left, s.stirs, s.waits = s.journal.claims.of(s.lane), nil, nil, nil, false, false, false
 	if s.claim == nil || t.released[s.claim] {
-		return engine.ErrLost
+		return journal.ErrLost
 	}
 	if fresh := s.change.Fresh; fresh != nil {
 		if err := s.vacant(t, &fresh.Event); err != nil {
@@ -152,7 +152,7 @@ func (s *saving) decide(t *tx) error {
 }
 
 // decide records the verdicts of an event, and returns those that are new.
-func (t *tx) decide(seq int64, given []engine.Verdict, verdicts, answers any) (fresh []engine.Verdict, err error) {
+func (t *tx) decide(seq int64, given []journal.Verdict, verdicts, answers any) (fresh []journal.Verdict, err error) {
 	n, err := t.changed(`UPDATE events SET decided = 1, verdicts = ?, answers = ? WHERE seq = ? AND decided = 0`, verdicts, answers, seq)
 	if err == nil && n == 0 {
 		return t.decideAgain(seq, given, verdicts, answers)
@@ -162,9 +162,9 @@ func (t *tx) decide(seq int64, given []engine.Verdict, verdicts, answers any) (f
 
 // decideAgain records the verdicts of an event that has some, as when a rule decides on the last of those that it has gathered. It returns those
 // that are not what they were.
-func (t *tx) decideAgain(seq int64, given []engine.Verdict, verdicts, answers any) (changed []engine.Verdict, err error) {
+func (t *tx) decideAgain(seq int64, given []journal.Verdict, verdicts, answers any) (changed []journal.Verdict, err error) {
 	var recorded *string
-	var before []engine.Verdict
+	var before []journal.Verdict
 	if _, err := t.get(`SELECT verdicts FROM events WHERE seq = ?`, []any{seq}, &recorded); err != nil {
 		return nil, err
 	}
@@ -176,7 +176,7 @@ func (t *tx) decideAgain(seq int64, given []engine.Verdict, verdicts, answers an
 }
 
 // verdict returns a start's verdict as it came out.
-func (s *saving) verdict(v *engine.Verdict) engine.Verdict {
+func (s *saving) verdict(v *journal.Verdict) journal.Verdict {
 	for i, st := range s.change.Starts {
 		if st.Verdict == v {
 			return s.started[i].verdict

@@ -4,13 +4,13 @@ import (
 	"maps"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/stored"
 )
 
 // A taking is a slot that was found free.
 type taking struct {
-	engine.Slot
+	journal.Slot
 	n      int64 // its number among those of the key
 	before int64 // when the one was taken that is in its way
 }
@@ -43,7 +43,7 @@ func (s *saving) takings(t *tx) ([]taking, error) {
 // free reports whether a slot is free; so many that are not recorded yet come before it. Takings are numbered, and one is free when the one
 // Times before it is at least Per away. That is enough, in whatever order of time they come: of Times+1 takings two have numbers that are a
 // multiple of Times apart, and no window holds these both.
-func (t *tx) free(workspace string, slot engine.Slot, now, ahead int64) (taking, bool, error) {
+func (t *tx) free(workspace string, slot journal.Slot, now, ahead int64) (taking, bool, error) {
 	k := taking{Slot: slot}
 	recorded, err := t.taken(slotKey{workspace, slot.Key})
 	if err != nil {
@@ -69,7 +69,7 @@ func (t *tx) free(workspace string, slot engine.Slot, now, ahead int64) (taking,
 
 // full says that a slot is not free, by whom, and until when.
 func (t *tx) full(workspace string, k taking, now int64) error {
-	bound := &engine.BoundError{Slot: k.Slot}
+	bound := &journal.BoundError{Slot: k.Slot}
 	if k.before != 0 {
 		bound.Free = stored.Moment(k.before).Add(k.Per)
 	}

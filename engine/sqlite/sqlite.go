@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 // A Journal is an engine.Journal and an engine.Reader in one file.
@@ -37,11 +37,11 @@ type Journal struct {
 }
 
 var (
-	_ engine.Journal    = (*Journal)(nil)
-	_ engine.Reader     = (*Journal)(nil)
-	_ engine.Statistics = (*Journal)(nil)
-	_ engine.Auditor    = (*Journal)(nil)
-	_ engine.Finder     = (*Journal)(nil)
+	_ journal.Journal    = (*Journal)(nil)
+	_ journal.Reader     = (*Journal)(nil)
+	_ journal.Statistics = (*Journal)(nil)
+	_ journal.Auditor    = (*Journal)(nil)
+	_ journal.Finder     = (*Journal)(nil)
 )
 
 // Options configure a Journal. Every zero value works.

@@ -3,7 +3,7 @@ package sqlite
 import (
 	"database/sql"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/stored"
 	"github.com/quandohq/quando/rules"
 )
@@ -11,10 +11,10 @@ import (
 // started is what came of a start.
 type started struct {
 	id      int64
-	state   engine.State
+	state   journal.State
 	begun   bool
 	sourced bool // its rule's source is recorded
-	verdict engine.Verdict
+	verdict journal.Verdict
 }
 
 // start begins the runs that the change asks for, or says what stands in their way.
@@ -32,7 +32,7 @@ func (s *saving) start(t *tx) error {
 	return nil
 }
 
-func (s *saving) startOne(t *tx, st *engine.Start, texts stored.Run, r *started) error {
+func (s *saving) startOne(t *tx, st *journal.Start, texts stored.Run, r *started) error {
 	fresh := s.seq != 0 && st.Run.Event == 0 // nothing can have come of its event yet, and its lane is empty
 	if !fresh {
 		known, err := t.get(`SELECT id, state FROM runs INDEXED BY runs_event WHERE event = ? AND key = ?`, []any{st.Run.Event, st.Run.Key}, &r.id, &r.state)
@@ -55,7 +55,7 @@ func (s *saving) startOne(t *tx, st *engine.Start, texts stored.Run, r *started)
 }
 
 // begin begins a run beside those of the same workspace, rule and by, where they and the limit let it.
-func (s *saving) begin(t *tx, st *engine.Start, texts stored.Run, r *started, others []int64) (err error) {
+func (s *saving) begin(t *tx, st *journal.Start, texts stored.Run, r *started, others []int64) (err error) {
 	holds, err := t.stopped()
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (s *saving) begin(t *tx, st *engine.Start, texts stored.Run, r *started, ot
 			return err
 		}
 		if !free {
-			r.verdict.Outcome, r.verdict.Error = engine.Limited, st.Limit.String()
+			r.verdict.Outcome, r.verdict.Error = journal.Limited, st.Limit.String()
 			return nil
 		}
 		if err := t.take(s.lane.Workspace, taking, s.at); err != nil {
@@ -83,13 +83,13 @@ func (s *saving) begin(t *tx, st *engine.Start, texts stored.Run, r *started, ot
 		}
 	}
 	if len(others) > 0 && (st.Mode == rules.Queued || st.Mode == rules.Restart) {
-		r.state, t.w.queued = engine.Queued, true
+		r.state, t.w.queued = journal.Queued, true
 	}
 	return s.insert(t, st, texts, r)
 }
 
 // insert records a run, and its steps unless it is queued.
-func (s *saving) insert(t *tx, st *engine.Start, texts stored.Run, r *started) error {
+func (s *saving) insert(t *tx, st *journal.Start, texts stored.Run, r *started) error {
 	var err error
 	if r.sourced, err = t.version(st); err != nil {
 		return err
@@ -100,7 +100,7 @@ func (s *saving) insert(t *tx, st *engine.Start, texts stored.Run, r *started) e
 		run.Event = s.seq
 	}
 	run.ID = t.nextRun()
-	r.id, r.begun, r.verdict.Run = run.ID, r.state != engine.Queued, run.Key
+	r.id, r.begun, r.verdict.Run = run.ID, r.state != journal.Queued, run.Key
 	s.noteWait(&run)
 	if err := t.insertRun(&run, texts, s.at); err != nil || !r.begun {
 		return err
@@ -113,7 +113,7 @@ func (s *saving) insert(t *tx, st *engine.Start, texts stored.Run, r *started) e
 }
 
 // unfinished returns the ids of the runs that a start has to do with, the oldest first; no more than matter.
-func (t *tx) unfinished(st *engine.Start) (ids []int64, err error) {
+func (t *tx) unfinished(st *journal.Start) (ids []int64, err error) {
 	limit := -1
 	switch {
 	case st.Mode == rules.Parallel && st.Max <= 0:
@@ -137,22 +137,22 @@ func (t *tx) unfinished(st *engine.Start) (ids []int64, err error) {
 
 // replace asks runs to make way for another of their rule, and returns those that it asked. One that has not begun is ended at once: else those that come together
 // would all be asked by each other.
-func (s *saving) replace(t *tx, by *engine.Run, runs []int64) (asked []int64, err error) {
+func (s *saving) replace(t *tx, by *journal.Run, runs []int64) (asked []int64, err error) {
 	if len(runs) == 0 {
 		return nil, nil
 	}
-	ask, err := stored.Ask(engine.Ask{What: engine.AskCancel, Reason: engine.Replaced, At: s.change.At})
+	ask, err := stored.Ask(journal.Ask{What: journal.AskCancel, Reason: journal.Replaced, At: s.change.At})
 	if err != nil {
 		return nil, err
 	}
 	for _, id := range runs {
 		n, err := t.changed(`UPDATE runs SET state = ?, finished = 1, wake_at = 0, finished_at = ?, reason = ? WHERE id = ? AND state = ?`,
-			string(engine.Cancelled), max(s.at, 1), engine.Replaced, id, string(engine.Queued))
+			string(journal.Cancelled), max(s.at, 1), journal.Replaced, id, string(journal.Queued))
 		if err != nil {
 			return nil, err
 		}
 		if n > 0 {
-			t.tally.Ended(s.at, engine.RuleName{Workspace: by.Workspace, Rule: by.Rule}, by.Stage, engine.Cancelled)
+			t.tally.Ended(s.at, journal.RuleName{Workspace: by.Workspace, Rule: by.Rule}, by.Stage, journal.Cancelled)
 			continue
 		}
 		if _, err := t.ask(s.at, id, ask); err != nil {
@@ -164,7 +164,7 @@ func (s *saving) replace(t *tx, by *engine.Run, runs []int64) (asked []int64, er
 }
 
 // version records the source of the rule that a run follows, and reports whether it is recorded.
-func (t *tx) version(st *engine.Start) (bool, error) {
+func (t *tx) version(st *journal.Start) (bool, error) {
 	t.versions[st.Run.Version] = true
 	if t.w.versions[st.Run.Version] {
 		return true, nil

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/batch"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/stored"
 )
 
@@ -166,7 +166,7 @@ type tx struct {
 	versions map[string]bool   // of rules whose runs begin in it
 	anyFound bool              // it records events that were found
 	takings  map[slotKey]int64 // the last of each key that was taken in it
-	holds    []engine.Hold     // what is stopped, once it has looked
+	holds    []journal.Hold    // what is stopped, once it has looked
 	looked   bool
 	tally    stored.Tally
 }

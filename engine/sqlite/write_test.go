@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -29,7 +29,7 @@ func events(lane string, ids ...string) (list []rules.Event) {
 func recorded(t *testing.T, j *Journal, id string) bool {
 	t.Helper()
 	_, err := j.FindEvent(t.Context(), "default", id)
-	if err != nil && !errors.Is(err, engine.ErrNoEvent) {
+	if err != nil && !errors.Is(err, journal.ErrNoEvent) {
 		t.Fatal(err)
 	}
 	return err == nil
@@ -80,12 +80,12 @@ func TestFullDisk(t *testing.T) {
 
 	// A lane that was claimed before stays the caller's, and goes on when there is room.
 	lanes, err := j.Claim(t.Context(), time.Now(), 1, nil)
-	if err != nil || len(lanes) != 1 || len(lanes[0].Events) != min(count, engine.MostEvents) {
+	if err != nil || len(lanes) != 1 || len(lanes[0].Events) != min(count, journal.MostEvents) {
 		t.Fatalf("claimed %v, %v", lanes, err)
 	}
-	change := &engine.Change{At: time.Now(), Decided: lanes[0].Events, Release: true}
+	change := &journal.Change{At: time.Now(), Decided: lanes[0].Events, Release: true}
 	for i := range lanes[0].Events {
-		lanes[0].Events[i].Verdicts = []engine.Verdict{{Error: strings.Repeat("y", 5000)}}
+		lanes[0].Events[i].Verdicts = []journal.Verdict{{Error: strings.Repeat("y", 5000)}}
 	}
 	if err := j.Save(t.Context(), lanes[0], change); err == nil {
 		t.Fatal("saved on a full disk")
@@ -137,7 +137,7 @@ func TestFaults(t *testing.T) {
 	if err != nil || len(lanes) != 1 {
 		t.Fatal(lanes, err)
 	}
-	change := &engine.Change{At: time.Now(), Decided: lanes[0].Events, Release: true}
+	change := &journal.Change{At: time.Now(), Decided: lanes[0].Events, Release: true}
 	when = BeforeCommit
 	if err := j.Save(t.Context(), lanes[0], change); !errors.Is(err, errFault) {
 		t.Error(err)
@@ -147,7 +147,7 @@ func TestFaults(t *testing.T) {
 		t.Error(err)
 	}
 	when = -1
-	if err := j.Save(t.Context(), lanes[0], change); !errors.Is(err, engine.ErrLost) {
+	if err := j.Save(t.Context(), lanes[0], change); !errors.Is(err, journal.ErrLost) {
 		t.Errorf("after a release of which nobody was told: %v", err)
 	}
 }
@@ -219,12 +219,12 @@ func TestReleasedOnce(t *testing.T) {
 	answers := make(chan error, 2)
 	for i := range 2 {
 		go func() {
-			answers <- j.Save(t.Context(), lanes[0], &engine.Change{At: time.Now(), Release: true})
+			answers <- j.Save(t.Context(), lanes[0], &journal.Change{At: time.Now(), Release: true})
 		}()
 		queue(t, j, i+1)
 	}
 	release()
-	if first, second := <-answers, <-answers; (first == nil) == (second == nil) || !errors.Is(errors.Join(first, second), engine.ErrLost) {
+	if first, second := <-answers, <-answers; (first == nil) == (second == nil) || !errors.Is(errors.Join(first, second), journal.ErrLost) {
 		t.Error(first, second)
 	}
 }
@@ -287,8 +287,8 @@ func TestCountedOnce(t *testing.T) {
 	var group sync.WaitGroup
 	for i, l := range claimed {
 		group.Go(func() {
-			l.Events[0].Verdicts = []engine.Verdict{{Rule: "r", Outcome: engine.False, Clause: "x"}, {Rule: "fires", Outcome: engine.Fired}}
-			if err := j.Save(t.Context(), l, &engine.Change{At: time.Now(), Decided: l.Events, Release: true}); err != nil {
+			l.Events[0].Verdicts = []journal.Verdict{{Rule: "r", Outcome: journal.False, Clause: "x"}, {Rule: "fires", Outcome: journal.Fired}}
+			if err := j.Save(t.Context(), l, &journal.Change{At: time.Now(), Decided: l.Events, Release: true}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -306,7 +306,7 @@ func TestCountedOnce(t *testing.T) {
 	queue(t, j, lanes+1)
 	release()
 	group.Wait()
-	counts, err := j.Counts(t.Context(), engine.CountFilter{})
+	counts, err := j.Counts(t.Context(), journal.CountFilter{})
 	if err != nil || len(counts) != 1 || counts[0].N != lanes {
 		t.Errorf("%+v, %v", counts, err)
 	}
@@ -337,7 +337,7 @@ func TestCloseWaits(t *testing.T) {
 	}
 	group.Wait()
 	again := open(t, j.file, Options{})
-	recorded, err := again.ListEvents(t.Context(), engine.EventFilter{Lane: "lane"})
+	recorded, err := again.ListEvents(t.Context(), journal.EventFilter{Lane: "lane"})
 	if err != nil || len(recorded) != 50 {
 		t.Error(recorded, err)
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules/plain"
 )
 
@@ -17,13 +17,13 @@ type Change struct {
 	Asks    []string
 	Answers []*string // of the decided events
 
-	decided  []*engine.Event
-	starts   []*engine.Start
+	decided  []*journal.Event
+	starts   []*journal.Start
 	verdicts []*string // of the decided events, if all starts come out as they are meant to
 }
 
 // ChangeOf puts everything into the form in which it is kept.
-func ChangeOf(c *engine.Change) (*Change, error) {
+func ChangeOf(c *journal.Change) (*Change, error) {
 	f := &Change{decided: c.Decided, starts: c.Starts}
 	for _, st := range c.Starts {
 		r, err := RunOf(st.Run)
@@ -66,11 +66,11 @@ func ChangeOf(c *engine.Change) (*Change, error) {
 
 // Verdicts are the verdicts on the decided event with this number in the change, those of starts as they came out, and how they are kept. Most starts come out as they were
 // meant to, and then both are what they were. Of a verdict a journal decides on the outcome, the error and the run.
-func (f *Change) Verdicts(i int, cameOut func(*engine.Verdict) engine.Verdict) (kept *string, given []engine.Verdict, err error) {
+func (f *Change) Verdicts(i int, cameOut func(*journal.Verdict) journal.Verdict) (kept *string, given []journal.Verdict, err error) {
 	meant := f.decided[i].Verdicts
 	for k := range meant {
 		v := &meant[k]
-		if !slices.ContainsFunc(f.starts, func(st *engine.Start) bool { return st.Verdict == v }) {
+		if !slices.ContainsFunc(f.starts, func(st *journal.Start) bool { return st.Verdict == v }) {
 			continue
 		}
 		if is := cameOut(v); is.Outcome != v.Outcome || is.Error != v.Error || is.Run != v.Run {
@@ -88,7 +88,7 @@ func (f *Change) Verdicts(i int, cameOut func(*engine.Verdict) engine.Verdict) (
 }
 
 // verdictsText is how verdicts are kept; none are NULL.
-func verdictsText(list []engine.Verdict) (*string, error) {
+func verdictsText(list []journal.Verdict) (*string, error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
@@ -107,7 +107,7 @@ func verdictsText(list []engine.Verdict) (*string, error) {
 }
 
 // appendVerdict writes how a verdict is kept.
-func appendVerdict(b []byte, v *engine.Verdict) ([]byte, error) {
+func appendVerdict(b []byte, v *journal.Verdict) ([]byte, error) {
 	b = plain.AppendText(append(b, `{"rule":`...), v.Rule)
 	b = plain.AppendText(append(b, `,"outcome":`...), string(v.Outcome))
 	b = appendMember(b, `,"clause":`, v.Clause)
@@ -134,7 +134,7 @@ func appendMember(b []byte, name, text string) []byte {
 }
 
 // answersText is how the answers to what rules asked are kept; none are NULL. Each is JSON, as the engine writes it.
-func answersText(answers engine.Answers) *string {
+func answersText(answers journal.Answers) *string {
 	if len(answers) == 0 {
 		return nil
 	}

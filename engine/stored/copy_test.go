@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/postgres"
 	"github.com/quandohq/quando/engine/postgres/postgrestest"
 	"github.com/quandohq/quando/engine/sqlite"
@@ -20,12 +20,12 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// A journal is what an engine works on and people look at.
-type journal interface {
-	engine.Journal
-	engine.Reader
-	engine.Statistics
-	engine.Auditor
+// An anyJournal is what an engine works on and people look at.
+type anyJournal interface {
+	journal.Journal
+	journal.Reader
+	journal.Statistics
+	journal.Auditor
 	Close() error
 }
 
@@ -37,7 +37,7 @@ type store interface {
 func isAddress(where string) bool { return strings.HasPrefix(where, "postgres") }
 
 // open opens a journal as an engine does.
-func open(t *testing.T, where string) (j journal, err error) {
+func open(t *testing.T, where string) (j anyJournal, err error) {
 	if isAddress(where) {
 		return postgres.Open(t.Context(), where, postgres.Options{})
 	}
@@ -79,37 +79,37 @@ func event(i int) rules.Event {
 // fill puts something into every table of a journal.
 func fill(t *testing.T, where string, events int) {
 	t.Helper()
-	j := must[journal](t)(open(t, where))
+	j := must[anyJournal](t)(open(t, where))
 	ctx := t.Context()
 	var list []rules.Event
 	for i := range events {
 		list = append(list, event(i))
 	}
 	must[[]bool](t)(j.Accept(ctx, list))
-	lanes := must[[]*engine.Lane](t)(j.Claim(ctx, noon, 3, nil))
+	lanes := must[[]*journal.Lane](t)(j.Claim(ctx, noon, 3, nil))
 	for i, l := range lanes {
 		e := l.Events[0]
-		e.Verdicts = []engine.Verdict{{Rule: "r", Outcome: engine.Fired}, {Rule: "other", Outcome: engine.False, Clause: "open()"}}
-		r := &engine.Run{Key: fmt.Sprint("key ", i), Workspace: "default", Rule: "r", Version: "v", Event: e.Seq, Gathered: []int64{e.Seq}, Home: l.Name, Lane: l.Name, By: "by", State: engine.Waiting, Stage: rules.Live,
-			StartedAt: noon, WakeAt: noon.Add(time.Hour), Steps: []*engine.Step{{N: 0, Path: "1", Verb: "send_message", Key: "k", State: engine.StepDone, Record: []byte(`{"a":1}`)}}}
-		ok(t, j.Save(ctx, l, &engine.Change{
-			At: noon, Decided: l.Events[:1], Release: true, Next: noon.Add(time.Hour), Take: []engine.Slot{{Key: "bound", Times: 5, Per: time.Hour}},
-			Starts: []*engine.Start{{Run: r, Mode: rules.Queued, Max: 10, Source: "rules: []", Verdict: &e.Verdicts[0]}},
-			Gather: []engine.Gather{{Workspace: "default", Rule: "g", By: l.Name, Events: []int64{e.Seq}, Quiet: time.Minute}},
-			Caused: []engine.Caused{{Workspace: "default", Lane: l.Name, Event: "message.sent", Object: "o", Set: json.RawMessage(`{"x":1}`), Used: i == 1}},
+		e.Verdicts = []journal.Verdict{{Rule: "r", Outcome: journal.Fired}, {Rule: "other", Outcome: journal.False, Clause: "open()"}}
+		r := &journal.Run{Key: fmt.Sprint("key ", i), Workspace: "default", Rule: "r", Version: "v", Event: e.Seq, Gathered: []int64{e.Seq}, Home: l.Name, Lane: l.Name, By: "by", State: journal.Waiting, Stage: rules.Live,
+			StartedAt: noon, WakeAt: noon.Add(time.Hour), Steps: []*journal.Step{{N: 0, Path: "1", Verb: "send_message", Key: "k", State: journal.StepDone, Record: []byte(`{"a":1}`)}}}
+		ok(t, j.Save(ctx, l, &journal.Change{
+			At: noon, Decided: l.Events[:1], Release: true, Next: noon.Add(time.Hour), Take: []journal.Slot{{Key: "bound", Times: 5, Per: time.Hour}},
+			Starts: []*journal.Start{{Run: r, Mode: rules.Queued, Max: 10, Source: "rules: []", Verdict: &e.Verdicts[0]}},
+			Gather: []journal.Gather{{Workspace: "default", Rule: "g", By: l.Name, Events: []int64{e.Seq}, Quiet: time.Minute}},
+			Caused: []journal.Caused{{Workspace: "default", Lane: l.Name, Event: "message.sent", Object: "o", Set: json.RawMessage(`{"x":1}`), Used: i == 1}},
 		}))
 	}
-	run := must[*engine.Run](t)(j.(engine.Reader).FindRun(ctx, 1))
-	ok(t, j.Ask(ctx, noon, run.ID, engine.Ask{What: engine.AskCancel, At: noon}))
-	_, err := j.Hold(ctx, engine.Hold{Workspace: "default", Rule: "r", Kind: engine.HoldPerson, Since: noon})
+	run := must[*journal.Run](t)(j.(journal.Reader).FindRun(ctx, 1))
+	ok(t, j.Ask(ctx, noon, run.ID, journal.Ask{What: journal.AskCancel, At: noon}))
+	_, err := j.Hold(ctx, journal.Hold{Workspace: "default", Rule: "r", Kind: journal.HoldPerson, Since: noon})
 	ok(t, err)
 	ok(t, j.SetCursor(ctx, "tick", "now"))
-	finder := j.(engine.Finder)
+	finder := j.(journal.Finder)
 	found := event(events)
 	found.ID, found.Identity = rules.FoundID("m\x00"), "m\x00"
 	must[[]bool](t)(finder.AcceptFound(ctx, []rules.Finding{{Event: found, Lanes: []string{found.Lane}, Identify: func(rules.Event) string { return "" }}}))
 	ok(t, finder.SetSeen(ctx, noon, "default", "card", map[string]string{"c\x00": "here"}))
-	ok(t, j.Audit(ctx, engine.AuditEntry{At: noon, Who: "ana", What: "pause"}))
+	ok(t, j.Audit(ctx, journal.AuditEntry{At: noon, Who: "ana", What: "pause"}))
 	for more := true; more; {
 		more = must[bool](t)(j.Follow(ctx))
 	}
@@ -196,22 +196,22 @@ func TestCopy(t *testing.T) {
 		}
 	}
 	for _, where := range []string{second, third} {
-		j := must[journal](t)(open(t, where))
+		j := must[anyJournal](t)(open(t, where))
 		told := event(3000)
 		told.Identity = "m\x00" // which was found
 		fresh := must[[]bool](t)(j.Accept(t.Context(), []rules.Event{event(0), event(2499), event(2500), told}))
 		if !cmp.Equal(fresh, []bool{false, false, true, false}) {
 			t.Errorf("fresh are %v", fresh)
 		}
-		lanes := must[[]*engine.Lane](t)(j.Claim(t.Context(), noon.Add(2*time.Hour), 100, nil))
+		lanes := must[[]*journal.Lane](t)(j.Claim(t.Context(), noon.Add(2*time.Hour), 100, nil))
 		runs, events := 0, 0
 		for _, l := range lanes {
 			runs += len(l.Runs)
 			for _, e := range l.Events {
-				e.Verdicts = []engine.Verdict{{Rule: "r", Outcome: engine.Fired}}
+				e.Verdicts = []journal.Verdict{{Rule: "r", Outcome: journal.Fired}}
 			}
 		}
-		for _, e := range must[[]*engine.Event](t)(j.ListEvents(t.Context(), engine.EventFilter{Limit: 5000})) {
+		for _, e := range must[[]*journal.Event](t)(j.ListEvents(t.Context(), journal.EventFilter{Limit: 5000})) {
 			if !e.Decided {
 				events++
 			}
@@ -219,13 +219,13 @@ func TestCopy(t *testing.T) {
 		if len(lanes) != 7 || runs != 3 || events != 2499 {
 			t.Errorf("%d runs and %d events are due in %d lanes", runs, events, len(lanes))
 		}
-		bound := &engine.BoundError{}
-		change := &engine.Change{At: noon.Add(time.Minute), Take: []engine.Slot{{Key: "bound", Times: 3, Per: time.Hour}}}
+		bound := &journal.BoundError{}
+		change := &journal.Change{At: noon.Add(time.Minute), Take: []journal.Slot{{Key: "bound", Times: 3, Per: time.Hour}}}
 		if err := j.Save(t.Context(), lanes[0], change); !errors.As(err, &bound) {
 			t.Errorf("a bound that was reached before: %v", err)
 		}
-		r := &engine.Run{Key: "another", Workspace: "default", Rule: "another", Version: "v", Home: lanes[0].Name, Lane: lanes[0].Name, State: engine.Waiting, Stage: rules.Live, StartedAt: noon}
-		ok(t, j.Save(t.Context(), lanes[0], &engine.Change{At: noon, Starts: []*engine.Start{{Run: r, Mode: rules.Parallel}}, Decided: lanes[0].Events, Release: true}))
+		r := &journal.Run{Key: "another", Workspace: "default", Rule: "another", Version: "v", Home: lanes[0].Name, Lane: lanes[0].Name, State: journal.Waiting, Stage: rules.Live, StartedAt: noon}
+		ok(t, j.Save(t.Context(), lanes[0], &journal.Change{At: noon, Starts: []*journal.Start{{Run: r, Mode: rules.Parallel}}, Decided: lanes[0].Events, Release: true}))
 		if r.ID != 4 {
 			t.Errorf("the next run is %d", r.ID)
 		}
@@ -283,7 +283,7 @@ func TestCopyRefuses(t *testing.T) {
 			full, empty := fresh(), fresh()
 			refused(full, empty, "there is no")
 			fill(t, full, 10)
-			j := must[journal](t)(open(t, full))
+			j := must[anyJournal](t)(open(t, full))
 			refused(full, empty, "engine is using it")
 			refused(filepath.Join(t.TempDir(), "none.db"), full, "there is no")
 			ok(t, j.Close())
@@ -292,7 +292,7 @@ func TestCopyRefuses(t *testing.T) {
 			fill(t, other, 1)
 			refused(full, other, "the target is in use")
 
-			j = must[journal](t)(open(t, empty))
+			j = must[anyJournal](t)(open(t, empty))
 			refused(full, empty, "engine is using it")
 			ok(t, j.Close())
 
@@ -301,7 +301,7 @@ func TestCopyRefuses(t *testing.T) {
 				t.Fatal(err)
 			}
 			refused(empty, fresh(), stored.ErrUnfinished.Error())
-			j = must[journal](t)(open(t, full))
+			j = must[anyJournal](t)(open(t, full))
 			ok(t, j.Close())
 			refused(full, empty, "before an engine worked on it")
 			if kind == "PostgreSQL" { // whose engines have no file that is locked

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 )
 
 // Keys are the keys of a kind of mention that begin with a text: from it on, and less than an end.
@@ -16,20 +16,20 @@ type Keys struct{ Kind, From, To string }
 
 // A LaneFinder is how a journal is looked through for the lanes whose events mention something.
 type LaneFinder struct {
-	Count func(ctx context.Context, k Keys, most int) (int, error)                      // how many keys there are, up to so many
-	Lanes func(ctx context.Context, k Keys, found func(engine.Who, engine.Known)) error // gives lanes that have one of the keys to a function
+	Count func(ctx context.Context, k Keys, most int) (int, error)                        // how many keys there are, up to so many
+	Lanes func(ctx context.Context, k Keys, found func(journal.Who, journal.Known)) error // gives lanes that have one of the keys to a function
 }
 
 // Find returns the lanes that fit what a text may mean, those that were last mentioned first.
-func (f LaneFinder) Find(ctx context.Context, text string, limit int) ([]engine.Who, error) {
+func (f LaneFinder) Find(ctx context.Context, text string, limit int) ([]journal.Who, error) {
 	type lane struct{ workspace, name string }
-	found := map[lane]engine.Who{}
-	for _, s := range engine.LaneSearches(text) {
+	found := map[lane]journal.Who{}
+	for _, s := range journal.LaneSearches(text) {
 		keys, err := f.rarest(ctx, s)
 		if err != nil {
 			return nil, err
 		}
-		err = f.Lanes(ctx, keys, func(w engine.Who, known engine.Known) {
+		err = f.Lanes(ctx, keys, func(w journal.Who, known journal.Known) {
 			if s.Fits(known) {
 				found[lane{w.Workspace, w.Lane}] = w
 			}
@@ -38,8 +38,8 @@ func (f LaneFinder) Find(ctx context.Context, text string, limit int) ([]engine.
 			return nil, err
 		}
 	}
-	list := slices.AppendSeq([]engine.Who{}, maps.Values(found))
-	slices.SortFunc(list, func(a, b engine.Who) int {
+	list := slices.AppendSeq([]journal.Who{}, maps.Values(found))
+	slices.SortFunc(list, func(a, b journal.Who) int {
 		if c := b.Seen.Compare(a.Seen); c != 0 {
 			return c
 		}
@@ -49,7 +49,7 @@ func (f LaneFinder) Find(ctx context.Context, text string, limit int) ([]engine.
 }
 
 // rarest returns the keys that begin with the prefix that the fewest have.
-func (f LaneFinder) rarest(ctx context.Context, s engine.LaneSearch) (Keys, error) {
+func (f LaneFinder) rarest(ctx context.Context, s journal.LaneSearch) (Keys, error) {
 	begin := func(prefix string) Keys { return Keys{string(s.Kind), prefix, prefix + "\U0010ffff"} }
 	best, fewest := begin(s.Prefixes[0]), math.MaxInt
 	if len(s.Prefixes) == 1 {

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules/plain"
 )
 
@@ -13,7 +13,7 @@ import (
 const keptName = `"kept":`
 
 // ReadEvent completes an event with what of it is kept in another form.
-func ReadEvent(e *engine.Event, created, received int64, data, verdicts, answers *string) error {
+func ReadEvent(e *journal.Event, created, received int64, data, verdicts, answers *string) error {
 	e.CreatedAt, e.ReceivedAt = Moment(created), Moment(received)
 	var err error
 	if data != nil {
@@ -23,10 +23,10 @@ func ReadEvent(e *engine.Event, created, received int64, data, verdicts, answers
 }
 
 // ReadRun completes a run with what of it is kept in another form.
-func ReadRun(r *engine.Run, started, wake, finished int64, gathered, ancestry, about, asked *string) error {
+func ReadRun(r *journal.Run, started, wake, finished int64, gathered, ancestry, about, asked *string) error {
 	r.StartedAt, r.WakeAt, r.FinishedAt = Moment(started), Moment(wake), Moment(finished)
 	if about != nil && strings.Contains(*about, keptName) {
-		with := struct{ Kept *engine.Kept }{&r.Kept}
+		with := struct{ Kept *journal.Kept }{&r.Kept}
 		if err := Decode(about, &with); err != nil {
 			return err
 		}
@@ -35,13 +35,13 @@ func ReadRun(r *engine.Run, started, wake, finished int64, gathered, ancestry, a
 }
 
 // ReadGather completes a gather with what of it is kept in another form.
-func ReadGather(g *engine.Gather, since, until int64, events *string) error {
+func ReadGather(g *journal.Gather, since, until int64, events *string) error {
 	g.Since, g.Until = Moment(since), Moment(until)
 	return Decode(events, &g.Events)
 }
 
 // ReadCaused completes a Caused with what of it is kept in another form.
-func ReadCaused(c *engine.Caused, from, to int64, fields, ancestry *string) error {
+func ReadCaused(c *journal.Caused, from, to int64, fields, ancestry *string) error {
 	c.From, c.To = Moment(from), Moment(to)
 	return errors.Join(Decode(fields, &c.Set), Decode(ancestry, &c.Ancestry))
 }

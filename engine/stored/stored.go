@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/plain"
 )
@@ -76,13 +76,13 @@ func AllData(events []rules.Event) ([]string, error) {
 }
 
 // Ask is how what is asked of a run is kept.
-func Ask(a engine.Ask) (string, error) {
+func Ask(a journal.Ask) (string, error) {
 	a.At = Moment(Micros(a.At))
 	return Text(a)
 }
 
 // EndOf is when a finished run ended, at the time of its last change at the latest: by it the run is forgotten some day, so that it must have one.
-func EndOf(r *engine.Run, at int64) int64 {
+func EndOf(r *journal.Run, at int64) int64 {
 	if r.FinishedAt.IsZero() {
 		return at
 	}
@@ -96,7 +96,7 @@ type Run struct {
 }
 
 // RunOf is what of a run is kept as JSON.
-func RunOf(r *engine.Run) (t Run, err error) {
+func RunOf(r *journal.Run) (t Run, err error) {
 	var problems [3]error
 	t.Gathered, problems[0] = List(r.Gathered)
 	t.Ancestry, problems[1] = List(r.Ancestry)
@@ -111,7 +111,7 @@ func RunOf(r *engine.Run) (t Run, err error) {
 
 // subject is how what a run is about is kept, and with it which of its steps are loaded with its
 // lane, where not all are.
-func subject(r *engine.Run) string {
+func subject(r *journal.Run) string {
 	s := &r.About
 	b := append(make([]byte, 0, 256), '{')
 	for _, id := range [...][2]string{{"conversation", s.Conversation}, {"contact", s.Contact}, {"attendance", s.Attendance}, {"card", s.Card}, {"message", s.Message}} {
@@ -137,7 +137,7 @@ func subject(r *engine.Run) string {
 type Caused struct{ Fields, Ancestry *string }
 
 // CausedOf is what of an engine.Caused is kept as JSON.
-func CausedOf(c *engine.Caused) (t Caused, err error) {
+func CausedOf(c *journal.Caused) (t Caused, err error) {
 	if c.Set != nil {
 		fields := string(c.Set)
 		t.Fields = &fields

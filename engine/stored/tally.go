@@ -3,7 +3,7 @@ package stored
 import (
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -11,22 +11,22 @@ import (
 type Tally struct {
 	counts  map[CountKey]int
 	Reasons map[ReasonKey]*LastReason
-	Fired   map[engine.RuleName]int64 // when a rule fired last
+	Fired   map[journal.RuleName]int64 // when a rule fired last
 }
 
 // A CountKey is what is counted, and in which hour since 1970.
 type CountKey struct {
 	Hour int64
-	engine.RuleName
-	What   engine.CountKind
+	journal.RuleName
+	What   journal.CountKind
 	Detail string
 }
 
 // A ReasonKey is why a rule did not fire on a day since 1970.
 type ReasonKey struct {
-	engine.RuleName
+	journal.RuleName
 	Day     int64
-	Outcome engine.Outcome
+	Outcome journal.Outcome
 	Clause  string
 }
 
@@ -40,11 +40,11 @@ type LastReason struct {
 const (
 	AnHour    = int64(time.Hour / time.Microsecond)
 	ADay      = 24 * AnHour
-	RuleHours = int64(engine.RuleCounts / time.Hour) // that the counts of a rule are summed up for
+	RuleHours = int64(journal.RuleCounts / time.Hour) // that the counts of a rule are summed up for
 )
 
 // Count counts something that happened at a time.
-func (t *Tally) Count(at int64, rule engine.RuleName, what engine.CountKind, detail string, n int) {
+func (t *Tally) Count(at int64, rule journal.RuleName, what journal.CountKind, detail string, n int) {
 	if t.counts == nil {
 		t.counts = map[CountKey]int{}
 	}
@@ -53,12 +53,12 @@ func (t *Tally) Count(at int64, rule engine.RuleName, what engine.CountKind, det
 
 // Verdict counts a verdict on an event with this number, and why it was not that the rule fired. How an evaluation failed may be told in as many ways as there are
 // events: it counts by its clause.
-func (t *Tally) Verdict(at int64, e *engine.Event, seq int64, v engine.Verdict) {
-	rule := engine.RuleName{Workspace: e.Workspace, Rule: v.Rule}
-	if v.Outcome == engine.Fired {
-		t.Count(at, rule, engine.CountFired, "", 1)
+func (t *Tally) Verdict(at int64, e *journal.Event, seq int64, v journal.Verdict) {
+	rule := journal.RuleName{Workspace: e.Workspace, Rule: v.Rule}
+	if v.Outcome == journal.Fired {
+		t.Count(at, rule, journal.CountFired, "", 1)
 		if t.Fired == nil {
-			t.Fired = map[engine.RuleName]int64{}
+			t.Fired = map[journal.RuleName]int64{}
 		}
 		t.Fired[rule] = at
 		return
@@ -79,12 +79,12 @@ func (t *Tally) Verdict(at int64, e *engine.Event, seq int64, v engine.Verdict) 
 }
 
 // Ended counts a run that has come to its end.
-func (t *Tally) Ended(at int64, rule engine.RuleName, stage rules.Stage, state engine.State) {
+func (t *Tally) Ended(at int64, rule journal.RuleName, stage rules.Stage, state journal.State) {
 	detail := string(state)
-	if stage == rules.Shadow && state == engine.Done {
-		detail = engine.CountShadow
+	if stage == rules.Shadow && state == journal.Done {
+		detail = journal.CountShadow
 	}
-	t.Count(at, rule, engine.CountRuns, detail, 1)
+	t.Count(at, rule, journal.CountRuns, detail, 1)
 }
 
 // Counts are what all rules of a workspace did, by the hour, without a rule.
@@ -108,10 +108,10 @@ func (t *Tally) RuleCounts() map[CountKey]int {
 }
 
 // Changed returns the verdicts that are not what they were, where an event is decided again, as when a rule decides on the last of those that it has gathered.
-func Changed(before, given []engine.Verdict) (changed []engine.Verdict) {
+func Changed(before, given []journal.Verdict) (changed []journal.Verdict) {
 	type told struct {
 		rule, clause string
-		outcome      engine.Outcome
+		outcome      journal.Outcome
 	}
 	were := map[told]bool{}
 	for _, v := range before {

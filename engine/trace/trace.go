@@ -19,6 +19,7 @@ import (
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -124,11 +125,11 @@ func (t *Tracer) Trace(p engine.Part) {
 	switch p.Kind {
 	case engine.PartRun:
 		s.name, s.id = "run "+p.Run.Rule, spanOf("run", p.Run.Key, p.RunAgain)
-		s.failed = p.Run.State == engine.FailedRun
+		s.failed = p.Run.State == journal.FailedRun
 		add(attribute.String("quando.state", string(p.Run.State)))
 	case engine.PartStep:
 		s.name, s.id, s.parent = "step "+p.Step.Verb, spanOf("step", p.Step.Key, p.StepAgain), spanOf("run", p.Run.Key, p.RunAgain)
-		s.failed = p.Step.State == engine.StepFailed || p.Step.State == engine.StepUncertain
+		s.failed = p.Step.State == journal.StepFailed || p.Step.State == journal.StepUncertain
 		add(attribute.String("quando.state", string(p.Step.State)))
 	default:
 		s.name, s.parent = string(p.Kind)+" "+p.Call, spanOf("step", p.Step.Key, p.StepAgain)
@@ -149,11 +150,11 @@ func eventAttributes(e *rules.Event) []attribute.KeyValue {
 }
 
 // verdicts say what each rule made of an event.
-func verdicts(e *engine.Event) []attribute.KeyValue {
+func verdicts(e *journal.Event) []attribute.KeyValue {
 	list, fired := make([]string, 0, len(e.Verdicts)), 0
 	for _, v := range e.Verdicts {
 		list = append(list, v.Rule+": "+string(v.Outcome))
-		if v.Outcome == engine.Fired {
+		if v.Outcome == journal.Fired {
 			fired++
 		}
 	}

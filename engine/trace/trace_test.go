@@ -19,6 +19,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -70,8 +71,8 @@ func newTracer(t *testing.T, o Options) *Tracer {
 	return tracer
 }
 
-func event(id, typ string) *engine.Event {
-	return &engine.Event{Event: rules.Event{Workspace: "acme", ID: id, Type: typ, ReceivedAt: time.Now()}}
+func event(id, typ string) *journal.Event {
+	return &journal.Event{Event: rules.Event{Workspace: "acme", ID: id, Type: typ, ReceivedAt: time.Now()}}
 }
 
 // TestOff shows that nothing is traced unless somebody says where to.

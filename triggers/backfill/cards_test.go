@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/service/sandbox"
 	"github.com/quandohq/quando/triggers/backfill"
 )
@@ -25,7 +25,7 @@ func subscribed(can bool) func(*deskOptions) {
 
 // fired returns how often the rules on cards fired.
 func (d *desk) fired() [3]int {
-	return [3]int{d.verdicts("on-created")[engine.Fired], d.verdicts("on-moved")[engine.Fired], d.verdicts("on-completed")[engine.Fired]}
+	return [3]int{d.verdicts("on-created")[journal.Fired], d.verdicts("on-moved")[journal.Fired], d.verdicts("on-completed")[journal.Fired]}
 }
 
 func (d *desk) wantFired(created, moved, completed int) {
@@ -99,8 +99,8 @@ func TestMovedDuringALongPass(t *testing.T) {
 	before := d.fired()
 	next = d.clock().Add(4 * time.Minute)
 	d.pass(15 * time.Minute)
-	if moved != len(stages) || d.verdicts("on-received")[engine.Fired] != 120 {
-		t.Fatalf("the card was moved %d times, and %d messages were found", moved, d.verdicts("on-received")[engine.Fired])
+	if moved != len(stages) || d.verdicts("on-received")[journal.Fired] != 120 {
+		t.Fatalf("the card was moved %d times, and %d messages were found", moved, d.verdicts("on-received")[journal.Fired])
 	}
 	d.wantFired(before[0], before[1]+len(stages), before[2]+1)
 }
@@ -204,7 +204,7 @@ rules:
 	}
 	d.wantFired(0, 0, 0)
 	for _, rule := range []string{"on-created", "on-moved"} {
-		if own := d.verdicts(rule)[engine.Own]; own != 2 {
+		if own := d.verdicts(rule)[journal.Own]; own != 2 {
 			t.Errorf("%s: %d are own\n%s", rule, own, d.trace())
 		}
 	}
@@ -235,7 +235,7 @@ func TestFreshCards(t *testing.T) {
 	}
 }
 
-func cardID(e *engine.Event) string {
+func cardID(e *journal.Event) string {
 	card, _ := e.Data["card"].(map[string]any)
 	id, _ := card["id"].(string)
 	return id

@@ -22,6 +22,7 @@ import (
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/sqlite"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
@@ -32,11 +33,11 @@ import (
 
 var friday = time.Date(2026, 11, 13, 9, 0, 0, 0, time.UTC)
 
-// A journal is what an engine and a backfill need.
-type journal interface {
-	engine.Journal
-	engine.Reader
-	engine.Finder
+// An anyJournal is what an engine and a backfill need.
+type anyJournal interface {
+	journal.Journal
+	journal.Reader
+	journal.Finder
 	Close() error
 }
 
@@ -48,7 +49,7 @@ type desk struct {
 	key     service.Secret
 	set     *rules.Set
 	events  []string // that are subscribed
-	open    func() journal
+	open    func() anyJournal
 	change  func(*backfill.Options)
 	log     *slog.Logger
 
@@ -59,7 +60,7 @@ type desk struct {
 	mu      sync.Mutex
 	now     time.Time
 	down    bool // the engine is not there
-	journal journal
+	journal anyJournal
 	engine  *engine.Engine
 	source  *backfill.Source
 	client  *service.Client
@@ -72,7 +73,7 @@ type desk struct {
 type deskOptions struct {
 	sandbox sandbox.Options
 	events  []string // default all that can be subscribed
-	open    func() journal
+	open    func() anyJournal
 	tune    func(*backfill.Options)
 	log     *slog.Logger
 
@@ -85,7 +86,7 @@ func newDesk(t *testing.T, text string, change ...func(*deskOptions)) *desk {
 	file := filepath.Join(t.TempDir(), "quando.db")
 	o := deskOptions{
 		sandbox: sandbox.Options{Frozen: friday, Seed: 7, AllowLoopback: true, KanbanEvents: true},
-		open:    func() journal { return must(sqlite.Open(t.Context(), file, sqlite.Options{})) },
+		open:    func() anyJournal { return must(sqlite.Open(t.Context(), file, sqlite.Options{})) },
 	}
 	for _, f := range change {
 		f(&o)
@@ -179,7 +180,7 @@ func (d *desk) signIn(e *engine.Engine) {
 }
 
 // options are those of a backfill on a journal.
-func (d *desk) options(j journal, e *engine.Engine, client *service.Client, holder string) backfill.Options {
+func (d *desk) options(j anyJournal, e *engine.Engine, client *service.Client, holder string) backfill.Options {
 	o := backfill.Options{
 		Workspace: "default", Client: client, Journal: shared{j, e}, Needs: d.set.Listens, Now: d.clock, Holder: holder, Logger: d.log,
 		Undelivered: func(typ string) bool { return !slices.Contains(d.events, typ) },
@@ -198,7 +199,7 @@ func (d *desk) options(j journal, e *engine.Engine, client *service.Client, hold
 
 // shared is a journal as a backfill wants it.
 type shared struct {
-	journal
+	anyJournal
 	engine *engine.Engine
 }
 
@@ -352,13 +353,13 @@ func (d *desk) customer(n int, text string) sandbox.Written {
 }
 
 // all returns everything that was recorded, oldest first.
-func (d *desk) all() []*engine.Event {
+func (d *desk) all() []*journal.Event {
 	d.t.Helper()
-	return must(d.journal.ListEvents(d.t.Context(), engine.EventFilter{Forward: true, Limit: 100000}))
+	return must(d.journal.ListEvents(d.t.Context(), journal.EventFilter{Forward: true, Limit: 100000}))
 }
 
 // of returns the events of a type.
-func (d *desk) of(typ string) (list []*engine.Event) {
+func (d *desk) of(typ string) (list []*journal.Event) {
 	for _, e := range d.all() {
 		if e.Type == typ {
 			list = append(list, e)
@@ -368,8 +369,8 @@ func (d *desk) of(typ string) (list []*engine.Event) {
 }
 
 // verdicts counts what a rule said.
-func (d *desk) verdicts(rule string) map[engine.Outcome]int {
-	counts := map[engine.Outcome]int{}
+func (d *desk) verdicts(rule string) map[journal.Outcome]int {
+	counts := map[journal.Outcome]int{}
 	for _, e := range d.all() {
 		for _, v := range e.Verdicts {
 			if v.Rule == rule {

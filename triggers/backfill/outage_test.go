@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/service/sandbox"
 	"github.com/quandohq/quando/triggers/backfill"
 )
@@ -139,18 +139,18 @@ func (s *story) check() {
 			s.t.Errorf("%s %s has %d verdicts", e.Type, e.ID, len(e.Verdicts))
 		}
 		for _, v := range e.Verdicts {
-			if v.Outcome != engine.Fired && v.Outcome != engine.Late && v.Outcome != engine.Own {
+			if v.Outcome != journal.Fired && v.Outcome != journal.Late && v.Outcome != journal.Own {
 				s.t.Errorf("%s %s: %+v", e.Type, e.ID, v)
 			}
 		}
 	}
-	if found == 0 || s.verdicts("on-received")[engine.Late] == 0 || s.verdicts("on-sent")[engine.Own] == 0 {
+	if found == 0 || s.verdicts("on-received")[journal.Late] == 0 || s.verdicts("on-sent")[journal.Own] == 0 {
 		s.t.Errorf("found %d, on-received %v, on-sent %v: the story shows nothing", found, s.verdicts("on-received"), s.verdicts("on-sent"))
 	}
-	runs := must(s.journal.ListRuns(s.t.Context(), engine.RunFilter{Limit: 100000}))
+	runs := must(s.journal.ListRuns(s.t.Context(), journal.RunFilter{Limit: 100000}))
 	begun := map[string]int{}
 	for _, r := range runs {
-		if begun[r.Key]++; r.State != engine.Done || begun[r.Key] > 1 {
+		if begun[r.Key]++; r.State != journal.Done || begun[r.Key] > 1 {
 			s.t.Errorf("run %s is %s", r.Key, r.State)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/postgres"
 	"github.com/quandohq/quando/engine/postgres/postgrestest"
 	"github.com/quandohq/quando/service/sandbox"
@@ -45,8 +46,8 @@ func (d *desk) wantSaid(want ...string) {
 	}
 }
 
-func (d *desk) states(rule string) (states []engine.State) {
-	for _, r := range must(d.journal.ListRuns(d.t.Context(), engine.RunFilter{Rule: rule})) {
+func (d *desk) states(rule string) (states []journal.State) {
+	for _, r := range must(d.journal.ListRuns(d.t.Context(), journal.RunFilter{Rule: rule})) {
 		states = append(states, r.State)
 	}
 	return states
@@ -93,9 +94,9 @@ func TestOverdueWaits(t *testing.T) {
 			must(d.engine.Tick(t.Context(), d.clock())) // before anything is looked for
 			d.pass(tt.within)
 			d.wantSaid(question, tt.want)
-			want := engine.Cancelled
+			want := journal.Cancelled
 			if tt.answer == 0 || tt.want == "heard nothing" && tt.fault != nil {
-				want = engine.Done
+				want = journal.Done
 			}
 			if got := d.states("sla"); len(got) != 1 || got[0] != want {
 				t.Errorf("the escalation is %v, want %s", got, want)
@@ -109,7 +110,7 @@ func TestOverdueWaitsOfEnginesThatShareAJournal(t *testing.T) {
 	address := postgrestest.Shared(t).Database(t)
 	d := newDesk(t, overdue, func(o *deskOptions) {
 		o.recovery = 5 * time.Minute
-		o.open = func() journal {
+		o.open = func() anyJournal {
 			j := must(postgres.Open(t.Context(), address, postgres.Options{}))
 			t.Cleanup(func() { _ = j.Close() })
 			return j

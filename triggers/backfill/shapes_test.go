@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/service/sandbox"
 )
 
@@ -155,7 +155,7 @@ rules:
 	d.start()
 	d.pass(8 * time.Hour) // the last repeats of the deliveries are among them
 	for rule, late := range map[string]int{"on-created": 1, "on-moved": 2, "on-closed": 1} {
-		if v := d.verdicts(rule); v[engine.Late] != late {
+		if v := d.verdicts(rule); v[journal.Late] != late {
 			t.Errorf("%s: %v\n%s", rule, v, d.trace())
 		}
 	}
@@ -276,7 +276,7 @@ func TestLettersOfUUIDs(t *testing.T) {
 			t.Errorf("%s: %d recorded, want %d; %d of them found", typ, got, want, d.counted[typ])
 		}
 	}
-	if v := d.verdicts("on-sent"); v[engine.Own] != 1 || v[engine.Fired] != 1 {
+	if v := d.verdicts("on-sent"); v[journal.Own] != 1 || v[journal.Fired] != 1 {
 		t.Errorf("messages that were sent: %v", v)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/service/sandbox"
 )
@@ -42,7 +42,7 @@ func TestFirstStart(t *testing.T) {
 			t.Errorf("%d of %s, counted %d", got, typ, d.counted[typ])
 		}
 	}
-	if v := d.verdicts("on-sent"); v[engine.Own] != 1 || len(v) != 1 {
+	if v := d.verdicts("on-sent"); v[journal.Own] != 1 || len(v) != 1 {
 		t.Errorf("the engine's own message: %v", v)
 	}
 }
@@ -80,7 +80,7 @@ func TestFoundAsTold(t *testing.T) {
 			}
 		}
 	}
-	if v := lost.verdicts("on-sent"); v[engine.Own] != 1 || len(v) != 1 {
+	if v := lost.verdicts("on-sent"); v[journal.Own] != 1 || len(v) != 1 {
 		t.Errorf("the engine's own message, found: %v", v)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/service/sandbox"
 	"github.com/quandohq/quando/triggers/backfill"
 )
@@ -357,7 +357,7 @@ func TestLate(t *testing.T) {
 	d.pass(10 * time.Minute)
 	d.start()
 	d.pass(time.Minute)
-	if v := d.verdicts("on-received"); v[engine.Late] != 1 || v[engine.Fired] != 1 {
+	if v := d.verdicts("on-received"); v[journal.Late] != 1 || v[journal.Fired] != 1 {
 		t.Errorf("%v\n%s", v, d.trace())
 	}
 }

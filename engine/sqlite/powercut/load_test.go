@@ -14,7 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/sqlite"
 	"github.com/quandohq/quando/rules"
 )
@@ -150,11 +150,11 @@ func (l *load) atOnce(j *sqlite.Journal, random *rand.Rand, id, lane string) err
 	if claim == nil {
 		return nil // somebody works on it
 	}
-	e := &engine.Event{Event: eventOf(id, lane), Decided: true, Verdicts: []engine.Verdict{{Rule: "greet", Outcome: engine.Fired}}}
-	c := &engine.Change{At: time.Now(), Fresh: e, Decided: []*engine.Event{e}}
+	e := &journal.Event{Event: eventOf(id, lane), Decided: true, Verdicts: []journal.Verdict{{Rule: "greet", Outcome: journal.Fired}}}
+	c := &journal.Change{At: time.Now(), Fresh: e, Decided: []*journal.Event{e}}
 	r := runOf(e)
-	c.Starts = []*engine.Start{{Run: r, Mode: rules.Parallel, Source: "source", Verdict: &e.Verdicts[0]}}
-	if err := j.Save(ctx, claim, c); errors.Is(err, engine.ErrOccupied) {
+	c.Starts = []*journal.Start{{Run: r, Mode: rules.Parallel, Source: "source", Verdict: &e.Verdicts[0]}}
+	if err := j.Save(ctx, claim, c); errors.Is(err, journal.ErrOccupied) {
 		j.Drop(claim)
 		return nil
 	} else if err != nil {
@@ -164,32 +164,32 @@ func (l *load) atOnce(j *sqlite.Journal, random *rand.Rand, id, lane string) err
 	l.ack("run %s %d", r.Key, len(r.Steps))
 	for range random.IntN(4) {
 		last := r.Steps[len(r.Steps)-1]
-		last.State, last.Record = engine.StepDone, []byte(`{"answer":1}`)
+		last.State, last.Record = journal.StepDone, []byte(`{"answer":1}`)
 		r.Steps = append(r.Steps, stepOf(r, len(r.Steps)))
-		if err := j.Save(ctx, claim, &engine.Change{At: time.Now(), Runs: []*engine.RunChange{{Run: r, Steps: r.Steps[len(r.Steps)-2:]}}}); err != nil {
+		if err := j.Save(ctx, claim, &journal.Change{At: time.Now(), Runs: []*journal.RunChange{{Run: r, Steps: r.Steps[len(r.Steps)-2:]}}}); err != nil {
 			return err
 		}
 		l.ack("run %s %d", r.Key, len(r.Steps))
 	}
 	if random.IntN(3) == 0 {
-		r.State = engine.Waiting
+		r.State = journal.Waiting
 		r.WakeAt = time.Now().Add(time.Duration(random.IntN(200)) * time.Millisecond)
-		if err := j.Save(ctx, claim, &engine.Change{At: time.Now(), Runs: []*engine.RunChange{{Run: r}}, Release: true, Next: r.WakeAt}); err != nil {
+		if err := j.Save(ctx, claim, &journal.Change{At: time.Now(), Runs: []*journal.RunChange{{Run: r}}, Release: true, Next: r.WakeAt}); err != nil {
 			return err
 		}
 		l.ack("run %s %d", r.Key, len(r.Steps))
 		return nil
 	}
-	return end(ctx, j, claim, &engine.Change{}, []*engine.Run{r}, l.ack)
+	return end(ctx, j, claim, &journal.Change{}, []*journal.Run{r}, l.ack)
 }
 
 // goOn takes lanes that are due, decides their events, ends their runs, and gives them back. It reports whether there were any.
 func goOn(ctx context.Context, j *sqlite.Journal, ack func(string, ...any)) (bool, error) {
 	lanes, err := j.Claim(ctx, time.Now(), 3, nil)
 	for _, lane := range lanes {
-		c := &engine.Change{}
+		c := &journal.Change{}
 		for _, e := range lane.Events {
-			e.Decided, e.Verdicts = true, []engine.Verdict{{Rule: "greet", Outcome: engine.False}}
+			e.Decided, e.Verdicts = true, []journal.Verdict{{Rule: "greet", Outcome: journal.False}}
 			c.Decided = append(c.Decided, e)
 		}
 		if lane.More {
@@ -203,15 +203,15 @@ func goOn(ctx context.Context, j *sqlite.Journal, ack func(string, ...any)) (boo
 }
 
 // end ends runs with a change that gives their lane back.
-func end(ctx context.Context, j *sqlite.Journal, lane *engine.Lane, c *engine.Change, runs []*engine.Run, ack func(string, ...any)) error {
+func end(ctx context.Context, j *sqlite.Journal, lane *journal.Lane, c *journal.Change, runs []*journal.Run, ack func(string, ...any)) error {
 	c.At, c.Release = time.Now(), true
 	for _, r := range runs {
 		if r.State.Finished() {
 			continue
 		}
 		last := r.Steps[len(r.Steps)-1]
-		last.State, r.State, r.FinishedAt, r.WakeAt = engine.StepDone, engine.Done, c.At, time.Time{}
-		c.Runs = append(c.Runs, &engine.RunChange{Run: r, Steps: []*engine.Step{last}})
+		last.State, r.State, r.FinishedAt, r.WakeAt = journal.StepDone, journal.Done, c.At, time.Time{}
+		c.Runs = append(c.Runs, &journal.RunChange{Run: r, Steps: []*journal.Step{last}})
 	}
 	if err := j.Save(ctx, lane, c); err != nil {
 		return err
@@ -230,14 +230,14 @@ func eventOf(id, lane string) rules.Event {
 	return rules.Event{Workspace: "default", ID: id, Type: "message.received", Lane: lane, CreatedAt: now, ReceivedAt: now, Data: map[string]any{"id": id, "text": strings.Repeat(id, 20)}}
 }
 
-func runOf(e *engine.Event) *engine.Run {
-	r := &engine.Run{
-		Key: "run-" + e.ID, Workspace: "default", Rule: "greet", Version: "v", Home: e.Lane, Lane: e.Lane, By: e.Lane, State: engine.Running, Stage: rules.Live, StartedAt: e.ReceivedAt,
+func runOf(e *journal.Event) *journal.Run {
+	r := &journal.Run{
+		Key: "run-" + e.ID, Workspace: "default", Rule: "greet", Version: "v", Home: e.Lane, Lane: e.Lane, By: e.Lane, State: journal.Running, Stage: rules.Live, StartedAt: e.ReceivedAt,
 	}
-	r.Steps = []*engine.Step{stepOf(r, 0)}
+	r.Steps = []*journal.Step{stepOf(r, 0)}
 	return r
 }
 
-func stepOf(r *engine.Run, n int) *engine.Step {
-	return &engine.Step{N: n, Path: fmt.Sprint(n + 1), Verb: "send_message", Key: fmt.Sprint(r.Key, "/", n), State: engine.StepOpen, Attempts: 1, Record: []byte(`{"intent":1}`)}
+func stepOf(r *journal.Run, n int) *journal.Step {
+	return &journal.Step{N: n, Path: fmt.Sprint(n + 1), Verb: "send_message", Key: fmt.Sprint(r.Key, "/", n), State: journal.StepOpen, Attempts: 1, Record: []byte(`{"intent":1}`)}
 }

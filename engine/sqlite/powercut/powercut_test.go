@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/sqlite"
 	"github.com/quandohq/quando/rules"
 )
@@ -366,9 +366,9 @@ func sound(ctx context.Context, file string) error {
 
 // hold checks that everything that was acknowledged is there, once.
 func (a *acks) hold(ctx context.Context, j *sqlite.Journal) error {
-	events := map[string]*engine.Event{}
+	events := map[string]*journal.Event{}
 	for after := int64(0); ; {
-		list, err := j.ListEvents(ctx, engine.EventFilter{Forward: true, After: after, Limit: 1000})
+		list, err := j.ListEvents(ctx, journal.EventFilter{Forward: true, After: after, Limit: 1000})
 		if err != nil {
 			return err
 		}
@@ -390,9 +390,9 @@ func (a *acks) hold(ctx context.Context, j *sqlite.Journal) error {
 			return fmt.Errorf("%w: what was decided on the event %s", errLost, id)
 		}
 	}
-	runs := map[string]*engine.Run{}
+	runs := map[string]*journal.Run{}
 	for before := int64(0); ; {
-		list, err := j.ListRuns(ctx, engine.RunFilter{Before: before, Limit: 1000})
+		list, err := j.ListRuns(ctx, journal.RunFilter{Before: before, Limit: 1000})
 		if err != nil {
 			return err
 		}
@@ -410,7 +410,7 @@ func (a *acks) hold(ctx context.Context, j *sqlite.Journal) error {
 		switch r := runs[key]; {
 		case r == nil:
 			return fmt.Errorf("%w: the run %s", errLost, key)
-		case len(r.Steps) < want.steps || want.done && r.State != engine.Done:
+		case len(r.Steps) < want.steps || want.done && r.State != journal.Done:
 			return fmt.Errorf("%w: the run %s is %s with %d steps, and was saved with %d, done: %v", errLost, key, r.State, len(r.Steps), want.steps, want.done)
 		}
 	}
@@ -448,7 +448,7 @@ func works(ctx context.Context, j *sqlite.Journal) error {
 	if err != nil || len(unfinished) > 0 {
 		return fmt.Errorf("runs that nobody gets: %v %w", unfinished, err)
 	}
-	list, err := j.ListEvents(ctx, engine.EventFilter{Limit: 100_000})
+	list, err := j.ListEvents(ctx, journal.EventFilter{Limit: 100_000})
 	for _, e := range list {
 		if !e.Decided {
 			return fmt.Errorf("the event %s is never decided", e.ID)

@@ -20,7 +20,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/sqlite"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
@@ -77,8 +77,8 @@ func (s *steps) RoundTrip(r *http.Request) (*http.Response, error) {
 // run is the whole life of the process. It writes its address when it listens, and does what it is asked for.
 func (p process) run() {
 	ctx := context.Background()
-	journal := must(sqlite.Open(ctx, p.Folder+"/journal.db", sqlite.Options{}))
-	counted := &steps{Cursors: journal, RoundTripper: http.DefaultTransport}
+	recording := must(sqlite.Open(ctx, p.Folder+"/journal.db", sqlite.Options{}))
+	counted := &steps{Cursors: recording, RoundTripper: http.DefaultTransport}
 	client := must(service.New(service.Options{BaseURL: p.BaseURL, APIKey: service.Secret(p.APIKey), Transport: counted}))
 	s := must(New(Options{Workspace: "default", Client: client, Cursors: counted, Keys: KeyFile(p.Folder + "/quando.key"), URL: p.URL, Alone: true}))
 	if err := s.Load(ctx); err != nil {
@@ -88,7 +88,7 @@ func (p process) run() {
 	s.SetRules(set)
 	receiver := must(webhook.New(webhook.Options{
 		Workspace: "default", Secrets: s.Secrets, Renew: s.Renew,
-		Sink: func(ctx context.Context, events ...rules.Event) ([]bool, error) { return journal.Accept(ctx, events) },
+		Sink: func(ctx context.Context, events ...rules.Event) ([]bool, error) { return recording.Accept(ctx, events) },
 	}))
 	listener := must(net.Listen("tcp", "127.0.0.1:0"))
 	go func() { _ = http.Serve(listener, receiver) }()
@@ -109,7 +109,7 @@ func (p process) run() {
 			fmt.Println(counted.at.Load())
 		}
 	}
-	_ = journal.Close()
+	_ = recording.Close()
 }
 
 // A running process.
@@ -235,10 +235,10 @@ func (s *street) settled() {
 	if len(hooks) != 1 {
 		s.Fatalf("%d webhooks", len(hooks))
 	}
-	journal := must(sqlite.Open(s.Context(), s.process.Folder+"/journal.db", sqlite.Options{Beside: true}))
-	defer func() { _ = journal.Close() }()
+	recording := must(sqlite.Open(s.Context(), s.process.Folder+"/journal.db", sqlite.Options{Beside: true}))
+	defer func() { _ = recording.Close() }()
 	recorded := map[string]int{}
-	for _, e := range must(journal.ListEvents(s.Context(), engine.EventFilter{Limit: 1000})) {
+	for _, e := range must(recording.ListEvents(s.Context(), journal.EventFilter{Limit: 1000})) {
 		recorded[e.ID]++
 	}
 	deliveries := must(s.client.ListDeliveries(s.Context(), hooks[0].ID))

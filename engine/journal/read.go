@@ -1,4 +1,4 @@
-package engine
+package journal
 
 import (
 	"context"
