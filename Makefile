@@ -128,7 +128,7 @@ learn: ## let the compiler learn from quando under load: write cmd/quando/defaul
 
 .PHONY: microbench
 microbench: ## print what matching, compiling, calendars, visits, calls and the journal cost
-	go test -run '^$$' -bench . -benchtime $(BENCHTIME) -count 3 ./rules/... ./service ./engine ./engine/sqlite ./engine/postgres
+	go test -run '^$$' -bench . -benchtime $(BENCHTIME) -count 3 ./rules/... ./service ./engine ./engine/journal/sqlite ./engine/journal/postgres
 
 PAGES ?= 1000000
 .PHONY: pages
@@ -186,7 +186,7 @@ attack: build ## attack bin/quando for ATTACK as strangers would: forged floods,
 CUTS ?= 10000
 .PHONY: powercut
 powercut: ## cut the power of a journal in a file CUTS times under load, lose what was not synced, and look for everything that was acknowledged
-	go test -run '^TestPowerCuts$$' -count 1 -v -timeout 6h ./engine/sqlite/powercut -cuts $(CUTS)
+	go test -run '^TestPowerCuts$$' -count 1 -v -timeout 6h ./engine/journal/sqlite/powercut -cuts $(CUTS)
 
 .PHONY: mutants
 mutants: ## plant bugs into the engine, one after another, and see quando test find each with the tests of the examples

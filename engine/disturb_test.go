@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine/journal"
-	"github.com/quandohq/quando/engine/postgres/postgrestest"
+	"github.com/quandohq/quando/engine/journal/postgres/postgrestest"
 	"github.com/quandohq/quando/service/sandbox"
 )
 

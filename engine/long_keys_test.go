@@ -11,9 +11,9 @@ import (
 	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/journal"
-	"github.com/quandohq/quando/engine/postgres"
-	"github.com/quandohq/quando/engine/postgres/postgrestest"
-	"github.com/quandohq/quando/engine/sqlite"
+	"github.com/quandohq/quando/engine/journal/postgres"
+	"github.com/quandohq/quando/engine/journal/postgres/postgrestest"
+	"github.com/quandohq/quando/engine/journal/sqlite"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
 )

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine/journal"
-	"github.com/quandohq/quando/engine/postgres/postgrestest"
+	"github.com/quandohq/quando/engine/journal/postgres/postgrestest"
 )
 
 // beaten is a journal in which somebody else stops something just before a call is recorded, of which the engine has not learnt then.

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine/sqlite"
-	"github.com/quandohq/quando/engine/stored"
+	"github.com/quandohq/quando/engine/journal/sqlite"
+	"github.com/quandohq/quando/engine/journal/stored"
 )
 
 var days = flag.Int("days", 26, "how many days TestRetention lets pass; what is kept is a third of that, without the 15 days that ids are kept longer")

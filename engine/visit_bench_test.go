@@ -14,7 +14,7 @@ import (
 	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/journal"
-	"github.com/quandohq/quando/engine/memory"
+	"github.com/quandohq/quando/engine/journal/memory"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
 )

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/quandohq/quando/engine/journal"
-	"github.com/quandohq/quando/engine/sqlite"
+	"github.com/quandohq/quando/engine/journal/sqlite"
 	"github.com/quandohq/quando/service/sandbox"
 )
 

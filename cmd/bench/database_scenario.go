@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/quandohq/quando/engine/postgres/postgrestest"
+	"github.com/quandohq/quando/engine/journal/postgres/postgrestest"
 )
 
 // askDatabase asks a journal in PostgreSQL for a number.

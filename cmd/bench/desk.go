@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	_ "github.com/quandohq/quando/engine/sqlite" // the driver that reads journals
+	_ "github.com/quandohq/quando/engine/journal/sqlite" // the driver that reads journals
 )
 
 // A desk is `quando run`, as a process of its own, with a folder of its own.

@@ -17,7 +17,7 @@ import (
 
 	"github.com/quandohq/quando/engine/forget"
 	"github.com/quandohq/quando/engine/journal"
-	"github.com/quandohq/quando/engine/sqlite"
+	"github.com/quandohq/quando/engine/journal/sqlite"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine/postgres/postgrestest"
+	"github.com/quandohq/quando/engine/journal/postgres/postgrestest"
 	"github.com/quandohq/quando/service"
 )
 

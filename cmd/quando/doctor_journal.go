@@ -17,9 +17,9 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/engine/journal/postgres"
+	"github.com/quandohq/quando/engine/journal/sqlite"
 	"github.com/quandohq/quando/engine/learn"
-	"github.com/quandohq/quando/engine/postgres"
-	"github.com/quandohq/quando/engine/sqlite"
 	"github.com/quandohq/quando/rules/source"
 	"github.com/quandohq/quando/service"
 )

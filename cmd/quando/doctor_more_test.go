@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quandohq/quando/engine/postgres/postgrestest"
+	"github.com/quandohq/quando/engine/journal/postgres/postgrestest"
 	"github.com/quandohq/quando/service/sandbox"
 )
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/quandohq/quando/engine/journal"
-	"github.com/quandohq/quando/engine/postgres"
-	"github.com/quandohq/quando/engine/sqlite"
+	"github.com/quandohq/quando/engine/journal/postgres"
+	"github.com/quandohq/quando/engine/journal/sqlite"
 )
 
 // An anyJournal is one that can be worked with and looked at.

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quandohq/quando/engine/forget"
-	"github.com/quandohq/quando/engine/sqlite"
-	"github.com/quandohq/quando/engine/stored"
+	"github.com/quandohq/quando/engine/journal/sqlite"
+	"github.com/quandohq/quando/engine/journal/stored"
 )
 
 func newJournalBackup() *cobra.Command {

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/quandohq/quando/engine/postgres"
-	"github.com/quandohq/quando/engine/sqlite"
-	"github.com/quandohq/quando/engine/stored"
+	"github.com/quandohq/quando/engine/journal/postgres"
+	"github.com/quandohq/quando/engine/journal/sqlite"
+	"github.com/quandohq/quando/engine/journal/stored"
 )
 
 func newJournal() *cobra.Command {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quandohq/quando/engine/postgres/postgrestest"
+	"github.com/quandohq/quando/engine/journal/postgres/postgrestest"
 )
 
 // TestJournalCopy lets an engine tell the first part of a story with a journal in SQLite, the next with a copy in PostgreSQL, and the last with a copy in SQLite again: nothing is

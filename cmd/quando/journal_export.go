@@ -14,7 +14,7 @@ import (
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine/forget"
 	"github.com/quandohq/quando/engine/journal"
-	"github.com/quandohq/quando/engine/stored"
+	"github.com/quandohq/quando/engine/journal/stored"
 	"github.com/quandohq/quando/rules"
 )
 

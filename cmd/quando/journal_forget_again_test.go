@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/quandohq/quando/engine/forget"
-	"github.com/quandohq/quando/engine/postgres/postgrestest"
-	"github.com/quandohq/quando/engine/stored"
+	"github.com/quandohq/quando/engine/journal/postgres/postgrestest"
+	"github.com/quandohq/quando/engine/journal/stored"
 	"github.com/quandohq/quando/service"
 )
 

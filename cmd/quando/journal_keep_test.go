@@ -13,8 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/quandohq/quando/engine/postgres/postgrestest"
-	"github.com/quandohq/quando/engine/stored"
+	"github.com/quandohq/quando/engine/journal/postgres/postgrestest"
+	"github.com/quandohq/quando/engine/journal/stored"
 	"github.com/quandohq/quando/rules"
 )
 

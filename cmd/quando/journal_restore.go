@@ -15,8 +15,8 @@ import (
 
 	"github.com/quandohq/quando/engine/forget"
 	"github.com/quandohq/quando/engine/journal"
-	"github.com/quandohq/quando/engine/sqlite"
-	"github.com/quandohq/quando/engine/stored"
+	"github.com/quandohq/quando/engine/journal/sqlite"
+	"github.com/quandohq/quando/engine/journal/stored"
 )
 
 func newJournalRestore() *cobra.Command {

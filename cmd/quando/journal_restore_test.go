@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quandohq/quando/engine/sqlite"
+	"github.com/quandohq/quando/engine/journal/sqlite"
 )
 
 // TestRestoreElsewhere restores a backup that was carried away from its list: who was forgotten since is forgotten in it again all the same, and who is forgotten afterwards is found in the

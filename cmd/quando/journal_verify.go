@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/quandohq/quando/engine/stored"
+	"github.com/quandohq/quando/engine/journal/stored"
 )
 
 func newJournalVerify() *cobra.Command {

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine/journal"
-	"github.com/quandohq/quando/engine/postgres/postgrestest"
+	"github.com/quandohq/quando/engine/journal/postgres/postgrestest"
 )
 
 // A turnstile stands before the service: each request that would change something waits there until it is let through.

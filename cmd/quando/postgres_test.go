@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quandohq/quando/engine/postgres/postgrestest"
+	"github.com/quandohq/quando/engine/journal/postgres/postgrestest"
 )
 
 // TestRunShared lets two engines share a journal in PostgreSQL: every customer has one answer, and commands see what both did.

@@ -12,7 +12,7 @@ import (
 	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/journal"
-	"github.com/quandohq/quando/engine/sqlite"
+	"github.com/quandohq/quando/engine/journal/sqlite"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/service/sandbox"

@@ -10,8 +10,8 @@ import (
 
 	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/engine/backtest"
+	"github.com/quandohq/quando/engine/journal/sqlite"
 	"github.com/quandohq/quando/engine/ruletest"
-	"github.com/quandohq/quando/engine/sqlite"
 	"github.com/quandohq/quando/rules"
 )
 

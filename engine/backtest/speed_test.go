@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine/backtest"
-	"github.com/quandohq/quando/engine/sqlite"
+	"github.com/quandohq/quando/engine/journal/sqlite"
 	"github.com/quandohq/quando/service"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/quandohq/quando/engine/journal"
-	"github.com/quandohq/quando/engine/memory"
+	"github.com/quandohq/quando/engine/journal/memory"
 	"github.com/quandohq/quando/rules"
 )
 

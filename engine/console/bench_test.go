@@ -14,7 +14,7 @@ import (
 
 	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/engine/journal"
-	"github.com/quandohq/quando/engine/sqlite"
+	"github.com/quandohq/quando/engine/journal/sqlite"
 	"github.com/quandohq/quando/rules"
 )
 

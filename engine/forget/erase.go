@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine/journal"
-	"github.com/quandohq/quando/engine/stored"
+	"github.com/quandohq/quando/engine/journal/stored"
 )
 
 // Reason is why runs about a forgotten person ended.

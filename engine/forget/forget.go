@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/quandohq/quando/engine/stored"
+	"github.com/quandohq/quando/engine/journal/stored"
 )
 
 // Options say how a person is forgotten. Every zero value works.

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quandohq/quando/engine/stored"
+	"github.com/quandohq/quando/engine/journal/stored"
 )
 
 // A Left is a row, or a file, in which something of the person still stands. It says where, never what.

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/quandohq/quando/engine/journal"
-	"github.com/quandohq/quando/engine/stored"
+	"github.com/quandohq/quando/engine/journal/stored"
 )
 
 // A Trail is what a journal holds of a person: the rows that are about them, and what they are found by.

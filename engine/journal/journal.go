@@ -1,3 +1,5 @@
+// Package journal says what an engine records, and what it needs of whoever keeps that: to record, to
+// look, to sum up, to find, to keep.
 package journal
 
 import (

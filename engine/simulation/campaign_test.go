@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/engine/postgres/postgrestest"
+	"github.com/quandohq/quando/engine/journal/postgres/postgrestest"
 	"github.com/quandohq/quando/engine/simulation"
 )
 

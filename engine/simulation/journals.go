@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine/journal"
-	"github.com/quandohq/quando/engine/memory"
-	"github.com/quandohq/quando/engine/postgres"
-	"github.com/quandohq/quando/engine/sqlite"
-	"github.com/quandohq/quando/engine/stored"
+	"github.com/quandohq/quando/engine/journal/memory"
+	"github.com/quandohq/quando/engine/journal/postgres"
+	"github.com/quandohq/quando/engine/journal/sqlite"
+	"github.com/quandohq/quando/engine/journal/stored"
 )
 
 // A Kind is where a desk's journal is kept.

@@ -65,12 +65,12 @@ var byExamples = []Bug{
 `, ``},
 	}},
 	{Name: "a lane that is released forgets what came meanwhile", Edits: []Edit{
-		{"engine/sqlite/save.go", `due_at = CASE news WHEN ? THEN ? ELSE ? END WHERE`, `due_at = CASE ? WHEN 0 THEN ? ELSE ? END WHERE`},
-		{"engine/sqlite/save.go", `		s.claim.news, next, min(next, soon), `, `		0, next, next, `},
-		{"engine/sqlite/save.go", `lane = ? AND news = ?`, `lane = ? AND news >= ?`},
+		{"engine/journal/sqlite/save.go", `due_at = CASE news WHEN ? THEN ? ELSE ? END WHERE`, `due_at = CASE ? WHEN 0 THEN ? ELSE ? END WHERE`},
+		{"engine/journal/sqlite/save.go", `		s.claim.news, next, min(next, soon), `, `		0, next, next, `},
+		{"engine/journal/sqlite/save.go", `lane = ? AND news = ?`, `lane = ? AND news >= ?`},
 	}},
 	{Name: "an event of the lane that came while it was worked on waits for the next one", Edits: []Edit{
-		{"engine/sqlite/accept.go", `news = news + 1`, `news = news`},
+		{"engine/journal/sqlite/accept.go", `news = news + 1`, `news = news`},
 	}},
 	{Name: "a first wait counts from when the event was received", Edits: []Edit{
 		{"engine/wait.go", `		from = k.facts.event.CreatedAt
@@ -78,7 +78,7 @@ var byExamples = []Bug{
 `},
 	}},
 	{Name: "a limit is looked at and never taken", Edits: []Edit{
-		{"engine/sqlite/start.go", `		if err := t.take(s.lane.Workspace, taking, s.at); err != nil {
+		{"engine/journal/sqlite/start.go", `		if err := t.take(s.lane.Workspace, taking, s.at); err != nil {
 			return err
 		}
 	}
@@ -145,7 +145,7 @@ var byExamples = []Bug{
 `},
 	}},
 	{Name: "a second delivery is a second event", Edits: []Edit{
-		{"engine/sqlite/accept.go", `		e.Workspace, e.ID, e.Type, `, `		e.Workspace, fmt.Sprintf("%s/%p", e.ID, &data), e.Type, `},
+		{"engine/journal/sqlite/accept.go", `		e.Workspace, e.ID, e.Type, `, `		e.Workspace, fmt.Sprintf("%s/%p", e.ID, &data), e.Type, `},
 	}},
 	{Name: "Retry-After is ignored", Edits: []Edit{
 		{"actions/builtin/classify.go", `		return actions.RetryAfter(e.RetryAfter, err)

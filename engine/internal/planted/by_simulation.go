@@ -7,7 +7,7 @@ var bySimulation = []Bug{
 		{"engine/question.go", `	return after.before(at, e.Seq) && !(`, `	return after.before(at.Add(time.Minute), e.Seq) && !(`},
 	}},
 	{Name: "what is stopped is not looked at in the commit of an intent", Edits: []Edit{
-		{"engine/sqlite/hold.go", `	if h := engine.StopsCall(holds, s.change.Call, s.change.At); h != nil {
+		{"engine/journal/sqlite/hold.go", `	if h := engine.StopsCall(holds, s.change.Call, s.change.At); h != nil {
 `, `	if h := engine.StopsCall(holds, s.change.Call, s.change.At); h != nil && h.Kind != engine.HoldPerson {
 `},
 	}},
@@ -53,7 +53,7 @@ var bySimulation = []Bug{
 	}},
 	{Name: "a wait is resumed twice after a copy", Edits: []Edit{
 		// What came to its end is left behind, and with it what was done behind a wait.
-		{"engine/stored/copy.go", `		rows, err := from.Rows(ctx, t, after, copySize)
+		{"engine/journal/stored/copy.go", `		rows, err := from.Rows(ctx, t, after, copySize)
 		if err != nil {
 			return err
 		}
@@ -65,7 +65,7 @@ var bySimulation = []Bug{
 			rows = slices.DeleteFunc(rows, func(row []any) bool { return row[5] != "open" && row[5] != "waiting" && row[5] != "uncertain" })
 		}
 `},
-		{"engine/stored/copy.go", `		if got != want {
+		{"engine/journal/stored/copy.go", `		if got != want {
 `, `		if got != want && t.Name != "steps" {
 `},
 	}},
@@ -96,14 +96,14 @@ var bySimulation = []Bug{
 		{"engine/version.go", `rule != nil && rule.Version == r.Version {`, `rule != nil {`},
 	}},
 	{Name: "a run that is replaced goes on", Edits: []Edit{
-		{"engine/sqlite/start.go", `		if _, err := t.ask(s.at, id, ask); err != nil {
+		{"engine/journal/sqlite/start.go", `		if _, err := t.ask(s.at, id, ask); err != nil {
 			return nil, err
 		}
 		asked`, `		_ = ask
 		asked`},
 	}},
 	{Name: "a queued run is never begun", Edits: []Edit{
-		{"engine/sqlite/run.go", `	if err != nil || !found || state != engine.Queued {
+		{"engine/journal/sqlite/run.go", `	if err != nil || !found || state != engine.Queued {
 `, `	if err != nil || !found || state == engine.Queued {
 `},
 	}},
@@ -133,7 +133,7 @@ var bySimulation = []Bug{
 `},
 	}},
 	{Name: "what was found is told again by its delivery", Edits: []Edit{
-		{"engine/sqlite/accept.go", `err == nil && !found {`, `err == nil && (!found || e.ID != "") {`},
+		{"engine/journal/sqlite/accept.go", `err == nil && !found {`, `err == nil && (!found || e.ID != "") {`},
 	}},
 	{Name: "on_error is not taken", Edits: []Edit{
 		{"engine/fail.go", `k.take(ctx, k.rule.OnError)`, `k.take(ctx, k.rule.OnError[:0])`},
@@ -152,15 +152,15 @@ var bySimulation = []Bug{
 		{"engine/decide.go", `State: Running, Stage: stageOf(rule, p.by),`, `State: Running, Stage: stageOf(rule, e.ID),`},
 	}},
 	{Name: "prune forgets what a waiting run came of", Edits: []Edit{
-		{"engine/sqlite/prune.go", `		AND NOT EXISTS (SELECT 1 FROM runs INDEXED BY runs_event WHERE event = events.seq AND finished = 0)
+		{"engine/journal/sqlite/prune.go", `		AND NOT EXISTS (SELECT 1 FROM runs INDEXED BY runs_event WHERE event = events.seq AND finished = 0)
 `, ``},
 	}},
 	{Name: "a copy forgets what is stopped", Edits: []Edit{
-		{"engine/stored/table.go", `	table("holds", 4, texts("workspace", "rule", "lane", "kind", "reason"), numbers("since", "until")),
+		{"engine/journal/stored/table.go", `	table("holds", 4, texts("workspace", "rule", "lane", "kind", "reason"), numbers("since", "until")),
 `, ``},
 	}},
 	{Name: "a copy forgets limits", Edits: []Edit{
-		{"engine/stored/table.go", `	table("slots", 3, texts("workspace", "key"), numbers("n", "at", "over"), texts("rule")),
+		{"engine/journal/stored/table.go", `	table("slots", 3, texts("workspace", "key"), numbers("n", "at", "over"), texts("rule")),
 `, ``},
 	}},
 	{Name: "a rule starts itself", Edits: []Edit{
@@ -169,10 +169,10 @@ var bySimulation = []Bug{
 `},
 	}},
 	{Name: "a change is recorded by a lease that ran out", Edits: []Edit{
-		{"engine/postgres/save.go", `mine == nil || mine.engine != l.engine || mine.epoch != s.lane.Epoch || mine.released; s.lost {`, `mine == nil || mine.released; s.lost {`},
+		{"engine/journal/postgres/save.go", `mine == nil || mine.engine != l.engine || mine.epoch != s.lane.Epoch || mine.released; s.lost {`, `mine == nil || mine.released; s.lost {`},
 	}},
 	{Name: "the events of a lane are decided on newest first", Edits: []Edit{
-		{"engine/sqlite/fill.go", `+ ` + "`) ORDER BY e.seq`", `+ ` + "`) ORDER BY e.seq DESC`"},
+		{"engine/journal/sqlite/fill.go", `+ ` + "`) ORDER BY e.seq`", `+ ` + "`) ORDER BY e.seq DESC`"},
 	}},
 	{Name: "the last item of a tick is left out", Edits: []Edit{
 		{"engine/gather.go", `	verdict.Values = map[string]any{"items": n}
@@ -181,10 +181,10 @@ var bySimulation = []Bug{
 `},
 	}},
 	{Name: "a hold that is lifted leaves runs where they are", Edits: []Edit{
-		{"engine/sqlite/hold.go", `finished = 0 AND state = 'held' AND`, `finished = 0 AND state = 'kept' AND`},
+		{"engine/journal/sqlite/hold.go", `finished = 0 AND state = 'held' AND`, `finished = 0 AND state = 'kept' AND`},
 	}},
 	{Name: "a safety bound is looked at and never taken", Edits: []Edit{
-		{"engine/sqlite/save.go", `			if err := t.take(s.lane.Workspace, k, s.at); err != nil {
+		{"engine/journal/sqlite/save.go", `			if err := t.take(s.lane.Workspace, k, s.at); err != nil {
 				return err
 			}
 `, `		_ = k

@@ -1,0 +1,46 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/engine/journal/stored"
+)
+
+// Audit keeps what a person changed.
+func (j *Journal) Audit(ctx context.Context, e journal.AuditEntry) error {
+	err := j.changes.write(ctx, &operation{decide: nothing, want: func(r *reading) {
+		r.also = append(r.also, func(b *pgx.Batch, _ *ledger) {
+			b.Queue(`INSERT INTO quando.audit (id, at, who, origin, what, subject, detail) VALUES (nextval('quando.audit_id'), $1, $2, $3, $4, $5, $6)`,
+				stored.Micros(e.At), keep(e.Who), keep(e.From), keep(e.What), keep(e.Subject), keep(e.Detail))
+		})
+	}})
+	if err != nil {
+		return fmt.Errorf("audit: %w", err)
+	}
+	return nil
+}
+
+// Audits returns what people changed, the newest first.
+func (j *Journal) Audits(ctx context.Context, before int64, limit int) ([]journal.AuditEntry, error) {
+	if before <= 0 {
+		before = math.MaxInt64
+	}
+	var list []journal.AuditEntry
+	err := j.each(ctx, `SELECT id, at, who, origin, what, subject, detail FROM quando.audit WHERE id < $1 ORDER BY id DESC LIMIT $2`, []any{before, limit}, func(rows pgx.Rows) error {
+		var e journal.AuditEntry
+		var at int64
+		err := rows.Scan(&e.ID, &at, text{&e.Who}, text{&e.From}, text{&e.What}, text{&e.Subject}, text{&e.Detail})
+		e.At = stored.Moment(at)
+		list = append(list, e)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("audits: %w", err)
+	}
+	return list, nil
+}

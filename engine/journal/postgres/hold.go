@@ -1,0 +1,137 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/engine/journal/stored"
+)
+
+// nothing is what an operation decides that only reads and writes what it wants.
+func nothing(*ledger) error { return nil }
+
+// holdLock is the key that transactions share in which calls begin, and that stopping something has for itself: it waits until their intents can be seen, and those that come later see
+// the hold. It is taken before anything else is locked.
+const holdLock = migrationLock + 6
+
+const (
+	// holdLimits are the limits of a transaction that stops something. It is patient: every transaction that it waits for gives up after three seconds.
+	holdLimits = `SELECT set_config('idle_in_transaction_session_timeout', '10s', true), set_config('lock_timeout', '15s', true), ` + byIndex
+
+	insertHold = `INSERT INTO quando.holds (workspace, rule, lane, kind, reason, since, until) VALUES ($1, $2, $3, $4, $5, $6, $7)
+		ON CONFLICT (workspace, rule, lane, kind) DO UPDATE SET reason = excluded.reason, since = excluded.since, until = excluded.until`
+
+	// selectCalls finds the open steps of runs that are at work. A run is one of few that are: runs that wait are in another state.
+	selectCalls = `SELECT r.id, r.key, r.workspace, r.rule, r.lane, s.path, s.verb, s.record FROM quando.runs r JOIN quando.steps s ON s.run = r.id
+		WHERE r.state = 'running' AND $1 IN ('', r.workspace) AND $2 IN ('', r.rule) AND $3 IN ('', r.lane) AND s.state = 'open'`
+)
+
+// Hold stops a rule or a workspace. Where nobody is told whether it was committed it can be done again.
+func (j *Journal) Hold(ctx context.Context, h journal.Hold) (calls []journal.UnderWay, err error) {
+	for try := 1; ; try++ {
+		calls, err = j.hold(ctx, h)
+		if err == nil {
+			return calls, nil
+		}
+		if try == tries || !passing(broken(err)) || ctx.Err() != nil {
+			return nil, fmt.Errorf("hold: %w", explain(err))
+		}
+	}
+}
+
+// hold stops something in a transaction of its own: what is recorded in one with it would neither see the hold nor be seen.
+func (j *Journal) hold(ctx context.Context, h journal.Hold) (calls []journal.UnderWay, err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err = pgx.BeginFunc(ctx, j.pool, func(t pgx.Tx) error {
+		b := &pgx.Batch{}
+		b.Queue(holdLimits)
+		b.Queue(`SELECT pg_advisory_xact_lock($1)`, int64(holdLock))
+		b.Queue(insertHold, keep(h.Workspace), keep(h.Rule), keep(h.Lane), string(h.Kind), keep(h.Reason), stored.Micros(h.Since), stored.Micros(h.Until))
+		each(b.Queue(selectCalls, keep(h.Workspace), keep(h.Rule), keep(h.Lane)), func(rows pgx.Rows) error {
+			r, s := &journal.Run{}, &journal.Step{State: journal.StepOpen}
+			var record string
+			err := rows.Scan(&r.ID, text{&r.Key}, text{&r.Workspace}, text{&r.Rule}, text{&r.Lane}, text{&s.Path}, text{&s.Verb}, text{&record})
+			s.Record = json.RawMessage(record)
+			if call, ok := journal.CallUnderWay(r, s); ok && err == nil {
+				calls = append(calls, call)
+			}
+			return err
+		})
+		return t.SendBatch(ctx, b).Close()
+	})
+	slices.SortFunc(calls, journal.UnderWay.Compare)
+	return calls, err
+}
+
+// Lift ends a hold, and makes the lanes due whose runs were held by it. Whoever records a run as held keeps the holds in place until that is done, so that
+// either the run is seen here, or the hold is seen to be gone there.
+func (j *Journal) Lift(ctx context.Context, now time.Time, h journal.Hold) (bool, error) {
+	var lifted bool
+	var held []laneKey
+	want := func(b *pgx.Batch, _ *ledger) {
+		lifted, held = false, nil
+		each(b.Queue(`DELETE FROM quando.holds WHERE workspace = $1 AND rule = $2 AND lane = $3 AND kind = $4 RETURNING true`, keep(h.Workspace), keep(h.Rule), keep(h.Lane), string(h.Kind)), func(rows pgx.Rows) error {
+			return rows.Scan(&lifted)
+		})
+		each(b.Queue(`SELECT DISTINCT workspace, lane FROM quando.runs WHERE state = 'held' AND $1 IN ('', workspace) AND $2 IN ('', rule) AND $3 IN ('', lane)`, keep(h.Workspace), keep(h.Rule), keep(h.Lane)), func(rows pgx.Rows) error {
+			var k laneKey
+			err := rows.Scan(text{&k.workspace}, text{&k.lane})
+			held = append(held, k)
+			return err
+		})
+		if filled := h.Slots(); filled != "" {
+			b.Queue(`DELETE FROM quando.slots WHERE workspace = $1 AND key = $2`, keep(h.Workspace), keep(filled))
+		}
+	}
+	err := j.changes.write(ctx, &operation{
+		want: func(r *reading) {
+			r.also = append(r.also, want)
+			if filled := h.Slots(); filled != "" {
+				r.lock("slot", h.Workspace, filled)
+			}
+		},
+		decide: func(l *ledger) error {
+			if lifted {
+				for _, k := range held {
+					l.due(k.workspace, k.lane, stored.Micros(now))
+				}
+			}
+			return nil
+		},
+	})
+	if err != nil {
+		return false, fmt.Errorf("lift: %w", err)
+	}
+	return lifted, nil
+}
+
+const selectHolds = `SELECT workspace, rule, lane, kind, reason, since, until FROM quando.holds ORDER BY workspace, rule, lane, kind`
+
+// addHold reads a row of selectHolds.
+func addHold(holds *[]journal.Hold) func(pgx.Rows) error {
+	return func(rows pgx.Rows) error {
+		var h journal.Hold
+		var since, until int64
+		err := rows.Scan(text{&h.Workspace}, text{&h.Rule}, text{&h.Lane}, &h.Kind, text{&h.Reason}, &since, &until)
+		h.Since, h.Until = stored.Moment(since), stored.Moment(until)
+		*holds = append(*holds, h)
+		return err
+	}
+}
+
+// Holds returns what is stopped.
+func (j *Journal) Holds(ctx context.Context) ([]journal.Hold, error) {
+	var holds []journal.Hold
+	err := j.each(ctx, selectHolds, nil, addHold(&holds))
+	if err != nil {
+		return nil, fmt.Errorf("holds: %w", err)
+	}
+	return holds, nil
+}

@@ -1,0 +1,172 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/engine/journal/stored"
+)
+
+// A knowledge is what is known of a lane, and what is to be known of it instead.
+type knowledge struct {
+	id            int64 // 0 is a lane of which nothing is known
+	before, after journal.Known
+}
+
+// know adds to what is known of lanes what their events mention.
+func know(ctx context.Context, t pgx.Tx, list []mentioning) error {
+	if len(list) == 0 {
+		return nil
+	}
+	lanes := map[laneKey]*knowledge{}
+	for _, m := range list {
+		lanes[m.laneKey] = &knowledge{}
+	}
+	workspaces, names := laneColumns(lanes)
+	rows, err := t.Query(ctx, `SELECT n.id, n.workspace, n.lane, n.mentions FROM unnest($1::text[], $2::text[]) k (w, l) JOIN quando.known n ON n.workspace = k.w AND n.lane = k.l`, workspaces, names)
+	err = scanAll(rows, err, func(rows pgx.Rows) error {
+		var id int64
+		who, known, err := scanKnown(rows, &id)
+		lanes[laneKey{who.Workspace, who.Lane}] = &knowledge{id, known, known}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, m := range list {
+		k := lanes[m.laneKey]
+		k.after = k.after.With(m.list, m.day)
+	}
+	if err := number(ctx, t, lanes); err != nil {
+		return err
+	}
+	changes := make([]*knowledge, 0, len(lanes))
+	for _, k := range lanes {
+		changes = append(changes, k)
+	}
+	return knowInstead(ctx, t, changes)
+}
+
+// number records lanes of which nothing is known, so that they have an id.
+func number(ctx context.Context, t pgx.Tx, lanes map[laneKey]*knowledge) error {
+	fresh := map[laneKey]bool{}
+	for key, k := range lanes {
+		if k.id == 0 {
+			fresh[key] = true
+		}
+	}
+	if len(fresh) == 0 {
+		return nil
+	}
+	workspaces, names := laneColumns(fresh)
+	rows, err := t.Query(ctx, `INSERT INTO quando.known (id, workspace, lane, mentions) SELECT nextval('quando.known_id'), k.w, k.l, '{}' FROM unnest($1::text[], $2::text[]) k (w, l) RETURNING id, workspace, lane`, workspaces, names)
+	return scanAll(rows, err, func(rows pgx.Rows) error {
+		var id int64
+		var key laneKey
+		err := rows.Scan(&id, text{&key.workspace}, text{&key.lane})
+		lanes[key].id = id
+		return err
+	})
+}
+
+// keyRows are things that lanes are found by.
+type keyRows struct {
+	kinds, keys texts
+	known       []int64
+}
+
+// add adds what is in one set of keys and not in the other.
+func (r *keyRows) add(id int64, in, notIn map[journal.MentionKey]bool) {
+	for key := range in {
+		if !notIn[key] {
+			r.kinds.add(string(key.Kind))
+			r.keys.add(key.Key)
+			r.known = append(r.known, id)
+		}
+	}
+}
+
+// knowInstead changes what is known of lanes. Of whom nothing is known any more is forgotten.
+func knowInstead(ctx context.Context, t pgx.Tx, changes []*knowledge) error {
+	var ids, forgotten []int64
+	var mentions []string
+	var lost, found keyRows
+	for _, k := range changes {
+		if k.before.Equal(k.after) {
+			continue
+		}
+		if len(k.after) == 0 {
+			forgotten = append(forgotten, k.id)
+		} else {
+			after, err := stored.Text(k.after)
+			if err != nil {
+				return err
+			}
+			ids, mentions = append(ids, k.id), append(mentions, after)
+		}
+		before, after := k.before.Keys(), k.after.Keys()
+		lost.add(k.id, before, after)
+		found.add(k.id, after, before)
+	}
+	b := &pgx.Batch{}
+	if len(ids) > 0 {
+		b.Queue(`UPDATE quando.known n SET mentions = k.m FROM unnest($1::bigint[], $2::text[]) k (id, m) WHERE n.id = k.id`, ids, mentions)
+	}
+	if len(forgotten) > 0 {
+		b.Queue(`DELETE FROM quando.known WHERE id = ANY($1::bigint[])`, forgotten)
+	}
+	if len(lost.known) > 0 {
+		b.Queue(`DELETE FROM quando.mentions m USING unnest($1::text[], $2::text[], $3::bigint[]) k (kind, key, known) WHERE m.kind = k.kind AND m.key = k.key AND m.known = k.known`, lost.kinds, lost.keys, lost.known)
+	}
+	if len(found.known) > 0 {
+		b.Queue(`INSERT INTO quando.mentions (kind, key, known) SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[])`, found.kinds, found.keys, found.known)
+	}
+	if b.Len() == 0 {
+		return nil
+	}
+	return t.SendBatch(ctx, b).Close()
+}
+
+// pruneKnown forgets what lanes are known by that was last mentioned before a day. Days are long, so that one walk through all lanes is enough for each,
+// and nothing has to be kept by the day.
+func (j *Journal) pruneKnown(ctx context.Context, day int64) (more bool, err error) {
+	back, err := j.following.turn.Take(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer back()
+	p := &j.following.pruned
+	if p.day != day {
+		p.day, p.id = day, 0
+	}
+	if p.id < 0 {
+		return false, nil
+	}
+	n, last := -1, p.id // less than 0 while another engine follows
+	err = j.alone(ctx, followLock, func(t pgx.Tx) error {
+		n = 0
+		var old []*knowledge
+		rows, err := t.Query(ctx, `SELECT id, workspace, lane, mentions FROM quando.known WHERE id > $1 ORDER BY id LIMIT $2`, p.id, pruneSize)
+		err = scanAll(rows, err, func(rows pgx.Rows) error {
+			n++
+			_, known, err := scanKnown(rows, &last)
+			if left := known.Since(day); !left.Equal(known) {
+				old = append(old, &knowledge{last, known, left})
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return knowInstead(ctx, t, old)
+	})
+	if err != nil || n < 0 {
+		return false, err
+	}
+	if p.id = last; n < pruneSize {
+		p.id = -1
+	}
+	return n == pruneSize, nil
+}

@@ -1,0 +1,51 @@
+package postgres
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/engine/journal/postgres/postgrestest"
+	"github.com/quandohq/quando/engine/journal/stored"
+	"github.com/quandohq/quando/rules"
+)
+
+// TestToldTwiceInATransaction has deliveries of one event in one transaction, into two lanes: one is recorded, and the transaction is carried out once.
+// Repeating it would keep every other delivery waiting.
+func TestToldTwiceInATransaction(t *testing.T) {
+	t.Parallel()
+	for _, accepted := range []bool{false, true} {
+		j := open(t, postgrestest.Shared(t).Database(t), Options{})
+		it := func(lane string) rules.Event {
+			return rules.Event{Workspace: "default", ID: "it", Type: "message.received", Lane: lane, CreatedAt: time.Now(), ReceivedAt: time.Now()}
+		}
+		var ops []*operation
+		for _, lane := range []string{"a", "b"} {
+			e := &journal.Event{Event: it(lane), Decided: true}
+			s := &saving{journal: j, lane: j.Open("default", lane), change: &journal.Change{At: time.Now(), Fresh: e, Decided: []*journal.Event{e}, Release: true}, data: "{}"}
+			var err error
+			if s.form, err = stored.ChangeOf(s.change); err != nil {
+				t.Fatal(err)
+			}
+			ops = append(ops, &operation{fresh: true, want: s.want, decide: s.decide, kept: s.kept})
+		}
+		want := 1 // of the two
+		if accepted {
+			ops = append(ops, &operation{want: func(r *reading) { r.wantEvent(it("c"), "{}") }, decide: func(*ledger) error { return nil }})
+			want = 0
+		}
+		recorded := 0
+		for i, err := range j.accepts.commit(ops)[:2] {
+			switch {
+			case err == nil:
+				recorded++
+			case !errors.Is(err, journal.ErrOccupied):
+				t.Errorf("delivery %d: %v", i, err)
+			}
+		}
+		if recorded != want || j.accepts.n != 1 {
+			t.Errorf("accepted %t: %d were recorded with their verdicts in %d transactions, want %d in 1", accepted, recorded, j.accepts.n, want)
+		}
+	}
+}

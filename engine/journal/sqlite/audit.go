@@ -1,0 +1,43 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math"
+
+	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/engine/journal/stored"
+)
+
+// Audit keeps what a person changed.
+func (j *Journal) Audit(ctx context.Context, e journal.AuditEntry) error {
+	err := j.writer.write(ctx, &operation{do: func(t *tx) error {
+		_, err := t.exec(`INSERT INTO audit (at, who, origin, what, subject, detail) VALUES (?, ?, ?, ?, ?, ?)`, stored.Micros(e.At), e.Who, e.From, e.What, e.Subject, e.Detail)
+		return err
+	}})
+	if err != nil {
+		return fmt.Errorf("audit: %w", err)
+	}
+	return nil
+}
+
+// Audits returns what people changed, the newest first.
+func (j *Journal) Audits(ctx context.Context, before int64, limit int) ([]journal.AuditEntry, error) {
+	if before <= 0 {
+		before = math.MaxInt64
+	}
+	var list []journal.AuditEntry
+	err := j.each(ctx, `SELECT id, at, who, origin, what, subject, detail FROM audit WHERE id < ? ORDER BY id DESC LIMIT ?`, []any{before, limit}, func(rows *sql.Rows) error {
+		var e journal.AuditEntry
+		var at int64
+		err := rows.Scan(&e.ID, &at, &e.Who, &e.From, &e.What, &e.Subject, &e.Detail)
+		e.At = stored.Moment(at)
+		list = append(list, e)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("audits: %w", err)
+	}
+	return list, nil
+}

@@ -1,0 +1,117 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/quandohq/quando/engine/journal/stored"
+)
+
+// readSource returns a file to be read only: nothing about it is changed, not even whether it has a write-ahead log.
+func readSource(path string) string {
+	escaped := (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()
+	return "file:" + escaped + "?mode=ro&_query_only=true&_busy_timeout=5000"
+}
+
+// known refuses a journal of which this program does not know what is in it.
+func known(ctx context.Context, db *sql.DB) error {
+	version, err := schema(ctx, db)
+	if err != nil {
+		return err
+	}
+	newest, err := newestSchema(db)
+	if err != nil {
+		return err
+	}
+	switch {
+	case version > newest:
+		return fmt.Errorf("a newer version of this program wrote it (schema %d, this one knows %d): use that version or a later one", version, newest)
+	case version == 0:
+		return unsound{errors.New("there is nothing in this file: it is no journal")}
+	}
+	return nil
+}
+
+// indexed finds what SQLite has partial indexes for only in other words.
+var indexed = regexp.MustCompile(`NOT (\w+)\.(finished|decided)`)
+
+// inOurWords returns a query that all databases share as it is to be asked here. The lanes of runs
+// that are at work are made due when an engine opens the file. In files of the schemas 5 to 8 an
+// engine that died may have left steps whose runs are drafts.
+func (k *Keeper) inOurWords(query string) string {
+	query = strings.ReplaceAll(query, `r.state IN ('running', 'waiting')`, `r.state = 'waiting'`)
+	if slices.Contains(k.tables, "drafts") {
+		query = strings.ReplaceAll(query, `FROM steps s WHERE`, `FROM steps s WHERE NOT EXISTS (SELECT 1 FROM drafts d WHERE s.run BETWEEN d.first AND d.last) AND`)
+	}
+	return indexed.ReplaceAllString(query, "$1.$2 = 0")
+}
+
+// Check looks for what is wrong with the file and with what is in it.
+func (k *Keeper) Check(ctx context.Context, tell func(string)) (*stored.Report, error) {
+	r := &stored.Report{Schema: k.schema, Rows: map[string]int64{}, Findings: []string{}}
+	err := k.check(ctx, r, tell)
+	if !errors.Is(err, stored.ErrUnsound) {
+		err = explain(err)
+	}
+	if errors.Is(err, stored.ErrUnsound) { // SQLite gave up
+		r.Findings, err = append(r.Findings, err.Error()), nil
+	}
+	return r, err
+}
+
+func (k *Keeper) check(ctx context.Context, r *stored.Report, tell func(string)) error {
+	tell("the file itself")
+	broken, err := k.texts(ctx, `PRAGMA integrity_check(20)`)
+	if err != nil {
+		return err
+	}
+	if !slices.Equal(broken, []string{"ok"}) {
+		for _, text := range broken {
+			r.Findings = append(r.Findings, "the file is damaged: "+text+"; put back a backup (quando journal restore)")
+		}
+		return nil // whatever else is found would follow from that
+	}
+	for _, t := range stored.Tables {
+		if !slices.Contains(k.tables, t.Name) {
+			continue
+		}
+		tell("the table " + t.Name)
+		if err := r.Read(ctx, k, t); err != nil {
+			return err
+		}
+	}
+	for _, c := range stored.Consistencies {
+		if !c.Looks(k.tables) {
+			continue
+		}
+		tell(c.Name)
+		rows, err := k.texts(ctx, k.inOurWords(c.Limited()))
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.Name, err)
+		}
+		r.Add(c, rows)
+	}
+	return nil
+}
+
+// texts returns the first column of a query.
+func (k *Keeper) texts(ctx context.Context, query string) (list []string, err error) {
+	rows, err := k.db.QueryContext(ctx, query)
+	if err != nil {
+		return nil, explain(err)
+	}
+	err = scanAll(rows, func(rows *sql.Rows) error {
+		var text string
+		err := rows.Scan(&text)
+		list = append(list, text)
+		return err
+	})
+	return list, explain(err)
+}

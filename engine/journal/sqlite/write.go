@@ -1,0 +1,241 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/engine/journal/batch"
+	"github.com/quandohq/quando/engine/journal/stored"
+)
+
+// A writer carries out operations, as many in one transaction as are waiting.
+type writer struct {
+	*batch.Queue[*operation]
+	db    *sql.DB
+	conn  *sql.Conn
+	stmts map[string]*sql.Stmt
+	fail  func(Point) error
+
+	commits, statements atomic.Int64
+	restart             atomic.Bool // the log is long, and the next one who writes should begin it anew
+
+	versions map[string]bool   // of rules whose runs have begun since the journal was opened; only the goroutine looks
+	takings  map[slotKey]int64 // the last of keys that were taken lately; only the goroutine looks
+	queued   bool              // there may be runs that wait for their turn; only the goroutine looks
+	anyFound bool              // the journal has events that were found; only the goroutine looks
+	run      int64             // the newest number of a run; only the goroutine looks
+	event    atomic.Int64      // the newest number of an event, of those that this process has recorded and those before
+	stir     func(laneKey)     // says that somebody asks for a lane's attention
+}
+
+// An operation is one call's part of a transaction.
+type operation struct {
+	// do refuses before it has written anything, or writes. It may be called once more after a transaction that came to nothing, so that
+	// what it changes in memory belongs into kept.
+	do     func(*tx) error
+	kept   func() // after the commit; may be nil
+	weight int
+}
+
+func newWriter(ctx context.Context, db *sql.DB, o Options) (*writer, error) {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// An engine's journal has a checkpointer. The limit gives the space back after a burst.
+	auto := 0
+	if o.Beside {
+		auto = 8000
+	}
+	if _, err := conn.ExecContext(ctx, fmt.Sprintf(`PRAGMA wal_autocheckpoint = %d; PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY`, auto)); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	w := &writer{db: db, conn: conn, stmts: map[string]*sql.Stmt{}, versions: map[string]bool{}, takings: map[slotKey]int64{}, fail: o.Fail}
+	if w.fail == nil {
+		w.fail = func(Point) error { return nil }
+	}
+	if err := conn.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM runs INDEXED BY runs_open WHERE finished = 0 AND state = 'queued')`).Scan(&w.queued); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	if err := conn.QueryRowContext(ctx, `SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'runs'), 0)`).Scan(&w.run); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	var event int64
+	if err := conn.QueryRowContext(ctx, `SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0)`).Scan(&event); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	w.event.Store(event)
+	w.stir = func(laneKey) {}
+	if err := w.readFound(ctx); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	w.Queue = batch.New(w.commit)
+	return w, nil
+}
+
+// write hands an operation to the writer and waits for its answer.
+func (w *writer) write(ctx context.Context, op *operation) error { return w.Do(ctx, op, op.weight) }
+
+// close lets what is queued come to an end.
+func (w *writer) close() error {
+	w.Close()
+	return errors.Join(closeAll(w.stmts), w.conn.Close())
+}
+
+// commit carries out operations and returns their errors. An operation that breaks their transaction is found by giving each one of its own.
+func (w *writer) commit(ops []*operation) []error {
+	w.restartLog()
+	results, broken := w.attempt(ops)
+	if broken && len(ops) > 1 {
+		for i := range ops {
+			alone, _ := w.attempt(ops[i : i+1])
+			results[i] = alone[0]
+		}
+	}
+	return results
+}
+
+// attempt carries out operations in one transaction and returns their errors. It is broken by an operation that fails halfway; then
+// nothing is recorded.
+func (w *writer) attempt(ops []*operation) (results []error, broken bool) {
+	results = make([]error, len(ops))
+	t := &tx{w: w, run: w.run, released: map[*claim]bool{}, versions: map[string]bool{}, takings: map[slotKey]int64{}}
+	all := func(err error) []error {
+		t.rollback()
+		for i := range results {
+			if results[i] == nil {
+				results[i] = explain(err)
+			}
+		}
+		return results
+	}
+	if _, err := t.exec(`BEGIN IMMEDIATE`); err != nil {
+		return all(fmt.Errorf("begin: %w", err)), false
+	}
+	for i, op := range ops {
+		t.touched, t.stirs = false, false
+		err := op.do(t)
+		if err != nil && t.touched {
+			return all(err), true
+		}
+		results[i] = err
+	}
+	if err := t.tallied(); err != nil {
+		return all(err), false
+	}
+	if err := w.fail(BeforeCommit); err != nil {
+		return all(err), false
+	}
+	if _, err := t.exec(`COMMIT`); err != nil {
+		return all(fmt.Errorf("commit: %w", err)), false
+	}
+	w.commits.Add(1)
+	w.run = t.run
+	if t.event > 0 {
+		w.event.Store(t.event)
+	}
+	w.remember(t.takings)
+	for i, op := range ops {
+		if results[i] == nil && op.kept != nil {
+			op.kept()
+		}
+	}
+	if err := w.fail(AfterCommit); err != nil {
+		for i := range results {
+			if results[i] == nil {
+				results[i] = err
+			}
+		}
+	}
+	return results, false
+}
+
+// A tx is the transaction that is open.
+type tx struct {
+	w        *writer
+	touched  bool  // an operation has written something, or a statement has failed
+	stirs    bool  // it has made a lane due
+	seq      int64 // of the last event; 0 is that it is not known
+	event    int64 // of the last event that it has recorded; 0 is none
+	run      int64 // the number of the last run
+	released map[*claim]bool
+	versions map[string]bool   // of rules whose runs begin in it
+	anyFound bool              // it records events that were found
+	takings  map[slotKey]int64 // the last of each key that was taken in it
+	holds    []journal.Hold    // what is stopped, once it has looked
+	looked   bool
+	tally    stored.Tally
+}
+
+// exec carries out a statement that writes.
+func (t *tx) exec(query string, args ...any) (sql.Result, error) {
+	t.touched = true
+	stmt, err := t.prepare(query)
+	if err != nil {
+		return nil, err
+	}
+	return stmt.Exec(args...)
+}
+
+// number reads the one number that a statement asks for. It returns false when there is no row.
+func (t *tx) number(query string, args ...any) (n int64, found bool, err error) {
+	found, err = t.get(query, args, &n)
+	return n, found, err
+}
+
+// changed carries out a statement and returns how many rows it wrote.
+func (t *tx) changed(query string, args ...any) (int, error) {
+	r, err := t.exec(query, args...)
+	if err != nil {
+		return 0, err
+	}
+	n, err := r.RowsAffected()
+	return int(n), err
+}
+
+// get reads one row. It returns false when there is none.
+func (t *tx) get(query string, args []any, into ...any) (bool, error) {
+	stmt, err := t.prepare(query)
+	if err == nil {
+		err = stmt.QueryRow(args...).Scan(into...)
+	}
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	t.touched = t.touched || err != nil
+	return err == nil, err
+}
+
+// each reads rows, one call of scan each.
+func (t *tx) each(query string, args []any, scan func(*sql.Rows) error) error {
+	stmt, err := t.prepare(query)
+	if err == nil {
+		var rows *sql.Rows
+		if rows, err = stmt.Query(args...); err == nil {
+			err = scanAll(rows, scan)
+		}
+	}
+	t.touched = t.touched || err != nil
+	return err
+}
+
+func (t *tx) prepare(query string) (*sql.Stmt, error) {
+	t.w.statements.Add(1)
+	if stmt := t.w.stmts[query]; stmt != nil {
+		return stmt, nil
+	}
+	stmt, err := t.w.conn.PrepareContext(context.Background(), query)
+	if err != nil {
+		t.touched = true
+		return nil, err
+	}
+	t.w.stmts[query] = stmt
+	return stmt, nil
+}
+
+// rollback ends the transaction, unless SQLite has done so itself.
+func (t *tx) rollback() { _, _ = t.exec(`ROLLBACK`) }
