@@ -159,6 +159,9 @@ func inBoth(t *testing.T, test func(*testing.T, anyJournal)) {
 // TestFlood lets one workspace have far more to do than the engine can, and then 199 others one event each: those are decided before
 // the backlog of the first, which has its turn like everybody.
 func TestFlood(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
 	inBoth(t, func(t *testing.T, j anyJournal) {
 		const workers = 4
 		h := newHall(t, j, 200, 400, workers, "rules:\n  - { id: it, when: message.received, do: [{ send_message: hello }] }\n")

@@ -70,6 +70,9 @@ rules:
 
 // A loop of four times as many items takes about four times as long.
 func TestTimeOfALongLoop(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
 	cost := func(items int) time.Duration {
 		d := newDesk(t, `
 rules:

@@ -42,6 +42,9 @@ rules:
 // TestRetention lets days of the same traffic pass, each with customers who never came before: from the day on which as much is forgotten as comes, neither the journal's file
 // nor any of its tables grows.
 func TestRetention(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
 	const idsKept = 15
 	customers, keep := 4, max(2, (*days-idsKept)/4)
 	if *days > 60 {

@@ -95,6 +95,9 @@ func (readCloser) Close() error { return nil }
 
 // However often and at once an event is delivered, it makes one run.
 func TestDeliveredAThousandTimesAtOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
 	c := &copier{to: &http.Transport{MaxIdleConnsPerHost: 50, MaxConnsPerHost: 50}, times: 1000}
 	d := newDesk(t, `
 rules:

@@ -34,7 +34,7 @@ func TestTold(t *testing.T) {
 // TestToldTexts shows that each text is one that is written somewhere, as it stands.
 func TestToldTexts(t *testing.T) {
 	var code strings.Builder
-	for _, pattern := range []string{"*.go", "sqlite/*.go", "memory/*.go", "../actions/builtin/*.go", "../triggers/backfill/*.go"} {
+	for _, pattern := range []string{"*.go", "journal/*.go", "journal/sqlite/*.go", "journal/memory/*.go", "../actions/builtin/*.go", "../triggers/backfill/*.go"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)

@@ -55,7 +55,7 @@ func TestSimulate(t *testing.T) {
 		c.Seeds, c.Postgres = fixedSeeds, 50
 	}
 	if testing.Short() {
-		c.Seeds, c.Postgres = 20, 0
+		c.Seeds, c.Postgres = 5, 0
 	}
 	if c.Postgres > 0 {
 		server := postgrestest.Shared(t)

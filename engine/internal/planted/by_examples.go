@@ -87,7 +87,7 @@ var byExamples = []Bug{
 	if st.Mode == rules.Restart {`},
 	}},
 	{Name: "mode single lets a second run begin", Edits: []Edit{
-		{"engine/journal.go", `s.Mode == rules.Single && len(others) > 0:`, `s.Mode == rules.Single && len(others) > 1:`},
+		{"engine/journal/journal.go", `s.Mode == rules.Single && len(others) > 0:`, `s.Mode == rules.Single && len(others) > 1:`},
 	}},
 	{Name: "cancel_on knows nothing of what came before the run", Edits: []Edit{
 		{"engine/hear.go", `	if len(rule.CancelOn) == 0 {
@@ -118,7 +118,7 @@ var byExamples = []Bug{
 `},
 	}},
 	{Name: "what a person does after the engine is taken for its own", Edits: []Edit{
-		{"engine/own.go", `	if c.Used && !again || e.isUpTo(c.After) || e.CreatedAt`, `	if e.CreatedAt`},
+		{"engine/own.go", `	if c.Used && !again || isUpTo(e, c.After) || e.CreatedAt`, `	if e.CreatedAt`},
 		{"engine/own.go", `	if stage, ok := fact["stage_id"].(string); ok && c.Stage != "" && ObjectKey(stage) != ObjectKey(c.Stage) {
 		return false
 	}
@@ -197,7 +197,7 @@ var byExamples = []Bug{
 		{"triggers/schedule/tick.go", `ID: rule + "/" + at.Format(time.RFC3339), Type`, `ID: rule + "/" + now.Format(time.RFC3339Nano), Type`},
 	}},
 	{Name: "what a wait waits for does not wake it", Edits: []Edit{
-		{"engine/hear.go", `		if r.State != Held {
+		{"engine/hear.go", `		if r.State != journal.Held {
 			r.WakeAt = v.now()
 		}
 		v.touch(r, s)

@@ -7,8 +7,8 @@ var bySimulation = []Bug{
 		{"engine/question.go", `	return after.before(at, e.Seq) && !(`, `	return after.before(at.Add(time.Minute), e.Seq) && !(`},
 	}},
 	{Name: "what is stopped is not looked at in the commit of an intent", Edits: []Edit{
-		{"engine/journal/sqlite/hold.go", `	if h := engine.StopsCall(holds, s.change.Call, s.change.At); h != nil {
-`, `	if h := engine.StopsCall(holds, s.change.Call, s.change.At); h != nil && h.Kind != engine.HoldPerson {
+		{"engine/journal/sqlite/hold.go", `	if h := journal.StopsCall(holds, s.change.Call, s.change.At); h != nil {
+`, `	if h := journal.StopsCall(holds, s.change.Call, s.change.At); h != nil && h.Kind != journal.HoldPerson {
 `},
 	}},
 	{Name: "expressions are compiled without a lock", Edits: []Edit{
@@ -46,7 +46,7 @@ var bySimulation = []Bug{
 	k.pending.Caused = slices.Grow(`, `	k.pending.Caused = slices.Grow(`},
 	}},
 	{Name: "what is stopped is read a second late", Edits: []Edit{
-		{"engine/held.go", `h.Covers(r.Workspace, r.Rule, r.Lane) && (h.Kind`, `h.Covers(r.Workspace, r.Rule, r.Lane) && (h.Kind != HoldPerson || at.Sub(h.Since) > time.Second) && (h.Kind`},
+		{"engine/journal/held.go", `h.Covers(r.Workspace, r.Rule, r.Lane) && (h.Kind`, `h.Covers(r.Workspace, r.Rule, r.Lane) && (h.Kind != HoldPerson || at.Sub(h.Since) > time.Second) && (h.Kind`},
 	}},
 	{Name: "a limit is counted per engine", Edits: []Edit{
 		{"engine/decide.go", `fmt.Sprintf("limit/%s/%s/%s", rule.ID, run.Stage, p.limitBy)`, `fmt.Sprintf("limit/%s/%s/%s/%p", rule.ID, run.Stage, p.limitBy, v.engine)`},
@@ -82,8 +82,8 @@ var bySimulation = []Bug{
 }
 
 // survive`},
-		{"engine/visit.go", `	lane      *Lane
-	clock `, `	lane      *Lane
+		{"engine/visit.go", `	lane      *journal.Lane
+	clock `, `	lane      *journal.Lane
 	set       *rules.Set
 	clock `},
 		{"engine/visit.go", `	v.since = v.moment()`, `	if v.workspace != nil {
@@ -103,8 +103,8 @@ var bySimulation = []Bug{
 		asked`},
 	}},
 	{Name: "a queued run is never begun", Edits: []Edit{
-		{"engine/journal/sqlite/run.go", `	if err != nil || !found || state != engine.Queued {
-`, `	if err != nil || !found || state == engine.Queued {
+		{"engine/journal/sqlite/run.go", `	if err != nil || !found || state != journal.Queued {
+`, `	if err != nil || !found || state == journal.Queued {
 `},
 	}},
 	{Name: "a gather leaves out its last event", Edits: []Edit{
@@ -115,7 +115,7 @@ var bySimulation = []Bug{
 	{Name: "cancel_on ends no run that waits", Edits: []Edit{
 		{"engine/hear.go", `		if m.Event != e.Type {
 			continue
-`, `		if m.Event != e.Type || r.State == Waiting {
+`, `		if m.Event != e.Type || r.State == journal.Waiting {
 			continue
 `},
 	}},
@@ -149,7 +149,7 @@ var bySimulation = []Bug{
 `},
 	}},
 	{Name: "a sample is taken by event, not by key", Edits: []Edit{
-		{"engine/decide.go", `State: Running, Stage: stageOf(rule, p.by),`, `State: Running, Stage: stageOf(rule, e.ID),`},
+		{"engine/decide.go", `State: journal.Running, Stage: stageOf(rule, p.by),`, `State: journal.Running, Stage: stageOf(rule, e.ID),`},
 	}},
 	{Name: "prune forgets what a waiting run came of", Edits: []Edit{
 		{"engine/journal/sqlite/prune.go", `		AND NOT EXISTS (SELECT 1 FROM runs INDEXED BY runs_event WHERE event = events.seq AND finished = 0)
@@ -200,6 +200,6 @@ var bySimulation = []Bug{
 `},
 	}},
 	{Name: "max is not looked at", Edits: []Edit{
-		{"engine/journal.go", `s.Max > 0 && len(others) >= s.Max:`, `s.Max > 0 && len(others) > s.Max:`},
+		{"engine/journal/journal.go", `s.Max > 0 && len(others) >= s.Max:`, `s.Max > 0 && len(others) > s.Max:`},
 	}},
 }

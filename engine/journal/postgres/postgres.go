@@ -15,7 +15,7 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 )
 
-// A Journal is an engine.Journal and an engine.Reader in a database.
+// A Journal is a journal.Journal and a journal.Reader in a database.
 //
 // Events have a writer of their own beside the one of everything else; each puts what is waiting into one transaction. A context that ends while a
 // call waits for its turn takes the call back: nothing is recorded, and its error is returned. Once its transaction has begun the call is waited for, so

@@ -18,7 +18,7 @@ type taking struct {
 // wrongClock is how far ahead of now a taking must be to be taken for the fault of a clock that was wrong, and not to count.
 const wrongClock = time.Hour
 
-// takings finds the slots that a change must have, or returns a *engine.BoundError.
+// takings finds the slots that a change must have, or returns a *journal.BoundError.
 func (s *saving) takings(t *tx) ([]taking, error) {
 	var found []taking
 	for _, slot := range s.change.Take {

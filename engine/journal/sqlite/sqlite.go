@@ -14,7 +14,7 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 )
 
-// A Journal is an engine.Journal and an engine.Reader in one file.
+// A Journal is a journal.Journal and a journal.Reader in one file.
 //
 // Everything that is written goes through one goroutine, which puts what is waiting into one transaction, so that many writers
 // share the cost of reaching the disk. A context that ends while a call waits for its turn takes the call back: nothing is recorded,

@@ -8,7 +8,7 @@ import (
 	"github.com/quandohq/quando/rules/plain"
 )
 
-// keptName begins what is kept of a run's engine.Kept. No text has it: a quote in one is behind a
+// keptName begins what is kept of a run's journal.Kept. No text has it: a quote in one is behind a
 // backslash.
 const keptName = `"kept":`
 

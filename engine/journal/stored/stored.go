@@ -133,10 +133,10 @@ func subject(r *journal.Run) string {
 	return string(append(b, '}'))
 }
 
-// A Caused is what of an engine.Caused is kept as JSON.
+// A Caused is what of a journal.Caused is kept as JSON.
 type Caused struct{ Fields, Ancestry *string }
 
-// CausedOf is what of an engine.Caused is kept as JSON.
+// CausedOf is what of a journal.Caused is kept as JSON.
 func CausedOf(c *journal.Caused) (t Caused, err error) {
 	if c.Set != nil {
 		fields := string(c.Set)

@@ -97,7 +97,7 @@ func (t *Tally) Counts() map[CountKey]int {
 	return all
 }
 
-// RuleCounts are what each rule did, by engine.RuleCounts.
+// RuleCounts are what each rule did, by journal.RuleCounts.
 func (t *Tally) RuleCounts() map[CountKey]int {
 	all := map[CountKey]int{}
 	for k, n := range t.counts {
