@@ -18,13 +18,14 @@ BENCHTIME ?= 1s
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
 
-# Many tests wait for something: four packages at a time keep two cores busy.
+# What make test runs with the race detector, in short; make race runs everything.
+RACE_SHORT ?= ./actions/... ./cmd/... ./engine
 AT_ONCE_SKIP := TestKill|TestDatabaseCrashes|TestConnectionsCut|TestPauseOfAll|TestTickOnce|TestStopped|TestFlood|TestManyWaitingRuns
 .PHONY: test
 test: tools lint ## install what the tests need, then run them all
-	go test -p 4 -parallel 8 -timeout 40m ./...
-	go test -race -short -p 4 -parallel 8 -timeout 40m $$(go list ./... | grep -v quando/engine$$)
-	go test -race -short -parallel 8 -timeout 40m ./engine -at-once -skip "$(AT_ONCE_SKIP)"
+	go test -parallel 8 -timeout 40m ./...
+	go test -race -short -parallel 8 -timeout 40m $(RACE_SHORT)
+	go test -timeout 30m ./engine -at-once -skip "$(AT_ONCE_SKIP)"
 
 .PHONY: race
 race: tools ## run all tests with the race detector, in full; make test runs their short form

@@ -30,8 +30,9 @@ func bearer(token string) func(*http.Request) {
 func (d *desk) enters(name, password string) (func(*http.Request), *httptest.ResponseRecorder) {
 	d.t.Helper()
 	w := d.ask("POST", "/login", url.Values{"name": {name}, "password": {password}, "back": {"/runs"}})
+	cookies := w.Result().Cookies()
 	return func(r *http.Request) {
-		for _, c := range w.Result().Cookies() {
+		for _, c := range cookies {
 			r.AddCookie(c)
 		}
 	}, w

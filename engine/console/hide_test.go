@@ -70,6 +70,9 @@ func TestHistoryHidesSecrets(t *testing.T) {
 // TestHistoryIsBounded shows that a page with texts as large as they may be, made to be slow to
 // hide in, takes no longer than others.
 func TestHistoryIsBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector takes processor time of its own")
+	}
 	d := newEditorDesk(t)
 	for _, piece := range []string{"token:\n", "token: \"\n", "- token: x\n", "token: {a: b}, "} {
 		d.write("hello.yaml", strings.Repeat(piece, (144<<10)/len(piece)))
