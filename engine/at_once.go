@@ -163,8 +163,8 @@ func (v *visit) arrived(ctx context.Context, over bool) error {
 	return v.acquireWorker(ctx)
 }
 
-// A call that is announced must not have to wait for a worker. Where all of them are busy for this
-// long, the event is better recorded.
+// A call that is announced must not have to wait for a worker. Where all of them are busy for
+// this long, the event is better recorded.
 const workerPatience = 250 * time.Millisecond
 
 // needWorker makes the visit one of the workers before it announces a call.

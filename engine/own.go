@@ -159,8 +159,8 @@ func (f *facts) shows(e *journal.Event, fact map[string]any, c *journal.Caused, 
 	if e.Type == "message.sent" && c.Object != "" && c.Object == ObjectKey(f.about.Message) {
 		return true
 	}
-	// What was received in time has happened in time. A card that was found in a stage may have been
-	// changed since it came there, and tells only when that was.
+	// What was received in time has happened in time. A card that was found in a stage may have
+	// been changed since it came there, and tells only when that was.
 	late := e.CreatedAt.After(c.To) && e.ReceivedAt.After(c.To) && (c.Stage == "" || !e.Found())
 	if c.Used && !again || isUpTo(e, c.After) || e.CreatedAt.Before(c.From.Add(-clockSlack)) || late {
 		return false
@@ -238,8 +238,8 @@ func throughJSON(v any) any {
 	return out
 }
 
-// Owns reports whether the engine itself sent a message. While the answer to the call that sent it
-// is missing, as after a crash, the run that asks knows it by the client_id.
+// Owns reports whether the engine itself sent a message. While the answer to the call that sent
+// it is missing, as after a crash, the run that asks knows it by the client_id.
 func (e *Engine) Owns(ctx context.Context, workspace, message, clientID string) (bool, error) {
 	message = ObjectKey(message)
 	if e.unsaved.has(messageKey{workspace, message}) {
@@ -356,8 +356,8 @@ func (v *visit) settleFirst(ctx context.Context, e *journal.Event, f *facts) (wa
 	return false, nil
 }
 
-// settleCall takes a run to the end of the step that it is at. The next one is not begun: the event
-// that waits for the answer may end the run.
+// settleCall takes a run to the end of the step that it is at. The next one is not begun: the
+// event that waits for the answer may end the run.
 func (v *visit) settleCall(ctx context.Context, r *journal.Run) error {
 	v.settling = r
 	defer func() { v.settling = nil }()

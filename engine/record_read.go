@@ -24,8 +24,8 @@ type Record struct {
 	Receipts []actions.Receipt
 }
 
-// ReadRecord returns what was recorded of a step. Args, Value and the Answers are in the form that DecodeValue reads; two that are the same text are the
-// same value.
+// ReadRecord returns what was recorded of a step. Args, Value and the Answers are in the form
+// that DecodeValue reads; two that are the same text are the same value.
 func ReadRecord(s *journal.Step) (Record, error) {
 	r, err := recordOf(s)
 	if err != nil {
@@ -47,7 +47,8 @@ func (r Record) Passed(s *journal.Step, before Passed) Passed {
 	return before.with(r.Wait, idOf(value))
 }
 
-// AnswerTo returns the recorded answer to a question. It is not ok where that was not asked, or cannot be read.
+// AnswerTo returns the recorded answer to a question. It is not ok where that was not asked, or
+// cannot be read.
 func AnswerTo(a journal.Answers, question string) (v any, ok bool) {
 	raw, asked := a[question]
 	if !asked {

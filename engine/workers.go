@@ -9,8 +9,8 @@ import (
 )
 
 // workers are the goroutines that visit lanes. A semaphore bounds how many visits take steps at
-// once; those who wait for it are served in their order. A visit that decides on an event while it
-// arrives needs a worker only when it goes on behind that.
+// once; those who wait for it are served in their order. A visit that decides on an event while
+// it arrives needs a worker only when it goes on behind that.
 type workers struct {
 	*semaphore.Weighted
 
@@ -37,7 +37,8 @@ func (w *workers) end() {
 	w.visits.Wait()
 }
 
-// join counts a visit as under way until it is done, and reports whether lanes are visited at all.
+// join counts a visit as under way until it is done, and reports whether lanes are visited at
+// all.
 func (w *workers) join() bool {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
@@ -53,8 +54,8 @@ func (w *workers) stopping() bool { return w.ctx.Err() != nil }
 // claimMost is how many lanes are claimed at once.
 const claimMost = 64
 
-// acquire waits a while for a worker, and takes up to claimMost that are free. It returns how many
-// it has; none where all are busy for longer than the journal may go without a look at it.
+// acquire waits a while for a worker, and takes up to claimMost that are free. It returns how
+// many it has; none where all are busy for longer than the journal may go without a look at it.
 func (w *workers) acquire(ctx context.Context) (n int) {
 	if !w.TryAcquire(1) {
 		ctx, cancel := context.WithTimeout(ctx, look)

@@ -86,8 +86,9 @@ type learned struct {
 	ahead     atomic.Int64
 }
 
-// Ahead is how far the service's clock is ahead of ours, by the Date of its last answer; negative
-// is behind. What the whole seconds of a Date and the time of a call leave open is no difference.
+// Ahead is how far the service's clock is ahead of ours, by the Date of its last answer;
+// negative is behind. What the whole seconds of a Date and the time of a call leave open is no
+// difference.
 func (c *Client) Ahead() time.Duration { return time.Duration(c.learned.ahead.Load()) }
 
 // compareClocks learns from the answer to a call how far the clocks are apart.

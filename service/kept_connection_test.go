@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// A host that hears a request on a kept connection and closes may have carried it out: only a read is repeated, and once.
+// A host that hears a request on a kept connection and closes may have carried it out: only a
+// read is repeated, and once.
 func TestConnectionClosedAfterTheRequest(t *testing.T) {
 	onlyHear := func(c *caller) { c.hear() }
 	for _, tc := range []struct {

@@ -87,7 +87,8 @@ func (w *onItsWay) trace(ctx context.Context) context.Context {
 	})
 }
 
-// mayHaveLeft is in doubt true: a transport that is not net/http's may not report its connections.
+// mayHaveLeft is in doubt true: a transport that is not net/http's may not report its
+// connections.
 func (c *Client) mayHaveLeft(w *onItsWay, err error) bool {
 	if _, reports := c.transport.(*http.Transport); reports || w.asked.Load() {
 		return w.got.Load()

@@ -192,7 +192,8 @@ func (c *Client) httpRequest(ctx context.Context, r request, address *url.URL, c
 		req.Body, req.ContentLength = io.NopCloser(r.upload.body), r.upload.length
 	case r.body != nil:
 		h["Content-Type"] = []string{jsonType}
-		// With GetBody the transport can repeat a request of which nothing was written, on a connection gone stale.
+		// With GetBody the transport can repeat a request of which nothing was written, on a
+		// connection gone stale.
 		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil }
 		req.Body, _ = req.GetBody()
 		req.ContentLength = int64(len(content))

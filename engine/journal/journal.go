@@ -1,5 +1,5 @@
-// Package journal says what an engine records, and what it needs of whoever keeps that: to record, to
-// look, to sum up, to find, to keep.
+// Package journal says what an engine records, and what it needs of whoever keeps that: to
+// record, to look, to sum up, to find, to keep.
 package journal
 
 import (
@@ -89,27 +89,32 @@ type Journal interface {
 // A Notifier is a journal that hears of it when another process has put something into it. News has something then. Who does not wait for it looks by itself.
 type Notifier interface{ News() <-chan struct{} }
 
-// An Opener is a journal that lets an event be decided on before it is recorded, so that both take one commit.
+// An Opener is a journal that lets an event be decided on before it is recorded, so that both
+// take one commit.
 type Opener interface {
-	// Open claims the lane of an event that is about to be recorded; nil where somebody works on the lane, or something is thought to wait in it. The lane
-	// is empty. Its first Save has the event as Change.Fresh.
+	// Open claims the lane of an event that is about to be recorded; nil where somebody works on
+	// the lane, or something is thought to wait in it. The lane is empty. Its first Save has the
+	// event as Change.Fresh.
 	Open(workspace, lane string) *Lane
 
 	// Drop gives back a lane that was opened and of which nothing was recorded.
 	Drop(lane *Lane)
 }
 
-// A Finder is a journal that takes events which nobody told of, and knows them again when somebody does.
+// A Finder is a journal that takes events which nobody told of, and knows them again when
+// somebody does.
 type Finder interface {
-	// AcceptFound records events that were found, unless one that tells of the same is recorded already. An event that is accepted afterwards and tells
-	// of the same is taken for a duplicate. Among events that were told, only their ids count.
+	// AcceptFound records events that were found, unless one that tells of the same is recorded
+	// already. An event that is accepted afterwards and tells of the same is taken for a
+	// duplicate. Among events that were told, only their ids count.
 	AcceptFound(ctx context.Context, found []rules.Finding) (fresh []bool, err error)
 
 	// CountFound returns how many events were found since a time, by their types.
 	CountFound(ctx context.Context, workspace string, since time.Time) (map[string]int, error)
 
-	// Seen returns what was last seen of things of a kind, by their ids. SetSeen keeps that, and forgets those with an empty value. What has not been set for
-	// as long as the ids of events are kept is forgotten.
+	// Seen returns what was last seen of things of a kind, by their ids. SetSeen keeps that, and
+	// forgets those with an empty value. What has not been set for as long as the ids of events
+	// are kept is forgotten.
 	Seen(ctx context.Context, workspace, kind string) (map[string]string, error)
 	SetSeen(ctx context.Context, now time.Time, workspace, kind string, values map[string]string) error
 }
@@ -159,7 +164,8 @@ func GatherNow(rule string) string { return Gathering(rule, AnswerNow) }
 // decided at once had another.
 func Gathering(rule, question string) string { return question + " of " + rule }
 
-// With adds the answers that a rule had when it decided on what it had gathered. Those that others had before stay as they are.
+// With adds the answers that a rule had when it decided on what it had gathered. Those that
+// others had before stay as they are.
 func (a Answers) With(rule string, later Answers) Answers {
 	if a == nil {
 		a = make(Answers, len(later))
@@ -293,7 +299,8 @@ type Kept struct {
 // All reports whether every step is kept.
 func (k Kept) All() bool { return k.From == 0 }
 
-// Current returns the step that the run is at; nil when it has come to the end of all that it has reached.
+// Current returns the step that the run is at; nil when it has come to the end of all that it
+// has reached.
 func (r *Run) Current() *Step {
 	for _, s := range slices.Backward(r.Steps) {
 		if !s.State.Finished() {
@@ -350,8 +357,8 @@ type Change struct {
 	// Call is the run whose call begins when the change is recorded; nil is that none does. The change is refused with a *HeldError where something stops the run.
 	Call *Run
 
-	// Take are slots that must be free, else the change is refused with a *BoundError. They are left
-	// where the run of Call does not begin.
+	// Take are slots that must be free, else the change is refused with a *BoundError. They are
+	// left where the run of Call does not begin.
 	Take    []Slot
 	Decided []*Event
 	Starts  []*Start

@@ -66,8 +66,8 @@ type Stop struct {
 	CallsEnd int
 	UnderWay []string // the keys of the steps whose calls the answer names
 
-	// Bounds are those that had stopped the rule too when it was resumed, and were counted anew: that
-	// of a customer, and with an empty name that of all messages.
+	// Bounds are those that had stopped the rule too when it was resumed, and were counted anew:
+	// that of a customer, and with an empty name that of all messages.
 	Bounds []string `json:",omitempty"`
 }
 

@@ -397,9 +397,9 @@ func ofItself(s *Scenario, o *Outcome) (broken []string) {
 	return broken
 }
 
-// Same returns how the effects on a desk on which things went wrong differ from those on the same
-// desk undisturbed: by customer and rule, in their order. Runs of a rule that are beside each other
-// have none among them; the effects of each have.
+// Same returns how the effects on a desk on which things went wrong differ from those on the
+// same desk undisturbed: by customer and rule, in their order. Runs of a rule that are beside
+// each other have none among them; the effects of each have.
 func Same(s *Scenario, calm, played *Outcome) (differences []string) {
 	parallel := func(rule string) bool {
 		is := func(r Rule) bool { return r.ID == rule && r.Mode == "parallel" }

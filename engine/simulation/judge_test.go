@@ -42,7 +42,8 @@ func TestBoundIsCountedAnew(t *testing.T) {
 	}
 }
 
-// Runs beside each other have no order among them; each has its own, and loses and doubles nothing.
+// Runs beside each other have no order among them; each has its own, and loses and doubles
+// nothing.
 func TestRunsBesideEachOther(t *testing.T) {
 	outcome := func(steps ...string) *simulation.Outcome {
 		o := &simulation.Outcome{}

@@ -4,8 +4,8 @@ package webhook
 
 import "testing"
 
-// What a delivery allocates is bounded, a little above what it is: most of it are the objects and texts that it tells.
-// The race detector allocates besides.
+// What a delivery allocates is bounded, a little above what it is: most of it are the objects
+// and texts that it tells. The race detector allocates besides.
 func TestAllocationsOfADelivery(t *testing.T) {
 	const most = 58
 	p := newPouch(t)

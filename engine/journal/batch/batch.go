@@ -1,5 +1,5 @@
-// Package batch groups what many callers hand in, so that they share one transaction: what comes while a batch is
-// carried out is in the next one.
+// Package batch groups what many callers hand in, so that they share one transaction: what comes
+// while a batch is carried out is in the next one.
 package batch
 
 import (
@@ -44,15 +44,17 @@ const (
 	withdrawn
 )
 
-// New returns a queue with its goroutine. Do carries out a batch and returns a result for each of its items.
+// New returns a queue with its goroutine. Do carries out a batch and returns a result for each
+// of its items.
 func New[T any](do func([]T) []error) *Queue[T] {
 	q := &Queue[T]{do: do, news: make(chan struct{}, 1), done: make(chan struct{})}
 	go q.run()
 	return q
 }
 
-// Do hands an item in and waits for its result. A context that ends while the item waits takes it back, and its error
-// is returned. Once its batch has begun the item is waited for, so that the caller always knows.
+// Do hands an item in and waits for its result. A context that ends while the item waits takes
+// it back, and its error is returned. Once its batch has begun the item is waited for, so that
+// the caller always knows.
 func (q *Queue[T]) Do(ctx context.Context, value T, weight int) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -162,7 +162,8 @@ func holdsLifted(c *check) {
 	}
 }
 
-// heldByNothing records runs as held, one that begins and one that goes on, after what held them was lifted.
+// heldByNothing records runs as held, one that begins and one that goes on, after what held them
+// was lifted.
 func heldByNothing(c *check) {
 	c.hold(journal.Hold{Workspace: ws, Rule: "another", Kind: journal.HoldPerson, Since: noon})
 	l := c.fresh("a")

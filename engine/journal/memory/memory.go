@@ -16,7 +16,8 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// A Journal is a journal.Journal and a journal.Reader. What it returns is the caller's own, but for the data of events, which nobody changes.
+// A Journal is a journal.Journal and a journal.Reader. What it returns is the caller's own, but
+// for the data of events, which nobody changes.
 type Journal struct {
 	mu sync.Mutex
 

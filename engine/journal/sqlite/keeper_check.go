@@ -42,9 +42,9 @@ func known(ctx context.Context, db *sql.DB) error {
 // indexed finds what SQLite has partial indexes for only in other words.
 var indexed = regexp.MustCompile(`NOT (\w+)\.(finished|decided)`)
 
-// inOurWords returns a query that all databases share as it is to be asked here. The lanes of runs
-// that are at work are made due when an engine opens the file. In files of the schemas 5 to 8 an
-// engine that died may have left steps whose runs are drafts.
+// inOurWords returns a query that all databases share as it is to be asked here. The lanes of
+// runs that are at work are made due when an engine opens the file. In files of the schemas 5 to
+// 8 an engine that died may have left steps whose runs are drafts.
 func (k *Keeper) inOurWords(query string) string {
 	query = strings.ReplaceAll(query, `r.state IN ('running', 'waiting')`, `r.state = 'waiting'`)
 	if slices.Contains(k.tables, "drafts") {

@@ -27,8 +27,8 @@ func moveDrafts(ctx context.Context, t *sql.Tx) error {
 	return err
 }
 
-// readDrafts returns the drafts by the numbers of their runs. Of a run that is in several rows the
-// last one counts.
+// readDrafts returns the drafts by the numbers of their runs. Of a run that is in several rows
+// the last one counts.
 func readDrafts(ctx context.Context, t *sql.Tx) (map[int64]*draft, error) {
 	rows, err := t.QueryContext(ctx, `SELECT runs FROM drafts ORDER BY id`)
 	if err != nil {
@@ -67,7 +67,8 @@ type draftStep struct {
 	record                          *string
 }
 
-// move puts a draft among the runs and makes its lane due. One that is a run already stays as it is.
+// move puts a draft among the runs and makes its lane due. One that is a run already stays as it
+// is.
 func (d *draft) move(ctx context.Context, t *sql.Tx) error {
 	done, err := t.ExecContext(ctx, `INSERT INTO runs (id, key, workspace, rule, version, event, gathered, home, lane, by, state, finished, stage, ancestry, about, started_at, wake_at, finished_at, reason)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, 0, ?) ON CONFLICT (id) DO NOTHING`,

@@ -15,7 +15,8 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 )
 
-// TestDrafts opens a journal of schema 8 that an engine left when it died: one run is over, two are drafts.
+// TestDrafts opens a journal of schema 8 that an engine left when it died: one run is over, two
+// are drafts.
 func TestDrafts(t *testing.T) {
 	t.Parallel()
 	file := unpacked(t, "testdata/drafts.db.gz")

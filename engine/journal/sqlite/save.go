@@ -199,7 +199,8 @@ func (s *saving) ask(t *tx) error {
 func (s *saving) release(t *tx) error {
 	if !s.change.Release {
 		if s.claim.opened && s.waits {
-			// Should the process die, this run is found by its lane; one that is running is found by itself.
+			// Should the process die, this run is found by its lane; one that is running is
+			// found by itself.
 			return t.due(s.lane.Workspace, s.lane.Name, s.at)
 		}
 		return nil

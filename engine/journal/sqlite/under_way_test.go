@@ -85,7 +85,8 @@ func found(t *testing.T, j *Journal, id int64) *journal.Run {
 	return r
 }
 
-// TestEngineThatDied: what an engine that died was working on is found by the next one as it was recorded last, and what was over is not found again.
+// TestEngineThatDied: what an engine that died was working on is found by the next one as it was
+// recorded last, and what was over is not found again.
 func TestEngineThatDied(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "quando.db")
@@ -135,7 +136,8 @@ func TestEngineThatDied(t *testing.T) {
 	}
 }
 
-// TestRunsUnderWay asks for a run while its lane is worked on: it is found, and comes to the same end.
+// TestRunsUnderWay asks for a run while its lane is worked on: it is found, and comes to the
+// same end.
 func TestRunsUnderWay(t *testing.T) {
 	t.Parallel()
 	same := func(mode rules.Mode) func(*journal.Start) {

@@ -9,7 +9,8 @@ import (
 	"github.com/quandohq/quando/rules/plain"
 )
 
-// A Change is what of a journal.Change is kept as JSON, as far as the journal has nothing to decide.
+// A Change is what of a journal.Change is kept as JSON, as far as the journal has nothing to
+// decide.
 type Change struct {
 	Starts  []Run
 	Runs    []Run

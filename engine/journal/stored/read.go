@@ -8,8 +8,8 @@ import (
 	"github.com/quandohq/quando/rules/plain"
 )
 
-// keptName begins what is kept of a run's journal.Kept. No text has it: a quote in one is behind a
-// backslash.
+// keptName begins what is kept of a run's journal.Kept. No text has it: a quote in one is behind
+// a backslash.
 const keptName = `"kept":`
 
 // ReadEvent completes an event with what of it is kept in another form.
