@@ -448,6 +448,11 @@ type Ask struct {
 	At     time.Time `json:"at"`
 }
 
+// Equal reports whether both ask the same at the same time.
+func (a Ask) Equal(b Ask) bool {
+	return a.What == b.What && a.Reason == b.Reason && a.At.Equal(b.At)
+}
+
 // Replaced is the reason of a run that a newer one took the place of.
 const Replaced = "replaced by a newer run"
 

@@ -9,11 +9,13 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/engine/journal/ledger"
+	"github.com/quandohq/quando/engine/journal/stored"
 )
 
 // A lane is everything that there is in a lane.
 type lane struct {
-	place
+	ledger.LaneKey
 	due  time.Time // the zero time is when somebody asks for it
 	news int64     // how often somebody asked for its attention
 
@@ -25,32 +27,23 @@ type lane struct {
 }
 
 // lane returns a lane by its name.
-func (j *Journal) lane(workspace, name string) *lane {
-	at := place{workspace, name}
-	l := j.lanes[at]
+func (j *Journal) lane(k ledger.LaneKey) *lane {
+	l := j.lanes[k]
 	if l == nil {
-		l = &lane{place: at, runs: make(map[int64]bool)}
-		j.lanes[at] = l
+		l = &lane{LaneKey: k, runs: make(map[int64]bool)}
+		j.lanes[k] = l
 	}
 	return l
 }
 
-// attend asks for a lane's attention at a time. Whoever has claimed the lane finds out when it is released. No time at all is long ago.
-func (j *Journal) attend(workspace, name string, at time.Time) *lane {
-	l := j.lane(workspace, name)
-	l.news++
-	if at = soonest(moment(at)); l.due.IsZero() || at.Before(l.due) {
+// wake asks for a lane's attention. Who has claimed the lane finds out when it is released.
+func (j *Journal) wake(k ledger.LaneKey, d *ledger.Due) {
+	l := j.lane(k)
+	l.news += d.News
+	if at := stored.Moment(d.At); l.due.IsZero() || at.Before(l.due) {
 		l.due = at
 		j.enqueue(l)
 	}
-	return l
-}
-
-func soonest(at time.Time) time.Time {
-	if first := time.UnixMicro(1).UTC(); at.Before(first) {
-		return first
-	}
-	return at
 }
 
 // A queue holds the lanes of a workspace that are due, the longest due first. One that has another time by now, or is claimed, is passed over.
@@ -63,7 +56,7 @@ type entry struct {
 
 func (q queue) Len() int { return len(q) }
 func (q queue) Less(a, b int) bool { // in the order of a file: of what is due at one time, by their names
-	return cmp.Or(q[a].due.Compare(q[b].due), cmp.Compare(q[a].lane.name, q[b].lane.name)) < 0
+	return cmp.Or(q[a].due.Compare(q[b].due), cmp.Compare(q[a].lane.Lane, q[b].lane.Lane)) < 0
 }
 func (q queue) Swap(a, b int) { q[a], q[b] = q[b], q[a] }
 
@@ -91,10 +84,10 @@ func (q *queue) first() *lane {
 
 // enqueue puts a lane where it will be found when it is due.
 func (j *Journal) enqueue(l *lane) {
-	q := j.due[l.workspace]
+	q := j.due[l.Workspace]
 	if q == nil {
 		q = &queue{}
-		j.due[l.workspace] = q
+		j.due[l.Workspace] = q
 	}
 	heap.Push(q, entry{l, l.due})
 }
@@ -136,7 +129,7 @@ func (j *Journal) Claim(ctx context.Context, now time.Time, max int, except []st
 		if late := a.due.After(now); late != b.due.After(now) {
 			return !late
 		}
-		return cmp.Or(cmp.Compare(j.claims[a.workspace], j.claims[b.workspace]), a.due.Compare(b.due)) < 0
+		return cmp.Or(cmp.Compare(j.claims[a.Workspace], j.claims[b.Workspace]), a.due.Compare(b.due)) < 0
 	}
 	var out []*journal.Lane
 	for len(out) < max {
@@ -144,7 +137,7 @@ func (j *Journal) Claim(ctx context.Context, now time.Time, max int, except []st
 		if l == nil || l.due.After(now) {
 			break
 		}
-		j.claims[l.workspace]++
+		j.claims[l.Workspace]++
 		j.epoch++
 		l.claim, l.claimed = j.epoch, l.news
 		out = append(out, j.fill(l))
@@ -154,14 +147,14 @@ func (j *Journal) Claim(ctx context.Context, now time.Time, max int, except []st
 
 // fill returns a claimed lane with what waits in it.
 func (j *Journal) fill(l *lane) *journal.Lane {
-	out := &journal.Lane{Workspace: l.workspace, Name: l.name, Epoch: l.claim, News: l.news}
+	out := &journal.Lane{Workspace: l.Workspace, Name: l.Lane, Epoch: l.claim, News: l.news}
 	for _, seq := range l.undecided[:min(len(l.undecided), journal.MostEvents+1)] {
 		out.Add(copyEvent(j.events[seq]))
 	}
 	for _, id := range slices.Sorted(maps.Keys(l.runs)) {
 		r := j.runs[id]
-		here := r != nil && (r.Lane == l.name || r.Home == l.name)
-		if !here || r.State.Finished() && (r.Asked == nil || r.Lane != l.name) {
+		here := r != nil && (r.Lane == l.Lane || r.Home == l.Lane)
+		if !here || r.State.Finished() && (r.Asked == nil || r.Lane != l.Lane) {
 			delete(l.runs, id)
 			continue
 		}
@@ -174,7 +167,7 @@ func (j *Journal) fill(l *lane) *journal.Lane {
 // gathersIn returns what is being gathered in a lane, what ends first first.
 func (j *Journal) gathersIn(l *lane) (list []*journal.Gather) {
 	for _, g := range j.gathers {
-		if g.Workspace == l.workspace && g.Lane == l.name {
+		if g.Workspace == l.Workspace && g.Lane == l.Lane {
 			twin := *g
 			twin.Events = slices.Clone(g.Events)
 			list = append(list, &twin)
@@ -186,24 +179,18 @@ func (j *Journal) gathersIn(l *lane) (list []*journal.Gather) {
 	return list
 }
 
-// release gives a lane back. Whatever asked for its attention since it was claimed makes it due at once.
-func (j *Journal) release(l *lane, at, next time.Time) {
-	given := !next.IsZero()
-	for _, g := range j.gathersIn(l) {
-		// What is over already could not be decided, and next says when it will be tried again.
-		if over := !g.Until.After(moment(at)); !(given && over) && (next.IsZero() || g.Until.Before(next)) {
-			next = g.Until
-		}
-	}
-	news, soon := l.news != l.claimed, soonest(moment(at))
-	if news && (next.IsZero() || soon.Before(next)) {
-		next = soon
+// release gives a lane back, and reports whether nothing is due in it.
+func (j *Journal) release(l *lane, r ledger.Release) (calm bool) {
+	next := r.Next
+	if l.news != r.News {
+		next = r.Soon
 	}
 	l.claim = 0
-	j.claims[l.workspace]--
-	if l.due = moment(next); !l.due.IsZero() {
+	j.claims[l.Workspace]--
+	if l.due = stored.Moment(next); next != 0 {
 		j.enqueue(l)
 	}
+	return next == 0
 }
 
 // keptOf returns a run with the steps that it keeps.

@@ -13,7 +13,8 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine/journal"
-	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/engine/journal/ledger"
+	"github.com/quandohq/quando/engine/journal/stored"
 )
 
 // A Journal is a journal.Journal and a journal.Reader. What it returns is the caller's own, but
@@ -23,20 +24,20 @@ type Journal struct {
 
 	events []*journal.Event // by their numbers, from 1 on; nil where one is gone
 	empty  map[int64]bool   // those whose content is gone
-	byID   map[place]int64
+	byID   map[ledger.EventKey]int64
 	runs   []*journal.Run // by their ids, from 1 on
 	byKey  map[string]int64
-	open   map[sort][]int64 // unfinished runs of the same workspace, rule and by, the oldest first
+	open   map[ledger.RunKey][]int64 // unfinished runs of the same workspace, rule and by, the oldest first
 
-	lanes   map[place]*lane
+	lanes   map[ledger.LaneKey]*lane
 	due     map[string]*queue // by workspace
 	epoch   int64
 	claims  map[string]int // lanes that are claimed, by workspace
-	slots   map[place]*slots
-	gathers map[sort]*journal.Gather
+	slots   map[ledger.SlotKey]*slots
+	gathers map[ledger.RunKey]*journal.Gather
 
 	caused   []*journal.Caused // by their ids, from 1 on
-	byObject map[place][]int64
+	byObject map[object][]int64
 	causedAt []time.Time
 
 	versions map[string]version
@@ -49,11 +50,8 @@ var (
 	_ journal.Reader  = (*Journal)(nil)
 )
 
-// A place is something of a workspace: a lane, an id, an object.
-type place struct{ workspace, name string }
-
-// A sort is what is of one workspace, rule and by, or kind.
-type sort struct{ workspace, rule, by string }
+// An object is what own calls changed.
+type object struct{ workspace, name string }
 
 // A version is the source of a rule. It is fresh while the engine that began a run with it may be about to begin another.
 type version struct {
@@ -64,9 +62,9 @@ type version struct {
 // New returns an empty journal.
 func New() *Journal {
 	return &Journal{
-		events: []*journal.Event{nil}, empty: make(map[int64]bool), byID: make(map[place]int64), runs: []*journal.Run{nil}, byKey: make(map[string]int64), open: make(map[sort][]int64),
-		lanes: make(map[place]*lane), due: make(map[string]*queue), claims: make(map[string]int), slots: make(map[place]*slots), gathers: make(map[sort]*journal.Gather),
-		caused: []*journal.Caused{nil}, causedAt: []time.Time{{}}, byObject: make(map[place][]int64),
+		events: []*journal.Event{nil}, empty: make(map[int64]bool), byID: make(map[ledger.EventKey]int64), runs: []*journal.Run{nil}, byKey: make(map[string]int64), open: make(map[ledger.RunKey][]int64),
+		lanes: make(map[ledger.LaneKey]*lane), due: make(map[string]*queue), claims: make(map[string]int), slots: make(map[ledger.SlotKey]*slots), gathers: make(map[ledger.RunKey]*journal.Gather),
+		caused: []*journal.Caused{nil}, causedAt: []time.Time{{}}, byObject: make(map[object][]int64),
 		versions: make(map[string]version), holds: make(map[holdKey]journal.Hold), cursors: make(map[string]string),
 	}
 }
@@ -78,35 +76,6 @@ func (j *Journal) lock(ctx context.Context) error {
 	}
 	j.mu.Lock()
 	return nil
-}
-
-// Accept records events and makes their lanes due.
-func (j *Journal) Accept(ctx context.Context, events []rules.Event) ([]bool, error) {
-	if err := j.lock(ctx); err != nil {
-		return nil, err
-	}
-	defer j.mu.Unlock()
-	for _, e := range events {
-		if err := keepable(e.Data, 0); err != nil {
-			return nil, fmt.Errorf("accept event %s: its data: %w", e.ID, err)
-		}
-	}
-	fresh := make([]bool, len(events))
-	for i, e := range events {
-		id := place{e.Workspace, e.ID}
-		if j.byID[id] != 0 {
-			continue
-		}
-		fresh[i] = true
-		seq := int64(len(j.events))
-		e.CreatedAt, e.ReceivedAt = moment(e.CreatedAt), moment(e.ReceivedAt)
-		j.events = append(j.events, &journal.Event{Event: e, Seq: seq})
-		j.byID[id] = seq
-		l := j.attend(e.Workspace, e.Lane, e.ReceivedAt)
-		l.events = append(l.events, seq)
-		l.undecided = append(l.undecided, seq)
-	}
-	return fresh, nil
 }
 
 // deepest is how deep data may be nested.
@@ -226,11 +195,11 @@ func (j *Journal) Lift(ctx context.Context, now time.Time, h journal.Hold) (bool
 		return false, nil
 	}
 	delete(j.holds, keyOf(h))
-	delete(j.slots, place{h.Workspace, h.Slots()})
+	delete(j.slots, ledger.SlotKey{Workspace: h.Workspace, Key: h.Slots()})
 	for _, ids := range j.open {
 		for _, id := range ids {
 			if r := j.runs[id]; r.State == journal.Held && h.Covers(r.Workspace, r.Rule, r.Lane) {
-				j.attend(r.Workspace, r.Lane, now)
+				j.wake(ledger.LaneKey{Workspace: r.Workspace, Lane: r.Lane}, &ledger.Due{At: max(stored.Micros(now), 1), News: 1})
 			}
 		}
 	}
@@ -252,30 +221,6 @@ func (j *Journal) stopped() []journal.Hold {
 		return nil
 	}
 	return slices.SortedFunc(maps.Values(j.holds), journal.Hold.Compare)
-}
-
-// Ask asks something of a run.
-func (j *Journal) Ask(ctx context.Context, now time.Time, run int64, ask journal.Ask) error {
-	if err := j.lock(ctx); err != nil {
-		return err
-	}
-	defer j.mu.Unlock()
-	if !j.ask(now, run, ask) {
-		return journal.ErrNoRun
-	}
-	return nil
-}
-
-// ask asks something of a run, and for the attention of the lane that it is in. It reports whether there is such a run.
-func (j *Journal) ask(now time.Time, run int64, ask journal.Ask) bool {
-	r := j.run(run)
-	if r == nil {
-		return false
-	}
-	ask.At = moment(ask.At)
-	r.Asked = &ask
-	j.attend(r.Workspace, r.Lane, now).runs[run] = true
-	return true
 }
 
 // run returns a run by its id; nil when there is none.

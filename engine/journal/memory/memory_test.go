@@ -38,14 +38,14 @@ func (j *Journal) survivor() *Journal {
 		out.open[of] = slices.Clone(ids)
 	}
 	for at, l := range j.lanes {
-		twin := &lane{place: at, due: l.due, news: l.news, events: slices.Clone(l.events), undecided: slices.Clone(l.undecided), runs: maps.Clone(l.runs)}
+		twin := &lane{LaneKey: at, due: l.due, news: l.news, events: slices.Clone(l.events), undecided: slices.Clone(l.undecided), runs: maps.Clone(l.runs)}
 		out.lanes[at] = twin
 		if !twin.due.IsZero() {
 			out.enqueue(twin)
 		}
 	}
 	for key, s := range j.slots {
-		out.slots[key] = &slots{n: s.n, times: maps.Clone(s.times), over: s.over}
+		out.slots[key] = &slots{newest: s.newest, takings: maps.Clone(s.takings), until: s.until}
 	}
 	for key, g := range j.gathers {
 		twin := *g

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/engine/journal/ledger"
+	"github.com/quandohq/quando/engine/journal/stored"
 )
 
 const (
@@ -33,7 +35,7 @@ func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) 
 		}
 	}
 	for key, s := range j.slots {
-		if s.over.Before(now.Add(-slotsKept)) {
+		if s.until < stored.Micros(now.Add(-slotsKept)) {
 			delete(j.slots, key)
 		}
 	}
@@ -99,8 +101,8 @@ func (j *Journal) pruneEvents(old, older time.Time) (more bool) {
 		}
 		j.events[i] = nil
 		delete(j.empty, seq)
-		delete(j.byID, place{e.Workspace, e.ID})
-		l := j.lane(e.Workspace, e.Lane)
+		delete(j.byID, ledger.EventKey{Workspace: e.Workspace, ID: e.ID})
+		l := j.lane(ledger.LaneKey{Workspace: e.Workspace, Lane: e.Lane})
 		l.events = slices.DeleteFunc(l.events, func(other int64) bool { return other == seq })
 	}
 	return false

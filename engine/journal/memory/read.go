@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/engine/journal/ledger"
 )
 
 // pageSize is how much a listing has that names no limit.
@@ -42,7 +43,7 @@ func (j *Journal) Happened(ctx context.Context, workspace, name string, types []
 		return nil, err
 	}
 	defer j.mu.Unlock()
-	l := j.lanes[place{workspace, name}]
+	l := j.lanes[ledger.LaneKey{Workspace: workspace, Lane: name}]
 	if l == nil {
 		return nil, nil
 	}
@@ -63,7 +64,7 @@ func (j *Journal) Count(ctx context.Context, workspace, name, typ string, since 
 	}
 	defer j.mu.Unlock()
 	n := 0
-	if l := j.lanes[place{workspace, name}]; l != nil {
+	if l := j.lanes[ledger.LaneKey{Workspace: workspace, Lane: name}]; l != nil {
 		for _, seq := range l.events {
 			if e := j.events[seq]; e != nil && e.Type == typ && !e.CreatedAt.Before(moment(since)) {
 				n++
@@ -89,7 +90,7 @@ func (j *Journal) Caused(ctx context.Context, workspace, typ string, objects []s
 	var ids []int64
 	for i, o := range objects {
 		if !slices.Contains(objects[:i], o) {
-			ids = append(ids, j.byObject[place{workspace, o}]...)
+			ids = append(ids, j.byObject[object{workspace, o}]...)
 		}
 	}
 	slices.Sort(ids)
@@ -145,7 +146,7 @@ func (j *Journal) FindEvent(ctx context.Context, workspace, id string) (*journal
 		return nil, err
 	}
 	defer j.mu.Unlock()
-	if e := j.event(j.byID[place{workspace, id}]); e != nil {
+	if e := j.event(j.byID[ledger.EventKey{Workspace: workspace, ID: id}]); e != nil {
 		return copyEvent(e), nil
 	}
 	return nil, journal.ErrNoEvent

@@ -8,16 +8,15 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/engine/journal/ledger"
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
 // Audit keeps what a person changed.
 func (j *Journal) Audit(ctx context.Context, e journal.AuditEntry) error {
-	err := j.changes.write(ctx, &operation{decide: nothing, want: func(r *reading) {
-		r.also = append(r.also, func(b *pgx.Batch, _ *ledger) {
-			b.Queue(`INSERT INTO quando.audit (id, at, who, origin, what, subject, detail) VALUES (nextval('quando.audit_id'), $1, $2, $3, $4, $5, $6)`,
-				stored.Micros(e.At), keep(e.Who), keep(e.From), keep(e.What), keep(e.Subject), keep(e.Detail))
-		})
+	err := j.changes.write(ctx, &operation{Operation: &ledger.Operation{}, also: func(b *pgx.Batch) {
+		b.Queue(`INSERT INTO quando.audit (id, at, who, origin, what, subject, detail) VALUES (nextval('quando.audit_id'), $1, $2, $3, $4, $5, $6)`,
+			stored.Micros(e.At), keep(e.Who), keep(e.From), keep(e.What), keep(e.Subject), keep(e.Detail))
 	}})
 	if err != nil {
 		return fmt.Errorf("audit: %w", err)

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/engine/journal/ledger"
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
@@ -19,13 +20,13 @@ type claims struct {
 	mu      sync.Mutex
 	epoch   int64 // of the newest claim
 	settled int64 // of the newest claim that is over
-	held    map[laneKey]int64
+	held    map[ledger.LaneKey]int64
 
-	occupied *stored.Occupied
+	occupied *ledger.Occupied
 }
 
 func newClaims(engine int64) *claims {
-	return &claims{epoch: engine << 32, held: map[laneKey]int64{}, occupied: stored.NewOccupied()}
+	return &claims{epoch: engine << 32, held: map[ledger.LaneKey]int64{}, occupied: ledger.NewOccupied()}
 }
 
 // begin numbers a claim. No two claims of any engine have the same number.
@@ -41,7 +42,7 @@ func (c *claims) end(lanes []*journal.Lane) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, l := range lanes {
-		c.held[laneKey{l.Workspace, l.Name}] = l.Epoch
+		c.held[ledger.KeyOf(l)] = l.Epoch
 	}
 	c.settled = c.epoch
 }
@@ -50,9 +51,9 @@ func (c *claims) end(lanes []*journal.Lane) {
 func (c *claims) release(l *journal.Lane, left bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if k := (laneKey{l.Workspace, l.Name}); c.held[k] == l.Epoch {
+	if k := ledger.KeyOf(l); c.held[k] == l.Epoch {
 		delete(c.held, k)
-		c.occupied.Note(stored.LaneKey{Workspace: l.Workspace, Lane: l.Name}, left)
+		c.occupied.Note(k, left)
 	}
 }
 

@@ -194,7 +194,7 @@ func (c *Copy) Put(ctx context.Context, t *stored.Table, rows [][]any, cursor, v
 		names = append(names, "judges")
 		verdicts := slices.Index(names, "verdicts")
 		for i := range list {
-			judges, err := judgesOf(list[i][verdicts])
+			judges, err := copiedJudges(list[i][verdicts])
 			if err != nil {
 				return err
 			}
@@ -214,8 +214,8 @@ func (c *Copy) Put(ctx context.Context, t *stored.Table, rows [][]any, cursor, v
 	}))
 }
 
-// judgesOf are the rules of verdicts as they are kept.
-func judgesOf(kept any) (any, error) {
+// copiedJudges are the rules of verdicts as they are kept.
+func copiedJudges(kept any) (any, error) {
 	text, ok := kept.(string)
 	if !ok {
 		return nil, nil

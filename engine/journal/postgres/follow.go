@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/engine/journal/ledger"
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
@@ -102,7 +103,7 @@ func (j *Journal) follow(ctx context.Context) (more bool, err error) {
 
 // A mentioning is what an event tells of its lane.
 type mentioning struct {
-	laneKey
+	ledger.LaneKey
 	day  int64
 	list []journal.Mention
 }
@@ -129,7 +130,7 @@ func (j *Journal) followed(ctx context.Context, t pgx.Tx) (p part, err error) {
 		var m mentioning
 		var oldest, received int64
 		var data *string
-		if err := rows.Scan(&oldest, &newest, text{&m.workspace}, text{&m.lane}, &received, &data); err != nil {
+		if err := rows.Scan(&oldest, &newest, text{&m.Workspace}, text{&m.Lane}, &received, &data); err != nil {
 			return err
 		}
 		if p.gap = p.gap || newest != p.last+1 && !f.gap.over(newest, oldest); p.gap {
@@ -141,7 +142,7 @@ func (j *Journal) followed(ctx context.Context, t pgx.Tx) (p part, err error) {
 			return nil // one that nobody can read must not keep those after it from being found
 		}
 		if m.list = journal.Mentions(content); len(m.list) > 0 {
-			m.day = received / stored.ADay
+			m.day = received / ledger.ADay
 			p.list = append(p.list, m)
 		}
 		return nil

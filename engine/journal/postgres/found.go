@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/quandohq/quando/engine/journal/ledger"
 	"github.com/quandohq/quando/engine/journal/stored"
 	"github.com/quandohq/quando/rules"
 )
@@ -72,14 +73,14 @@ func (j *Journal) acceptFound(ctx context.Context, found []rules.Finding, data [
 		if err := t.SendBatch(ctx, b).Close(); err != nil {
 			return err
 		}
-		l := newLedger(j.engine)
+		l := &ledger.Ledger{}
 		for i := range found {
 			if fresh[i] {
-				l.due(found[i].Workspace, found[i].Lane, stored.Micros(found[i].ReceivedAt))
+				l.Due(ledger.LaneKey{Workspace: found[i].Workspace, Lane: found[i].Lane}, stored.Micros(found[i].ReceivedAt))
 			}
 		}
 		b = &pgx.Batch{}
-		l.writeLanes(b)
+		writing{l, j.engine}.writeLanes(b)
 		return t.SendBatch(ctx, b).Close()
 	})
 	return fresh, err

@@ -10,11 +10,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/engine/journal/ledger"
 	"github.com/quandohq/quando/engine/journal/stored"
 )
-
-// nothing is what an operation decides that only reads and writes what it wants.
-func nothing(*ledger) error { return nil }
 
 // holdLock is the key that transactions share in which calls begin, and that stopping something has for itself: it waits until their intents can be seen, and those that come later see
 // the hold. It is taken before anything else is locked.
@@ -74,15 +72,15 @@ func (j *Journal) hold(ctx context.Context, h journal.Hold) (calls []journal.Und
 // either the run is seen here, or the hold is seen to be gone there.
 func (j *Journal) Lift(ctx context.Context, now time.Time, h journal.Hold) (bool, error) {
 	var lifted bool
-	var held []laneKey
-	want := func(b *pgx.Batch, _ *ledger) {
+	var held []ledger.LaneKey
+	lift := func(b *pgx.Batch) {
 		lifted, held = false, nil
 		each(b.Queue(`DELETE FROM quando.holds WHERE workspace = $1 AND rule = $2 AND lane = $3 AND kind = $4 RETURNING true`, keep(h.Workspace), keep(h.Rule), keep(h.Lane), string(h.Kind)), func(rows pgx.Rows) error {
 			return rows.Scan(&lifted)
 		})
 		each(b.Queue(`SELECT DISTINCT workspace, lane FROM quando.runs WHERE state = 'held' AND $1 IN ('', workspace) AND $2 IN ('', rule) AND $3 IN ('', lane)`, keep(h.Workspace), keep(h.Rule), keep(h.Lane)), func(rows pgx.Rows) error {
-			var k laneKey
-			err := rows.Scan(text{&k.workspace}, text{&k.lane})
+			var k ledger.LaneKey
+			err := rows.Scan(text{&k.Workspace}, text{&k.Lane})
 			held = append(held, k)
 			return err
 		})
@@ -90,22 +88,21 @@ func (j *Journal) Lift(ctx context.Context, now time.Time, h journal.Hold) (bool
 			b.Queue(`DELETE FROM quando.slots WHERE workspace = $1 AND key = $2`, keep(h.Workspace), keep(filled))
 		}
 	}
-	err := j.changes.write(ctx, &operation{
-		want: func(r *reading) {
-			r.also = append(r.also, want)
+	err := j.changes.write(ctx, &operation{also: lift, Operation: &ledger.Operation{
+		Want: func(w *ledger.Wants) {
 			if filled := h.Slots(); filled != "" {
-				r.lock("slot", h.Workspace, filled)
+				w.LockSlots(ledger.SlotKey{Workspace: h.Workspace, Key: filled})
 			}
 		},
-		decide: func(l *ledger) error {
+		Decide: func(l *ledger.Ledger) error {
 			if lifted {
 				for _, k := range held {
-					l.due(k.workspace, k.lane, stored.Micros(now))
+					l.Due(k, stored.Micros(now))
 				}
 			}
 			return nil
 		},
-	})
+	}})
 	if err != nil {
 		return false, fmt.Errorf("lift: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/engine/journal/ledger"
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
@@ -20,23 +21,23 @@ func know(ctx context.Context, t pgx.Tx, list []mentioning) error {
 	if len(list) == 0 {
 		return nil
 	}
-	lanes := map[laneKey]*knowledge{}
+	lanes := map[ledger.LaneKey]*knowledge{}
 	for _, m := range list {
-		lanes[m.laneKey] = &knowledge{}
+		lanes[m.LaneKey] = &knowledge{}
 	}
 	workspaces, names := laneColumns(lanes)
 	rows, err := t.Query(ctx, `SELECT n.id, n.workspace, n.lane, n.mentions FROM unnest($1::text[], $2::text[]) k (w, l) JOIN quando.known n ON n.workspace = k.w AND n.lane = k.l`, workspaces, names)
 	err = scanAll(rows, err, func(rows pgx.Rows) error {
 		var id int64
 		who, known, err := scanKnown(rows, &id)
-		lanes[laneKey{who.Workspace, who.Lane}] = &knowledge{id, known, known}
+		lanes[ledger.LaneKey{Workspace: who.Workspace, Lane: who.Lane}] = &knowledge{id, known, known}
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	for _, m := range list {
-		k := lanes[m.laneKey]
+		k := lanes[m.LaneKey]
 		k.after = k.after.With(m.list, m.day)
 	}
 	if err := number(ctx, t, lanes); err != nil {
@@ -50,8 +51,8 @@ func know(ctx context.Context, t pgx.Tx, list []mentioning) error {
 }
 
 // number records lanes of which nothing is known, so that they have an id.
-func number(ctx context.Context, t pgx.Tx, lanes map[laneKey]*knowledge) error {
-	fresh := map[laneKey]bool{}
+func number(ctx context.Context, t pgx.Tx, lanes map[ledger.LaneKey]*knowledge) error {
+	fresh := map[ledger.LaneKey]bool{}
 	for key, k := range lanes {
 		if k.id == 0 {
 			fresh[key] = true
@@ -64,8 +65,8 @@ func number(ctx context.Context, t pgx.Tx, lanes map[laneKey]*knowledge) error {
 	rows, err := t.Query(ctx, `INSERT INTO quando.known (id, workspace, lane, mentions) SELECT nextval('quando.known_id'), k.w, k.l, '{}' FROM unnest($1::text[], $2::text[]) k (w, l) RETURNING id, workspace, lane`, workspaces, names)
 	return scanAll(rows, err, func(rows pgx.Rows) error {
 		var id int64
-		var key laneKey
-		err := rows.Scan(&id, text{&key.workspace}, text{&key.lane})
+		var key ledger.LaneKey
+		err := rows.Scan(&id, text{&key.Workspace}, text{&key.Lane})
 		lanes[key].id = id
 		return err
 	})

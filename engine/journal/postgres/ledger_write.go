@@ -9,33 +9,44 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/engine/journal/ledger"
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
-// write queues everything that has changed: one statement for each table and kind of change, whatever the number of rows.
-func (l *ledger) write(b *pgx.Batch) {
-	l.writeEvents(b)
-	l.writeLeases(b)
-	l.writeVersions(b)
-	l.writeRuns(b)
-	l.writeSteps(b)
-	l.writeDecided(b)
-	l.writeSlots(b)
-	l.writeGathers(b)
-	l.writeCaused(b)
-	l.writeTally(b)
-	l.writeLanes(b)
+// A writing writes what operations have decided.
+type writing struct {
+	*ledger.Ledger
+	engine int64
 }
 
-func (l *ledger) writeVersions(b *pgx.Batch) {
-	if len(l.sources) == 0 {
+// write queues everything that has changed: one statement for each table and kind of change,
+// whatever the number of rows.
+func (w writing) write(b *pgx.Batch) error {
+	w.writeEvents(b)
+	w.writeLeases(b)
+	w.writeVersions(b)
+	if err := w.writeRuns(b); err != nil {
+		return err
+	}
+	w.writeSteps(b)
+	w.writeDecided(b)
+	w.writeSlots(b)
+	w.writeGathers(b)
+	w.writeCaused(b)
+	w.writeTally(b)
+	w.writeLanes(b)
+	return nil
+}
+
+func (w writing) writeVersions(b *pgx.Batch) {
+	if len(w.Sources) == 0 {
 		return
 	}
 	var hashes, names, sources texts
-	for _, hash := range slices.Sorted(maps.Keys(l.sources)) {
+	for _, hash := range slices.Sorted(maps.Keys(w.Sources)) {
 		hashes.add(hash)
-		names.add(l.sources[hash].rule)
-		sources.add(l.sources[hash].source)
+		names.add(w.Sources[hash].Rule)
+		sources.add(w.Sources[hash].Text)
 	}
 	b.Queue(`INSERT INTO quando.rule_versions (hash, rule, source) SELECT * FROM unnest($1::text[], $2::text[], $3::text[]) ON CONFLICT (hash) DO NOTHING`, hashes, names, sources)
 }
@@ -49,44 +60,49 @@ type runColumnsOf struct {
 	gathered, ancestry, asked                                           []*string
 }
 
-func (c *runColumnsOf) add(r *runRow) {
-	c.id = append(c.id, r.id)
-	c.state.add(string(r.state))
-	c.finished = append(c.finished, r.state.Finished())
-	c.lane.add(r.lane)
-	c.wake = append(c.wake, r.wake)
-	c.finishedAt = append(c.finishedAt, r.finished)
-	c.reason.add(r.reason)
-	c.about = append(c.about, r.about)
-	c.asked = append(c.asked, r.asked)
-	if !r.fresh {
-		return
+func (c *runColumnsOf) add(r *ledger.Run) error {
+	asked, err := stored.Ask(r.Asked)
+	c.id = append(c.id, r.ID)
+	c.state.add(string(r.State))
+	c.finished = append(c.finished, r.State.Finished())
+	c.lane.add(r.Lane)
+	c.wake = append(c.wake, r.Wake)
+	c.finishedAt = append(c.finishedAt, r.Finished)
+	c.reason.add(r.Reason)
+	c.about = append(c.about, r.Texts.About)
+	c.asked = append(c.asked, asked)
+	if !r.New {
+		return err
 	}
-	c.key.add(r.key)
-	c.workspace.add(r.workspace)
-	c.rule.add(r.rule)
-	c.version.add(r.version)
-	c.event = append(c.event, r.event)
-	c.gathered = append(c.gathered, r.gathered)
-	c.home.add(r.home)
-	c.by.add(r.by)
-	c.stage.add(r.stage)
-	c.ancestry = append(c.ancestry, r.ancestry)
-	c.started = append(c.started, r.started)
+	c.key.add(r.Key)
+	c.workspace.add(r.Workspace)
+	c.rule.add(r.Rule)
+	c.version.add(r.Given.Version)
+	c.event = append(c.event, r.Event)
+	c.gathered = append(c.gathered, r.Texts.Gathered)
+	c.home.add(r.Given.Home)
+	c.by.add(r.By)
+	c.stage.add(string(r.Given.Stage))
+	c.ancestry = append(c.ancestry, r.Texts.Ancestry)
+	c.started = append(c.started, r.Started)
+	return err
 }
 
-func (l *ledger) writeRuns(b *pgx.Batch) {
+func (w writing) writeRuns(b *pgx.Batch) error {
 	var fresh, changed runColumnsOf
-	for _, id := range slices.Sorted(maps.Keys(l.runs)) {
-		switch r := l.runs[id]; {
-		case r.fresh:
-			fresh.add(r)
-		case r.changed:
-			changed.add(r)
+	begun, went := w.Runs()
+	for _, r := range begun {
+		if err := fresh.add(r); err != nil {
+			return err
+		}
+	}
+	for _, r := range went {
+		if err := changed.add(r); err != nil {
+			return err
 		}
 	}
 	if c := &changed; len(c.id) > 0 {
-		b.Queue(`UPDATE quando.runs r SET state = k.state, finished = k.finished, lane = k.lane, wake_at = k.wake, finished_at = k.ended, reason = k.reason, about = k.about, asked = k.asked
+		b.Queue(`UPDATE quando.runs r SET state = k.state, finished = k.finished, lane = k.Lane, wake_at = k.wake, finished_at = k.ended, reason = k.reason, about = k.about, asked = k.asked
 			FROM unnest($1::bigint[], $2::text[], $3::boolean[], $4::text[], $5::bigint[], $6::bigint[], $7::text[], $8::text[], $9::text[]) k (id, state, finished, lane, wake, ended, reason, about, asked)
 			WHERE r.id = k.id`, c.id, c.state, c.finished, c.lane, c.wake, c.finishedAt, c.reason, c.about, c.asked)
 	}
@@ -96,24 +112,25 @@ func (l *ledger) writeRuns(b *pgx.Batch) {
 				$14::text[], $15::text[], $16::bigint[], $17::bigint[], $18::bigint[], $19::text[], $20::text[])`,
 			c.id, c.key, c.workspace, c.rule, c.version, c.event, c.gathered, c.home, c.lane, c.by, c.state, c.finished, c.stage, c.ancestry, c.about, c.started, c.wake, c.finishedAt, c.reason, c.asked)
 	}
+	return nil
 }
 
-func (l *ledger) writeSteps(b *pgx.Batch) {
-	if len(l.steps) == 0 {
+func (w writing) writeSteps(b *pgx.Batch) {
+	if len(w.Steps) == 0 {
 		return
 	}
 	var runs, ns, attempts []int64
 	var paths, verbs, keys, states, problems texts
 	var records []*string
-	for _, k := range slices.SortedFunc(maps.Keys(l.steps), func(a, b stepKey) int { return cmp.Or(cmp.Compare(a.run, b.run), cmp.Compare(a.n, b.n)) }) {
-		s := l.steps[k]
-		runs, ns, attempts = append(runs, k.run), append(ns, int64(k.n)), append(attempts, int64(s.Attempts))
+	slices.SortFunc(w.Steps, func(a, b ledger.Step) int { return cmp.Or(cmp.Compare(a.Run, b.Run), cmp.Compare(a.N, b.N)) })
+	for _, s := range w.Steps {
+		runs, ns, attempts = append(runs, s.Run), append(ns, int64(s.N)), append(attempts, int64(s.Attempts))
 		paths.add(s.Path)
 		verbs.add(s.Verb)
 		keys.add(s.Key)
 		states.add(string(s.State))
 		problems.add(s.Error)
-		records = append(records, recordOf(s))
+		records = append(records, recordOf(s.Step))
 	}
 	b.Queue(`INSERT INTO quando.steps (run, n, path, verb, key, state, attempts, error, record)
 		SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::text[], $9::text[])
@@ -130,40 +147,44 @@ func recordOf(s *journal.Step) *string {
 	return &record
 }
 
-func (l *ledger) writeDecided(b *pgx.Batch) {
-	if len(l.decided) == 0 {
+func (w writing) writeDecided(b *pgx.Batch) {
+	if len(w.Decided) == 0 {
 		return
 	}
-	seqs := slices.Sorted(maps.Keys(l.decided))
-	var verdicts, answers []*string
-	var judges []*string
+	seqs := slices.Sorted(maps.Keys(w.Decided))
+	var verdicts, answers, judges []*string
 	for _, seq := range seqs {
-		d := l.decided[seq]
-		verdicts, answers = append(verdicts, d.verdicts), append(answers, d.answers)
-		judges = append(judges, arrayText(d.judges))
+		d := w.Decided[seq]
+		verdicts, answers, judges = append(verdicts, d.VerdictsText), append(answers, d.AnswersText), append(judges, judgesOf(d))
 	}
 	b.Queue(`UPDATE quando.events e SET decided = true, verdicts = k.verdicts, answers = k.answers, judges = k.judges::text[]
 		FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) k (seq, verdicts, answers, judges) WHERE e.seq = k.seq`, seqs, verdicts, answers, judges)
 }
 
-func (l *ledger) writeSlots(b *pgx.Batch) {
+// judgesOf are the rules that have decided on an event.
+func judgesOf(d *ledger.Decision) *string {
+	var judges []string
+	for _, v := range d.Verdicts {
+		judges = append(judges, v.Rule)
+	}
+	return arrayText(judges)
+}
+
+func (w writing) writeSlots(b *pgx.Batch) {
 	var workspaces, keys, by, overWorkspaces, overKeys texts
 	var ns, ats, overs, untils []int64
-	for k, s := range l.slots {
-		if len(s.taken) == 0 {
-			continue
-		}
-		overWorkspaces.add(k.workspace)
-		overKeys.add(k.key)
-		untils = append(untils, s.until)
-		for _, row := range s.taken {
-			if row.n <= s.until {
+	for k, s := range w.Slots() {
+		overWorkspaces.add(k.Workspace)
+		overKeys.add(k.Key)
+		untils = append(untils, s.Over)
+		for _, row := range s.Taken {
+			if row.N <= s.Over {
 				continue
 			}
-			workspaces.add(k.workspace)
-			keys.add(k.key)
-			by.add(row.rule)
-			ns, ats, overs = append(ns, row.n), append(ats, row.at), append(overs, row.over)
+			workspaces.add(k.Workspace)
+			keys.add(k.Key)
+			by.add(row.Rule)
+			ns, ats, overs = append(ns, row.N), append(ats, row.At), append(overs, row.Until)
 		}
 	}
 	if len(untils) == 0 {
@@ -173,23 +194,23 @@ func (l *ledger) writeSlots(b *pgx.Batch) {
 	b.Queue(`DELETE FROM quando.slots s USING unnest($1::text[], $2::text[], $3::bigint[]) k (w, k, n) WHERE s.workspace = k.w AND s.key = k.k AND s.n <= k.n`, overWorkspaces, overKeys, untils)
 }
 
-func (l *ledger) writeGathers(b *pgx.Batch) {
+func (w writing) writeGathers(b *pgx.Batch) {
 	var gone, is struct {
 		workspace, rule, by, lane   texts
 		events                      []string
 		since, until, quiet, atMost []int64
 	}
-	for k := range l.changed {
-		g := l.gathers[k]
+	for k := range w.Gathers {
+		g := w.Gather(k)
 		if g == nil {
-			gone.workspace.add(k.workspace)
-			gone.rule.add(k.rule)
-			gone.by.add(k.by)
+			gone.workspace.add(k.Workspace)
+			gone.rule.add(k.Rule)
+			gone.by.add(k.By)
 			continue
 		}
-		is.workspace.add(k.workspace)
-		is.rule.add(k.rule)
-		is.by.add(k.by)
+		is.workspace.add(k.Workspace)
+		is.rule.add(k.Rule)
+		is.by.add(k.By)
 		is.lane.add(g.Lane)
 		is.events = append(is.events, numbers(g.Events))
 		is.since, is.until = append(is.since, stored.Micros(g.Since)), append(is.until, stored.Micros(g.Until))
@@ -206,14 +227,14 @@ func (l *ledger) writeGathers(b *pgx.Batch) {
 	}
 }
 
-func (l *ledger) writeCaused(b *pgx.Batch) {
-	if len(l.caused) > 0 {
+func (w writing) writeCaused(b *pgx.Batch) {
+	if len(w.Caused) > 0 {
 		var ids, runs, afters, froms, tos, ats []int64
 		var workspaces, lanes, events, objects, stages, names texts
 		var fields, ancestries []*string
 		var used []bool
-		for _, c := range l.caused {
-			ids, runs, ats = append(ids, c.id), append(runs, c.Run), append(ats, c.at)
+		for _, c := range w.Caused {
+			ids, runs, ats = append(ids, c.ID), append(runs, c.Run), append(ats, c.At)
 			afters, froms, tos = append(afters, c.After), append(froms, stored.Micros(c.From)), append(tos, stored.Micros(c.To))
 			workspaces.add(c.Workspace)
 			lanes.add(c.Lane)
@@ -221,54 +242,55 @@ func (l *ledger) writeCaused(b *pgx.Batch) {
 			objects.add(c.Object)
 			stages.add(c.Stage)
 			names.add(c.Rule)
-			fields, ancestries, used = append(fields, c.fields), append(ancestries, c.ancestry), append(used, c.Used)
+			fields, ancestries, used = append(fields, c.Texts.Fields), append(ancestries, c.Texts.Ancestry), append(used, c.Used)
 		}
 		b.Queue(`INSERT INTO quando.caused (id, workspace, lane, event, object, stage, fields, run, rule, ancestry, from_at, to_at, used, at, after_event)
 			SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::text[], $10::text[], $11::bigint[], $12::bigint[], $13::boolean[], $14::bigint[], $15::bigint[])`,
 			ids, workspaces, lanes, events, objects, stages, fields, runs, names, ancestries, froms, tos, used, ats, afters)
 	}
-	if len(l.gone) > 0 {
-		b.Queue(`DELETE FROM quando.caused WHERE id = ANY($1::bigint[])`, l.gone)
+	if len(w.Gone) > 0 {
+		b.Queue(`DELETE FROM quando.caused WHERE id = ANY($1::bigint[])`, w.Gone)
 	}
-	if len(l.used) > 0 {
-		b.Queue(`UPDATE quando.caused SET used = true WHERE id = ANY($1::bigint[])`, l.used)
+	if len(w.Used) > 0 {
+		b.Queue(`UPDATE quando.caused SET used = true WHERE id = ANY($1::bigint[])`, w.Used)
 	}
 }
 
 // writeLanes makes lanes due and gives claimed ones back. The first statement touches every row, in one order, so that no two transactions wait for each other.
-func (l *ledger) writeLanes(b *pgx.Batch) {
-	touched := maps.Clone(l.dues)
-	for k := range l.releases {
+func (w writing) writeLanes(b *pgx.Batch) {
+	touched := map[ledger.LaneKey]*ledger.Due{}
+	maps.Copy(touched, w.Dues)
+	for k := range w.Releases {
 		if touched[k] == nil {
-			touched[k] = &due{at: math.MaxInt64}
+			touched[k] = &ledger.Due{At: math.MaxInt64}
 		}
 	}
 	workspaces, lanes := laneColumns(touched)
 	switch {
-	case len(l.dues) > 0:
+	case len(w.Dues) > 0:
 		var ats, news []int64
 		for _, k := range sortedLanes(touched) {
-			ats, news = append(ats, touched[k].at), append(news, touched[k].news)
+			ats, news = append(ats, touched[k].At), append(news, touched[k].News)
 		}
 		b.Queue(`INSERT INTO quando.lanes AS d (workspace, lane, due_at, news) SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[])
 			ON CONFLICT (workspace, lane) DO UPDATE SET due_at = least(d.due_at, excluded.due_at), news = d.news + excluded.news`, workspaces, lanes, ats, news)
-	case len(l.releases) > 0:
+	case len(w.Releases) > 0:
 		b.Queue(`SELECT 1 FROM unnest($1::text[], $2::text[]) k (w, l) JOIN quando.lanes d ON d.workspace = k.w AND d.lane = k.l ORDER BY d.workspace, d.lane FOR UPDATE OF d`, workspaces, lanes)
 	}
-	if len(l.releases) == 0 {
+	if len(w.Releases) == 0 {
 		return
 	}
-	workspaces, lanes = laneColumns(l.releases)
+	workspaces, lanes = laneColumns(w.Releases)
 	var news, nexts, soons []int64
-	for _, k := range sortedLanes(l.releases) {
-		r := l.releases[k]
-		news, nexts, soons = append(news, r.news), append(nexts, r.next), append(soons, r.soon)
+	for _, k := range sortedLanes(w.Releases) {
+		r := w.Releases[k]
+		news, nexts, soons = append(news, r.News), append(nexts, r.Next), append(soons, r.Soon)
 	}
 	each(b.Queue(`DELETE FROM quando.lanes d USING unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) k (w, l, news, next)
 		WHERE d.workspace = k.w AND d.lane = k.l AND d.news = k.news AND k.next = 0 RETURNING d.workspace, d.lane`, workspaces, lanes, news, nexts), func(rows pgx.Rows) error {
-		var k laneKey
-		err := rows.Scan(text{&k.workspace}, text{&k.lane})
-		l.calm[k] = true
+		var k ledger.LaneKey
+		err := rows.Scan(text{&k.Workspace}, text{&k.Lane})
+		w.AddCalm(k)
 		return err
 	})
 	b.Queue(`UPDATE quando.lanes d SET due_at = CASE WHEN d.news = k.news THEN k.next ELSE k.soon END FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[]) k (w, l, news, next, soon)

@@ -31,7 +31,7 @@ func (j *Journal) countKeys(ctx context.Context, k stored.Keys, most int) (n int
 
 // lanesBy finds lanes by their keys. Those come first that have what is looked for as a whole word, the newest first.
 func (j *Journal) lanesBy(ctx context.Context, k stored.Keys, found func(journal.Who, journal.Known)) error {
-	return j.each(ctx, `SELECT k.workspace, k.lane, k.mentions FROM (
+	return j.each(ctx, `SELECT k.Workspace, k.Lane, k.mentions FROM (
 			(SELECT known FROM quando.mentions WHERE kind = $1 AND key = $2 ORDER BY known DESC LIMIT $4)
 			UNION ALL (SELECT known FROM quando.mentions WHERE kind = $1 AND key > $2 AND key < $3 LIMIT $4) LIMIT $4) AS found
 		JOIN quando.known k ON k.id = found.known`, []any{k.Kind, k.From, k.To, mostCandidates}, func(rows pgx.Rows) error {

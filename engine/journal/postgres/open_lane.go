@@ -4,8 +4,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/quandohq/quando/engine/journal"
-	"github.com/quandohq/quando/engine/journal/stored"
-	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/engine/journal/ledger"
 )
 
 var _ journal.Opener = (*Journal)(nil)
@@ -15,10 +14,10 @@ func (j *Journal) Open(workspace, lane string) *journal.Lane {
 	if j.beside {
 		return nil
 	}
-	c, key := j.claims, laneKey{workspace, lane}
+	c, key := j.claims, ledger.LaneKey{Workspace: workspace, Lane: lane}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.held[key] != 0 || c.occupied.Is(stored.LaneKey{Workspace: workspace, Lane: lane}) {
+	if c.held[key] != 0 || c.occupied.Is(key) {
 		return nil
 	}
 	c.epoch++
@@ -31,19 +30,15 @@ func (j *Journal) Drop(lane *journal.Lane) {
 	j.claims.release(lane, true) // whatever kept it from being of use may do so again
 }
 
-// wantOpen asks whether an event is unknown and nothing waits in its lane. No two transactions open a lane at once.
-func (r *reading) wantOpen(e *rules.Event) {
-	r.lock("lane", e.Workspace, e.Lane)
-	r.identified = r.identified || e.Identity != ""
-	r.openings.add(*e, "")
-}
-
 // readOpenings finds out which lanes can be opened. What comes into one after that has come at the same time as what it is opened for: it makes the lane due, and is next. What is
 // gathered in a lane gives it a row.
-func (r *reading) readOpenings(b *pgx.Batch, l *ledger) {
-	o := &r.openings
-	if len(o.id) == 0 {
+func (r *reading) readOpenings(b *pgx.Batch, l *ledger.Ledger) {
+	if len(r.Openings) == 0 {
 		return
+	}
+	var o eventRows
+	for _, e := range r.Openings {
+		o.add(e, "")
 	}
 	each(b.Queue(`SELECT k.w, k.l FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[]) k (w, l, i, t, x, c)
 		WHERE NOT EXISTS (SELECT 1 FROM quando.lanes d WHERE d.workspace = k.w AND d.lane = k.l)
@@ -53,33 +48,26 @@ func (r *reading) readOpenings(b *pgx.Batch, l *ledger) {
 		AND NOT EXISTS (SELECT 1 FROM quando.runs r WHERE r.workspace = k.w AND r.home = k.l AND NOT r.finished AND r.home <> r.lane)
 		AND NOT EXISTS (SELECT 1 FROM quando.found f WHERE k.x <> '' AND f.workspace = k.w AND f.type = k.t AND f.identity = k.x AND f.since <= k.c AND f.until >= k.c AND f.told IN ('', k.i))`,
 		o.workspace, o.lane, o.id, o.typ, o.identity, o.created), func(rows pgx.Rows) error {
-		var k laneKey
-		err := rows.Scan(text{&k.workspace}, text{&k.lane})
-		l.vacant[k] = true
+		var k ledger.LaneKey
+		err := rows.Scan(text{&k.Workspace}, text{&k.Lane})
+		l.AddVacant(k)
 		return err
 	})
 }
 
-// A recording is an event that is recorded with its verdicts.
-type recording struct {
-	seq   int64
-	event *journal.Event
-	data  string
-	decision
-}
-
 // writeEvents records events with what was decided on them.
-func (l *ledger) writeEvents(b *pgx.Batch) {
-	if len(l.recorded) == 0 {
+func (w writing) writeEvents(b *pgx.Batch) {
+	if len(w.Events) == 0 {
 		return
 	}
 	var rows eventRows
 	var seqs []int64
 	var verdicts, answers, judges []*string
-	for _, r := range l.recorded {
-		rows.add(r.event.Event, r.data)
-		seqs = append(seqs, r.seq)
-		verdicts, answers, judges = append(verdicts, r.verdicts), append(answers, r.answers), append(judges, arrayText(r.judges))
+	for i := range w.Events {
+		r := &w.Events[i]
+		rows.add(&r.Event.Event, r.Data)
+		seqs = append(seqs, r.Seq)
+		verdicts, answers, judges = append(verdicts, r.VerdictsText), append(answers, r.AnswersText), append(judges, judgesOf(&r.Decision))
 	}
 	b.Queue(`INSERT INTO quando.events (seq, workspace, id, type, rule, tenant, lane, created_at, received_at, decided, data, verdicts, answers, judges)
 		SELECT k.s, k.w, k.i, k.t, k.r, k.te, k.l, k.c, k.re, true, k.d, k.v, k.a, k.j::text[]
@@ -89,14 +77,14 @@ func (l *ledger) writeEvents(b *pgx.Batch) {
 }
 
 // writeLeases makes lanes this engine's that were opened.
-func (l *ledger) writeLeases(b *pgx.Batch) {
-	if len(l.opened) == 0 {
+func (w writing) writeLeases(b *pgx.Batch) {
+	if len(w.Opened) == 0 {
 		return
 	}
-	workspaces, lanes := laneColumns(l.opened)
+	workspaces, lanes := laneColumns(w.Opened)
 	var epochs []int64
-	for _, k := range sortedLanes(l.opened) {
-		epochs = append(epochs, l.opened[k])
+	for _, k := range sortedLanes(w.Opened) {
+		epochs = append(epochs, w.Opened[k])
 	}
-	b.Queue(`INSERT INTO quando.leases (workspace, lane, engine, epoch, news) SELECT k.w, k.l, $1, k.e, 1 FROM unnest($2::text[], $3::text[], $4::bigint[]) k (w, l, e)`, l.engine, workspaces, lanes, epochs)
+	b.Queue(`INSERT INTO quando.leases (workspace, lane, engine, epoch, news) SELECT k.w, k.l, $1, k.e, 1 FROM unnest($2::text[], $3::text[], $4::bigint[]) k (w, l, e)`, w.engine, workspaces, lanes, epochs)
 }

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/engine/journal/ledger"
 	"github.com/quandohq/quando/engine/journal/postgres/postgrestest"
-	"github.com/quandohq/quando/engine/journal/stored"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -23,16 +23,15 @@ func TestToldTwiceInATransaction(t *testing.T) {
 		var ops []*operation
 		for _, lane := range []string{"a", "b"} {
 			e := &journal.Event{Event: it(lane), Decided: true}
-			s := &saving{journal: j, lane: j.Open("default", lane), change: &journal.Change{At: time.Now(), Fresh: e, Decided: []*journal.Event{e}, Release: true}, data: "{}"}
-			var err error
-			if s.form, err = stored.ChangeOf(s.change); err != nil {
+			s := ledger.NewSave(j.Open("default", lane), &journal.Change{At: time.Now(), Fresh: e, Decided: []*journal.Event{e}, Release: true})
+			if err := s.Encode(); err != nil {
 				t.Fatal(err)
 			}
-			ops = append(ops, &operation{fresh: true, want: s.want, decide: s.decide, kept: s.kept})
+			ops = append(ops, &operation{Operation: s.Operation()})
 		}
 		want := 1 // of the two
 		if accepted {
-			ops = append(ops, &operation{want: func(r *reading) { r.wantEvent(it("c"), "{}") }, decide: func(*ledger) error { return nil }})
+			ops = append(ops, &operation{Operation: ledger.Accept([]rules.Event{it("c")}, []string{"{}"}, []bool{false})})
 			want = 0
 		}
 		recorded := 0

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/quandohq/quando/engine/journal/ledger"
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
@@ -80,9 +81,9 @@ func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) 
 		rows(ctx, deleteFound, older),
 		rows(ctx, deleteSeen, older),
 		rows(ctx, deleteSlots, stored.Micros(now.Add(-slotsKept))),
-		rows(ctx, deleteCounts, old/stored.AnHour),
-		rows(ctx, deleteRuleCounts, old/stored.AnHour),
-		rows(ctx, deleteReasons, old/stored.ADay),
+		rows(ctx, deleteCounts, old/ledger.AnHour),
+		rows(ctx, deleteRuleCounts, old/ledger.AnHour),
+		rows(ctx, deleteReasons, old/ledger.ADay),
 		func(t pgx.Tx) (bool, error) { return false, j.fold(ctx, t, now) },
 		func(t pgx.Tx) (bool, error) { return false, j.pruneVersions(ctx, t, now) },
 	} {
@@ -101,7 +102,7 @@ func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) 
 			return true, nil
 		}
 	}
-	if more, err = j.pruneKnown(ctx, old/stored.ADay); err != nil {
+	if more, err = j.pruneKnown(ctx, old/ledger.ADay); err != nil {
 		return false, fmt.Errorf("prune: %w", explain(err))
 	}
 	return more, nil
@@ -148,7 +149,7 @@ func (j *Journal) pruneContents(ctx context.Context, t pgx.Tx, old int64) (more 
 
 // pruneVersions forgets the sources of rules that no run follows. Those are locked first, so that a run that begins meanwhile is seen. Once an hour is often enough.
 func (j *Journal) pruneVersions(ctx context.Context, t pgx.Tx, now time.Time) error {
-	hour := stored.Micros(now) / stored.AnHour
+	hour := stored.Micros(now) / ledger.AnHour
 	if hour == j.prune.versions {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/engine/journal/ledger"
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
@@ -45,10 +46,8 @@ func (j *Journal) Cursor(ctx context.Context, name string) (string, error) {
 
 // SetCursor keeps a position.
 func (j *Journal) SetCursor(ctx context.Context, name, value string) error {
-	err := j.changes.write(ctx, &operation{decide: nothing, want: func(r *reading) {
-		r.also = append(r.also, func(b *pgx.Batch, _ *ledger) {
-			b.Queue(`INSERT INTO quando.cursors (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, keep(name), keep(value))
-		})
+	err := j.changes.write(ctx, &operation{Operation: &ledger.Operation{}, also: func(b *pgx.Batch) {
+		b.Queue(`INSERT INTO quando.cursors (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, keep(name), keep(value))
 	}})
 	if err != nil {
 		return fmt.Errorf("cursor %s: %w", name, err)
@@ -63,12 +62,10 @@ func (j *Journal) SwapCursor(ctx context.Context, name, old, value string) (bool
 	if old == "" {
 		query = `INSERT INTO quando.cursors AS c (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE c.value = $3`
 	}
-	err := j.changes.write(ctx, &operation{decide: nothing, want: func(r *reading) {
-		r.also = append(r.also, func(b *pgx.Batch, _ *ledger) {
-			b.Queue(query, keep(name), keep(value), keep(old)).Exec(func(done pgconn.CommandTag) error {
-				swapped = done.RowsAffected() == 1
-				return nil
-			})
+	err := j.changes.write(ctx, &operation{Operation: &ledger.Operation{}, also: func(b *pgx.Batch) {
+		b.Queue(query, keep(name), keep(value), keep(old)).Exec(func(done pgconn.CommandTag) error {
+			swapped = done.RowsAffected() == 1
+			return nil
 		})
 	}})
 	if err != nil {

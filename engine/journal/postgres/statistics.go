@@ -8,23 +8,24 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/engine/journal/ledger"
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
 // Counts returns what was counted.
 func (j *Journal) Counts(ctx context.Context, f journal.CountFilter) ([]journal.Count, error) {
-	first, every := stored.Micros(f.Since)/stored.AnHour, max(int64(f.Every/time.Hour), 1)
+	first, every := stored.Micros(f.Since)/ledger.AnHour, max(int64(f.Every/time.Hour), 1)
 	rule, table := `''`, `quando.counts`
 	if f.Rules {
 		rule, table = `rule`, `quando.rule_counts`
-		first, every = first/stored.RuleHours*stored.RuleHours, max(every/stored.RuleHours, 1)*stored.RuleHours
+		first, every = first/ledger.RuleHours*ledger.RuleHours, max(every/ledger.RuleHours, 1)*ledger.RuleHours
 	}
 	var counts []journal.Count
 	err := j.each(ctx, `SELECT (hour - $1) / $2, workspace, `+rule+`, what, detail, sum(n)::bigint FROM `+table+` WHERE hour >= $1 GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5`, []any{first, every}, func(rows pgx.Rows) error {
 		var c journal.Count
 		var stretch int64
 		err := rows.Scan(&stretch, text{&c.Workspace}, text{&c.Rule}, &c.What, text{&c.Detail}, &c.N)
-		c.From = time.UnixMicro((first + stretch*every) * stored.AnHour).UTC()
+		c.From = time.UnixMicro((first + stretch*every) * ledger.AnHour).UTC()
 		counts = append(counts, c)
 		return err
 	})
@@ -54,7 +55,7 @@ func (j *Journal) LastFired(ctx context.Context) (map[journal.RuleName]time.Time
 func (j *Journal) Reasons(ctx context.Context, workspace, rule string, since time.Time) ([]journal.Reason, error) {
 	var reasons []journal.Reason
 	err := j.each(ctx, `SELECT outcome, clause, sum(n)::bigint, max(event), (array_agg(at ORDER BY event DESC))[1] FROM quando.reasons WHERE workspace = $1 AND rule = $2 AND day >= $3
-		GROUP BY outcome, clause ORDER BY 3 DESC, 1, 2`, []any{keep(workspace), keep(rule), stored.Micros(since) / stored.ADay}, func(rows pgx.Rows) error {
+		GROUP BY outcome, clause ORDER BY 3 DESC, 1, 2`, []any{keep(workspace), keep(rule), stored.Micros(since) / ledger.ADay}, func(rows pgx.Rows) error {
 		var r journal.Reason
 		var at int64
 		err := rows.Scan(&r.Outcome, text{&r.Clause}, &r.N, &r.Event, &at)

@@ -6,35 +6,36 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/quandohq/quando/engine/journal/ledger"
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
 // writeTally queues the sums of the transaction. They are added to rows that are this engine's alone: a row that all engines add to would be locked by each of them until its
 // commit is on disk, and let them commit one after another.
-func (l *ledger) writeTally(b *pgx.Batch) {
-	l.writeCounts(b)
-	l.writeReasons(b)
-	if len(l.tally.Fired) == 0 {
+func (w writing) writeTally(b *pgx.Batch) {
+	w.writeCounts(b)
+	w.writeReasons(b)
+	if len(w.Tally.Fired) == 0 {
 		return
 	}
 	var workspaces, names texts
 	var ats []int64
-	for k, at := range l.tally.Fired {
+	for k, at := range w.Tally.Fired {
 		workspaces.add(k.Workspace)
 		names.add(k.Rule)
 		ats = append(ats, at)
 	}
 	b.Queue(`INSERT INTO quando.fired (workspace, rule, engine, at) SELECT k.w, k.r, $1, k.at FROM unnest($2::text[], $3::text[], $4::bigint[]) k (w, r, at)
-		ON CONFLICT (workspace, rule, engine) DO UPDATE SET at = excluded.at`, l.engine, workspaces, names, ats)
+		ON CONFLICT (workspace, rule, engine) DO UPDATE SET at = excluded.at`, w.engine, workspaces, names, ats)
 }
 
-func (l *ledger) writeCounts(b *pgx.Batch) {
+func (w writing) writeCounts(b *pgx.Batch) {
 	type columns struct {
 		hours, ns                       []int64
 		workspaces, names, what, detail texts
 	}
 	var all, byRule columns
-	for k, n := range l.tally.Counts() {
+	for k, n := range w.Tally.Counts() {
 		all.hours, all.ns = append(all.hours, k.Hour), append(all.ns, int64(n))
 		all.workspaces.add(k.Workspace)
 		all.what.add(string(k.What))
@@ -43,7 +44,7 @@ func (l *ledger) writeCounts(b *pgx.Batch) {
 	if len(all.ns) == 0 {
 		return
 	}
-	for k, n := range l.tally.RuleCounts() {
+	for k, n := range w.Tally.RuleCounts() {
 		byRule.hours, byRule.ns = append(byRule.hours, k.Hour), append(byRule.ns, int64(n))
 		byRule.workspaces.add(k.Workspace)
 		byRule.names.add(k.Rule)
@@ -52,19 +53,19 @@ func (l *ledger) writeCounts(b *pgx.Batch) {
 	}
 	b.Queue(`INSERT INTO quando.counts AS c (hour, workspace, what, detail, engine, n) SELECT k.h, k.w, k.what, k.d, $1, k.n
 		FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::bigint[]) k (h, w, what, d, n)
-		ON CONFLICT (hour, workspace, what, detail, engine) DO UPDATE SET n = c.n + excluded.n`, l.engine, all.hours, all.workspaces, all.what, all.detail, all.ns)
+		ON CONFLICT (hour, workspace, what, detail, engine) DO UPDATE SET n = c.n + excluded.n`, w.engine, all.hours, all.workspaces, all.what, all.detail, all.ns)
 	b.Queue(`INSERT INTO quando.rule_counts AS c (hour, workspace, rule, what, detail, engine, n) SELECT k.h, k.w, k.r, k.what, k.d, $1, k.n
 		FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[]) k (h, w, r, what, d, n)
-		ON CONFLICT (hour, workspace, rule, what, detail, engine) DO UPDATE SET n = c.n + excluded.n`, l.engine, byRule.hours, byRule.workspaces, byRule.names, byRule.what, byRule.detail, byRule.ns)
+		ON CONFLICT (hour, workspace, rule, what, detail, engine) DO UPDATE SET n = c.n + excluded.n`, w.engine, byRule.hours, byRule.workspaces, byRule.names, byRule.what, byRule.detail, byRule.ns)
 }
 
-func (l *ledger) writeReasons(b *pgx.Batch) {
-	if len(l.tally.Reasons) == 0 {
+func (w writing) writeReasons(b *pgx.Batch) {
+	if len(w.Tally.Reasons) == 0 {
 		return
 	}
 	var workspaces, names, outcomes, clauses texts
 	var days, ns, events, ats []int64
-	for k, r := range l.tally.Reasons {
+	for k, r := range w.Tally.Reasons {
 		workspaces.add(k.Workspace)
 		names.add(k.Rule)
 		outcomes.add(string(k.Outcome))
@@ -75,7 +76,7 @@ func (l *ledger) writeReasons(b *pgx.Batch) {
 		FROM unnest($2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::bigint[], $8::bigint[], $9::bigint[]) k (w, r, day, o, c, n, e, at)
 		ON CONFLICT (workspace, rule, day, outcome, md5(clause), engine) DO UPDATE SET n = r.n + excluded.n,
 			at = CASE WHEN excluded.event >= r.event THEN excluded.at ELSE r.at END, event = greatest(r.event, excluded.event)`,
-		l.engine, workspaces, names, days, outcomes, clauses, ns, events, ats)
+		w.engine, workspaces, names, days, outcomes, clauses, ns, events, ats)
 }
 
 // gone are rows of engines that are not there any more.
@@ -99,7 +100,7 @@ var folds = []string{
 
 // fold keeps the number of rows from growing with the number of engines that there ever were. Once an hour is often enough.
 func (j *Journal) fold(ctx context.Context, t pgx.Tx, now time.Time) error {
-	hour := stored.Micros(now) / stored.AnHour
+	hour := stored.Micros(now) / ledger.AnHour
 	if hour == j.prune.folded {
 		return nil
 	}

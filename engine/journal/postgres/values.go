@@ -51,15 +51,6 @@ func (t text) ScanText(v pgtype.Text) error {
 	return nil
 }
 
-// A laneKey names a lane.
-type laneKey struct{ workspace, lane string }
-
-// A kind is what is of one workspace, rule and by.
-type kind struct{ workspace, rule, by string }
-
-// A slotKey names what slots are taken of.
-type slotKey struct{ workspace, key string }
-
 // numbers is how a list of numbers is kept.
 func numbers(list []int64) string {
 	b := []byte{'['}

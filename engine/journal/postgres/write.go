@@ -13,6 +13,7 @@ import (
 
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/journal/batch"
+	"github.com/quandohq/quando/engine/journal/ledger"
 )
 
 const (
@@ -32,14 +33,10 @@ type writer struct {
 	n       int64  // the newest one's number
 }
 
-// An operation is one call's part of a transaction. It may be carried out once more after a transaction that came to nothing, so that
-// what it changes in memory belongs into kept.
+// An operation is one call's part of a transaction.
 type operation struct {
-	want   func(*reading)      // says what it has to do with; nil is nothing
-	decide func(*ledger) error // refuses before it has changed anything, or changes the ledger
-	kept   func(*ledger)       // after the commit; may be nil
-	fresh  bool                // it records an event with what was decided on it, which can also be recorded without
-	weight int
+	*ledger.Operation
+	also func(*pgx.Batch) // what it does that no ledger decides on, in the first trip; may be nil
 }
 
 func newWriter(j *Journal, name string) *writer {
@@ -49,11 +46,11 @@ func newWriter(j *Journal, name string) *writer {
 }
 
 // write hands an operation to the writer and waits for its answer.
-func (w *writer) write(ctx context.Context, op *operation) error { return w.Do(ctx, op, op.weight) }
+func (w *writer) write(ctx context.Context, op *operation) error { return w.Do(ctx, op, op.Weight) }
 
 // commit carries out operations and returns their errors. An operation that the database refuses, or that has to do with what somebody keeps locked, is found by giving each one a transaction of its own.
 func (w *writer) commit(ops []*operation) []error {
-	fresh := slices.ContainsFunc(ops, func(op *operation) bool { return op.fresh })
+	fresh := slices.ContainsFunc(ops, func(op *operation) bool { return op.Fresh })
 	results, err := w.attempt(ops, fresh)
 	switch {
 	case fresh && locked(err):
@@ -81,7 +78,7 @@ func (w *writer) commit(ops []*operation) []error {
 func (w *writer) withoutFresh(ops []*operation) []error {
 	var rest []*operation
 	for _, op := range ops {
-		if !op.fresh {
+		if !op.Fresh {
 			rest = append(rest, op)
 		}
 	}
@@ -91,7 +88,7 @@ func (w *writer) withoutFresh(ops []*operation) []error {
 	}
 	results := make([]error, len(ops))
 	for i, op := range ops {
-		if results[i] = journal.ErrOccupied; !op.fresh {
+		if results[i] = journal.ErrOccupied; !op.Fresh {
 			results[i], others = others[0], others[1:]
 		}
 	}
@@ -102,7 +99,7 @@ func (w *writer) withoutFresh(ops []*operation) []error {
 func (w *writer) attempt(ops []*operation, brief bool) (results []error, err error) {
 	for try := 1; ; try++ {
 		w.n++
-		var l *ledger
+		var l *ledger.Ledger
 		if results, l, err = w.transact(ops, brief); errors.Is(err, errUntold) {
 			err = w.settle(err)
 		}
@@ -117,21 +114,21 @@ func (w *writer) attempt(ops []*operation, brief bool) (results []error, err err
 }
 
 // told lets the operations know that they are recorded.
-func (w *writer) told(ops []*operation, results []error, l *ledger) error {
+func (w *writer) told(ops []*operation, results []error, l *ledger.Ledger) error {
 	for i, op := range ops {
-		if results[i] == nil && op.kept != nil {
-			op.kept(l)
+		if results[i] == nil && op.Kept != nil {
+			op.Kept(l)
 		}
 	}
-	w.journal.saw(l.newest)
-	if l.stirs {
+	w.journal.saw(l.Newest)
+	if l.Wakes {
 		w.journal.notices.tell()
 	}
 	return w.journal.fail(AfterCommit)
 }
 
 // transact carries out operations and returns their errors with what they came to, or why the transaction was not committed; or errUntold.
-func (w *writer) transact(ops []*operation, brief bool) ([]error, *ledger, error) {
+func (w *writer) transact(ops []*operation, brief bool) ([]error, *ledger.Ledger, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	conn, err := w.journal.pool.Acquire(ctx)
@@ -139,11 +136,13 @@ func (w *writer) transact(ops []*operation, brief bool) ([]error, *ledger, error
 		return nil, nil, &passingError{err}
 	}
 	defer conn.Release() // which closes it when the transaction is not over
-	r := newReading(w.journal.engine)
-	r.brief = brief
+	r := &reading{engine: w.journal.engine, brief: brief}
 	for _, op := range ops {
-		if op.want != nil {
-			op.want(r)
+		if op.Want != nil {
+			op.Want(&r.Wants)
+		}
+		if op.also != nil {
+			r.also = append(r.also, op.also)
 		}
 	}
 	l, err := r.read(ctx, conn, w)
@@ -152,13 +151,17 @@ func (w *writer) transact(ops []*operation, brief bool) ([]error, *ledger, error
 	}
 	results := make([]error, len(ops))
 	for i, op := range ops {
-		results[i] = op.decide(l)
+		if op.Decide != nil {
+			results[i] = op.Decide(l)
+		}
 	}
 	if err := w.journal.fail(BeforeCommit); err != nil {
 		return nil, nil, w.undo(ctx, conn, err)
 	}
 	b := &pgx.Batch{}
-	l.write(b)
+	if err := (writing{l, w.journal.engine}).write(b); err != nil {
+		return nil, nil, w.undo(ctx, conn, err)
+	}
 	b.Queue(`COMMIT`)
 	err = conn.SendBatch(ctx, b).Close()
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Severity == "ERROR" {

@@ -12,10 +12,10 @@ import (
 
 // Audit keeps what a person changed.
 func (j *Journal) Audit(ctx context.Context, e journal.AuditEntry) error {
-	err := j.writer.write(ctx, &operation{do: func(t *tx) error {
+	err := j.writer.write(ctx, directly(1, func(t *tx) error {
 		_, err := t.exec(`INSERT INTO audit (at, who, origin, what, subject, detail) VALUES (?, ?, ?, ?, ?, ?)`, stored.Micros(e.At), e.Who, e.From, e.What, e.Subject, e.Detail)
 		return err
-	}})
+	}, nil))
 	if err != nil {
 		return fmt.Errorf("audit: %w", err)
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/engine/journal/ledger"
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
@@ -27,11 +28,9 @@ type claims struct {
 
 	mu       sync.Mutex
 	epoch    int64
-	held     map[laneKey]*claim
-	occupied *stored.Occupied
+	held     map[ledger.LaneKey]*claim
+	occupied *ledger.Occupied
 }
-
-type laneKey struct{ workspace, lane string }
 
 // A claim is one claim of a lane.
 type claim struct {
@@ -39,13 +38,17 @@ type claim struct {
 	news    int64
 	gathers bool        // some may end in the lane
 	opened  bool        // for an event that is not recorded yet: the lane has no row
-	runs    []runState  // as they were recorded in this claim; only the writer looks
-	stirred atomic.Bool // somebody has asked for the lane's attention
+	woken   atomic.Bool // somebody has asked for the lane's attention
+}
+
+// lease is what a ledger has to know of a claim.
+func (c *claim) lease() ledger.Lease {
+	return ledger.Lease{Epoch: c.epoch, News: c.news, Opened: c.opened, Woken: c.woken.Load()}
 }
 
 func (c *claims) open(ctx context.Context, source string) (err error) {
-	c.held = map[laneKey]*claim{}
-	c.stmts, c.occupied = map[string]*sql.Stmt{}, stored.NewOccupied()
+	c.held = map[ledger.LaneKey]*claim{}
+	c.stmts, c.occupied = map[string]*sql.Stmt{}, ledger.NewOccupied()
 	c.epoch = time.Now().UnixMicro() // so that a lane of an earlier engine is never taken for one of this
 	if c.db, err = sql.Open("sqlite3", source); err != nil {
 		return err
@@ -76,42 +79,49 @@ func (c *claims) close() error {
 }
 
 // snapshot returns the claims of this moment. What is released later may be missed; what is not in it was released before.
-func (c *claims) snapshot() map[laneKey]*claim {
+func (c *claims) snapshot() map[ledger.LaneKey]*claim {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return maps.Clone(c.held)
 }
 
-// of returns the claim that a lane stands for; nil when it is over.
-func (c *claims) of(l *journal.Lane) *claim {
+// get returns the claim of a lane; nil is none.
+func (c *claims) get(key ledger.LaneKey) *claim {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	held := c.held[laneKey{l.Workspace, l.Name}]
-	if held == nil || held.epoch != l.Epoch {
-		return nil
-	}
-	return held
+	return c.held[key]
 }
 
-// stir notes that somebody asks for a lane's attention.
-func (c *claims) stir(key laneKey) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if held := c.held[key]; held != nil {
-		held.stirred.Store(true)
+// wake notes that somebody asks for a lane's attention.
+func (c *claims) wake(key ledger.LaneKey) {
+	if held := c.get(key); held != nil {
+		held.woken.Store(true)
+	}
+}
+
+// keep notes what a recorded change means for the claim of its lane.
+func (c *claims) keep(lane *journal.Lane, change *journal.Change, s *ledger.Save) {
+	if change.Release {
+		c.release(lane, s.Left)
+		return
+	}
+	held := c.get(ledger.KeyOf(lane))
+	held.gathers = held.gathers || len(change.Gather) > 0
+	if s.Listed {
+		held.opened, held.news = false, 1
 	}
 }
 
 // release ends a claim, and notes whether something is left in the lane.
 func (c *claims) release(l *journal.Lane, left bool) {
-	key := laneKey{l.Workspace, l.Name}
+	key := ledger.KeyOf(l)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if held := c.held[key]; held == nil || held.epoch != l.Epoch {
 		return
 	}
 	delete(c.held, key)
-	c.occupied.Note(stored.LaneKey{Workspace: l.Workspace, Lane: l.Name}, left)
+	c.occupied.Note(key, left)
 }
 
 // Claim takes lanes that are due.
@@ -134,7 +144,7 @@ func (j *Journal) Claim(ctx context.Context, now time.Time, max int, except []st
 			return err
 		}
 		for _, d := range inTurn(due, held, max) {
-			lanes = append(lanes, &journal.Lane{Workspace: d.workspace, Name: d.lane})
+			lanes = append(lanes, &journal.Lane{Workspace: d.Workspace, Name: d.Lane})
 		}
 		for chunk := range slices.Chunk(lanes, chunkSize) {
 			if err := r.fill(chunk); err != nil {
@@ -154,7 +164,7 @@ func (c *claims) take(lanes []*journal.Lane) []*journal.Lane {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.DeleteFunc(lanes, func(l *journal.Lane) bool {
-		key := laneKey{l.Workspace, l.Name}
+		key := ledger.KeyOf(l)
 		if c.held[key] != nil {
 			return true
 		}
@@ -218,23 +228,23 @@ func (r *reading) each(query string, args []any, scan func(*sql.Rows) error) err
 
 // A dueLane is a lane that is due.
 type dueLane struct {
-	laneKey
+	ledger.LaneKey
 	at int64
 }
 
 // inTurn returns the first n lanes when workspaces take turns, and those have had turns whose lanes are held. The lanes of a workspace are in their order.
-func inTurn(due []dueLane, held map[laneKey]*claim, n int) []dueLane {
+func inTurn(due []dueLane, held map[ledger.LaneKey]*claim, n int) []dueLane {
 	turns := map[string]int{}
 	for k := range held {
-		turns[k.workspace]++
+		turns[k.Workspace]++
 	}
-	turn := make(map[laneKey]int, len(due))
+	turn := make(map[ledger.LaneKey]int, len(due))
 	for _, d := range due {
-		turn[d.laneKey] = turns[d.workspace]
-		turns[d.workspace]++
+		turn[d.LaneKey] = turns[d.Workspace]
+		turns[d.Workspace]++
 	}
 	slices.SortStableFunc(due, func(a, b dueLane) int {
-		return cmp.Or(cmp.Compare(turn[a.laneKey], turn[b.laneKey]), cmp.Compare(a.at, b.at))
+		return cmp.Or(cmp.Compare(turn[a.LaneKey], turn[b.LaneKey]), cmp.Compare(a.at, b.at))
 	})
 	return due[:min(n, len(due))]
 }
@@ -248,7 +258,7 @@ const (
 
 // due returns of each workspace up to n lanes that are due until a time, or with 0 at any time, the longest due first. It goes from workspace to workspace in the index, so that those
 // in except cost nothing however much waits in them.
-func (r *reading) due(held map[laneKey]*claim, except []string, n int, until int64) ([]dueLane, error) {
+func (r *reading) due(held map[ledger.LaneKey]*claim, except []string, n int, until int64) ([]dueLane, error) {
 	var found []dueLane
 	workspace, query, args := "", selectFirst, []any(nil)
 	for n > 0 {
@@ -275,18 +285,18 @@ func (r *reading) due(held map[laneKey]*claim, except []string, n int, until int
 }
 
 // dueIn adds up to n lanes of one workspace.
-func (r *reading) dueIn(workspace string, held map[laneKey]*claim, n int, until int64, found []dueLane) ([]dueLane, error) {
+func (r *reading) dueIn(workspace string, held map[ledger.LaneKey]*claim, n int, until int64, found []dueLane) ([]dueLane, error) {
 	query, args := selectDue, []any{workspace}
 	if until != 0 {
 		query, args = selectDueUntil, []any{workspace, until}
 	}
 	first := len(found)
 	err := r.each(query, args, func(rows *sql.Rows) error {
-		d := dueLane{laneKey: laneKey{workspace: workspace}}
-		if err := rows.Scan(&d.lane, &d.at); err != nil {
+		d := dueLane{LaneKey: ledger.LaneKey{Workspace: workspace}}
+		if err := rows.Scan(&d.Lane, &d.at); err != nil {
 			return err
 		}
-		if held[d.laneKey] != nil {
+		if held[d.LaneKey] != nil {
 			return nil
 		}
 		if found = append(found, d); len(found)-first == n {

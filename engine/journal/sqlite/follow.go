@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/engine/journal/ledger"
 	"github.com/quandohq/quando/engine/journal/stored"
 	"github.com/quandohq/quando/rules/plain"
 )
@@ -32,7 +33,7 @@ type following struct {
 	cursor int64       // the last event that was taken up; less than 0 when that is to be read
 	kept   int64       // the cursor on disk
 	seed   maphash.Seed
-	lanes  map[laneKey]mentionSums
+	lanes  map[ledger.LaneKey]mentionSums
 	pruned struct{ day, id int64 } // how far it is looked through for what is older; less than 0 is to the end
 }
 
@@ -49,13 +50,13 @@ type summed struct {
 
 // A mentioning is what an event adds to what is known of its lane.
 type mentioning struct {
-	laneKey
+	ledger.LaneKey
 	day  int64
 	list []journal.Mention
 }
 
 func newFollowing() *following {
-	return &following{turn: make(stored.Turn, 1), cursor: -1, seed: maphash.MakeSeed(), lanes: map[laneKey]mentionSums{}}
+	return &following{turn: make(stored.Turn, 1), cursor: -1, seed: maphash.MakeSeed(), lanes: map[ledger.LaneKey]mentionSums{}}
 }
 
 // Follow takes up whom events mention. While others have something to record it waits for long enough to take a small part of the time only.
@@ -92,11 +93,11 @@ func (j *Journal) follow(ctx context.Context) (more bool, err error) {
 	}
 	f.cost.Store(int64(time.Since(began)))
 	if len(news) > 0 || last-f.kept >= followKept {
-		err := j.writer.write(ctx, &operation{weight: len(news), do: func(t *tx) error {
+		err := j.writer.write(ctx, directly(len(news), func(t *tx) error {
 			began := time.Now()
 			defer func() { f.cost.Add(int64(time.Since(began))) }()
 			return t.follow(news, last)
-		}, kept: func() { f.kept = last }})
+		}, func() { f.kept = last }))
 		if err != nil {
 			return false, err
 		}
@@ -126,12 +127,12 @@ func (j *Journal) findCursor(ctx context.Context) error {
 // mentionings reads the next events: the last of them, how many there are, and what they add to what is known.
 func (j *Journal) mentionings(ctx context.Context) (last int64, n int, news []mentioning, err error) {
 	f := j.following
-	ahead := map[laneKey]mentionSums{} // what will be known after those before
+	ahead := map[ledger.LaneKey]mentionSums{} // what will be known after those before
 	err = j.each(ctx, `SELECT seq, workspace, lane, received_at, data FROM events WHERE seq > ? ORDER BY seq LIMIT ?`, []any{f.cursor, followSize}, func(rows *sql.Rows) error {
 		var m mentioning
 		var received int64
 		var data *string
-		if err := rows.Scan(&last, &m.workspace, &m.lane, &received, &data); err != nil {
+		if err := rows.Scan(&last, &m.Workspace, &m.Lane, &received, &data); err != nil {
 			return err
 		}
 		n++
@@ -145,13 +146,13 @@ func (j *Journal) mentionings(ctx context.Context) (last int64, n int, news []me
 		if m.list = journal.Mentions(content); len(m.list) == 0 {
 			return nil
 		}
-		m.day = received / stored.ADay
-		known, ok := ahead[m.laneKey]
+		m.day = received / ledger.ADay
+		known, ok := ahead[m.LaneKey]
 		if !ok {
-			known = f.lanes[m.laneKey]
+			known = f.lanes[m.LaneKey]
 		}
 		if next := known.with(f.sums(m)); next != known {
-			ahead[m.laneKey] = next
+			ahead[m.LaneKey] = next
 			news = append(news, m)
 		}
 		return nil
@@ -193,7 +194,7 @@ func (f *following) remember(m mentioning) {
 	if len(f.lanes) >= followLanes {
 		clear(f.lanes)
 	}
-	f.lanes[m.laneKey] = f.lanes[m.laneKey].with(f.sums(m))
+	f.lanes[m.LaneKey] = f.lanes[m.LaneKey].with(f.sums(m))
 }
 
 // follow records mentions and how far they go.
@@ -212,7 +213,7 @@ func (t *tx) know(m mentioning) error {
 	var id int64
 	var before *string
 	var known journal.Known
-	found, err := t.get(`SELECT id, mentions FROM known WHERE workspace = ? AND lane = ?`, []any{m.workspace, m.lane}, &id, &before)
+	found, err := t.get(`SELECT id, mentions FROM known WHERE workspace = ? AND lane = ?`, []any{m.Workspace, m.Lane}, &id, &before)
 	if err == nil {
 		err = stored.Decode(before, &known)
 	}
@@ -227,7 +228,7 @@ func (t *tx) know(m mentioning) error {
 	if err != nil {
 		return err
 	}
-	result, err := t.exec(`INSERT INTO known (workspace, lane, mentions) VALUES (?, ?, ?)`, m.workspace, m.lane, after)
+	result, err := t.exec(`INSERT INTO known (workspace, lane, mentions) VALUES (?, ?, ?)`, m.Workspace, m.Lane, after)
 	if err == nil {
 		id, err = result.LastInsertId()
 	}

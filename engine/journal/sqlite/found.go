@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/quandohq/quando/engine/journal/ledger"
 	"github.com/quandohq/quando/engine/journal/stored"
 	"github.com/quandohq/quando/rules"
 )
@@ -19,19 +20,17 @@ func (j *Journal) AcceptFound(ctx context.Context, found []rules.Finding) ([]boo
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	fresh, any := make([]bool, len(found)), false
-	err = j.writer.write(ctx, &operation{weight: len(found), do: func(t *tx) error {
-		any = false
+	fresh := make([]bool, len(found))
+	err = j.writer.write(ctx, directly(len(found), func(t *tx) error {
 		for i := range found {
 			var err error
 			if fresh[i], err = t.acceptFound(&found[i], data[i]); err != nil {
 				return err
 			}
-			any = any || fresh[i]
 			t.anyFound = t.anyFound || fresh[i]
 		}
 		return nil
-	}, kept: func() { j.writer.anyFound = j.writer.anyFound || any }})
+	}, nil))
 	if err != nil {
 		return nil, fmt.Errorf("accept what was found: %w", err)
 	}
@@ -59,7 +58,10 @@ func (t *tx) acceptFound(f *rules.Finding, data string) (fresh bool, err error) 
 			return false, err
 		}
 	}
-	if fresh, err = t.record(f.Event, data); err != nil || !fresh {
+	if fresh, err = t.record(&f.Event, data); err != nil || !fresh {
+		return false, err
+	}
+	if err := t.due(ledger.LaneKey{Workspace: f.Workspace, Lane: f.Lane}, stored.Micros(f.ReceivedAt), 1); err != nil {
 		return false, err
 	}
 	_, err = t.exec(`INSERT INTO found (seq, workspace, type, identity, since, until, told, at) SELECT seq, workspace, type, ?, ?, ?, '', received_at FROM events WHERE workspace = ? AND id = ?`,
@@ -129,7 +131,7 @@ func (j *Journal) Seen(ctx context.Context, workspace, kind string) (map[string]
 
 // SetSeen keeps what was seen of things of a kind.
 func (j *Journal) SetSeen(ctx context.Context, now time.Time, workspace, kind string, values map[string]string) error {
-	err := j.writer.write(ctx, &operation{weight: len(values), do: func(t *tx) error {
+	err := j.writer.write(ctx, directly(len(values), func(t *tx) error {
 		for id, value := range values {
 			query, args := `INSERT OR REPLACE INTO seen (workspace, kind, id, value, at) VALUES (?, ?, ?, ?, ?)`, []any{workspace, kind, id, value, stored.Micros(now)}
 			if value == "" {
@@ -140,7 +142,7 @@ func (j *Journal) SetSeen(ctx context.Context, now time.Time, workspace, kind st
 			}
 		}
 		return nil
-	}})
+	}, nil))
 	if err != nil {
 		return fmt.Errorf("keep what was seen: %w", err)
 	}

@@ -14,15 +14,14 @@ import (
 // Hold stops a rule or a workspace.
 func (j *Journal) Hold(ctx context.Context, h journal.Hold) ([]journal.UnderWay, error) {
 	var calls []journal.UnderWay
-	err := j.writer.write(ctx, &operation{do: func(t *tx) (err error) {
-		t.looked = false
+	err := j.writer.write(ctx, directly(1, func(t *tx) (err error) {
 		_, err = t.exec(`INSERT OR REPLACE INTO holds (workspace, rule, lane, kind, reason, since, until) VALUES (?, ?, ?, ?, ?, ?, ?)`,
 			h.Workspace, h.Rule, h.Lane, string(h.Kind), h.Reason, stored.Micros(h.Since), stored.Micros(h.Until))
 		if err == nil {
 			calls, err = t.underWay(&h)
 		}
 		return err
-	}})
+	}, nil))
 	if err != nil {
 		return nil, fmt.Errorf("hold: %w", err)
 	}
@@ -49,8 +48,7 @@ func (t *tx) underWay(h *journal.Hold) (calls []journal.UnderWay, err error) {
 // Lift ends a hold, and makes the lanes due whose runs were held by it.
 func (j *Journal) Lift(ctx context.Context, now time.Time, h journal.Hold) (bool, error) {
 	lifted := false
-	err := j.writer.write(ctx, &operation{do: func(t *tx) error {
-		t.looked = false
+	err := j.writer.write(ctx, directly(1, func(t *tx) error {
 		n, err := t.changed(`DELETE FROM holds WHERE workspace = ? AND rule = ? AND lane = ? AND kind = ?`, h.Workspace, h.Rule, h.Lane, string(h.Kind))
 		if lifted = n > 0; err != nil || !lifted {
 			return err
@@ -62,7 +60,7 @@ func (j *Journal) Lift(ctx context.Context, now time.Time, h journal.Hold) (bool
 			_, err = t.exec(`DELETE FROM slots WHERE workspace = ? AND key = ?`, h.Workspace, filled)
 		}
 		return err
-	}})
+	}, nil))
 	if err != nil {
 		return false, fmt.Errorf("lift: %w", err)
 	}
@@ -81,35 +79,6 @@ func addHold(holds *[]journal.Hold) func(*sql.Rows) error {
 		*holds = append(*holds, h)
 		return err
 	}
-}
-
-// stopped returns what is stopped, as the transaction sees it: other processes put holds into the file. Most often there are none, and one look is enough for all operations.
-func (t *tx) stopped() ([]journal.Hold, error) {
-	if t.looked {
-		return t.holds, nil
-	}
-	t.holds = nil
-	_, any, err := t.number(`SELECT 1 FROM holds LIMIT 1`)
-	if err == nil && any {
-		err = t.each(selectHolds, nil, addHold(&t.holds))
-	}
-	t.looked = err == nil
-	return t.holds, err
-}
-
-// mayCall refuses the change where its call is stopped.
-func (s *saving) mayCall(t *tx) error {
-	if s.change.Call == nil {
-		return nil
-	}
-	holds, err := t.stopped()
-	if err != nil {
-		return err
-	}
-	if h := journal.StopsCall(holds, s.change.Call, s.change.At); h != nil {
-		return &journal.HeldError{Hold: *h}
-	}
-	return nil
 }
 
 // Holds returns what is stopped.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/engine/journal/ledger"
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
@@ -58,15 +59,15 @@ func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) 
 		},
 		func(ctx context.Context) (bool, error) { return j.pruneSlots(ctx, now) },
 		func(ctx context.Context) (bool, error) {
-			return j.pruneRows(ctx, `DELETE FROM counts WHERE (hour, workspace, what, detail) IN (SELECT hour, workspace, what, detail FROM counts WHERE hour < ? LIMIT ?)`, old/stored.AnHour)
+			return j.pruneRows(ctx, `DELETE FROM counts WHERE (hour, workspace, what, detail) IN (SELECT hour, workspace, what, detail FROM counts WHERE hour < ? LIMIT ?)`, old/ledger.AnHour)
 		},
 		func(ctx context.Context) (bool, error) {
-			return j.pruneRows(ctx, `DELETE FROM rule_counts WHERE (hour, workspace, rule, what, detail) IN (SELECT hour, workspace, rule, what, detail FROM rule_counts WHERE hour < ? LIMIT ?)`, old/stored.AnHour)
+			return j.pruneRows(ctx, `DELETE FROM rule_counts WHERE (hour, workspace, rule, what, detail) IN (SELECT hour, workspace, rule, what, detail FROM rule_counts WHERE hour < ? LIMIT ?)`, old/ledger.AnHour)
 		},
 		func(ctx context.Context) (bool, error) {
-			return j.pruneRows(ctx, `DELETE FROM reasons WHERE (workspace, rule, day, outcome, clause) IN (SELECT workspace, rule, day, outcome, clause FROM reasons INDEXED BY reasons_day WHERE day < ? LIMIT ?)`, old/stored.ADay)
+			return j.pruneRows(ctx, `DELETE FROM reasons WHERE (workspace, rule, day, outcome, clause) IN (SELECT workspace, rule, day, outcome, clause FROM reasons INDEXED BY reasons_day WHERE day < ? LIMIT ?)`, old/ledger.ADay)
 		},
-		func(ctx context.Context) (bool, error) { return j.pruneKnown(ctx, old/stored.ADay) },
+		func(ctx context.Context) (bool, error) { return j.pruneKnown(ctx, old/ledger.ADay) },
 		j.pruneVersions,
 	} {
 		more, err := part(ctx)
@@ -83,10 +84,10 @@ func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) 
 // pruneRows carries out a statement that deletes up to so many rows that are older than a time.
 func (j *Journal) pruneRows(ctx context.Context, query string, old int64) (bool, error) {
 	n := 0
-	err := j.writer.write(ctx, &operation{weight: pruneSize, do: func(t *tx) (err error) {
+	err := j.writer.write(ctx, directly(pruneSize, func(t *tx) (err error) {
 		n, err = t.changed(query, old, pruneSize)
 		return err
-	}})
+	}, nil))
 	return n == pruneSize, err
 }
 
@@ -94,7 +95,7 @@ func (j *Journal) pruneRows(ctx context.Context, query string, old int64) (bool,
 // later need not be looked at.
 func (j *Journal) pruneRuns(ctx context.Context, old int64) (more bool, err error) {
 	var next place
-	err = j.writer.write(ctx, &operation{weight: pruneSize, do: func(t *tx) error {
+	err = j.writer.write(ctx, directly(pruneSize, func(t *tx) error {
 		var ids []int64
 		n := 0
 		next = j.prune.runs
@@ -120,11 +121,11 @@ func (j *Journal) pruneRuns(ctx context.Context, old int64) (more bool, err erro
 		}
 		_, err = t.exec(`DELETE FROM runs WHERE id IN (SELECT value FROM json_each(?))`, keys)
 		return err
-	}, kept: func() {
+	}, func() {
 		if j.prune.runs = next; !more {
 			j.prune.runs = place{}
 		}
-	}})
+	}))
 	return more, err
 }
 
@@ -132,7 +133,7 @@ func (j *Journal) pruneRuns(ctx context.Context, old int64) (more bool, err erro
 // run came of.
 func (j *Journal) pruneContents(ctx context.Context, old int64) (more bool, err error) {
 	var next place
-	err = j.writer.write(ctx, &operation{weight: pruneSize, do: func(t *tx) error {
+	err = j.writer.write(ctx, directly(pruneSize, func(t *tx) error {
 		var seqs []int64
 		next = j.prune.events
 		err := t.each(`SELECT received_at, seq FROM events INDEXED BY events_full WHERE data IS NOT NULL AND received_at < ?1 AND received_at >= ?2 AND (received_at > ?2 OR seq > ?3)
@@ -149,11 +150,11 @@ func (j *Journal) pruneContents(ctx context.Context, old int64) (more bool, err 
 			return err
 		}
 		return t.empty(keys)
-	}, kept: func() {
+	}, func() {
 		if j.prune.events = next; !more {
 			j.prune.events = place{}
 		}
-	}})
+	}))
 	return more, err
 }
 
@@ -192,9 +193,9 @@ func (t *tx) empty(keys string) error {
 
 // pruneSlots forgets slots whose windows have been over for long. One walk through all of them is enough for each day, so that nothing has to be kept by the time.
 func (j *Journal) pruneSlots(ctx context.Context, now time.Time) (more bool, err error) {
-	over, day := stored.Micros(now.Add(-slotsKept)), stored.Micros(now)/stored.ADay
+	over, day := stored.Micros(now.Add(-slotsKept)), stored.Micros(now)/ledger.ADay
 	var next slotPlace
-	err = j.writer.write(ctx, &operation{weight: pruneSize, do: func(t *tx) error {
+	err = j.writer.write(ctx, directly(pruneSize, func(t *tx) error {
 		if next = j.prune.slots; next.day != day {
 			next = slotPlace{day: day}
 		}
@@ -220,7 +221,7 @@ func (j *Journal) pruneSlots(ctx context.Context, now time.Time) (more bool, err
 			_, err = t.exec(`DELETE FROM slots WHERE workspace = ? AND key = ? AND n = ?`, s.workspace, s.key, s.n)
 		}
 		return err
-	}, kept: func() { j.prune.slots = next }})
+	}, func() { j.prune.slots = next }))
 	return more, err
 }
 
@@ -255,7 +256,7 @@ func (j *Journal) pruneKnown(ctx context.Context, day int64) (more bool, err err
 		return err
 	})
 	if err == nil && len(old) > 0 {
-		err = j.writer.write(ctx, &operation{weight: len(old), do: func(t *tx) error { return t.forget(old) }})
+		err = j.writer.write(ctx, directly(len(old), func(t *tx) error { return t.forget(old) }, nil))
 	}
 	if err != nil {
 		return false, err
@@ -295,9 +296,9 @@ func (j *Journal) pruneVersions(ctx context.Context) (bool, error) {
 	if err != nil || len(unused) == 0 {
 		return false, err
 	}
-	return false, j.writer.write(ctx, &operation{do: func(t *tx) error {
+	return false, j.writer.write(ctx, directly(1, func(t *tx) error {
 		for _, hash := range unused {
-			if t.w.versions[hash] || t.versions[hash] {
+			if t.w.versions[hash] {
 				continue
 			}
 			if _, err := t.exec(`DELETE FROM rule_versions WHERE hash = ?`, hash); err != nil {
@@ -305,5 +306,5 @@ func (j *Journal) pruneVersions(ctx context.Context) (bool, error) {
 			}
 		}
 		return nil
-	}})
+	}, nil))
 }

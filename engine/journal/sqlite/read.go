@@ -47,10 +47,10 @@ func (j *Journal) Cursor(ctx context.Context, name string) (string, error) {
 
 // SetCursor keeps a position.
 func (j *Journal) SetCursor(ctx context.Context, name, value string) error {
-	err := j.writer.write(ctx, &operation{do: func(t *tx) error {
+	err := j.writer.write(ctx, directly(1, func(t *tx) error {
 		_, err := t.exec(`INSERT OR REPLACE INTO cursors (name, value) VALUES (?, ?)`, name, value)
 		return err
-	}})
+	}, nil))
 	if err != nil {
 		return fmt.Errorf("cursor %s: %w", name, err)
 	}
@@ -60,14 +60,14 @@ func (j *Journal) SetCursor(ctx context.Context, name, value string) error {
 // SwapCursor keeps a position where the one before it is still old.
 func (j *Journal) SwapCursor(ctx context.Context, name, old, value string) (bool, error) {
 	swapped := false // who stops waiting does not look at it
-	err := j.writer.write(ctx, &operation{do: func(t *tx) error {
+	err := j.writer.write(ctx, directly(1, func(t *tx) error {
 		var kept string
 		_, err := t.get(`SELECT value FROM cursors WHERE name = ?`, []any{name}, &kept)
 		if swapped = err == nil && kept == old; swapped {
 			_, err = t.exec(`INSERT OR REPLACE INTO cursors (name, value) VALUES (?, ?)`, name, value)
 		}
 		return err
-	}})
+	}, nil))
 	if err != nil {
 		return false, fmt.Errorf("cursor %s: %w", name, err)
 	}

@@ -119,11 +119,10 @@ func (j *Journal) open(ctx context.Context, file string, o Options) error {
 			return errors.Join(err, db.Close())
 		}
 	}
-	if j.writer, err = newWriter(ctx, db, o); err != nil {
+	if j.writer, err = newWriter(ctx, db, &j.claims, o); err != nil {
 		return errors.Join(err, db.Close())
 	}
 	if !o.Beside {
-		j.writer.stir = j.claims.stir
 		if j.checkpoints, err = newCheckpointer(path, j.writer); err != nil {
 			return err
 		}

@@ -5,11 +5,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/journal/batch"
-	"github.com/quandohq/quando/engine/journal/stored"
+	"github.com/quandohq/quando/engine/journal/ledger"
 )
 
 // A writer carries out operations, as many in one transaction as are waiting.
@@ -23,25 +24,36 @@ type writer struct {
 	commits, statements atomic.Int64
 	restart             atomic.Bool // the log is long, and the next one who writes should begin it anew
 
-	versions map[string]bool   // of rules whose runs have begun since the journal was opened; only the goroutine looks
-	takings  map[slotKey]int64 // the last of keys that were taken lately; only the goroutine looks
-	queued   bool              // there may be runs that wait for their turn; only the goroutine looks
-	anyFound bool              // the journal has events that were found; only the goroutine looks
-	run      int64             // the newest number of a run; only the goroutine looks
-	event    atomic.Int64      // the newest number of an event, of those that this process has recorded and those before
-	stir     func(laneKey)     // says that somebody asks for a lane's attention
+	versions map[string]bool          // of rules whose runs have begun since the journal was opened; only the goroutine looks
+	slots    map[ledger.SlotKey]int64 // the newest taking of keys that were taken lately; only the goroutine looks
+	queued   bool                     // there may be runs that wait for their turn; only the goroutine looks
+	anyFound bool                     // the journal has events that were found; only the goroutine looks
+	run      int64                    // the newest number of a run; only the goroutine looks
+	caused   int64                    // the newest number of an own effect; only the goroutine looks
+	event    atomic.Int64             // the newest number of an event, of those that this process has recorded and those before
+	claims   *claims
 }
 
 // An operation is one call's part of a transaction.
 type operation struct {
-	// do refuses before it has written anything, or writes. It may be called once more after a transaction that came to nothing, so that
-	// what it changes in memory belongs into kept.
-	do     func(*tx) error
-	kept   func() // after the commit; may be nil
-	weight int
+	*ledger.Operation
+
+	// do is what no ledger decides on; it may be nil. It comes before what ledgers read, refuses
+	// before it has written anything, and may be called once more after a transaction that came to
+	// nothing: what it changes in memory belongs into Kept.
+	do func(*tx) error
 }
 
-func newWriter(ctx context.Context, db *sql.DB, o Options) (*writer, error) {
+// directly returns an operation without a ledger. Kept runs after the commit; it may be nil.
+func directly(weight int, do func(*tx) error, kept func()) *operation {
+	op := &operation{Operation: &ledger.Operation{Weight: weight}, do: do}
+	if kept != nil {
+		op.Kept = func(*ledger.Ledger) { kept() }
+	}
+	return op
+}
+
+func newWriter(ctx context.Context, db *sql.DB, claims *claims, o Options) (*writer, error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return nil, err
@@ -54,22 +66,20 @@ func newWriter(ctx context.Context, db *sql.DB, o Options) (*writer, error) {
 	if _, err := conn.ExecContext(ctx, fmt.Sprintf(`PRAGMA wal_autocheckpoint = %d; PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY`, auto)); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	w := &writer{db: db, conn: conn, stmts: map[string]*sql.Stmt{}, versions: map[string]bool{}, takings: map[slotKey]int64{}, fail: o.Fail}
+	w := &writer{db: db, conn: conn, stmts: map[string]*sql.Stmt{}, versions: map[string]bool{}, slots: map[ledger.SlotKey]int64{}, claims: claims, fail: o.Fail}
 	if w.fail == nil {
 		w.fail = func(Point) error { return nil }
 	}
 	if err := conn.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM runs INDEXED BY runs_open WHERE finished = 0 AND state = 'queued')`).Scan(&w.queued); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	if err := conn.QueryRowContext(ctx, `SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'runs'), 0)`).Scan(&w.run); err != nil {
-		return nil, errors.Join(err, conn.Close())
-	}
 	var event int64
-	if err := conn.QueryRowContext(ctx, `SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0)`).Scan(&event); err != nil {
-		return nil, errors.Join(err, conn.Close())
+	for table, into := range map[string]*int64{"runs": &w.run, "caused": &w.caused, "events": &event} {
+		if err := conn.QueryRowContext(ctx, `SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = ?), 0)`, table).Scan(into); err != nil {
+			return nil, errors.Join(err, conn.Close())
+		}
 	}
 	w.event.Store(event)
-	w.stir = func(laneKey) {}
 	if err := w.readFound(ctx); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
@@ -78,7 +88,7 @@ func newWriter(ctx context.Context, db *sql.DB, o Options) (*writer, error) {
 }
 
 // write hands an operation to the writer and waits for its answer.
-func (w *writer) write(ctx context.Context, op *operation) error { return w.Do(ctx, op, op.weight) }
+func (w *writer) write(ctx context.Context, op *operation) error { return w.Do(ctx, op, op.Weight) }
 
 // close lets what is queued come to an end.
 func (w *writer) close() error {
@@ -99,49 +109,26 @@ func (w *writer) commit(ops []*operation) []error {
 	return results
 }
 
-// attempt carries out operations in one transaction and returns their errors. It is broken by an operation that fails halfway; then
-// nothing is recorded.
+// attempt carries out operations in one transaction and returns their errors. It is broken by an
+// operation that fails halfway; then nothing is recorded.
 func (w *writer) attempt(ops []*operation) (results []error, broken bool) {
+	t := &tx{w: w, run: w.run, caused: w.caused}
 	results = make([]error, len(ops))
-	t := &tx{w: w, run: w.run, released: map[*claim]bool{}, versions: map[string]bool{}, takings: map[slotKey]int64{}}
-	all := func(err error) []error {
+	l, broken, err := t.carryOut(ops, results)
+	if err != nil {
 		t.rollback()
 		for i := range results {
 			if results[i] == nil {
 				results[i] = explain(err)
 			}
 		}
-		return results
-	}
-	if _, err := t.exec(`BEGIN IMMEDIATE`); err != nil {
-		return all(fmt.Errorf("begin: %w", err)), false
-	}
-	for i, op := range ops {
-		t.touched, t.stirs = false, false
-		err := op.do(t)
-		if err != nil && t.touched {
-			return all(err), true
-		}
-		results[i] = err
-	}
-	if err := t.tallied(); err != nil {
-		return all(err), false
-	}
-	if err := w.fail(BeforeCommit); err != nil {
-		return all(err), false
-	}
-	if _, err := t.exec(`COMMIT`); err != nil {
-		return all(fmt.Errorf("commit: %w", err)), false
+		return results, broken
 	}
 	w.commits.Add(1)
-	w.run = t.run
-	if t.event > 0 {
-		w.event.Store(t.event)
-	}
-	w.remember(t.takings)
+	w.remember(t, l)
 	for i, op := range ops {
-		if results[i] == nil && op.kept != nil {
-			op.kept()
+		if results[i] == nil && op.Kept != nil {
+			op.Kept(l)
 		}
 	}
 	if err := w.fail(AfterCommit); err != nil {
@@ -154,21 +141,72 @@ func (w *writer) attempt(ops []*operation) (results []error, broken bool) {
 	return results, false
 }
 
+// carryOut carries out operations up to the commit. Their own errors are results.
+func (t *tx) carryOut(ops []*operation, results []error) (l *ledger.Ledger, broken bool, err error) {
+	if _, err := t.exec(`BEGIN IMMEDIATE`); err != nil {
+		return nil, false, fmt.Errorf("begin: %w", err)
+	}
+	var wants ledger.Wants
+	for i, op := range ops {
+		if op.do != nil {
+			t.touched = false
+			if results[i] = op.do(t); results[i] != nil && t.touched {
+				return nil, true, results[i]
+			}
+		}
+		if op.Want != nil {
+			op.Want(&wants)
+		}
+	}
+	if l, err = t.read(&wants); err != nil {
+		return nil, true, err
+	}
+	for i, op := range ops {
+		if results[i] == nil && op.Decide != nil {
+			results[i] = op.Decide(l)
+		}
+	}
+	if err := t.writeRows(l); err != nil {
+		return nil, true, err
+	}
+	if err := t.w.fail(BeforeCommit); err != nil {
+		return nil, false, err
+	}
+	if _, err := t.exec(`COMMIT`); err != nil {
+		return nil, false, fmt.Errorf("commit: %w", err)
+	}
+	return l, false, nil
+}
+
+// remember keeps what a committed transaction has learned.
+func (w *writer) remember(t *tx, l *ledger.Ledger) {
+	w.run, w.caused = t.run, t.caused
+	if t.event > 0 {
+		w.event.Store(t.event)
+	}
+	taken := l.Slots()
+	if len(w.slots)+len(taken) > maxSlotKeys {
+		clear(w.slots)
+	}
+	for k, s := range taken {
+		w.slots[k] = s.Newest()
+	}
+	for _, hash := range l.Versions() {
+		w.versions[hash] = true
+	}
+	begun, _ := l.Runs()
+	w.queued = w.queued || slices.ContainsFunc(begun, func(r *ledger.Run) bool { return r.State == journal.Queued })
+	w.anyFound = w.anyFound || t.anyFound
+}
+
 // A tx is the transaction that is open.
 type tx struct {
 	w        *writer
 	touched  bool  // an operation has written something, or a statement has failed
-	stirs    bool  // it has made a lane due
-	seq      int64 // of the last event; 0 is that it is not known
-	event    int64 // of the last event that it has recorded; 0 is none
+	event    int64 // the number of the last event; 0 is that it is not known
 	run      int64 // the number of the last run
-	released map[*claim]bool
-	versions map[string]bool   // of rules whose runs begin in it
-	anyFound bool              // it records events that were found
-	takings  map[slotKey]int64 // the last of each key that was taken in it
-	holds    []journal.Hold    // what is stopped, once it has looked
-	looked   bool
-	tally    stored.Tally
+	caused   int64 // the number of the last own effect
+	anyFound bool  // it records events that were found
 }
 
 // exec carries out a statement that writes.

@@ -239,13 +239,13 @@ func TestOneBreaks(t *testing.T) {
 	for i := range answers {
 		group.Go(func() {
 			if i == 4 {
-				answers[i] = j.writer.write(t.Context(), &operation{do: func(x *tx) error {
+				answers[i] = j.writer.write(t.Context(), directly(1, func(x *tx) error {
 					if _, err := x.exec(`INSERT INTO cursors (name, value) VALUES ('half', 'x')`); err != nil {
 						return err
 					}
 					_, err := x.exec(`INSERT INTO cursors (name, value) VALUES ('half', 'y')`)
 					return err
-				}})
+				}, nil))
 				return
 			}
 			fresh, err := j.Accept(t.Context(), events("lane", fmt.Sprint(i)))
@@ -295,10 +295,10 @@ func TestCountedOnce(t *testing.T) {
 		queue(t, j, i+1)
 	}
 	group.Go(func() {
-		err := j.writer.write(t.Context(), &operation{do: func(x *tx) error {
+		err := j.writer.write(t.Context(), directly(1, func(x *tx) error {
 			_, err := x.exec(`INSERT INTO cursors (name, value) VALUES ('half', NULL)`)
 			return err
-		}})
+		}, nil))
 		if err == nil {
 			t.Error("it did not break")
 		}

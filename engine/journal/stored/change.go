@@ -15,17 +15,14 @@ type Change struct {
 	Starts  []Run
 	Runs    []Run
 	Caused  []Caused
-	Asks    []string
 	Answers []*string // of the decided events
 
-	decided  []*journal.Event
-	starts   []*journal.Start
 	verdicts []*string // of the decided events, if all starts come out as they are meant to
 }
 
 // ChangeOf puts everything into the form in which it is kept.
 func ChangeOf(c *journal.Change) (*Change, error) {
-	f := &Change{decided: c.Decided, starts: c.Starts}
+	f := &Change{}
 	for _, st := range c.Starts {
 		r, err := RunOf(st.Run)
 		if err != nil {
@@ -34,11 +31,7 @@ func ChangeOf(c *journal.Change) (*Change, error) {
 		f.Starts = append(f.Starts, r)
 	}
 	for _, e := range c.Decided {
-		verdicts, err := verdictsText(e.Verdicts)
-		if err != nil {
-			return nil, err
-		}
-		f.verdicts = append(f.verdicts, verdicts)
+		f.verdicts = append(f.verdicts, verdictsText(e.Verdicts))
 		f.Answers = append(f.Answers, answersText(e.Answers))
 	}
 	for _, changed := range c.Runs {
@@ -55,75 +48,47 @@ func ChangeOf(c *journal.Change) (*Change, error) {
 			return nil, err
 		}
 	}
-	for _, a := range c.Asks {
-		t, err := Ask(a.Ask)
-		if err != nil {
-			return nil, err
-		}
-		f.Asks = append(f.Asks, t)
-	}
 	return f, nil
 }
 
-// Verdicts are the verdicts on the decided event with this number in the change, those of starts as they came out, and how they are kept. Most starts come out as they were
-// meant to, and then both are what they were. Of a verdict a journal decides on the outcome, the error and the run.
-func (f *Change) Verdicts(i int, cameOut func(*journal.Verdict) journal.Verdict) (kept *string, given []journal.Verdict, err error) {
-	meant := f.decided[i].Verdicts
-	for k := range meant {
-		v := &meant[k]
-		if !slices.ContainsFunc(f.starts, func(st *journal.Start) bool { return st.Verdict == v }) {
-			continue
-		}
-		if is := cameOut(v); is.Outcome != v.Outcome || is.Error != v.Error || is.Run != v.Run {
-			if given == nil {
-				given = slices.Clone(meant) // the change stays as it is until it is recorded
-			}
-			given[k] = is
-		}
+// Verdicts are how the verdicts on the decided event with this number in the change are kept. Those
+// that did not change meanwhile are encoded already.
+func (f *Change) Verdicts(i int, changed bool, given []journal.Verdict) *string {
+	if changed {
+		return verdictsText(given)
 	}
-	if given == nil {
-		return f.verdicts[i], meant, nil
-	}
-	kept, err = verdictsText(given)
-	return kept, given, err
+	return f.verdicts[i]
 }
 
 // verdictsText is how verdicts are kept; none are NULL.
-func verdictsText(list []journal.Verdict) (*string, error) {
+func verdictsText(list []journal.Verdict) *string {
 	if len(list) == 0 {
-		return nil, nil
+		return nil
 	}
 	b := append(make([]byte, 0, 512), '[')
 	for i := range list {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		var err error
-		if b, err = appendVerdict(b, &list[i]); err != nil {
-			return nil, err
-		}
+		b = appendVerdict(b, &list[i])
 	}
 	text := string(append(b, ']'))
-	return &text, nil
+	return &text
 }
 
 // appendVerdict writes how a verdict is kept.
-func appendVerdict(b []byte, v *journal.Verdict) ([]byte, error) {
+func appendVerdict(b []byte, v *journal.Verdict) []byte {
 	b = plain.AppendText(append(b, `{"rule":`...), v.Rule)
 	b = plain.AppendText(append(b, `,"outcome":`...), string(v.Outcome))
 	b = appendMember(b, `,"clause":`, v.Clause)
 	if len(v.Values) > 0 {
-		values, err := valuesText(v.Values)
-		if err != nil {
-			return nil, err
-		}
-		b = append(append(b, `,"values":`...), values...)
+		b = append(append(b, `,"values":`...), valuesText(v.Values)...)
 	}
 	b = appendMember(b, `,"error":`, v.Error)
 	b = appendMember(b, `,"run":`, v.Run)
 	b = appendMember(b, `,"version":`, v.Version)
 	b = appendMember(b, `,"stage":`, string(v.Stage))
-	return append(b, '}'), nil
+	return append(b, '}')
 }
 
 // appendMember writes a text that is left out where it is empty.
@@ -157,9 +122,9 @@ func answersText(answers journal.Answers) *string {
 }
 
 // valuesText is how the values of a verdict are kept. One that JSON does not know, such as what is not a number, is kept as a text.
-func valuesText(values map[string]any) ([]byte, error) {
+func valuesText(values map[string]any) []byte {
 	if b, err := plain.Encode(values); err == nil {
-		return b, nil
+		return b
 	}
 	readable := make(map[string]any, len(values))
 	for name, value := range values {
@@ -168,5 +133,6 @@ func valuesText(values map[string]any) ([]byte, error) {
 		}
 		readable[name] = value
 	}
-	return json.Marshal(readable)
+	b, _ := json.Marshal(readable) // each of them can be
+	return b
 }

@@ -75,10 +75,15 @@ func AllData(events []rules.Event) ([]string, error) {
 	return data, nil
 }
 
-// Ask is how what is asked of a run is kept.
-func Ask(a journal.Ask) (string, error) {
-	a.At = Moment(Micros(a.At))
-	return Text(a)
+// Ask is how what is asked of a run is kept; nothing is NULL.
+func Ask(a *journal.Ask) (*string, error) {
+	if a == nil {
+		return nil, nil
+	}
+	at := *a
+	at.At = Moment(Micros(a.At))
+	text, err := Text(at)
+	return &text, err
 }
 
 // EndOf is when a finished run ended, at the time of its last change at the latest: by it the run is forgotten some day, so that it must have one.
@@ -91,21 +96,16 @@ func EndOf(r *journal.Run, at int64) int64 {
 
 // A Run is what of a run is kept as JSON.
 type Run struct {
-	Gathered, Ancestry, Asked *string
-	About                     string
+	Gathered, Ancestry *string
+	About              string
 }
 
 // RunOf is what of a run is kept as JSON.
 func RunOf(r *journal.Run) (t Run, err error) {
-	var problems [3]error
+	var problems [2]error
 	t.Gathered, problems[0] = List(r.Gathered)
 	t.Ancestry, problems[1] = List(r.Ancestry)
 	t.About = subject(r)
-	if r.Asked != nil {
-		var asked string
-		asked, problems[2] = Ask(*r.Asked)
-		t.Asked = &asked
-	}
 	return t, errors.Join(problems[:]...)
 }
 

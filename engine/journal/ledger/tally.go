@@ -1,4 +1,4 @@
-package stored
+package ledger
 
 import (
 	"time"
@@ -107,8 +107,9 @@ func (t *Tally) RuleCounts() map[CountKey]int {
 	return all
 }
 
-// Changed returns the verdicts that are not what they were, where an event is decided again, as when a rule decides on the last of those that it has gathered.
-func Changed(before, given []journal.Verdict) (changed []journal.Verdict) {
+// newVerdicts returns the verdicts that are not what they were, where an event is decided again, as
+// when a rule decides on the last of those that it has gathered.
+func newVerdicts(before, given []journal.Verdict) (changed []journal.Verdict) {
 	type told struct {
 		rule, clause string
 		outcome      journal.Outcome

@@ -1,9 +1,6 @@
-package stored
+package ledger
 
 import "hash/maphash"
-
-// A LaneKey names a lane.
-type LaneKey struct{ Workspace, Lane string }
 
 // Occupied remembers lanes in which something was left waiting, so that they are not opened in vain. It may be wrong: what counts is what the transaction finds. Who uses it has a lock.
 type Occupied struct {

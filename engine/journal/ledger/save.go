@@ -1,0 +1,287 @@
+package ledger
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/engine/journal/stored"
+	"github.com/quandohq/quando/rules"
+)
+
+// A Save records a change of a claimed lane. What the journal decides is set in the change when
+// it is recorded, not before.
+type Save struct {
+	lane   *journal.Lane
+	change *journal.Change
+	texts  *stored.Change // nil where the journal keeps no texts
+	data   string         // of the fresh event
+	at     int64
+
+	// What the transaction comes to.
+	Lost    bool // the lane is somebody else's
+	Left    bool // something is left in the lane
+	Listed  bool // the lane that was opened has a row from now on
+	lease   *Lease
+	seq     int64 // of the fresh event
+	wakes   bool  // a lane is due because of it
+	waits   bool  // a run of the lane waits for something
+	started []started
+	made    []int64 // the ids of what was caused
+}
+
+// NewSave prepares to record a change.
+func NewSave(lane *journal.Lane, change *journal.Change) *Save {
+	return &Save{lane: lane, change: change, at: stored.Micros(change.At)}
+}
+
+// Encode puts everything into the form in which a database keeps it, so that no time of the
+// transaction is spent on that.
+func (s *Save) Encode() (err error) {
+	if s.texts, err = stored.ChangeOf(s.change); err == nil && s.change.Fresh != nil {
+		s.data, err = stored.Data(s.change.Fresh.Event)
+	}
+	return err
+}
+
+// Operation returns the part of a transaction that records the change.
+func (s *Save) Operation() *Operation {
+	c := s.change
+	return &Operation{
+		Want: s.want, Decide: s.decide, Kept: s.kept, Fresh: c.Fresh != nil,
+		Weight: len(c.Decided) + len(c.Starts) + len(c.Runs) + len(c.Caused),
+	}
+}
+
+func (s *Save) here() LaneKey { return KeyOf(s.lane) }
+
+// want names the rows that the change has to do with.
+func (s *Save) want(w *Wants) {
+	c := s.change
+	if c.Fresh != nil {
+		w.lock("lane", c.Fresh.Workspace, c.Fresh.Lane)
+		w.Openings = append(w.Openings, &c.Fresh.Event)
+		w.NewEvents++
+	} else {
+		put(&w.Leases, s.here(), true)
+	}
+	w.Calls = w.Calls || c.Call != nil
+	for _, slot := range c.Take {
+		w.wantSlot(s.lane.Workspace, slot)
+	}
+	for _, st := range c.Starts {
+		s.wantStart(w, st)
+	}
+	for _, g := range c.Ended {
+		w.wantGather(RunKey{g.Workspace, g.Rule, g.By})
+	}
+	for _, g := range c.Gather {
+		w.wantGather(RunKey{g.Workspace, g.Rule, g.By})
+	}
+	for _, changed := range c.Runs {
+		run := changed.Run
+		put(&w.Runs, run.ID, true)
+		w.KeepHolds = w.KeepHolds || run.State == journal.Held
+		if run.State.Finished() {
+			w.wantNext(RunKey{run.Workspace, run.Rule, run.By})
+		}
+	}
+	for _, a := range c.Asks {
+		put(&w.Runs, a.Run, true)
+	}
+	for _, e := range c.Decided {
+		if e != c.Fresh {
+			put(&w.Decided, e.Seq, true)
+		}
+	}
+	w.NewCaused += len(c.Caused)
+	if c.Release {
+		put(&w.Lanes, s.here(), true)
+	}
+}
+
+// every is more than there ever are.
+const every = 1 << 30
+
+func (s *Save) wantStart(w *Wants, st *journal.Start) {
+	run := st.Run
+	w.NewRuns++
+	w.Holds = true
+	w.KeepHolds = w.KeepHolds || run.State == journal.Held
+	put(&w.Versions, run.Version, true)
+	if s.change.Fresh == nil || run.Event != 0 { // of a fresh event nothing can have come yet
+		put(&w.Known, run.Key, run.Event)
+	}
+	if st.Limit != nil {
+		w.wantSlot(s.lane.Workspace, *st.Limit)
+	}
+	k := RunKey{run.Workspace, run.Rule, run.By}
+	switch {
+	case st.Mode == rules.Parallel && st.Max <= 0:
+	case st.Mode == rules.Single:
+		w.wantUnfinished(k, 1)
+	case st.Mode == rules.Restart:
+		w.wantUnfinished(k, every)
+	default:
+		w.wantUnfinished(k, max(st.Max, 1))
+	}
+}
+
+// decide changes the ledger. Everything that may refuse the change comes first.
+func (s *Save) decide(l *Ledger) error {
+	s.started, s.made, s.Lost, s.Listed, s.waits = nil, nil, false, false, false
+	if err := s.refuse(l); err != nil {
+		return err
+	}
+	woken := l.Wakes
+	l.Wakes = false
+	if fresh := s.change.Fresh; fresh != nil {
+		s.seq = l.NextEvent()
+		l.Newest = max(l.Newest, s.seq)
+		put(&l.New, EventKey{fresh.Workspace, fresh.ID}, false) // for another who tells of it in the same transaction
+	}
+	s.changeRuns(l)
+	s.start(l)
+	if s.change.Calls(func(start int) bool { return s.started[start].begun }) {
+		for _, slot := range s.change.Take {
+			l.slotsOf(SlotKey{s.lane.Workspace, slot.Key}).take(slot, s.at)
+		}
+	}
+	s.decideEvents(l)
+	s.changeGathers(l)
+	s.cause(l)
+	for _, a := range s.change.Asks {
+		l.ask(s.at, a.Run, a.Ask) // a run that is gone has nothing to be asked
+	}
+	s.wakes = l.Wakes
+	l.Wakes = l.Wakes || woken
+	if s.change.Release {
+		s.release(l)
+	} else {
+		s.keepLane(l)
+	}
+	return nil
+}
+
+// refuse says why the change cannot be recorded.
+func (s *Save) refuse(l *Ledger) error {
+	s.lease = l.Leases[s.here()]
+	if fresh := s.change.Fresh; fresh != nil {
+		if _, accepted := l.New[EventKey{fresh.Workspace, fresh.ID}]; accepted || !l.Vacant[s.here()] {
+			return journal.ErrOccupied
+		}
+		if s.lease == nil {
+			s.lease = &Lease{Epoch: s.lane.Epoch, Opened: true}
+		}
+	} else if s.Lost = s.lease == nil || s.lease.Epoch != s.lane.Epoch || s.lease.released; s.Lost {
+		return journal.ErrLost
+	}
+	if s.change.Call != nil {
+		if h := journal.StopsCall(l.Holds, s.change.Call, s.change.At); h != nil {
+			return &journal.HeldError{Hold: *h}
+		}
+	}
+	ahead := map[string]int64{}
+	for _, slot := range s.change.Take {
+		if slots := l.slotsOf(SlotKey{s.lane.Workspace, slot.Key}); !slots.free(slot, s.at, ahead[slot.Key]) {
+			return slots.full(slot)
+		}
+		ahead[slot.Key]++
+	}
+	for _, e := range s.change.Ended {
+		if g := l.gathers[RunKey{e.Workspace, e.Rule, e.By}]; g == nil || !slices.Equal(g.Events, e.Events) {
+			return fmt.Errorf("gather of %s: %w", e.Rule, journal.ErrChanged)
+		}
+	}
+	for _, c := range s.change.Runs {
+		if l.runs[c.Run.ID] == nil {
+			return fmt.Errorf("run %d: %w", c.Run.ID, journal.ErrNoRun)
+		}
+	}
+	return nil
+}
+
+// decideEvents records verdicts, those of starts as they came out, and counts those that an event
+// did not have.
+func (s *Save) decideEvents(l *Ledger) {
+	for i, e := range s.change.Decided {
+		given, changed := s.verdictsOn(e)
+		d := Decision{Event: e, Verdicts: given}
+		if s.texts != nil {
+			d.VerdictsText, d.AnswersText = s.texts.Verdicts(i, changed, given), s.texts.Answers[i]
+		}
+		if e == s.change.Fresh {
+			l.Events = append(l.Events, Recording{s.seq, s.data, d})
+			for _, v := range given {
+				l.Tally.Verdict(s.at, e, s.seq, v)
+			}
+			continue
+		}
+		put(&l.Decided, e.Seq, &d)
+		for _, v := range newVerdicts(l.judged[e.Seq], given) {
+			l.Tally.Verdict(s.at, e, e.Seq, v)
+		}
+		put(&l.judged, e.Seq, given)
+	}
+}
+
+// verdictsOn returns the verdicts on an event, those of starts as they came out. Most starts come
+// out as they were meant to, and then the verdicts are what they were.
+func (s *Save) verdictsOn(e *journal.Event) (given []journal.Verdict, changed bool) {
+	given = e.Verdicts
+	for i, st := range s.change.Starts {
+		k := 0
+		for k < len(e.Verdicts) && &e.Verdicts[k] != st.Verdict {
+			k++
+		}
+		if k == len(e.Verdicts) {
+			continue
+		}
+		// Of a verdict a journal decides on the outcome, the error and the run.
+		if v, is := st.Verdict, &s.started[i].verdict; is.Outcome != v.Outcome || is.Error != v.Error || is.Run != v.Run {
+			if !changed {
+				given, changed = slices.Clone(e.Verdicts), true // the change stays as it is until it is recorded
+			}
+			given[k] = *is
+		}
+	}
+	return given, changed
+}
+
+// cause records what own calls cause, and which of it has come.
+func (s *Save) cause(l *Ledger) {
+	for i := range s.change.Caused {
+		row := Caused{ID: l.NextCaused(), Caused: &s.change.Caused[i], At: s.at}
+		if s.texts != nil {
+			row.Texts = s.texts.Caused[i]
+		}
+		s.made = append(s.made, row.ID)
+		l.Caused = append(l.Caused, row)
+	}
+	l.Gone = append(l.Gone, s.change.Gone...)
+	l.Used = append(l.Used, s.change.Used...)
+}
+
+// kept tells the caller what the journal decided.
+func (s *Save) kept(l *Ledger) {
+	if s.change.Fresh != nil {
+		s.change.Fresh.Seq = s.seq
+	}
+	if s.change.Release {
+		s.Left = !l.Calm[s.here()]
+		s.lane.Calm = !s.Left && !s.wakes
+	}
+	for i, st := range s.change.Starts {
+		r := s.started[i]
+		st.Run.ID, st.Run.State, st.Begun = r.id, r.state, r.begun
+		if st.Run.Event == 0 {
+			st.Run.Event = s.seq
+		}
+		if st.Verdict != nil {
+			*st.Verdict = r.verdict
+		}
+	}
+	for i := range s.change.Caused {
+		s.change.Caused[i].ID = s.made[i]
+	}
+}
