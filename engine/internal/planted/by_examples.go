@@ -65,12 +65,11 @@ var byExamples = []Bug{
 `, ``},
 	}},
 	{Name: "a lane that is released forgets what came meanwhile", Edits: []Edit{
-		{"engine/journal/sqlite/save.go", `due_at = CASE news WHEN ? THEN ? ELSE ? END WHERE`, `due_at = CASE ? WHEN 0 THEN ? ELSE ? END WHERE`},
-		{"engine/journal/sqlite/save.go", `		s.claim.news, next, min(next, soon), `, `		0, next, next, `},
-		{"engine/journal/sqlite/save.go", `lane = ? AND news = ?`, `lane = ? AND news >= ?`},
+		{"engine/journal/sqlite/ledger_write.go", `r.News, r.Next, r.Soon, k.Workspace`, `r.News, r.Next, r.Next, k.Workspace`},
+		{"engine/journal/sqlite/ledger_write.go", `lane = ? AND news = ?`, `lane = ? AND news >= ?`},
 	}},
 	{Name: "an event of the lane that came while it was worked on waits for the next one", Edits: []Edit{
-		{"engine/journal/sqlite/accept.go", `news = news + 1`, `news = news`},
+		{"engine/journal/sqlite/ledger_write.go", `news = news + excluded.news`, `news = news`},
 	}},
 	{Name: "a first wait counts from when the event was received", Edits: []Edit{
 		{"engine/wait.go", `		from = k.facts.event.CreatedAt
@@ -78,13 +77,8 @@ var byExamples = []Bug{
 `},
 	}},
 	{Name: "a limit is looked at and never taken", Edits: []Edit{
-		{"engine/journal/sqlite/start.go", `		if err := t.take(s.lane.Workspace, taking, s.at); err != nil {
-			return err
-		}
-	}
-	if st.Mode == rules.Restart {`, `		_ = taking
-	}
-	if st.Mode == rules.Restart {`},
+		{"engine/journal/ledger/run.go", `		slots.take(*st.Limit, s.at)
+`, ``},
 	}},
 	{Name: "mode single lets a second run begin", Edits: []Edit{
 		{"engine/journal/journal.go", `s.Mode == rules.Single && len(others) > 0:`, `s.Mode == rules.Single && len(others) > 1:`},

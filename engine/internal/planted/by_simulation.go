@@ -7,9 +7,7 @@ var bySimulation = []Bug{
 		{"engine/question.go", `	return after.before(at, e.Seq) && !(`, `	return after.before(at.Add(time.Minute), e.Seq) && !(`},
 	}},
 	{Name: "what is stopped is not looked at in the commit of an intent", Edits: []Edit{
-		{"engine/journal/sqlite/hold.go", `	if h := journal.StopsCall(holds, s.change.Call, s.change.At); h != nil {
-`, `	if h := journal.StopsCall(holds, s.change.Call, s.change.At); h != nil && h.Kind != journal.HoldPerson {
-`},
+		{"engine/journal/ledger/save.go", `s.change.Call, s.change.At); h != nil {`, `s.change.Call, s.change.At); h != nil && h.Kind != journal.HoldPerson {`},
 	}},
 	{Name: "expressions are compiled without a lock", Edits: []Edit{
 		{"rules/expr.go", `	exprLock.Lock()
@@ -96,15 +94,12 @@ var bySimulation = []Bug{
 		{"engine/version.go", `rule != nil && rule.Version == r.Version {`, `rule != nil {`},
 	}},
 	{Name: "a run that is replaced goes on", Edits: []Edit{
-		{"engine/journal/sqlite/start.go", `		if _, err := t.ask(s.at, id, ask); err != nil {
-			return nil, err
-		}
-		asked`, `		_ = ask
-		asked`},
+		{"engine/journal/ledger/run.go", `		l.ask(s.at, id, journal.Ask{What: journal.AskCancel, Reason: journal.Replaced, At: s.change.At})
+`, ``},
 	}},
 	{Name: "a queued run is never begun", Edits: []Edit{
-		{"engine/journal/sqlite/run.go", `	if err != nil || !found || state != journal.Queued {
-`, `	if err != nil || !found || state == journal.Queued {
+		{"engine/journal/ledger/run.go", `	if len(ids) == 0 || l.runs[ids[0]].State != journal.Queued {
+`, `	if len(ids) == 0 || l.runs[ids[0]].State == journal.Queued {
 `},
 	}},
 	{Name: "a gather leaves out its last event", Edits: []Edit{
@@ -133,7 +128,10 @@ var bySimulation = []Bug{
 `},
 	}},
 	{Name: "what was found is told again by its delivery", Edits: []Edit{
-		{"engine/journal/sqlite/accept.go", `err == nil && !found {`, `err == nil && (!found || e.ID != "") {`},
+		{"engine/journal/sqlite/ledger_read.go", `		if found {
+			continue
+		}
+`, ``},
 	}},
 	{Name: "on_error is not taken", Edits: []Edit{
 		{"engine/fail.go", `k.take(ctx, k.rule.OnError)`, `k.take(ctx, k.rule.OnError[:0])`},
@@ -169,7 +167,10 @@ var bySimulation = []Bug{
 `},
 	}},
 	{Name: "a change is recorded by a lease that ran out", Edits: []Edit{
-		{"engine/journal/postgres/save.go", `mine == nil || mine.engine != l.engine || mine.epoch != s.lane.Epoch || mine.released; s.lost {`, `mine == nil || mine.released; s.lost {`},
+		{"engine/journal/ledger/save.go", `s.lease == nil || s.lease.Epoch != s.lane.Epoch || s.lease.released; s.Lost {`, `s.lease == nil || s.lease.released; s.Lost {`},
+		{"engine/journal/postgres/ledger_read.go", `		if engine == r.engine {
+`, `		if engine != 0 {
+`},
 	}},
 	{Name: "the events of a lane are decided on newest first", Edits: []Edit{
 		{"engine/journal/sqlite/fill.go", `+ ` + "`) ORDER BY e.seq`", `+ ` + "`) ORDER BY e.seq DESC`"},
@@ -184,10 +185,8 @@ var bySimulation = []Bug{
 		{"engine/journal/sqlite/hold.go", `finished = 0 AND state = 'held' AND`, `finished = 0 AND state = 'kept' AND`},
 	}},
 	{Name: "a safety bound is looked at and never taken", Edits: []Edit{
-		{"engine/journal/sqlite/save.go", `			if err := t.take(s.lane.Workspace, k, s.at); err != nil {
-				return err
-			}
-`, `		_ = k
+		{"engine/journal/ledger/save.go", `			l.slotsOf(SlotKey{s.lane.Workspace, slot.Key}).take(slot, s.at)
+`, `			_ = slot
 `},
 	}},
 	{Name: "what a wait has heard is not recorded", Edits: []Edit{

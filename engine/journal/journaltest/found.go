@@ -107,6 +107,9 @@ func foundThenTold(c *check) {
 	fresh, err := c.Accept(c.Context(), []rules.Event{told("6", "a", "m1"), told("1", "a", "m1"), told("6", "a", "m1")})
 	c.ok(err)
 	c.equal("fresh", fresh, []bool{true, false, false})
+	fresh, err = c.Accept(c.Context(), []rules.Event{told("1", "a", "m1"), told("7", "a", "m3")})
+	c.ok(err)
+	c.equal("fresh behind one that was found", fresh, []bool{false, true})
 }
 
 func foundNot(c *check) {

@@ -257,13 +257,14 @@ func (l *Ledger) ask(now, run int64, ask journal.Ask) bool {
 
 // addSteps notes the steps of a run that changed. Of a step that changes twice the last counts.
 func (l *Ledger) addSteps(run int64, steps []*journal.Step) {
+	own := len(l.Steps)
 	for _, st := range steps {
-		same := func(s Step) bool { return s.Run == run && s.N == st.N }
-		if i := slices.IndexFunc(l.Steps, same); i >= 0 {
-			l.Steps[i].Step = st
+		i, found := slices.BinarySearchFunc(l.Steps[own:], st.N, func(s Step, n int) int { return s.N - n })
+		if found {
+			l.Steps[own+i].Step = st
 			continue
 		}
-		l.Steps = append(l.Steps, Step{run, st})
+		l.Steps = slices.Insert(l.Steps, own+i, Step{run, st})
 	}
 }
 

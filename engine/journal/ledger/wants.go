@@ -45,7 +45,8 @@ type NewEvent struct {
 	Data string
 }
 
-// lock asks for something to be this transaction's alone.
+// lock asks for something to be this transaction's alone. Engines of another version may share the
+// journal, so names stay as they are.
 func (w *Wants) lock(what string, names ...string) {
 	for _, name := range names {
 		what += "\x00" + name
@@ -55,13 +56,13 @@ func (w *Wants) lock(what string, names ...string) {
 
 // wantUnfinished asks for the oldest unfinished runs of a key, so many more than others asked for.
 func (w *Wants) wantUnfinished(k RunKey, n int) {
-	w.lock("run", k.Workspace, k.Rule, k.By)
+	w.lock("kind", k.Workspace, k.Rule, k.By)
 	put(&w.Unfinished, k, w.Unfinished[k]+n)
 }
 
 // wantNext asks for the run that follows one that has finished.
 func (w *Wants) wantNext(k RunKey) {
-	w.lock("run", k.Workspace, k.Rule, k.By)
+	w.lock("kind", k.Workspace, k.Rule, k.By)
 	put(&w.Next, k, w.Next[k]+1)
 }
 

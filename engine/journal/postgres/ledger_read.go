@@ -35,7 +35,7 @@ func (r *reading) isIdentified() bool {
 // lockKey is the number under which the database locks a name.
 func lockKey(name string) int64 {
 	h := fnv.New64a()
-	h.Write([]byte("quando\x00" + name))
+	h.Write([]byte("quando\x00" + name + "\x00"))
 	return int64(h.Sum64())
 }
 

@@ -62,9 +62,12 @@ func (t *tx) isVacant(e *rules.Event) (bool, error) {
 func (t *tx) readEvents(w *ledger.Wants, l *ledger.Ledger) error {
 	for i := range w.Accept {
 		e := &w.Accept[i]
-		known, err := t.wasFound(&e.Event)
-		if err != nil || known {
+		found, err := t.wasFound(&e.Event)
+		if err != nil {
 			return err
+		}
+		if found {
+			continue
 		}
 		fresh, err := t.record(&e.Event, e.Data)
 		if err != nil {

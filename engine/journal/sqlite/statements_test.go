@@ -50,7 +50,7 @@ func TestStatements(t *testing.T) {
 	}
 	now := time.Now()
 	runs := map[*journal.Lane]*journal.Run{}
-	costs("a run's beginning", 14.1, func() { // with a transaction to each
+	costs("a run's beginning", 15.2, func() { // with a transaction to each
 		for _, l := range lanes {
 			e := l.Events[0]
 			e.Verdicts = []journal.Verdict{{Rule: "away", Outcome: journal.Fired}}
@@ -80,7 +80,7 @@ func TestStatements(t *testing.T) {
 			t.Errorf("%+v, with %d steps: %v", got, len(got.Steps), err)
 		}
 	}
-	costs("a run's end", 11, func() {
+	costs("a run's end", 12, func() {
 		for _, l := range lanes {
 			r := runs[l]
 			r.State, r.FinishedAt, r.Steps[1].State = journal.Done, now, journal.StepDone
