@@ -34,7 +34,7 @@ func modeSecond(c *check) {
 		{rules.Restart, journal.Fired, journal.Queued, true},
 		{rules.Parallel, journal.Fired, journal.Running, false},
 	} {
-		for _, other := range []string{"", "by", "rule", "workspace", "finished"} {
+		for _, other := range []string{"", "by", "rule", "workspace", "stage", "finished"} {
 			name := fmt.Sprintf("%s, another %s", m.mode, other)
 			first := start(m.mode, run("a "+name, "r "+name, "x", "first "+name))
 			second := start(m.mode, run("b "+name, "r "+name, "x", "second "+name))
@@ -51,6 +51,8 @@ func modeSecond(c *check) {
 				second.Run.Rule = "other " + name
 			case "workspace":
 				second.Run.Workspace = "other"
+			case "stage": // what a shadow would have done stands in nobody's way
+				second.Run.Stage = rules.Shadow
 			case "finished":
 				c.finish(l, first.Run, journal.Done)
 			}

@@ -8,16 +8,16 @@ import (
 
 // AddGather takes in what is being gathered under a key.
 func (l *Ledger) AddGather(g *journal.Gather) {
-	put(&l.gathers, RunKey{g.Workspace, g.Rule, g.By}, g)
+	put(&l.gathers, GatherKey{g.Workspace, g.Rule, g.By}, g)
 }
 
 // Gather returns what is being gathered under a key; nil when nothing is.
-func (l *Ledger) Gather(k RunKey) *journal.Gather { return l.gathers[k] }
+func (l *Ledger) Gather(k GatherKey) *journal.Gather { return l.gathers[k] }
 
 // changeGathers ends gathers, and adds events to others.
 func (s *Save) changeGathers(l *Ledger) {
 	for _, g := range s.change.Ended {
-		k := RunKey{g.Workspace, g.Rule, g.By}
+		k := GatherKey{g.Workspace, g.Rule, g.By}
 		delete(l.gathers, k)
 		put(&l.Gathers, k, true)
 	}
@@ -29,7 +29,7 @@ func (s *Save) changeGathers(l *Ledger) {
 // gather adds events to those that are being gathered. The newest one's lane is where the gather
 // ends.
 func (s *Save) gather(l *Ledger, add journal.Gather) {
-	k := RunKey{add.Workspace, add.Rule, add.By}
+	k := GatherKey{add.Workspace, add.Rule, add.By}
 	at := kept(s.change.At)
 	g := journal.Gather{Workspace: add.Workspace, Rule: add.Rule, By: add.By, Since: at}
 	if is := l.gathers[k]; is != nil {

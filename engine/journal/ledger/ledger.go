@@ -10,6 +10,7 @@ import (
 
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/journal/stored"
+	"github.com/quandohq/quando/rules"
 )
 
 // An Operation is one call's part of a transaction. A transaction that came to nothing may be
@@ -28,8 +29,18 @@ type LaneKey struct{ Workspace, Lane string }
 // KeyOf names a claimed lane.
 func KeyOf(l *journal.Lane) LaneKey { return LaneKey{l.Workspace, l.Name} }
 
-// A RunKey groups the runs that exclude each other.
-type RunKey struct{ Workspace, Rule, By string }
+// A RunKey groups the runs that exclude each other. What a rule would have done as a shadow keeps
+// nothing from being done.
+type RunKey struct {
+	Workspace, Rule, By string
+	Stage               rules.Stage
+}
+
+// RunKeyOf names the group of a run.
+func RunKeyOf(r *journal.Run) RunKey { return RunKey{r.Workspace, r.Rule, r.By, r.Stage} }
+
+// A GatherKey names what is gathered together.
+type GatherKey struct{ Workspace, Rule, By string }
 
 // A SlotKey names what slots are taken of.
 type SlotKey struct{ Workspace, Key string }
@@ -57,7 +68,7 @@ type Ledger struct {
 	open     map[RunKey][]int64 // unfinished runs, the oldest first, as far as they were wanted
 	known    map[string]*Run    // runs by their keys
 	slots    map[SlotKey]*Slots // as far as they were wanted
-	gathers  map[RunKey]*journal.Gather
+	gathers  map[GatherKey]*journal.Gather
 	versions map[string]bool             // whose source is recorded
 	judged   map[int64][]journal.Verdict // on events that are decided
 
@@ -68,7 +79,7 @@ type Ledger struct {
 	Opened   map[LaneKey]int64 // lanes that belong to this engine from now on, by the epoch
 	Dues     map[LaneKey]*Due  // what asks for a lane's attention
 	Releases map[LaneKey]Release
-	Gathers  map[RunKey]bool // that have changed
+	Gathers  map[GatherKey]bool // that have changed
 	Caused   []Caused
 	Used     []int64
 	Gone     []int64

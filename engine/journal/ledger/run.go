@@ -68,7 +68,7 @@ func (l *Ledger) isHeld(r *Run) bool {
 // promote lets the oldest unfinished run of the same key begin, if it is one that waits for its
 // turn.
 func (s *Save) promote(l *Ledger, done *journal.Run) {
-	ids := l.open[RunKey{done.Workspace, done.Rule, done.By}]
+	ids := l.open[RunKeyOf(done)]
 	if len(ids) == 0 || l.runs[ids[0]].State != journal.Queued {
 		return
 	}
@@ -107,7 +107,7 @@ func (s *Save) startOne(l *Ledger, st *journal.Start, texts stored.Run, r *start
 		r.id, r.state, r.verdict.Run = known.ID, known.State, st.Run.Key
 		return
 	}
-	others := l.open[RunKey{st.Run.Workspace, st.Run.Rule, st.Run.By}]
+	others := l.open[RunKeyOf(st.Run)]
 	if outcome, why := st.Refused(l.Holds, others); outcome != "" {
 		r.verdict.Outcome, r.verdict.Error = outcome, why
 		return
@@ -137,7 +137,7 @@ func (s *Save) insert(l *Ledger, st *journal.Start, texts stored.Run, r *started
 		put(&l.Sources, run.Version, Source{run.Rule, st.Source})
 	}
 	row := &Run{
-		ID: l.NextRun(), Key: run.Key, RunKey: RunKey{run.Workspace, run.Rule, run.By}, Lane: run.Lane, State: r.state, Wake: stored.Micros(run.WakeAt), Reason: run.Reason,
+		ID: l.NextRun(), Key: run.Key, RunKey: RunKeyOf(run), Lane: run.Lane, State: r.state, Wake: stored.Micros(run.WakeAt), Reason: run.Reason,
 		Given: run, Texts: texts, New: true, Event: cmp.Or(run.Event, s.seq), Started: stored.Micros(run.StartedAt),
 	}
 	if row.Started == 0 {

@@ -73,17 +73,17 @@ func (s *Save) want(w *Wants) {
 		s.wantStart(w, st)
 	}
 	for _, g := range c.Ended {
-		w.wantGather(RunKey{g.Workspace, g.Rule, g.By})
+		w.wantGather(GatherKey{g.Workspace, g.Rule, g.By})
 	}
 	for _, g := range c.Gather {
-		w.wantGather(RunKey{g.Workspace, g.Rule, g.By})
+		w.wantGather(GatherKey{g.Workspace, g.Rule, g.By})
 	}
 	for _, changed := range c.Runs {
 		run := changed.Run
 		put(&w.Runs, run.ID, true)
 		w.KeepHolds = w.KeepHolds || run.State == journal.Held
 		if run.State.Finished() {
-			w.wantNext(RunKey{run.Workspace, run.Rule, run.By})
+			w.wantNext(RunKeyOf(run))
 		}
 	}
 	for _, a := range c.Asks {
@@ -115,7 +115,7 @@ func (s *Save) wantStart(w *Wants, st *journal.Start) {
 	if st.Limit != nil {
 		w.wantSlot(s.lane.Workspace, *st.Limit)
 	}
-	k := RunKey{run.Workspace, run.Rule, run.By}
+	k := RunKeyOf(run)
 	switch {
 	case st.Mode == rules.Parallel && st.Max <= 0:
 	case st.Mode == rules.Single:
@@ -189,7 +189,7 @@ func (s *Save) refuse(l *Ledger) error {
 		ahead[slot.Key]++
 	}
 	for _, e := range s.change.Ended {
-		if g := l.gathers[RunKey{e.Workspace, e.Rule, e.By}]; g == nil || !slices.Equal(g.Events, e.Events) {
+		if g := l.gathers[GatherKey{e.Workspace, e.Rule, e.By}]; g == nil || !slices.Equal(g.Events, e.Events) {
 			return fmt.Errorf("gather of %s: %w", e.Rule, journal.ErrChanged)
 		}
 	}

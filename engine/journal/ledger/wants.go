@@ -15,7 +15,7 @@ type Wants struct {
 	Next       map[RunKey]int   // the unfinished run that follows as many that finish
 	Known      map[string]int64 // runs by their keys, with the event of each
 	Slots      map[SlotKey]*WantSlots
-	Gathers    map[RunKey]bool
+	Gathers    map[GatherKey]bool
 	Lanes      map[LaneKey]bool // all that is gathered in them
 	Decided    map[int64]bool   // the verdicts on these events, of those that are decided
 	Versions   map[string]bool  // whether their sources are recorded
@@ -83,7 +83,7 @@ func (w *Wants) wantSlot(workspace string, s journal.Slot) {
 }
 
 // wantGather asks for what is being gathered under a key.
-func (w *Wants) wantGather(k RunKey) {
+func (w *Wants) wantGather(k GatherKey) {
 	w.lock("gather", k.Workspace, k.Rule, k.By)
 	put(&w.Gathers, k, true)
 }

@@ -110,7 +110,7 @@ func (j *Journal) readRuns(w *ledger.Wants, l *ledger.Ledger) {
 // rowOf is the row of a run.
 func rowOf(r *journal.Run) *ledger.Run {
 	return &ledger.Run{
-		ID: r.ID, Key: r.Key, RunKey: ledger.RunKey{Workspace: r.Workspace, Rule: r.Rule, By: r.By}, Lane: r.Lane, State: r.State,
+		ID: r.ID, Key: r.Key, RunKey: ledger.RunKeyOf(r), Lane: r.Lane, State: r.State,
 		Wake: stored.Micros(r.WakeAt), Finished: stored.Micros(r.FinishedAt), Reason: r.Reason, Asked: r.Asked,
 	}
 }
@@ -188,7 +188,7 @@ func putStep(r *journal.Run, s *journal.Step) {
 
 // place puts a run where it is found: in its lanes, and among the unfinished ones of its rule.
 func (j *Journal) place(r *journal.Run) {
-	of := ledger.RunKey{Workspace: r.Workspace, Rule: r.Rule, By: r.By}
+	of := ledger.RunKeyOf(r)
 	i, found := slices.BinarySearch(j.open[of], r.ID)
 	switch finished := r.State.Finished(); {
 	case finished && found:

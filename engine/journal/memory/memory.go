@@ -27,14 +27,14 @@ type Journal struct {
 	byID   map[ledger.EventKey]int64
 	runs   []*journal.Run // by their ids, from 1 on
 	byKey  map[string]int64
-	open   map[ledger.RunKey][]int64 // unfinished runs of the same workspace, rule and by, the oldest first
+	open   map[ledger.RunKey][]int64 // unfinished runs, the oldest first
 
 	lanes   map[ledger.LaneKey]*lane
 	due     map[string]*queue // by workspace
 	epoch   int64
 	claims  map[string]int // lanes that are claimed, by workspace
 	slots   map[ledger.SlotKey]*slots
-	gathers map[ledger.RunKey]*journal.Gather
+	gathers map[ledger.GatherKey]*journal.Gather
 
 	caused   []*journal.Caused // by their ids, from 1 on
 	byObject map[object][]int64
@@ -63,7 +63,7 @@ type version struct {
 func New() *Journal {
 	return &Journal{
 		events: []*journal.Event{nil}, empty: make(map[int64]bool), byID: make(map[ledger.EventKey]int64), runs: []*journal.Run{nil}, byKey: make(map[string]int64), open: make(map[ledger.RunKey][]int64),
-		lanes: make(map[ledger.LaneKey]*lane), due: make(map[string]*queue), claims: make(map[string]int), slots: make(map[ledger.SlotKey]*slots), gathers: make(map[ledger.RunKey]*journal.Gather),
+		lanes: make(map[ledger.LaneKey]*lane), due: make(map[string]*queue), claims: make(map[string]int), slots: make(map[ledger.SlotKey]*slots), gathers: make(map[ledger.GatherKey]*journal.Gather),
 		caused: []*journal.Caused{nil}, causedAt: []time.Time{{}}, byObject: make(map[object][]int64),
 		versions: make(map[string]version), holds: make(map[holdKey]journal.Hold), cursors: make(map[string]string),
 	}

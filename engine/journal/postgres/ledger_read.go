@@ -142,21 +142,22 @@ func (r *reading) readRuns(b *pgx.Batch, l *ledger.Ledger) {
 		wanted[k] += finish + 1
 	}
 	if len(r.Runs)+len(wanted) > 0 {
-		var workspaces, names, bys texts
+		var workspaces, names, bys, stages texts
 		var limits []int64
 		for k, n := range wanted {
 			workspaces.add(k.Workspace)
 			names.add(k.Rule)
 			bys.add(k.By)
+			stages.add(string(k.Stage))
 			limits = append(limits, int64(n))
 		}
-		each(b.Queue(`WITH k (id) AS (SELECT unnest($1::bigint[]) UNION SELECT o.id FROM unnest($2::text[], $3::text[], $4::text[], $5::bigint[]) k (w, r, b, n)
-				CROSS JOIN LATERAL (SELECT u.id FROM quando.runs u WHERE u.workspace = k.w AND u.rule = k.r AND u.by = k.b AND NOT u.finished ORDER BY u.id LIMIT k.n) o)
-			SELECT r.id, r.workspace, r.rule, r.by, r.lane, r.state, r.wake_at, r.finished_at, r.reason, r.about, r.asked FROM k JOIN quando.runs r ON r.id = k.id ORDER BY r.id FOR UPDATE OF r`,
-			slices.Sorted(maps.Keys(r.Runs)), workspaces, names, bys, limits), func(rows pgx.Rows) error {
+		each(b.Queue(`WITH k (id) AS (SELECT unnest($1::bigint[]) UNION SELECT o.id FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[]) k (w, r, b, s, n)
+				CROSS JOIN LATERAL (SELECT u.id FROM quando.runs u WHERE u.workspace = k.w AND u.rule = k.r AND u.by = k.b AND u.stage = k.s AND NOT u.finished ORDER BY u.id LIMIT k.n) o)
+			SELECT r.id, r.workspace, r.rule, r.by, r.stage, r.lane, r.state, r.wake_at, r.finished_at, r.reason, r.about, r.asked FROM k JOIN quando.runs r ON r.id = k.id ORDER BY r.id FOR UPDATE OF r`,
+			slices.Sorted(maps.Keys(r.Runs)), workspaces, names, bys, stages, limits), func(rows pgx.Rows) error {
 			row := &ledger.Run{}
 			var asked *string
-			if err := rows.Scan(&row.ID, text{&row.Workspace}, text{&row.Rule}, text{&row.By}, text{&row.Lane}, &row.State, &row.Wake, &row.Finished, text{&row.Reason}, &row.Texts.About, &asked); err != nil {
+			if err := rows.Scan(&row.ID, text{&row.Workspace}, text{&row.Rule}, text{&row.By}, &row.Stage, text{&row.Lane}, &row.State, &row.Wake, &row.Finished, text{&row.Reason}, &row.Texts.About, &asked); err != nil {
 				return err
 			}
 			err := stored.Decode(asked, &row.Asked)

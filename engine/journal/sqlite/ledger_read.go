@@ -86,9 +86,9 @@ func (t *tx) readEvents(w *ledger.Wants, l *ledger.Ledger) error {
 }
 
 const (
-	selectRow        = `SELECT id, workspace, rule, by, lane, state, wake_at, finished_at, reason, about, asked FROM runs WHERE id = ?`
-	selectUnfinished = `SELECT id, workspace, rule, by, lane, state, wake_at, finished_at, reason, about, asked FROM runs INDEXED BY runs_by
-		WHERE workspace = ? AND rule = ? AND by = ? AND finished = 0 ORDER BY id`
+	selectRow        = `SELECT id, workspace, rule, by, stage, lane, state, wake_at, finished_at, reason, about, asked FROM runs WHERE id = ?`
+	selectUnfinished = `SELECT id, workspace, rule, by, stage, lane, state, wake_at, finished_at, reason, about, asked FROM runs INDEXED BY runs_by
+		WHERE workspace = ? AND rule = ? AND by = ? AND finished = 0 AND stage = ? ORDER BY id`
 )
 
 func (t *tx) readRuns(w *ledger.Wants, l *ledger.Ledger) error {
@@ -99,13 +99,13 @@ func (t *tx) readRuns(w *ledger.Wants, l *ledger.Ledger) error {
 	}
 	for k, n := range w.Unfinished {
 		n += w.Next[k] + 1
-		if err := t.each(selectUnfinished, []any{k.Workspace, k.Rule, k.By}, addRun(l, &n)); err != nil {
+		if err := t.each(selectUnfinished, []any{k.Workspace, k.Rule, k.By, string(k.Stage)}, addRun(l, &n)); err != nil {
 			return err
 		}
 	}
 	for k, finish := range w.Next {
 		if n := finish + 1; t.w.queued && w.Unfinished[k] == 0 {
-			if err := t.each(selectUnfinished, []any{k.Workspace, k.Rule, k.By}, addRun(l, &n)); err != nil {
+			if err := t.each(selectUnfinished, []any{k.Workspace, k.Rule, k.By, string(k.Stage)}, addRun(l, &n)); err != nil {
 				return err
 			}
 		}
@@ -128,7 +128,7 @@ func addRun(l *ledger.Ledger, most *int) func(*sql.Rows) error {
 	return func(rows *sql.Rows) error {
 		r := &ledger.Run{}
 		var asked *string
-		err := rows.Scan(&r.ID, &r.Workspace, &r.Rule, &r.By, &r.Lane, &r.State, &r.Wake, &r.Finished, &r.Reason, &r.Texts.About, &asked)
+		err := rows.Scan(&r.ID, &r.Workspace, &r.Rule, &r.By, &r.Stage, &r.Lane, &r.State, &r.Wake, &r.Finished, &r.Reason, &r.Texts.About, &asked)
 		if err == nil {
 			err = stored.Decode(asked, &r.Asked)
 		}
