@@ -108,11 +108,8 @@ func (k *walk) intend(ctx context.Context, action actions.Action, step *actions.
 		flow, err := k.travel(lane, taken)
 		return flow, true, err
 	}
-	if k.stopped() {
+	if k.stopped() || !k.acquireWorker(ctx) {
 		return parked, true, nil
-	}
-	if err := k.needWorker(ctx); err != nil {
-		return over, true, err
 	}
 	if next.Intent.Elsewhere && k.run.ID == 0 {
 		// What is expected of the call names its run.
@@ -177,8 +174,8 @@ func (k *walk) announce(ctx context.Context, taken *journal.Step, rec *record, b
 func (k *walk) standStill(ctx context.Context, on journal.Hold) error {
 	k.engine.learn(on)
 	switch {
-	case k.arrival != nil:
-		return errTooSoon
+	case k.fresh != nil:
+		return errRecordFirst
 	case on.Rule == "":
 		k.halt()
 	case k.run.ID == 0:

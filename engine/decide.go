@@ -15,15 +15,15 @@ import (
 )
 
 // decideAll decides on the lane's events in their order, and takes the first steps of the runs that come of each before the next.
-func (v *visit) decideAll(ctx context.Context) error {
+func (v *visit) decideAll(ctx context.Context, first *decision) error {
 	if v.lane.More {
 		if err := v.catchUp(ctx); err != nil {
 			return err
 		}
 	}
 	for _, e := range v.lane.Events {
-		d := v.decided
-		if v.decided = nil; d == nil {
+		d := first
+		if first = nil; d == nil {
 			if v.stopped() {
 				return nil
 			}
@@ -59,8 +59,8 @@ func (v *visit) catchUp(ctx context.Context) error {
 
 // undecided leaves an event, and those behind it, for later. An error says why, unless the lane is due again already.
 func (v *visit) undecided(ctx context.Context, e *journal.Event, err error) error {
-	if err != nil && v.tooSoon() {
-		return errTooSoon
+	if err != nil && v.fresh != nil {
+		return errRecordFirst
 	}
 	if errors.Is(err, errStopped) {
 		v.halt()
@@ -87,9 +87,13 @@ type decision struct {
 	err   error // why it could not be decided
 }
 
+// isOver reports whether nothing is left to do but to record the decision.
+func (d *decision) isOver() bool { return len(d.starts) == 0 && d.err == nil }
+
 // decide gives every rule that an event may call for its verdict. As long as an answer may be missing nothing is changed: the event may have to be decided another time.
 func (v *visit) decide(ctx context.Context, e *journal.Event) *decision {
 	d := &decision{facts: v.factsOf(e), sure: true}
+	defer v.survive(&d.err)
 	if d.waits, d.err = v.settleFirst(ctx, e, d.facts); d.err == nil && !d.waits {
 		d.waits = v.stopped()
 	}
@@ -114,6 +118,9 @@ func (v *visit) giveVerdicts(ctx context.Context, e *journal.Event, d *decision)
 	prospects, err := v.prospects(ctx, e, f, own)
 	if err != nil {
 		return err
+	}
+	if v.fresh != nil && slices.ContainsFunc(prospects, func(p prospect) bool { return p.verdict.Outcome == journal.Gathered }) {
+		return errRecordFirst // what is gathered are recorded events
 	}
 	if own != nil {
 		v.pending.Used = append(v.pending.Used, own.ID)

@@ -59,7 +59,6 @@ type desk struct {
 // A fileJournal is a journal in a file: events may be decided on before they are recorded.
 type fileJournal interface {
 	journal.Journal
-	journal.Opener
 }
 
 // deskOptions change what a desk is made of.

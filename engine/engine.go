@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -66,7 +65,6 @@ type Engine struct {
 type workspace struct {
 	Workspace
 	rules    atomic.Pointer[rules.Set]
-	attempts attempts
 	absences absences
 }
 
@@ -120,20 +118,6 @@ func (e *Engine) SetRules(workspace string, set *rules.Set) error {
 	w.rules.Store(set)
 	e.wake()
 	return nil
-}
-
-// Accept records events. It is a triggers.Sink: when it returns they are on disk. One that comes alone to a lane in which nothing waits is decided on by then, most often.
-func (e *Engine) Accept(ctx context.Context, events ...rules.Event) ([]bool, error) {
-	if len(events) == 1 {
-		if recorded, err := e.acceptDecided(ctx, events[0]); recorded || err != nil {
-			return []bool{recorded}, err
-		}
-	}
-	fresh, err := e.journal.Accept(ctx, events)
-	if err == nil {
-		e.wake()
-	}
-	return fresh, err
 }
 
 // wake lets Run look for work.

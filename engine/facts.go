@@ -332,9 +332,9 @@ func (f *facts) HasLabel(ctx context.Context, name string) (bool, error) {
 
 // CountEvents counts the events of the lane.
 func (f *facts) CountEvents(ctx context.Context, typ string, within time.Duration) (int, error) {
-	if a := f.visit.arrival; a != nil {
-		a.tooSoon = true // it counts itself
-		return 0, &deskError{errTooSoon}
+	if fresh := f.visit.fresh; fresh != nil {
+		fresh.counted = true
+		return 0, &deskError{errRecordFirst}
 	}
 	n, err := f.visit.engine.journal.Count(ctx, f.event.Workspace, f.event.Lane, typ, f.Now().Add(-within))
 	if err != nil {

@@ -61,9 +61,6 @@ func (p process) run() {
 	ctx := context.Background()
 	watch := &watched{anyJournal: must(p.open(ctx, false))}
 	var kept journal.Journal = watch
-	if opener, ok := watch.anyJournal.(journal.Opener); ok {
-		kept = &opening{watch, opener}
-	}
 	client := must(service.New(service.Options{BaseURL: p.BaseURL, APIKey: service.Secret(p.APIKey), MaxWait: -1, Timeout: p.Timeout, Allow: actions.MayCall}))
 	var e *engine.Engine
 	o := builtin.Options{Client: client, Directory: service.NewDirectory(client)}
@@ -156,22 +153,18 @@ func (j *watched) Save(ctx context.Context, l *journal.Lane, c *journal.Change) 
 	return err
 }
 
-// opening is a watched journal of which lanes can be opened.
-type opening struct {
-	*watched
-	opener journal.Opener
-}
-
-func (j *opening) Open(workspace, lane string) *journal.Lane {
-	l := j.opener.Open(workspace, lane)
+// Open opens a lane, which is busy from then on.
+func (j *watched) Open(workspace, lane string) *journal.Lane {
+	l := j.anyJournal.Open(workspace, lane)
 	if l != nil {
 		j.busy.Add(1)
 	}
 	return l
 }
 
-func (j *opening) Drop(l *journal.Lane) {
-	j.opener.Drop(l)
+// Drop gives back a lane that was opened.
+func (j *watched) Drop(l *journal.Lane) {
+	j.anyJournal.Drop(l)
 	j.busy.Add(-1)
 }
 

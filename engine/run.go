@@ -25,7 +25,7 @@ func (e *Engine) Tick(ctx context.Context, now time.Time) (next time.Time, err e
 			return next, fmt.Errorf("claim lanes: %w", err)
 		}
 		for _, lane := range lanes {
-			if visitErr := e.visit(ctx, e.newVisit(lane, clock, func() bool { return ctx.Err() != nil })); visitErr != nil {
+			if visitErr := e.visit(ctx, e.newVisit(lane, clock, func() bool { return ctx.Err() != nil }).asWorker(), nil); visitErr != nil {
 				err = errors.Join(err, visitErr)
 			}
 		}
@@ -50,11 +50,20 @@ func (e *Engine) next(ctx context.Context) (time.Time, error) {
 	return next, nil
 }
 
-// visit works on a claimed lane. When something keeps it from handing in what it did, the lane is given back as it was.
-func (e *Engine) visit(ctx context.Context, v *visit) error {
-	err := v.work(ctx)
+// visit works on a lane. When something keeps it from handing in what it did, the lane is given
+// back as it was.
+func (e *Engine) visit(ctx context.Context, v *visit, first *decision) error {
+	err := v.work(ctx, first)
+	if v.fresh != nil && err != nil && !errors.Is(err, journal.ErrOccupied) {
+		v.evaluated()
+		e.forgetUnsaved(v.pending.Caused)
+		err = v.recordFirst(ctx)
+	}
 	v.evaluated()
 	e.forgetUnsaved(v.pending.Caused)
+	if v.fresh != nil {
+		return e.giveUpFresh(ctx, v, err)
+	}
 	return e.leave(ctx, v.lane, v.clock, err)
 }
 
@@ -135,9 +144,8 @@ func (e *Engine) Run(ctx context.Context) error {
 		}
 		for _, lane := range lanes {
 			e.workers.visits.Go(func() {
-				defer e.workers.Release(1)
-				v, began := e.newVisit(lane, e.workers.clock, e.workers.stopping), time.Now()
-				e.over(v, began, e.visit(working, v))
+				v, began := e.newVisit(lane, e.workers.clock, e.workers.stopping).asWorker(), time.Now()
+				e.over(v, began, e.visit(working, v, nil))
 			})
 		}
 		switch {
@@ -183,6 +191,9 @@ func (e *Engine) awaitJournal(ctx context.Context) {
 
 // over ends a visit. Its error has been logged, and the lane will be due again.
 func (e *Engine) over(v *visit, began time.Time, err error) {
+	if v.hasWorker {
+		e.workers.Release(1)
+	}
 	if kept, ok := errors.AsType[*keptError](err); ok {
 		e.giveBack(e.workers.ctx, v.lane, kept)
 	}

@@ -34,10 +34,9 @@ type visit struct {
 	halted  bool                     // the workspace is stopped, or the engine is
 	waited  time.Duration            // for the service's answers to calls
 	calls   int                      // that were made
-	arrival *arrival                 // an event of the lane that is not recorded yet; nil is that all are
-	decided *decision                // on the first event, where that was decided before anything else
+	fresh   *freshEvent              // the lane's event that is not recorded yet; nil is that all are
 
-	hasWorker bool // it began beside the workers and counts as one of them
+	hasWorker bool // it counts as one of the workers
 
 	postponed bool                  // there are events that cannot be decided yet
 	deferred  map[*journal.Run]bool // runs that such an event may concern
@@ -57,6 +56,12 @@ func (e *Engine) newVisit(lane *journal.Lane, clock func() time.Time, stopping f
 	return v
 }
 
+// asWorker returns a visit that is one of the workers from the beginning.
+func (v *visit) asWorker() *visit {
+	v.hasWorker = true
+	return v
+}
+
 // put puts something into a map, which it makes where there is none.
 func put[K comparable, V any](m *map[K]V, key K, value V) {
 	if *m == nil {
@@ -68,8 +73,9 @@ func put[K comparable, V any](m *map[K]V, key K, value V) {
 // now is as exact as the journal is: what is due at a time that was recorded is due when that time is read back.
 func (v *visit) now() time.Time { return v.clock().Truncate(time.Microsecond) }
 
-// work does what there is to do in the lane and gives it back.
-func (v *visit) work(ctx context.Context) (err error) {
+// work does what there is to do in the lane and gives it back. First is what was decided already on
+// the first event; nil is nothing.
+func (v *visit) work(ctx context.Context, first *decision) (err error) {
 	defer v.survive(&err)
 	if v.workspace == nil || v.workspace.rules.Load() == nil {
 		v.engine.leaveAlone(v.lane.Workspace)
@@ -82,7 +88,8 @@ func (v *visit) work(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	for _, do := range []func(context.Context) error{v.answer, v.decideAll, v.goOn} {
+	decideAll := func(ctx context.Context) error { return v.decideAll(ctx, first) }
+	for _, do := range []func(context.Context) error{v.answer, decideAll, v.goOn} {
 		if v.stopped() {
 			break
 		}
@@ -314,23 +321,25 @@ func (v *visit) save(ctx context.Context, release bool, take ...journal.Slot) er
 			c.Runs = append(c.Runs, changed)
 		}
 	}
-	if !release && len(c.Decided)+len(c.Starts)+len(c.Gather)+len(c.Ended)+len(c.Runs)+len(c.Caused)+len(c.Used)+len(c.Gone)+len(c.Asks)+len(c.Take) == 0 && c.Call == nil {
+	if !release && len(c.Decided)+len(c.Starts)+len(c.Gather)+len(c.Ended)+len(c.Runs)+len(c.Caused)+len(c.Used)+len(c.Gone)+len(c.Asks)+len(c.Take) == 0 && c.Call == nil && v.fresh == nil {
 		return nil
 	}
-	arrives := v.arrival != nil
-	if arrives {
-		if err := v.mayRecord(); err != nil {
+	if v.fresh != nil {
+		if err := v.fresh.mayRecord(); err != nil {
 			return err
 		}
-		c.Fresh = v.arrival.event
+		c.Fresh = v.fresh.event
 	}
 	if err := v.engine.journal.Save(ctx, v.lane, c); err != nil {
 		return err
 	}
 	v.traceSaved(ctx, c)
 	v.saved(c)
-	if arrives {
-		return v.arrived(ctx, release)
+	if v.fresh != nil {
+		v.recorded()
+		if !release {
+			v.acquireWorker(ctx) // for what comes behind
+		}
 	}
 	return nil
 }
@@ -372,7 +381,7 @@ func (v *visit) saved(c *journal.Change) {
 // that is seen.
 func (v *visit) replace(by *journal.Run) {
 	for _, r := range v.lane.Runs {
-		if r.Rule == by.Rule && r.By == by.By && r.Lane == v.lane.Name && !r.State.Finished() {
+		if r.Rule == by.Rule && r.By == by.By && r.Stage == by.Stage && r.Lane == v.lane.Name && !r.State.Finished() {
 			v.finish(r, journal.Cancelled, "replaced by a newer run")
 		}
 	}

@@ -30,6 +30,12 @@ type Journal interface {
 	// the others waiting. Lanes of the workspaces in except stay where they are.
 	Claim(ctx context.Context, now time.Time, max int, except []string) ([]*Lane, error)
 
+	// Open claims the lane of an event that is about to be recorded; nil where somebody works on the
+	// lane, or something is thought to wait in it. The lane is empty. Its first Save has the event as
+	// Change.Fresh. Drop gives back a lane that was opened and of which nothing was recorded.
+	Open(workspace, lane string) *Lane
+	Drop(lane *Lane)
+
 	// Save records a change of a claimed lane, all of it or nothing. It fails with ErrLost when the lane is not the caller's any
 	// more, with a *HeldError when the rule or the workspace of its Call is stopped, with a *BoundError when a slot that the change must
 	// have is not free, and with ErrChanged when a gather that the change ends has grown meanwhile. When it has returned, the change is
@@ -88,18 +94,6 @@ type Journal interface {
 
 // A Notifier is a journal that hears of it when another process has put something into it. News has something then. Who does not wait for it looks by itself.
 type Notifier interface{ News() <-chan struct{} }
-
-// An Opener is a journal that lets an event be decided on before it is recorded, so that both
-// take one commit.
-type Opener interface {
-	// Open claims the lane of an event that is about to be recorded; nil where somebody works on
-	// the lane, or something is thought to wait in it. The lane is empty. Its first Save has the
-	// event as Change.Fresh.
-	Open(workspace, lane string) *Lane
-
-	// Drop gives back a lane that was opened and of which nothing was recorded.
-	Drop(lane *Lane)
-}
 
 // A Finder is a journal that takes events which nobody told of, and knows them again when
 // somebody does.
@@ -350,8 +344,10 @@ func (c *Change) Calls(begun func(start int) bool) bool {
 type Change struct {
 	At time.Time
 
-	// Fresh is one of Decided that is not recorded yet, of a lane that was opened for it: it is recorded with its verdicts, and its Seq, and that of what it
-	// starts, is set. The change is refused with ErrOccupied where the event is recorded already, or something waits in the lane.
+	// Fresh is an event that is not recorded yet, of a lane that was opened for it. It is recorded,
+	// with its verdicts where it is one of Decided, and its Seq, and that of what it starts, is set.
+	// The change is refused with ErrOccupied where the event is recorded already, or something waits
+	// in the lane.
 	Fresh *Event
 
 	// Call is the run whose call begins when the change is recorded; nil is that none does. The change is refused with a *HeldError where something stops the run.

@@ -17,24 +17,16 @@ var openTests = []test{
 	{"a lane that was opened is due when its engine is gone", openCrash},
 	{"what comes into an opened lane makes it due", openNews},
 	{"a run that waits makes the lane that was opened for it due", openWaits},
+	{"an event that is not decided on when it is recorded is decided on behind that", openUndecided},
+	{"an event that is recorded undecided waits in its lane when the engine is gone", openUndecidedCrash},
 	{"of engines that open a lane at once one has it", openShared},
 	{"an event that is decided on by two engines at once is recorded once, with one run", openTwice},
-}
-
-// opener returns the journal as one that opens lanes.
-func (c *check) opener() journal.Opener {
-	c.Helper()
-	o, ok := c.Journal.(journal.Opener)
-	if !ok {
-		c.Skip("it opens no lanes")
-	}
-	return o
 }
 
 // opened opens a lane.
 func (c *check) opened(name string) *journal.Lane {
 	c.Helper()
-	l := c.opener().Open(ws, name)
+	l := c.Journal.Open(ws, name)
 	if l == nil {
 		c.Fatalf("the lane %s is not opened", name)
 	}
@@ -53,7 +45,7 @@ func arrives(id, lane string) (*journal.Event, *journal.Run, *journal.Change) {
 
 func openRecords(c *check) {
 	l := c.opened("a")
-	if c.opener().Open(ws, "a") != nil {
+	if c.Journal.Open(ws, "a") != nil {
 		c.Error("it is opened twice")
 	}
 	e, r, change := arrives("it", "a")
@@ -72,7 +64,6 @@ func openRecords(c *check) {
 }
 
 func openOccupied(c *check) {
-	c.opener()
 	for lane, occupy := range map[string]func(lane string){
 		"another event":  func(lane string) { c.accept(event("another", lane)) },
 		"a waiting run":  func(lane string) { c.leaveRun(lane, lane, journal.Waiting) },
@@ -83,7 +74,7 @@ func openOccupied(c *check) {
 		},
 	} {
 		occupy(lane)
-		l := c.opener().Open(ws, lane)
+		l := c.Journal.Open(ws, lane)
 		if l == nil {
 			continue // it is known that there is something in it
 		}
@@ -91,7 +82,7 @@ func openOccupied(c *check) {
 		if err := c.Save(c.Context(), l, change); !errors.Is(err, journal.ErrOccupied) || e.Seq != 0 {
 			c.Errorf("%s: %v, the event has the number %d", lane, err, e.Seq)
 		}
-		c.opener().Drop(l)
+		c.Drop(l)
 		fresh, err := c.Accept(c.Context(), []rules.Event{event("it in "+lane, lane)})
 		c.ok(err)
 		c.equal("fresh beside "+lane, fresh, []bool{lane != "the event itself"})
@@ -142,6 +133,39 @@ func openWaits(c *check) {
 	c.equal("what waits", c.lane(at(time.Hour), "a").Runs[0].ID, r.ID)
 }
 
+// recordFirst records an event undecided, in a lane that was opened for it.
+func (c *check) recordFirst(l *journal.Lane, id string, release bool) *journal.Event {
+	c.Helper()
+	e := &journal.Event{Event: event(id, l.Name)}
+	c.ok(c.Save(c.Context(), l, &journal.Change{At: noon, Fresh: e, Release: release}))
+	kept, err := c.FindEvent(c.Context(), ws, id)
+	c.ok(err)
+	c.equal("recorded", []any{kept.Seq, kept.Decided}, []any{e.Seq, false})
+	return e
+}
+
+func openUndecided(c *check) {
+	l := c.opened("a")
+	e := c.recordFirst(l, "it", false)
+	c.claim(at(time.Hour)) // somebody works on it
+	e.Decided, e.Verdicts = true, []journal.Verdict{{Rule: "r", Outcome: journal.False}}
+	c.save(l, journal.Change{Decided: []*journal.Event{e}, Release: true})
+	kept, err := c.FindEvent(c.Context(), ws, "it")
+	c.ok(err)
+	c.equal("decided", kept.Decided && len(kept.Verdicts) == 1, true)
+	c.equal("calm", l.Calm, true)
+	c.claim(at(time.Hour))
+
+	c.recordFirst(c.opened("b"), "another", true)
+	c.equal("what waits", ids(c.lane(noon, "b").Events), []string{"another"})
+}
+
+func openUndecidedCrash(c *check) {
+	c.recordFirst(c.opened("a"), "it", false)
+	n := &check{T: c.T, Setup: c.Setup, Journal: c.Crash(c.T, c.Journal)}
+	c.equal("what waits", ids(n.lane(time.Now().Add(time.Hour), "a").Events), []string{"it"})
+}
+
 func openShared(c *check) {
 	other := c.second()
 	mine, theirs := c.opened("a"), other.opened("a")
@@ -151,7 +175,7 @@ func openShared(c *check) {
 	if err := other.Save(c.Context(), theirs, late); !errors.Is(err, journal.ErrOccupied) {
 		c.Errorf("the other engine has it too: %v", err)
 	}
-	other.opener().Drop(theirs)
+	other.Drop(theirs)
 	other.accept(e.Event)
 	other.claim(at(time.Hour))
 	c.Expire(c.T, c.Journal)
@@ -165,7 +189,6 @@ func openShared(c *check) {
 
 func openTwice(c *check) {
 	engines := []*check{c, c.second()}
-	c.opener()
 	const n = 60
 	var group sync.WaitGroup
 	for i, e := range engines {
@@ -201,7 +224,7 @@ func openTwice(c *check) {
 
 // deliver records an event, decided on if that can be, with a run that is over at once or after another change.
 func (c *check) deliver(id, lane string, atOnce bool) error {
-	if l := c.opener().Open(ws, lane); l != nil {
+	if l := c.Journal.Open(ws, lane); l != nil {
 		_, r, change := arrives(id, lane)
 		if atOnce {
 			r.State, r.FinishedAt, change.Release = journal.Done, noon, true
@@ -214,7 +237,7 @@ func (c *check) deliver(id, lane string, atOnce bool) error {
 		if !errors.Is(err, journal.ErrOccupied) {
 			return err
 		}
-		c.opener().Drop(l)
+		c.Drop(l)
 	}
 	_, err := c.Accept(c.Context(), []rules.Event{event(id, lane)})
 	return err

@@ -86,7 +86,6 @@ func stopCalls(c *check) {
 
 // stopFresh refuses an event that comes with a call; without it, it is recorded.
 func stopFresh(c *check) {
-	opener := c.opener()
 	l := c.opened("a")
 	_, r, change := arrives("it", "a")
 	c.hold(journal.Hold{Workspace: ws, Kind: journal.HoldPerson, Since: noon})
@@ -94,7 +93,7 @@ func stopFresh(c *check) {
 	if _, refused := errors.AsType[*journal.HeldError](c.Save(c.Context(), l, change)); !refused {
 		c.Fatal("the call begins")
 	}
-	opener.Drop(l)
+	c.Drop(l)
 	if _, err := c.FindEvent(c.Context(), ws, "it"); !errors.Is(err, journal.ErrNoEvent) {
 		c.Fatalf("the event: %v", err)
 	}

@@ -55,6 +55,9 @@ func (s *Save) next(l *Ledger) int64 {
 			next = until
 		}
 	}
+	if next == 0 && s.isUndecided() {
+		next = max(s.at, 1)
+	}
 	return next
 }
 

@@ -72,7 +72,7 @@ type Ledger struct {
 	versions map[string]bool             // whose source is recorded
 	judged   map[int64][]journal.Verdict // on events that are decided
 
-	Events   []Recording // with what was decided on them
+	Events   []Recording
 	Decided  map[int64]*Decision
 	Steps    []Step
 	Sources  map[string]Source // of rules, by the hash of the version
@@ -140,10 +140,11 @@ type Decision struct {
 	VerdictsText, AnswersText *string // how a database keeps them
 }
 
-// A Recording is an event that is recorded together with what was decided on it.
+// A Recording is a fresh event, most often with what was decided on it.
 type Recording struct {
-	Seq  int64
-	Data string
+	Seq     int64
+	Data    string
+	Decided bool
 	Decision
 }
 

@@ -204,6 +204,10 @@ func (s *Save) refuse(l *Ledger) error {
 // decideEvents records verdicts, those of starts as they came out, and counts those that an event
 // did not have.
 func (s *Save) decideEvents(l *Ledger) {
+	if s.isUndecided() {
+		s.waits = true
+		l.Events = append(l.Events, Recording{Seq: s.seq, Data: s.data, Decision: Decision{Event: s.change.Fresh}})
+	}
 	for i, e := range s.change.Decided {
 		given, changed := s.verdictsOn(e)
 		d := Decision{Event: e, Verdicts: given}
@@ -211,7 +215,7 @@ func (s *Save) decideEvents(l *Ledger) {
 			d.VerdictsText, d.AnswersText = s.texts.Verdicts(i, changed, given), s.texts.Answers[i]
 		}
 		if e == s.change.Fresh {
-			l.Events = append(l.Events, Recording{s.seq, s.data, d})
+			l.Events = append(l.Events, Recording{s.seq, s.data, true, d})
 			for _, v := range given {
 				l.Tally.Verdict(s.at, e, s.seq, v)
 			}
@@ -223,6 +227,11 @@ func (s *Save) decideEvents(l *Ledger) {
 		}
 		put(&l.judged, e.Seq, given)
 	}
+}
+
+// isUndecided reports whether the change records an event that is decided on later.
+func (s *Save) isUndecided() bool {
+	return s.change.Fresh != nil && !slices.Contains(s.change.Decided, s.change.Fresh)
 }
 
 // verdictsOn returns the verdicts on an event, those of starts as they came out. Most starts come

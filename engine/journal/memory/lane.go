@@ -21,6 +21,7 @@ type lane struct {
 
 	claim     int64 // which claim it is in the hands of; 0 is none
 	claimed   int64 // the news of then
+	opened    bool  // for an event that was not recorded yet, and nothing waits in it
 	events    []int64
 	undecided []int64
 	runs      map[int64]bool // unfinished ones that are here or belong here, and those of which something is asked
@@ -44,6 +45,58 @@ func (j *Journal) wake(k ledger.LaneKey, d *ledger.Due) {
 		l.due = at
 		j.enqueue(l)
 	}
+}
+
+// lease is what a ledger has to know of a claim.
+func (l *lane) lease() ledger.Lease {
+	return ledger.Lease{Epoch: l.claim, News: l.claimed, Opened: l.opened, Woken: !l.due.IsZero()}
+}
+
+// Open claims the lane of an event that is about to be recorded.
+func (j *Journal) Open(workspace, name string) *journal.Lane {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	k := ledger.LaneKey{Workspace: workspace, Lane: name}
+	l := j.lane(k)
+	if l.claim != 0 || !j.isVacant(k) {
+		return nil
+	}
+	j.claims[workspace]++
+	j.epoch++
+	l.claim, l.claimed, l.opened = j.epoch, l.news, true
+	return &journal.Lane{Workspace: workspace, Name: name, Epoch: l.claim}
+}
+
+// Drop gives back a lane that was opened.
+func (j *Journal) Drop(of *journal.Lane) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if l := j.lanes[ledger.KeyOf(of)]; l != nil && l.claim == of.Epoch {
+		j.free(l)
+	}
+}
+
+// free ends a claim. A lane that became due meanwhile is found.
+func (j *Journal) free(l *lane) {
+	l.claim, l.opened = 0, false
+	j.claims[l.Workspace]--
+	if !l.due.IsZero() {
+		j.enqueue(l)
+	}
+}
+
+// isVacant reports whether nothing waits in a lane.
+func (j *Journal) isVacant(k ledger.LaneKey) bool {
+	l := j.lane(k)
+	if !l.due.IsZero() || len(l.undecided) > 0 {
+		return false
+	}
+	for id := range l.runs {
+		if r := j.run(id); r != nil && !r.State.Finished() {
+			return false
+		}
+	}
+	return true
 }
 
 // A queue holds the lanes of a workspace that are due, the longest due first. One that has another time by now, or is claimed, is passed over.
@@ -185,11 +238,8 @@ func (j *Journal) release(l *lane, r ledger.Release) (calm bool) {
 	if l.news != r.News {
 		next = r.Soon
 	}
-	l.claim = 0
-	j.claims[l.Workspace]--
-	if l.due = stored.Moment(next); next != 0 {
-		j.enqueue(l)
-	}
+	l.due = stored.Moment(next)
+	j.free(l)
 	return next == 0
 }
 

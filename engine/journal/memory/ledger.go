@@ -9,6 +9,7 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/journal/ledger"
 	"github.com/quandohq/quando/engine/journal/stored"
+	"github.com/quandohq/quando/rules"
 )
 
 // numbers returns a function that counts on from a number.
@@ -24,7 +25,12 @@ func (j *Journal) read(w *ledger.Wants) *ledger.Ledger {
 	l := &ledger.Ledger{NextEvent: numbers(len(j.events)), NextRun: numbers(len(j.runs)), NextCaused: numbers(len(j.caused)), Holds: j.stopped()}
 	for k := range w.Leases {
 		if lane := j.lanes[k]; lane != nil && lane.claim != 0 {
-			l.AddLease(k, ledger.Lease{Epoch: lane.claim, News: lane.claimed})
+			l.AddLease(k, lane.lease())
+		}
+	}
+	for _, e := range w.Openings {
+		if k := (ledger.LaneKey{Workspace: e.Workspace, Lane: e.Lane}); j.isVacant(k) && j.byID[ledger.EventKey{Workspace: e.Workspace, ID: e.ID}] == 0 {
+			l.AddVacant(k)
 		}
 	}
 	j.accept(w, l)
@@ -65,18 +71,22 @@ func (j *Journal) read(w *ledger.Wants) *ledger.Ledger {
 func (j *Journal) accept(w *ledger.Wants, l *ledger.Ledger) {
 	for _, e := range w.Accept {
 		id := ledger.EventKey{Workspace: e.Workspace, ID: e.ID}
-		if j.byID[id] != 0 {
-			continue
+		if j.byID[id] == 0 {
+			l.AddNew(id, j.record(e.Event))
 		}
-		seq := int64(len(j.events))
-		e.CreatedAt, e.ReceivedAt = moment(e.CreatedAt), moment(e.ReceivedAt)
-		j.events = append(j.events, &journal.Event{Event: e.Event, Seq: seq})
-		j.byID[id] = seq
-		lane := j.lane(ledger.LaneKey{Workspace: e.Workspace, Lane: e.Lane})
-		lane.events = append(lane.events, seq)
-		lane.undecided = append(lane.undecided, seq)
-		l.AddNew(id, seq)
 	}
+}
+
+// record puts an event among the events, undecided, and returns its number.
+func (j *Journal) record(e rules.Event) int64 {
+	seq := int64(len(j.events))
+	e.CreatedAt, e.ReceivedAt = moment(e.CreatedAt), moment(e.ReceivedAt)
+	j.events = append(j.events, &journal.Event{Event: e, Seq: seq})
+	j.byID[ledger.EventKey{Workspace: e.Workspace, ID: e.ID}] = seq
+	lane := j.lane(ledger.LaneKey{Workspace: e.Workspace, Lane: e.Lane})
+	lane.events = append(lane.events, seq)
+	lane.undecided = append(lane.undecided, seq)
+	return seq
 }
 
 func (j *Journal) readRuns(w *ledger.Wants, l *ledger.Ledger) {
@@ -117,6 +127,12 @@ func rowOf(r *journal.Run) *ledger.Run {
 
 // write writes what an operation has decided.
 func (j *Journal) write(l *ledger.Ledger) {
+	for i := range l.Events {
+		e := &l.Events[i]
+		if j.record(e.Event.Event); e.Decided {
+			j.decide(e.Seq, &e.Decision)
+		}
+	}
 	for hash, source := range l.Sources {
 		j.versions[hash] = version{source.Text, true}
 	}

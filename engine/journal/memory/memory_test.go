@@ -7,6 +7,7 @@ import (
 
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/journal/journaltest"
+	"github.com/quandohq/quando/engine/journal/ledger"
 )
 
 func TestJournal(t *testing.T) {
@@ -42,6 +43,11 @@ func (j *Journal) survivor() *Journal {
 		out.lanes[at] = twin
 		if !twin.due.IsZero() {
 			out.enqueue(twin)
+		}
+	}
+	for _, r := range out.runs[1:] { // as a journal does when it is opened
+		if r != nil && r.State == journal.Running {
+			out.wake(ledger.LaneKey{Workspace: r.Workspace, Lane: r.Lane}, &ledger.Due{At: 1, News: 1})
 		}
 	}
 	for key, s := range j.slots {

@@ -13,7 +13,14 @@ import (
 
 // Save records a change of a claimed lane.
 func (j *Journal) Save(ctx context.Context, lane *journal.Lane, change *journal.Change) error {
-	err := j.transact(ctx, ledger.NewSave(lane, change).Operation())
+	s := ledger.NewSave(lane, change)
+	op := s.Operation()
+	kept := op.Kept
+	op.Kept = func(l *ledger.Ledger) {
+		kept(l)
+		j.keep(j.lanes[ledger.KeyOf(lane)], change, s)
+	}
+	err := j.transact(ctx, op)
 	if bound, full := errors.AsType[*journal.BoundError](err); full {
 		bound.Own = j.takenBy(lane.Workspace, bound.Slot, moment(change.At))
 	}
@@ -21,6 +28,17 @@ func (j *Journal) Save(ctx context.Context, lane *journal.Lane, change *journal.
 		return fmt.Errorf("save lane %s: %w", lane.Name, err)
 	}
 	return nil
+}
+
+// keep notes what a recorded change means for the claim of its lane.
+func (j *Journal) keep(l *lane, change *journal.Change, s *ledger.Save) {
+	if change.Release && l.opened {
+		j.free(l)
+	}
+	if s.Listed {
+		l.opened = false
+		l.claimed++
+	}
 }
 
 // takenBy reports whether a slot's rule has taken some of those that fill its window.

@@ -7,8 +7,6 @@ import (
 	"github.com/quandohq/quando/engine/journal/ledger"
 )
 
-var _ journal.Opener = (*Journal)(nil)
-
 // Open claims the lane of an event that is about to be recorded. Other engines hear of it when the event is recorded: whichever of them is first has the lane.
 func (j *Journal) Open(workspace, lane string) *journal.Lane {
 	if j.beside {
@@ -62,18 +60,19 @@ func (w writing) writeEvents(b *pgx.Batch) {
 	}
 	var rows eventRows
 	var seqs []int64
+	var decided []bool
 	var verdicts, answers, judges []*string
 	for i := range w.Events {
 		r := &w.Events[i]
 		rows.add(&r.Event.Event, r.Data)
-		seqs = append(seqs, r.Seq)
+		seqs, decided = append(seqs, r.Seq), append(decided, r.Decided)
 		verdicts, answers, judges = append(verdicts, r.VerdictsText), append(answers, r.AnswersText), append(judges, judgesOf(&r.Decision))
 	}
 	b.Queue(`INSERT INTO quando.events (seq, workspace, id, type, rule, tenant, lane, created_at, received_at, decided, data, verdicts, answers, judges)
-		SELECT k.s, k.w, k.i, k.t, k.r, k.te, k.l, k.c, k.re, true, k.d, k.v, k.a, k.j::text[]
-		FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::bigint[], $10::text[], $11::text[], $12::text[], $13::text[])
-			k (s, w, i, t, r, te, l, c, re, d, v, a, j) ORDER BY k.w COLLATE "C", k.i COLLATE "C"`,
-		seqs, rows.workspace, rows.id, rows.typ, rows.rule, rows.tenant, rows.lane, rows.created, rows.received, rows.data, verdicts, answers, judges)
+		SELECT k.s, k.w, k.i, k.t, k.r, k.te, k.l, k.c, k.re, k.de, k.d, k.v, k.a, k.j::text[]
+		FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::bigint[], $10::text[], $11::text[], $12::text[], $13::text[], $14::boolean[])
+			k (s, w, i, t, r, te, l, c, re, d, v, a, j, de) ORDER BY k.w COLLATE "C", k.i COLLATE "C"`,
+		seqs, rows.workspace, rows.id, rows.typ, rows.rule, rows.tenant, rows.lane, rows.created, rows.received, rows.data, verdicts, answers, judges, decided)
 }
 
 // writeLeases makes lanes this engine's that were opened.

@@ -22,8 +22,8 @@ func (t *tx) writeEvents(l *ledger.Ledger) error {
 	for i := range l.Events {
 		r := &l.Events[i]
 		e := r.Event
-		_, err := t.exec(`INSERT INTO events (seq, workspace, id, type, rule, tenant, lane, created_at, received_at, decided, data, verdicts, answers) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?)`,
-			r.Seq, e.Workspace, e.ID, e.Type, e.Rule, e.Tenant, e.Lane, stored.Micros(e.CreatedAt), stored.Micros(e.ReceivedAt), r.Data, r.VerdictsText, r.AnswersText)
+		_, err := t.exec(`INSERT INTO events (seq, workspace, id, type, rule, tenant, lane, created_at, received_at, decided, data, verdicts, answers) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			r.Seq, e.Workspace, e.ID, e.Type, e.Rule, e.Tenant, e.Lane, stored.Micros(e.CreatedAt), stored.Micros(e.ReceivedAt), r.Decided, r.Data, r.VerdictsText, r.AnswersText)
 		if err != nil {
 			return err
 		}

@@ -5,8 +5,6 @@ import (
 	"github.com/quandohq/quando/engine/journal/ledger"
 )
 
-var _ journal.Opener = (*Journal)(nil)
-
 // Open claims the lane of an event that is about to be recorded.
 func (j *Journal) Open(workspace, lane string) *journal.Lane {
 	c, key := &j.claims, ledger.LaneKey{Workspace: workspace, Lane: lane}
