@@ -1,4 +1,4 @@
-package sandbox
+package store
 
 import "strings"
 
@@ -24,23 +24,23 @@ func onlyDigits(text string) bool {
 	return true
 }
 
-// validPhone reports whether the text can be a phone number: 8 to 15 digits
+// ValidPhone reports whether the text can be a phone number: 8 to 15 digits
 // with the usual punctuation.
-func validPhone(phone string) bool {
+func ValidPhone(phone string) bool {
 	if n := len(phoneDigits(phone)); n < 8 || n > 15 {
 		return false
 	}
 	return strings.Trim(phone, "+-() .0123456789") == "" && strings.LastIndexByte(phone, '+') <= 0
 }
 
-// phoneKey returns what equal numbers have in common. It is only compared,
+// PhoneKey returns what equal numbers have in common. It is only compared,
 // never shown: a number stays as it was written.
 //
 // Brazilian mobile numbers gained a ninth digit, a leading 9, and appear with
 // and without it. Only numbers that had eight digits before, which begin with
 // 6 to 9, exist in both forms; dropping the 9 from others would turn them into
 // somebody's landline.
-func phoneKey(phone string) string {
+func PhoneKey(phone string) string {
 	d := phoneDigits(phone)
 	if !strings.HasPrefix(strings.TrimSpace(phone), "+") && (len(d) == 10 || len(d) == 11) {
 		d = "55" + d // written without the country

@@ -1,7 +1,14 @@
-package sandbox
+package store
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"time"
+)
 
 // The types in this file are both what the sandbox keeps and what it answers:
-// the exported fields are the service's fields, the others are its own.
+// the fields with a name in JSON are the service's fields, the others are its own.
 
 // Channel is a WhatsApp number of the company.
 type Channel struct {
@@ -88,23 +95,23 @@ type Conversation struct {
 	UpdatedAt   Instant      `json:"updated_at"`
 
 	order       uint64
-	channel     *Channel
-	messages    []*Message
-	attendances []*Attendance
-	assignments []*Assignment
+	Channel     *Channel      `json:"-"`
+	Messages    []*Message    `json:"-"`
+	Attendances []*Attendance `json:"-"`
+	Assignments []*Assignment `json:"-"`
 }
 
 // attendance returns the conversation's latest attendance, or nil.
 func (c *Conversation) attendance() *Attendance {
-	if len(c.attendances) == 0 {
+	if len(c.Attendances) == 0 {
 		return nil
 	}
-	return c.attendances[len(c.attendances)-1]
+	return c.Attendances[len(c.Attendances)-1]
 }
 
-// open returns the conversation's open attendance, or nil.
-func (c *Conversation) open() *Attendance {
-	if a := c.attendance(); a != nil && a.Status == statusOpen {
+// Open returns the conversation's open attendance, or nil.
+func (c *Conversation) Open() *Attendance {
+	if a := c.attendance(); a != nil && a.Status == StatusOpen {
 		return a
 	}
 	return nil
@@ -138,7 +145,7 @@ type Message struct {
 	Sender            Actor    `json:"sender"`
 	CreatedAt         Instant  `json:"created_at"`
 
-	order uint64
+	Order uint64 `json:"-"`
 }
 
 // Media is an uploaded file.
@@ -149,7 +156,7 @@ type Media struct {
 	Size        int     `json:"size"`
 	CreatedAt   Instant `json:"created_at"`
 
-	content []byte
+	Content []byte `json:"-"`
 }
 
 // Attendance is a support case with a protocol number.
@@ -166,8 +173,8 @@ type Attendance struct {
 	ClosedAt        Instant  `json:"closed_at"`
 	CloseReason     Optional `json:"close_reason"`
 
-	order uint64
-	card  *Card
+	Order uint64 `json:"-"`
+	Card  *Card  `json:"-"`
 }
 
 // Assignment is an entry of the history of a conversation's responsible
@@ -220,8 +227,8 @@ type Card struct {
 	CreatedAt      Instant  `json:"created_at"`
 	UpdatedAt      Instant  `json:"updated_at"`
 
-	order   uint64
-	private bool
+	Order   uint64 `json:"-"`
+	Private bool   `json:"-"`
 }
 
 // Webhook is an address that receives events.
@@ -234,12 +241,12 @@ type Webhook struct {
 	CreatedAt Instant  `json:"created_at"`
 	UpdatedAt Instant  `json:"updated_at"`
 
-	secret   string
-	failures int         // deliveries in a row that failed for good
-	queue    []*Delivery // due now, in order
-	sending  bool        // a goroutine works through the queue
-	gone     bool        // deleted, or its state was replaced
-	history  []*Delivery // oldest first
+	Secret     string      `json:"-"`
+	Failures   int         `json:"-"` // deliveries in a row that failed for good
+	Queue      []*Delivery `json:"-"` // due now, in order
+	Sending    bool        `json:"-"` // a goroutine works through the queue
+	Gone       bool        `json:"-"` // deleted, or its state was replaced
+	Deliveries []*Delivery `json:"-"` // oldest first
 }
 
 // Delivery is one event on its way to one webhook, with the latest attempt.
@@ -254,9 +261,9 @@ type Delivery struct {
 	At             Instant  `json:"at"`
 	NextAttemptAt  Instant  `json:"next_attempt_at"`
 
-	hook    *Webhook
-	body    []byte // dropped when there will be no further attempt
-	created Instant
+	Webhook *Webhook `json:"-"`
+	Body    []byte   `json:"-"` // dropped when there will be no further attempt
+	Created Instant  `json:"-"`
 }
 
 // Key is an API key and what it may do.
@@ -270,22 +277,91 @@ type Key struct {
 	ExpiresAt Instant  `json:"expires_at"` // null means never
 	Revoked   bool     `json:"revoked"`
 
-	bucket bucket
+	Bucket Bucket `json:"-"`
 }
 
+// The values of Status.
 const (
-	statusOpen      = "open"
-	statusClosed    = "closed"
-	statusCompleted = "completed"
-
-	kindDirect = "direct"
-	kindGroup  = "group"
-
-	inbound  = "inbound"
-	outbound = "outbound"
-
-	byCustomer = "customer"
-	byTeam     = "team"
-	byAPI      = "api"
-	bySystem   = "system"
+	StatusOpen      = "open"
+	StatusClosed    = "closed"
+	StatusCompleted = "completed"
 )
+
+// The values of Conversation.Kind.
+const (
+	KindDirect = "direct"
+	KindGroup  = "group"
+)
+
+// The values of Message.Direction.
+const (
+	Inbound  = "inbound"
+	Outbound = "outbound"
+)
+
+// The values of Actor.Kind.
+const (
+	ByCustomer = "customer"
+	ByTeam     = "team"
+	ByAPI      = "api"
+	BySystem   = "system"
+)
+
+// Actor returns the key as the one who does something.
+func (k *Key) Actor() Actor { return Actor{Kind: ByAPI, ID: k.ID, Name: Optional(k.Name)} }
+
+// Sees reports whether the key may see a board.
+func (k *Key) Sees(board ID) bool {
+	return k.BoardIDs == nil || slices.Contains(*k.BoardIDs, board)
+}
+
+// Bucket counts a key's requests on the sandbox's clock.
+type Bucket struct {
+	tokens float64
+	at     Instant
+}
+
+// Take takes one token out of a bucket that is filled with rate tokens a
+// second and holds one second's worth. When it is empty it returns the seconds
+// until the next.
+func (b *Bucket) Take(rate int, now Instant) (retryAfter int) {
+	if rate <= 0 {
+		return 0
+	}
+	if b.at == 0 || now < b.at { // first use, or the clock was set back
+		b.tokens = float64(rate)
+	} else {
+		b.tokens = min(float64(rate), b.tokens+now.Sub(b.at).Seconds()*float64(rate))
+	}
+	b.at = now
+	if b.tokens < 1 {
+		return max(1, int(math.Ceil((1-b.tokens)/float64(rate))))
+	}
+	b.tokens--
+	return 0
+}
+
+// DeliveriesKeptFor is how long deliveries are kept.
+const DeliveriesKeptFor = 14 * 24 * time.Hour
+
+// ForgetDeliveries drops deliveries whose time is over.
+func (h *Webhook) ForgetDeliveries(now Instant) {
+	n := 0
+	for n < len(h.Deliveries) && now.Sub(h.Deliveries[n].Created) >= DeliveriesKeptFor {
+		n++
+	}
+	h.Deliveries = h.Deliveries[n:]
+}
+
+// Effect is one change made through the API. Repeats that change nothing, and
+// what customers and the team do, are not among them.
+type Effect struct {
+	At        Instant         `json:"at"`
+	Operation string          `json:"operation"` // method and path of the reference
+	Object    ID              `json:"object"`    // the object that changed
+	Kind      string          `json:"kind"`      // what it is: message, conversation, card …
+	Before    json.RawMessage `json:"before"`    // null when it was created
+	After     json.RawMessage `json:"after"`     // null when it was deleted
+	Key       Optional        `json:"key"`       // client_id or Idempotency-Key
+	Request   json.RawMessage `json:"request"`   // the body that asked for it
+}

@@ -1,4 +1,4 @@
-package sandbox
+package store
 
 import (
 	"iter"
@@ -10,11 +10,11 @@ import (
 // values there are.
 const blockSize = 256
 
-// ordered holds values by a rising key and gives them newest (highest key)
+// Ordered holds values by a rising key and gives them newest (highest key)
 // first. It is a list of sorted blocks, so that finding, adding and removing
 // stay cheap among a hundred thousand values, and a page is read without
 // touching the rest.
-type ordered[T any] struct {
+type Ordered[T any] struct {
 	blocks [][]slot[T]
 	n      int
 }
@@ -24,7 +24,8 @@ type slot[T any] struct {
 	value *T
 }
 
-func (o *ordered[T]) len() int {
+// Len returns how many values there are.
+func (o *Ordered[T]) Len() int {
 	if o == nil {
 		return 0
 	}
@@ -42,14 +43,15 @@ func bySlot[T any](s slot[T], key uint64) int {
 }
 
 // block returns the position of the block where key is or would be.
-func (o *ordered[T]) block(key uint64) int {
+func (o *Ordered[T]) block(key uint64) int {
 	n, _ := slices.BinarySearchFunc(o.blocks, key, func(b []slot[T], key uint64) int {
 		return bySlot(b[len(b)-1], key)
 	})
 	return min(n, len(o.blocks)-1)
 }
 
-func (o *ordered[T]) put(key uint64, value *T) {
+// Put adds a value, or replaces the one that has the key.
+func (o *Ordered[T]) Put(key uint64, value *T) {
 	if len(o.blocks) == 0 {
 		o.blocks = [][]slot[T]{{{key, value}}}
 		o.n = 1
@@ -75,11 +77,12 @@ func (o *ordered[T]) put(key uint64, value *T) {
 		o.blocks[b] = block[:half]
 		o.blocks = slices.Insert(o.blocks, b+1, upper)
 		o.n--
-		o.put(key, value)
+		o.Put(key, value)
 	}
 }
 
-func (o *ordered[T]) del(key uint64) {
+// Delete removes the value that has the key, if there is one.
+func (o *Ordered[T]) Delete(key uint64) {
 	if o == nil || len(o.blocks) == 0 {
 		return
 	}
@@ -95,11 +98,11 @@ func (o *ordered[T]) del(key uint64) {
 	}
 }
 
-// newest gives all values, the highest key first.
-func (o *ordered[T]) newest() iter.Seq[*T] { return o.before(math.MaxUint64) }
+// Newest gives all values, the highest key first.
+func (o *Ordered[T]) Newest() iter.Seq[*T] { return o.Before(math.MaxUint64) }
 
-// before gives the values whose key is lower than key, the highest first.
-func (o *ordered[T]) before(key uint64) iter.Seq[*T] {
+// Before gives the values whose key is lower than key, the highest first.
+func (o *Ordered[T]) Before(key uint64) iter.Seq[*T] {
 	return func(yield func(*T) bool) {
 		if o == nil || len(o.blocks) == 0 {
 			return
@@ -119,8 +122,8 @@ func (o *ordered[T]) before(key uint64) iter.Seq[*T] {
 	}
 }
 
-// oldest gives all values, the lowest key first.
-func (o *ordered[T]) oldest() iter.Seq[*T] {
+// Oldest gives all values, the lowest key first.
+func (o *Ordered[T]) Oldest() iter.Seq[*T] {
 	return func(yield func(*T) bool) {
 		if o == nil {
 			return
@@ -135,24 +138,26 @@ func (o *ordered[T]) oldest() iter.Seq[*T] {
 	}
 }
 
-// grouped is an index: one ordered set for each id.
-type grouped[T any] map[ID]*ordered[T]
+// Grouped is an index: one ordered set for each id.
+type Grouped[T any] map[ID]*Ordered[T]
 
-func (g grouped[T]) put(id ID, key uint64, value *T) {
+// Put adds a value to the set of an id.
+func (g Grouped[T]) Put(id ID, key uint64, value *T) {
 	set := g[id]
 	if set == nil {
-		set = new(ordered[T])
+		set = new(Ordered[T])
 		g[id] = set
 	}
-	set.put(key, value)
+	set.Put(key, value)
 }
 
-func (g grouped[T]) del(id ID, key uint64) { g[id].del(key) }
+// Delete removes a value from the set of an id.
+func (g Grouped[T]) Delete(id ID, key uint64) { g[id].Delete(key) }
 
-// smallest returns the set with the fewest values, where a search is cheapest.
-func smallest[T any](first *ordered[T], others ...*ordered[T]) *ordered[T] {
+// Smallest returns the set with the fewest values, where a search is cheapest.
+func Smallest[T any](first *Ordered[T], others ...*Ordered[T]) *Ordered[T] {
 	for _, o := range others {
-		if o.len() < first.len() {
+		if o.Len() < first.Len() {
 			first = o
 		}
 	}

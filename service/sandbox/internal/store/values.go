@@ -1,4 +1,4 @@
-package sandbox
+package store
 
 import (
 	"encoding/json"
@@ -33,14 +33,17 @@ func (n Number) MarshalJSON() ([]byte, error) {
 // shows. The zero Instant means "not yet" and is null in JSON.
 type Instant int64
 
-func at(t time.Time) Instant { return Instant(t.UnixMilli()) }
+// InstantOf returns a time to the millisecond.
+func InstantOf(t time.Time) Instant { return Instant(t.UnixMilli()) }
 
 // Time returns the instant as a time in UTC.
 func (i Instant) Time() time.Time { return time.UnixMilli(int64(i)).UTC() }
 
-func (i Instant) add(d time.Duration) Instant { return i + Instant(d.Milliseconds()) }
+// Add returns the instant that is d later.
+func (i Instant) Add(d time.Duration) Instant { return i + Instant(d.Milliseconds()) }
 
-func (i Instant) sub(from Instant) time.Duration {
+// Sub returns how long after another instant this one is.
+func (i Instant) Sub(from Instant) time.Duration {
 	return time.Duration(i-from) * time.Millisecond
 }
 
@@ -70,7 +73,7 @@ func (i *Instant) UnmarshalJSON(src []byte) error {
 	if err != nil {
 		return fmt.Errorf("%q is not a time such as 2026-11-13T17:50:00-03:00", text)
 	}
-	*i = at(t)
+	*i = InstantOf(t)
 	return nil
 }
 
@@ -94,22 +97,4 @@ func (d *Duration) UnmarshalJSON(src []byte) error {
 	}
 	*d = Duration(parsed)
 	return nil
-}
-
-// field is a member of a request's body that knows whether it was there, so
-// that a PATCH can tell "leave it" from "set it to nothing".
-type field[T any] struct {
-	Value T
-	Set   bool // the member was in the body
-	Null  bool // and was null
-}
-
-// UnmarshalJSON is called only for members that are there.
-func (f *field[T]) UnmarshalJSON(src []byte) error {
-	f.Set = true
-	if string(src) == "null" {
-		f.Null = true
-		return nil
-	}
-	return json.Unmarshal(src, &f.Value)
 }

@@ -1,13 +1,13 @@
-package sandbox
+package store
 
 import (
 	"fmt"
 	"strings"
 )
 
-// didYouMean returns " (did you mean …?)" with the name nearest to what was
+// DidYouMean returns " (did you mean …?)" with the name nearest to what was
 // written, or nothing when none is near.
-func didYouMean(written string, names []string) string {
+func DidYouMean(written string, names []string) string {
 	best, distance := "", len([]rune(written))/3+2
 	for _, name := range names {
 		if d := editDistance(strings.ToLower(written), strings.ToLower(name)); d < distance {

@@ -1,4 +1,4 @@
-package sandbox
+package store
 
 import (
 	crand "crypto/rand"
@@ -83,34 +83,36 @@ func (l IDs) MarshalJSON() ([]byte, error) {
 	return append(out, ']'), nil
 }
 
-// source makes ids, keys and secrets. With a seed it makes the same ones in
+// IDSource makes ids, keys and secrets. With a seed it makes the same ones in
 // the same order every time, so that a test can be repeated to the letter.
-type source struct{ random *rand.Rand }
+type IDSource struct{ Random *rand.Rand }
 
-func newSource(seed uint64) *source {
+// NewIDSource returns a source; the seed 0 makes other ids every time.
+func NewIDSource(seed uint64) *IDSource {
 	var key [32]byte
 	if seed == 0 {
 		_, _ = crand.Read(key[:]) // documented never to fail
 	} else {
 		binary.LittleEndian.PutUint64(key[:], seed)
 	}
-	return &source{rand.New(rand.NewChaCha8(key))}
+	return &IDSource{rand.New(rand.NewChaCha8(key))}
 }
 
-func (s *source) id() ID {
+// ID returns a new UUID.
+func (s *IDSource) ID() ID {
 	var id ID
-	binary.BigEndian.PutUint64(id[:8], s.random.Uint64())
-	binary.BigEndian.PutUint64(id[8:], s.random.Uint64())
+	binary.BigEndian.PutUint64(id[:8], s.Random.Uint64())
+	binary.BigEndian.PutUint64(id[8:], s.Random.Uint64())
 	id[6] = id[6]&0x0f | 0x40 // version 4
 	id[8] = id[8]&0x3f | 0x80 // variant of RFC 9562
 	return id
 }
 
-// token returns 48 hexadecimal digits after the prefix.
-func (s *source) token(prefix string) string {
+// Token returns 48 hexadecimal digits after the prefix.
+func (s *IDSource) Token(prefix string) string {
 	var raw [24]byte
 	for n := 0; n < len(raw); n += 8 {
-		binary.BigEndian.PutUint64(raw[n:], s.random.Uint64())
+		binary.BigEndian.PutUint64(raw[n:], s.Random.Uint64())
 	}
 	return prefix + hex.EncodeToString(raw[:])
 }
