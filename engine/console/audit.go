@@ -44,7 +44,7 @@ func (c *Console) audit(q *request) error {
 // change writes down what a person is about to change, and then lets it happen: nothing is changed that was not written down. What goes wrong is
 // written down too.
 func (q *request) change(what, subject, detail string, do func() error) error {
-	e := journal.AuditEntry{At: q.now, Who: q.user.name, From: q.from(), What: what, Subject: subject, Detail: cutText(detail, 500)}
+	e := journal.AuditEntry{At: q.now, Who: q.user.Name, From: q.from(), What: what, Subject: subject, Detail: cutText(detail, 500)}
 	j := q.console.options.Journal
 	if err := j.Audit(q.ctx(), e); err != nil {
 		return err

@@ -79,7 +79,7 @@ func (c *Console) editable(name string) (*Workspace, error) {
 // editable reports whether somebody may change the rules of a workspace here.
 func (q *request) editable(workspace string) bool {
 	w := q.console.workspaces[workspace]
-	return w != nil && w.Editing != nil && !w.Editing.Store.ReadOnly() && q.user.role >= Editor
+	return w != nil && w.Editing != nil && !w.Editing.Store.ReadOnly() && q.user.Role >= Editor
 }
 
 // editLink is where a file is written, or nothing where that cannot be done.

@@ -51,7 +51,7 @@ func (c *Console) health(q *request) error {
 		return err
 	}
 	w := q.words()
-	p := healthPage{Extent: extent, Version: c.options.Version, Go: runtime.Version(), Clock: c.at("", q.now), Zone: c.at("", q.now).Location().String(), Acts: q.user.role >= Operator, Here: "/health"}
+	p := healthPage{Extent: extent, Version: c.options.Version, Go: runtime.Version(), Clock: c.at("", q.now), Zone: c.at("", q.now).Location().String(), Acts: q.user.Role >= Operator, Here: "/health"}
 	if !extent.Oldest.IsZero() {
 		p.Age = q.now.Sub(extent.Oldest)
 	}
@@ -87,7 +87,7 @@ func (c *Console) holdViews(q *request, holds []journal.Hold) (list []holdView, 
 	}
 	for _, h := range holds {
 		v := holdView{Hold: h, What: c.holdWords(names, h), Since: c.at(h.Workspace, h.Since), Until: c.at(h.Workspace, h.Until), Back: q.address()}
-		if q.user.role >= Operator && (h.Kind == journal.HoldPerson || h.Kind == journal.HoldSafety) {
+		if q.user.Role >= Operator && (h.Kind == journal.HoldPerson || h.Kind == journal.HoldSafety) {
 			v.Mend = resumes(q.words(), h)
 		}
 		list = append(list, v)

@@ -33,10 +33,10 @@ func (c *Console) loginSent(q *request) error {
 	var role Role
 	var refused bool
 	if name == "" {
-		role, refused = c.gate.tryToken(from, password, c.log)
+		role, refused = c.gate.TryToken(from, password, c.log)
 	} else {
 		who = name
-		role, refused = c.gate.tryPassword(q.ctx(), from, name, password, c.log)
+		role, refused = c.gate.TryPassword(q.ctx(), from, name, password, c.log)
 	}
 	switch {
 	case refused:
@@ -44,7 +44,7 @@ func (c *Console) loginSent(q *request) error {
 	case role == Nobody:
 		return again(http.StatusUnauthorized, q.words().t("login.wrong"))
 	}
-	c.gate.enter(q.w, q.r, who, role)
+	c.gate.Enter(q.w, q.r, who, role)
 	return q.back("")
 }
 
@@ -67,7 +67,7 @@ func (q *request) showAgain() error {
 
 // logout ends the session.
 func (c *Console) logout(q *request) error {
-	c.gate.leave(q.w, q.r)
+	c.gate.Leave(q.w, q.r)
 	http.Redirect(q.w, q.r, "/login", http.StatusSeeOther)
 	return nil
 }
@@ -79,10 +79,10 @@ func (c *Console) language(q *request) error {
 		return problem(http.StatusBadRequest, "error.form")
 	}
 	http.SetCookie(q.w, &http.Cookie{
-		Name: languageCookie, Value: to, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: c.gate.secure(q.r), MaxAge: 365 * 24 * 3600,
+		Name: languageCookie, Value: to, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: c.gate.Secure(q.r), MaxAge: 365 * 24 * 3600,
 	})
 	return q.back("")
 }
 
 // from is the address that a request came from.
-func (q *request) from() string { return q.console.gate.from(q.r) }
+func (q *request) from() string { return q.console.gate.From(q.r) }

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quandohq/quando/engine/console/internal/session"
 	"github.com/quandohq/quando/engine/journal"
 )
 
@@ -63,7 +64,7 @@ type request struct {
 	w       http.ResponseWriter
 	r       *http.Request
 	console *Console
-	user    *identity
+	user    *session.Identity
 	lang    string
 	now     time.Time
 	here    string // where the page can be asked for again, where that is not where it is shown
@@ -103,10 +104,10 @@ func (q *request) show(name, nav, title string, body any) error {
 
 func (q *request) showAs(status int, name, nav, title string, body any) error {
 	p := page{
-		Title: title, Nav: nav, Menu: q.console.menu(), Lang: q.lang, Langs: languages, Here: q.address(), Version: q.console.options.Version, Now: q.now, Nonce: q.nonce, Body: body, Asks: q.console.gate.asks(),
+		Title: title, Nav: nav, Menu: q.console.menu(), Lang: q.lang, Langs: languages, Here: q.address(), Version: q.console.options.Version, Now: q.now, Nonce: q.nonce, Body: body, Asks: q.console.gate.Asks(),
 	}
 	if q.user != nil {
-		p.User, p.Role, p.Acts = q.user.name, q.user.role.String(), q.user.role >= Operator
+		p.User, p.Role, p.Acts = q.user.Name, q.user.Role.String(), q.user.Role >= Operator
 		holds, err := q.console.options.Journal.Holds(q.ctx())
 		if err != nil {
 			return err

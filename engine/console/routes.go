@@ -84,7 +84,7 @@ func (c *Console) serve() http.Handler {
 	inner := http.NewCrossOriginProtection().Handler(mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		secureHeaders(w.Header())
-		if !c.gate.hostAllowed(r.Host) {
+		if !c.gate.HostAllowed(r.Host) {
 			// A page of another site can make its own name lead here, and would then read what it likes.
 			http.Error(w, "the console is not served under this name: ask for it as localhost or 127.0.0.1 on this machine, or list the name in console.hosts", http.StatusForbidden)
 			return
@@ -108,7 +108,7 @@ func secureHeaders(h http.Header) {
 
 // answer finds out who asks, and for what.
 func (c *Console) answer(w http.ResponseWriter, r *http.Request, to route) {
-	user, refused := c.gate.identify(r, c.log)
+	user, refused := c.gate.Identify(r, c.log)
 	q := &request{w: w, r: r, console: c, user: user, lang: languageOf(r), now: c.now()}
 	if to.role > Nobody && refused {
 		w.Header().Set("Retry-After", strconv.FormatInt(60-q.now.Unix()%60, 10))
@@ -121,7 +121,7 @@ func (c *Console) answer(w http.ResponseWriter, r *http.Request, to route) {
 	}
 	err := error(nil)
 	switch {
-	case q.user != nil && q.user.role < to.role:
+	case q.user != nil && q.user.Role < to.role:
 		err = problem(http.StatusForbidden, "error.role", to.role.String())
 	case r.Method == http.MethodPost:
 		err = readForm(r)

@@ -64,7 +64,7 @@ func (c *Console) rule(q *request) error {
 	if r == nil && broken == nil && len(runs) == 0 {
 		return errNotFound
 	}
-	p := rulePage{ruleView: c.ruleView(space.Name, id), Rule: r, Safety: space.Safety, Acts: q.user.role >= Operator}
+	p := rulePage{ruleView: c.ruleView(space.Name, id), Rule: r, Safety: space.Safety, Acts: q.user.Role >= Operator}
 	p.Here, p.More = p.Link, "/runs?rule="+escapeQuery(id)
 	if broken != nil {
 		p.Problems, p.File = broken.Problems, filepath.Base(broken.File)

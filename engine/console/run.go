@@ -68,7 +68,7 @@ func (c *Console) run(q *request) error {
 	w := q.words()
 	p := runPage{
 		runView: views[0], Key: engine.Harmless(r.Key), Version: r.Version, Finished: c.at(r.Workspace, r.FinishedAt), Workspace: r.Workspace, Gathered: len(r.Gathered),
-		Acts: q.user.role >= Operator, Here: fmt.Sprintf("/runs/%d", r.ID), NextUncertain: r.State == journal.Uncertain,
+		Acts: q.user.Role >= Operator, Here: fmt.Sprintf("/runs/%d", r.ID), NextUncertain: r.State == journal.Uncertain,
 	}
 	if !r.FinishedAt.IsZero() {
 		p.Took = r.FinishedAt.Sub(r.StartedAt)

@@ -36,7 +36,7 @@ func (c *Console) writeSave(q *request) error {
 	var wrong rules.Problems
 	if unreadable == nil {
 		staged.text = staged.ownEnds(text)
-		wrong, err = c.saveRight(q, &staged, store.Change{Who: q.user.name, What: string(stage), Why: reason})
+		wrong, err = c.saveRight(q, &staged, store.Change{Who: q.user.Name, What: string(stage), Why: reason})
 	}
 	switch isWrong := unreadable != nil || len(wrong) > 0; {
 	case errors.Is(err, store.ErrChanged):
@@ -115,7 +115,7 @@ func (c *Console) save(q *request, f *draftFile, by store.Change) error {
 // keep keeps a draft with problems beside the rules.
 func (c *Console) keep(q *request, f *draftFile) error {
 	err := q.change("unfinished", f.space.Name+"/"+f.file, "", func() error {
-		return f.space.Editing.Store.Keep(f.file, f.text, f.was, q.user.name)
+		return f.space.Editing.Store.Keep(f.file, f.text, f.was, q.user.Name)
 	})
 	if errors.Is(err, store.ErrReadOnly) {
 		return errReadOnly
@@ -173,7 +173,7 @@ func (c *Console) stage(q *request) error {
 	if err != nil {
 		return problem(http.StatusConflict, "error.form_write", engine.Harmless(err.Error()))
 	}
-	return c.settle(q, f, text, store.Change{Who: q.user.name, What: string(stage), Why: cutText(q.r.PostFormValue("reason"), 200)}, "saved."+string(stage))
+	return c.settle(q, f, text, store.Change{Who: q.user.Name, What: string(stage), Why: cutText(q.r.PostFormValue("reason"), 200)}, "saved."+string(stage))
 }
 
 // restore goes back to an earlier version of a file.
@@ -191,7 +191,7 @@ func (c *Console) restore(q *request) error {
 		return errNotFound
 	}
 	reason := cutText(q.r.PostFormValue("reason"), 200)
-	return c.settle(q, f, version.Text, store.Change{Who: q.user.name, What: "restore " + strconv.Itoa(n), Why: reason}, "restored")
+	return c.settle(q, f, version.Text, store.Change{Who: q.user.Name, What: "restore " + strconv.Itoa(n), Why: reason}, "restored")
 }
 
 // settle saves another text of a file on which nobody is writing, and goes back to where that was asked for.

@@ -89,7 +89,7 @@ func (c *Console) simulator(q *request) error {
 	}
 	p := simulatorPage{
 		Workspace: space.Name, Now: c.at(space.Name, scene.Now), Jumps: scene.Jumps, Until: c.at(space.Name, scene.Until), Team: scene.Team, Verbs: failingVerbs, Kinds: []string{"429", "409", "503_before", "503_after"},
-		Acts: q.user.role >= Editor, NewPhone: fmt.Sprintf("+55119%08d", q.now.UnixNano()/1e6%1e8),
+		Acts: q.user.Role >= Editor, NewPhone: fmt.Sprintf("+55119%08d", q.now.UnixNano()/1e6%1e8),
 	}
 	if all := c.simulators(); len(all) > 1 {
 		for _, w := range all {

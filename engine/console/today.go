@@ -88,7 +88,7 @@ func (c *Console) today(q *request) error {
 			{Label: w.t("today.held"), N: standing[journal.Held], Link: "/runs?state=held", Bad: true},
 			{Label: w.t("today.uncertain"), N: standing[journal.Uncertain], Link: "/runs?state=uncertain", Bad: true},
 		},
-		Hours: hoursOf(counts, c.at("", q.now), 24), Ends: ends, Acts: q.user.role >= Operator, Here: "/",
+		Hours: hoursOf(counts, c.at("", q.now), 24), Ends: ends, Acts: q.user.Role >= Operator, Here: "/",
 	}
 	p.Chart = w.hoursChart(p.Hours)
 	p.Needs = needs[:min(len(needs), needsMost)]

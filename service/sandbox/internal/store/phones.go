@@ -51,7 +51,7 @@ func PhoneKey(phone string) string {
 	return d
 }
 
-// withNinth returns the longer form of a phoneKey that has two, or "".
+// withNinth returns the longer form of a PhoneKey that has two, or "".
 func withNinth(key string) string {
 	if len(key) == 12 && strings.HasPrefix(key, "55") && key[4] >= '6' {
 		return key[:4] + "9" + key[4:]

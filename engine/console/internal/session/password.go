@@ -1,4 +1,4 @@
-package console
+package session
 
 import (
 	"context"
@@ -74,9 +74,9 @@ func (h hash) of(password string) []byte {
 // strangers have no password; finding that out takes as long as with one who has.
 var strangers = hash{memory: hashMemory, time: hashTime, threads: hashThreads, salt: make([]byte, saltLength), sum: make([]byte, hashLength)}
 
-// tryPassword returns the role of a user whose password is right, else Nobody, also when ctx ends
+// TryPassword returns the role of a user whose password is right, else Nobody, also when ctx ends
 // first. It is refused after too many wrong ones.
-func (g *gate) tryPassword(ctx context.Context, from, name, password string, log *slog.Logger) (role Role, refused bool) {
+func (g *Gate) TryPassword(ctx context.Context, from, name, password string, log *slog.Logger) (role Role, refused bool) {
 	now := g.now()
 	a := g.guesses.try(from, name, now)
 	if a != nil && g.isPassword(ctx, a, name, password) {
@@ -87,7 +87,7 @@ func (g *gate) tryPassword(ctx context.Context, from, name, password string, log
 	return Nobody, a == nil
 }
 
-func (g *gate) isPassword(ctx context.Context, a *attempt, name, password string) bool {
+func (g *Gate) isPassword(ctx context.Context, a *attempt, name, password string) bool {
 	user, known := g.Users[name]
 	h, err := parseHash(user.Password)
 	if !known || err != nil {
