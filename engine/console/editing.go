@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/quandohq/quando/engine/backtest"
+	"github.com/quandohq/quando/engine/console/internal/ruleeditor"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/form"
 	"github.com/quandohq/quando/rules/source"
@@ -41,11 +42,7 @@ type Editing struct {
 }
 
 // A Choice is something of the service that has a name.
-type Choice struct {
-	Kind  string // label, sector, person, channel, board, stage
-	Name  string
-	Board string // of a stage
-}
+type Choice = ruleeditor.Choice
 
 // A Template is a rule file to begin with.
 type Template struct {

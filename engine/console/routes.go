@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/quandohq/quando/engine/console/internal/words"
 )
 
 // A route is an address of the console, with who may ask for it.
@@ -48,6 +50,24 @@ var pageRoutes = []route{
 	{"GET /login", Nobody, (*Console).login},
 	{"POST /login", Nobody, (*Console).loginSent},
 	{"POST /language", Nobody, (*Console).language},
+}
+
+// editorRoutes are the addresses at which rules are written.
+var editorRoutes = []route{
+	{"GET /write", Editor, (*Console).write},
+	{"POST /write/check", Editor, (*Console).writeCheck},
+	{"POST /write/complete", Editor, (*Console).writeComplete},
+	{"POST /write/form", Editor, (*Console).writeForm},
+	{"POST /write/past", Editor, (*Console).writePast},
+	{"POST /write/story", Editor, (*Console).writeStory},
+	{"POST /write/save", Editor, (*Console).writeSave},
+	{"POST /write/discard", Editor, (*Console).writeDiscard},
+	{"POST /rules/{workspace}/{rule}/stage", Editor, (*Console).stage},
+	{"GET /history", Viewer, (*Console).history},
+	{"POST /history/restore", Editor, (*Console).restore},
+	{"GET /events/{event}/test", Editor, (*Console).eventTest},
+	{"GET /runs/{run}/test", Editor, (*Console).runTest},
+	{"POST /tests", Editor, (*Console).testSave},
 }
 
 // Bounds of what a request may carry. Whoever writes rules sends a whole file, with its characters escaped.
@@ -109,7 +129,7 @@ func secureHeaders(h http.Header) {
 // answer finds out who asks, and for what.
 func (c *Console) answer(w http.ResponseWriter, r *http.Request, to route) {
 	user, refused := c.gate.Identify(r, c.log)
-	q := &request{w: w, r: r, console: c, user: user, lang: languageOf(r), now: c.now()}
+	q := &request{w: w, r: r, console: c, user: user, lang: words.LanguageOf(r), now: c.now()}
 	if to.role > Nobody && refused {
 		w.Header().Set("Retry-After", strconv.FormatInt(60-q.now.Unix()%60, 10))
 		http.Error(w, "there were too many wrong tokens from your address: try again in a minute", http.StatusTooManyRequests)

@@ -1,8 +1,8 @@
-package console
+package ruleeditor
 
 import (
 	"encoding/json"
-	"net/http"
+	"errors"
 	"net/url"
 	"slices"
 	"strconv"
@@ -11,11 +11,16 @@ import (
 	"github.com/quandohq/quando/rules/form"
 )
 
-// changeForm puts what the fields of a page hold into a form, and then does what a button asked for.
+// ErrField is returned for a field that no form has, or a value that a form cannot hold.
+var ErrField = errors.New("the fields do not fit the form of a rule")
+
+// ChangeForm puts what the fields of a page hold into a form, and then does what a button asked
+// for.
 //
-// A field is named by its place: /name, /if/0, /do/1/args/0/text. What is sent of a place that has no field is put there all the same, and then read as a
-// form: nothing can come of it that a form cannot hold.
-func changeForm(f form.Form, sent url.Values) (form.Form, error) {
+// A field is named by its place: /name, /if/0, /do/1/args/0/text. What is sent of a place that has
+// no field is put there all the same, and then read as a form: nothing can come of it that a form
+// cannot hold.
+func ChangeForm(f form.Form, sent url.Values) (form.Form, error) {
 	tree, err := treeOf(f)
 	if err != nil {
 		return f, err
@@ -29,7 +34,7 @@ func changeForm(f form.Form, sent url.Values) (form.Form, error) {
 			value = listOf(strings.Split(sent.Get(path), ","))
 		}
 		if !tree.set(split(path), value) {
-			return f, problem(http.StatusBadRequest, "error.form")
+			return f, ErrField
 		}
 	}
 	if err := tree.do(sent.Get("op"), sent.Get("with")); err != nil {
@@ -124,7 +129,8 @@ func put(at any, path []string, value any) (any, bool) {
 	return object, ok
 }
 
-// do does what a button asks for: "add /if", "remove /do/1", "up /do/1", "down /do/1", "when events", "when schedule".
+// do does what a button asks for: "add /if", "remove /do/1", "up /do/1", "down /do/1", "when
+// events", "when schedule".
 func (t tree) do(op, with string) error {
 	what, where, _ := strings.Cut(op, " ")
 	path := split(where)
@@ -151,14 +157,14 @@ func (t tree) do(op, with string) error {
 		}
 		list, _ := t.get(path).([]any)
 		if !t.set(path, append(list, value)) {
-			return problem(http.StatusBadRequest, "error.form")
+			return ErrField
 		}
 		return nil
 	}
 	n, err := strconv.Atoi(path[len(path)-1])
 	list, _ := t.get(path[:len(path)-1]).([]any)
 	if err != nil || n < 0 || n >= len(list) {
-		return problem(http.StatusBadRequest, "error.form")
+		return ErrField
 	}
 	switch {
 	case what == "remove":
@@ -199,7 +205,7 @@ func (t tree) form() (f form.Form, err error) {
 		return f, err
 	}
 	if err := json.Unmarshal(text, &f); err != nil {
-		return f, problem(http.StatusBadRequest, "error.form")
+		return f, ErrField
 	}
 	return f, nil
 }

@@ -1,4 +1,6 @@
-package console
+// Package words has the texts of the console's pages in every language that they are written in,
+// and puts into words what the engine knows: times, numbers, rules and what they do.
+package words
 
 import (
 	"fmt"
@@ -14,8 +16,8 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// words are a language in which pages are written.
-type words struct {
+// A Language is one in which pages are written.
+type Language struct {
 	Code string // en, pt
 	Tag  string // as browsers name it
 	Name string // in itself
@@ -24,24 +26,25 @@ type words struct {
 	day  string // how a day is written
 }
 
-// languages are those that pages are written in; the first is for those who ask for none of them.
-var languages = []words{
+// Languages are those that pages are written in; the first is for those who ask for none of them.
+var Languages = []Language{
 	{"en", "en", "English", 0, "2006-01-02 15:04:05", " 2006-01-02"},
 	{"pt", "pt-BR", "Português", 1, "02/01/2006 15:04:05", " 02/01/2006"},
 }
 
-const languageCookie = "quando_language"
+// Cookie names the cookie that holds the language which a person chose.
+const Cookie = "quando_language"
 
-// languageOf returns the language of a request: the one that was chosen, else the browser's.
-func languageOf(r *http.Request) string {
-	if cookie, err := r.Cookie(languageCookie); err == nil {
-		for _, l := range languages {
+// LanguageOf returns the language of a request: the one that was chosen, else the browser's.
+func LanguageOf(r *http.Request) string {
+	if cookie, err := r.Cookie(Cookie); err == nil {
+		for _, l := range Languages {
 			if l.Code == cookie.Value {
 				return l.Code
 			}
 		}
 	}
-	best, weight := languages[0].Code, 0.0
+	best, weight := Languages[0].Code, 0.0
 	for part := range strings.SplitSeq(r.Header.Get("Accept-Language"), ",") {
 		tag, rest, _ := strings.Cut(strings.TrimSpace(part), ";")
 		q := 1.0
@@ -49,7 +52,7 @@ func languageOf(r *http.Request) string {
 			q, _ = strconv.ParseFloat(value, 64) // what is no number weighs nothing
 		}
 		primary, _, _ := strings.Cut(strings.ToLower(tag), "-")
-		for _, l := range languages {
+		for _, l := range Languages {
 			if l.Code == primary && q > weight {
 				best, weight = l.Code, q
 			}
@@ -70,11 +73,11 @@ func message(key string) (m [2]string, ok bool) {
 	return m, ok
 }
 
-// knows reports whether there is such a message.
-func (w words) knows(key string) bool { _, ok := message(key); return ok }
+// Knows reports whether there is such a message.
+func (w Language) Knows(key string) bool { _, ok := message(key); return ok }
 
-// t returns a message. A key that there is none for is shown as it stands, so that it is noticed.
-func (w words) t(key string, args ...any) string {
+// T returns a message. A key that there is none for is shown as it stands, so that it is noticed.
+func (w Language) T(key string, args ...any) string {
 	m, ok := message(key)
 	if !ok {
 		return "⟦" + key + "⟧"
@@ -85,64 +88,57 @@ func (w words) t(key string, args ...any) string {
 	return fmt.Sprintf(m[w.at], args...)
 }
 
-// n returns a message about a number of things: one of key.one and key.many.
-func (w words) n(key string, n int) string {
+// N returns a message about a number of things: one of key.one and key.many.
+func (w Language) N(key string, n int) string {
 	if n == 1 {
-		return w.t(key+".one", w.number(n))
+		return w.T(key+".one", w.Number(n))
 	}
-	return w.t(key+".many", w.number(n))
+	return w.T(key+".many", w.Number(n))
 }
 
-// or returns the message of a key, or else a text as it stands: what the service or a rule named, and this catalogue does not know.
-func (w words) or(prefix, name string) string {
-	if w.knows(prefix + name) {
-		return w.t(prefix + name)
+// Or returns the message of a key, or else a text as it stands: what the service or a rule named,
+// and this catalogue does not know.
+func (w Language) Or(prefix, name string) string {
+	if w.Knows(prefix + name) {
+		return w.T(prefix + name)
 	}
 	return engine.Harmless(name)
 }
 
-// told returns a text that was recorded for people, in this language where the engine wrote it.
-func (w words) told(text string) string {
-	return engine.Harmless(rules.HideText(engine.Told(w.language(), text)))
+// Told returns a text that was recorded for people, in this language where the engine wrote it.
+func (w Language) Told(text string) string {
+	return engine.Harmless(rules.HideText(engine.Told(w.RulesLanguage(), text)))
 }
 
-func (w words) language() rules.Language { return rules.Language(w.at) }
+// RulesLanguage is the language as rules and explanations name it.
+func (w Language) RulesLanguage() rules.Language { return rules.Language(w.at) }
 
-// functions are what templates can ask for, in this language.
-func (w words) functions() template.FuncMap {
+// Functions are what templates can ask for, in this language.
+func (w Language) Functions() template.FuncMap {
 	return template.FuncMap{
-		"t": w.t, "n": w.n, "num": w.number,
-		"state":   func(s journal.State) string { return w.or("state.", string(s)) },
-		"step":    func(s journal.StepState) string { return w.or("step.", string(s)) },
-		"outcome": func(s journal.Outcome) string { return w.or("outcome.", string(s)) },
-		"event":   func(typ string) string { return w.or("event.", typ) },
-		"verb":    func(verb string) string { return w.or("verb.", verb) },
-		"stage":   func(s rules.Stage) string { return w.or("stage.", string(s)) },
-		"role":    func(name string) string { return w.or("role.", name) },
+		"t": w.T, "n": w.N, "num": w.Number,
+		"state":   func(s journal.State) string { return w.Or("state.", string(s)) },
+		"step":    func(s journal.StepState) string { return w.Or("step.", string(s)) },
+		"outcome": func(s journal.Outcome) string { return w.Or("outcome.", string(s)) },
+		"event":   func(typ string) string { return w.Or("event.", typ) },
+		"verb":    func(verb string) string { return w.Or("verb.", verb) },
+		"stage":   func(s rules.Stage) string { return w.Or("stage.", string(s)) },
+		"role":    func(name string) string { return w.Or("role.", name) },
 		"safe":    engine.Harmless,
-		"lines":   func(s string) []string { return harmlessLines(s) },
-		"moment":  w.moment,
-		"told":    w.told,
-		"length":  w.length,
+		"lines":   func(s string) []string { return HarmlessLines(s) },
+		"moment":  w.Moment,
+		"told":    w.Told,
+		"length":  w.Length,
 		"bytes":   w.bytes,
 		"percent": func(f float64) string { return strings.Replace(fmt.Sprintf("%.1f %%", f*100), ".", w.point(), 1) },
 		"decimal": func(f float64) string { return strings.Replace(strconv.FormatFloat(f, 'f', -1, 64), ".", w.point(), 1) },
 		"iso":     func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-		"day":     func(t time.Time) string { return w.t("day."+t.Weekday().String()) + t.Format(w.day) },
-		"menuLink": func(name string) string {
-			if name == "today" {
-				return "/"
-			}
-			return "/" + name
-		},
+		"day":     func(t time.Time) string { return w.T("day."+t.Weekday().String()) + t.Format(w.day) },
 	}
 }
 
-// menu are the pages that every console has.
-var menu = []string{"today", "rules", "runs", "events", "conversations", "calendars", "health", "audit"}
-
-// harmlessLines splits a text into lines that can be shown.
-func harmlessLines(s string) []string {
+// HarmlessLines splits a text into lines that can be shown.
+func HarmlessLines(s string) []string {
 	lines := strings.Split(strings.ReplaceAll(s, "\r\n", "\n"), "\n")
 	for i := range lines {
 		lines[i] = engine.Harmless(strings.ReplaceAll(lines[i], "\t", "    "))
@@ -150,15 +146,15 @@ func harmlessLines(s string) []string {
 	return lines
 }
 
-func (w words) point() string {
+func (w Language) point() string {
 	if w.Code == "pt" {
 		return ","
 	}
 	return "."
 }
 
-// number writes a number with its thousands apart.
-func (w words) number(n any) string {
+// Number writes a number with its thousands apart.
+func (w Language) Number(n any) string {
 	s := fmt.Sprint(n)
 	sign := ""
 	if strings.HasPrefix(s, "-") {
@@ -178,16 +174,16 @@ func (w words) number(n any) string {
 	return sign + strings.Join(parts, separator)
 }
 
-// moment writes a time; none is a dash.
-func (w words) moment(t time.Time) string {
+// Moment writes a time; none is a dash.
+func (w Language) Moment(t time.Time) string {
 	if t.IsZero() {
 		return "–"
 	}
 	return t.Format(w.time)
 }
 
-// length writes a length of time with the two largest units.
-func (w words) length(d time.Duration) string {
+// Length writes a length of time with the two largest units.
+func (w Language) Length(d time.Duration) string {
 	if d < 0 {
 		d = -d
 	}
@@ -211,11 +207,20 @@ func pair(a int, unit string, b int, small string) string {
 	return fmt.Sprintf("%d %s %d %s", a, unit, b, small)
 }
 
-func (w words) bytes(n int64) string {
+func (w Language) bytes(n int64) string {
 	f, unit := float64(n), 0
 	for f >= 1024 && unit < 3 {
 		f, unit = f/1024, unit+1
 	}
 	text := fmt.Sprintf("%.1f %s", f, [...]string{"B", "KiB", "MiB", "GiB"}[unit])
 	return strings.Replace(text, ".", w.point(), 1)
+}
+
+// Cut shortens a text to a number of characters.
+func Cut(s string, most int) string {
+	r := []rune(s)
+	if len(r) <= most {
+		return s
+	}
+	return string(r[:most-1]) + "…"
 }

@@ -1,4 +1,4 @@
-package console
+package words
 
 // fieldMessages name the fields of the form: the keys of a rule, and the arguments of verbs.
 var fieldMessages = map[string][2]string{

@@ -1,4 +1,4 @@
-package console
+package words
 
 import (
 	"cmp"
@@ -9,8 +9,8 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// A deed is something that a rule would do, or would have done.
-type deed struct {
+// A Deed is something that a rule would do, or would have done.
+type Deed struct {
 	At   time.Time
 	Verb string
 	Who  string // the customer, the card, or the other system
@@ -18,36 +18,36 @@ type deed struct {
 	Link string // the event that it would have come of
 }
 
-// A deedView is a deed in words.
-type deedView struct {
+// A DeedView is a deed in words.
+type DeedView struct {
 	At          time.Time
 	Words, Text string // what, and what would be written
 	Link        string
 }
 
-// deed puts a deed into words.
-func (w words) deed(d deed) deedView {
+// Deed puts a deed into words.
+func (w Language) Deed(d Deed) DeedView {
 	args, _ := rules.HideValue(d.Args).(map[string]any)
 	arg := func(name string) string { return actions.ArgumentWords(args[name]) }
-	who := cmp.Or(d.Who, w.t("deed.somebody"))
-	v := deedView{At: d.At, Link: d.Link}
+	who := cmp.Or(d.Who, w.T("deed.somebody"))
+	v := DeedView{At: d.At, Link: d.Link}
 	switch d.Verb {
 	case "send_message":
-		v.Words, v.Text = w.t("deed.send_message", cmp.Or(arg("to"), who)), cmp.Or(arg("text"), arg("media"))
+		v.Words, v.Text = w.T("deed.send_message", cmp.Or(arg("to"), who)), cmp.Or(arg("text"), arg("media"))
 	case "transfer":
-		v.Words = w.t("deed.transfer", who, cmp.Or(arg("person"), arg("sector")))
+		v.Words = w.T("deed.transfer", who, cmp.Or(arg("person"), arg("sector")))
 	case "set_sector":
-		v.Words = w.t("deed.set_sector", who, cmp.Or(arg("sector"), "–"))
+		v.Words = w.T("deed.set_sector", who, cmp.Or(arg("sector"), "–"))
 	case "add_labels", "remove_labels", "set_labels":
-		v.Words = w.t("deed."+d.Verb, arg("labels"), who)
+		v.Words = w.T("deed."+d.Verb, arg("labels"), who)
 	case "move_card":
-		v.Words = w.t("deed.move_card", who, arg("to"))
+		v.Words = w.T("deed.move_card", who, arg("to"))
 	case "create_card":
-		v.Words = w.t("deed.create_card", arg("title"), who)
+		v.Words = w.T("deed.create_card", arg("title"), who)
 	case "http_request":
-		v.Words = w.t("deed.http_request", cmp.Or(arg("method"), "GET"), arg("url"))
+		v.Words = w.T("deed.http_request", cmp.Or(arg("method"), "GET"), arg("url"))
 	default:
-		v.Words = w.t("deed.other", w.or("verb.", d.Verb), who)
+		v.Words = w.T("deed.other", w.Or("verb.", d.Verb), who)
 		v.Text = actions.ArgumentWords(args)
 	}
 	v.Words, v.Text = engine.Harmless(v.Words), engine.Harmless(v.Text)

@@ -1,4 +1,4 @@
-package console
+package words
 
 // editorMessages are those of the pages on which rules are written.
 var editorMessages = map[string][2]string{

@@ -1,9 +1,9 @@
-package console
+package ruleeditor
 
 import "strings"
 
-// A diffLine is one line of a comparison.
-type diffLine struct {
+// A DiffLine is one line of a comparison.
+type DiffLine struct {
 	Mark string // "+", "-", " ", or "…" for lines that are left out
 	Text string
 }
@@ -13,8 +13,8 @@ const (
 	diffMost    = 1 << 20 // pairs of lines that are compared
 )
 
-// diffOf compares two texts by their lines.
-func diffOf(before, after string) []diffLine {
+// Diff compares two texts by their lines.
+func Diff(before, after string) []DiffLine {
 	a, b := strings.Split(before, "\n"), strings.Split(after, "\n")
 	same := 0
 	for same < min(len(a), len(b)) && a[same] == b[same] {
@@ -24,25 +24,25 @@ func diffOf(before, after string) []diffLine {
 	for tail < min(len(a), len(b))-same && a[len(a)-1-tail] == b[len(b)-1-tail] {
 		tail++
 	}
-	var lines []diffLine
+	var lines []DiffLine
 	for _, l := range a[:same] {
-		lines = append(lines, diffLine{" ", l})
+		lines = append(lines, DiffLine{" ", l})
 	}
 	lines = append(lines, diffMiddle(a[same:len(a)-tail], b[same:len(b)-tail])...)
 	for _, l := range a[len(a)-tail:] {
-		lines = append(lines, diffLine{" ", l})
+		lines = append(lines, DiffLine{" ", l})
 	}
 	return fold(lines)
 }
 
 // diffMiddle compares lines by the longest sequence that both have.
-func diffMiddle(a, b []string) (lines []diffLine) {
+func diffMiddle(a, b []string) (lines []DiffLine) {
 	if len(a)*len(b) > diffMost {
 		for _, l := range a {
-			lines = append(lines, diffLine{"-", l})
+			lines = append(lines, DiffLine{"-", l})
 		}
 		for _, l := range b {
-			lines = append(lines, diffLine{"+", l})
+			lines = append(lines, DiffLine{"+", l})
 		}
 		return lines
 	}
@@ -63,13 +63,13 @@ func diffMiddle(a, b []string) (lines []diffLine) {
 	for i < len(a) || j < len(b) {
 		switch {
 		case i < len(a) && j < len(b) && a[i] == b[j]:
-			lines = append(lines, diffLine{" ", a[i]})
+			lines = append(lines, DiffLine{" ", a[i]})
 			i, j = i+1, j+1
 		case j == len(b) || i < len(a) && common[i+1][j] >= common[i][j+1]:
-			lines = append(lines, diffLine{"-", a[i]})
+			lines = append(lines, DiffLine{"-", a[i]})
 			i++
 		default:
-			lines = append(lines, diffLine{"+", b[j]})
+			lines = append(lines, DiffLine{"+", b[j]})
 			j++
 		}
 	}
@@ -77,7 +77,7 @@ func diffMiddle(a, b []string) (lines []diffLine) {
 }
 
 // fold leaves out lines that are far from any change.
-func fold(lines []diffLine) (out []diffLine) {
+func fold(lines []DiffLine) (out []DiffLine) {
 	near := func(i int) bool {
 		for k := max(0, i-diffContext); k <= min(len(lines)-1, i+diffContext); k++ {
 			if lines[k].Mark != " " {
@@ -91,7 +91,7 @@ func fold(lines []diffLine) (out []diffLine) {
 		if near(i) {
 			out, skipped = append(out, l), false
 		} else if !skipped {
-			out, skipped = append(out, diffLine{Mark: "…"}), true
+			out, skipped = append(out, DiffLine{Mark: "…"}), true
 		}
 	}
 	return out

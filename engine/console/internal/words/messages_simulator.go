@@ -1,4 +1,4 @@
-package console
+package words
 
 // simulatorMessages are those of the page on which somebody plays customers and the team.
 var simulatorMessages = map[string][2]string{

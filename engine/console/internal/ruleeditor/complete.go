@@ -1,4 +1,4 @@
-package console
+package ruleeditor
 
 import (
 	"regexp"
@@ -7,12 +7,11 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/form"
 )
 
-// A completion is something that could be written at a place.
-type completion struct {
+// A Completion is something that could be written at a place.
+type Completion struct {
 	Label  string `json:"label"`
 	Apply  string `json:"apply,omitempty"` // what is written, where that is another text
 	Detail string `json:"detail,omitempty"`
@@ -20,24 +19,28 @@ type completion struct {
 	Type   string `json:"type,omitempty"` // as CodeMirror pictures it
 }
 
-// completions are what could be written in the place of the last characters before the cursor.
-type completions struct {
+// Completions are what could be written in the place of the last characters before the cursor.
+type Completions struct {
 	Length  int          `json:"length"`
-	Options []completion `json:"options"`
+	Options []Completion `json:"options"`
 }
 
-// A completer knows what there is to write.
-type completer struct {
+// A Completer knows what there is to write.
+type Completer struct {
 	catalogue form.Catalogue
 	named     func(kind string) []string
 }
 
+// Completer returns what there is to write, of the same things that fields are chosen from.
+func (m *FormMaker) Completer() *Completer { return &Completer{m.Catalogue, m.named} }
+
 var wordBefore = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[\p{L}\p{N}_.*-]*$`) })
 
-// at returns what could be written at a line and a column, both from 1. The text need not be whole: somebody is writing it.
-func (c *completer) at(text string, line, column int) completions {
+// At returns what could be written at a line and a column, both from 1. The text need not be whole:
+// somebody is writing it.
+func (c *Completer) At(text string, line, column int) Completions {
 	p := placeAt(text, line, column)
-	var found []completion
+	var found []Completion
 	switch {
 	case p.expression(c):
 		return c.inExpression(p.before)
@@ -49,12 +52,12 @@ func (c *completer) at(text string, line, column int) completions {
 		found = c.values(p.path)
 	}
 	word := wordBefore().FindString(p.word)
-	return completions{len([]rune(word)), fitting(found, word)}
+	return Completions{len([]rune(word)), fitting(found, word)}
 }
 
 // fitting leaves out what begins with something else than what is there.
-func fitting(list []completion, word string) []completion {
-	out := []completion{}
+func fitting(list []Completion, word string) []Completion {
+	out := []Completion{}
 	for _, one := range list {
 		if strings.HasPrefix(strings.ToLower(one.Label), strings.ToLower(word)) {
 			out = append(out, one)
@@ -64,9 +67,9 @@ func fitting(list []completion, word string) []completion {
 }
 
 // keys are those that the mapping at a path may have.
-func (c *completer) keys(path []string) (list []completion) {
+func (c *Completer) keys(path []string) (list []Completion) {
 	add := func(name, info, kind string) {
-		list = append(list, completion{Label: name, Apply: name + ": ", Info: info, Type: kind})
+		list = append(list, Completion{Label: name, Apply: name + ": ", Info: info, Type: kind})
 	}
 	last, before := lastOf(path, 0), lastOf(path, 1)
 	switch {
@@ -111,13 +114,13 @@ func (c *completer) keys(path []string) (list []completion) {
 }
 
 // values are those that the key at the end of a path may have.
-func (c *completer) values(path []string) (list []completion) {
+func (c *Completer) values(path []string) (list []Completion) {
 	for len(path) > 0 && path[len(path)-1] == "[]" {
 		path = path[:len(path)-1]
 	}
 	add := func(kind string, names ...string) {
 		for _, name := range names {
-			list = append(list, completion{Label: name, Apply: plainOrQuoted(name), Type: kind})
+			list = append(list, Completion{Label: name, Apply: plainOrQuoted(name), Type: kind})
 		}
 	}
 	last := lastOf(path, 0)
@@ -130,7 +133,7 @@ func (c *completer) values(path []string) (list []completion) {
 	}
 	if last == "when" || last == "cancel_on" || last == "event" {
 		for _, e := range c.catalogue.Events {
-			list = append(list, completion{Label: e.Name, Info: e.Summary, Type: "enum"})
+			list = append(list, Completion{Label: e.Name, Info: e.Summary, Type: "enum"})
 		}
 	}
 	if a := c.argumentAt(path); a != nil {
@@ -150,7 +153,7 @@ func (c *completer) values(path []string) (list []completion) {
 }
 
 // arguments are those that the mapping at a path may have: of a verb, or of one of its arguments.
-func (c *completer) arguments(path []string) []form.Argument {
+func (c *Completer) arguments(path []string) []form.Argument {
 	for i := len(path) - 1; i > 0; i-- {
 		if path[i-1] != "[]" {
 			continue
@@ -174,7 +177,7 @@ func (c *completer) arguments(path []string) []form.Argument {
 }
 
 // argumentAt is the argument at the end of a path; a verb itself stands for its main one.
-func (c *completer) argumentAt(path []string) *form.Argument {
+func (c *Completer) argumentAt(path []string) *form.Argument {
 	name := lastOf(path, 0)
 	for _, v := range c.catalogue.Verbs {
 		if v.Name == name && lastOf(path, 1) == "[]" {
@@ -212,10 +215,4 @@ func plainOrQuoted(name string) string {
 		return name
 	}
 	return strconv.Quote(name)
-}
-
-// completerOf returns what there is to write in a file.
-func (c *Console) completerOf(f *draftFile, set *rules.Set) *completer {
-	m := c.formMaker(words{}, f.space, set)
-	return &completer{m.catalogue, m.named}
 }

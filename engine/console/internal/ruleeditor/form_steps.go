@@ -1,4 +1,4 @@
-package console
+package ruleeditor
 
 import (
 	"fmt"
@@ -8,8 +8,8 @@ import (
 )
 
 // steps are the fields of a list of steps.
-func (m *formMaker) steps(path string, list []form.Step) stepsView {
-	v := stepsView{Path: path, Verbs: m.verbs()}
+func (m *FormMaker) steps(path string, list []form.Step) Steps {
+	v := Steps{Path: path, Verbs: m.verbs()}
 	for i, s := range list {
 		v.Steps = append(v.Steps, m.step(fmt.Sprintf("%s/%d", path, i), s, i, len(list)))
 	}
@@ -17,32 +17,33 @@ func (m *formMaker) steps(path string, list []form.Step) stepsView {
 }
 
 // step are the fields of a step: its arguments, and those that it needs.
-func (m *formMaker) step(path string, s form.Step, i, of int) formStep {
-	v := formStep{Path: path, N: i + 1, Verb: s.Verb, Words: m.or("verb.", s.Verb), First: i == 0, Last: i == of-1}
+func (m *FormMaker) step(path string, s form.Step, i, of int) Step {
+	v := Step{Path: path, N: i + 1, Verb: s.Verb, Words: m.Or("verb.", s.Verb), First: i == 0, Last: i == of-1}
 	if s.Verb == "" {
-		v.Words = m.t("form.yaml_step")
-		v.YAML = &fieldView{Path: path + "/yaml", Label: "YAML", Kind: "yaml", Value: s.YAML}
+		v.Words = m.T("form.yaml_step")
+		v.YAML = &Field{Path: path + "/yaml", Label: "YAML", Kind: "yaml", Value: s.YAML}
 		return v
 	}
-	v.If = m.expression(path+"/if", m.t("form.only_if"), s.If)
+	v.If = m.expression(path+"/if", m.T("form.only_if"), s.If)
 	verb := m.verb(s.Verb)
 	if verb == nil {
 		return v
 	}
 	v.Fields = m.arguments(path+"/args", verb.Args, s.Args, false, append(verb.OneOf, verb.Main)...)
 	for _, a := range verb.Args {
-		if !slices.ContainsFunc(v.Fields, func(f fieldView) bool {
-			return slices.ContainsFunc(f.Hidden, func(h hiddenView) bool { return h.Value == a.Name })
+		if !slices.ContainsFunc(v.Fields, func(f Field) bool {
+			return slices.ContainsFunc(f.Hidden, func(h Hidden) bool { return h.Value == a.Name })
 		}) {
-			v.Add = append(v.Add, optionView{Value: a.Name, Label: m.label(a.Name)})
+			v.Add = append(v.Add, Option{Value: a.Name, Label: m.label(a.Name)})
 		}
 	}
 	return v
 }
 
-// arguments are the fields of arguments: those that are given, and behind them those that are wanted, or all of them, without a value.
-func (m *formMaker) arguments(path string, known []form.Argument, given []form.Arg, all bool, wanted ...string) []fieldView {
-	var list []fieldView
+// arguments are the fields of arguments: those that are given, and behind them those that are
+// wanted, or all of them, without a value.
+func (m *FormMaker) arguments(path string, known []form.Argument, given []form.Arg, all bool, wanted ...string) []Field {
+	var list []Field
 	at := func(i int) string { return fmt.Sprintf("%s/%d", path, i) }
 	for i, a := range given {
 		k := slices.IndexFunc(known, func(k form.Argument) bool { return k.Name == a.Name })
@@ -62,19 +63,19 @@ func (m *formMaker) arguments(path string, known []form.Argument, given []form.A
 }
 
 // argument is the field of one argument.
-func (m *formMaker) argument(path string, k form.Argument, a form.Arg) fieldView {
-	f := fieldView{Path: path + "/text", Label: m.label(k.Name), Kind: "line", Value: a.Text, Required: k.Required, Longest: k.Longest, Hidden: []hiddenView{{path + "/name", k.Name}}, Removes: !k.Required}
+func (m *FormMaker) argument(path string, k form.Argument, a form.Arg) Field {
+	f := Field{Path: path + "/text", Label: m.label(k.Name), Kind: "line", Value: a.Text, Required: k.Required, Longest: k.Longest, Hidden: []Hidden{{path + "/name", k.Name}}, Removes: !k.Required}
 	if m.Code == "en" {
 		f.Hint = k.Summary
 	}
-	as := func(way form.As) { f.Hidden = append(f.Hidden, hiddenView{path + "/as", string(way)}) }
+	as := func(way form.As) { f.Hidden = append(f.Hidden, Hidden{path + "/as", string(way)}) }
 	switch {
 	case a.As == form.AsYAML || k.Kind == "data" && a.As == form.AsText && a.Text == "":
 		as(form.AsYAML)
 		f.Path, f.Kind, f.Value = path+"/yaml", "yaml", a.YAML
 	case a.As == form.AsNull:
 		as(form.AsNull)
-		f.Path, f.Kind, f.Value = "", "line", m.t("form.nothing")
+		f.Path, f.Kind, f.Value = "", "line", m.T("form.nothing")
 	case a.As == form.AsSteps:
 		as(form.AsSteps)
 		f.Kind, f.Path, f.Steps = "steps", path+"/steps", m.steps(path+"/steps", a.Steps)
@@ -93,9 +94,9 @@ func (m *formMaker) argument(path string, k form.Argument, a form.Arg) fieldView
 		if k.Kind == "flag" {
 			values = []string{"true", "false"}
 		}
-		f.Kind, f.Options = "choice", []optionView{{"", "–", a.Text == ""}}
+		f.Kind, f.Options = "choice", []Option{{"", "–", a.Text == ""}}
 		for _, v := range values {
-			f.Options = append(f.Options, optionView{v, m.or("value.", v), v == a.Text})
+			f.Options = append(f.Options, Option{v, m.Or("value.", v), v == a.Text})
 		}
 		f = f.withValue()
 	case k.Kind == "text":
@@ -111,38 +112,38 @@ func (m *formMaker) argument(path string, k form.Argument, a form.Arg) fieldView
 }
 
 // several are the names that can be chosen, and those that are.
-func (m *formMaker) several(k form.Argument, chosen []string) []optionView {
-	var list []optionView
+func (m *FormMaker) several(k form.Argument, chosen []string) []Option {
+	var list []Option
 	if k.Kind == "events" {
-		for _, e := range m.catalogue.Events {
-			list = append(list, optionView{e.Name, m.or("when.", e.Name), slices.Contains(chosen, e.Name)})
+		for _, e := range m.Catalogue.Events {
+			list = append(list, Option{e.Name, m.Or("when.", e.Name), slices.Contains(chosen, e.Name)})
 		}
 	}
 	for _, name := range m.named(k.Refers) {
-		list = append(list, optionView{name, name, slices.Contains(chosen, name)})
+		list = append(list, Option{name, name, slices.Contains(chosen, name)})
 	}
 	for _, name := range chosen {
-		if !slices.ContainsFunc(list, func(o optionView) bool { return o.Value == name }) {
-			list = append(list, optionView{name, name, true})
+		if !slices.ContainsFunc(list, func(o Option) bool { return o.Value == name }) {
+			list = append(list, Option{name, name, true})
 		}
 	}
 	return list
 }
 
 // unknown is the field of an argument that the language does not describe.
-func (m *formMaker) unknown(path string, a form.Arg) fieldView {
-	f := fieldView{Path: path + "/text", Label: a.Name, Kind: "line", Value: a.Text, Hidden: []hiddenView{{path + "/name", a.Name}}, Removes: true}
+func (m *FormMaker) unknown(path string, a form.Arg) Field {
+	f := Field{Path: path + "/text", Label: a.Name, Kind: "line", Value: a.Text, Hidden: []Hidden{{path + "/name", a.Name}}, Removes: true}
 	if a.As != form.AsText {
 		f.Path, f.Value = "", "…"
 	}
 	return f
 }
 
-func (m *formMaker) branches(path string, list []form.Branch) []branchView {
-	var out []branchView
+func (m *FormMaker) branches(path string, list []form.Branch) []Branch {
+	var out []Branch
 	for i, b := range list {
 		at := fmt.Sprintf("%s/%d", path, i)
-		out = append(out, branchView{Path: at, Else: b.Else, If: m.expression(at+"/if", m.t("rule.if"), b.If), Steps: m.steps(at+"/do", b.Do)})
+		out = append(out, Branch{Path: at, Else: b.Else, If: m.expression(at+"/if", m.T("rule.if"), b.If), Steps: m.steps(at+"/do", b.Do)})
 	}
 	return out
 }

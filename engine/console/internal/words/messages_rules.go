@@ -1,4 +1,4 @@
-package console
+package words
 
 // ruleMessages put the language of rules into words.
 var ruleMessages = map[string][2]string{

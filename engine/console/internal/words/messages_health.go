@@ -1,4 +1,4 @@
-package console
+package words
 
 // healthMessages are those about the service that the engine depends on.
 var healthMessages = map[string][2]string{

@@ -1,4 +1,4 @@
-package console
+package ruleeditor
 
 import (
 	"regexp"
@@ -119,8 +119,9 @@ func (p *place) enter(text string) {
 	}
 }
 
-// expression reports whether the cursor stands in an expression: as a value that is one, or between {{ and }} in a text.
-func (p *place) expression(c *completer) bool {
+// expression reports whether the cursor stands in an expression: as a value that is one, or between
+// {{ and }} in a text.
+func (p *place) expression(c *Completer) bool {
 	if at := strings.LastIndex(p.before, "{{"); at >= 0 && !strings.Contains(p.before[at:], "}}") {
 		return true
 	}

@@ -1,4 +1,4 @@
-package console
+package ruleeditor
 
 import (
 	"regexp"
@@ -18,8 +18,9 @@ var namedBy = map[string]string{
 	"sector_name": "sector", "assignee_name": "person", "channel_name": "channel", "board_name": "board", "stage_name": "stage", "from_stage_name": "stage",
 }
 
-// inExpression returns what could be written in an expression: facts, their parts, functions, and names in quotes.
-func (c *completer) inExpression(before string) completions {
+// inExpression returns what could be written in an expression: facts, their parts, functions, and
+// names in quotes.
+func (c *Completer) inExpression(before string) Completions {
 	if m := callBefore.FindStringSubmatch(before); m != nil {
 		kind := "calendar"
 		if m[1] == "has_label" {
@@ -30,7 +31,7 @@ func (c *completer) inExpression(before string) completions {
 	if m := compareBefore.FindStringSubmatch(before); m != nil {
 		fact := findFact(c.catalogue.Facts, strings.Split(m[1], "."))
 		if fact == nil {
-			return completions{Options: []completion{}}
+			return Completions{Options: []Completion{}}
 		}
 		if kind := namedBy[fact.Name]; kind != "" {
 			return quoted(c.named(kind), m[2])
@@ -46,25 +47,25 @@ func (c *completer) inExpression(before string) completions {
 			facts = fact.Fields
 		}
 	}
-	var list []completion
+	var list []Completion
 	for _, f := range facts {
-		list = append(list, completion{Label: f.Name, Detail: f.Type, Info: f.Summary, Type: "variable"})
+		list = append(list, Completion{Label: f.Name, Detail: f.Type, Info: f.Summary, Type: "variable"})
 	}
 	if !inside {
 		for _, f := range c.catalogue.Functions {
-			list = append(list, completion{Label: f.Name, Apply: f.Name + "(", Detail: f.Signature, Info: f.Summary, Type: "function"})
+			list = append(list, Completion{Label: f.Name, Apply: f.Name + "(", Detail: f.Signature, Info: f.Summary, Type: "function"})
 		}
 	}
-	return completions{len([]rune(last)), fitting(list, last)}
+	return Completions{len([]rune(last)), fitting(list, last)}
 }
 
 // quoted are names that stand in quotes already.
-func quoted(names []string, word string) completions {
-	var list []completion
+func quoted(names []string, word string) Completions {
+	var list []Completion
 	for _, name := range names {
-		list = append(list, completion{Label: name, Type: "constant"})
+		list = append(list, Completion{Label: name, Type: "constant"})
 	}
-	return completions{len([]rune(word)), fitting(list, word)}
+	return Completions{len([]rune(word)), fitting(list, word)}
 }
 
 // findFact finds a fact by its path.

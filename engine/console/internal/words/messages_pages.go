@@ -1,4 +1,4 @@
-package console
+package words
 
 // pageMessages are those of single pages.
 var pageMessages = map[string][2]string{

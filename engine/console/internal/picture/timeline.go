@@ -1,14 +1,23 @@
-package console
+package picture
 
 import (
 	"html/template"
 	"time"
 
+	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/engine/journal"
 )
 
-// timeline draws a run's steps as bars over its time: what was done, and what was waited for.
-func (w words) timeline(r *journal.Run, steps []stepView, now time.Time) template.HTML {
+// A Step is a step of a run as its timeline shows it.
+type Step struct {
+	Path, Words      string
+	State            journal.StepState
+	At, Ended, Until time.Time
+	Waits            bool // it waits for something
+}
+
+// Timeline draws a run's steps as bars over its time: what was done, and what was waited for.
+func Timeline(w words.Language, r *journal.Run, steps []Step, now time.Time) template.HTML {
 	if len(steps) == 0 {
 		return ""
 	}
@@ -45,7 +54,7 @@ func (w words) timeline(r *journal.Run, steps []stepView, now time.Time) templat
 		if i == 4 {
 			anchor = "end"
 		}
-		if after := w.length(t.Sub(from)); i > 0 && after != said {
+		if after := w.Length(t.Sub(from)); i > 0 && after != said {
 			s.text(x, 14, anchor, "axis", "+"+after, 16)
 			said = after
 		}
@@ -60,7 +69,7 @@ func (w words) timeline(r *journal.Run, steps []stepView, now time.Time) templat
 		end := v.Ended
 		if end.IsZero() {
 			if end = now; v.State == journal.StepWaiting && v.Until.After(now) {
-				s.rect(place(now), y+5, place(v.Until)-place(now), row-10, "bar ahead", w.t("run.until", w.moment(v.Until)))
+				s.rect(place(now), y+5, place(v.Until)-place(now), row-10, "bar ahead", w.T("run.until", w.Moment(v.Until)))
 			}
 		}
 		class := "bar step-" + string(v.State)
@@ -68,10 +77,10 @@ func (w words) timeline(r *journal.Run, steps []stepView, now time.Time) templat
 			class += " waited"
 		}
 		x := place(v.At)
-		s.rect(x, y+5, max(place(end)-x, 4), row-10, class, w.or("step.", string(v.State))+", "+w.length(end.Sub(v.At)))
+		s.rect(x, y+5, max(place(end)-x, 4), row-10, class, w.Or("step.", string(v.State))+", "+w.Length(end.Sub(v.At)))
 	}
 	if now.Before(to) {
 		s.line(place(now), top-6, place(now), height, "now")
 	}
-	return s.picture(width, height, "timeline", w.t("run.timeline"), false)
+	return s.picture(width, height, "timeline", w.T("run.timeline"), false)
 }

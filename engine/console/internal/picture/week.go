@@ -1,18 +1,20 @@
-package console
+package picture
 
 import (
 	"fmt"
 	"html/template"
 	"time"
 
+	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/rules/calendar"
 )
 
-// week draws a calendar's week: when it is open, what is a holiday, and what time it is.
-func (w words) week(c *calendar.Calendar, now time.Time) template.HTML {
+// Week draws a calendar's week: when it is open, what is a holiday, and what time it is.
+func Week(w words.Language, c *calendar.Calendar, now time.Time) template.HTML {
 	const width, height, left, top = 760.0, 300.0, 44.0, 30.0
 	now = now.In(c.Location())
-	monday := time.Date(now.Year(), now.Month(), now.Day()-(int(now.Weekday())+6)%7, 0, 0, 0, 0, c.Location())
+	today := (int(now.Weekday()) + 6) % 7 // days after Monday
+	monday := time.Date(now.Year(), now.Month(), now.Day()-today, 0, 0, 0, 0, c.Location())
 	column := (width - left) / 7
 	room := height - top - 4
 	place := func(t, day time.Time) float64 {
@@ -29,10 +31,10 @@ func (w words) week(c *calendar.Calendar, now time.Time) template.HTML {
 		day := monday.AddDate(0, 0, i)
 		x := left + float64(i)*column
 		class := "axis"
-		if sameDay(day, now) {
+		if i == today {
 			class = "axis strong"
 		}
-		s.text(x+column/2, 18, "middle", class, w.t("day."+day.Weekday().String())+day.Format(" 02/01"), 12)
+		s.text(x+column/2, 18, "middle", class, w.T("day."+day.Weekday().String())+day.Format(" 02/01"), 12)
 		if name, ok := c.Holiday(day.Add(12 * time.Hour)); ok {
 			s.rect(x+2, top, column-4, room, "holiday", name)
 			s.text(x+column/2, top+room/2, "middle", "detail", name, 15)
@@ -41,13 +43,9 @@ func (w words) week(c *calendar.Calendar, now time.Time) template.HTML {
 			y := place(open.From, day)
 			s.rect(x+4, y, column-8, place(open.To, day)-y, "open", open.From.Format("15:04")+"–"+open.To.Format("15:04"))
 		}
-		if sameDay(day, now) {
+		if i == today {
 			s.line(x, place(now, day), x+column, place(now, day), "now")
 		}
 	}
-	return s.picture(width, height, "week", w.t("calendars.week"), false)
-}
-
-func sameDay(a, b time.Time) bool {
-	return a.Year() == b.Year() && a.YearDay() == b.YearDay()
+	return s.picture(width, height, "week", w.T("calendars.week"), false)
 }

@@ -1,8 +1,9 @@
-package console
+package picture
 
 import (
 	"html/template"
 
+	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -18,56 +19,56 @@ type block struct {
 	draw func(s *svg, x, y float64)
 }
 
-// flow draws the steps of a rule: one below the other, the ways of a choose side by side.
-func (w words) flow(r *rules.Rule) template.HTML {
+// Flow draws the steps of a rule: one below the other, the ways of a choose side by side.
+func Flow(w words.Language, r *rules.Rule) template.HTML {
 	var blocks []block
-	blocks = append(blocks, box("trigger", w.t("rule.when"), w.trigger(r)))
+	blocks = append(blocks, box("trigger", w.T("rule.when"), w.Trigger(r)))
 	for _, x := range r.If {
-		blocks = append(blocks, box("condition", w.t("rule.if"), conditionText(x)))
+		blocks = append(blocks, box("condition", w.T("rule.if"), words.ConditionText(x)))
 	}
-	blocks = append(blocks, w.blocks(r.Do)...)
+	blocks = append(blocks, stepBlocks(w, r.Do)...)
 	all := stack(blocks)
 	if len(r.OnError) > 0 {
-		all = beside(all, stack(append([]block{box("failed", w.t("rule.on_error"), "")}, w.blocks(r.OnError)...)))
+		all = beside(all, stack(append([]block{box("failed", w.T("rule.on_error"), "")}, stepBlocks(w, r.OnError)...)))
 	}
 	var s svg
 	all.draw(&s, 1, 1)
-	return s.picture(all.w+2, all.h+2, "flow", w.t("rule.picture"), true)
+	return s.picture(all.w+2, all.h+2, "flow", w.T("rule.picture"), true)
 }
 
-func (w words) blocks(steps []*rules.Step) (list []block) {
+func stepBlocks(w words.Language, steps []*rules.Step) (list []block) {
 	for _, s := range steps {
-		list = append(list, w.block(s))
+		list = append(list, stepBlock(w, s))
 	}
 	return list
 }
 
-func (w words) block(step *rules.Step) block {
-	name := step.Path + "  " + w.or("verb.", step.Verb)
+func stepBlock(w words.Language, step *rules.Step) block {
+	name := step.Path + "  " + w.Or("verb.", step.Verb)
 	switch step.Verb {
 	case "choose":
-		return w.choose(step, name)
+		return chooseBlock(w, step, name)
 	case "for_each":
-		inner := stack(append([]block{box("choice", name, step.As+" in "+conditionText(step.In))}, w.blocks(step.Do)...))
+		inner := stack(append([]block{box("choice", name, step.As+" in "+words.ConditionText(step.In))}, stepBlocks(w, step.Do)...))
 		return frame(inner)
 	}
 	class := "action"
 	if step.Schema != nil && len(step.Schema.Emits) == 0 {
 		class = "inner"
 	}
-	return box(class, name, stepDetail(step))
+	return box(class, name, words.StepDetail(step))
 }
 
-func (w words) choose(step *rules.Step, name string) block {
+func chooseBlock(w words.Language, step *rules.Step, name string) block {
 	var ways []block
 	for _, b := range step.Branches {
-		label, text := w.t("rule.if"), ""
+		label, text := w.T("rule.if"), ""
 		if b.If != nil {
-			text = conditionText(b.If)
+			text = words.ConditionText(b.If)
 		} else {
-			label = w.t("rule.else")
+			label = w.T("rule.else")
 		}
-		ways = append(ways, stack(append([]block{box("condition", label, text)}, w.blocks(b.Do)...)))
+		ways = append(ways, stack(append([]block{box("condition", label, text)}, stepBlocks(w, b.Do)...)))
 	}
 	row := ways[0]
 	for _, way := range ways[1:] {
@@ -132,7 +133,8 @@ func beside(a, b block) block {
 	}}
 }
 
-// frame draws a border around what is done several times. Its left edge stays where the line of steps is.
+// frame draws a border around what is done several times. Its left edge stays where the line of
+// steps is.
 func frame(inner block) block {
 	const room = 8.0
 	return block{inner.w + room, inner.h + 2*room, func(s *svg, x, y float64) {

@@ -1,6 +1,7 @@
-package console
+package words
 
-// commonMessages are those of the frame around the pages, of states and of errors: English, then Brazilian Portuguese.
+// commonMessages are those of the frame around the pages, of states and of errors: English, then
+// Brazilian Portuguese.
 var commonMessages = map[string][2]string{
 	"layout.skip":    {"Skip to the content", "Ir para o conteúdo"},
 	"layout.nav":     {"Pages", "Páginas"},

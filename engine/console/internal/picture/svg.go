@@ -1,4 +1,6 @@
-package console
+// Package picture draws what pages show as SVG: charts, the steps of a rule, the timeline of a run,
+// and the week of a calendar.
+package picture
 
 import (
 	"fmt"
@@ -7,9 +9,11 @@ import (
 	"strings"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/console/internal/words"
 )
 
-// An svg is a picture that is being drawn. Colours and letters come from the style sheet, by classes.
+// An svg is a picture that is being drawn. Colours and letters come from the style sheet, by
+// classes.
 type svg struct{ b strings.Builder }
 
 // escaped makes a text fit for a picture, whoever wrote it.
@@ -33,7 +37,7 @@ func (s *svg) line(x1, y1, x2, y2 float64, class string) {
 
 // text writes a text of at most so many characters.
 func (s *svg) text(x, y float64, anchor, class, text string, most int) {
-	short := cutText(text, most)
+	short := words.Cut(text, most)
 	fmt.Fprintf(&s.b, `<text x="%.1f" y="%.1f" text-anchor="%s" class="%s">%s`, x, y, anchor, class, escaped(short))
 	if short != text {
 		fmt.Fprintf(&s.b, `<title>%s</title>`, escaped(text))
@@ -41,7 +45,8 @@ func (s *svg) text(x, y float64, anchor, class, text string, most int) {
 	s.b.WriteString(`</text>`)
 }
 
-// picture returns the finished picture. Its label is for those who do not see it; fixed keeps its size, else it is as wide as there is room.
+// picture returns the finished picture. Its label is for those who do not see it; fixed keeps its
+// size, else it is as wide as there is room.
 func (s *svg) picture(w, h float64, class, label string, fixed bool) template.HTML {
 	size := ""
 	if fixed {
