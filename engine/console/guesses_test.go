@@ -123,3 +123,26 @@ func TestNobodyLocksOutOthers(t *testing.T) {
 		t.Errorf("olga is out: %d", w.Code)
 	}
 }
+
+// TestSessionsOfOthersLast does what a viewer did: somebody who logs in again and again ends
+// sessions of his own, and of nobody else.
+func TestSessionsOfOthersLast(t *testing.T) {
+	d := newDesk(t, guarded)
+	olga, _ := d.enters("olga", "correct horse")
+	first, _ := d.enters("", "open-sesame-of-ali")
+	d.mu.Lock()
+	d.now = d.now.Add(time.Second)
+	d.mu.Unlock()
+	var last func(*http.Request)
+	for range 1500 {
+		last, _ = d.enters("", "open-sesame-of-ali")
+	}
+	for name, tt := range map[string]struct {
+		session func(*http.Request)
+		want    int
+	}{"of somebody else": {olga, 200}, "the last": {last, 200}, "the first of 1500": {first, 303}} {
+		if w := d.ask("GET", "/", nil, tt.session); w.Code != tt.want {
+			t.Errorf("the session %s: %d", name, w.Code)
+		}
+	}
+}

@@ -69,9 +69,9 @@ func TestNewAccess(t *testing.T) {
 	}
 }
 
-// TestSessionsOfOthersLast does what a viewer did: somebody who logs in again and again ends
-// sessions of his own, and of nobody else.
-func TestSessionsOfOthersLast(t *testing.T) {
+// TestSessionsAreBounded shows that a session ends in time, and that one too many of a person ends
+// the oldest of the same person alone.
+func TestSessionsAreBounded(t *testing.T) {
 	now := time.Date(2026, 11, 13, 17, 50, 0, 0, time.UTC)
 	g := newGate(t, &now)
 	enter := func(name string, role Role) *http.Request {
