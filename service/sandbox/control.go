@@ -25,27 +25,7 @@ func (s *Sandbox) newControl() http.Handler {
 		with, _ := ParseID(r.URL.Query().Get("with")) // what is no id is nobody's
 		write(w, store.Answer{Status: http.StatusOK, Body: encode(s.Overview(overviewMost, with))})
 	})
-	mux.HandleFunc("POST /customers/message", answering(func(_ context.Context, in CustomerMessage) (any, error) {
-		return s.CustomerMessage(in)
-	}))
-	mux.HandleFunc("POST /team/message", answering(func(_ context.Context, in TeamMessage) (any, error) {
-		id, err := s.TeamMessage(in)
-		return map[string]ID{"message": id}, err
-	}))
-	mux.HandleFunc("POST /team/close", answering(func(_ context.Context, in TeamClose) (any, error) {
-		id, err := s.TeamClose(in)
-		return map[string]ID{"attendance": id}, err
-	}))
-	mux.HandleFunc("POST /team/transfer", answering(func(_ context.Context, in TeamTransfer) (any, error) {
-		return s.TeamTransfer(in)
-	}))
-	mux.HandleFunc("POST /cards", answering(func(_ context.Context, in NewCard) (any, error) { return s.CreateCard(in) }))
-	mux.HandleFunc("POST /cards/move", answering(func(_ context.Context, in MoveCard) (any, error) { return s.MoveCard(in) }))
-	mux.HandleFunc("POST /cards/edit", answering(func(_ context.Context, in EditCard) (any, error) { return s.EditCard(in) }))
-	mux.HandleFunc("POST /events", answering(func(_ context.Context, in bareEvent) (any, error) {
-		id, err := s.Raise(in.Type, in.Data)
-		return map[string]ID{"event": id}, err
-	}))
+	s.controlPeople(mux)
 	mux.HandleFunc("POST /faults", answering(func(_ context.Context, in faultRequest) (any, error) { return in.Fault, in.add(s) }))
 	mux.HandleFunc("DELETE /faults", answering(func(context.Context, struct{}) (any, error) {
 		s.ClearFaults()
@@ -76,6 +56,31 @@ func (s *Sandbox) newControl() http.Handler {
 		write(w, refuse(store.NotFound("control", r.Method+" "+r.URL.Path)))
 	})
 	return sameMachine(http.NewCrossOriginProtection().Handler(mux))
+}
+
+// controlPeople serves what customers and the team do.
+func (s *Sandbox) controlPeople(mux *http.ServeMux) {
+	mux.HandleFunc("POST /customers/message", answering(func(_ context.Context, in CustomerMessage) (any, error) {
+		return s.CustomerMessage(in)
+	}))
+	mux.HandleFunc("POST /team/message", answering(func(_ context.Context, in TeamMessage) (any, error) {
+		id, err := s.TeamMessage(in)
+		return map[string]ID{"message": id}, err
+	}))
+	mux.HandleFunc("POST /team/close", answering(func(_ context.Context, in TeamClose) (any, error) {
+		id, err := s.TeamClose(in)
+		return map[string]ID{"attendance": id}, err
+	}))
+	mux.HandleFunc("POST /team/transfer", answering(func(_ context.Context, in TeamTransfer) (any, error) {
+		return s.TeamTransfer(in)
+	}))
+	mux.HandleFunc("POST /cards", answering(func(_ context.Context, in NewCard) (any, error) { return s.CreateCard(in) }))
+	mux.HandleFunc("POST /cards/move", answering(func(_ context.Context, in MoveCard) (any, error) { return s.MoveCard(in) }))
+	mux.HandleFunc("POST /cards/edit", answering(func(_ context.Context, in EditCard) (any, error) { return s.EditCard(in) }))
+	mux.HandleFunc("POST /events", answering(func(_ context.Context, in bareEvent) (any, error) {
+		id, err := s.Raise(in.Type, in.Data)
+		return map[string]ID{"event": id}, err
+	}))
 }
 
 // sameMachine refuses DNS rebinding: a page whose own name resolves to this machine would be of the

@@ -22,23 +22,7 @@ func Timeline(w words.Language, r *journal.Run, steps []Step, now time.Time) tem
 		return ""
 	}
 	const width, left, row, top = 760.0, 210.0, 26.0, 28.0
-	from, to := r.StartedAt, r.FinishedAt
-	if to.IsZero() {
-		to = now
-	}
-	for _, s := range steps {
-		for _, t := range []time.Time{s.At, s.Ended} {
-			if t.After(to) {
-				to = t
-			}
-		}
-		if !s.Until.IsZero() && s.State == journal.StepWaiting && s.Until.After(to) {
-			to = s.Until
-		}
-	}
-	if !to.After(from) {
-		to = from.Add(time.Second)
-	}
+	from, to := r.StartedAt, timelineEnd(r, steps, now)
 	place := func(t time.Time) float64 {
 		share := float64(t.Sub(from)) / float64(to.Sub(from))
 		return left + (width-left-10)*min(max(share, 0), 1)
@@ -83,4 +67,26 @@ func Timeline(w words.Language, r *journal.Run, steps []Step, now time.Time) tem
 		s.line(place(now), top-6, place(now), height, "now")
 	}
 	return s.picture(width, height, "timeline", w.T("run.timeline"), false)
+}
+
+// timelineEnd returns the latest time that is shown: of what was done, or is waited for.
+func timelineEnd(r *journal.Run, steps []Step, now time.Time) time.Time {
+	to := r.FinishedAt
+	if to.IsZero() {
+		to = now
+	}
+	for _, s := range steps {
+		for _, t := range []time.Time{s.At, s.Ended} {
+			if t.After(to) {
+				to = t
+			}
+		}
+		if !s.Until.IsZero() && s.State == journal.StepWaiting && s.Until.After(to) {
+			to = s.Until
+		}
+	}
+	if !to.After(r.StartedAt) {
+		to = r.StartedAt.Add(time.Second)
+	}
+	return to
 }
