@@ -1,289 +1,33 @@
 package console
 
-import (
-	"crypto/rand"
-	"crypto/sha256"
-	"crypto/subtle"
-	"errors"
-	"fmt"
-	"log/slog"
-	"net"
-	"net/http"
-	"slices"
-	"strings"
-	"sync"
-	"time"
-	"unicode/utf8"
-)
+import "github.com/quandohq/quando/engine/console/internal/session"
 
-// A Role is how much a person may do. Each may do what those before it may.
-type Role int
+type (
+	// Access says who may use the console. On a loopback address people are asked who they are only
+	// where there is a token or a user; on any other address there must be one.
+	Access = session.Access
+	// A User is a person who may use the console.
+	User = session.User
+	// A Role is how much a person may do. Each may do what those before it may.
+	Role = session.Role
+)
 
 // The roles.
 const (
-	Nobody   Role = iota
-	Viewer        // looks
-	Editor        // writes rules
-	Operator      // stops rules and lets them go on, retries, cancels and resolves runs
+	Nobody   = session.Nobody
+	Viewer   = session.Viewer   // looks
+	Editor   = session.Editor   // writes rules
+	Operator = session.Operator // stops rules and lets them go on, retries, cancels and resolves runs
 )
-
-var roleNames = [...]string{"nobody", "viewer", "editor", "operator"}
-
-// String names the role as the configuration does.
-func (r Role) String() string { return roleNames[r] }
 
 // ParseRole reads a role's name.
-func ParseRole(name string) (Role, error) {
-	for i, n := range roleNames[1:] {
-		if n == name {
-			return Role(i + 1), nil
-		}
-	}
-	return Nobody, fmt.Errorf("%q is no role: a user is a viewer, an editor or an operator", name)
-}
-
-// Access says who may use the console. On a loopback address nobody is asked who he is unless there is a token or a user; on any other address
-// there must be one.
-type Access struct {
-	Listen string // the address that the console is served on
-	Token  string // whoever has it is an operator; empty is none
-	Users  map[string]User
-	Hosts  []string // the names under which it is asked for, beside this machine's own on a loopback address; none, on another address, is any
-	// ForwardedFor is the header in which a proxy says who asks, such as X-Forwarded-For; empty where there is no proxy. Whoever can reach the console
-	// without the proxy can write it himself.
-	ForwardedFor string
-}
-
-// A User is a person who may use the console.
-type User struct {
-	Password string // as HashPassword writes it
-	Role     Role
-}
-
-const (
-	sessionLength = 12 * time.Hour
-	sessionsEach  = 100 // of one user, or of the token; a further one ends the oldest
-	tokenLeast    = 16  // characters of a token that other machines may try to guess
-)
-
-// A gate lets people in.
-type gate struct {
-	Access
-	loopback bool
-	now      func() time.Time
-	guesses  *guesses
-
-	mu       sync.Mutex
-	sessions map[[sha256.Size]byte]*identity // by the hash of what the cookie holds
-}
-
-// An identity is who a request comes from.
-type identity struct {
-	name  string
-	role  Role
-	until time.Time // zero is without end
-	key   [sha256.Size]byte
-}
-
-func newGate(a Access, now func() time.Time) (*gate, error) {
-	if a.Token != "" && strings.TrimSpace(a.Token) == "" {
-		return nil, errors.New("console.token is empty")
-	}
-	a.Token = strings.TrimSpace(a.Token) // headers lose such space, and files end with a line break
-	g := &gate{Access: a, loopback: IsLoopback(a.Listen), now: now, guesses: newGuesses(), sessions: map[[sha256.Size]byte]*identity{}}
-	if !g.loopback && !g.asks() {
-		return nil, fmt.Errorf("console.listen %s can be reached from other machines: set console.token or console.users, or listen on 127.0.0.1:8081", a.Listen)
-	}
-	if near := g.loopback && len(a.Hosts) == 0 && a.ForwardedFor == ""; !near && a.Token != "" && utf8.RuneCountInString(a.Token) < tokenLeast {
-		return nil, fmt.Errorf("console.token has less than %d characters, and others than this machine may try some: take one that `openssl rand -hex 32` prints", tokenLeast)
-	}
-	for name, u := range a.Users {
-		if _, err := parseHash(u.Password); err != nil {
-			return nil, fmt.Errorf("console.users.%s: %w", name, err)
-		}
-		if u.Role < Viewer || u.Role > Operator {
-			return nil, fmt.Errorf("console.users.%s: a role is needed", name)
-		}
-	}
-	return g, nil
-}
-
-// AsksFor says in words what a visitor needs to come in.
-func (a Access) AsksFor() string {
-	users := ""
-	if n := len(a.Users); n == 1 {
-		users = "the password of 1 user"
-	} else if n > 1 {
-		users = fmt.Sprintf("the password of one of %d users", n)
-	}
-	switch {
-	case a.Token == "" && users == "":
-		return "nothing: everybody who reaches it is an operator"
-	case a.Token == "":
-		return users
-	case users == "":
-		return "a token"
-	}
-	return "a token, or " + users
-}
-
-// from is the address that a request came from, without its port. Of those that a proxy names the last counts: it is what the proxy itself saw.
-func (g *gate) from(r *http.Request) string {
-	address := r.RemoteAddr
-	if given := r.Header.Values(g.ForwardedFor); g.ForwardedFor != "" && len(given) > 0 {
-		last := given[len(given)-1]
-		last = strings.TrimSpace(last[strings.LastIndex(last, ",")+1:])
-		if net.ParseIP(hostName(last)) != nil {
-			address = last
-		}
-	}
-	return hostName(address)
-}
-
-// asks reports whether people must say who they are.
-func (g *gate) asks() bool { return g.Token != "" || len(g.Users) > 0 }
-
-// identify returns who a request comes from, or nil. A valid session is enough; otherwise a wrong
-// bearer token counts as a guess, and is refused unseen after too many of them.
-func (g *gate) identify(r *http.Request, log *slog.Logger) (who *identity, refused bool) {
-	if !g.asks() {
-		return &identity{name: "local", role: Operator}, false
-	}
-	if who := g.session(r); who != nil {
-		return who, false
-	}
-	scheme, given, ok := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !ok || !strings.EqualFold(scheme, "Bearer") || g.Token == "" {
-		return nil, false
-	}
-	role, refused := g.tryToken(g.from(r), given, log)
-	if role == Nobody {
-		return nil, refused
-	}
-	return &identity{name: "token", role: role}, false
-}
-
-// tryToken returns Operator for the right token, else Nobody. It is refused after too many wrong
-// ones.
-func (g *gate) tryToken(from, given string, log *slog.Logger) (role Role, refused bool) {
-	now := g.now()
-	accepted, refused := g.guesses.token(from, g.isToken(given), now)
-	if accepted {
-		return Operator, false
-	}
-	g.guesses.tell(log, from, "a token", refused, now)
-	return Nobody, refused
-}
-
-// session returns the identity of a request's session, or nil.
-func (g *gate) session(r *http.Request) *identity {
-	cookie, err := r.Cookie(g.cookieName(r))
-	if err != nil {
-		return nil
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	who := g.sessions[sha256.Sum256([]byte(cookie.Value))]
-	if who == nil || g.now().After(who.until) {
-		return nil
-	}
-	return who
-}
-
-// lasts reports whether somebody who came in may still be there.
-func (g *gate) lasts(who *identity) bool {
-	if who == nil || who.until.IsZero() {
-		return who != nil
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.sessions[who.key] == who && !g.now().After(who.until)
-}
-
-// isToken compares in a time that tells nothing, not even the token's length.
-func (g *gate) isToken(given string) bool {
-	got, want := sha256.Sum256([]byte(strings.TrimSpace(given))), sha256.Sum256([]byte(g.Token))
-	return g.Token != "" && subtle.ConstantTimeCompare(got[:], want[:]) == 1
-}
-
-// enter begins a session and sets its cookie.
-func (g *gate) enter(w http.ResponseWriter, r *http.Request, name string, role Role) {
-	value := rand.Text()
-	who := &identity{name: name, role: role, until: g.now().Add(sessionLength), key: sha256.Sum256([]byte(value))}
-	g.mu.Lock()
-	var oldest *identity
-	own := 0
-	for key, s := range g.sessions {
-		if g.now().After(s.until) {
-			delete(g.sessions, key)
-		} else if s.name == name && s.role == role {
-			own++
-			if oldest == nil || s.until.Before(oldest.until) {
-				oldest = s
-			}
-		}
-	}
-	if own >= sessionsEach {
-		delete(g.sessions, oldest.key)
-	}
-	g.sessions[who.key] = who
-	g.mu.Unlock()
-	http.SetCookie(w, &http.Cookie{
-		Name: g.cookieName(r), Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: g.secure(r), MaxAge: int(sessionLength.Seconds()),
-	})
-}
-
-// leave ends the session of a request.
-func (g *gate) leave(w http.ResponseWriter, r *http.Request) {
-	if cookie, err := r.Cookie(g.cookieName(r)); err == nil {
-		g.mu.Lock()
-		delete(g.sessions, sha256.Sum256([]byte(cookie.Value)))
-		g.mu.Unlock()
-	}
-	http.SetCookie(w, &http.Cookie{Name: g.cookieName(r), Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: g.secure(r), MaxAge: -1})
-}
-
-// secure reports whether cookies may only travel encrypted. A browser on this machine talks to a loopback address without encryption.
-func (g *gate) secure(r *http.Request) bool {
-	return !g.loopback || r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https"
-}
-
-// cookieName has the prefix that lets no other host set the cookie, where the browser allows it.
-func (g *gate) cookieName(r *http.Request) string {
-	if g.secure(r) {
-		return "__Host-quando"
-	}
-	return "quando"
-}
-
-// hostAllowed refuses names that another site's page could have made to lead to this machine.
-func (g *gate) hostAllowed(host string) bool {
-	name := hostName(host)
-	if slices.ContainsFunc(g.Hosts, func(allowed string) bool { return strings.EqualFold(allowed, name) }) {
-		return true
-	}
-	if g.loopback {
-		return isLoopbackName(name)
-	}
-	return len(g.Hosts) == 0
-}
+func ParseRole(name string) (Role, error) { return session.ParseRole(name) }
 
 // IsLoopback reports whether an address to listen on can only be reached from this machine.
-func IsLoopback(address string) bool {
-	host, _, err := net.SplitHostPort(address)
-	return err == nil && isLoopbackName(host)
-}
+func IsLoopback(address string) bool { return session.IsLoopback(address) }
 
-// hostName returns what a Host header names, without the port.
-func hostName(host string) string {
-	name, _, err := net.SplitHostPort(host)
-	if err != nil {
-		return strings.Trim(host, "[]")
-	}
-	return name
-}
+// HashPassword returns what is written into the configuration for a password.
+func HashPassword(password string) (string, error) { return session.HashPassword(password) }
 
-func isLoopbackName(name string) bool {
-	ip := net.ParseIP(name)
-	return strings.EqualFold(name, "localhost") || (ip != nil && ip.IsLoopback())
-}
+// CheckHash refuses what is no hash of a password, without telling what it is.
+func CheckHash(text string) error { return session.CheckHash(text) }

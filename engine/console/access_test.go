@@ -13,12 +13,18 @@ import (
 )
 
 // cheapHash is a hash of "correct horse" that takes little time.
-var cheapHash = hash{memory: 8 * 1024, time: 1, threads: 1, salt: make([]byte, saltLength)}.String("correct horse")
+const cheapHash = "$argon2id$v=19$m=8192,t=1,p=1$AAAAAAAAAAAAAAAAAAAAAA$4VryEKWA/pYmxyqDOr+M9s2J5BElRcjGGswGxW8Ptx8"
+
+// The wrong passwords and tokens that are looked at in a minute, as docs/console.md promises.
+const (
+	guessesMost = 10 // for one name, or the token, from one address
+	guessesFrom = 30 // from one address
+)
 
 // guarded is a console that asks who one is.
 func guarded(o *Options) {
 	o.Access = Access{Listen: "0.0.0.0:8081", Token: "open-sesame-of-ali", Users: map[string]User{
-		"vera": {cheapHash, Viewer}, "edu": {cheapHash, Editor}, "olga": {cheapHash, Operator},
+		"vera": {Password: cheapHash, Role: Viewer}, "edu": {Password: cheapHash, Role: Editor}, "olga": {Password: cheapHash, Role: Operator},
 	}}
 }
 
@@ -230,7 +236,7 @@ func TestSession(t *testing.T) {
 		t.Error("the page does not say who one is, or says too much")
 	}
 	d.mu.Lock()
-	d.now = d.now.Add(sessionLength + time.Second)
+	d.now = d.now.Add(12*time.Hour + time.Second)
 	d.mu.Unlock()
 	if w := d.ask("GET", "/", nil, session); w.Code != 303 {
 		t.Error("a session has no end")
@@ -253,43 +259,6 @@ func TestSession(t *testing.T) {
 	}
 	if w := local.ask("POST", "/login", url.Values{"password": {"open-sesame-of-ali"}, "back": {"//evil.example.com"}}); w.Header().Get("Location") != "/" {
 		t.Errorf("the login leads to %s", w.Header().Get("Location"))
-	}
-}
-
-// TestNewAccess shows which settings are refused.
-func TestNewAccess(t *testing.T) {
-	hash := must(HashPassword("correct horse"))
-	for _, tt := range []struct {
-		name   string
-		access Access
-		ok     bool
-	}{
-		{"this machine", Access{Listen: "127.0.0.1:8081"}, true},
-		{"this machine by its name", Access{Listen: "localhost:8081"}, true},
-		{"every machine", Access{Listen: ":8081"}, false},
-		{"every machine, IPv6", Access{Listen: "[::]:8081"}, false},
-		{"an address", Access{Listen: "192.0.2.1:8081"}, false},
-		{"every machine with a token", Access{Listen: ":8081", Token: "0123456789abcdef"}, true},
-		{"every machine with a token of one character", Access{Listen: ":8081", Token: "t"}, false},
-		{"every machine with a short token", Access{Listen: ":8081", Token: "0123456789abcde"}, false},
-		{"every machine with a short token with spaces around it", Access{Listen: ":8081", Token: "  0123456789abcd  "}, false},
-		{"a short token behind a proxy", Access{Listen: "127.0.0.1:8081", Token: "t", ForwardedFor: "X-Real-IP"}, false},
-		{"a short token under another name", Access{Listen: "127.0.0.1:8081", Token: "t", Hosts: []string{"desk.example.com"}}, false},
-		{"this machine with a short token", Access{Listen: "127.0.0.1:8081", Token: "t"}, true},
-		{"a token of spaces", Access{Listen: "127.0.0.1:8081", Token: "  "}, false},
-		{"every machine with users", Access{Listen: ":8081", Users: map[string]User{"ana": {hash, Viewer}}}, true},
-		{"a password that is no hash", Access{Listen: ":8081", Users: map[string]User{"ana": {"secret", Viewer}}}, false},
-		{"a hash that is too cheap", Access{Listen: ":8081", Users: map[string]User{"ana": {strings.Replace(hash, "m=65536", "m=16", 1), Viewer}}}, false},
-		{"a user without a role", Access{Listen: ":8081", Users: map[string]User{"ana": {hash, Nobody}}}, false},
-	} {
-		if _, err := newGate(tt.access, time.Now); (err == nil) != tt.ok {
-			t.Errorf("%s: %v", tt.name, err)
-		} else if err != nil && strings.Contains(err.Error(), "secret") {
-			t.Errorf("%s tells the password: %v", tt.name, err)
-		}
-	}
-	if _, err := HashPassword("short"); err == nil {
-		t.Error("a short password was taken")
 	}
 }
 

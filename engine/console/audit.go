@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/engine/journal"
 )
 
@@ -36,15 +37,15 @@ func (c *Console) audit(q *request) error {
 		p.Older = pageLink("/audit", url.Values{}, found[len(found)-1].ID)
 	}
 	for _, e := range found {
-		p.Entries = append(p.Entries, auditView{e, c.at("", e.At), q.words().or("audit.", e.What)})
+		p.Entries = append(p.Entries, auditView{e, c.at("", e.At), q.words().Or("audit.", e.What)})
 	}
-	return q.show("audit", "audit", q.words().t("nav.audit"), p)
+	return q.show("audit", "audit", q.words().T("nav.audit"), p)
 }
 
 // change writes down what a person is about to change, and then lets it happen: nothing is changed that was not written down. What goes wrong is
 // written down too.
 func (q *request) change(what, subject, detail string, do func() error) error {
-	e := journal.AuditEntry{At: q.now, Who: q.user.name, From: q.from(), What: what, Subject: subject, Detail: cutText(detail, 500)}
+	e := journal.AuditEntry{At: q.now, Who: q.user.Name, From: q.from(), What: what, Subject: subject, Detail: words.Cut(detail, 500)}
 	j := q.console.options.Journal
 	if err := j.Audit(q.ctx(), e); err != nil {
 		return err

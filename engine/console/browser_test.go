@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
+	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/service/sandbox"
 )
@@ -193,7 +194,7 @@ func TestPagesInABrowser(t *testing.T) {
 	d.console.checks.renew(t.Context(), d.options.Checks, d.clock())
 	b := newBrowser(t, d.serve())
 	written := must(d.journal.ListEvents(t.Context(), journal.EventFilter{Type: "message.received"}))
-	for _, lang := range languages {
+	for _, lang := range words.Languages {
 		b.theme("light")
 		d.languageCookie(b, lang.Code)
 		for _, p := range lookedAt {
@@ -222,7 +223,7 @@ func TestLoginInABrowser(t *testing.T) {
 		o.Access.Listen = "127.0.0.1:8081" // where the browser keeps cookies without encryption
 	})
 	b := newBrowser(t, d.serve())
-	for _, lang := range languages {
+	for _, lang := range words.Languages {
 		b.theme("light")
 		b.open("/login?back=/runs")
 		b.follow(fmt.Sprintf(`footer button[value=%q]`, lang.Code))
@@ -261,7 +262,7 @@ func (b *browser) phone(run int64) {
 		if wide := look(b, "measure", chromedp.Evaluate[int](`document.documentElement.scrollWidth - window.innerWidth`)); wide > 0 {
 			b.t.Errorf("%s is %d pixels wider than a phone", p.path, wide)
 		}
-		b.picture("phone-"+p.name, languages[len(languages)-1].Code, "light")
+		b.picture("phone-"+p.name, words.Languages[len(words.Languages)-1].Code, "light")
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/console/internal/picture"
+	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/calendar"
 )
@@ -46,7 +48,7 @@ const (
 
 // calendars shows when the desks are open.
 func (c *Console) calendars(q *request) error {
-	p := calendarsPage{Span: cutText(q.r.URL.Query().Get("span"), 20)}
+	p := calendarsPage{Span: words.Cut(q.r.URL.Query().Get("span"), 20)}
 	if p.Span == "" {
 		p.Span = calendarSpan
 	}
@@ -59,7 +61,7 @@ func (c *Console) calendars(q *request) error {
 			if cal == nil {
 				continue // it has problems
 			}
-			v := calendarView{Name: engine.Harmless(name), Workspace: w.Name, Many: len(c.workspaces) > 1, Zone: cal.Location().String(), Now: q.now.In(cal.Location()), Open: cal.Open(q.now), Week: q.words().week(cal, q.now)}
+			v := calendarView{Name: engine.Harmless(name), Workspace: w.Name, Many: len(c.workspaces) > 1, Zone: cal.Location().String(), Now: q.now.In(cal.Location()), Open: cal.Open(q.now), Week: picture.Week(q.words(), cal, q.now)}
 			next := cal.NextOpen
 			if v.Open {
 				next = cal.NextClose
@@ -76,7 +78,7 @@ func (c *Console) calendars(q *request) error {
 			p.Calendars = append(p.Calendars, v)
 		}
 	}
-	return q.show("calendars", "calendars", q.words().t("nav.calendars"), p)
+	return q.show("calendars", "calendars", q.words().T("nav.calendars"), p)
 }
 
 // holidaysOf lists the holidays to come.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/engine/journal"
 )
 
@@ -30,7 +31,7 @@ func (c *Console) pause(q *request) error {
 	if err != nil {
 		return err
 	}
-	reason := cutText(q.r.PostFormValue("reason"), 200)
+	reason := words.Cut(q.r.PostFormValue("reason"), 200)
 	var underWay []journal.UnderWay
 	err = q.change("pause", subject, reason, func() (err error) {
 		underWay, err = c.options.Journal.Hold(q.ctx(), journal.Hold{Workspace: workspace, Rule: rule, Kind: journal.HoldPerson, Reason: reason, Since: q.now})
@@ -76,11 +77,11 @@ func (c *Console) paused(q *request, calls []journal.UnderWay) error {
 	p := pausedPage{Back: q.address()}
 	for _, u := range calls {
 		p.Calls = append(p.Calls, underWayView{
-			Rule: c.ruleView(u.Workspace, u.Rule), Step: u.Step, Verb: q.words().or("verb.", u.Verb), Lane: names.of(u.Workspace, u.Lane), Run: u.Run, Link: "/runs/" + itoa(u.Run),
+			Rule: c.ruleView(u.Workspace, u.Rule), Step: u.Step, Verb: q.words().Or("verb.", u.Verb), Lane: names.of(u.Workspace, u.Lane), Run: u.Run, Link: "/runs/" + itoa(u.Run),
 			Since: c.at(u.Workspace, u.Since),
 		})
 	}
-	return q.show("paused", "", q.words().t("paused.title"), p)
+	return q.show("paused", "", q.words().T("paused.title"), p)
 }
 
 // resume lets something go on. A rule goes on too that was stopped at a safety bound: everywhere,
@@ -131,9 +132,9 @@ func (c *Console) ask(q *request) error {
 		return err
 	}
 	if !r.State.Allows(what) {
-		return problem(http.StatusConflict, "error.state", q.words().or("state.", string(r.State)))
+		return problem(http.StatusConflict, "error.state", q.words().Or("state.", string(r.State)))
 	}
-	reason := cutText(q.r.PostFormValue("reason"), 200)
+	reason := words.Cut(q.r.PostFormValue("reason"), 200)
 	err = q.change(string(what), "run "+itoa(r.ID)+" ("+r.Workspace+"/"+r.Rule+")", reason, func() error {
 		return c.options.Journal.Ask(q.ctx(), q.now, r.ID, journal.Ask{What: what, Reason: reason, At: q.now})
 	})

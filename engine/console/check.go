@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -12,6 +13,8 @@ import (
 	"strconv"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/console/internal/ruleeditor"
+	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/form"
 )
@@ -36,9 +39,9 @@ type problemView struct {
 
 // formPart is what the form's side of the page shows.
 type formPart struct {
-	Form     *formView // nil where the text cannot be read as a rule
+	Form     *ruleeditor.FormView // nil where the text cannot be read as a rule
 	Lists    []suggestions
-	Sentence *sentence // nil where the rule is wrong
+	Sentence *words.Sentence // nil where the rule is wrong
 }
 
 // suggestions are what fields can be filled with.
@@ -80,7 +83,10 @@ func (c *Console) writeForm(q *request) error {
 	if err != nil {
 		return problem(http.StatusConflict, "error.form_text")
 	}
-	changed, err := changeForm(was, q.r.PostForm)
+	changed, err := ruleeditor.ChangeForm(was, q.r.PostForm)
+	if errors.Is(err, ruleeditor.ErrField) {
+		return problem(http.StatusBadRequest, "error.form")
+	}
 	if err != nil {
 		return err
 	}
@@ -111,7 +117,7 @@ func (c *Console) writeComplete(q *request) error {
 	if err != nil {
 		return err
 	}
-	return q.json(c.completerOf(f, set).at(f.text, line, column))
+	return q.json(c.formMaker(q.words(), f.space, set).Completer().At(f.text, line, column))
 }
 
 // check says everything about a text.
@@ -131,18 +137,18 @@ func (c *Console) check(ctx context.Context, q *request, f *draftFile) (*checked
 	part := formPart{}
 	m := c.formMaker(q.words(), f.space, set)
 	if fields, err := form.Read(f.space.Editing.Rules.Catalog, []byte(f.text), f.rule); err == nil && f.rule != "" {
-		view := m.view(fields)
+		view := m.View(fields)
 		for _, id := range ids {
-			view.Rules = append(view.Rules, optionView{id, id, id == f.rule})
+			view.Rules = append(view.Rules, ruleeditor.Option{Value: id, Label: id, Chosen: id == f.rule})
 		}
 		part.Form = &view
-		lists := m.lists()
+		lists := m.Lists()
 		for _, id := range slices.Sorted(maps.Keys(lists)) {
 			part.Lists = append(part.Lists, suggestions{id, lists[id]})
 		}
 	}
 	if r := set.Rule(f.rule); r != nil {
-		s := q.words().sentence(r)
+		s := q.words().Sentence(r)
 		part.Sentence = &s
 	}
 	out.Form, err = q.part("write", "form", part)
@@ -158,11 +164,11 @@ func viewProblems(problems rules.Problems) []problemView {
 }
 
 // formMaker gathers what fields can be chosen from.
-func (c *Console) formMaker(w words, space *Workspace, set *rules.Set) *formMaker {
+func (c *Console) formMaker(w words.Language, space *Workspace, set *rules.Set) *ruleeditor.FormMaker {
 	e := space.Editing
-	m := &formMaker{words: w, catalogue: form.NewCatalogue(e.Rules.Catalog)}
+	m := &ruleeditor.FormMaker{Language: w, Catalogue: form.NewCatalogue(e.Rules.Catalog)}
 	if e.Choices != nil {
-		m.choices = e.Choices()
+		m.Choices = e.Choices()
 	}
 	names := map[string]bool{}
 	for _, calendars := range []*rules.Set{space.book().Set, set} {
@@ -170,11 +176,11 @@ func (c *Console) formMaker(w words, space *Workspace, set *rules.Set) *formMake
 			names[name] = true
 		}
 	}
-	m.calendars = slices.Sorted(maps.Keys(names))
+	m.Calendars = slices.Sorted(maps.Keys(names))
 	if e.Media != nil {
 		if entries, err := fs.ReadDir(e.Media, "."); err == nil { // there need not be any
 			for _, one := range entries {
-				m.media = append(m.media, one.Name())
+				m.Media = append(m.Media, one.Name())
 			}
 		}
 	}

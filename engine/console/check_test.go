@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/quandohq/quando/engine/console/internal/ruleeditor"
 )
 
 // TestCheck shows that problems are told where they stand, by the checker that loads the rules, beside the other files.
@@ -143,7 +145,7 @@ func TestComplete(t *testing.T) {
 		text, behind, _ := strings.Cut(tt.text, "|")
 		lines := strings.Split(text, "\n")
 		last := []rune(lines[len(lines)-1])
-		got := jsonOf[completions](d, "/write/complete", "text", text+behind, "line", itoa(int64(len(lines))), "column", itoa(int64(len(last)+1)))
+		got := jsonOf[ruleeditor.Completions](d, "/write/complete", "text", text+behind, "line", itoa(int64(len(lines))), "column", itoa(int64(len(last)+1)))
 		var labels []string
 		for _, o := range got.Options {
 			labels = append(labels, o.Label)
@@ -158,7 +160,7 @@ func TestComplete(t *testing.T) {
 		}
 	}
 	for _, place := range [][2]string{{"0", "0"}, {"999999", "999999"}, {"-5", "3"}} {
-		jsonOf[completions](d, "/write/complete", "text", "x", "line", place[0], "column", place[1])
+		jsonOf[ruleeditor.Completions](d, "/write/complete", "text", "x", "line", place[0], "column", place[1])
 	}
 	if status, _, _ := d.post("/write/complete", "text", "x", "line", "one", "column", "1"); status != 400 {
 		t.Errorf("%d", status)

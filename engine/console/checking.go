@@ -33,7 +33,7 @@ type checker struct {
 func (c *Console) checking(q *request, do func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(q.ctx(), c.checked.most)
 	defer cancel()
-	leave, err := c.checked.enter(ctx, q.user.role.String()+" "+q.user.name)
+	leave, err := c.checked.enter(ctx, q.user.Role.String()+" "+q.user.Name)
 	if err == nil {
 		defer leave()
 		err = do(ctx)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/console/internal/session"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
@@ -168,7 +169,7 @@ type Console struct {
 	log        *slog.Logger
 	now        func() time.Time
 
-	gate      *gate
+	gate      *session.Gate
 	templates map[string]*templates // by language
 	live      *live
 	checks    checks
@@ -205,7 +206,7 @@ func New(o Options) (*Console, error) {
 		c.workspaces[w.Name] = w
 	}
 	var err error
-	if c.gate, err = newGate(o.Access, c.now); err != nil {
+	if c.gate, err = session.New(o.Access, c.now); err != nil {
 		return nil, err
 	}
 	c.templates = allTemplates()

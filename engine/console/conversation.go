@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/service"
 )
@@ -28,7 +29,7 @@ const foundMost = 50
 
 // conversations finds conversations by name, phone or protocol number, or by an id.
 func (c *Console) conversations(q *request) error {
-	p := conversationsPage{Query: strings.TrimSpace(cutText(q.r.URL.Query().Get("q"), 100))}
+	p := conversationsPage{Query: strings.TrimSpace(words.Cut(q.r.URL.Query().Get("q"), 100))}
 	if p.Query != "" {
 		if to, err := c.conversationByID(q, p.Query); err != nil || to != "" {
 			if err != nil {
@@ -46,7 +47,7 @@ func (c *Console) conversations(q *request) error {
 			p.Found = append(p.Found, foundView{names.of(who.Workspace, who.Lane), engine.Harmless(who.Phone), engine.Harmless(who.Protocol), who.Workspace, who.Seen})
 		}
 	}
-	return q.show("conversations", "conversations", q.words().t("nav.conversations"), p)
+	return q.show("conversations", "conversations", q.words().T("nav.conversations"), p)
 }
 
 // conversationByID returns where a conversation is shown that somebody names by its id or lane; empty where there is none.
@@ -184,7 +185,7 @@ func (c *Console) entries(q *request, workspace string, events []*journal.Event,
 		v := entryView{At: eventViews[i].Created, Event: &eventViews[i], Marks: eventViews[i].Fired}
 		if m, ok := c.messageOf(e.Event); ok {
 			v.Media, v.Side, v.Sender = m.MediaID != "", "out", engine.Harmless(m.Sender.Name)
-			v.Lines, v.Rest = parted(harmlessLines(m.Text))
+			v.Lines, v.Rest = parted(words.HarmlessLines(m.Text))
 			if m.Direction == service.Inbound {
 				v.Side = "in"
 			}
@@ -257,4 +258,8 @@ func (c *Console) sentByEngine(q *request, workspace string, events []*journal.E
 		sent[one.Object] = one
 	}
 	return sent, nil
+}
+
+func sameDay(a, b time.Time) bool {
+	return a.Year() == b.Year() && a.YearDay() == b.YearDay()
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/quandohq/quando/engine/backtest"
+	"github.com/quandohq/quando/engine/console/internal/ruleeditor"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/form"
 	"github.com/quandohq/quando/rules/source"
@@ -41,11 +42,7 @@ type Editing struct {
 }
 
 // A Choice is something of the service that has a name.
-type Choice struct {
-	Kind  string // label, sector, person, channel, board, stage
-	Name  string
-	Board string // of a stage
-}
+type Choice = ruleeditor.Choice
 
 // A Template is a rule file to begin with.
 type Template struct {
@@ -79,7 +76,7 @@ func (c *Console) editable(name string) (*Workspace, error) {
 // editable reports whether somebody may change the rules of a workspace here.
 func (q *request) editable(workspace string) bool {
 	w := q.console.workspaces[workspace]
-	return w != nil && w.Editing != nil && !w.Editing.Store.ReadOnly() && q.user.role >= Editor
+	return w != nil && w.Editing != nil && !w.Editing.Store.ReadOnly() && q.user.Role >= Editor
 }
 
 // editLink is where a file is written, or nothing where that cannot be done.

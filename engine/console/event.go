@@ -8,6 +8,7 @@ import (
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/service"
 )
 
 // eventPage is everything about one event.
@@ -48,7 +49,7 @@ func (c *Console) event(q *request) error {
 	p := eventPage{eventView: views[0], Workspace: e.Workspace, Data: showValue(e.Data, c.namesIn(e.Workspace), shownDepth), Here: fmt.Sprintf("/events/%d", e.Seq), ToTest: q.editable(e.Workspace)}
 	explanations := c.recorded(e)
 	if c.options.Explain != nil {
-		if explanations, err = c.options.Explain(q.ctx(), e, q.words().language()); err != nil {
+		if explanations, err = c.options.Explain(q.ctx(), e, q.words().RulesLanguage()); err != nil {
 			return err
 		}
 	}
@@ -69,7 +70,7 @@ func (c *Console) event(q *request) error {
 	if p.Runs, err = c.runViews(q, runs); err != nil {
 		return err
 	}
-	return q.show("event", "events", q.words().t("event.title", q.words().or("event.", e.Type), p.Lane.Label), p)
+	return q.show("event", "events", q.words().T("event.title", q.words().Or("event.", e.Type), p.Lane.Label), p)
 }
 
 // recorded tells what was recorded when an event was decided: the rule that fired comes first.
@@ -109,16 +110,16 @@ func (c *Console) unaskedBy(q *request, e *journal.Event, asked map[string]bool)
 		if asked[r.ID] {
 			continue
 		}
-		why := w.t("unasked.index")
+		why := w.T("unasked.index")
 		switch {
 		case !e.Decided:
-			why = w.t("unasked.undecided")
+			why = w.T("unasked.undecided")
 		case r.Stage == rules.Draft:
-			why = w.t("unasked.draft")
+			why = w.T("unasked.draft")
 		case e.Rule != "" && e.Rule != r.ID:
-			why = w.t("unasked.other")
+			why = w.T("unasked.other")
 		case !wants(r, e.Type):
-			why = w.t("unasked.type", w.trigger(r))
+			why = w.T("unasked.type", w.Trigger(r))
 		}
 		list = append(list, unasked{c.ruleView(e.Workspace, r.ID), why})
 	}
@@ -137,4 +138,14 @@ func wants(r *rules.Rule, typ string) bool {
 		prefix, pattern := strings.CutSuffix(name, "*")
 		return name == typ || pattern && strings.HasPrefix(typ, prefix)
 	})
+}
+
+// messageOf reads the message of an event, where it has one that can be shown.
+func (c *Console) messageOf(e rules.Event) (m service.Message, ok bool) {
+	w := c.workspaces[e.Workspace]
+	if w == nil || !strings.HasPrefix(e.Type, "message.") {
+		return m, false
+	}
+	m, ok = w.Profile.EventMessage(e.Type, e.Data)
+	return m, ok && (m.Text != "" || m.MediaID != "")
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
@@ -87,7 +88,7 @@ func (c *Console) events(q *request) error {
 	if p.Events, err = c.eventViews(q, found); err != nil {
 		return err
 	}
-	return q.show("events", "events", q.words().t("nav.events"), p)
+	return q.show("events", "events", q.words().T("nav.events"), p)
 }
 
 // windowStart returns the number behind which events are looked through.
@@ -119,7 +120,7 @@ func (c *Console) eventViews(q *request, events []*journal.Event) ([]eventView, 
 			Ago: q.now.Sub(e.ReceivedAt), Lane: names.of(e.Workspace, e.Lane), Decided: e.Decided,
 		}
 		if m, ok := c.messageOf(e.Event); ok {
-			v.Text = cutText(strings.Join(harmlessLines(m.Text), " ⏎ "), 120)
+			v.Text = words.Cut(strings.Join(words.HarmlessLines(m.Text), " ⏎ "), 120)
 		}
 		for _, verdict := range e.Verdicts {
 			if verdict.Outcome == journal.Fired {

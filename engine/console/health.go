@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/engine/journal"
 )
 
@@ -51,7 +52,7 @@ func (c *Console) health(q *request) error {
 		return err
 	}
 	w := q.words()
-	p := healthPage{Extent: extent, Version: c.options.Version, Go: runtime.Version(), Clock: c.at("", q.now), Zone: c.at("", q.now).Location().String(), Acts: q.user.role >= Operator, Here: "/health"}
+	p := healthPage{Extent: extent, Version: c.options.Version, Go: runtime.Version(), Clock: c.at("", q.now), Zone: c.at("", q.now).Location().String(), Acts: q.user.Role >= Operator, Here: "/health"}
 	if !extent.Oldest.IsZero() {
 		p.Age = q.now.Sub(extent.Oldest)
 	}
@@ -63,7 +64,7 @@ func (c *Console) health(q *request) error {
 	for _, one := range found {
 		v := checkView{Check: one, At: c.at(one.Workspace, one.At)}
 		if one.Kind == CheckWebhook && one.Delivery != "" {
-			v.Last = w.or("delivery.", one.Delivery)
+			v.Last = w.Or("delivery.", one.Delivery)
 		}
 		if b, ok := c.mender(w, one); ok {
 			v.Mend = &b
@@ -76,7 +77,7 @@ func (c *Console) health(q *request) error {
 	if p.Holds, err = c.holdViews(q, holds); err != nil {
 		return err
 	}
-	return q.show("health", "health", w.t("nav.health"), p)
+	return q.show("health", "health", w.T("nav.health"), p)
 }
 
 // holdViews shows what is stopped.
@@ -87,7 +88,7 @@ func (c *Console) holdViews(q *request, holds []journal.Hold) (list []holdView, 
 	}
 	for _, h := range holds {
 		v := holdView{Hold: h, What: c.holdWords(names, h), Since: c.at(h.Workspace, h.Since), Until: c.at(h.Workspace, h.Until), Back: q.address()}
-		if q.user.role >= Operator && (h.Kind == journal.HoldPerson || h.Kind == journal.HoldSafety) {
+		if q.user.Role >= Operator && (h.Kind == journal.HoldPerson || h.Kind == journal.HoldSafety) {
 			v.Mend = resumes(q.words(), h)
 		}
 		list = append(list, v)
@@ -96,8 +97,8 @@ func (c *Console) holdViews(q *request, holds []journal.Hold) (list []holdView, 
 }
 
 // resumes is the button that lets go on what a hold stops.
-func resumes(w words, h journal.Hold) *button {
-	return &button{Label: w.t("button.resume"), Action: "/resume", Fields: map[string]string{"workspace": h.Workspace, "rule": h.Rule, "lane": h.Lane}}
+func resumes(w words.Language, h journal.Hold) *button {
+	return &button{Label: w.T("button.resume"), Action: "/resume", Fields: map[string]string{"workspace": h.Workspace, "rule": h.Rule, "lane": h.Lane}}
 }
 
 // heldLanes names the lanes in which rules are stopped.
@@ -116,13 +117,13 @@ func (c *Console) holdWords(names *lanes, h journal.Hold) string {
 	w := names.words
 	switch {
 	case h.Lane != "":
-		return w.t("hold.lane", c.ruleView(h.Workspace, h.Rule).Name, names.of(h.Workspace, h.Lane).Label)
+		return w.T("hold.lane", c.ruleView(h.Workspace, h.Rule).Name, names.of(h.Workspace, h.Lane).Label)
 	case h.Rule != "":
-		return w.t("hold.rule", c.ruleView(h.Workspace, h.Rule).Name)
+		return w.T("hold.rule", c.ruleView(h.Workspace, h.Rule).Name)
 	case h.Workspace != "":
-		return w.t("hold.workspace", h.Workspace)
+		return w.T("hold.workspace", h.Workspace)
 	}
-	return w.t("hold.everything")
+	return w.T("hold.everything")
 }
 
 const (

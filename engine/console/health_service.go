@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -122,11 +123,11 @@ func (c *Console) repairs(q *request) (list []repairView) {
 }
 
 // mender returns the button that mends what a look found.
-func (c *Console) mender(w words, one Check) (button, bool) {
+func (c *Console) mender(w words.Language, one Check) (button, bool) {
 	if one.OK || !one.Mends || c.options.Mend == nil {
 		return button{}, false
 	}
-	return button{Label: w.t("button.mend." + string(one.Kind)), Action: "/mend", Fields: map[string]string{"workspace": one.Workspace, "kind": string(one.Kind)}}, true
+	return button{Label: w.T("button.mend." + string(one.Kind)), Action: "/mend", Fields: map[string]string{"workspace": one.Workspace, "kind": string(one.Kind)}}, true
 }
 
 // mend mends what a look found wrong.

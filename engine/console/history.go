@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/console/internal/ruleeditor"
+	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -28,7 +30,7 @@ type versionView struct {
 	What     string
 	Found    bool // it was changed by other means
 	Now      bool // it is the one in use
-	Diff     []diffLine
+	Diff     []ruleeditor.DiffLine
 	Damaged  bool // it cannot be read
 }
 
@@ -76,25 +78,25 @@ func (c *Console) history(q *request) error {
 		}
 	}
 	for i, v := range versions[:min(len(versions), versionsShown)] {
-		view := versionView{N: v.N, At: c.at(w.Name, v.At), Who: engine.Harmless(v.Who), Why: engine.Harmless(v.Why), What: q.words().what(v.What), Found: v.Found(), Damaged: v.Damaged, Now: v.Sum == p.Sum && i == 0 && before == 0}
-		view.Diff = diffOf(texts[i+1], texts[i])
+		view := versionView{N: v.N, At: c.at(w.Name, v.At), Who: engine.Harmless(v.Who), Why: engine.Harmless(v.Why), What: changeKind(q.words(), v.What), Found: v.Found(), Damaged: v.Damaged, Now: v.Sum == p.Sum && i == 0 && before == 0}
+		view.Diff = ruleeditor.Diff(texts[i+1], texts[i])
 		p.Versions = append(p.Versions, view)
 	}
-	return q.show("history", "rules", q.words().t("history.title", name), p)
+	return q.show("history", "rules", q.words().T("history.title", name), p)
 }
 
 // harmlessText is a rule file's text as everybody may see it who may look at the pages.
 func harmlessText(text string) string {
-	return rules.HideInFile(strings.Join(harmlessLines(text), "\n"))
+	return rules.HideInFile(strings.Join(words.HarmlessLines(text), "\n"))
 }
 
-// what says which kind of change a version was.
-func (w words) what(kind string) string {
+// changeKind says which kind of change a version was.
+func changeKind(w words.Language, kind string) string {
 	if n, ok := strings.CutPrefix(kind, "restore "); ok {
-		return w.t("history.restored", n)
+		return w.T("history.restored", n)
 	}
 	if kind == "test" {
-		return w.t("history.test")
+		return w.T("history.test")
 	}
-	return w.or("stage.", kind)
+	return w.Or("stage.", kind)
 }

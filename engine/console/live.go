@@ -84,7 +84,7 @@ func (c *Console) stream(q *request) error {
 		case <-news:
 		case <-beat.C:
 		}
-		if !c.gate.lasts(q.user) {
+		if !c.gate.Lasts(q.user) {
 			return nil
 		}
 		ok = write("event: change\ndata: 1\n\n")
@@ -109,7 +109,7 @@ func (c *Console) stopping(q *request) error {
 	if err != nil {
 		return err
 	}
-	p := page{Stopped: isStopped(holds), Acts: q.user.role >= Operator, Here: localPath(q.r.URL.Query().Get("back"))}
+	p := page{Stopped: isStopped(holds), Acts: q.user.Role >= Operator, Here: localPath(q.r.URL.Query().Get("back"))}
 	if q.r.URL.Query().Get("was") == strconv.FormatBool(p.Stopped) {
 		q.w.WriteHeader(http.StatusNoContent)
 		return nil

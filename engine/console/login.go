@@ -4,6 +4,8 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+
+	"github.com/quandohq/quando/engine/console/internal/words"
 )
 
 // loginPage is what the page of the login shows.
@@ -20,31 +22,31 @@ func (c *Console) login(q *request) error {
 		http.Redirect(q.w, q.r, localPath(q.r.URL.Query().Get("back")), http.StatusSeeOther)
 		return nil
 	}
-	return q.show("login", "", q.words().t("login.title"), loginPage{Back: localPath(q.r.URL.Query().Get("back")), Users: len(c.gate.Users) > 0})
+	return q.show("login", "", q.words().T("login.title"), loginPage{Back: localPath(q.r.URL.Query().Get("back")), Users: len(c.gate.Users) > 0})
 }
 
 // loginSent lets somebody in whose password or token is right.
 func (c *Console) loginSent(q *request) error {
 	name, password, from := q.r.PostFormValue("name"), q.r.PostFormValue("password"), q.from()
 	again := func(status int, why string) error {
-		return q.showAs(status, "login", "", q.words().t("login.title"), loginPage{Back: localPath(q.r.PostFormValue("back")), Users: len(c.gate.Users) > 0, Wrong: why, Name: name})
+		return q.showAs(status, "login", "", q.words().T("login.title"), loginPage{Back: localPath(q.r.PostFormValue("back")), Users: len(c.gate.Users) > 0, Wrong: why, Name: name})
 	}
 	who := "token"
 	var role Role
 	var refused bool
 	if name == "" {
-		role, refused = c.gate.tryToken(from, password, c.log)
+		role, refused = c.gate.TryToken(from, password, c.log)
 	} else {
 		who = name
-		role, refused = c.gate.tryPassword(q.ctx(), from, name, password, c.log)
+		role, refused = c.gate.TryPassword(q.ctx(), from, name, password, c.log)
 	}
 	switch {
 	case refused:
-		return again(http.StatusTooManyRequests, q.words().t("login.later"))
+		return again(http.StatusTooManyRequests, q.words().T("login.later"))
 	case role == Nobody:
-		return again(http.StatusUnauthorized, q.words().t("login.wrong"))
+		return again(http.StatusUnauthorized, q.words().T("login.wrong"))
 	}
-	c.gate.enter(q.w, q.r, who, role)
+	c.gate.Enter(q.w, q.r, who, role)
 	return q.back("")
 }
 
@@ -62,12 +64,12 @@ func (q *request) showAgain() error {
 			p.Fields = append(p.Fields, struct{ Name, Value string }{name, value})
 		}
 	}
-	return q.showAs(http.StatusUnauthorized, "again", "", q.words().t("again.title"), p)
+	return q.showAs(http.StatusUnauthorized, "again", "", q.words().T("again.title"), p)
 }
 
 // logout ends the session.
 func (c *Console) logout(q *request) error {
-	c.gate.leave(q.w, q.r)
+	c.gate.Leave(q.w, q.r)
 	http.Redirect(q.w, q.r, "/login", http.StatusSeeOther)
 	return nil
 }
@@ -79,10 +81,10 @@ func (c *Console) language(q *request) error {
 		return problem(http.StatusBadRequest, "error.form")
 	}
 	http.SetCookie(q.w, &http.Cookie{
-		Name: languageCookie, Value: to, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: c.gate.secure(q.r), MaxAge: 365 * 24 * 3600,
+		Name: words.Cookie, Value: to, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: c.gate.Secure(q.r), MaxAge: 365 * 24 * 3600,
 	})
 	return q.back("")
 }
 
 // from is the address that a request came from.
-func (q *request) from() string { return q.console.gate.from(q.r) }
+func (q *request) from() string { return q.console.gate.From(q.r) }

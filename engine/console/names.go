@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
@@ -19,7 +20,7 @@ type laneView struct {
 }
 
 type lanes struct {
-	words words
+	words words.Language
 	known map[string]journal.Who // by workspace and lane
 }
 
@@ -44,7 +45,7 @@ func (l *lanes) of(workspace, lane string) laneView {
 	v := laneView{Title: engine.Harmless(lane), Link: conversationLink(workspace, lane)}
 	if v.Label = engine.Harmless(cmp.Or(w.Name, w.Phone, w.Protocol)); v.Label == "" {
 		kind, id, _ := strings.Cut(lane, ":")
-		v.Label = strings.TrimSpace(l.words.or("lane.", kind) + " " + cutText(engine.Harmless(id), 13))
+		v.Label = strings.TrimSpace(l.words.Or("lane.", kind) + " " + words.Cut(engine.Harmless(id), 13))
 	}
 	return v
 }
@@ -89,6 +90,12 @@ func (c *Console) namesIn(workspace string) func(id string) string {
 	return func(id string) string { return c.options.Names(workspace, id) }
 }
 
+// An optionView is one of several values to choose from.
+type optionView struct {
+	Value, Label string
+	Chosen       bool
+}
+
 // ruleChoice lists all rules that are known by their names, for a list to choose from. A rule that was asked for and is known no more stays chosen.
 func (c *Console) ruleChoice(chosen string) (list []optionView) {
 	seen := map[string]bool{}
@@ -97,7 +104,7 @@ func (c *Console) ruleChoice(chosen string) (list []optionView) {
 			return
 		}
 		seen[id] = true
-		list = append(list, optionView{id, cutText(name, 60), id == chosen})
+		list = append(list, optionView{id, words.Cut(name, 60), id == chosen})
 	}
 	for _, w := range c.options.Workspaces {
 		set := w.book().Set

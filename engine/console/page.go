@@ -14,6 +14,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quandohq/quando/engine/console/internal/session"
+	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/engine/journal"
 )
 
@@ -22,7 +24,7 @@ var templateFiles embed.FS
 
 // templates are the pages in one language. Each is read when it is first shown: all of them take as much memory as an engine that has nothing to do.
 type templates struct {
-	words
+	words.Language
 	all map[string]func() (*template.Template, error)
 }
 
@@ -44,13 +46,24 @@ var pages = []string{
 	"begin", "write", "history", "totest",
 }
 
+// menu are the pages that every console has.
+var menu = []string{"today", "rules", "runs", "events", "conversations", "calendars", "health", "audit"}
+
+// menuLink is where a page of the menu is.
+func menuLink(name string) string {
+	if name == "today" {
+		return "/"
+	}
+	return "/" + name
+}
+
 func allTemplates() map[string]*templates {
 	out := map[string]*templates{}
-	for _, w := range languages {
-		set := &templates{words: w, all: map[string]func() (*template.Template, error){}}
+	for _, w := range words.Languages {
+		set := &templates{Language: w, all: map[string]func() (*template.Template, error){}}
 		for _, name := range pages {
 			set.all[name] = sync.OnceValues(func() (*template.Template, error) {
-				return template.New(layout).Funcs(w.functions()).ParseFS(templateFiles, "templates/"+layout, "templates/parts.html", "templates/"+name+".html")
+				return template.New(layout).Funcs(w.Functions()).Funcs(template.FuncMap{"menuLink": menuLink}).ParseFS(templateFiles, "templates/"+layout, "templates/parts.html", "templates/"+name+".html")
 			})
 		}
 		out[w.Code] = set
@@ -63,7 +76,7 @@ type request struct {
 	w       http.ResponseWriter
 	r       *http.Request
 	console *Console
-	user    *identity
+	user    *session.Identity
 	lang    string
 	now     time.Time
 	here    string // where the page can be asked for again, where that is not where it is shown
@@ -73,7 +86,7 @@ type request struct {
 func (q *request) ctx() context.Context { return q.r.Context() }
 
 // words are those of the request's language.
-func (q *request) words() words { return q.console.templates[q.lang].words }
+func (q *request) words() words.Language { return q.console.templates[q.lang].Language }
 
 // A page is what the layout shows around a page's own part.
 type page struct {
@@ -81,7 +94,7 @@ type page struct {
 	Nav     string // which entry is the present one
 	Menu    []string
 	Lang    string
-	Langs   []words
+	Langs   []words.Language
 	Here    string // the page's own address
 	Version string
 	User    string
@@ -103,10 +116,10 @@ func (q *request) show(name, nav, title string, body any) error {
 
 func (q *request) showAs(status int, name, nav, title string, body any) error {
 	p := page{
-		Title: title, Nav: nav, Menu: q.console.menu(), Lang: q.lang, Langs: languages, Here: q.address(), Version: q.console.options.Version, Now: q.now, Nonce: q.nonce, Body: body, Asks: q.console.gate.asks(),
+		Title: title, Nav: nav, Menu: q.console.menu(), Lang: q.lang, Langs: words.Languages, Here: q.address(), Version: q.console.options.Version, Now: q.now, Nonce: q.nonce, Body: body, Asks: q.console.gate.Asks(),
 	}
 	if q.user != nil {
-		p.User, p.Role, p.Acts = q.user.name, q.user.role.String(), q.user.role >= Operator
+		p.User, p.Role, p.Acts = q.user.Name, q.user.Role.String(), q.user.Role >= Operator
 		holds, err := q.console.options.Journal.Holds(q.ctx())
 		if err != nil {
 			return err
@@ -114,8 +127,8 @@ func (q *request) showAs(status int, name, nav, title string, body any) error {
 		p.Stopped = isStopped(holds)
 		p.Watch = stoppingLink(p.Stopped, p.Here)
 	}
-	if said := q.r.URL.Query().Get("said"); said != "" && q.words().knows("said."+said) {
-		p.Said = q.words().t("said." + said)
+	if said := q.r.URL.Query().Get("said"); said != "" && q.words().Knows("said."+said) {
+		p.Said = q.words().T("said." + said)
 	}
 	var b bytes.Buffer
 	if err := q.console.templates[q.lang].show(&b, name, layout, p); err != nil {
@@ -172,8 +185,8 @@ func (c *Console) fail(q *request, err error) {
 		c.log.Error("a page of the console failed", "path", q.r.URL.Path, "error", err)
 		p = &pageError{status: http.StatusInternalServerError, key: "error.own"}
 	}
-	if err := q.showAs(p.status, "error", "", q.words().t("error.title"), q.words().t(p.key, p.args...)); err != nil {
-		http.Error(q.w, q.words().t("error.own"), http.StatusInternalServerError)
+	if err := q.showAs(p.status, "error", "", q.words().T("error.title"), q.words().T(p.key, p.args...)); err != nil {
+		http.Error(q.w, q.words().T("error.own"), http.StatusInternalServerError)
 	}
 }
 

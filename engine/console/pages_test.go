@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/quandohq/quando/actions/builtin"
+	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service/sandbox"
@@ -86,7 +87,7 @@ func newHostileDesk(t *testing.T) *desk {
 func TestEveryPage(t *testing.T) {
 	d := newHostileDesk(t)
 	for _, path := range d.everyPage() {
-		for _, l := range languages {
+		for _, l := range words.Languages {
 			text := d.page(path, func(r *http.Request) { r.Header.Set("Accept-Language", l.Tag) })
 			if !strings.Contains(text, `<html lang="`+l.Tag+`"`) {
 				t.Errorf("%s is not in %s", path, l.Name)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/quandohq/quando/engine/console/internal/words"
 )
 
 // A route is an address of the console, with who may ask for it.
@@ -50,6 +52,24 @@ var pageRoutes = []route{
 	{"POST /language", Nobody, (*Console).language},
 }
 
+// editorRoutes are the addresses at which rules are written.
+var editorRoutes = []route{
+	{"GET /write", Editor, (*Console).write},
+	{"POST /write/check", Editor, (*Console).writeCheck},
+	{"POST /write/complete", Editor, (*Console).writeComplete},
+	{"POST /write/form", Editor, (*Console).writeForm},
+	{"POST /write/past", Editor, (*Console).writePast},
+	{"POST /write/story", Editor, (*Console).writeStory},
+	{"POST /write/save", Editor, (*Console).writeSave},
+	{"POST /write/discard", Editor, (*Console).writeDiscard},
+	{"POST /rules/{workspace}/{rule}/stage", Editor, (*Console).stage},
+	{"GET /history", Viewer, (*Console).history},
+	{"POST /history/restore", Editor, (*Console).restore},
+	{"GET /events/{event}/test", Editor, (*Console).eventTest},
+	{"GET /runs/{run}/test", Editor, (*Console).runTest},
+	{"POST /tests", Editor, (*Console).testSave},
+}
+
 // Bounds of what a request may carry. Whoever writes rules sends a whole file, with its characters escaped.
 const (
 	maxBody     = 64 << 10
@@ -84,7 +104,7 @@ func (c *Console) serve() http.Handler {
 	inner := http.NewCrossOriginProtection().Handler(mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		secureHeaders(w.Header())
-		if !c.gate.hostAllowed(r.Host) {
+		if !c.gate.HostAllowed(r.Host) {
 			// A page of another site can make its own name lead here, and would then read what it likes.
 			http.Error(w, "the console is not served under this name: ask for it as localhost or 127.0.0.1 on this machine, or list the name in console.hosts", http.StatusForbidden)
 			return
@@ -108,8 +128,8 @@ func secureHeaders(h http.Header) {
 
 // answer finds out who asks, and for what.
 func (c *Console) answer(w http.ResponseWriter, r *http.Request, to route) {
-	user, refused := c.gate.identify(r, c.log)
-	q := &request{w: w, r: r, console: c, user: user, lang: languageOf(r), now: c.now()}
+	user, refused := c.gate.Identify(r, c.log)
+	q := &request{w: w, r: r, console: c, user: user, lang: words.LanguageOf(r), now: c.now()}
 	if to.role > Nobody && refused {
 		w.Header().Set("Retry-After", strconv.FormatInt(60-q.now.Unix()%60, 10))
 		http.Error(w, "there were too many wrong tokens from your address: try again in a minute", http.StatusTooManyRequests)
@@ -121,7 +141,7 @@ func (c *Console) answer(w http.ResponseWriter, r *http.Request, to route) {
 	}
 	err := error(nil)
 	switch {
-	case q.user != nil && q.user.role < to.role:
+	case q.user != nil && q.user.Role < to.role:
 		err = problem(http.StatusForbidden, "error.role", to.role.String())
 	case r.Method == http.MethodPost:
 		err = readForm(r)

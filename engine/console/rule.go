@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/console/internal/picture"
+	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
@@ -16,7 +18,7 @@ import (
 type rulePage struct {
 	ruleView
 	Rule     *rules.Rule // nil where it is not in use
-	Sentence sentence
+	Sentence words.Sentence
 	Picture  template.HTML
 	YAML     string
 	File     string
@@ -64,13 +66,13 @@ func (c *Console) rule(q *request) error {
 	if r == nil && broken == nil && len(runs) == 0 {
 		return errNotFound
 	}
-	p := rulePage{ruleView: c.ruleView(space.Name, id), Rule: r, Safety: space.Safety, Acts: q.user.role >= Operator}
+	p := rulePage{ruleView: c.ruleView(space.Name, id), Rule: r, Safety: space.Safety, Acts: q.user.Role >= Operator}
 	p.Here, p.More = p.Link, "/runs?rule="+escapeQuery(id)
 	if broken != nil {
 		p.Problems, p.File = broken.Problems, filepath.Base(broken.File)
 	}
 	if r != nil {
-		p.Sentence, p.Picture, p.YAML, p.File = q.words().sentence(r), q.words().flow(r), sourceOf(space, r), filepath.Base(r.File)
+		p.Sentence, p.Picture, p.YAML, p.File = q.words().Sentence(r), picture.Flow(q.words(), r), sourceOf(space, r), filepath.Base(r.File)
 	}
 	if r != nil || broken != nil {
 		c.showEditing(q, &p, space, id)

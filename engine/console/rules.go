@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quandohq/quando/engine/console/internal/picture"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
@@ -93,10 +94,10 @@ func (c *Console) rules(q *request) error {
 		if s.ended > 0 {
 			row.Failures = float64(s.failed) / float64(s.ended)
 		}
-		row.Spark = q.words().sparkline(s.fired[:], q.words().t("rules.spark", row.Name, q.words().number(s.total())))
+		row.Spark = picture.Sparkline(q.words(), s.fired[:], q.words().T("rules.spark", row.Name, q.words().Number(s.total())))
 	}
 	slices.SortStableFunc(p.Rules, func(a, b ruleRow) int { return cmp.Compare(a.Workspace, b.Workspace) })
-	return q.show("rules", "rules", q.words().t("nav.rules"), p)
+	return q.show("rules", "rules", q.words().T("nav.rules"), p)
 }
 
 // A ruleSum is what a rule did in the last days.

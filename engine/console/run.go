@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/console/internal/picture"
 	"github.com/quandohq/quando/engine/journal"
 )
 
@@ -35,17 +36,15 @@ type runPage struct {
 
 // A stepView is a step as its run's page shows it.
 type stepView struct {
-	Path, Words, Verb, Key string
-	State                  journal.StepState
-	Attempts               int
-	Error, Reason          string
-	At, Ended, Until       time.Time
-	Took                   time.Duration
-	Waits                  bool
-	For                    []string
-	Args, Value, Values    *shown
-	Way                    string // of choose
-	Calls                  []callView
+	picture.Step
+	Verb, Key           string
+	Attempts            int
+	Error, Reason       string
+	Took                time.Duration
+	For                 []string
+	Args, Value, Values *shown
+	Way                 string // of choose
+	Calls               []callView
 }
 
 // A callView is one call of a step.
@@ -68,7 +67,7 @@ func (c *Console) run(q *request) error {
 	w := q.words()
 	p := runPage{
 		runView: views[0], Key: engine.Harmless(r.Key), Version: r.Version, Finished: c.at(r.Workspace, r.FinishedAt), Workspace: r.Workspace, Gathered: len(r.Gathered),
-		Acts: q.user.role >= Operator, Here: fmt.Sprintf("/runs/%d", r.ID), NextUncertain: r.State == journal.Uncertain,
+		Acts: q.user.Role >= Operator, Here: fmt.Sprintf("/runs/%d", r.ID), NextUncertain: r.State == journal.Uncertain,
 	}
 	if !r.FinishedAt.IsZero() {
 		p.Took = r.FinishedAt.Sub(r.StartedAt)
@@ -78,7 +77,7 @@ func (c *Console) run(q *request) error {
 	}
 	if r.Asked == nil {
 		for _, what := range asksOf(r.State) {
-			p.Asks = append(p.Asks, button{Label: w.t("button." + string(what)), Action: fmt.Sprintf("/runs/%d/%s", r.ID, what)})
+			p.Asks = append(p.Asks, button{Label: w.T("button." + string(what)), Action: fmt.Sprintf("/runs/%d/%s", r.ID, what)})
 		}
 	}
 	events, err := c.options.Journal.Events(q.ctx(), r.Event)
@@ -95,13 +94,15 @@ func (c *Console) run(q *request) error {
 			return err
 		}
 	}
+	var drawn []picture.Step
 	for _, s := range r.Steps {
-		p.Steps = append(p.Steps, c.stepView(q, r, s))
+		v := c.stepView(q, r, s)
+		p.Steps, drawn = append(p.Steps, v), append(drawn, v.Step)
 	}
 	started := *r
 	started.StartedAt, started.FinishedAt = c.at(r.Workspace, r.StartedAt), c.at(r.Workspace, r.FinishedAt)
-	p.Timeline = w.timeline(&started, p.Steps, c.at(r.Workspace, q.now))
-	return q.show("run", "runs", w.t("run.title", strconv.FormatInt(r.ID, 10), p.Rule.Name), p)
+	p.Timeline = picture.Timeline(w, &started, drawn, c.at(r.Workspace, q.now))
+	return q.show("run", "runs", w.T("run.title", strconv.FormatInt(r.ID, 10), p.Rule.Name), p)
 }
 
 // clausesOf returns the conditions that a run's rule had when it fired: all of them were true. With nobody to explain it they are those of
@@ -109,7 +110,7 @@ func (c *Console) run(q *request) error {
 func (c *Console) clausesOf(q *request, r *journal.Run, e *journal.Event) (*explained, error) {
 	x := &explained{}
 	if c.options.Explain != nil {
-		list, err := c.options.Explain(q.ctx(), e, q.words().language())
+		list, err := c.options.Explain(q.ctx(), e, q.words().RulesLanguage())
 		if err != nil {
 			return nil, err
 		}
@@ -155,8 +156,8 @@ func asksOf(s journal.State) []journal.AskKind {
 
 func (c *Console) stepView(q *request, r *journal.Run, s *journal.Step) stepView {
 	v := stepView{
-		Path: engine.Harmless(s.Path), Verb: s.Verb, Words: q.words().or("verb.", s.Verb), Key: engine.Harmless(s.Key), State: s.State, Attempts: s.Attempts, Error: q.words().told(s.Error),
-		Waits: s.Verb == "wait" || s.Verb == "wait_for",
+		Step: picture.Step{Path: engine.Harmless(s.Path), Words: q.words().Or("verb.", s.Verb), State: s.State, Waits: s.Verb == "wait" || s.Verb == "wait_for"},
+		Verb: s.Verb, Key: engine.Harmless(s.Key), Attempts: s.Attempts, Error: q.words().Told(s.Error),
 	}
 	d, err := engine.DetailOf(s)
 	if err != nil {
@@ -171,7 +172,7 @@ func (c *Console) stepView(q *request, r *journal.Run, s *journal.Step) stepView
 		s := showValue(value, names, shownDepth)
 		return &s
 	}
-	v.At, v.Ended, v.Until, v.For, v.Reason = c.at(r.Workspace, d.At), c.at(r.Workspace, d.Ended), c.at(r.Workspace, d.Until), d.For, q.words().told(d.Reason)
+	v.At, v.Ended, v.Until, v.For, v.Reason = c.at(r.Workspace, d.At), c.at(r.Workspace, d.Ended), c.at(r.Workspace, d.Until), d.For, q.words().Told(d.Reason)
 	if !d.At.IsZero() && !d.Ended.IsZero() {
 		v.Took = d.Ended.Sub(d.At)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
@@ -91,7 +92,7 @@ func (c *Console) runs(q *request) error {
 	if p.Runs, err = c.runViews(q, found); err != nil {
 		return err
 	}
-	return q.show("runs", "runs", q.words().t("nav.runs"), p)
+	return q.show("runs", "runs", q.words().T("nav.runs"), p)
 }
 
 // spaces names the workspaces, where there are several.
@@ -153,7 +154,7 @@ func (c *Console) runViews(q *request, runs []*journal.Run) ([]runView, error) {
 			Ago: q.now.Sub(r.StartedAt), Lane: names.of(r.Workspace, r.Home), Standing: c.standing(q, r),
 		}
 		if r.Asked != nil {
-			v.Asked = q.words().t("asked." + string(r.Asked.What))
+			v.Asked = q.words().T("asked." + string(r.Asked.What))
 		}
 		views = append(views, v)
 	}
@@ -165,33 +166,33 @@ func (c *Console) standing(q *request, r *journal.Run) string {
 	w := q.words()
 	switch r.State {
 	case journal.Queued:
-		return cmp.Or(w.told(r.Reason), w.t("standing.queued"))
+		return cmp.Or(w.Told(r.Reason), w.T("standing.queued"))
 	case journal.Waiting:
 		if r.WakeAt.IsZero() {
-			return w.t("standing.event")
+			return w.T("standing.event")
 		}
-		return cmp.Or(w.told(r.Reason), w.t("standing.until", w.moment(c.at(r.Workspace, r.WakeAt))))
+		return cmp.Or(w.Told(r.Reason), w.T("standing.until", w.Moment(c.at(r.Workspace, r.WakeAt))))
 	case journal.Running:
 		if r.WakeAt.After(q.now) {
-			return strings.TrimSuffix(w.t("standing.again", w.moment(c.at(r.Workspace, r.WakeAt)), w.told(troubleOf(r, journal.StepOpen))), ": ")
+			return strings.TrimSuffix(w.T("standing.again", w.Moment(c.at(r.Workspace, r.WakeAt)), w.Told(troubleOf(r, journal.StepOpen))), ": ")
 		}
-		return w.t("standing.running")
+		return w.T("standing.running")
 	case journal.Done:
 		state, words := journal.StepDone, "standing.did"
 		if r.Stage == rules.Shadow {
 			state, words = journal.StepWould, "standing.would"
 		}
-		if list := w.verbsOf(r, state); list != "" {
-			return w.t(words, list)
+		if list := verbsOf(w, r, state); list != "" {
+			return w.T(words, list)
 		}
-		return w.t("standing.nothing")
+		return w.T("standing.nothing")
 	case journal.Uncertain, journal.FailedRun:
-		return cmp.Or(w.told(troubleOf(r, journal.StepFailed, journal.StepUncertain)), w.told(r.Reason))
+		return cmp.Or(w.Told(troubleOf(r, journal.StepFailed, journal.StepUncertain)), w.Told(r.Reason))
 	}
 	if typ, cancelled := strings.CutPrefix(r.Reason, "cancel_on: "); cancelled && r.State == journal.Cancelled {
-		return w.t("standing.cancelled", w.or("event.", typ))
+		return w.T("standing.cancelled", w.Or("event.", typ))
 	}
-	return w.told(r.Reason)
+	return w.Told(r.Reason)
 }
 
 // troubleOf returns the error of the newest step in one of the states.
@@ -205,11 +206,11 @@ func troubleOf(r *journal.Run, states ...journal.StepState) string {
 }
 
 // verbsOf lists the steps in a state, by what they do.
-func (w words) verbsOf(r *journal.Run, state journal.StepState) string {
+func verbsOf(w words.Language, r *journal.Run, state journal.StepState) string {
 	var list []string
 	for _, s := range r.Steps {
 		if s.State == state && s.Verb != "wait" && s.Verb != "choose" && s.Verb != "for_each" && s.Verb != "stop_if" {
-			list = append(list, w.or("verb.", s.Verb))
+			list = append(list, w.Or("verb.", s.Verb))
 		}
 	}
 	return strings.Join(list, ", ")

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/console/internal/ruleeditor"
+	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/store"
 )
@@ -30,13 +32,13 @@ func (c *Console) writeSave(q *request) error {
 		}
 		f.file = f.space.freeName(f.rule)
 	}
-	reason := cutText(q.r.PostFormValue("reason"), 200)
+	reason := words.Cut(q.r.PostFormValue("reason"), 200)
 	staged := *f
 	text, unreadable := f.withStage(stage)
 	var wrong rules.Problems
 	if unreadable == nil {
 		staged.text = staged.ownEnds(text)
-		wrong, err = c.saveRight(q, &staged, store.Change{Who: q.user.name, What: string(stage), Why: reason})
+		wrong, err = c.saveRight(q, &staged, store.Change{Who: q.user.Name, What: string(stage), Why: reason})
 	}
 	switch isWrong := unreadable != nil || len(wrong) > 0; {
 	case errors.Is(err, store.ErrChanged):
@@ -115,7 +117,7 @@ func (c *Console) save(q *request, f *draftFile, by store.Change) error {
 // keep keeps a draft with problems beside the rules.
 func (c *Console) keep(q *request, f *draftFile) error {
 	err := q.change("unfinished", f.space.Name+"/"+f.file, "", func() error {
-		return f.space.Editing.Store.Keep(f.file, f.text, f.was, q.user.name)
+		return f.space.Editing.Store.Keep(f.file, f.text, f.was, q.user.Name)
 	})
 	if errors.Is(err, store.ErrReadOnly) {
 		return errReadOnly
@@ -135,7 +137,7 @@ func (c *Console) conflict(q *request, f *draftFile, reason string) error {
 			view.Who, view.At = engine.Harmless(versions[0].Who), c.at(f.space.Name, versions[0].At)
 		}
 	}
-	view.Diff, f.was = diffOf(plainEnds(now.Text), f.text), now.Sum
+	view.Diff, f.was = ruleeditor.Diff(plainEnds(now.Text), f.text), now.Sum
 	return c.showWrite(q, http.StatusConflict, f, writePage{Conflict: view, Reason: reason}, false)
 }
 
@@ -173,7 +175,7 @@ func (c *Console) stage(q *request) error {
 	if err != nil {
 		return problem(http.StatusConflict, "error.form_write", engine.Harmless(err.Error()))
 	}
-	return c.settle(q, f, text, store.Change{Who: q.user.name, What: string(stage), Why: cutText(q.r.PostFormValue("reason"), 200)}, "saved."+string(stage))
+	return c.settle(q, f, text, store.Change{Who: q.user.Name, What: string(stage), Why: words.Cut(q.r.PostFormValue("reason"), 200)}, "saved."+string(stage))
 }
 
 // restore goes back to an earlier version of a file.
@@ -190,8 +192,8 @@ func (c *Console) restore(q *request) error {
 	if err != nil {
 		return errNotFound
 	}
-	reason := cutText(q.r.PostFormValue("reason"), 200)
-	return c.settle(q, f, version.Text, store.Change{Who: q.user.name, What: "restore " + strconv.Itoa(n), Why: reason}, "restored")
+	reason := words.Cut(q.r.PostFormValue("reason"), 200)
+	return c.settle(q, f, version.Text, store.Change{Who: q.user.Name, What: "restore " + strconv.Itoa(n), Why: reason}, "restored")
 }
 
 // settle saves another text of a file on which nobody is writing, and goes back to where that was asked for.

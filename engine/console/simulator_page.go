@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/engine/journal"
 )
 
@@ -89,7 +90,7 @@ func (c *Console) simulator(q *request) error {
 	}
 	p := simulatorPage{
 		Workspace: space.Name, Now: c.at(space.Name, scene.Now), Jumps: scene.Jumps, Until: c.at(space.Name, scene.Until), Team: scene.Team, Verbs: failingVerbs, Kinds: []string{"429", "409", "503_before", "503_after"},
-		Acts: q.user.role >= Editor, NewPhone: fmt.Sprintf("+55119%08d", q.now.UnixNano()/1e6%1e8),
+		Acts: q.user.Role >= Editor, NewPhone: fmt.Sprintf("+55119%08d", q.now.UnixNano()/1e6%1e8),
 	}
 	if all := c.simulators(); len(all) > 1 {
 		for _, w := range all {
@@ -110,9 +111,9 @@ func (c *Console) simulator(q *request) error {
 		}
 	}
 	for _, f := range scene.Failures {
-		p.Failures = append(p.Failures, q.words().failure(f))
+		p.Failures = append(p.Failures, viewFailure(q.words(), f))
 	}
-	return q.show("simulator", "simulator", q.words().t("nav.simulator"), p)
+	return q.show("simulator", "simulator", q.words().T("nav.simulator"), p)
 }
 
 // link is the page's address with a conversation.
@@ -138,14 +139,14 @@ func (p *simulatorPage) choose(scene Scene, with string) {
 	}
 }
 
-// failure puts a failure into words.
-func (w words) failure(f Failure) failureView {
-	v := failureView{What: w.t("sim.fail.other", f.Status), Calls: w.t("sim.any"), Times: f.Times}
+// viewFailure puts a failure into words.
+func viewFailure(w words.Language, f Failure) failureView {
+	v := failureView{What: w.T("sim.fail.other", f.Status), Calls: w.T("sim.any"), Times: f.Times}
 	if kind := f.kind(); kind != "" {
-		v.What = w.t("sim.fail." + kind)
+		v.What = w.T("sim.fail." + kind)
 	}
 	if f.Verb != "" {
-		v.Calls = w.or("verb.", f.Verb)
+		v.Calls = w.Or("verb.", f.Verb)
 	}
 	return v
 }

@@ -50,10 +50,10 @@ func (c *Console) storyOf(q *request, f *draftFile) storyView {
 		}
 	}
 	for _, name := range storyKinds {
-		v.Kinds = append(v.Kinds, optionView{name, q.words().t("story." + name), name == kind})
+		v.Kinds = append(v.Kinds, optionView{name, q.words().T("story." + name), name == kind})
 	}
 	for _, length := range []string{"10m", "2h", "1d", "3d", "7d", "30d"} {
-		v.Passes = append(v.Passes, optionView{length, q.words().t("pass." + length), length == "1d"})
+		v.Passes = append(v.Passes, optionView{length, q.words().T("pass." + length), length == "1d"})
 	}
 	return v
 }

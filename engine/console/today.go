@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/console/internal/picture"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules/source"
 )
@@ -19,7 +20,7 @@ type todayPage struct {
 	Failed  string // where more runs are listed that have failed; empty is nowhere
 	Figures []figure
 	Chart   template.HTML
-	Hours   []hourCount // the same as a table
+	Hours   []picture.HourCount // the same as a table
 	Ends    []string
 	Acts    bool
 	Here    string
@@ -81,22 +82,22 @@ func (c *Console) today(q *request) error {
 	w := q.words()
 	p := todayPage{
 		Figures: []figure{
-			{Label: w.t("today.runs"), N: sum(journal.CountRuns, "*"), Link: "/runs?since=24h"},
-			{Label: w.t("today.effects"), N: sum(journal.CountEffects, "*"), Link: "/runs?since=24h&state=done"},
-			{Label: w.t("today.failures"), N: sum(journal.CountRuns, string(journal.FailedRun)), Link: failedLink, Bad: true},
-			{Label: w.t("today.waiting"), N: standing[journal.Waiting], Link: "/runs?state=waiting"},
-			{Label: w.t("today.held"), N: standing[journal.Held], Link: "/runs?state=held", Bad: true},
-			{Label: w.t("today.uncertain"), N: standing[journal.Uncertain], Link: "/runs?state=uncertain", Bad: true},
+			{Label: w.T("today.runs"), N: sum(journal.CountRuns, "*"), Link: "/runs?since=24h"},
+			{Label: w.T("today.effects"), N: sum(journal.CountEffects, "*"), Link: "/runs?since=24h&state=done"},
+			{Label: w.T("today.failures"), N: sum(journal.CountRuns, string(journal.FailedRun)), Link: failedLink, Bad: true},
+			{Label: w.T("today.waiting"), N: standing[journal.Waiting], Link: "/runs?state=waiting"},
+			{Label: w.T("today.held"), N: standing[journal.Held], Link: "/runs?state=held", Bad: true},
+			{Label: w.T("today.uncertain"), N: standing[journal.Uncertain], Link: "/runs?state=uncertain", Bad: true},
 		},
-		Hours: hoursOf(counts, c.at("", q.now), 24), Ends: ends, Acts: q.user.role >= Operator, Here: "/",
+		Hours: picture.HoursOf(counts, c.at("", q.now), 24), Ends: picture.Ends, Acts: q.user.Role >= Operator, Here: "/",
 	}
-	p.Chart = w.hoursChart(p.Hours)
+	p.Chart = picture.Hours(w, p.Hours)
 	p.Needs = needs[:min(len(needs), needsMost)]
 	p.More = len(needs) - len(p.Needs)
 	if sum(journal.CountRuns, string(journal.FailedRun)) > needsRuns {
 		p.Failed = failedLink
 	}
-	return q.show("today", "today", w.t("nav.today"), p)
+	return q.show("today", "today", w.T("nav.today"), p)
 }
 
 // needs lists what a person must look at, the most urgent first.
@@ -132,27 +133,27 @@ func (c *Console) needs(q *request) ([]need, error) {
 // heldNeed is about something that is stopped. A pause that the service asked for ends by itself.
 func (c *Console) heldNeed(q *request, names *lanes, h journal.Hold) (need, bool) {
 	w := q.words()
-	n := need{Urgent: true, Detail: w.t("need.since", w.moment(c.at(h.Workspace, h.Since))), Link: "/health"}
+	n := need{Urgent: true, Detail: w.T("need.since", w.Moment(c.at(h.Workspace, h.Since))), Link: "/health"}
 	if h.Reason != "" {
-		n.Detail += ": " + w.told(h.Reason)
+		n.Detail += ": " + w.Told(h.Reason)
 	}
 	resume := *resumes(w, h)
 	switch {
 	case h.Kind == journal.HoldRate:
 		return need{}, false
 	case h.Kind == journal.HoldKey:
-		n.Title, n.Detail = w.t("need.key", h.Workspace), n.Detail+". "+w.t("need.key.mend")
+		n.Title, n.Detail = w.T("need.key", h.Workspace), n.Detail+". "+w.T("need.key.mend")
 		return n, true
 	case h.Lane != "":
 		rule := c.ruleView(h.Workspace, h.Rule)
-		n.Title, n.Link, n.Buttons = w.t("need.lane", rule.Name, names.of(h.Workspace, h.Lane).Label), rule.Link, []button{resume}
+		n.Title, n.Link, n.Buttons = w.T("need.lane", rule.Name, names.of(h.Workspace, h.Lane).Label), rule.Link, []button{resume}
 	case h.Rule != "":
 		rule := c.ruleView(h.Workspace, h.Rule)
-		n.Title, n.Link, n.Buttons = w.t("need.rule."+string(h.Kind), rule.Name), rule.Link, []button{resume}
+		n.Title, n.Link, n.Buttons = w.T("need.rule."+string(h.Kind), rule.Name), rule.Link, []button{resume}
 	case h.Workspace != "":
-		n.Title, n.Buttons = w.t("need.workspace", h.Workspace), []button{resume}
+		n.Title, n.Buttons = w.T("need.workspace", h.Workspace), []button{resume}
 	default:
-		n.Title, n.Buttons = w.t("need.everything"), []button{resume}
+		n.Title, n.Buttons = w.T("need.everything"), []button{resume}
 	}
 	return n, true
 }
@@ -173,10 +174,10 @@ func (c *Console) runNeeds(q *request, state journal.State, since time.Time) ([]
 		if v.Asked != "" {
 			continue // somebody has asked for something already
 		}
-		n := need{Title: w.t("need."+string(state), v.Rule.Name, v.Lane.Label), Detail: v.Standing, Link: v.Link, Urgent: state == journal.Uncertain}
+		n := need{Title: w.T("need."+string(state), v.Rule.Name, v.Lane.Label), Detail: v.Standing, Link: v.Link, Urgent: state == journal.Uncertain}
 		for _, what := range asksOf(state) {
 			if what != journal.AskCancel {
-				n.Buttons = append(n.Buttons, button{Label: w.t("button." + string(what)), Action: fmt.Sprintf("/runs/%d/%s", v.ID, what)})
+				n.Buttons = append(n.Buttons, button{Label: w.T("button." + string(what)), Action: fmt.Sprintf("/runs/%d/%s", v.ID, what)})
 			}
 		}
 		list = append(list, n)
@@ -190,7 +191,7 @@ func (c *Console) brokenNeeds(q *request) (list []need) {
 	for _, space := range c.options.Workspaces {
 		for _, b := range space.book().Set.Broken {
 			place := filepath.Base(b.File) + ":" + strconv.Itoa(b.Line)
-			n := need{Title: w.t("need.broken", engine.Harmless(firstOf(b.ID, place))), Link: "/rules", Urgent: true}
+			n := need{Title: w.T("need.broken", engine.Harmless(firstOf(b.ID, place))), Link: "/rules", Urgent: true}
 			if b.ID != "" {
 				n.Link = c.ruleView(space.Name, b.ID).Link
 			}
@@ -218,7 +219,7 @@ func (c *Console) checkNeeds(q *request) (list []need) {
 	found, _ := c.look(q)
 	for _, one := range found {
 		if !one.OK {
-			n := need{Title: q.words().t("need.check."+string(one.Kind), one.Workspace), Detail: engine.Harmless(one.Detail), Link: "/health", Urgent: true}
+			n := need{Title: q.words().T("need.check."+string(one.Kind), one.Workspace), Detail: engine.Harmless(one.Detail), Link: "/health", Urgent: true}
 			if b, ok := c.mender(q.words(), one); ok {
 				n.Buttons = []button{b}
 			}

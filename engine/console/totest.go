@@ -98,8 +98,8 @@ func (c *Console) showTest(q *request, e *journal.Event, rule, back string) erro
 	if err != nil {
 		return err
 	}
-	p.Text = testText(q.words().t("totest.name", p.Rule.Name, e.Seq), rule, s.test(alone), trial)
-	return q.show("totest", "rules", q.words().t("totest.title"), p)
+	p.Text = testText(q.words().T("totest.name", p.Rule.Name, e.Seq), rule, s.test(alone), trial)
+	return q.show("totest", "rules", q.words().T("totest.title"), p)
 }
 
 // candidates are the rules that an event can be a test of: those that fired first.
@@ -274,10 +274,10 @@ func (c *Console) testSave(q *request) error {
 		standing = plainEnds(file.Text)
 	}
 	f.text = f.ownEnds(addTest(standing, item))
-	wrong, err := c.saveRight(q, f, store.Change{Who: q.user.name, What: "test"})
+	wrong, err := c.saveRight(q, f, store.Change{Who: q.user.Name, What: "test"})
 	if len(wrong) > 0 {
 		p := testPage{Workspace: f.space.Name, Rule: c.ruleView(f.space.Name, f.rule), File: f.file, Was: f.was, Text: item, Wrong: viewProblems(wrong), Back: localPath(q.r.PostFormValue("back"))}
-		return q.showAs(http.StatusUnprocessableEntity, "totest", "rules", q.words().t("totest.title"), p)
+		return q.showAs(http.StatusUnprocessableEntity, "totest", "rules", q.words().T("totest.title"), p)
 	}
 	if errors.Is(err, store.ErrChanged) {
 		return problem(http.StatusConflict, "error.changed")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/backtest"
+	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/ruletest"
 	"github.com/quandohq/quando/rules"
@@ -28,7 +29,7 @@ type tryView struct {
 	Since    time.Time
 	Until    time.Time
 	Events   int
-	Deeds    []deedView
+	Deeds    []words.DeedView
 	More     int // deeds that are not shown
 	People   int // whom it would have reached
 	Messages int
@@ -100,7 +101,7 @@ func (c *Console) try(q *request, do func(ctx context.Context, f *draftFile, set
 		return err
 	})
 	if told, ok := errors.AsType[*pageError](err); ok && told.status == http.StatusConflict {
-		view, err = &tryView{Wrong: q.words().t(told.key, told.args...)}, nil
+		view, err = &tryView{Wrong: q.words().T(told.key, told.args...)}, nil
 	}
 	if err != nil {
 		return err
@@ -160,7 +161,7 @@ func (c *Console) pastView(q *request, f *draftFile, r *backtest.Result) *tryVie
 			v.More++
 			continue
 		}
-		v.Deeds = append(v.Deeds, q.words().deed(deed{At: c.at(f.space.Name, e.At), Verb: e.Verb, Who: e.Who, Args: e.Arguments}))
+		v.Deeds = append(v.Deeds, q.words().Deed(words.Deed{At: c.at(f.space.Name, e.At), Verb: e.Verb, Who: e.Who, Args: e.Arguments}))
 	}
 	v.People = len(people)
 	for _, g := range r.NotRecorded {
@@ -189,7 +190,7 @@ func (c *Console) writeStory(q *request) error {
 		}
 		v := &tryView{Since: story.At, Until: trial.Until}
 		for _, e := range trial.Effects {
-			v.Deeds = append(v.Deeds, q.words().deed(deed{At: e.At, Verb: e.Verb, Who: e.On, Args: e.Args}))
+			v.Deeds = append(v.Deeds, q.words().Deed(words.Deed{At: e.At, Verb: e.Verb, Who: e.On, Args: e.Args}))
 		}
 		for _, e := range trial.Trace.Events {
 			for _, verdict := range e.Verdicts {

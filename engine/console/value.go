@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -87,18 +88,9 @@ func showText(text string, secrecy rules.Secrecy, names func(id string) string) 
 	if r := []rune(text); len(r) > shownText {
 		text = string(r[:shownText]) + "…"
 	}
-	lines := harmlessLines(secrecy.Text(text))
+	lines := words.HarmlessLines(secrecy.Text(text))
 	if len(lines) == 1 {
 		return shown{Text: lines[0]}
 	}
 	return shown{Lines: lines}
-}
-
-// cutText shortens a text to a number of characters.
-func cutText(s string, most int) string {
-	r := []rune(s)
-	if len(r) <= most {
-		return s
-	}
-	return string(r[:most-1]) + "…"
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/console/internal/ruleeditor"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/form"
 )
@@ -38,7 +39,7 @@ type unfinishedView struct {
 type conflictView struct {
 	Who  string // empty where it was changed by other means
 	At   time.Time
-	Diff []diffLine
+	Diff []ruleeditor.DiffLine
 }
 
 // beginPage lists what a rule can begin with.
@@ -152,7 +153,7 @@ func (c *Console) beginWith(q *request, w *Workspace) error {
 			p.Unfinished = append(p.Unfinished, unfinishedFile{name, *view})
 		}
 	}
-	return q.show("begin", "rules", q.words().t("write.begin"), p)
+	return q.show("begin", "rules", q.words().T("write.begin"), p)
 }
 
 // unfinished returns what somebody left of a file, or nil.
@@ -196,14 +197,14 @@ func (c *Console) showWrite(q *request, status int, f *draftFile, p writePage, u
 	}
 	p.Workspace, p.File, p.Rule, p.Text, p.Was = f.space.Name, f.file, f.rule, f.text, f.was
 	p.Story = c.storyOf(q, f)
-	phrases, err := json.Marshal(map[string]string{"Completions": q.words().t("write.completions")})
+	phrases, err := json.Marshal(map[string]string{"Completions": q.words().T("write.completions")})
 	if err != nil {
 		return err
 	}
 	p.Phrases = string(phrases)
-	title := q.words().t("write.title")
+	title := q.words().T("write.title")
 	if f.file != "" {
-		title = q.words().t("write.edit", engine.Harmless(f.rule))
+		title = q.words().T("write.edit", engine.Harmless(f.rule))
 	}
 	return q.showStyled(status, "write", "rules", title, p)
 }

@@ -9,6 +9,7 @@ import (
 	cdp "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
+	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
@@ -261,7 +262,7 @@ func TestWritingInABrowser(t *testing.T) {
 	pages := []struct{ name, path string }{
 		{"begin", "/write"}, {"write", "/write?workspace=default&template=away-reply"}, {"write-wrong", "/write?workspace=default&rule=wrong"}, {"history", "/history?workspace=default&file=hello.yaml"}, {"totest", "/runs/" + itoa(d.runOf("hello")) + "/test"},
 	}
-	for _, lang := range languages {
+	for _, lang := range words.Languages {
 		b.theme("light")
 		d.languageCookie(b, lang.Code)
 		for _, p := range pages {
@@ -299,6 +300,6 @@ func TestWritingInABrowser(t *testing.T) {
 		if err != nil || wide > 0 {
 			t.Errorf("%s is %d pixels wider than a phone: %v", p.path, wide, err)
 		}
-		b.picture("phone-"+p.name, languages[len(languages)-1].Code, "light")
+		b.picture("phone-"+p.name, words.Languages[len(words.Languages)-1].Code, "light")
 	}
 }

@@ -1,5 +1,7 @@
 package sandbox
 
+import "github.com/quandohq/quando/service/sandbox/internal/store"
+
 const (
 	taken      = "taken"
 	received   = "received"
@@ -25,22 +27,20 @@ func (s *Sandbox) transferConversation(c *call) (any, error) {
 	switch {
 	case user.IsZero() && sector.IsZero():
 		return conv, nil // everything is optional, and nothing was asked for
-	case !user.IsZero() && s.store.person(user) == nil:
-		return nil, notFound("person", user)
-	case !sector.IsZero() && s.store.sector(sector) == nil:
-		return nil, notFound("sector", sector)
+	case !user.IsZero() && s.store.Person(user) == nil:
+		return nil, store.NotFound("person", user)
+	case !sector.IsZero() && s.store.Sector(sector) == nil:
+		return nil, store.NotFound("sector", sector)
 	}
 	if sector.IsZero() {
 		sector = conv.SectorID
 	}
 	was := encode(conv)
 	s.assign(conv, Assignment{Action: received, UserID: user, SectorID: sector,
-		By: c.key.actor(), Reason: Optional(in.Reason.Value)})
+		By: c.key.Actor(), Reason: Optional(in.Reason.Value)})
 	s.effect(c, conv.ID, "conversation", was, encode(conv), "")
 	return conv, nil
 }
-
-func (k *Key) actor() Actor { return Actor{Kind: byAPI, ID: k.ID, Name: Optional(k.Name)} }
 
 // setSector sets or clears the sector and leaves the responsible person.
 func (s *Sandbox) setSector(c *call) (any, error) {
@@ -56,8 +56,8 @@ func (s *Sandbox) setSector(c *call) (any, error) {
 		return nil, err
 	}
 	sector := in.SectorID.Value
-	if !sector.IsZero() && s.store.sector(sector) == nil {
-		return nil, notFound("sector", sector)
+	if !sector.IsZero() && s.store.Sector(sector) == nil {
+		return nil, store.NotFound("sector", sector)
 	}
 	if !in.SectorID.Set || sector == conv.SectorID {
 		return conv, nil
@@ -68,7 +68,7 @@ func (s *Sandbox) setSector(c *call) (any, error) {
 	}
 	was := encode(conv)
 	s.assign(conv, Assignment{Action: action, UserID: conv.AssigneeID, SectorID: sector,
-		By: c.key.actor(), Reason: Optional(in.Reason.Value)})
+		By: c.key.Actor(), Reason: Optional(in.Reason.Value)})
 	s.effect(c, conv.ID, "conversation", was, encode(conv), "")
 	return conv, nil
 }
@@ -77,11 +77,11 @@ func (s *Sandbox) setSector(c *call) (any, error) {
 // the open attendance follow. also names what else the conversation's event
 // reports as changed.
 func (s *Sandbox) assign(conv *Conversation, entry Assignment, also ...string) {
-	entry.ID = s.ids.id()
+	entry.ID = s.ids.ID()
 	entry.ConversationID = conv.ID
 	entry.FromUserID, entry.FromSectorID = conv.AssigneeID, conv.SectorID
 	entry.At = s.now()
-	conv.assignments = append(conv.assignments, &entry)
+	conv.Assignments = append(conv.Assignments, &entry)
 
 	changed := also
 	if entry.UserID != conv.AssigneeID {
@@ -90,12 +90,12 @@ func (s *Sandbox) assign(conv *Conversation, entry Assignment, also ...string) {
 	if entry.SectorID != conv.SectorID {
 		changed = append(changed, "sector_id")
 	}
-	s.store.putConversation(conv, func() {
+	s.store.PutConversation(conv, func() {
 		conv.AssigneeID, conv.SectorID = entry.UserID, entry.SectorID
 		conv.UpdatedAt = s.now()
 	})
-	if a := conv.open(); a != nil {
-		s.store.putAttendance(a, func() {
+	if a := conv.Open(); a != nil {
+		s.store.PutAttendance(a, func() {
 			a.AssigneeID, a.SectorID = entry.UserID, entry.SectorID
 		})
 	}
@@ -110,9 +110,9 @@ func (s *Sandbox) listAssignments(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	history := make([]*Assignment, 0, len(conv.assignments))
-	for i := len(conv.assignments) - 1; i >= 0; i-- {
-		history = append(history, conv.assignments[i])
+	history := make([]*Assignment, 0, len(conv.Assignments))
+	for i := len(conv.Assignments) - 1; i >= 0; i-- {
+		history = append(history, conv.Assignments[i])
 	}
 	return listOf(history), nil
 }

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/quandohq/quando/service/sandbox/internal/store"
 )
 
 const (
@@ -17,20 +19,20 @@ const (
 // openAttendance opens an attendance, which carries on with whoever is
 // responsible for the conversation, and puts its card on the board.
 func (s *Sandbox) openAttendance(conv *Conversation, contact *Contact) *Attendance {
-	s.store.lastProtocol++
+	s.store.LastProtocol++
 	a := &Attendance{
-		ID: s.ids.id(), Protocol: fmt.Sprintf("%s-%06d", protocolPrefix, s.store.lastProtocol), Status: statusOpen,
+		ID: s.ids.ID(), Protocol: fmt.Sprintf("%s-%06d", protocolPrefix, s.store.LastProtocol), Status: store.StatusOpen,
 		ConversationID: conv.ID, AssigneeID: conv.AssigneeID, SectorID: conv.SectorID, OpenedAt: s.now(),
 	}
 	if contact != nil {
 		a.ContactID = contact.ID
 	}
-	s.store.protocols[s.store.lastProtocol] = a
-	s.store.putAttendance(a, nil)
-	conv.attendances = append(conv.attendances, a)
+	s.store.AttendancesByProtocol[s.store.LastProtocol] = a
+	s.store.PutAttendance(a, nil)
+	conv.Attendances = append(conv.Attendances, a)
 	s.raiseAttendance(attendanceOpened, conv, a)
-	if board := s.store.boardNamed(attendancesBoard); board != nil && len(board.Stages) > 0 {
-		a.card = s.addCard(&Card{
+	if board := s.store.BoardNamed(attendancesBoard); board != nil && len(board.Stages) > 0 {
+		a.Card = s.addCard(&Card{
 			BoardID: board.ID, StageID: board.Stages[0].ID, Title: a.Protocol + " " + conv.Name,
 			ContactID: a.ContactID, ConversationID: conv.ID, AttendanceID: a.ID,
 		})
@@ -41,30 +43,30 @@ func (s *Sandbox) openAttendance(conv *Conversation, contact *Contact) *Attendan
 
 // firstResponse notes the first answer to an open attendance.
 func (s *Sandbox) firstResponse(conv *Conversation) {
-	if a := conv.open(); a != nil && a.FirstResponseAt == 0 {
+	if a := conv.Open(); a != nil && a.FirstResponseAt == 0 {
 		a.FirstResponseAt = s.now()
 	}
 }
 
 // finish closes an attendance and moves its card to Done.
 func (s *Sandbox) finish(conv *Conversation, a *Attendance, reason string, by Actor) {
-	s.store.putAttendance(a, func() {
-		a.Status, a.ClosedAt, a.CloseReason = statusClosed, s.now(), Optional(reason)
+	s.store.PutAttendance(a, func() {
+		a.Status, a.ClosedAt, a.CloseReason = store.StatusClosed, s.now(), Optional(reason)
 	})
 	s.raiseAttendance(attendanceClosed, conv, a)
-	if a.card == nil {
+	if a.Card == nil {
 		return
 	}
-	board := s.store.board(a.card.BoardID)
-	if done := board.stageNamed(doneStage); done != nil {
-		s.move(a.card, board, done, by)
+	board := s.store.Board(a.Card.BoardID)
+	if done := board.StageNamed(doneStage); done != nil {
+		s.move(a.Card, board, done, by)
 	}
 }
 
 // watchSilence closes an attendance in which nothing was written for as long
 // as the company's rules say.
 func (s *Sandbox) watchSilence(conv *Conversation, a *Attendance) {
-	minutes := s.store.rules.AutoCloseAfterMinutes
+	minutes := s.store.Rules.AutoCloseAfterMinutes
 	if minutes <= 0 {
 		return
 	}
@@ -73,13 +75,13 @@ func (s *Sandbox) watchSilence(conv *Conversation, a *Attendance) {
 	if conv.LastMessage != nil {
 		last = max(last, conv.LastMessage.CreatedAt)
 	}
-	s.agenda.add(last.add(wait), func() {
+	s.agenda.add(last.Add(wait), func() {
 		switch {
-		case s.store.attendances[a.ID] != a || a.Status != statusOpen:
-		case conv.LastMessage != nil && conv.LastMessage.CreatedAt.add(wait) > s.now():
+		case s.store.Attendances[a.ID] != a || a.Status != store.StatusOpen:
+		case conv.LastMessage != nil && conv.LastMessage.CreatedAt.Add(wait) > s.now():
 			s.watchSilence(conv, a)
 		default:
-			s.finish(conv, a, "closed automatically", Actor{Kind: bySystem})
+			s.finish(conv, a, "closed automatically", Actor{Kind: store.BySystem})
 		}
 	})
 	s.wake()
@@ -90,7 +92,7 @@ func (s *Sandbox) listAttendances(c *call) (any, error) {
 	q := c.query()
 	st := s.store
 	limit, cursor := q.limit(), q.cursor()
-	status := q.oneOf("status", statusOpen, statusClosed)
+	status := q.oneOf("status", store.StatusOpen, store.StatusClosed)
 	sector, bySector := q.id("sector")
 	conversation, byConversation := q.id("conversation")
 	var assignee ID
@@ -99,27 +101,27 @@ func (s *Sandbox) listAttendances(c *call) (any, error) {
 		assignee, byAssignee = q.id("assignee")
 	}
 	number := q.protocol()
-	opened, until := q.moment("from", st.zone()), q.moment("to", st.zone())
+	opened, until := q.moment("from", st.Zone()), q.moment("to", st.Zone())
 	if q.err != nil {
 		return nil, q.err
 	}
-	from := &st.attOrder
-	if status == statusOpen {
-		from = smallest(from, &st.attOpen)
+	from := &st.AttendanceOrder
+	if status == store.StatusOpen {
+		from = store.Smallest(from, &st.OpenAttendances)
 	}
 	if bySector {
-		from = smallest(from, st.attSector[sector])
+		from = store.Smallest(from, st.AttendancesBySector[sector])
 	}
 	if byAssignee {
-		from = smallest(from, st.attAssignee[assignee])
+		from = store.Smallest(from, st.AttendancesByAssignee[assignee])
 	}
 	if byConversation {
-		from = ofConversation(st.conversations[conversation])
+		from = ofConversation(st.Conversations[conversation])
 	}
 	if number > 0 {
-		from = new(ordered[Attendance])
-		if a := st.protocols[number]; a != nil {
-			from.put(a.order, a)
+		from = new(store.Ordered[Attendance])
+		if a := st.AttendancesByProtocol[number]; a != nil {
+			from.Put(a.Order, a)
 		}
 	}
 	if cursor == 0 {
@@ -127,14 +129,14 @@ func (s *Sandbox) listAttendances(c *call) (any, error) {
 	}
 	var page []*Attendance
 	out := listOf(page)
-	for a := range from.before(cursor) {
+	for a := range from.Before(cursor) {
 		if status != "" && a.Status != status || bySector && a.SectorID != sector ||
 			byAssignee && a.AssigneeID != assignee || byConversation && a.ConversationID != conversation ||
 			opened != 0 && a.OpenedAt < opened || until != 0 && a.OpenedAt >= until {
 			continue
 		}
 		if len(out.Data) == limit {
-			out.NextCursor = cursorAt(out.Data[limit-1].order)
+			out.NextCursor = cursorAt(out.Data[limit-1].Order)
 			break
 		}
 		out.Data = append(out.Data, a)
@@ -142,11 +144,11 @@ func (s *Sandbox) listAttendances(c *call) (any, error) {
 	return out, nil
 }
 
-func ofConversation(conv *Conversation) *ordered[Attendance] {
-	set := new(ordered[Attendance])
+func ofConversation(conv *Conversation) *store.Ordered[Attendance] {
+	set := new(store.Ordered[Attendance])
 	if conv != nil {
-		for _, a := range conv.attendances {
-			set.put(a.order, a)
+		for _, a := range conv.Attendances {
+			set.Put(a.Order, a)
 		}
 	}
 	return set
@@ -171,15 +173,15 @@ func (q *query) protocol() int {
 
 // getAttendance adds the contact and the responsible person.
 func (s *Sandbox) getAttendance(c *call) (any, error) {
-	a := s.store.attendances[c.id]
+	a := s.store.Attendances[c.id]
 	if a == nil {
-		return nil, notFound("attendance", c.id)
+		return nil, store.NotFound("attendance", c.id)
 	}
 	return struct {
 		*Attendance
 		Contact  *Contact `json:"contact"`
 		Assignee *Person  `json:"assignee"`
-	}{a, s.store.contacts[a.ContactID], s.store.person(a.AssigneeID)}, nil
+	}{a, s.store.Contacts[a.ContactID], s.store.Person(a.AssigneeID)}, nil
 }
 
 // currentAttendance gives the open attendance, or null.
@@ -188,7 +190,7 @@ func (s *Sandbox) currentAttendance(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return conv.open(), nil
+	return conv.Open(), nil
 }
 
 func (s *Sandbox) closeAttendance(c *call) (any, error) {
@@ -202,12 +204,12 @@ func (s *Sandbox) closeAttendance(c *call) (any, error) {
 	if err := c.decode(&in); err != nil {
 		return nil, err
 	}
-	a := conv.open()
+	a := conv.Open()
 	if a == nil {
-		return nil, conflict("the conversation has no open attendance")
+		return nil, store.Conflict("the conversation has no open attendance")
 	}
 	was := encode(a)
-	s.finish(conv, a, in.Reason.Value, c.key.actor())
+	s.finish(conv, a, in.Reason.Value, c.key.Actor())
 	s.effect(c, a.ID, "attendance", was, encode(a), "")
 	return a, nil
 }

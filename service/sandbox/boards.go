@@ -1,17 +1,6 @@
 package sandbox
 
-import (
-	"slices"
-	"strings"
-)
-
-// boardNamed returns the board with this name, or nil.
-func (st *store) boardNamed(name string) *Board {
-	if i := slices.IndexFunc(st.boards, func(b *Board) bool { return strings.EqualFold(b.Name, name) }); i >= 0 {
-		return st.boards[i]
-	}
-	return nil
-}
+import "github.com/quandohq/quando/service/sandbox/internal/store"
 
 // listBoards gives a bare array, of the boards the key may see. Without the
 // filter the archived ones are left out.
@@ -22,8 +11,8 @@ func (s *Sandbox) listBoards(c *call) (any, error) {
 		return nil, q.err
 	}
 	boards := []*Board{}
-	for _, b := range s.store.boards {
-		if b.Archived == archived && c.key.sees(b.ID) {
+	for _, b := range s.store.Boards {
+		if b.Archived == archived && c.key.Sees(b.ID) {
 			boards = append(boards, b)
 		}
 	}
@@ -31,9 +20,9 @@ func (s *Sandbox) listBoards(c *call) (any, error) {
 }
 
 func (s *Sandbox) getBoard(c *call) (any, error) {
-	b := s.store.board(c.id)
-	if b == nil || !c.key.sees(b.ID) {
-		return nil, notFound("board", c.id)
+	b := s.store.Board(c.id)
+	if b == nil || !c.key.Sees(b.ID) {
+		return nil, store.NotFound("board", c.id)
 	}
 	return b, nil
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/quandohq/quando/service/sandbox/internal/store"
 )
 
 // cardFields are the members of a card that a caller may set.
@@ -18,27 +20,27 @@ type cardFields struct {
 }
 
 // check refuses values that a card cannot have.
-func (in *cardFields) check(st *store) error {
+func (in *cardFields) check(st *store.Store) error {
 	if in.Title.Set && in.Title.Value == "" {
-		return invalid("title must not be empty")
+		return store.Invalid("title must not be empty")
 	}
 	if in.Priority.Set && !slices.Contains(priorities, in.Priority.Value) {
-		return invalid("priority is one of %s, not %q", strings.Join(priorities, ", "), in.Priority.Value)
+		return store.Invalid("priority is one of %s, not %q", strings.Join(priorities, ", "), in.Priority.Value)
 	}
 	if text := string(in.DueDate.Value); text != "" {
 		_, noDate := time.Parse(time.DateOnly, text)
 		_, noTime := time.Parse(time.RFC3339, text)
 		if noDate != nil && noTime != nil {
-			return invalid("due_date is a date (YYYY-MM-DD) or a time (RFC 3339), not %q", text)
+			return store.Invalid("due_date is a date (YYYY-MM-DD) or a time (RFC 3339), not %q", text)
 		}
 	}
-	if id := in.ContactID.Value; !id.IsZero() && st.contacts[id] == nil {
-		return invalid("contact_id: there is no contact %v", id)
+	if id := in.ContactID.Value; !id.IsZero() && st.Contacts[id] == nil {
+		return store.Invalid("contact_id: there is no contact %v", id)
 	}
-	if id := in.ConversationID.Value; !id.IsZero() && st.conversations[id] == nil {
-		return invalid("conversation_id: there is no conversation %v", id)
+	if id := in.ConversationID.Value; !id.IsZero() && st.Conversations[id] == nil {
+		return store.Invalid("conversation_id: there is no conversation %v", id)
 	}
-	return st.checkLabels(in.LabelIDs)
+	return checkLabels(st, in.LabelIDs)
 }
 
 // apply sets what was sent and returns the names of what changed.
@@ -67,21 +69,21 @@ func (s *Sandbox) createCard(c *call) (any, error) {
 	if err := c.decode(&in); err != nil {
 		return nil, err
 	}
-	board := s.store.board(in.BoardID.Value)
+	board := s.store.Board(in.BoardID.Value)
 	switch {
 	case in.BoardID.Value.IsZero():
-		return nil, invalid("board_id is required")
-	case board == nil || !c.key.sees(board.ID):
-		return nil, notFound("board", in.BoardID.Value)
+		return nil, store.Invalid("board_id is required")
+	case board == nil || !c.key.Sees(board.ID):
+		return nil, store.NotFound("board", in.BoardID.Value)
 	case !in.Title.Set:
-		return nil, invalid("title is required")
+		return nil, store.Invalid("title is required")
 	case len(board.Stages) == 0:
-		return nil, conflict("the board %s has no stages", board.Name)
+		return nil, store.Conflict("the board %s has no stages", board.Name)
 	}
 	stage := board.Stages[0]
 	if id := in.StageID.Value; !id.IsZero() {
-		if stage = board.stage(id); stage == nil {
-			return nil, invalid("stage_id: the board %s has no stage %v", board.Name, id)
+		if stage = board.Stage(id); stage == nil {
+			return nil, store.Invalid("stage_id: the board %s has no stage %v", board.Name, id)
 		}
 	}
 	if err := in.check(s.store); err != nil {
@@ -117,7 +119,7 @@ func (s *Sandbox) patchCard(c *call) (any, error) {
 	edited := *card
 	if changed := in.apply(&edited); len(changed) > 0 {
 		was := encode(card)
-		s.store.putCard(card, func() {
+		s.store.PutCard(card, func() {
 			edited.Version++
 			edited.UpdatedAt = s.now()
 			*card = edited
@@ -145,16 +147,16 @@ func (s *Sandbox) moveCard(c *call) (any, error) {
 		return nil, err
 	}
 	if in.StageID.Value.IsZero() {
-		return nil, invalid("stage_id is required")
+		return nil, store.Invalid("stage_id is required")
 	}
-	board := s.store.board(card.BoardID)
-	stage := board.stage(in.StageID.Value)
+	board := s.store.Board(card.BoardID)
+	stage := board.Stage(in.StageID.Value)
 	if stage == nil {
-		return nil, invalid("stage_id: the board %s has no stage %v", board.Name, in.StageID.Value)
+		return nil, store.Invalid("stage_id: the board %s has no stage %v", board.Name, in.StageID.Value)
 	}
 	was := encode(card)
 	before := card.Version
-	s.move(card, board, stage, c.key.actor())
+	s.move(card, board, stage, c.key.Actor())
 	if card.Version != before {
 		s.effect(c, card.ID, "card", was, encode(card), c.http.Header.Get("Idempotency-Key"))
 	}

@@ -8,27 +8,19 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/quandohq/quando/service/sandbox/internal/store"
 )
 
 var priorities = []string{"low", "medium", "high", "urgent"}
 
 const maxSearch = 100 // characters of q
 
-// hidden reports whether a card is kept from the API: it is private, or
-// belongs to a private channel.
-func (st *store) hidden(card *Card) bool {
-	if card.private {
-		return true
-	}
-	conv := st.conversations[card.ConversationID]
-	return conv != nil && conv.channel.Private
-}
-
 // card returns the card that the path names, if the key may see it.
 func (s *Sandbox) card(c *call) (*Card, error) {
-	card := s.store.cards[c.id]
-	if card == nil || s.store.hidden(card) || !c.key.sees(card.BoardID) {
-		return nil, notFound("card", c.id)
+	card := s.store.Cards[c.id]
+	if card == nil || s.store.Hidden(card) || !c.key.Sees(card.BoardID) {
+		return nil, store.NotFound("card", c.id)
 	}
 	return card, nil
 }
@@ -50,52 +42,42 @@ func (s *Sandbox) listCards(c *call) (any, error) {
 	q := c.query()
 	st := s.store
 	limit, cursor := q.limit(), q.cursor()
-	search := newSearch(q.text("q"))
+	search := store.NewSearch(q.text("q"))
 	if utf8.RuneCountInString(q.text("q")) > maxSearch {
 		q.fail("q has at most %d characters", maxSearch)
 	}
 	board, byBoard := q.id("board_id")
 	label, byLabel := q.id("label")
 	priority := q.oneOf("priority", priorities...)
-	status := q.oneOf("status", "all", statusOpen, statusCompleted)
+	status := q.oneOf("status", "all", store.StatusOpen, store.StatusCompleted)
 	due := q.due(s.now())
 	if q.err != nil {
 		return nil, q.err
 	}
-	from := &st.cardOrder
+	from := &st.CardOrder
 	if byBoard {
-		from = smallest(from, st.cardBoard[board])
+		from = store.Smallest(from, st.CardsByBoard[board])
 	}
 	if byLabel {
-		from = smallest(from, st.cardLabel[label])
+		from = store.Smallest(from, st.CardsByLabel[label])
 	}
 	if cursor == 0 {
 		cursor = math.MaxUint64
 	}
 	out := listOf([]*Card(nil))
-	for card := range from.before(cursor) {
+	for card := range from.Before(cursor) {
 		if byBoard && card.BoardID != board || byLabel && !slices.Contains(card.LabelIDs, label) ||
 			priority != "" && card.Priority != priority || status != "" && status != "all" && card.Status != status ||
-			!due(card) || !c.key.sees(card.BoardID) || !search.empty() && !st.cardMatches(card, search) || st.hidden(card) {
+			!due(card) || !c.key.Sees(card.BoardID) || !search.Empty() && !st.CardMatches(card, search) || st.Hidden(card) {
 			continue
 		}
 		if len(out.Data) == limit {
-			out.NextCursor = cursorAt(out.Data[limit-1].order)
+			out.NextCursor = cursorAt(out.Data[limit-1].Order)
 			break
 		}
 		out.Data = append(out.Data, card)
 	}
 	return out, nil
-}
-
-// cardMatches looks into the title, the description, and the contact's name
-// and phone.
-func (st *store) cardMatches(card *Card, s *search) bool {
-	if s.in(card.Title) || s.in(string(card.Description)) {
-		return true
-	}
-	contact := st.contacts[card.ContactID]
-	return contact != nil && contact.matches(s)
 }
 
 // due reads the filter on the due date, and the zone whose days it means.
@@ -126,7 +108,7 @@ func (q *query) due(now Instant) func(*Card) bool {
 			return day != "" && day >= today && day <= week
 		case "overdue":
 			late := day < today || !moment.IsZero() && moment.Before(now.Time())
-			return day != "" && late && card.Status == statusOpen
+			return day != "" && late && card.Status == store.StatusOpen
 		}
 		return false
 	}
@@ -143,16 +125,16 @@ func dueDay(text string, zone *time.Location) (day string, moment time.Time) {
 
 // addCard puts a new card on its board.
 func (s *Sandbox) addCard(card *Card) *Card {
-	card.ID, card.Version, card.Status = s.ids.id(), 1, statusOpen
+	card.ID, card.Version, card.Status = s.ids.ID(), 1, store.StatusOpen
 	card.CreatedAt, card.UpdatedAt = s.now(), s.now()
 	if card.Priority == "" {
 		card.Priority = "medium"
 	}
-	won := s.store.board(card.BoardID).stage(card.StageID).Winning
+	won := s.store.Board(card.BoardID).Stage(card.StageID).Winning
 	if won {
-		card.Status = statusCompleted
+		card.Status = store.StatusCompleted
 	}
-	s.store.putCard(card, nil)
+	s.store.PutCard(card, nil)
 	s.raiseCard(cardCreated, card, cardData{card})
 	if won {
 		s.raiseCard(cardCompleted, card, cardData{card})
@@ -167,16 +149,16 @@ func (s *Sandbox) move(card *Card, board *Board, to *Stage, by Actor) {
 	if from == to.ID {
 		return
 	}
-	s.store.putCard(card, func() {
-		card.StageID, card.Status = to.ID, statusOpen
+	s.store.PutCard(card, func() {
+		card.StageID, card.Status = to.ID, store.StatusOpen
 		if to.Winning {
-			card.Status = statusCompleted
+			card.Status = store.StatusCompleted
 		}
 		card.Version++
 		card.UpdatedAt = s.now()
 	})
 	s.raiseCard(cardMoved, card, cardMoveData{card, from, to.ID, by})
-	if was := board.stage(from); to.Winning && (was == nil || !was.Winning) {
+	if was := board.Stage(from); to.Winning && (was == nil || !was.Winning) {
 		s.raiseCard(cardCompleted, card, cardData{card})
 	}
 }
@@ -190,7 +172,7 @@ func (c *call) checkVersion(card *Card, inBody field[int]) error {
 	case text != "":
 		n, err := strconv.Atoi(text)
 		if err != nil {
-			return invalid("If-Match is the card's version, such as \"7\", not %q", text)
+			return store.Invalid("If-Match is the card's version, such as \"7\", not %q", text)
 		}
 		version = n
 	case !inBody.Set || inBody.Null:

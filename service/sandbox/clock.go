@@ -1,8 +1,11 @@
 package sandbox
 
 import (
+	"container/heap"
 	"context"
 	"time"
+
+	"github.com/quandohq/quando/service/sandbox/internal/store"
 )
 
 // clock tells the sandbox's time: real time plus an offset or, frozen, one
@@ -49,14 +52,14 @@ func (s *Sandbox) Due() (time.Time, bool) {
 }
 
 // now returns the sandbox's time, for callers that hold the lock.
-func (s *Sandbox) now() Instant { return at(s.clock.now()) }
+func (s *Sandbox) now() Instant { return store.InstantOf(s.clock.now()) }
 
 // Advance moves the clock forward. Whatever falls due on the way happens at
 // its own time and in order: a delivery is repeated, and answered, before the
 // clock moves on. A receiver must not move the clock itself.
 func (s *Sandbox) Advance(ctx context.Context, d time.Duration) (time.Time, error) {
 	if d < 0 {
-		return s.Now(), invalid("the clock is advanced by a positive duration, not %v; to go back, set it", d)
+		return s.Now(), store.Invalid("the clock is advanced by a positive duration, not %v; to go back, set it", d)
 	}
 	s.moving.Lock()
 	defer s.moving.Unlock()
@@ -96,7 +99,7 @@ func (s *Sandbox) moveTo(ctx context.Context, target time.Time) (time.Time, erro
 		}
 		more := any && !due.Time().After(target)
 		if more {
-			s.agenda.run(max(due, at(step)))
+			s.agenda.run(max(due, store.InstantOf(step)))
 		}
 		s.wake()
 		s.mu.Unlock()
@@ -128,4 +131,54 @@ func (s *Sandbox) wake() {
 		s.agenda.run(s.now())
 		s.wake()
 	})
+}
+
+// agenda holds what is to happen at a later time of the sandbox's clock.
+type agenda struct {
+	entries entries
+	added   uint64
+}
+
+type entry struct {
+	at    Instant
+	order uint64 // entries of the same time happen as they were added
+	do    func()
+}
+
+// add has do called, with the sandbox's lock held, at the given time.
+func (a *agenda) add(at Instant, do func()) {
+	a.added++
+	heap.Push(&a.entries, entry{at, a.added, do})
+}
+
+func (a *agenda) next() (Instant, bool) {
+	if len(a.entries) == 0 {
+		return 0, false
+	}
+	return a.entries[0].at, true
+}
+
+// run does what is due at now.
+func (a *agenda) run(now Instant) {
+	for len(a.entries) > 0 && a.entries[0].at <= now {
+		heap.Pop(&a.entries).(entry).do()
+	}
+}
+
+type entries []entry
+
+func (e entries) Len() int { return len(e) }
+func (e entries) Less(i, j int) bool {
+	if e[i].at != e[j].at {
+		return e[i].at < e[j].at
+	}
+	return e[i].order < e[j].order
+}
+func (e entries) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
+func (e *entries) Push(x any)   { *e = append(*e, x.(entry)) }
+func (e *entries) Pop() any {
+	last := (*e)[len(*e)-1]
+	(*e)[len(*e)-1] = entry{}
+	*e = (*e)[:len(*e)-1]
+	return last
 }

@@ -1,31 +1,35 @@
 package sandbox
 
-import "slices"
+import (
+	"slices"
 
-func (s *Sandbox) listLabels(*call) (any, error) { return listOf(s.store.labels), nil }
+	"github.com/quandohq/quando/service/sandbox/internal/store"
+)
+
+func (s *Sandbox) listLabels(*call) (any, error) { return listOf(s.store.Labels), nil }
 
 // listContacts gives the newest contacts first.
 func (s *Sandbox) listContacts(c *call) (any, error) {
 	q := c.query()
 	st := s.store
 	limit, offset := q.cappedLimit(), q.offset()
-	search := newSearch(q.text("q"))
+	search := store.NewSearch(q.text("q"))
 	label, byLabel := q.id("label")
 	channel, byChannel := q.id("channel")
 	if q.err != nil {
 		return nil, q.err
 	}
-	from := &st.contactOrder
+	from := &st.ContactOrder
 	if byLabel {
-		from = smallest(from, st.contactLabel[label])
+		from = store.Smallest(from, st.ContactsByLabel[label])
 	}
 	if byChannel {
-		from = smallest(from, st.contactChan[channel])
+		from = store.Smallest(from, st.ContactsByChannel[channel])
 	}
 	var page []*Contact
-	for contact := range from.newest() {
+	for contact := range from.Newest() {
 		if byLabel && !slices.Contains(contact.LabelIDs, label) || byChannel && contact.ChannelID != channel ||
-			!search.empty() && !contact.matches(search) {
+			!search.Empty() && !contact.Matches(search) {
 			continue
 		}
 		if offset > 0 {
@@ -39,8 +43,6 @@ func (s *Sandbox) listContacts(c *call) (any, error) {
 	}
 	return listOf(page), nil
 }
-
-func (c *Contact) matches(s *search) bool { return s.in(c.Name) || s.inPhone(c.Phone) }
 
 // createContact refuses a second contact with the same phone, in either form
 // of a Brazilian mobile: it would never be reached.
@@ -57,32 +59,32 @@ func (s *Sandbox) createContact(c *call) (any, error) {
 	}
 	switch {
 	case in.Name.Value == "":
-		return nil, invalid("name is required")
+		return nil, store.Invalid("name is required")
 	case in.Phone.Value == "":
-		return nil, invalid("phone is required")
-	case !validPhone(in.Phone.Value):
-		return nil, invalid("phone: %q is not a phone number", in.Phone.Value)
+		return nil, store.Invalid("phone is required")
+	case !store.ValidPhone(in.Phone.Value):
+		return nil, store.Invalid("phone: %q is not a phone number", in.Phone.Value)
 	}
-	if channel := in.ChannelID.Value; !channel.IsZero() && s.store.channel(channel) == nil {
-		return nil, notFound("channel", channel)
+	if channel := in.ChannelID.Value; !channel.IsZero() && s.store.Channel(channel) == nil {
+		return nil, store.NotFound("channel", channel)
 	}
-	if there := s.store.phones[phoneKey(in.Phone.Value)]; there != nil {
-		return nil, conflict("the contact %v has this phone already", there.ID)
+	if there := s.store.ContactsByPhone[store.PhoneKey(in.Phone.Value)]; there != nil {
+		return nil, store.Conflict("the contact %v has this phone already", there.ID)
 	}
 	contact := &Contact{
-		ID: s.ids.id(), Name: in.Name.Value, Phone: in.Phone.Value, Company: Optional(in.Company.Value),
+		ID: s.ids.ID(), Name: in.Name.Value, Phone: in.Phone.Value, Company: Optional(in.Company.Value),
 		City: Optional(in.City.Value), ChannelID: in.ChannelID.Value, CreatedAt: s.now(), UpdatedAt: s.now(),
 	}
-	s.store.putContact(contact, nil)
+	s.store.PutContact(contact, nil)
 	s.effect(c, contact.ID, "contact", nil, encode(contact), "")
 	return contact, nil
 }
 
 func (s *Sandbox) contact(c *call) (*Contact, error) {
-	if contact := s.store.contacts[c.id]; contact != nil {
+	if contact := s.store.Contacts[c.id]; contact != nil {
 		return contact, nil
 	}
-	return nil, notFound("contact", c.id)
+	return nil, store.NotFound("contact", c.id)
 }
 
 func (s *Sandbox) getContact(c *call) (any, error) { return s.contact(c) }
@@ -104,11 +106,11 @@ func (s *Sandbox) patchContact(c *call) (any, error) {
 	}
 	switch {
 	case in.Name.Set && in.Name.Value == "":
-		return nil, invalid("name must not be empty")
+		return nil, store.Invalid("name must not be empty")
 	case in.Blocked.Null:
-		return nil, invalid("blocked is true or false, not null")
+		return nil, store.Invalid("blocked is true or false, not null")
 	}
-	if err := s.store.checkLabels(in.LabelIDs); err != nil {
+	if err := checkLabels(s.store, in.LabelIDs); err != nil {
 		return nil, err
 	}
 	edited, changed := *contact, []string(nil)
@@ -124,7 +126,7 @@ func (s *Sandbox) patchContact(c *call) (any, error) {
 		return contact, nil
 	}
 	was := encode(contact)
-	s.store.putContact(contact, func() {
+	s.store.PutContact(contact, func() {
 		edited.UpdatedAt = s.now()
 		*contact = edited
 	})

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/quandohq/quando/service/sandbox/internal/store"
 )
 
 // newControl serves what a person or a test does to the company, as HTTP.
@@ -21,29 +23,9 @@ func (s *Sandbox) newControl() http.Handler {
 	}))
 	mux.HandleFunc("GET /overview", func(w http.ResponseWriter, r *http.Request) {
 		with, _ := ParseID(r.URL.Query().Get("with")) // what is no id is nobody's
-		write(w, answer{status: http.StatusOK, body: encode(s.Overview(overviewMost, with))})
+		write(w, store.Answer{Status: http.StatusOK, Body: encode(s.Overview(overviewMost, with))})
 	})
-	mux.HandleFunc("POST /customers/message", answering(func(_ context.Context, in CustomerMessage) (any, error) {
-		return s.CustomerMessage(in)
-	}))
-	mux.HandleFunc("POST /team/message", answering(func(_ context.Context, in TeamMessage) (any, error) {
-		id, err := s.TeamMessage(in)
-		return map[string]ID{"message": id}, err
-	}))
-	mux.HandleFunc("POST /team/close", answering(func(_ context.Context, in TeamClose) (any, error) {
-		id, err := s.TeamClose(in)
-		return map[string]ID{"attendance": id}, err
-	}))
-	mux.HandleFunc("POST /team/transfer", answering(func(_ context.Context, in TeamTransfer) (any, error) {
-		return s.TeamTransfer(in)
-	}))
-	mux.HandleFunc("POST /cards", answering(func(_ context.Context, in NewCard) (any, error) { return s.CreateCard(in) }))
-	mux.HandleFunc("POST /cards/move", answering(func(_ context.Context, in MoveCard) (any, error) { return s.MoveCard(in) }))
-	mux.HandleFunc("POST /cards/edit", answering(func(_ context.Context, in EditCard) (any, error) { return s.EditCard(in) }))
-	mux.HandleFunc("POST /events", answering(func(_ context.Context, in bareEvent) (any, error) {
-		id, err := s.Raise(in.Type, in.Data)
-		return map[string]ID{"event": id}, err
-	}))
+	s.controlPeople(mux)
 	mux.HandleFunc("POST /faults", answering(func(_ context.Context, in faultRequest) (any, error) { return in.Fault, in.add(s) }))
 	mux.HandleFunc("DELETE /faults", answering(func(context.Context, struct{}) (any, error) {
 		s.ClearFaults()
@@ -71,9 +53,34 @@ func (s *Sandbox) newControl() http.Handler {
 	mux.HandleFunc("PUT /state", takingState(s.SetState))
 	mux.HandleFunc("POST /state", takingState(s.AddState))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		write(w, refuse(notFound("control", r.Method+" "+r.URL.Path)))
+		write(w, refuse(store.NotFound("control", r.Method+" "+r.URL.Path)))
 	})
 	return sameMachine(http.NewCrossOriginProtection().Handler(mux))
+}
+
+// controlPeople serves what customers and the team do.
+func (s *Sandbox) controlPeople(mux *http.ServeMux) {
+	mux.HandleFunc("POST /customers/message", answering(func(_ context.Context, in CustomerMessage) (any, error) {
+		return s.CustomerMessage(in)
+	}))
+	mux.HandleFunc("POST /team/message", answering(func(_ context.Context, in TeamMessage) (any, error) {
+		id, err := s.TeamMessage(in)
+		return map[string]ID{"message": id}, err
+	}))
+	mux.HandleFunc("POST /team/close", answering(func(_ context.Context, in TeamClose) (any, error) {
+		id, err := s.TeamClose(in)
+		return map[string]ID{"attendance": id}, err
+	}))
+	mux.HandleFunc("POST /team/transfer", answering(func(_ context.Context, in TeamTransfer) (any, error) {
+		return s.TeamTransfer(in)
+	}))
+	mux.HandleFunc("POST /cards", answering(func(_ context.Context, in NewCard) (any, error) { return s.CreateCard(in) }))
+	mux.HandleFunc("POST /cards/move", answering(func(_ context.Context, in MoveCard) (any, error) { return s.MoveCard(in) }))
+	mux.HandleFunc("POST /cards/edit", answering(func(_ context.Context, in EditCard) (any, error) { return s.EditCard(in) }))
+	mux.HandleFunc("POST /events", answering(func(_ context.Context, in bareEvent) (any, error) {
+		id, err := s.Raise(in.Type, in.Data)
+		return map[string]ID{"event": id}, err
+	}))
 }
 
 // sameMachine refuses DNS rebinding: a page whose own name resolves to this machine would be of the
@@ -133,7 +140,7 @@ func answering[In any](do func(context.Context, In) (any, error)) http.HandlerFu
 		var in In
 		body, err := io.ReadAll(r.Body)
 		if err == nil && !utf8.Valid(body) {
-			err = invalid("the body is not valid UTF-8, so it is not JSON")
+			err = store.Invalid("the body is not valid UTF-8, so it is not JSON")
 		}
 		if err == nil && len(body) > 0 {
 			err = strict(body, &in)
@@ -146,7 +153,7 @@ func answering[In any](do func(context.Context, In) (any, error)) http.HandlerFu
 			write(w, refuse(err))
 			return
 		}
-		write(w, answer{status: http.StatusOK, body: encode(out)})
+		write(w, store.Answer{Status: http.StatusOK, Body: encode(out)})
 	}
 }
 
@@ -160,7 +167,7 @@ func takingState(take func([]byte) error) http.HandlerFunc {
 			write(w, refuse(err))
 			return
 		}
-		write(w, answer{status: http.StatusOK, body: []byte("{}")})
+		write(w, store.Answer{Status: http.StatusOK, Body: []byte("{}")})
 	}
 }
 
@@ -171,7 +178,7 @@ type clockMove struct {
 
 func (s *Sandbox) controlClock(ctx context.Context, in clockMove) (any, error) {
 	if (in.Advance == 0) == in.Set.IsZero() {
-		return nil, invalid(`send either {"advance":"15m"} or {"set":"2026-11-13T17:50:00-03:00"}`)
+		return nil, store.Invalid(`send either {"advance":"15m"} or {"set":"2026-11-13T17:50:00-03:00"}`)
 	}
 	var now time.Time
 	var err error
@@ -183,7 +190,7 @@ func (s *Sandbox) controlClock(ctx context.Context, in clockMove) (any, error) {
 	return nowView(now), err
 }
 
-func nowView(t time.Time) map[string]Instant { return map[string]Instant{"now": at(t)} }
+func nowView(t time.Time) map[string]Instant { return map[string]Instant{"now": store.InstantOf(t)} }
 
 func (s *Sandbox) controlRevoke(w http.ResponseWriter, r *http.Request) {
 	id, err := ParseID(r.PathValue("id"))
@@ -194,5 +201,5 @@ func (s *Sandbox) controlRevoke(w http.ResponseWriter, r *http.Request) {
 		write(w, refuse(err))
 		return
 	}
-	write(w, answer{status: http.StatusNoContent})
+	write(w, store.Answer{Status: http.StatusNoContent})
 }

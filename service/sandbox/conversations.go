@@ -1,17 +1,21 @@
 package sandbox
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/quandohq/quando/service/sandbox/internal/store"
+)
 
 func (s *Sandbox) listChannels(c *call) (any, error) {
-	return listOf(s.store.channels), nil
+	return listOf(s.store.Channels), nil
 }
 
 // conversation returns the conversation that the path names.
 func (s *Sandbox) conversation(c *call) (*Conversation, error) {
-	if found := s.store.conversations[c.id]; found != nil {
+	if found := s.store.Conversations[c.id]; found != nil {
 		return found, nil
 	}
-	return nil, notFound("conversation", c.id)
+	return nil, store.NotFound("conversation", c.id)
 }
 
 // listConversations gives the conversations that changed last first. It reads
@@ -20,10 +24,10 @@ func (s *Sandbox) listConversations(c *call) (any, error) {
 	q := c.query()
 	st := s.store
 	limit, offset := q.cappedLimit(), q.offset()
-	search := newSearch(q.text("q"))
+	search := store.NewSearch(q.text("q"))
 	archived := q.oneOf("archived", "true", "false")
 	unread := q.oneOf("unread", "true", "false") == "true"
-	kind := q.oneOf("kind", kindDirect, kindGroup)
+	kind := q.oneOf("kind", store.KindDirect, store.KindGroup)
 	channel, byChannel := q.id("channel")
 	sector, bySector := q.id("sector")
 	label, byLabel := q.id("label")
@@ -31,28 +35,28 @@ func (s *Sandbox) listConversations(c *call) (any, error) {
 	if q.err != nil {
 		return nil, q.err
 	}
-	from := &st.convOrder
+	from := &st.ConversationOrder
 	if byChannel {
-		from = smallest(from, st.convChannel[channel])
+		from = store.Smallest(from, st.ConversationsByChannel[channel])
 	}
 	if byAssignee {
-		from = smallest(from, st.convAssignee[assignee])
+		from = store.Smallest(from, st.ConversationsByAssignee[assignee])
 	}
 	if bySector {
-		from = smallest(from, st.convSector[sector])
+		from = store.Smallest(from, st.ConversationsBySector[sector])
 	}
 	if byLabel {
-		from = smallest(from, st.convLabel[label])
+		from = store.Smallest(from, st.ConversationsByLabel[label])
 	}
 	if unread {
-		from = smallest(from, &st.convUnread)
+		from = store.Smallest(from, &st.UnreadConversations)
 	}
 	var page []*Conversation
-	for conv := range from.newest() {
+	for conv := range from.Newest() {
 		if byChannel && conv.ChannelID != channel || byAssignee && conv.AssigneeID != assignee ||
 			bySector && conv.SectorID != sector || byLabel && !slices.Contains(conv.LabelIDs, label) ||
 			unread && !conv.Unread || kind != "" && conv.Kind != kind ||
-			archived != "" && conv.Archived != (archived == "true") || !search.empty() && !conv.matches(search) {
+			archived != "" && conv.Archived != (archived == "true") || !search.Empty() && !conv.Matches(search) {
 			continue
 		}
 		if offset > 0 {
@@ -82,12 +86,6 @@ func (q *query) assignee(key *Key) (ID, bool) {
 	return q.id("assignee")
 }
 
-// matches reports whether the name, the phone or the last message has the
-// text in it.
-func (c *Conversation) matches(s *search) bool {
-	return s.in(c.Name) || s.inPhone(string(c.Phone)) || c.LastMessage != nil && s.in(string(c.LastMessage.Text))
-}
-
 // openConversation opens a conversation with a phone or a contact. One that
 // is there already is returned as it is.
 func (s *Sandbox) openConversation(c *call) (any, error) {
@@ -101,21 +99,21 @@ func (s *Sandbox) openConversation(c *call) (any, error) {
 		return nil, err
 	}
 	if in.ChannelID.Value.IsZero() {
-		return nil, invalid("channel_id is required")
+		return nil, store.Invalid("channel_id is required")
 	}
-	channel := s.store.channel(in.ChannelID.Value)
+	channel := s.store.Channel(in.ChannelID.Value)
 	if channel == nil {
-		return nil, notFound("channel", in.ChannelID.Value)
+		return nil, store.NotFound("channel", in.ChannelID.Value)
 	}
 	contact, err := s.contactFor(in.ContactID.Value, in.Phone.Value, in.Name.Value)
 	if err != nil {
 		return nil, err
 	}
-	if there := s.store.direct[pair{channel.ID, contact.ID}]; there != nil {
+	if there := s.store.Direct[store.DirectKey{Channel: channel.ID, Contact: contact.ID}]; there != nil {
 		return there, nil
 	}
 	conv := s.startConversation(channel, contact)
-	if s.store.rules.Enabled {
+	if s.store.Rules.Enabled {
 		s.openAttendance(conv, contact)
 	}
 	s.effect(c, conv.ID, "conversation", nil, encode(conv), "")
@@ -127,36 +125,36 @@ func (s *Sandbox) openConversation(c *call) (any, error) {
 func (s *Sandbox) contactFor(id ID, phone, name string) (*Contact, error) {
 	switch {
 	case !id.IsZero() && phone != "":
-		return nil, invalid("send either phone or contact_id, not both")
+		return nil, store.Invalid("send either phone or contact_id, not both")
 	case !id.IsZero():
-		if contact := s.store.contacts[id]; contact != nil {
+		if contact := s.store.Contacts[id]; contact != nil {
 			return contact, nil
 		}
-		return nil, notFound("contact", id)
+		return nil, store.NotFound("contact", id)
 	case phone == "":
-		return nil, invalid("phone or contact_id is required")
-	case !validPhone(phone):
-		return nil, invalid("phone: %q is not a phone number", phone)
+		return nil, store.Invalid("phone or contact_id is required")
+	case !store.ValidPhone(phone):
+		return nil, store.Invalid("phone: %q is not a phone number", phone)
 	}
-	if contact := s.store.phones[phoneKey(phone)]; contact != nil {
+	if contact := s.store.ContactsByPhone[store.PhoneKey(phone)]; contact != nil {
 		return contact, nil
 	}
 	if name == "" {
 		name = phone
 	}
-	contact := &Contact{ID: s.ids.id(), Name: name, Phone: phone, CreatedAt: s.now(), UpdatedAt: s.now()}
-	s.store.putContact(contact, nil)
+	contact := &Contact{ID: s.ids.ID(), Name: name, Phone: phone, CreatedAt: s.now(), UpdatedAt: s.now()}
+	s.store.PutContact(contact, nil)
 	return contact, nil
 }
 
 // startConversation makes a direct conversation.
 func (s *Sandbox) startConversation(channel *Channel, contact *Contact) *Conversation {
 	conv := &Conversation{
-		ID: s.ids.id(), Kind: kindDirect, Name: contact.Name, ChannelID: channel.ID,
+		ID: s.ids.ID(), Kind: store.KindDirect, Name: contact.Name, ChannelID: channel.ID,
 		ContactID: contact.ID, Phone: Optional(contact.Phone),
-		CreatedAt: s.now(), UpdatedAt: s.now(), channel: channel,
+		CreatedAt: s.now(), UpdatedAt: s.now(), Channel: channel,
 	}
-	s.store.putConversation(conv, nil)
+	s.store.PutConversation(conv, nil)
 	return conv
 }
 
@@ -179,11 +177,11 @@ func (s *Sandbox) patchConversation(c *call) (any, error) {
 	}
 	switch {
 	case in.Archived.Null || in.Pinned.Null || in.Muted.Null:
-		return nil, invalid("archived, pinned and muted are true or false, not null")
+		return nil, store.Invalid("archived, pinned and muted are true or false, not null")
 	case in.Name.Set && in.Name.Value == "":
-		return nil, invalid("name must not be empty")
+		return nil, store.Invalid("name must not be empty")
 	}
-	if err := s.store.checkLabels(in.LabelIDs); err != nil {
+	if err := checkLabels(s.store, in.LabelIDs); err != nil {
 		return nil, err
 	}
 	edited, changed := *conv, []string(nil)
@@ -205,26 +203,17 @@ func (s *Sandbox) patchConversation(c *call) (any, error) {
 	return conv, nil
 }
 
-// set takes over a member of a PATCH and notes its name when it differs.
-func set[T comparable](to *T, from field[T], name string, changed *[]string) {
-	if !from.Set || *to == from.Value {
-		return
-	}
-	*to = from.Value
-	*changed = append(*changed, name)
-}
-
 // checkLabels refuses labels that the company does not have.
-func (st *store) checkLabels(ids field[IDs]) error {
+func checkLabels(st *store.Store, ids field[IDs]) error {
 	if ids.Null {
-		return invalid("label_ids is a list of label ids, not null; [] removes them all")
+		return store.Invalid("label_ids is a list of label ids, not null; [] removes them all")
 	}
 	for i, id := range ids.Value {
-		if st.label(id) == nil {
-			return invalid("label_ids: there is no label %v", id)
+		if st.Label(id) == nil {
+			return store.Invalid("label_ids: there is no label %v", id)
 		}
 		if slices.Contains(ids.Value[:i], id) {
-			return invalid("label_ids: the label %v is there twice", id)
+			return store.Invalid("label_ids: the label %v is there twice", id)
 		}
 	}
 	return nil
@@ -234,7 +223,7 @@ func (st *store) checkLabels(ids field[IDs]) error {
 // and writes the effect.
 func (s *Sandbox) changeConversation(c *call, conv *Conversation, changed []string, edit func()) {
 	was := encode(conv)
-	s.store.putConversation(conv, func() {
+	s.store.PutConversation(conv, func() {
 		edit()
 		conv.UpdatedAt = s.now()
 	})

@@ -1,5 +1,7 @@
 package sandbox
 
+import "github.com/quandohq/quando/service/sandbox/internal/store"
+
 // CustomerMessage is a message that a customer writes.
 type CustomerMessage struct {
 	Phone   string `json:"phone"`   // or the name of a contact that is there
@@ -23,9 +25,9 @@ func (s *Sandbox) CustomerMessage(m CustomerMessage) (Written, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if m.Text == "" {
-		return Written{}, invalid("the text is missing")
+		return Written{}, store.Invalid("the text is missing")
 	}
-	channel, err := s.store.findChannel(m.Channel)
+	channel, err := s.store.FindChannel(m.Channel)
 	if err != nil {
 		return Written{}, err
 	}
@@ -34,15 +36,15 @@ func (s *Sandbox) CustomerMessage(m CustomerMessage) (Written, error) {
 		return Written{}, err
 	}
 	if contact.Blocked {
-		return Written{}, conflict("the contact %s is blocked, so nothing it writes arrives", contact.Name)
+		return Written{}, store.Conflict("the contact %s is blocked, so nothing it writes arrives", contact.Name)
 	}
 	conv := s.conversationWith(channel, contact, m.Group)
-	attendance := conv.open()
-	if attendance == nil && s.store.rules.Enabled {
+	attendance := conv.Open()
+	if attendance == nil && s.store.Rules.Enabled {
 		attendance = s.openAttendance(conv, contact)
 	}
-	message := &Message{ID: s.ids.id(), Text: Optional(m.Text), Direction: inbound,
-		Sender: Actor{Kind: byCustomer, ID: contact.ID, Name: Optional(contact.Name)}}
+	message := &Message{ID: s.ids.ID(), Text: Optional(m.Text), Direction: store.Inbound,
+		Sender: Actor{Kind: store.ByCustomer, ID: contact.ID, Name: Optional(contact.Name)}}
 	s.addMessage(conv, message)
 	s.raiseMessage(messageReceived, conv, message)
 	s.raiseUpdated(conv, "last_message", "unread")
@@ -56,9 +58,9 @@ func (s *Sandbox) CustomerMessage(m CustomerMessage) (Written, error) {
 // customer finds who writes, by phone or else by name.
 func (s *Sandbox) customer(m CustomerMessage) (*Contact, error) {
 	if m.Phone == "" {
-		contact, err := s.store.findContact(m.Name)
+		contact, err := s.store.FindContact(m.Name)
 		if err != nil {
-			return nil, invalid("%v; give a phone to write as somebody new", err)
+			return nil, store.Invalid("%v; give a phone to write as somebody new", err)
 		}
 		return contact, nil
 	}
@@ -69,18 +71,18 @@ func (s *Sandbox) customer(m CustomerMessage) (*Contact, error) {
 // group of that name, and starts it when there is none.
 func (s *Sandbox) conversationWith(channel *Channel, contact *Contact, group string) *Conversation {
 	if group == "" {
-		if conv := s.store.direct[pair{channel.ID, contact.ID}]; conv != nil {
+		if conv := s.store.Direct[store.DirectKey{Channel: channel.ID, Contact: contact.ID}]; conv != nil {
 			return conv
 		}
 		return s.startConversation(channel, contact)
 	}
-	for conv := range s.store.convChannel[channel.ID].newest() {
-		if conv.Kind == kindGroup && conv.Name == group {
+	for conv := range s.store.ConversationsByChannel[channel.ID].Newest() {
+		if conv.Kind == store.KindGroup && conv.Name == group {
 			return conv
 		}
 	}
-	conv := &Conversation{ID: s.ids.id(), Kind: kindGroup, Name: group, ChannelID: channel.ID,
-		CreatedAt: s.now(), UpdatedAt: s.now(), channel: channel}
-	s.store.putConversation(conv, nil)
+	conv := &Conversation{ID: s.ids.ID(), Kind: store.KindGroup, Name: group, ChannelID: channel.ID,
+		CreatedAt: s.now(), UpdatedAt: s.now(), Channel: channel}
+	s.store.PutConversation(conv, nil)
 	return conv
 }

@@ -14,9 +14,6 @@ import (
 	"time"
 )
 
-// keptFor is how long deliveries are kept.
-const keptFor = 14 * 24 * time.Hour
-
 var errDropped = errors.New("a fault was asked for: the connection was closed")
 
 const (
@@ -29,32 +26,23 @@ const (
 // deliver starts an event on its way to a webhook, once more when a fault asks
 // for duplicates, and not at all when one asks for it to be lost.
 func (s *Sandbox) deliver(hook *Webhook, event ID, name string, body []byte) *Delivery {
-	d := Delivery{ID: s.ids.id(), EventID: event, EventType: name, Status: pending,
-		At: s.now(), hook: hook, body: body, created: s.now()}
-	hook.forget(s.now())
-	hook.history = append(hook.history, &d)
+	d := Delivery{ID: s.ids.ID(), EventID: event, EventType: name, Status: pending,
+		At: s.now(), Webhook: hook, Body: body, Created: s.now()}
+	hook.ForgetDeliveries(s.now())
+	hook.Deliveries = append(hook.Deliveries, &d)
 	fault := s.pickOf(deliveryOperation, func(kind string) bool { return kind == "duplicate" || kind == "lose" })
 	if fault != nil && fault.Kind == "lose" {
-		d.Status, d.Attempt, d.ResponseStatus, d.body = delivered, 1, http.StatusOK, nil
+		d.Status, d.Attempt, d.ResponseStatus, d.Body = delivered, 1, http.StatusOK, nil
 		return &d
 	}
 	s.enqueue(&d)
 	if fault != nil {
 		again := d
-		again.ID = s.ids.id()
-		hook.history = append(hook.history, &again)
+		again.ID = s.ids.ID()
+		hook.Deliveries = append(hook.Deliveries, &again)
 		s.enqueue(&again)
 	}
 	return &d
-}
-
-// forget drops deliveries whose time is over.
-func (h *Webhook) forget(now Instant) {
-	n := 0
-	for n < len(h.history) && now.sub(h.history[n].created) >= keptFor {
-		n++
-	}
-	h.history = h.history[n:]
 }
 
 // enqueue has a delivery attempted after those that are due already. One
@@ -68,10 +56,10 @@ func (s *Sandbox) enqueue(d *Delivery) {
 		s.idle = make(chan struct{})
 	}
 	s.sends++
-	hook := d.hook
-	hook.queue = append(hook.queue, d)
-	if !hook.sending {
-		hook.sending = true
+	hook := d.Webhook
+	hook.Queue = append(hook.Queue, d)
+	if !hook.Sending {
+		hook.Sending = true
 		s.running.Go(func() { s.work(hook) })
 	}
 }
@@ -86,9 +74,9 @@ func (s *Sandbox) sent(n int) {
 
 // abandon ends whatever is still on its way to a webhook that is gone.
 func (s *Sandbox) abandon(hook *Webhook) {
-	hook.gone = true
-	s.sent(len(hook.queue))
-	hook.queue = nil
+	hook.Gone = true
+	s.sent(len(hook.Queue))
+	hook.Queue = nil
 }
 
 // Settle waits until no delivery is due or under way. Repeats that are due
@@ -115,13 +103,13 @@ func (s *Sandbox) Settle(ctx context.Context) error {
 func (s *Sandbox) work(hook *Webhook) {
 	for {
 		s.mu.Lock()
-		if s.closed || len(hook.queue) == 0 {
-			hook.sending = false
+		if s.closed || len(hook.Queue) == 0 {
+			hook.Sending = false
 			s.mu.Unlock()
 			return
 		}
-		d := hook.queue[0]
-		hook.queue = hook.queue[1:]
+		d := hook.Queue[0]
+		hook.Queue = hook.Queue[1:]
 		request := s.attempt(d)
 		var fault *Fault
 		if request != nil {
@@ -150,14 +138,14 @@ func (s *Sandbox) work(hook *Webhook) {
 // attempt writes the signed request of the next attempt, or ends a delivery
 // to a webhook that has become inactive.
 func (s *Sandbox) attempt(d *Delivery) *http.Request {
-	hook := d.hook
+	hook := d.Webhook
 	if !hook.Active {
-		d.Status, d.Error, d.NextAttemptAt, d.body = failed, "the webhook is inactive", 0, nil
+		d.Status, d.Error, d.NextAttemptAt, d.Body = failed, "the webhook is inactive", 0, nil
 		return nil
 	}
-	request, err := http.NewRequestWithContext(s.stopped, http.MethodPost, hook.URL, bytes.NewReader(d.body))
+	request, err := http.NewRequestWithContext(s.stopped, http.MethodPost, hook.URL, bytes.NewReader(d.Body))
 	if err != nil {
-		d.Status, d.Error, d.body = failed, Optional(err.Error()), nil
+		d.Status, d.Error, d.Body = failed, Optional(err.Error()), nil
 		return nil
 	}
 	d.Attempt++
@@ -171,7 +159,7 @@ func (s *Sandbox) attempt(d *Delivery) *http.Request {
 	request.Header.Set(prefix+"-Event-Id", d.EventID.String())
 	request.Header.Set(prefix+"-Delivery", d.ID.String())
 	request.Header.Set(prefix+"-Timestamp", timestamp)
-	request.Header.Set(prefix+"-Signature", sign(hook.secret, timestamp, d.body))
+	request.Header.Set(prefix+"-Signature", sign(hook.Secret, timestamp, d.Body))
 	return request
 }
 
@@ -193,4 +181,54 @@ func (s *Sandbox) send(request *http.Request) (int, error) {
 	// Reading a little lets the connection be used again.
 	_, _ = io.CopyN(io.Discard, response.Body, 4<<10)
 	return response.StatusCode, nil
+}
+
+// retryAfter is how long after each failed attempt the next one is made.
+var retryAfter = []time.Duration{30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour}
+
+// maxFailures is how many deliveries in a row may fail for good before a
+// webhook becomes inactive.
+const maxFailures = 10
+
+// record takes up the result of an attempt: it is delivered, tried again
+// later, or has failed for good.
+func (s *Sandbox) record(d *Delivery, status int, err error) {
+	hook := d.Webhook
+	d.ResponseStatus, d.Error = Number(status), ""
+	if err == nil && status >= 200 && status <= 299 {
+		d.Status, d.Body = delivered, nil
+		hook.Failures = 0
+		return
+	}
+	if err != nil {
+		d.Error = Optional(err.Error())
+	} else {
+		d.Error = Optional(fmt.Sprintf("the receiver answered %d", status))
+	}
+	if hook.Gone {
+		d.Status, d.Body = failed, nil
+		return
+	}
+	if d.Attempt <= len(retryAfter) {
+		d.Status = retrying
+		s.retry(d, d.At.Add(retryAfter[d.Attempt-1]))
+		return
+	}
+	d.Status, d.Body = failed, nil
+	hook.Failures++
+	if hook.Failures >= maxFailures && hook.Active {
+		hook.Active = false
+		hook.UpdatedAt = s.now()
+	}
+}
+
+// retry attempts a delivery again at a time of the sandbox's clock.
+func (s *Sandbox) retry(d *Delivery, due Instant) {
+	d.NextAttemptAt = due
+	s.agenda.add(due, func() {
+		if !d.Webhook.Gone {
+			s.enqueue(d)
+		}
+	})
+	s.wake()
 }

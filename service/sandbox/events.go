@@ -3,6 +3,8 @@ package sandbox
 import (
 	"encoding/json"
 	"slices"
+
+	"github.com/quandohq/quando/service/sandbox/internal/store"
 )
 
 // The events of the reference. The first five can be chosen by a webhook.
@@ -72,13 +74,13 @@ func (s *Sandbox) raise(on *Channel, name string, data any) (id ID) {
 		return id
 	}
 	var body []byte
-	for _, hook := range s.store.webhooks {
+	for _, hook := range s.store.Webhooks {
 		if !hook.Active || !slices.Contains(hook.Events, name) {
 			continue
 		}
 		if body == nil { // written once, and only when somebody listens
-			id = s.ids.id()
-			body = encode(event{ID: id, Type: name, CreatedAt: s.now(), TenantID: s.store.tenantID, Data: data})
+			id = s.ids.ID()
+			body = encode(event{ID: id, Type: name, CreatedAt: s.now(), TenantID: s.store.TenantID, Data: data})
 		}
 		s.deliver(hook, id, name, body)
 	}
@@ -93,33 +95,33 @@ func (s *Sandbox) Raise(name string, data json.RawMessage) (ID, error) {
 	defer s.mu.Unlock()
 	known := append(s.available(), cardCreated, cardMoved, cardCompleted)
 	if !slices.Contains(known, name) {
-		return ID{}, invalid("there is no event %q%s", name, didYouMean(name, known))
+		return ID{}, store.Invalid("there is no event %q%s", name, store.DidYouMean(name, known))
 	}
 	if len(data) == 0 {
 		data = json.RawMessage("{}")
 	}
 	if !json.Valid(data) {
-		return ID{}, invalid("the data is not JSON")
+		return ID{}, store.Invalid("the data is not JSON")
 	}
 	return s.raise(nil, name, data), nil
 }
 
 func (s *Sandbox) raiseMessage(name string, c *Conversation, m *Message) {
-	s.raise(c.channel, name, messageData{m, c, s.store.contacts[c.ContactID]})
+	s.raise(c.Channel, name, messageData{m, c, s.store.Contacts[c.ContactID]})
 }
 
 func (s *Sandbox) raiseUpdated(c *Conversation, changed ...string) {
-	s.raise(c.channel, conversationUpdated, conversationData{c, changed})
+	s.raise(c.Channel, conversationUpdated, conversationData{c, changed})
 }
 
 func (s *Sandbox) raiseAttendance(name string, c *Conversation, a *Attendance) {
-	s.raise(c.channel, name, attendanceData{a, c, s.store.contacts[a.ContactID]})
+	s.raise(c.Channel, name, attendanceData{a, c, s.store.Contacts[a.ContactID]})
 }
 
 // raiseCard raises an event about a card, unless the card is private or
 // belongs to a private channel.
 func (s *Sandbox) raiseCard(name string, card *Card, data any) {
-	if s.store.hidden(card) {
+	if s.store.Hidden(card) {
 		return
 	}
 	s.raise(nil, name, data)

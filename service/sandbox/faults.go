@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/quandohq/quando/service/sandbox/internal/store"
 )
 
 // Fault makes an operation fail, or take its time.
@@ -68,17 +70,17 @@ func (f *Fault) check() error {
 	}
 	f.Operation = strings.TrimSpace(f.Operation)
 	if !slices.Contains(names, f.Operation) {
-		return invalid("there is no operation %q%s", f.Operation, didYouMean(f.Operation, names))
+		return store.Invalid("there is no operation %q%s", f.Operation, store.DidYouMean(f.Operation, names))
 	}
 	if _, ok := moments[f.Kind]; !ok {
 		kinds := []string{"status_before", "status_after", "drop_before", "drop_after", "delay", "duplicate", "lose"}
-		return invalid("kind is one of %s, not %q%s", strings.Join(kinds, ", "), f.Kind, didYouMean(f.Kind, kinds))
+		return store.Invalid("kind is one of %s, not %q%s", strings.Join(kinds, ", "), f.Kind, store.DidYouMean(f.Kind, kinds))
 	}
 	switch own := f.Kind == "duplicate" || f.Kind == "lose"; {
 	case own && f.Operation != deliveryOperation:
-		return invalid(`the kind %s and the operation "delivery" go together`, f.Kind)
+		return store.Invalid(`the kind %s and the operation "delivery" go together`, f.Kind)
 	case f.Operation == deliveryOperation && !own && f.Kind != "drop_before" && f.Kind != "drop_after":
-		return invalid(`deliveries suffer duplicate, lose, drop_before and drop_after, not %s`, f.Kind)
+		return store.Invalid(`deliveries suffer duplicate, lose, drop_before and drop_after, not %s`, f.Kind)
 	}
 	if f.Status == 0 {
 		f.Status = http.StatusServiceUnavailable
@@ -88,13 +90,13 @@ func (f *Fault) check() error {
 	}
 	switch {
 	case f.Status < 400 || f.Status > 599:
-		return invalid("status is an error status, 400 to 599, not %d", f.Status)
+		return store.Invalid("status is an error status, 400 to 599, not %d", f.Status)
 	case f.Share < 0 || f.Share > 1:
-		return invalid("share is a part of 1, not %v", f.Share)
+		return store.Invalid("share is a part of 1, not %v", f.Share)
 	case f.Count < 0 || f.RetryAfter < 0 || f.Delay < 0:
-		return invalid("count, retry_after and delay are not negative")
+		return store.Invalid("count, retry_after and delay are not negative")
 	case f.Kind == "delay" && f.Delay == 0:
-		return invalid(`a fault of kind delay needs a delay such as "2s"`)
+		return store.Invalid(`a fault of kind delay needs a delay such as "2s"`)
 	case f.Status == http.StatusTooManyRequests && f.RetryAfter == 0:
 		f.RetryAfter = 1 // the reference promises the header
 	}
@@ -114,7 +116,7 @@ func (s *Sandbox) pickOf(operation string, strikes func(kind string) bool) *Faul
 		if !fits || !strikes(f.Kind) {
 			continue
 		}
-		if f.Share < 1 && s.shares.random.Float64() >= f.Share {
+		if f.Share < 1 && s.shares.Random.Float64() >= f.Share {
 			continue
 		}
 		if f.Count == 1 {
@@ -158,4 +160,17 @@ func (s *Sandbox) suffer(ctx context.Context, f *Fault) error {
 		code = "unavailable"
 	}
 	return &Error{Status: f.Status, Code: code, Message: "a fault was asked for", RetryAfter: f.RetryAfter}
+}
+
+// codes are the codes of statuses that a fault can ask for.
+var codes = map[int]string{
+	http.StatusBadRequest:            "invalid_request",
+	http.StatusUnauthorized:          "unauthorized",
+	http.StatusForbidden:             "forbidden",
+	http.StatusNotFound:              "not_found",
+	http.StatusConflict:              "conflict",
+	http.StatusRequestEntityTooLarge: "body_too_large",
+	http.StatusPreconditionRequired:  "version_required",
+	http.StatusTooManyRequests:       "rate_limited",
+	http.StatusServiceUnavailable:    "unavailable",
 }

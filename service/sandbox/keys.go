@@ -1,8 +1,12 @@
 package sandbox
 
 import (
+	"net/http"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/quandohq/quando/service/sandbox/internal/store"
 )
 
 // NewKey is a key to be issued.
@@ -20,18 +24,18 @@ func (s *Sandbox) NewKey(n NewKey) (Key, error) {
 	defer s.mu.Unlock()
 	for _, scope := range n.Scopes {
 		if !slices.Contains(Scopes, scope) {
-			return Key{}, invalid("there is no scope %q%s", scope, didYouMean(scope, Scopes))
+			return Key{}, store.Invalid("there is no scope %q%s", scope, store.DidYouMean(scope, Scopes))
 		}
 	}
-	key := &Key{ID: s.ids.id(), Name: n.Name, APIKey: s.ids.token(keyPrefix), Scopes: n.Scopes}
+	key := &Key{ID: s.ids.ID(), Name: n.Name, APIKey: s.ids.Token(keyPrefix), Scopes: n.Scopes}
 	if !n.ExpiresAt.IsZero() {
-		key.ExpiresAt = at(n.ExpiresAt)
+		key.ExpiresAt = store.InstantOf(n.ExpiresAt)
 	}
 	if key.Name == "" {
 		key.Name = "Sandbox"
 	}
 	if n.Person != "" {
-		p, err := s.store.findPerson(n.Person)
+		p, err := s.store.FindPerson(n.Person)
 		if err != nil {
 			return Key{}, err
 		}
@@ -40,14 +44,14 @@ func (s *Sandbox) NewKey(n NewKey) (Key, error) {
 	if n.Boards != nil {
 		key.BoardIDs = &IDs{}
 		for _, name := range n.Boards {
-			board, err := s.store.findBoard(name)
+			board, err := s.store.FindBoard(name)
 			if err != nil {
 				return Key{}, err
 			}
 			*key.BoardIDs = append(*key.BoardIDs, board.ID)
 		}
 	}
-	s.store.addKey(key)
+	s.store.AddKey(key)
 	return *key, nil
 }
 
@@ -55,9 +59,9 @@ func (s *Sandbox) NewKey(n NewKey) (Key, error) {
 func (s *Sandbox) RevokeKey(id ID) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := s.store.key(id)
+	key := s.store.Key(id)
 	if key == nil {
-		return notFound("key", id)
+		return store.NotFound("key", id)
 	}
 	key.Revoked = true
 	return nil
@@ -69,7 +73,59 @@ func (s *Sandbox) SetRateLimit(perSecond int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.options.RateLimit = perSecond
-	for _, key := range s.store.keys {
-		key.bucket = bucket{}
+	for _, key := range s.store.Keys {
+		key.Bucket = store.Bucket{}
 	}
+}
+
+// Scopes are the scopes a key can have. "write" is ours: the reference does
+// not show the scope of Kanban changes.
+var Scopes = []string{
+	"conversations:read", "conversations:write",
+	"messages:read", "messages:send", "media:write",
+	"contacts:read", "contacts:write",
+	"attendances:read", "attendances:write",
+	"team:read", "reports:read", "webhooks:manage",
+	"read", "write",
+}
+
+// keyPrefix is how a key can be told from other texts.
+const keyPrefix = "qsk_"
+
+// authenticate returns the key a request carries.
+func (s *Sandbox) authenticate(r *http.Request) (*Key, error) {
+	unauthorized := func(message string) error {
+		return &Error{Status: http.StatusUnauthorized, Code: "unauthorized", Message: message}
+	}
+	scheme, text, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") || text == "" {
+		return nil, unauthorized("send the key in the header Authorization: Bearer <API_KEY>")
+	}
+	key := s.store.KeysByAPIKey[strings.TrimSpace(text)]
+	switch {
+	case key == nil:
+		return nil, unauthorized("the key is not valid")
+	case key.Revoked:
+		return nil, unauthorized("the key was revoked")
+	case key.ExpiresAt != 0 && key.ExpiresAt <= s.now():
+		return nil, unauthorized("the key has expired")
+	}
+	return key, nil
+}
+
+// checkScope refuses an operation whose scope the key lacks.
+func checkScope(k *Key, op *operation) error {
+	if op.scope == "" || slices.Contains(k.Scopes, op.scope) {
+		return nil
+	}
+	return &Error{Status: http.StatusForbidden, Code: "forbidden", Message: "the key lacks the scope " + op.scope}
+}
+
+// limit refuses a request beyond the key's rate.
+func (s *Sandbox) limit(k *Key) error {
+	if seconds := k.Bucket.Take(s.options.RateLimit, s.now()); seconds > 0 {
+		return &Error{Status: http.StatusTooManyRequests, Code: "rate_limited",
+			Message: "too many requests with this key", RetryAfter: seconds}
+	}
+	return nil
 }

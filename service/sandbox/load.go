@@ -10,6 +10,8 @@ import (
 	"maps"
 	"runtime/debug"
 	"slices"
+
+	"github.com/quandohq/quando/service/sandbox/internal/store"
 )
 
 // smallCompany is what a sandbox starts with.
@@ -46,18 +48,18 @@ var sections = []struct {
 	{"webhooks", each((*loader).webhook)},
 	{"deliveries", each((*loader).delivery)},
 	{"reservations", each((*loader).reservation)},
-	{"effects", func(l *loader, src json.RawMessage) error { return strict(src, &l.st.effects) }},
+	{"effects", func(l *loader, src json.RawMessage) error { return strict(src, &l.st.Effects) }},
 	{"faults", each((*loader).fault)},
 }
 
 // splitDocument takes a document apart and refuses parts that do not exist.
 func splitDocument(doc []byte) (parts, error) {
 	if doc = bytes.TrimSpace(doc); len(doc) == 0 || doc[0] != '{' {
-		return nil, invalid("the state is not a JSON object")
+		return nil, store.Invalid("the state is not a JSON object")
 	}
 	if !json.Valid(doc) {
 		var broken any
-		return nil, invalid("the state is not JSON: %v", json.Unmarshal(doc, &broken))
+		return nil, store.Invalid("the state is not JSON: %v", json.Unmarshal(doc, &broken))
 	}
 	p := parts(membersOf(doc))
 	names := []string{"now"}
@@ -66,7 +68,7 @@ func splitDocument(doc []byte) (parts, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(p)) {
 		if !slices.Contains(names, name) {
-			return nil, invalid("the state has no part %q%s", name, didYouMean(name, names))
+			return nil, store.Invalid("the state has no part %q%s", name, store.DidYouMean(name, names))
 		}
 	}
 	return p, nil
@@ -95,7 +97,7 @@ func (s *Sandbox) replace(given parts, company bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	options, clock := s.options, s.clock
-	l := &loader{s: s, st: newStore()}
+	l := &loader{s: s, st: store.New()}
 	if company {
 		defaults, _ := splitDocument(smallCompany)
 		l.defaults = defaults
@@ -110,7 +112,7 @@ func (s *Sandbox) replace(given parts, company bool) error {
 		return err
 	}
 	if s.store != nil {
-		for _, hook := range s.store.webhooks {
+		for _, hook := range s.store.Webhooks {
 			s.abandon(hook)
 		}
 	}
@@ -125,7 +127,7 @@ func (s *Sandbox) replace(given parts, company bool) error {
 // loader reads the parts of a document into a store.
 type loader struct {
 	s        *Sandbox
-	st       *store
+	st       *store.Store
 	defaults parts
 	adding   bool // to a store that is in use
 	lenient  bool // the small company's own references may lead to parts that were replaced
@@ -148,7 +150,7 @@ func (l *loader) load(given parts) error {
 	if now, ok := given["now"]; ok {
 		var t Instant
 		if err := strict(now, &t); err != nil {
-			return invalid("now: %v", err)
+			return store.Invalid("now: %v", err)
 		}
 		l.s.clock.set(t.Time())
 	}
@@ -162,7 +164,7 @@ func (l *loader) load(given parts) error {
 			continue
 		}
 		if err := section.read(l, src); err != nil {
-			return invalid("%s: %v", section.name, err)
+			return store.Invalid("%s: %v", section.name, err)
 		}
 	}
 	return l.complete()
@@ -171,44 +173,44 @@ func (l *loader) load(given parts) error {
 // keepKeys carries the keys over, or issues the first one.
 func (l *loader) keepKeys() {
 	if l.s.store != nil {
-		for _, key := range l.s.store.keys {
-			l.st.addKey(key)
+		for _, key := range l.s.store.Keys {
+			l.st.AddKey(key)
 		}
 		return
 	}
-	l.st.addKey(&Key{ID: l.s.ids.id(), Name: "Sandbox", APIKey: l.s.ids.token(keyPrefix), Scopes: slices.Clone(Scopes)})
+	l.st.AddKey(&Key{ID: l.s.ids.ID(), Name: "Sandbox", APIKey: l.s.ids.Token(keyPrefix), Scopes: slices.Clone(Scopes)})
 }
 
 // complete fills in what can be known only when all is read.
 func (l *loader) complete() error {
-	if l.st.tenantID.IsZero() {
-		l.st.tenantID = l.s.ids.id()
+	if l.st.TenantID.IsZero() {
+		l.st.TenantID = l.s.ids.ID()
 	}
 	for _, m := range l.members {
 		for _, name := range m.names {
-			p, err := l.st.findPerson(name)
+			p, err := l.st.FindPerson(name)
 			if err != nil {
-				return invalid("sectors: %s: %v", m.sector.Name, err)
+				return store.Invalid("sectors: %s: %v", m.sector.Name, err)
 			}
 			if !slices.Contains(p.SectorIDs, m.sector.ID) {
 				p.SectorIDs = append(slices.Clone(p.SectorIDs), m.sector.ID)
 			}
 		}
 	}
-	board := l.st.boardNamed(attendancesBoard)
+	board := l.st.BoardNamed(attendancesBoard)
 	if l.cards || board == nil || len(board.Stages) == 0 {
 		return nil
 	}
 	for _, a := range l.opened { // by hand: with the card each would have
-		conv := l.st.conversations[a.ConversationID]
+		conv := l.st.Conversations[a.ConversationID]
 		stage := board.Stages[0]
-		if done := board.stageNamed(doneStage); a.Status == statusClosed && done != nil {
+		if done := board.StageNamed(doneStage); a.Status == store.StatusClosed && done != nil {
 			stage = done
 		}
-		a.card = &Card{BoardID: board.ID, StageID: stage.ID, Title: a.Protocol + " " + conv.Name,
+		a.Card = &Card{BoardID: board.ID, StageID: stage.ID, Title: a.Protocol + " " + conv.Name,
 			ContactID: a.ContactID, ConversationID: conv.ID, AttendanceID: a.ID}
-		l.fillCard(a.card, stage)
-		l.st.putCard(a.card, nil)
+		l.fillCard(a.Card, stage)
+		l.st.PutCard(a.Card, nil)
 	}
 	return nil
 }

@@ -7,26 +7,26 @@ import (
 )
 
 func (l *loader) company(src json.RawMessage) error {
-	doc := companyDoc{l.st.tenantID, l.st.tenantName, l.st.timezone, l.st.apiCounts}
+	doc := companyDoc{l.st.TenantID, l.st.TenantName, l.st.Timezone, l.st.APIMessagesRespond}
 	if err := strict(src, &doc); err != nil {
 		return err
 	}
 	if _, err := time.LoadLocation(doc.Timezone); err != nil {
 		return fmt.Errorf("timezone: %w", err)
 	}
-	l.st.tenantID, l.st.tenantName, l.st.timezone, l.st.apiCounts = doc.ID, doc.Name, doc.Timezone, doc.APIMessagesRespond
+	l.st.TenantID, l.st.TenantName, l.st.Timezone, l.st.APIMessagesRespond = doc.ID, doc.Name, doc.Timezone, doc.APIMessagesRespond
 	return nil
 }
 
 func (l *loader) rules(src json.RawMessage) error {
-	rules := l.st.rules
+	rules := l.st.Rules
 	if err := strict(src, &rules); err != nil {
 		return err
 	}
 	if rules.Mode != "restricted" && rules.Mode != "liberal" {
 		return fmt.Errorf("mode is restricted or liberal, not %q", rules.Mode)
 	}
-	l.st.rules = rules
+	l.st.Rules = rules
 	return nil
 }
 
@@ -34,12 +34,12 @@ func (l *loader) channel(v *Channel) error {
 	if v.Name == "" {
 		return errNoName
 	}
-	if _, err := l.st.findChannel(v.Name); err == nil || l.st.channel(v.ID) != nil {
+	if _, err := l.st.FindChannel(v.Name); err == nil || l.st.Channel(v.ID) != nil {
 		return l.again(v.Name)
 	}
 	l.fill(&v.ID)
-	v.Phone = or(v.Phone, fmt.Sprintf("+5511300000%02d", len(l.st.channels)+1))
-	l.st.channels = append(l.st.channels, v)
+	v.Phone = or(v.Phone, fmt.Sprintf("+5511300000%02d", len(l.st.Channels)+1))
+	l.st.Channels = append(l.st.Channels, v)
 	return nil
 }
 
@@ -47,12 +47,12 @@ func (l *loader) label(v *Label) error {
 	if v.Name == "" {
 		return errNoName
 	}
-	if _, err := l.st.findLabel(v.Name); err == nil || l.st.label(v.ID) != nil {
+	if _, err := l.st.FindLabel(v.Name); err == nil || l.st.Label(v.ID) != nil {
 		return l.again(v.Name)
 	}
 	l.fill(&v.ID)
 	v.Color = or(v.Color, "#808080")
-	l.st.labels = append(l.st.labels, v)
+	l.st.Labels = append(l.st.Labels, v)
 	return nil
 }
 
@@ -68,7 +68,7 @@ func (l *loader) sector(doc *sectorDoc) error {
 	if doc.Name == "" {
 		return errNoName
 	}
-	if _, err := l.st.findSector(doc.Name); err == nil || l.st.sector(doc.ID) != nil {
+	if _, err := l.st.FindSector(doc.Name); err == nil || l.st.Sector(doc.ID) != nil {
 		return l.again(doc.Name)
 	}
 	v := &Sector{ID: doc.ID, Name: doc.Name, Queues: doc.Queues}
@@ -81,7 +81,7 @@ func (l *loader) sector(doc *sectorDoc) error {
 		v.Queues[i].Waiting = 0 // counted, not kept
 	}
 	l.members = append(l.members, members{v, doc.MemberIDs})
-	l.st.sectors = append(l.st.sectors, v)
+	l.st.Sectors = append(l.st.Sectors, v)
 	return nil
 }
 
@@ -89,14 +89,14 @@ func (l *loader) person(v *Person) error {
 	if v.Name == "" {
 		return errNoName
 	}
-	if _, err := l.st.findPerson(v.Name); err == nil || l.st.person(v.ID) != nil {
+	if _, err := l.st.FindPerson(v.Name); err == nil || l.st.Person(v.ID) != nil {
 		return l.again(v.Name)
 	}
 	l.fill(&v.ID)
 	v.Role = or(v.Role, "agent")
 	v.AccessProfile = or(v.AccessProfile, v.Role)
 	v.Presence = or(v.Presence, "online")
-	l.st.people = append(l.st.people, v)
+	l.st.People = append(l.st.People, v)
 	return nil
 }
 
@@ -105,11 +105,11 @@ func (l *loader) board(v *Board) error {
 	if v.Name == "" {
 		return errNoName
 	}
-	to, err := l.st.findBoard(v.Name)
+	to, err := l.st.FindBoard(v.Name)
 	if err != nil {
 		to = &Board{ID: v.ID, Name: v.Name, Archived: v.Archived}
 		l.fill(&to.ID)
-		l.st.boards = append(l.st.boards, to)
+		l.st.Boards = append(l.st.Boards, to)
 	} else if !l.adding {
 		return l.again(v.Name)
 	}
@@ -117,7 +117,7 @@ func (l *loader) board(v *Board) error {
 		if stage == nil || stage.Name == "" {
 			return fmt.Errorf("%s: a stage needs a name", v.Name)
 		}
-		if to.stageNamed(stage.Name) != nil {
+		if to.StageNamed(stage.Name) != nil {
 			continue
 		}
 		l.fill(&stage.ID)
@@ -128,14 +128,14 @@ func (l *loader) board(v *Board) error {
 }
 
 func (l *loader) key(v *Key) error {
-	if l.st.key(v.ID) != nil || l.st.secrets[v.APIKey] != nil {
+	if l.st.Key(v.ID) != nil || l.st.KeysByAPIKey[v.APIKey] != nil {
 		return l.again("the key " + v.Name)
 	}
 	l.fill(&v.ID)
 	v.Name = or(v.Name, "Sandbox")
 	if v.APIKey == "" {
-		v.APIKey = l.s.ids.token(keyPrefix)
+		v.APIKey = l.s.ids.Token(keyPrefix)
 	}
-	l.st.addKey(v)
+	l.st.AddKey(v)
 	return nil
 }

@@ -6,12 +6,14 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"github.com/quandohq/quando/service/sandbox/internal/store"
 )
 
 // fill gives an object an id when it has none.
 func (l *loader) fill(id *ID) {
 	if id.IsZero() {
-		*id = l.s.ids.id()
+		*id = l.s.ids.ID()
 	}
 }
 
@@ -46,41 +48,41 @@ func (l *loader) again(what any) error {
 }
 
 func (l *loader) contact(v *Contact) error {
-	if l.st.contacts[v.ID] != nil {
+	if l.st.Contacts[v.ID] != nil {
 		return l.again(v.ID)
 	}
 	if v.Phone == "" { // a made-up one
-		v.Phone = fmt.Sprintf("+551190%07d", len(l.st.contacts)+1)
+		v.Phone = fmt.Sprintf("+551190%07d", len(l.st.Contacts)+1)
 	}
-	if there := l.st.phones[phoneKey(v.Phone)]; there != nil {
+	if there := l.st.ContactsByPhone[store.PhoneKey(v.Phone)]; there != nil {
 		return l.again("the phone " + v.Phone)
 	}
 	l.fill(&v.ID)
 	v.Name = or(v.Name, v.Phone)
 	l.stamp(&v.CreatedAt, &v.UpdatedAt)
-	l.st.putContact(v, nil)
+	l.st.PutContact(v, nil)
 	l.contacts.add(v.Name, v)
 	return nil
 }
 
 func (l *loader) conversation(v *Conversation) error {
-	if l.st.conversations[v.ID] != nil {
+	if l.st.Conversations[v.ID] != nil {
 		return l.again(v.ID)
 	}
-	contact := l.st.contacts[v.ContactID]
+	contact := l.st.Contacts[v.ContactID]
 	if v.Kind == "" {
-		v.Kind = kindDirect
+		v.Kind = store.KindDirect
 	}
-	if v.Kind == kindDirect && contact == nil {
+	if v.Kind == store.KindDirect && contact == nil {
 		return errors.New("a direct conversation needs a contact")
 	}
-	if v.ChannelID.IsZero() && len(l.st.channels) > 0 {
-		v.ChannelID = l.st.channels[0].ID
+	if v.ChannelID.IsZero() && len(l.st.Channels) > 0 {
+		v.ChannelID = l.st.Channels[0].ID
 	}
-	if v.channel = l.st.channel(v.ChannelID); v.channel == nil {
+	if v.Channel = l.st.Channel(v.ChannelID); v.Channel == nil {
 		return errors.New("the channel is missing or unknown")
 	}
-	if v.Kind == kindDirect && l.st.direct[pair{v.ChannelID, v.ContactID}] != nil {
+	if v.Kind == store.KindDirect && l.st.Direct[store.DirectKey{Channel: v.ChannelID, Contact: v.ContactID}] != nil {
 		return l.again("the conversation with " + contact.Name)
 	}
 	l.fill(&v.ID)
@@ -92,7 +94,7 @@ func (l *loader) conversation(v *Conversation) error {
 		v.UnreadCount = 1
 	}
 	l.stamp(&v.CreatedAt, &v.UpdatedAt)
-	l.st.putConversation(v, nil)
+	l.st.PutConversation(v, nil)
 	l.conversations.add(v.Name, v)
 	return nil
 }
@@ -102,54 +104,54 @@ func (l *loader) media(v *mediaDoc) error {
 		v.Media = &Media{}
 	}
 	l.fill(&v.ID)
-	v.content, v.Size = v.Content, len(v.Content)
+	v.Media.Content, v.Size = v.Content, len(v.Content)
 	v.ContentType = or(v.ContentType, "application/octet-stream")
 	l.stamp(&v.CreatedAt)
-	l.st.media[v.ID] = v.Media
+	l.st.Media[v.ID] = v.Media
 	return nil
 }
 
 func (l *loader) message(v *Message) error {
-	if l.st.messages[v.ID] != nil {
+	if l.st.Messages[v.ID] != nil {
 		return l.again(v.ID)
 	}
-	conv := l.st.conversations[v.ConversationID]
+	conv := l.st.Conversations[v.ConversationID]
 	if conv == nil {
 		return errors.New("the conversation is missing or unknown")
 	}
 	l.fill(&v.ID)
 	l.stamp(&v.CreatedAt)
-	v.Direction = or(v.Direction, inbound)
+	v.Direction = or(v.Direction, store.Inbound)
 	if v.Sender.Kind == "" {
-		v.Sender.Kind = byTeam
-		if contact := l.st.contacts[conv.ContactID]; v.Direction == inbound && contact != nil {
-			v.Sender = Actor{Kind: byCustomer, ID: contact.ID, Name: Optional(contact.Name)}
+		v.Sender.Kind = store.ByTeam
+		if contact := l.st.Contacts[conv.ContactID]; v.Direction == store.Inbound && contact != nil {
+			v.Sender = Actor{Kind: store.ByCustomer, ID: contact.ID, Name: Optional(contact.Name)}
 		}
 	}
-	l.st.putMessage(conv, v)
+	l.st.PutMessage(conv, v)
 	// In a document the messages are in order and the conversation's own place
 	// was read already, so it is not moved to the front.
-	conv.LastMessage = &LastMessage{v.ID, v.Text, v.Direction, v.CreatedAt}
+	conv.LastMessage = &LastMessage{ID: v.ID, Text: v.Text, Direction: v.Direction, CreatedAt: v.CreatedAt}
 	return nil
 }
 
 func (l *loader) attendance(v *Attendance) error {
-	if l.st.attendances[v.ID] != nil {
+	if l.st.Attendances[v.ID] != nil {
 		return l.again(v.ID)
 	}
-	conv := l.st.conversations[v.ConversationID]
+	conv := l.st.Conversations[v.ConversationID]
 	if conv == nil {
 		return errors.New("the conversation is missing or unknown")
 	}
 	l.fill(&v.ID)
 	l.stamp(&v.OpenedAt)
-	v.Status = or(v.Status, statusOpen)
+	v.Status = or(v.Status, store.StatusOpen)
 	switch {
-	case v.Status == statusClosed:
+	case v.Status == store.StatusClosed:
 		l.stamp(&v.ClosedAt)
-	case v.Status != statusOpen:
+	case v.Status != store.StatusOpen:
 		return fmt.Errorf("status is open or closed, not %q", v.Status)
-	case conv.open() != nil:
+	case conv.Open() != nil:
 		return l.again("an open attendance of " + conv.Name)
 	default: // an open one goes with its conversation
 		v.AssigneeID, v.SectorID = conv.AssigneeID, conv.SectorID
@@ -158,31 +160,31 @@ func (l *loader) attendance(v *Attendance) error {
 		v.ContactID = conv.ContactID
 	}
 	if v.Protocol == "" {
-		v.Protocol = fmt.Sprintf("%s-%06d", protocolPrefix, l.st.lastProtocol+1)
+		v.Protocol = fmt.Sprintf("%s-%06d", protocolPrefix, l.st.LastProtocol+1)
 	}
 	number, err := strconv.Atoi(strings.TrimPrefix(v.Protocol, protocolPrefix+"-"))
-	if err != nil || number < 1 || l.st.protocols[number] != nil {
+	if err != nil || number < 1 || l.st.AttendancesByProtocol[number] != nil {
 		return fmt.Errorf("protocol %q is not a free number such as %s-000042", v.Protocol, protocolPrefix)
 	}
-	l.st.protocols[number] = v
-	l.st.lastProtocol = max(l.st.lastProtocol, number)
-	l.st.putAttendance(v, nil)
-	conv.attendances = append(conv.attendances, v)
+	l.st.AttendancesByProtocol[number] = v
+	l.st.LastProtocol = max(l.st.LastProtocol, number)
+	l.st.PutAttendance(v, nil)
+	conv.Attendances = append(conv.Attendances, v)
 	l.opened = append(l.opened, v)
-	if v.Status == statusOpen && l.st.rules.AutoCloseAfterMinutes > 0 {
+	if v.Status == store.StatusOpen && l.st.Rules.AutoCloseAfterMinutes > 0 {
 		l.s.agenda.add(l.s.now(), func() { l.s.watchSilence(conv, v) }) // once this state is the sandbox's
 	}
 	return nil
 }
 
 func (l *loader) assignment(v *Assignment) error {
-	conv := l.st.conversations[v.ConversationID]
+	conv := l.st.Conversations[v.ConversationID]
 	if conv == nil {
 		return errors.New("the conversation is missing or unknown")
 	}
 	l.fill(&v.ID)
 	l.stamp(&v.At)
-	conv.assignments = append(conv.assignments, v)
+	conv.Assignments = append(conv.Assignments, v)
 	return nil
 }
 
@@ -190,24 +192,24 @@ func (l *loader) card(v *cardDoc) error {
 	if v.Card == nil {
 		return errors.New("title is required")
 	}
-	if l.st.cards[v.ID] != nil {
+	if l.st.Cards[v.ID] != nil {
 		return l.again(v.ID)
 	}
-	board := l.st.board(v.BoardID)
+	board := l.st.Board(v.BoardID)
 	if board == nil || len(board.Stages) == 0 {
 		return errors.New("the board is missing or unknown, or has no stages")
 	}
 	stage := board.Stages[0]
 	if !v.StageID.IsZero() {
-		if stage = board.stage(v.StageID); stage == nil {
+		if stage = board.Stage(v.StageID); stage == nil {
 			return fmt.Errorf("the board %s has no stage %v", board.Name, v.StageID)
 		}
 	}
-	v.private = v.Private
+	v.Card.Private = v.Private
 	l.fillCard(v.Card, stage)
-	l.st.putCard(v.Card, nil)
-	if a := l.st.attendances[v.AttendanceID]; a != nil {
-		a.card = v.Card
+	l.st.PutCard(v.Card, nil)
+	if a := l.st.Attendances[v.AttendanceID]; a != nil {
+		a.Card = v.Card
 	}
 	return nil
 }
@@ -217,16 +219,16 @@ func (l *loader) fillCard(card *Card, stage *Stage) {
 	l.fill(&card.ID)
 	l.stamp(&card.CreatedAt, &card.UpdatedAt)
 	card.StageID = stage.ID
-	card.Status = statusOpen
+	card.Status = store.StatusOpen
 	if stage.Winning {
-		card.Status = statusCompleted
+		card.Status = store.StatusCompleted
 	}
 	card.Priority = or(card.Priority, "medium")
 	card.Version = max(card.Version, 1)
-	if conv := l.st.conversations[card.ConversationID]; conv != nil && card.ContactID.IsZero() {
+	if conv := l.st.Conversations[card.ConversationID]; conv != nil && card.ContactID.IsZero() {
 		card.ContactID = conv.ContactID
 	}
-	if contact := l.st.contacts[card.ContactID]; contact != nil {
+	if contact := l.st.Contacts[card.ContactID]; contact != nil {
 		card.Title = or(card.Title, contact.Name)
 	}
 }
@@ -235,7 +237,7 @@ func (l *loader) webhook(v *webhookDoc) error {
 	if v.Webhook == nil || v.URL == "" {
 		return errors.New("url is required")
 	}
-	if l.st.webhook(v.ID) != nil {
+	if l.st.Webhook(v.ID) != nil {
 		return l.again(v.ID)
 	}
 	if err := checkAddress(v.URL, l.s.options.AllowLoopback); err != nil {
@@ -243,11 +245,11 @@ func (l *loader) webhook(v *webhookDoc) error {
 	}
 	l.fill(&v.ID)
 	l.stamp(&v.CreatedAt, &v.UpdatedAt)
-	v.secret, v.failures = v.Secret, v.Failures
-	if v.secret == "" {
-		v.secret = l.s.ids.token(secretPrefix)
+	v.Webhook.Secret, v.Webhook.Failures = v.Secret, v.Failures
+	if v.Secret == "" {
+		v.Webhook.Secret = l.s.ids.Token(secretPrefix)
 	}
-	l.st.webhooks = append(l.st.webhooks, v.Webhook)
+	l.st.Webhooks = append(l.st.Webhooks, v.Webhook)
 	return nil
 }
 
@@ -256,13 +258,13 @@ func (l *loader) delivery(v *deliveryDoc) error {
 	if v.Delivery == nil {
 		return errors.New("it is empty")
 	}
-	hook := l.st.webhook(v.WebhookID)
+	hook := l.st.Webhook(v.WebhookID)
 	if hook == nil {
 		return errors.New("the webhook is missing or unknown")
 	}
 	d := v.Delivery
-	d.hook, d.created, d.body = hook, v.CreatedAt, []byte(v.Body)
-	hook.history = append(hook.history, d)
+	d.Webhook, d.Created, d.Body = hook, v.CreatedAt, []byte(v.Body)
+	hook.Deliveries = append(hook.Deliveries, d)
 	if d.Status == pending || d.Status == retrying {
 		l.s.retry(d, max(d.NextAttemptAt, d.At))
 	}
@@ -270,11 +272,11 @@ func (l *loader) delivery(v *deliveryDoc) error {
 }
 
 func (l *loader) reservation(v *reservationDoc) error {
-	r := &reservation{key: reservationKey{v.KeyID, v.Key}, path: v.Path, digest: v.Digest, at: v.At}
+	r := &store.Reservation{Key: store.ReservationKey{APIKey: v.KeyID, Key: v.Key}, Path: v.Path, Digest: v.Digest, At: v.At}
 	if v.Status != 0 {
-		r.answer = &answer{status: v.Status, header: http.Header(v.Header), body: []byte(v.Body)}
+		r.Answer = &store.Answer{Status: v.Status, Header: http.Header(v.Header), Body: []byte(v.Body)}
 	}
-	l.st.putReservation(r)
+	l.st.PutReservation(r)
 	return nil
 }
 

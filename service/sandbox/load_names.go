@@ -66,21 +66,21 @@ func (l *loader) reference(member, text string, item map[string]any) (any, error
 	st := l.st
 	switch member {
 	case "channel_id":
-		return idOf(st.findChannel(text))(func(v *Channel) ID { return v.ID })
+		return idOf(st.FindChannel(text))(func(v *Channel) ID { return v.ID })
 	case "contact_id":
-		return idOf(l.contacts.find(text, st.findContact))(func(v *Contact) ID { return v.ID })
+		return idOf(l.contacts.find(text, st.FindContact))(func(v *Contact) ID { return v.ID })
 	case "assignee_id", "user_id", "person_id", "from_user_id":
-		return idOf(st.findPerson(text))(func(v *Person) ID { return v.ID })
+		return idOf(st.FindPerson(text))(func(v *Person) ID { return v.ID })
 	case "sector_id", "sector_ids", "from_sector_id":
-		return idOf(st.findSector(text))(func(v *Sector) ID { return v.ID })
+		return idOf(st.FindSector(text))(func(v *Sector) ID { return v.ID })
 	case "label_ids":
-		return idOf(st.findLabel(text))(func(v *Label) ID { return v.ID })
+		return idOf(st.FindLabel(text))(func(v *Label) ID { return v.ID })
 	case "conversation_id":
-		return idOf(l.conversations.find(text, st.findConversation))(func(v *Conversation) ID { return v.ID })
+		return idOf(l.conversations.find(text, st.FindConversation))(func(v *Conversation) ID { return v.ID })
 	case "attendance_id":
-		return idOf(st.findAttendance(text))(func(v *Attendance) ID { return v.ID })
+		return idOf(st.FindAttendance(text))(func(v *Attendance) ID { return v.ID })
 	case "board_id", "board_ids":
-		return idOf(st.findBoard(text))(func(v *Board) ID { return v.ID })
+		return idOf(st.FindBoard(text))(func(v *Board) ID { return v.ID })
 	case "stage_id":
 		return l.stageOf(text, item)
 	}
@@ -124,9 +124,9 @@ func idOf[T any](found *T, err error) func(func(*T) ID) (any, error) {
 // stageOf finds a stage on the board that the same item names.
 func (l *loader) stageOf(text string, item map[string]any) (any, error) {
 	name, _ := item["board_id"].(string)
-	board, err := l.st.findBoard(name)
+	board, err := l.st.FindBoard(name)
 	if err != nil {
 		return nil, err
 	}
-	return idOf(board.findStage(text))(func(v *Stage) ID { return v.ID })
+	return idOf(board.FindStage(text))(func(v *Stage) ID { return v.ID })
 }

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/quandohq/quando/service/sandbox/internal/store"
 )
 
 // linkLasts is how long a download link works; the reference says only that
@@ -23,31 +25,31 @@ const linkLasts = time.Hour
 func (s *Sandbox) uploadMedia(c *call) (any, error) {
 	kind, params, err := mime.ParseMediaType(c.http.Header.Get("Content-Type"))
 	if err != nil || kind != "multipart/form-data" {
-		return nil, invalid("the upload must be multipart/form-data with the field file")
+		return nil, store.Invalid("the upload must be multipart/form-data with the field file")
 	}
 	parts := multipart.NewReader(bytes.NewReader(c.body), params["boundary"])
 	for {
 		part, err := parts.NextPart()
 		if errors.Is(err, io.EOF) {
-			return nil, invalid("the field file is required")
+			return nil, store.Invalid("the field file is required")
 		}
 		if err != nil {
-			return nil, invalid("the upload could not be read: %v", err)
+			return nil, store.Invalid("the upload could not be read: %v", err)
 		}
 		if part.FormName() != "file" {
 			continue
 		}
 		content, err := io.ReadAll(part)
 		if err != nil {
-			return nil, invalid("the upload could not be read: %v", err)
+			return nil, store.Invalid("the upload could not be read: %v", err)
 		}
 		contentType := part.Header.Get("Content-Type")
 		if contentType == "" {
 			contentType = "application/octet-stream"
 		}
-		m := &Media{ID: s.ids.id(), Name: part.FileName(), ContentType: contentType,
-			Size: len(content), CreatedAt: s.now(), content: content}
-		s.store.media[m.ID] = m
+		m := &Media{ID: s.ids.ID(), Name: part.FileName(), ContentType: contentType,
+			Size: len(content), CreatedAt: s.now(), Content: content}
+		s.store.Media[m.ID] = m
 		s.effect(c, m.ID, "media", nil, encode(m), "")
 		return m, nil
 	}
@@ -55,8 +57,8 @@ func (s *Sandbox) uploadMedia(c *call) (any, error) {
 
 // mediaURL gives a link that works without the key, for a while.
 func (s *Sandbox) mediaURL(c *call) (any, error) {
-	if s.store.media[c.id] == nil {
-		return nil, notFound("media", c.id)
+	if s.store.Media[c.id] == nil {
+		return nil, store.NotFound("media", c.id)
 	}
 	scheme := "http"
 	if c.http.TLS != nil {
@@ -65,7 +67,7 @@ func (s *Sandbox) mediaURL(c *call) (any, error) {
 	// What was stripped from the path is where the API is mounted.
 	asked, _, _ := strings.Cut(c.http.RequestURI, "?")
 	prefix := strings.TrimSuffix(asked, c.http.URL.Path)
-	expires := s.now().add(linkLasts)
+	expires := s.now().Add(linkLasts)
 	return struct {
 		URL       string  `json:"url"`
 		ExpiresAt Instant `json:"expires_at"`
@@ -87,13 +89,13 @@ func (s *Sandbox) downloadMedia(w http.ResponseWriter, r *http.Request) {
 	id, _ := ParseID(r.PathValue("id"))
 	ms, _ := strconv.ParseInt(r.URL.Query().Get("expires"), 10, 64)
 	s.mu.RLock()
-	m, now := s.store.media[id], s.now()
+	m, now := s.store.Media[id], s.now()
 	s.mu.RUnlock()
 	right := hmac.Equal([]byte(r.URL.Query().Get("signature")), []byte(s.linkSignature(id, Instant(ms))))
 	if m == nil || !right || now >= Instant(ms) {
-		write(w, refuse(notFound("such link", "(it works for an hour)")))
+		write(w, refuse(store.NotFound("such link", "(it works for an hour)")))
 		return
 	}
 	w.Header().Set("Content-Type", m.ContentType)
-	http.ServeContent(w, r, m.Name, m.CreatedAt.Time(), bytes.NewReader(m.content))
+	http.ServeContent(w, r, m.Name, m.CreatedAt.Time(), bytes.NewReader(m.Content))
 }

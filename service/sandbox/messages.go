@@ -1,9 +1,9 @@
 package sandbox
 
 import (
-	"encoding/hex"
 	"sort"
-	"strings"
+
+	"github.com/quandohq/quando/service/sandbox/internal/store"
 )
 
 // listMessages gives a conversation's messages newest first. A cursor is the
@@ -24,7 +24,7 @@ func (s *Sandbox) listMessages(c *call) (any, error) {
 	if q.err != nil {
 		return nil, q.err
 	}
-	from, to := 0, len(conv.messages) // the page is within [from, to)
+	from, to := 0, len(conv.Messages) // the page is within [from, to)
 	if byBefore {
 		if to, err = s.position(conv, "before", before); err != nil {
 			return nil, err
@@ -45,7 +45,7 @@ func (s *Sandbox) listMessages(c *call) (any, error) {
 	}
 	page := make([]*Message, 0, to-from)
 	for i := to - 1; i >= from; i-- {
-		page = append(page, conv.messages[i])
+		page = append(page, conv.Messages[i])
 	}
 	out := listOf(page)
 	switch {
@@ -59,11 +59,11 @@ func (s *Sandbox) listMessages(c *call) (any, error) {
 
 // position returns where in the conversation the message with this id is.
 func (s *Sandbox) position(conv *Conversation, name string, id ID) (int, error) {
-	m := s.store.messages[id]
+	m := s.store.Messages[id]
 	if m == nil || m.ConversationID != conv.ID {
-		return 0, invalid("%s: %v is no cursor of this conversation", name, id)
+		return 0, store.Invalid("%s: %v is no cursor of this conversation", name, id)
 	}
-	return sort.Search(len(conv.messages), func(i int) bool { return conv.messages[i].order >= m.order }), nil
+	return sort.Search(len(conv.Messages), func(i int) bool { return conv.Messages[i].Order >= m.Order }), nil
 }
 
 // sendMessage sends a message once for each client_id: a repeat, whatever
@@ -83,29 +83,29 @@ func (s *Sandbox) sendMessage(c *call) (any, error) {
 		return nil, err
 	}
 	if in.ClientID.Value.IsZero() {
-		return nil, invalid("client_id is required: a UUID of your own for each message")
+		return nil, store.Invalid("client_id is required: a UUID of your own for each message")
 	}
-	if sent := s.store.clientIDs[in.ClientID.Value]; sent != nil {
+	if sent := s.store.MessagesByClientID[in.ClientID.Value]; sent != nil {
 		return sent, nil
 	}
 	if in.Text.Value == "" && in.MediaID.Value.IsZero() {
-		return nil, invalid("text is required when media_id is absent")
+		return nil, store.Invalid("text is required when media_id is absent")
 	}
-	if media := in.MediaID.Value; !media.IsZero() && s.store.media[media] == nil {
-		return nil, invalid("media_id: there is no media %v; upload it with POST /media first", media)
+	if media := in.MediaID.Value; !media.IsZero() && s.store.Media[media] == nil {
+		return nil, store.Invalid("media_id: there is no media %v; upload it with POST /media first", media)
 	}
-	if reply := in.ReplyTo.Value; reply != "" && !s.store.replyable(conv, reply) {
-		return nil, invalid("reply_to_external_id: %q is no message of this conversation", reply)
+	if reply := in.ReplyTo.Value; reply != "" && !s.store.Replyable(conv, reply) {
+		return nil, store.Invalid("reply_to_external_id: %q is no message of this conversation", reply)
 	}
-	if contact := s.store.contacts[conv.ContactID]; contact != nil && contact.Blocked {
-		return nil, conflict("the contact %s is blocked", contact.Name)
+	if contact := s.store.Contacts[conv.ContactID]; contact != nil && contact.Blocked {
+		return nil, store.Conflict("the contact %s is blocked", contact.Name)
 	}
 	m := &Message{
-		ID: s.ids.id(), ClientID: in.ClientID.Value, Text: Optional(in.Text.Value), MediaID: in.MediaID.Value,
-		ReplyToExternalID: Optional(in.ReplyTo.Value), Direction: outbound, Sender: c.key.actor(),
+		ID: s.ids.ID(), ClientID: in.ClientID.Value, Text: Optional(in.Text.Value), MediaID: in.MediaID.Value,
+		ReplyToExternalID: Optional(in.ReplyTo.Value), Direction: store.Outbound, Sender: c.key.Actor(),
 	}
 	s.addMessage(conv, m)
-	if s.store.apiCounts {
+	if s.store.APIMessagesRespond {
 		s.firstResponse(conv)
 	}
 	s.raiseMessage(messageSent, conv, m)
@@ -118,37 +118,19 @@ func (s *Sandbox) sendMessage(c *call) (any, error) {
 func (s *Sandbox) addMessage(conv *Conversation, m *Message) {
 	m.ConversationID = conv.ID
 	m.CreatedAt = s.now()
-	s.store.putMessage(conv, m)
-	s.store.putConversation(conv, func() {
-		conv.LastMessage = &LastMessage{m.ID, m.Text, m.Direction, m.CreatedAt}
+	s.store.PutMessage(conv, m)
+	s.store.PutConversation(conv, func() {
+		conv.LastMessage = &LastMessage{ID: m.ID, Text: m.Text, Direction: m.Direction, CreatedAt: m.CreatedAt}
 		conv.UpdatedAt = m.CreatedAt
-		if m.Direction == inbound {
+		if m.Direction == store.Inbound {
 			conv.UnreadCount++
 		}
 	})
 }
 
-// externalID is what WhatsApp calls the message.
-func externalID(id ID) string { return "wamid." + strings.ToUpper(hex.EncodeToString(id[:])) }
-
-// replyable reports whether an external id names a message of the
-// conversation.
-func (st *store) replyable(conv *Conversation, external string) bool {
-	var id ID
-	text, ok := strings.CutPrefix(external, "wamid.")
-	if !ok || len(text) != 2*len(id) {
-		return false
-	}
-	if _, err := hex.Decode(id[:], []byte(text)); err != nil {
-		return false
-	}
-	m := st.messages[id]
-	return m != nil && m.ConversationID == conv.ID
-}
-
 func (s *Sandbox) getMessage(c *call) (any, error) {
-	if m := s.store.messages[c.id]; m != nil {
+	if m := s.store.Messages[c.id]; m != nil {
 		return m, nil
 	}
-	return nil, notFound("message", c.id)
+	return nil, store.NotFound("message", c.id)
 }

@@ -1,6 +1,10 @@
 package sandbox
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/quandohq/quando/service/sandbox/internal/store"
+)
 
 // Overview is what somebody sees who looks at the company from the outside:
 // the team, the newest conversations and cards, and the faults asked for.
@@ -47,20 +51,20 @@ func (s *Sandbox) Overview(most int, with ID) Overview {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	o := Overview{Now: s.now(), People: []NameView{}, Conversations: []ConversationView{}, Cards: []CardView{}, Faults: []Fault{}}
-	for _, p := range s.store.people {
+	for _, p := range s.store.People {
 		o.People = append(o.People, NameView{p.ID, p.Name})
 	}
-	for c := range s.store.convOrder.newest() {
+	for c := range s.store.ConversationOrder.Newest() {
 		if len(o.Conversations) == most {
 			break
 		}
-		o.Conversations = append(o.Conversations, s.store.overlook(c))
+		o.Conversations = append(o.Conversations, conversationView(s.store, c))
 	}
-	if c := s.store.conversations[with]; c != nil && !slices.ContainsFunc(o.Conversations, func(v ConversationView) bool { return v.ID == with }) {
-		o.Conversations = append(o.Conversations, s.store.overlook(c))
+	if c := s.store.Conversations[with]; c != nil && !slices.ContainsFunc(o.Conversations, func(v ConversationView) bool { return v.ID == with }) {
+		o.Conversations = append(o.Conversations, conversationView(s.store, c))
 	}
-	for c := range s.store.cardOrder.newest() {
-		if v := s.store.overlookCard(c); len(o.Cards) < most || !with.IsZero() && v.Conversation == with {
+	for c := range s.store.CardOrder.Newest() {
+		if v := cardView(s.store, c); len(o.Cards) < most || !with.IsZero() && v.Conversation == with {
 			o.Cards = append(o.Cards, v)
 		}
 	}
@@ -70,14 +74,14 @@ func (s *Sandbox) Overview(most int, with ID) Overview {
 	return o
 }
 
-func (st *store) overlook(c *Conversation) ConversationView {
-	v := ConversationView{ID: c.ID, Name: c.Name, Phone: string(c.Phone), Channel: c.channel.Name, Group: c.Kind == kindGroup, Open: c.open() != nil}
-	for _, p := range st.people {
+func conversationView(st *store.Store, c *Conversation) ConversationView {
+	v := ConversationView{ID: c.ID, Name: c.Name, Phone: string(c.Phone), Channel: c.Channel.Name, Group: c.Kind == store.KindGroup, Open: c.Open() != nil}
+	for _, p := range st.People {
 		if p.ID == c.AssigneeID {
 			v.Assignee = p.Name
 		}
 	}
-	for _, sector := range st.sectors {
+	for _, sector := range st.Sectors {
 		if sector.ID == c.SectorID {
 			v.Sector = sector.Name
 		}
@@ -85,15 +89,15 @@ func (st *store) overlook(c *Conversation) ConversationView {
 	return v
 }
 
-func (st *store) overlookCard(c *Card) CardView {
+func cardView(st *store.Store, c *Card) CardView {
 	v := CardView{ID: c.ID, Title: c.Title, Conversation: c.ConversationID}
-	if contact := st.contacts[c.ContactID]; contact != nil {
+	if contact := st.Contacts[c.ContactID]; contact != nil {
 		v.Contact = contact.Name
 		if v.Conversation.IsZero() {
-			v.Conversation = st.conversationOf(contact)
+			v.Conversation = st.ConversationOf(contact)
 		}
 	}
-	board := st.board(c.BoardID)
+	board := st.Board(c.BoardID)
 	v.Board = board.Name
 	for _, stage := range board.Stages {
 		v.Stages = append(v.Stages, NameView{stage.ID, stage.Name})
@@ -102,13 +106,4 @@ func (st *store) overlookCard(c *Card) CardView {
 		}
 	}
 	return v
-}
-
-// conversationOf returns the direct conversation with a contact, or none.
-func (st *store) conversationOf(contact *Contact) ID {
-	i := slices.IndexFunc(st.channels, func(ch *Channel) bool { return st.direct[pair{ch.ID, contact.ID}] != nil })
-	if i < 0 {
-		return ID{}
-	}
-	return st.direct[pair{st.channels[i].ID, contact.ID}].ID
 }

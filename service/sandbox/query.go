@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/quandohq/quando/service/sandbox/internal/store"
 )
 
 // query reads a request's query parameters and keeps the first problem, so
@@ -25,7 +27,7 @@ func (q *query) text(name string) string {
 
 func (q *query) fail(format string, args ...any) {
 	if q.err == nil {
-		q.err = invalid(format, args...)
+		q.err = store.Invalid(format, args...)
 	}
 }
 
@@ -106,11 +108,11 @@ func (q *query) moment(name string, zone *time.Location) Instant {
 		return 0
 	}
 	if t, err := time.Parse(time.RFC3339, text); err == nil {
-		return at(t)
+		return store.InstantOf(t)
 	}
 	t, err := time.ParseInLocation(time.DateOnly, text, zone)
 	if err != nil {
 		q.fail("%s is a time (RFC 3339) or a date (YYYY-MM-DD), not %q", name, text)
 	}
-	return at(t)
+	return store.InstantOf(t)
 }

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/quandohq/quando/service/sandbox/internal/store"
 )
 
 // totals are the numbers of a period, or of a part of it.
@@ -44,7 +46,7 @@ type reportView struct {
 func (s *Sandbox) report(c *call) (any, error) {
 	q := c.query()
 	st := s.store
-	zone := st.zone()
+	zone := st.Zone()
 	today := s.now().Time().In(zone)
 	to := q.day("to", today, zone)
 	from := q.day("from", to.AddDate(0, 0, -29), zone)
@@ -60,8 +62,8 @@ func (s *Sandbox) report(c *call) (any, error) {
 	for d := from; !d.After(to); d = d.AddDate(0, 0, 1) {
 		sum.day[d.Format(time.DateOnly)] = &totals{}
 	}
-	start, end := at(from), at(to.AddDate(0, 0, 1))
-	for a := range st.attOrder.oldest() {
+	start, end := store.InstantOf(from), store.InstantOf(to.AddDate(0, 0, 1))
+	for a := range st.AttendanceOrder.Oldest() {
 		if bySector && a.SectorID != sector || byUser && a.AssigneeID != user {
 			continue
 		}
@@ -112,7 +114,7 @@ func (s *summary) opened(a *Attendance, day string) {
 	for _, t := range s.parts(a, day) {
 		t.Opened++
 		if a.FirstResponseAt != 0 {
-			t.responses += a.FirstResponseAt.sub(a.OpenedAt)
+			t.responses += a.FirstResponseAt.Sub(a.OpenedAt)
 			t.responsesCount++
 		}
 	}
@@ -121,7 +123,7 @@ func (s *summary) opened(a *Attendance, day string) {
 func (s *summary) closed(a *Attendance, day string) {
 	for _, t := range s.parts(a, day) {
 		t.Closed++
-		t.resolutions += a.ClosedAt.sub(a.OpenedAt)
+		t.resolutions += a.ClosedAt.Sub(a.OpenedAt)
 		t.resolutionsCnt++
 	}
 }
@@ -139,21 +141,21 @@ func (t *totals) average() *totals {
 	return t
 }
 
-func (s *summary) view(st *store, from, to time.Time) reportView {
+func (s *summary) view(st *store.Store, from, to time.Time) reportView {
 	view := reportView{
 		From: from.Format(time.DateOnly), To: to.Format(time.DateOnly), totals: s.all.average(),
 		ByPerson: []namedTotals{}, BySector: []namedTotals{}, ByDay: []dayTotals{},
 	}
 	for id, t := range s.person {
 		name := ""
-		if p := st.person(id); p != nil {
+		if p := st.Person(id); p != nil {
 			name = p.Name
 		}
 		view.ByPerson = append(view.ByPerson, namedTotals{id, Optional(name), t.average()})
 	}
 	for id, t := range s.sector {
 		name := ""
-		if sec := st.sector(id); sec != nil {
+		if sec := st.Sector(id); sec != nil {
 			name = sec.Name
 		}
 		view.BySector = append(view.BySector, namedTotals{id, Optional(name), t.average()})

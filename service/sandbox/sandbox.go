@@ -17,6 +17,8 @@ import (
 	"time"
 
 	_ "time/tzdata" // reports and due dates need zones on machines without them
+
+	"github.com/quandohq/quando/service/sandbox/internal/store"
 )
 
 // Version is the version of the API that is imitated.
@@ -75,16 +77,16 @@ type Sandbox struct {
 
 	mu     sync.RWMutex // guards what follows
 	closed bool
-	ids    *source
+	ids    *store.IDSource
 	clock  clock
 	agenda agenda
 	timer  *time.Timer // wakes the agenda while the clock runs by itself
-	store  *store
+	store  *store.Store
 	faults []*Fault
-	sends  int           // deliveries queued or under way
-	idle   chan struct{} // closed when sends falls to 0
-	shares *source       // decides faults with a share, apart from ids
-	link   []byte        // signs download links
+	sends  int             // deliveries queued or under way
+	idle   chan struct{}   // closed when sends falls to 0
+	shares *store.IDSource // decides faults with a share, apart from ids
+	link   []byte          // signs download links
 }
 
 // New returns a sandbox. It listens to nothing until its handlers are served
@@ -96,11 +98,11 @@ func New(o Options) (*Sandbox, error) {
 	if o.DeliveryTimeout == 0 {
 		o.DeliveryTimeout = 8 * time.Second
 	}
-	s := &Sandbox{options: o, ids: newSource(o.Seed), clock: newClock(o.Frozen)}
+	s := &Sandbox{options: o, ids: store.NewIDSource(o.Seed), clock: newClock(o.Frozen)}
 	s.stopped, s.stop = context.WithCancel(context.Background())
 	s.client = newDeliveryClient(o)
-	s.shares = newSource(s.ids.random.Uint64() | 1)
-	s.link = []byte(s.ids.token(""))
+	s.shares = store.NewIDSource(s.ids.Random.Uint64() | 1)
+	s.link = []byte(s.ids.Token(""))
 	s.api = s.newAPI()
 	s.control = s.newControl()
 
@@ -143,7 +145,7 @@ func (s *Sandbox) APIKey() string {
 }
 
 func (s *Sandbox) firstKey() string {
-	for _, k := range s.store.keys {
+	for _, k := range s.store.Keys {
 		if !k.Revoked {
 			return k.APIKey
 		}

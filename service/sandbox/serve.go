@@ -1,14 +1,14 @@
 package sandbox
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"strconv"
-	"time"
 	"unicode/utf8"
+
+	"github.com/quandohq/quando/service/sandbox/internal/store"
 )
 
 const (
@@ -26,14 +26,7 @@ type call struct {
 	header http.Header // of the answer
 	status int         // of the answer
 
-	reservation *reservation // of a Kanban POST
-}
-
-// answer is what goes back.
-type answer struct {
-	status int
-	header http.Header
-	body   []byte
+	reservation *store.Reservation // of a Kanban POST
 }
 
 func (s *Sandbox) newAPI() http.Handler {
@@ -43,7 +36,7 @@ func (s *Sandbox) newAPI() http.Handler {
 	}
 	mux.HandleFunc("GET /media/{id}/content", s.downloadMedia)
 	unknown := &operation{name: "*", serve: func(_ *Sandbox, c *call) (any, error) {
-		return nil, notFound("operation", c.http.Method+" "+c.http.URL.Path)
+		return nil, store.NotFound("operation", c.http.Method+" "+c.http.URL.Path)
 	}}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.serve(unknown, w, r) })
 	return mux
@@ -66,7 +59,7 @@ func (s *Sandbox) serve(op *operation, w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	out := s.execute(c)
-	if out.status < http.StatusBadRequest {
+	if out.Status < http.StatusBadRequest {
 		if err := s.afterwards(op.name); err != nil {
 			write(w, refuse(err)) // what was done stays done, and its answer is lost
 			return
@@ -74,7 +67,7 @@ func (s *Sandbox) serve(op *operation, w http.ResponseWriter, r *http.Request) {
 		// A caller that went away has lost the answer as well.
 		if c.reservation != nil && r.Context().Err() == nil {
 			s.mu.Lock()
-			c.reservation.complete(out)
+			c.reservation.Complete(out)
 			s.mu.Unlock()
 		}
 	}
@@ -93,7 +86,7 @@ func (s *Sandbox) admit(c *call) (*Fault, error) {
 	if err := s.limit(c.key); err != nil {
 		return nil, err
 	}
-	if err := c.key.allow(c.op); err != nil {
+	if err := checkScope(c.key, c.op); err != nil {
 		return nil, err
 	}
 	return s.pick(c.op.name, before), nil
@@ -104,7 +97,7 @@ func (c *call) read() error {
 	if text := c.http.PathValue("id"); text != "" {
 		id, err := ParseID(text)
 		if err != nil {
-			return invalid("the id in the path: %v", err)
+			return store.Invalid("the id in the path: %v", err)
 		}
 		c.id = id
 	}
@@ -123,47 +116,20 @@ func (c *call) read() error {
 	var err error
 	c.body, err = io.ReadAll(io.LimitReader(c.http.Body, limit+1))
 	if err != nil {
-		return invalid("the body could not be read: %v", err)
+		return store.Invalid("the body could not be read: %v", err)
 	}
 	if int64(len(c.body)) > limit {
 		return tooLarge
 	}
 	if !c.op.upload && !utf8.Valid(c.body) {
-		return invalid("the body is not valid UTF-8, so it is not JSON")
+		return store.Invalid("the body is not valid UTF-8, so it is not JSON")
 	}
 	return nil
-}
-
-// decode reads the body's JSON into v; an empty body is an empty object.
-func (c *call) decode(v any) error {
-	body := bytes.TrimSpace(c.body)
-	if len(body) == 0 {
-		return nil
-	}
-	if body[0] != '{' {
-		return invalid("the body must be a JSON object")
-	}
-	err := json.Unmarshal(body, v)
-	var kind *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &kind):
-		return invalid("%s must be a %s, not a %s", fieldName(kind.Field), kind.Type, kind.Value)
-	case err != nil:
-		return invalid("the body: %v", err)
-	}
-	return nil
-}
-
-func fieldName(path string) string {
-	if path == "" {
-		return "a member of the body"
-	}
-	return path
 }
 
 // execute runs the operation and puts its answer into bytes, all of it under
 // the lock: what is answered is what was true at one moment.
-func (s *Sandbox) execute(c *call) answer {
+func (s *Sandbox) execute(c *call) store.Answer {
 	if c.op.changes {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -174,22 +140,22 @@ func (s *Sandbox) execute(c *call) answer {
 	var result any
 	var err error
 	if c.op.idempotent {
-		var replay *answer
+		var replay *store.Answer
 		if replay, err = s.reserve(c); replay != nil {
 			return *replay
 		}
 	}
 	if err == nil {
 		if result, err = c.op.serve(s, c); err != nil && c.reservation != nil {
-			s.store.release(c.reservation) // nothing was done, so nothing is kept
+			s.store.ReleaseReservation(c.reservation) // nothing was done, so nothing is kept
 		}
 	}
 	if err != nil {
 		return refuse(err)
 	}
-	out := answer{status: c.status, header: c.header}
+	out := store.Answer{Status: c.status, Header: c.header}
 	if c.status != http.StatusNoContent {
-		out.body = encode(result)
+		out.Body = encode(result)
 	}
 	return out
 }
@@ -203,28 +169,28 @@ func encode(v any) []byte {
 	return out
 }
 
-func refuse(err error) answer {
+func refuse(err error) store.Answer {
 	var e *Error
 	if !errors.As(err, &e) {
-		e = invalid("%v", err)
+		e = store.Invalid("%v", err)
 	}
 	h := http.Header{}
 	if e.RetryAfter > 0 {
 		h.Set("Retry-After", strconv.Itoa(e.RetryAfter))
 	}
-	return answer{status: e.Status, header: h, body: encode(e)}
+	return store.Answer{Status: e.Status, Header: h, Body: encode(e)}
 }
 
-func write(w http.ResponseWriter, a answer) {
-	for name, values := range a.header {
+func write(w http.ResponseWriter, a store.Answer) {
+	for name, values := range a.Header {
 		w.Header()[name] = values
 	}
-	if a.body != nil {
+	if a.Body != nil {
 		w.Header().Set("Content-Type", "application/json")
-		w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
+		w.Header().Set("Content-Length", strconv.Itoa(len(a.Body)))
 	}
-	w.WriteHeader(a.status)
-	_, _ = w.Write(a.body) // a caller that went away is no concern of ours
+	w.WriteHeader(a.Status)
+	_, _ = w.Write(a.Body) // a caller that went away is no concern of ours
 }
 
 // list is the envelope of every list but the boards.
@@ -238,14 +204,4 @@ func listOf[T any](data []T) list[T] {
 		data = []T{}
 	}
 	return list[T]{Data: data}
-}
-
-// zone returns the company's time zone, in which dates without a time are
-// read.
-func (st *store) zone() *time.Location {
-	zone, err := time.LoadLocation(st.timezone)
-	if err != nil {
-		return time.UTC
-	}
-	return zone
 }

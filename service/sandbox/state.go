@@ -5,6 +5,8 @@ import (
 	"io"
 	"maps"
 	"slices"
+
+	"github.com/quandohq/quando/service/sandbox/internal/store"
 )
 
 type companyDoc struct {
@@ -68,43 +70,43 @@ func (s *Sandbox) WriteState(to io.Writer) error {
 	st := s.store
 	w := newDocument(to)
 	w.part("now", s.now())
-	w.part("company", companyDoc{st.tenantID, st.tenantName, st.timezone, st.apiCounts})
-	w.part("attendance_rules", st.rules)
+	w.part("company", companyDoc{st.TenantID, st.TenantName, st.Timezone, st.APIMessagesRespond})
+	w.part("attendance_rules", st.Rules)
 	w.part("rate_limit", s.options.RateLimit)
 	w.part("kanban_events", s.options.KanbanEvents)
-	items(w, "channels", slices.Values(st.channels))
-	items(w, "labels", slices.Values(st.labels))
-	items(w, "sectors", mapped(slices.Values(st.sectors), st.sectorView))
-	items(w, "people", slices.Values(st.people))
-	items(w, "boards", slices.Values(st.boards))
-	items(w, "keys", slices.Values(st.keys))
-	items(w, "contacts", st.contactOrder.oldest())
-	items(w, "conversations", st.convOrder.oldest())
+	items(w, "channels", slices.Values(st.Channels))
+	items(w, "labels", slices.Values(st.Labels))
+	items(w, "sectors", mapped(slices.Values(st.Sectors), st.SectorView))
+	items(w, "people", slices.Values(st.People))
+	items(w, "boards", slices.Values(st.Boards))
+	items(w, "keys", slices.Values(st.Keys))
+	items(w, "contacts", st.ContactOrder.Oldest())
+	items(w, "conversations", st.ConversationOrder.Oldest())
 	byID := func(a, b ID) int { return slices.Compare(a[:], b[:]) }
-	items(w, "media", mapped(slices.Values(slices.SortedFunc(maps.Keys(st.media), byID)), func(id ID) mediaDoc {
-		return mediaDoc{st.media[id], st.media[id].content}
+	items(w, "media", mapped(slices.Values(slices.SortedFunc(maps.Keys(st.Media), byID)), func(id ID) mediaDoc {
+		return mediaDoc{st.Media[id], st.Media[id].Content}
 	}))
-	items(w, "messages", flat(st.convOrder.oldest(), func(c *Conversation) []*Message { return c.messages }))
-	items(w, "attendances", st.attOrder.oldest())
-	items(w, "assignments", flat(st.convOrder.oldest(), func(c *Conversation) []*Assignment { return c.assignments }))
-	items(w, "cards", mapped(st.cardOrder.oldest(), func(c *Card) cardDoc { return cardDoc{c, c.private} }))
-	items(w, "webhooks", mapped(slices.Values(st.webhooks), func(h *Webhook) webhookDoc {
-		return webhookDoc{h, h.secret, h.failures}
+	items(w, "messages", flat(st.ConversationOrder.Oldest(), func(c *Conversation) []*Message { return c.Messages }))
+	items(w, "attendances", st.AttendanceOrder.Oldest())
+	items(w, "assignments", flat(st.ConversationOrder.Oldest(), func(c *Conversation) []*Assignment { return c.Assignments }))
+	items(w, "cards", mapped(st.CardOrder.Oldest(), func(c *Card) cardDoc { return cardDoc{c, c.Private} }))
+	items(w, "webhooks", mapped(slices.Values(st.Webhooks), func(h *Webhook) webhookDoc {
+		return webhookDoc{h, h.Secret, h.Failures}
 	}))
-	deliveries := flat(slices.Values(st.webhooks), func(h *Webhook) []*Delivery { return h.history })
+	deliveries := flat(slices.Values(st.Webhooks), func(h *Webhook) []*Delivery { return h.Deliveries })
 	items(w, "deliveries", mapped(deliveries, func(d *Delivery) deliveryDoc {
-		return deliveryDoc{d, d.hook.ID, d.created, string(d.body)}
+		return deliveryDoc{d, d.Webhook.ID, d.Created, string(d.Body)}
 	}))
-	items(w, "reservations", mapped(slices.Values(st.reserved), (*reservation).document))
-	items(w, "effects", slices.Values(st.effects))
+	items(w, "reservations", mapped(slices.Values(st.Reserved), documentOf))
+	items(w, "effects", slices.Values(st.Effects))
 	items(w, "faults", slices.Values(s.faults))
 	return w.end()
 }
 
-func (r *reservation) document() reservationDoc {
-	out := reservationDoc{KeyID: r.key.apiKey, Key: r.key.key, Path: r.path, Digest: r.digest, At: r.at}
-	if r.answer != nil {
-		out.Status, out.Header, out.Body = r.answer.status, r.answer.header, string(r.answer.body)
+func documentOf(r *store.Reservation) reservationDoc {
+	out := reservationDoc{KeyID: r.Key.APIKey, Key: r.Key.Key, Path: r.Path, Digest: r.Digest, At: r.At}
+	if r.Answer != nil {
+		out.Status, out.Header, out.Body = r.Answer.Status, r.Answer.Header, string(r.Answer.Body)
 	}
 	return out
 }

@@ -1,5 +1,7 @@
 package sandbox
 
+import "github.com/quandohq/quando/service/sandbox/internal/store"
+
 // TeamMessage is a message that a member of the team writes in the app or,
 // when Person is empty, that leaves from the phone itself.
 type TeamMessage struct {
@@ -16,7 +18,7 @@ func (s *Sandbox) TeamMessage(m TeamMessage) (ID, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if m.Text == "" {
-		return ID{}, invalid("the text is missing")
+		return ID{}, store.Invalid("the text is missing")
 	}
 	by, err := s.teamMember(m.Person)
 	if err != nil {
@@ -26,14 +28,14 @@ func (s *Sandbox) TeamMessage(m TeamMessage) (ID, error) {
 	if err != nil {
 		return ID{}, err
 	}
-	if conv.open() == nil && s.store.rules.Enabled {
-		s.openAttendance(conv, s.store.contacts[conv.ContactID])
+	if conv.Open() == nil && s.store.Rules.Enabled {
+		s.openAttendance(conv, s.store.Contacts[conv.ContactID])
 	}
-	message := &Message{ID: s.ids.id(), Text: Optional(m.Text), Direction: outbound, Sender: by}
+	message := &Message{ID: s.ids.ID(), Text: Optional(m.Text), Direction: store.Outbound, Sender: by}
 	s.addMessage(conv, message)
 	s.firstResponse(conv)
 	s.raiseMessage(messageSent, conv, message)
-	if s.store.rules.FirstResponderOwns && conv.AssigneeID.IsZero() && !by.ID.IsZero() {
+	if s.store.Rules.FirstResponderOwns && conv.AssigneeID.IsZero() && !by.ID.IsZero() {
 		s.assign(conv, Assignment{Action: taken, UserID: by.ID, SectorID: conv.SectorID, By: by}, "last_message")
 	} else {
 		s.raiseUpdated(conv, "last_message")
@@ -44,32 +46,32 @@ func (s *Sandbox) TeamMessage(m TeamMessage) (ID, error) {
 // teamMember returns who acts; nobody in particular is the phone.
 func (s *Sandbox) teamMember(name string) (Actor, error) {
 	if name == "" {
-		return Actor{Kind: byTeam}, nil
+		return Actor{Kind: store.ByTeam}, nil
 	}
-	p, err := s.store.findPerson(name)
+	p, err := s.store.FindPerson(name)
 	if err != nil {
 		return Actor{}, err
 	}
-	return Actor{Kind: byTeam, ID: p.ID, Name: Optional(p.Name)}, nil
+	return Actor{Kind: store.ByTeam, ID: p.ID, Name: Optional(p.Name)}, nil
 }
 
 // reach finds the conversation that is meant, or starts one with the contact
 // that is.
 func (s *Sandbox) reach(text, channelName string) (*Conversation, error) {
-	conv, missing := s.store.findConversation(text)
+	conv, missing := s.store.FindConversation(text)
 	if missing == nil {
 		return conv, nil
 	}
-	contact, err := s.store.findContact(text)
+	contact, err := s.store.FindContact(text)
 	if err != nil {
-		if !validPhone(text) {
+		if !store.ValidPhone(text) {
 			return nil, missing
 		}
 		if contact, err = s.contactFor(ID{}, text, ""); err != nil {
 			return nil, err
 		}
 	}
-	channel, err := s.store.findChannel(channelName)
+	channel, err := s.store.FindChannel(channelName)
 	if err != nil {
 		return nil, err
 	}
@@ -91,13 +93,13 @@ func (s *Sandbox) TeamClose(m TeamClose) (ID, error) {
 	if err != nil {
 		return ID{}, err
 	}
-	conv, err := s.store.findConversation(m.Conversation)
+	conv, err := s.store.FindConversation(m.Conversation)
 	if err != nil {
 		return ID{}, err
 	}
-	a := conv.open()
+	a := conv.Open()
 	if a == nil {
-		return ID{}, conflict("the conversation has no open attendance")
+		return ID{}, store.Conflict("the conversation has no open attendance")
 	}
 	s.finish(conv, a, m.Reason, by)
 	return a.ID, nil
@@ -121,13 +123,13 @@ func (s *Sandbox) TeamTransfer(m TeamTransfer) (Conversation, error) {
 	if err != nil {
 		return Conversation{}, err
 	}
-	conv, err := s.store.findConversation(m.Conversation)
+	conv, err := s.store.FindConversation(m.Conversation)
 	if err != nil {
 		return Conversation{}, err
 	}
 	entry := Assignment{Action: handedBack, SectorID: conv.SectorID, By: by, Reason: Optional(m.Reason)}
 	if m.To != "" {
-		to, err := s.store.findPerson(m.To)
+		to, err := s.store.FindPerson(m.To)
 		if err != nil {
 			return Conversation{}, err
 		}
@@ -137,7 +139,7 @@ func (s *Sandbox) TeamTransfer(m TeamTransfer) (Conversation, error) {
 		}
 	}
 	if m.Sector != "" {
-		sector, err := s.store.findSector(m.Sector)
+		sector, err := s.store.FindSector(m.Sector)
 		if err != nil {
 			return Conversation{}, err
 		}
@@ -165,12 +167,12 @@ func (s *Sandbox) MoveCard(m MoveCard) (Card, error) {
 	if err != nil {
 		return Card{}, err
 	}
-	card, err := s.store.findCard(m.Card)
+	card, err := s.store.FindCard(m.Card)
 	if err != nil {
 		return Card{}, err
 	}
-	board := s.store.board(card.BoardID)
-	stage, err := board.findStage(m.Stage)
+	board := s.store.Board(card.BoardID)
+	stage, err := board.FindStage(m.Stage)
 	if err != nil {
 		return Card{}, err
 	}
@@ -192,11 +194,11 @@ func (s *Sandbox) EditCard(m EditCard) (Card, error) {
 	if _, err := s.teamMember(m.Person); err != nil {
 		return Card{}, err
 	}
-	card, err := s.store.findCard(m.Card)
+	card, err := s.store.FindCard(m.Card)
 	if err != nil {
 		return Card{}, err
 	}
-	s.store.putCard(card, func() {
+	s.store.PutCard(card, func() {
 		card.Description = Optional(m.Description)
 		card.Version++
 		card.UpdatedAt = s.now()
@@ -218,30 +220,30 @@ type NewCard struct {
 func (s *Sandbox) CreateCard(m NewCard) (Card, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	board, err := s.store.findBoard(m.Board)
+	board, err := s.store.FindBoard(m.Board)
 	if err != nil {
 		return Card{}, err
 	}
 	if m.Title == "" || len(board.Stages) == 0 {
-		return Card{}, invalid("a card needs a title, and a board with stages")
+		return Card{}, store.Invalid("a card needs a title, and a board with stages")
 	}
-	card := &Card{BoardID: board.ID, StageID: board.Stages[0].ID, Title: m.Title, private: m.Private}
+	card := &Card{BoardID: board.ID, StageID: board.Stages[0].ID, Title: m.Title, Private: m.Private}
 	if m.Stage != "" {
-		stage, err := board.findStage(m.Stage)
+		stage, err := board.FindStage(m.Stage)
 		if err != nil {
 			return Card{}, err
 		}
 		card.StageID = stage.ID
 	}
 	if m.Conversation != "" {
-		conv, err := s.store.findConversation(m.Conversation)
+		conv, err := s.store.FindConversation(m.Conversation)
 		if err != nil {
 			return Card{}, err
 		}
 		card.ConversationID, card.ContactID = conv.ID, conv.ContactID
 	}
 	if m.Contact != "" {
-		contact, err := s.store.findContact(m.Contact)
+		contact, err := s.store.FindContact(m.Contact)
 		if err != nil {
 			return Card{}, err
 		}

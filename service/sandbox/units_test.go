@@ -3,7 +3,6 @@ package sandbox
 import (
 	"go/parser"
 	"go/token"
-	"math/rand/v2"
 	"net/http/httptest"
 	"path/filepath"
 	"slices"
@@ -11,8 +10,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // TestDialing proves that a name cannot lead to an address that is refused:
@@ -45,66 +42,6 @@ func TestDialing(t *testing.T) {
 	}
 }
 
-func TestPhones(t *testing.T) {
-	for _, tt := range []struct {
-		name, a, b string
-		same       bool
-	}{
-		{"with and without the ninth digit", "+5511988887777", "+551188887777", true},
-		{"however it is written", "+55 (11) 98888-7777", "5511988887777", true},
-		{"without the country", "11988887777", "+5511988887777", true},
-		{"another area", "+5511988887777", "+5521988887777", false},
-		{"a landline stays apart", "+5511932345678", "+551132345678", false},
-		{"abroad nothing is dropped", "+14155552671", "+1415552671", false},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			if got := phoneKey(tt.a) == phoneKey(tt.b); got != tt.same {
-				t.Errorf("%s and %s: %q, %q", tt.a, tt.b, phoneKey(tt.a), phoneKey(tt.b))
-			}
-		})
-	}
-}
-
-// TestOrdered holds the index to a plain sorted list.
-func TestOrdered(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2))
-	var set ordered[int]
-	var plain []uint64
-	for range 20_000 {
-		key := uint64(random.IntN(4000) + 1)
-		pos, there := slices.BinarySearch(plain, key)
-		switch {
-		case random.IntN(3) > 0 && !there:
-			value := int(key)
-			set.put(key, &value)
-			plain = slices.Insert(plain, pos, key)
-		case there:
-			set.del(key)
-			plain = slices.Delete(plain, pos, pos+1)
-		}
-	}
-	from := uint64(2000)
-	var want, got []uint64
-	for _, key := range plain {
-		if key < from {
-			want = append([]uint64{key}, want...)
-		}
-	}
-	for v := range set.before(from) {
-		got = append(got, uint64(*v))
-	}
-	if diff := cmp.Diff(want, got); diff != "" || set.len() != len(plain) {
-		t.Errorf("%d of %d (-want +got):\n%s", set.len(), len(plain), diff)
-	}
-	var oldest []uint64
-	for v := range set.oldest() {
-		oldest = append(oldest, uint64(*v))
-	}
-	if diff := cmp.Diff(plain, oldest); diff != "" {
-		t.Errorf("oldest (-want +got):\n%s", diff)
-	}
-}
-
 // TestImports holds the sandbox apart from the client, so that each proves the
 // other.
 func TestImports(t *testing.T) {
@@ -112,14 +49,18 @@ func TestImports(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range files {
+	below, err := filepath.Glob("internal/*/*.go")
+	if err != nil || len(below) == 0 {
+		t.Fatalf("the files of internal packages: %d, %v", len(below), err)
+	}
+	for _, name := range slices.Concat(files, below) {
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, spec := range file.Imports {
 			path, _ := strconv.Unquote(spec.Path.Value)
-			if strings.HasPrefix(path, "github.com/quandohq/quando") && path != "github.com/quandohq/quando/service/sandbox" {
+			if path, ours := strings.CutPrefix(path, "github.com/quandohq/quando"); ours && path != "/service/sandbox" && !strings.HasPrefix(path, "/service/sandbox/internal/") {
 				t.Errorf("%s imports %s", name, path)
 			}
 		}

@@ -3,6 +3,8 @@ package sandbox
 import (
 	"slices"
 	"strings"
+
+	"github.com/quandohq/quando/service/sandbox/internal/store"
 )
 
 const (
@@ -16,26 +18,26 @@ type secretView struct {
 	Secret string `json:"secret"`
 }
 
-func (s *Sandbox) listWebhooks(*call) (any, error) { return listOf(s.store.webhooks), nil }
+func (s *Sandbox) listWebhooks(*call) (any, error) { return listOf(s.store.Webhooks), nil }
 
 func (s *Sandbox) listEvents(*call) (any, error) { return listOf(s.available()), nil }
 
 func (s *Sandbox) hook(c *call) (*Webhook, error) {
-	if hook := s.store.webhook(c.id); hook != nil {
+	if hook := s.store.Webhook(c.id); hook != nil {
 		return hook, nil
 	}
-	return nil, notFound("webhook", c.id)
+	return nil, store.NotFound("webhook", c.id)
 }
 
 // checkEvents refuses events that cannot be chosen.
 func (s *Sandbox) checkEvents(events []string) error {
 	if len(events) == 0 {
-		return invalid("events must name at least one of %s", strings.Join(s.available(), ", "))
+		return store.Invalid("events must name at least one of %s", strings.Join(s.available(), ", "))
 	}
 	for _, name := range events {
 		if !slices.Contains(s.available(), name) {
-			return invalid("events: %q cannot be chosen%s; GET /integrations/webhooks/events lists those that can",
-				name, didYouMean(name, s.available()))
+			return store.Invalid("events: %q cannot be chosen%s; GET /integrations/webhooks/events lists those that can",
+				name, store.DidYouMean(name, s.available()))
 		}
 	}
 	return nil
@@ -52,28 +54,28 @@ func (s *Sandbox) registerWebhook(c *call) (any, error) {
 	}
 	switch {
 	case in.Name.Value == "":
-		return nil, invalid("name is required")
+		return nil, store.Invalid("name is required")
 	case in.URL.Value == "":
-		return nil, invalid("url is required")
+		return nil, store.Invalid("url is required")
 	case !in.Events.Set:
-		return nil, invalid("events is required")
+		return nil, store.Invalid("events is required")
 	}
 	if err := checkAddress(in.URL.Value, s.options.AllowLoopback); err != nil {
-		return nil, invalid("url: %v", err)
+		return nil, store.Invalid("url: %v", err)
 	}
 	if err := s.checkEvents(in.Events.Value); err != nil {
 		return nil, err
 	}
-	if len(s.store.webhooks) >= maxWebhooks {
-		return nil, conflict("a company has at most %d webhooks; delete one first", maxWebhooks)
+	if len(s.store.Webhooks) >= maxWebhooks {
+		return nil, store.Conflict("a company has at most %d webhooks; delete one first", maxWebhooks)
 	}
 	hook := &Webhook{
-		ID: s.ids.id(), Name: in.Name.Value, URL: in.URL.Value, Events: in.Events.Value,
-		Active: true, CreatedAt: s.now(), UpdatedAt: s.now(), secret: s.ids.token(secretPrefix),
+		ID: s.ids.ID(), Name: in.Name.Value, URL: in.URL.Value, Events: in.Events.Value,
+		Active: true, CreatedAt: s.now(), UpdatedAt: s.now(), Secret: s.ids.Token(secretPrefix),
 	}
-	s.store.webhooks = append(s.store.webhooks, hook)
+	s.store.Webhooks = append(s.store.Webhooks, hook)
 	s.effect(c, hook.ID, "webhook", nil, encode(hook), "")
-	return secretView{hook, hook.secret}, nil
+	return secretView{hook, hook.Secret}, nil
 }
 
 // patchWebhook edits a webhook. Activating it forgets earlier failures.
@@ -93,13 +95,13 @@ func (s *Sandbox) patchWebhook(c *call) (any, error) {
 	}
 	switch {
 	case in.Name.Set && in.Name.Value == "":
-		return nil, invalid("name must not be empty")
+		return nil, store.Invalid("name must not be empty")
 	case in.Active.Null:
-		return nil, invalid("active is true or false, not null")
+		return nil, store.Invalid("active is true or false, not null")
 	}
 	if in.URL.Set {
 		if err := checkAddress(in.URL.Value, s.options.AllowLoopback); err != nil {
-			return nil, invalid("url: %v", err)
+			return nil, store.Invalid("url: %v", err)
 		}
 	}
 	if in.Events.Set {
@@ -117,7 +119,7 @@ func (s *Sandbox) patchWebhook(c *call) (any, error) {
 		changed = append(changed, "events")
 	}
 	if in.Active.Value {
-		hook.failures = 0
+		hook.Failures = 0
 	}
 	if len(changed) > 0 {
 		hook.UpdatedAt = s.now()
@@ -131,7 +133,7 @@ func (s *Sandbox) deleteWebhook(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.store.webhooks = slices.DeleteFunc(slices.Clone(s.store.webhooks), func(h *Webhook) bool { return h == hook })
+	s.store.Webhooks = slices.DeleteFunc(slices.Clone(s.store.Webhooks), func(h *Webhook) bool { return h == hook })
 	s.abandon(hook)
 	s.effect(c, hook.ID, "webhook", encode(hook), nil, "")
 	return nil, nil
@@ -145,10 +147,10 @@ func (s *Sandbox) rotateSecret(c *call) (any, error) {
 		return nil, err
 	}
 	was := encode(hook)
-	hook.secret = s.ids.token(secretPrefix)
+	hook.Secret = s.ids.Token(secretPrefix)
 	hook.UpdatedAt = s.now()
 	s.effect(c, hook.ID, "webhook", was, encode(hook), "")
-	return secretView{hook, hook.secret}, nil
+	return secretView{hook, hook.Secret}, nil
 }
 
 // testWebhook sends a test event, whatever the webhook is subscribed to.
@@ -158,10 +160,10 @@ func (s *Sandbox) testWebhook(c *call) (any, error) {
 		return nil, err
 	}
 	if !hook.Active {
-		return nil, conflict("the webhook is inactive; activate it with PATCH {\"active\": true}")
+		return nil, store.Conflict("the webhook is inactive; activate it with PATCH {\"active\": true}")
 	}
-	id := s.ids.id()
-	body := encode(event{ID: id, Type: webhookTest, CreatedAt: s.now(), TenantID: s.store.tenantID,
+	id := s.ids.ID()
+	body := encode(event{ID: id, Type: webhookTest, CreatedAt: s.now(), TenantID: s.store.TenantID,
 		Data: map[string]string{"message": "This is a test event."}})
 	return s.deliver(hook, id, webhookTest, body), nil
 }
@@ -176,9 +178,9 @@ func (s *Sandbox) listDeliveries(c *call) (any, error) {
 		return nil, err
 	}
 	var latest []*Delivery
-	for i := len(hook.history) - 1; i >= 0 && len(latest) < latestDeliveries; i-- {
-		d := hook.history[i]
-		if s.now().sub(d.created) >= keptFor {
+	for i := len(hook.Deliveries) - 1; i >= 0 && len(latest) < latestDeliveries; i-- {
+		d := hook.Deliveries[i]
+		if s.now().Sub(d.Created) >= store.DeliveriesKeptFor {
 			break
 		}
 		latest = append(latest, d)

@@ -1,0 +1,62 @@
+package console
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/quandohq/quando/actions/builtin"
+	"github.com/quandohq/quando/engine/console/internal/picture"
+	"github.com/quandohq/quando/engine/console/internal/words"
+	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/rules"
+)
+
+// TestFamilies shows that everything the engine and the language can say has words in both languages.
+func TestFamilies(t *testing.T) {
+	var keys []string
+	for _, verb := range builtin.Catalog().Verbs() {
+		keys = append(keys, "verb."+verb)
+	}
+	for _, name := range eventTypes() {
+		keys = append(keys, "event."+name)
+	}
+	for _, name := range rules.EventNames() {
+		keys = append(keys, "when."+name)
+	}
+	for _, each := range rules.EachItems() {
+		keys = append(keys, "each."+each.Name)
+	}
+	for _, s := range runStates {
+		keys = append(keys, "state."+string(s))
+		for _, what := range asksOf(s) {
+			keys = append(keys, "button."+string(what), "asked."+string(what), "audit."+string(what))
+		}
+	}
+	for _, s := range []journal.StepState{journal.StepOpen, journal.StepWaiting, journal.StepDone, journal.StepSkipped, journal.StepSuperseded, journal.StepWould, journal.StepFailed, journal.StepUncertain} {
+		keys = append(keys, "step."+string(s))
+	}
+	for _, o := range []journal.Outcome{journal.Fired, journal.False, journal.Failed, journal.Late, journal.Limited, journal.Skipped, journal.Gathered, journal.Own, journal.Paused, journal.Looped} {
+		keys = append(keys, "outcome."+string(o))
+	}
+	for _, k := range []journal.HoldKind{journal.HoldPerson, journal.HoldSafety, journal.HoldRate, journal.HoldKey} {
+		keys = append(keys, "hold.kind."+string(k), "rules.held."+string(k))
+	}
+	for _, k := range []CheckKind{CheckService, CheckKey, CheckClock, CheckWebhook, CheckSubscription, CheckScopes} {
+		keys = append(keys, "check."+string(k), "need.check."+string(k))
+	}
+	for _, m := range []rules.Mode{rules.Single, rules.Restart, rules.Parallel} {
+		keys = append(keys, "rule.mode."+string(m))
+	}
+	for _, name := range append(picture.Ends, menu...) {
+		if slices.Contains(menu, name) {
+			keys = append(keys, "nav."+name)
+		} else {
+			keys = append(keys, "end."+name)
+		}
+	}
+	for _, key := range keys {
+		if !words.Languages[0].Knows(key) {
+			t.Errorf("there is no message %s", key)
+		}
+	}
+}

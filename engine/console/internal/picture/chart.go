@@ -1,0 +1,102 @@
+package picture
+
+import (
+	"fmt"
+	"html/template"
+	"time"
+
+	"github.com/quandohq/quando/engine/console/internal/words"
+	"github.com/quandohq/quando/engine/journal"
+)
+
+// Ends are how runs end, in the order in which a chart piles them up.
+var Ends = []string{string(journal.Done), journal.CountShadow, string(journal.Stopped), string(journal.Cancelled), string(journal.FailedRun)}
+
+// An HourCount is what ended in one hour, by how it ended.
+type HourCount struct {
+	Hour time.Time
+	N    map[string]int
+	All  int
+}
+
+// HoursOf sorts the ends of runs by the hour.
+func HoursOf(counts []journal.Count, now time.Time, hours int) []HourCount {
+	first := now.UTC().Truncate(time.Hour).Add(-time.Duration(hours-1) * time.Hour)
+	out := make([]HourCount, hours)
+	for i := range out {
+		out[i] = HourCount{Hour: first.Add(time.Duration(i) * time.Hour).In(now.Location()), N: map[string]int{}}
+	}
+	for _, c := range counts {
+		i := int(c.From.Sub(first) / time.Hour)
+		if c.What == journal.CountRuns && i >= 0 && i < hours {
+			out[i].N[c.Detail] += c.N
+			out[i].All += c.N
+		}
+	}
+	return out
+}
+
+// Hours draws a bar for each hour.
+func Hours(w words.Language, hours []HourCount) template.HTML {
+	const width, height, left, bottom, top = 760.0, 200.0, 44.0, 24.0, 12.0
+	most := 1
+	for _, h := range hours {
+		most = max(most, h.All)
+	}
+	most = niceMost(most)
+	var s svg
+	room := height - bottom - top
+	for i := range 5 {
+		y := top + room*float64(4-i)/4
+		s.line(left, y, width, y, "grid")
+		if most%4 == 0 || i%4 == 0 {
+			s.text(left-6, y+4, "end", "axis", w.Number(most*i/4), 12)
+		}
+	}
+	step := (width - left) / float64(len(hours))
+	for i, h := range hours {
+		x, y := left+float64(i)*step, height-bottom
+		for _, end := range Ends {
+			n := h.N[end]
+			if n == 0 {
+				continue
+			}
+			part := room * float64(n) / float64(most)
+			y -= part
+			s.rect(x+2, y, step-4, max(part, 1), "bar end-"+end, fmt.Sprintf("%s  %s: %s", h.Hour.Format("15:04"), w.T("end."+end), w.Number(n)))
+		}
+		if i%3 == 0 {
+			s.text(x+step/2, height-6, "middle", "axis", h.Hour.Format("15:04"), 5)
+		}
+	}
+	return s.picture(width, height, "chart", w.T("today.chart"), false)
+}
+
+// niceMost rounds a number up so that its quarters are whole, where it is large enough for that.
+func niceMost(n int) int {
+	step := 4
+	for step*10 < n {
+		step *= 10
+	}
+	return (n + step - 1) / step * step
+}
+
+// Sparkline draws how often something happened on each of some days.
+func Sparkline(w words.Language, days []int, label string) template.HTML {
+	const width, height = 84.0, 24.0
+	most := 1
+	for _, n := range days {
+		most = max(most, n)
+	}
+	var s svg
+	step := width / float64(len(days))
+	for i, n := range days {
+		part := (height - 2) * float64(n) / float64(most)
+		class := "spark"
+		if n == 0 {
+			part, class = 1, "spark none"
+		}
+		s.rect(float64(i)*step+1, height-max(part, 1), step-2, max(part, 1), class, w.Number(n))
+	}
+	return s.picture(width, height, "sparkline", label, true)
+}

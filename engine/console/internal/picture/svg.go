@@ -1,0 +1,58 @@
+// Package picture draws what pages show as SVG: charts, the steps of a rule, the timeline of a run,
+// and the week of a calendar.
+package picture
+
+import (
+	"fmt"
+	"html"
+	"html/template"
+	"strings"
+
+	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/console/internal/words"
+)
+
+// An svg is a picture that is being drawn. Colours and letters come from the style sheet, by
+// classes.
+type svg struct{ b strings.Builder }
+
+// escaped makes a text fit for a picture, whoever wrote it.
+func escaped(s string) string { return html.EscapeString(engine.Harmless(s)) }
+
+func (s *svg) rect(x, y, w, h float64, class, title string) {
+	fmt.Fprintf(&s.b, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" class="%s">`, x, y, max(w, 0), max(h, 0), class)
+	if title != "" {
+		fmt.Fprintf(&s.b, `<title>%s</title>`, escaped(title))
+	}
+	s.b.WriteString(`</rect>`)
+}
+
+func (s *svg) box(x, y, w, h float64, class string) {
+	fmt.Fprintf(&s.b, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="6" class="%s"/>`, x, y, w, h, class)
+}
+
+func (s *svg) line(x1, y1, x2, y2 float64, class string) {
+	fmt.Fprintf(&s.b, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" class="%s"/>`, x1, y1, x2, y2, class)
+}
+
+// text writes a text of at most so many characters.
+func (s *svg) text(x, y float64, anchor, class, text string, most int) {
+	short := words.Cut(text, most)
+	fmt.Fprintf(&s.b, `<text x="%.1f" y="%.1f" text-anchor="%s" class="%s">%s`, x, y, anchor, class, escaped(short))
+	if short != text {
+		fmt.Fprintf(&s.b, `<title>%s</title>`, escaped(text))
+	}
+	s.b.WriteString(`</text>`)
+}
+
+// picture returns the finished picture. Its label is for those who do not see it; fixed keeps its
+// size, else it is as wide as there is room.
+func (s *svg) picture(w, h float64, class, label string, fixed bool) template.HTML {
+	size := ""
+	if fixed {
+		size = fmt.Sprintf(` width="%.0f" height="%.0f"`, w, h)
+	}
+	// Everything in it is drawn above, and every text is escaped.
+	return template.HTML(fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f"%s class="%s" role="img" aria-label="%s">%s</svg>`,
+		w, h, size, class, escaped(label), s.b.String())) //nolint:gosec // see above
+}

@@ -1,0 +1,295 @@
+// Package session lets people into the console: roles, passwords and tokens, the sessions of those
+// who came in, and how often a stranger may guess.
+package session
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+)
+
+// A Role is how much a person may do. Each may do what those before it may.
+type Role int
+
+// The roles.
+const (
+	Nobody   Role = iota
+	Viewer        // looks
+	Editor        // writes rules
+	Operator      // stops rules and lets them go on, retries, cancels and resolves runs
+)
+
+var roleNames = [...]string{"nobody", "viewer", "editor", "operator"}
+
+// String names the role as the configuration does.
+func (r Role) String() string { return roleNames[r] }
+
+// ParseRole reads a role's name.
+func ParseRole(name string) (Role, error) {
+	for i, n := range roleNames[1:] {
+		if n == name {
+			return Role(i + 1), nil
+		}
+	}
+	return Nobody, fmt.Errorf("%q is no role: a user is a viewer, an editor or an operator", name)
+}
+
+// Access says who may use the console. On a loopback address nobody is asked who he is unless there
+// is a token or a user; on any other address there must be one.
+type Access struct {
+	Listen string // the address that the console is served on
+	Token  string // whoever has it is an operator; empty is none
+	Users  map[string]User
+	Hosts  []string // the names under which it is asked for, beside this machine's own on a loopback address; none, on another address, is any
+	// ForwardedFor is the header in which a proxy says who asks, such as X-Forwarded-For; empty
+	// where there is no proxy. Whoever can reach the console without the proxy can write it
+	// himself.
+	ForwardedFor string
+}
+
+// A User is a person who may use the console.
+type User struct {
+	Password string // as HashPassword writes it
+	Role     Role
+}
+
+const (
+	sessionLength = 12 * time.Hour
+	sessionsEach  = 100 // of one user, or of the token; a further one ends the oldest
+	tokenLeast    = 16  // characters of a token that other machines may try to guess
+)
+
+// A Gate lets people in.
+type Gate struct {
+	Access
+	loopback bool
+	now      func() time.Time
+	guesses  *guesses
+
+	mu       sync.Mutex
+	sessions map[[sha256.Size]byte]*Identity // by the hash of what the cookie holds
+}
+
+// An Identity is who a request comes from.
+type Identity struct {
+	Name  string
+	Role  Role
+	until time.Time // zero is without end
+	key   [sha256.Size]byte
+}
+
+// New returns the gate of a console, or what is wrong with its settings.
+func New(a Access, now func() time.Time) (*Gate, error) {
+	if a.Token != "" && strings.TrimSpace(a.Token) == "" {
+		return nil, errors.New("console.token is empty")
+	}
+	a.Token = strings.TrimSpace(a.Token) // headers lose such space, and files end with a line break
+	g := &Gate{Access: a, loopback: IsLoopback(a.Listen), now: now, guesses: newGuesses(), sessions: map[[sha256.Size]byte]*Identity{}}
+	if !g.loopback && !g.Asks() {
+		return nil, fmt.Errorf("console.listen %s can be reached from other machines: set console.token or console.users, or listen on 127.0.0.1:8081", a.Listen)
+	}
+	if near := g.loopback && len(a.Hosts) == 0 && a.ForwardedFor == ""; !near && a.Token != "" && utf8.RuneCountInString(a.Token) < tokenLeast {
+		return nil, fmt.Errorf("console.token has less than %d characters, and others than this machine may try some: take one that `openssl rand -hex 32` prints", tokenLeast)
+	}
+	for name, u := range a.Users {
+		if _, err := parseHash(u.Password); err != nil {
+			return nil, fmt.Errorf("console.users.%s: %w", name, err)
+		}
+		if u.Role < Viewer || u.Role > Operator {
+			return nil, fmt.Errorf("console.users.%s: a role is needed", name)
+		}
+	}
+	return g, nil
+}
+
+// AsksFor says in words what a visitor needs to come in.
+func (a Access) AsksFor() string {
+	users := ""
+	if n := len(a.Users); n == 1 {
+		users = "the password of 1 user"
+	} else if n > 1 {
+		users = fmt.Sprintf("the password of one of %d users", n)
+	}
+	switch {
+	case a.Token == "" && users == "":
+		return "nothing: everybody who reaches it is an operator"
+	case a.Token == "":
+		return users
+	case users == "":
+		return "a token"
+	}
+	return "a token, or " + users
+}
+
+// From is the address that a request came from, without its port. Of those that a proxy names the
+// last counts: it is what the proxy itself saw.
+func (g *Gate) From(r *http.Request) string {
+	address := r.RemoteAddr
+	if given := r.Header.Values(g.ForwardedFor); g.ForwardedFor != "" && len(given) > 0 {
+		last := given[len(given)-1]
+		last = strings.TrimSpace(last[strings.LastIndex(last, ",")+1:])
+		if net.ParseIP(hostName(last)) != nil {
+			address = last
+		}
+	}
+	return hostName(address)
+}
+
+// Asks reports whether people must say who they are.
+func (g *Gate) Asks() bool { return g.Token != "" || len(g.Users) > 0 }
+
+// Identify returns who a request comes from, or nil. A valid session is enough; otherwise a wrong
+// bearer token counts as a guess, and is refused unseen after too many of them.
+func (g *Gate) Identify(r *http.Request, log *slog.Logger) (who *Identity, refused bool) {
+	if !g.Asks() {
+		return &Identity{Name: "local", Role: Operator}, false
+	}
+	if who := g.session(r); who != nil {
+		return who, false
+	}
+	scheme, given, ok := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !ok || !strings.EqualFold(scheme, "Bearer") || g.Token == "" {
+		return nil, false
+	}
+	role, refused := g.TryToken(g.From(r), given, log)
+	if role == Nobody {
+		return nil, refused
+	}
+	return &Identity{Name: "token", Role: role}, false
+}
+
+// TryToken returns Operator for the right token, else Nobody. It is refused after too many wrong
+// ones.
+func (g *Gate) TryToken(from, given string, log *slog.Logger) (role Role, refused bool) {
+	now := g.now()
+	accepted, refused := g.guesses.token(from, g.isToken(given), now)
+	if accepted {
+		return Operator, false
+	}
+	g.guesses.tell(log, from, "a token", refused, now)
+	return Nobody, refused
+}
+
+// session returns the identity of a request's session, or nil.
+func (g *Gate) session(r *http.Request) *Identity {
+	cookie, err := r.Cookie(g.cookieName(r))
+	if err != nil {
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	who := g.sessions[sha256.Sum256([]byte(cookie.Value))]
+	if who == nil || g.now().After(who.until) {
+		return nil
+	}
+	return who
+}
+
+// Lasts reports whether somebody who came in may still be there.
+func (g *Gate) Lasts(who *Identity) bool {
+	if who == nil || who.until.IsZero() {
+		return who != nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.sessions[who.key] == who && !g.now().After(who.until)
+}
+
+// isToken compares in a time that tells nothing, not even the token's length.
+func (g *Gate) isToken(given string) bool {
+	got, want := sha256.Sum256([]byte(strings.TrimSpace(given))), sha256.Sum256([]byte(g.Token))
+	return g.Token != "" && subtle.ConstantTimeCompare(got[:], want[:]) == 1
+}
+
+// Enter begins a session and sets its cookie.
+func (g *Gate) Enter(w http.ResponseWriter, r *http.Request, name string, role Role) {
+	value := rand.Text()
+	who := &Identity{Name: name, Role: role, until: g.now().Add(sessionLength), key: sha256.Sum256([]byte(value))}
+	g.mu.Lock()
+	var oldest *Identity
+	own := 0
+	for key, s := range g.sessions {
+		if g.now().After(s.until) {
+			delete(g.sessions, key)
+		} else if s.Name == name && s.Role == role {
+			own++
+			if oldest == nil || s.until.Before(oldest.until) {
+				oldest = s
+			}
+		}
+	}
+	if own >= sessionsEach {
+		delete(g.sessions, oldest.key)
+	}
+	g.sessions[who.key] = who
+	g.mu.Unlock()
+	http.SetCookie(w, &http.Cookie{
+		Name: g.cookieName(r), Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: g.Secure(r), MaxAge: int(sessionLength.Seconds()),
+	})
+}
+
+// Leave ends the session of a request.
+func (g *Gate) Leave(w http.ResponseWriter, r *http.Request) {
+	if cookie, err := r.Cookie(g.cookieName(r)); err == nil {
+		g.mu.Lock()
+		delete(g.sessions, sha256.Sum256([]byte(cookie.Value)))
+		g.mu.Unlock()
+	}
+	http.SetCookie(w, &http.Cookie{Name: g.cookieName(r), Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: g.Secure(r), MaxAge: -1})
+}
+
+// Secure reports whether cookies may only travel encrypted. A browser on this machine talks to a
+// loopback address without encryption.
+func (g *Gate) Secure(r *http.Request) bool {
+	return !g.loopback || r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https"
+}
+
+// cookieName has the prefix that lets no other host set the cookie, where the browser allows it.
+func (g *Gate) cookieName(r *http.Request) string {
+	if g.Secure(r) {
+		return "__Host-quando"
+	}
+	return "quando"
+}
+
+// HostAllowed refuses names that another site's page could have made to lead to this machine.
+func (g *Gate) HostAllowed(host string) bool {
+	name := hostName(host)
+	if slices.ContainsFunc(g.Hosts, func(allowed string) bool { return strings.EqualFold(allowed, name) }) {
+		return true
+	}
+	if g.loopback {
+		return isLoopbackName(name)
+	}
+	return len(g.Hosts) == 0
+}
+
+// IsLoopback reports whether an address to listen on can only be reached from this machine.
+func IsLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	return err == nil && isLoopbackName(host)
+}
+
+// hostName returns what a Host header names, without the port.
+func hostName(host string) string {
+	name, _, err := net.SplitHostPort(host)
+	if err != nil {
+		return strings.Trim(host, "[]")
+	}
+	return name
+}
+
+func isLoopbackName(name string) bool {
+	ip := net.ParseIP(name)
+	return strings.EqualFold(name, "localhost") || (ip != nil && ip.IsLoopback())
+}
