@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -84,12 +85,20 @@ func TestReplayedDeliveries(t *testing.T) {
 
 // TestDeliveriesWakeTheBackfill shows what makes the backfill look at once.
 func TestDeliveriesWakeTheBackfill(t *testing.T) {
-	o := newOffice(t)
-	client, err := service.New(service.Options{BaseURL: o.address.BaseURL, APIKey: service.Secret(o.address.APIKey)})
+	desk, err := sandbox.New(sandbox.Options{Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	j, err := openJournal(t.Context(), o.folder+"/quando.db", false)
+	defer desk.Close()
+	address, err := desk.Start(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := service.New(service.Options{BaseURL: address.BaseURL, APIKey: service.Secret(address.APIKey)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := openJournal(t.Context(), filepath.Join(t.TempDir(), "quando.db"), false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,12 @@ rules:
 	if err := o.sandbox.Close(); err != nil {
 		t.Fatal(err)
 	}
-	backtest := func(want int) (r backtestJSON) {
+	type report struct {
+		Effects, Differences []any
+		NotRecorded          []any `json:"not_recorded"`
+		Rules                []struct{ Changed bool }
+	}
+	backtest := func(want int) (r report) {
 		t.Helper()
 		var out, notes bytes.Buffer
 		args := []string{"backtest", "--config", filepath.Join(o.folder, "quando.yaml"), "--output", "json", "--fail-on-diff"}

@@ -65,11 +65,7 @@ func newShelf(t *testing.T, path string) *shelf {
 // write writes a file, and the folder that it is in.
 func (s *shelf) write(name, text string) {
 	s.t.Helper()
-	name = filepath.Join(s.folder, name)
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		s.t.Fatal(err)
-	}
-	writeFile(s.t, name, text)
+	writeFile(s.t, filepath.Join(s.folder, name), text)
 }
 
 func (s *shelf) remove(name string) {

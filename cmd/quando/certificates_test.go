@@ -125,16 +125,6 @@ func TestEncryptedConsole(t *testing.T) {
 		t.Error(c, err)
 	}
 	o.stop()
-	c := defaultConfig()
-	for listen, want := range map[string]bool{":8081": true, "0.0.0.0:8081": true, "127.0.0.1:8081": false, "localhost:8081": false} {
-		if c.Console.Listen = listen; c.encryptsConsole() != want {
-			t.Errorf("%s: %v", listen, !want)
-		}
-	}
-	off := false
-	if c.Console.Listen, c.Console.TLS = ":8081", &off; c.encryptsConsole() {
-		t.Error("it was switched off")
-	}
 	o.write("other.pem", "")
 	for _, tt := range []struct{ tls, want string }{
 		{"{ cert: cert.pem }", "both cert and key"}, {"{ cert: none.pem, key: key.pem }", "none.pem"}, {"{ cert: other.pem, key: key.pem }", "other.pem"},
@@ -145,5 +135,19 @@ func TestEncryptedConsole(t *testing.T) {
 		if code, _, errOut := quando(t, "run", "--config", o.config(o.service()+"\nconsole: { listen: \"127.0.0.1:0\" }\ntls: "+tt.tls)); code != exitError || !strings.Contains(errOut, tt.want) {
 			t.Errorf("%s: %d %s", tt.tls, code, errOut)
 		}
+	}
+}
+
+// TestEncryptsConsole shows that the console is encrypted where other machines reach it, unless that is switched off.
+func TestEncryptsConsole(t *testing.T) {
+	c := defaultConfig()
+	for listen, want := range map[string]bool{":8081": true, "0.0.0.0:8081": true, "127.0.0.1:8081": false, "localhost:8081": false} {
+		if c.Console.Listen = listen; c.encryptsConsole() != want {
+			t.Errorf("%s: %v", listen, !want)
+		}
+	}
+	off := false
+	if c.Console.Listen, c.Console.TLS = ":8081", &off; c.encryptsConsole() {
+		t.Error("it was switched off")
 	}
 }

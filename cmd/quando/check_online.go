@@ -17,18 +17,18 @@ import (
 // checkOnline asks the service of a workspace for every name that the rules use, and for what the key may do.
 func checkOnline(cmd *cobra.Command, workspace string, set *rules.Set) (rules.Problems, error) {
 	file, _ := cmd.Flags().GetString("config")
-	config, err := loadConfig(file, true)
+	c, err := loadConfig(file, true)
 	if err != nil {
 		return nil, err
 	}
-	if workspace == defaultWorkspaceName && config.Service.BaseURL == "" && len(config.Workspaces) > 0 {
+	if workspace == defaultWorkspaceName && c.Service.BaseURL == "" && len(c.Workspaces) > 0 {
 		return nil, nil // the top level has only what is common, and is not run
 	}
-	options, err := config.serviceOptions(config.named(workspace))
+	options, err := c.serviceOptions(c.named(workspace))
 	if err != nil {
 		return nil, err
 	}
-	client, err := config.named(workspace).newClient(options)
+	client, err := c.named(workspace).newClient(options)
 	if err != nil {
 		return nil, err
 	}

@@ -162,11 +162,10 @@ func TestForwardedForIsAHeader(t *testing.T) {
 
 // TestConsoleUsers shows that people of the console are read, and that a password that is no hash is refused and not told.
 func TestConsoleUsers(t *testing.T) {
-	var out, errOut strings.Builder
-	if code := run(t.Context(), []string{"password"}, strings.NewReader("correct horse\n"), &out, &errOut); code != 0 {
-		t.Fatal(errOut.String())
+	hash, err := console.HashPassword("correct horse")
+	if err != nil {
+		t.Fatal(err)
 	}
-	hash := strings.TrimSpace(out.String())
 	quoted := strconv.Quote(hash)
 	c, err := loadConfig(writeConfig(t, "console:\n  users:\n    ana: { role: operator, password: "+quoted+" }\n"), false)
 	if err != nil || c.Console.Users["ana"] != (console.User{Role: console.Operator, Password: hash}) {
@@ -182,9 +181,6 @@ func TestConsoleUsers(t *testing.T) {
 		if _, err := loadConfig(writeConfig(t, "console:\n  users: "+text+"\n"), false); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v", text, err)
 		}
-	}
-	if code := run(t.Context(), []string{"password"}, strings.NewReader("short\n"), &out, &errOut); code != exitError {
-		t.Error("a short password was taken")
 	}
 }
 

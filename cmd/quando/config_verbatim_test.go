@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/quandohq/quando/engine/console"
 	"github.com/quandohq/quando/service"
 )
 
@@ -134,6 +135,22 @@ func TestTokenOfAnyText(t *testing.T) {
 		}
 		o.logs("console access", map[string]any{"level": "INFO", "asks_for": "a token"})
 		o.stop()
+	}
+}
+
+// TestPassword makes a hash that the configuration takes, and refuses a short password.
+func TestPassword(t *testing.T) {
+	var out, errOut strings.Builder
+	if code := run(t.Context(), []string{"password"}, strings.NewReader("correct horse\n"), &out, &errOut); code != 0 {
+		t.Fatal(errOut.String())
+	}
+	hash := strings.TrimSpace(out.String())
+	c, err := loadConfig(writeConfig(t, "console:\n  users:\n    ana: { role: operator, password: "+strconv.Quote(hash)+" }\n"), false)
+	if err != nil || c.Console.Users["ana"] != (console.User{Role: console.Operator, Password: hash}) {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if code := run(t.Context(), []string{"password"}, strings.NewReader("short\n"), &out, &errOut); code != exitError {
+		t.Error("a short password was taken")
 	}
 }
 

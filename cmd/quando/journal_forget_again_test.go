@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"github.com/quandohq/quando/engine/forget"
 	"github.com/quandohq/quando/engine/journal/postgres/postgrestest"
 	"github.com/quandohq/quando/engine/journal/stored"
@@ -34,7 +36,7 @@ func TestForgetInBackupsLater(t *testing.T) {
 		t.Fatalf("%d %s %s", code, out, errOut)
 	}
 	c.tidyFile(backup)
-	if list := readFile(t, manifestBeside(backup)); strings.Contains(list, c.contact) {
+	if list := readFile(t, filepath.Join(filepath.Dir(backup), backupList)); strings.Contains(list, c.contact) {
 		t.Errorf("the list says that the person is still in the backup: %s", list)
 	}
 	if code, out, errOut := c.quando("journal", "verify", backup); code != 0 {
@@ -88,7 +90,7 @@ func TestForgetHalfway(t *testing.T) {
 			if code, out, errOut := c.quando("journal", "verify", "--journal", where); code != 0 {
 				t.Errorf("%d %s %s", code, out, errOut)
 			}
-			if text := readFile(t, filepath.Join(folder, "backups", manifestName)); !strings.Contains(text, c.contact) {
+			if text := readFile(t, filepath.Join(folder, "backups", backupList)); !strings.Contains(text, c.contact) {
 				t.Errorf("the backup is not marked: %s", text)
 			}
 		})
@@ -107,9 +109,7 @@ func TestForgetUnfinished(t *testing.T) {
 	}
 	left := []string{filepath.Join(folder, "backups", ".quando-20261114T090000Z.db.part-123"), where + ".restoring"}
 	for _, path := range left {
-		if err := copyFile(where, path); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, path, readFile(t, where))
 	}
 	_, out, errOut := quando(t, "journal", "forget", "--contact", "somebody-who-wrote", "--journal", where)
 	for _, path := range left {
@@ -187,7 +187,7 @@ func forgetHalfway(t *testing.T, where string, who forget.Person, changes int) (
 		t.Fatal(err)
 	}
 	defer k.Close()
-	cmd := newJournalForget()
+	cmd := &cobra.Command{}
 	cmd.SetContext(t.Context())
 	_, err = (&forgetFlags{person: who}).erase(cmd, &stopping{Keeper: k, left: changes}, j, &forgot{})
 	if err != nil && !errors.Is(err, errStopped) {
@@ -226,11 +226,10 @@ func TestForgetInOldBackups(t *testing.T) {
 	if err := os.Mkdir(backups, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	m := &manifest{path: filepath.Join(backups, manifestName)}
 	list := func(name, text string) string {
 		path := filepath.Join(backups, name)
 		writeFile(t, path, text)
-		m.add(&backup{File: name})
+		listBackups(t, backups, listedBackup{File: name})
 		return path
 	}
 	broken := list("broken.db", "no journal")
@@ -239,16 +238,13 @@ func TestForgetInOldBackups(t *testing.T) {
 		name := fmt.Sprint("schema", schema)
 		old = append(old, list(name+".db", readFile(t, oldFile(t, name))))
 	}
-	if err := m.write(); err != nil {
-		t.Fatal(err)
-	}
 	where := filepath.Join(folder, "quando.db")
 	writeFile(t, where, readFile(t, old[4]))
 	j, err := openJournal(t.Context(), where, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(noteManifest(t.Context(), j, m.path), j.Close()); err != nil {
+	if err := errors.Join(j.SetCursor(t.Context(), "backups", fmt.Sprintf("[%q]", filepath.Join(backups, backupList))), j.Close()); err != nil {
 		t.Fatal(err)
 	}
 	code, out, errOut := quando(t, "journal", "forget", "--phone", phone, "--backups", "--journal", where)

@@ -277,7 +277,7 @@ func TestForgetByPhone(t *testing.T) {
 		t.Fatalf("%d %s %s", code, out, errOut)
 	}
 	c.tidyFile(c.where)
-	manifest := readFile(t, filepath.Join(filepath.Dir(c.where), "backups", manifestName))
+	manifest := readFile(t, filepath.Join(filepath.Dir(c.where), "backups", backupList))
 	c.tidy("the list of backups", manifest)
 	if !strings.Contains(manifest, c.contact) {
 		t.Errorf("the backup is not marked: %s", manifest)

@@ -237,23 +237,19 @@ func TestListOfBackups(t *testing.T) {
 	if err := fillJournal(t.Context(), where); err != nil {
 		t.Fatal(err)
 	}
-	m := &manifest{path: filepath.Join(folder, manifestName)}
 	for name, age := range map[string]int{"old.db": 500, "old-and-gone.db": 500, "gone.db": 360} {
-		m.Backups = append(m.Backups, &backup{File: name, MadeAt: now().AddDate(0, 0, -age)})
-	}
-	if err := m.write(); err != nil {
-		t.Fatal(err)
+		listBackups(t, folder, listedBackup{File: name, MadeAt: now().AddDate(0, 0, -age)})
 	}
 	writeFile(t, filepath.Join(folder, "old.db"), "")
 	if code, _, errOut := quando(t, "journal", "backup", filepath.Join(folder, "another.db"), "--journal", where); code != 0 {
 		t.Fatal(errOut)
 	}
-	m, err := readManifest(m.path)
-	if err != nil {
+	var list struct{ Backups []listedBackup }
+	if err := json.Unmarshal([]byte(readFile(t, filepath.Join(folder, backupList))), &list); err != nil {
 		t.Fatal(err)
 	}
 	var names []string
-	for _, b := range m.Backups {
+	for _, b := range list.Backups {
 		names = append(names, b.File)
 	}
 	slices.Sort(names)
@@ -300,4 +296,33 @@ func TestExportOfOnePerson(t *testing.T) {
 	if kinds["event"] < 4 || kinds["run"] < 6 || kinds["step"] < 6 || kinds["audit"] != 0 {
 		t.Errorf("%v", kinds)
 	}
+}
+
+// backupList is the file beside backups that lists them.
+const backupList = "backups.json"
+
+// A listedBackup is what the list tells of a backup, in part.
+type listedBackup struct {
+	File   string    `json:"file"`
+	MadeAt time.Time `json:"made_at"`
+}
+
+// listBackups adds a backup to the list in a folder.
+func listBackups(t *testing.T, folder string, one listedBackup) {
+	t.Helper()
+	path := filepath.Join(folder, backupList)
+	var list struct {
+		Backups []any `json:"backups"`
+	}
+	if text, err := os.ReadFile(path); err == nil {
+		if err := json.Unmarshal(text, &list); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list.Backups = append(list.Backups, one)
+	text, err := json.Marshal(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, path, string(text))
 }

@@ -93,7 +93,8 @@ func (o *office) config(extra string) string {
 }
 
 func (o *office) write(name, text string) {
-	(&shelf{t: o.t, folder: o.folder}).write(name, text)
+	o.t.Helper()
+	writeFile(o.t, filepath.Join(o.folder, name), text)
 }
 
 // start runs quando with what is added to the configuration, and waits until it listens.

@@ -49,7 +49,7 @@ func newUnit(c *config, w namedWorkspace, limiter *service.Limiter, own func(ctx
 		Client: u.client, Directory: u.names, Media: mediaFolder(mediaPath(w.rules)), Location: w.Timezone,
 		Own: func(ctx context.Context, m service.Message) (bool, error) { return own(ctx, w.name, m) },
 	}
-	if with.HTTP, err = w.systems(); err != nil {
+	if with.HTTP, err = w.workspace.systems(); err != nil {
 		return nil, err
 	}
 	verbs, err := builtin.New(with)

@@ -10,8 +10,7 @@ import (
 // TestMedia shows that rules can send what is in their media folder, whenever it came there, and nothing else of this machine.
 func TestMedia(t *testing.T) {
 	dir := t.TempDir()
-	s := &shelf{t: t, folder: dir}
-	s.write("rules/r.yaml", "")
+	writeFile(t, filepath.Join(dir, "rules/r.yaml"), "")
 	media := mediaFolder(mediaPath(filepath.Join(dir, "rules")))
 	if media != mediaFolder(mediaPath(filepath.Join(dir, "rules", "r.yaml"))) {
 		t.Error("the media of a single file are not beside it")
@@ -19,8 +18,8 @@ func TestMedia(t *testing.T) {
 	if _, err := fs.ReadFile(media, "a.pdf"); err == nil {
 		t.Error("a file that is not there")
 	}
-	s.write("rules/media/a.pdf", "prices")
-	s.write("secret", "key")
+	writeFile(t, filepath.Join(dir, "rules/media/a.pdf"), "prices")
+	writeFile(t, filepath.Join(dir, "secret"), "key")
 	if text, err := fs.ReadFile(media, "a.pdf"); string(text) != "prices" {
 		t.Errorf("%s %v", text, err)
 	}

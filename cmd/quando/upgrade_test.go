@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -192,21 +191,24 @@ func TestSlowUpgrade(t *testing.T) {
 	if _, err := x.ExecContext(t.Context(), `BEGIN IMMEDIATE`); err != nil {
 		t.Fatal(err)
 	}
-	log, ended := &buffer{}, make(chan error, 1)
+	o := newOffice(t)
+	config := o.config(o.service() + fmt.Sprintf("\njournal: %q\nconsole: { listen: \"127.0.0.1:0\" }", where))
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	log, ended := &buffer{}, make(chan int, 1)
 	go func() {
-		j, err := openPatiently(t.Context(), where, slog.New(slog.NewTextHandler(log, nil)))
-		if err == nil {
-			err = j.Close()
-		}
-		ended <- err
+		ended <- run(ctx, []string{"run", "--config", config}, strings.NewReader(""), io.Discard, log)
 	}()
-	eventually(t, func() (bool, string) {
-		return strings.Contains(log.String(), "is brought up to date first"), log.String()
-	})
+	logged := func(text string) func() (bool, string) {
+		return func() (bool, string) { return log.contains(text), log.String() }
+	}
+	eventually(t, logged("is brought up to date first"))
 	if _, err := x.ExecContext(t.Context(), `ROLLBACK`); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-ended; err != nil {
-		t.Error(err)
+	eventually(t, logged(`"msg":"listening"`))
+	stop()
+	if code := <-ended; code != 0 {
+		t.Errorf("it ends with %d: %s", code, log)
 	}
 }

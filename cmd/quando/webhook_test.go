@@ -252,8 +252,14 @@ func TestWebhookCommands(t *testing.T) {
 	expect(0, "webhook.test", "deliveries")
 	o.writes("+5511988887777", "hello")
 	var list struct {
-		Deliveries []deliveryJSON
-		Webhooks   []webhookJSON
+		Deliveries []struct {
+			Type           string
+			ResponseStatus int `json:"response_status"`
+		}
+		Webhooks []struct {
+			Own, Active bool
+			Events      []string
+		}
 	}
 	_, out, _ := o.command("deliveries", "--output", "json")
 	if err := json.Unmarshal([]byte(out), &list); err != nil || len(list.Deliveries) != 3 || list.Deliveries[0].Type != "message.received" || list.Deliveries[0].ResponseStatus != 202 {
