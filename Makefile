@@ -87,7 +87,7 @@ VERSION ?=
 STATIC_TAGS := sqlite_omit_load_extension,netgo,osusergo
 .PHONY: static
 static: ## build a binary that needs no library of the machine that it runs on, as releases are: OUT names it, VERSION is what it says of itself
-	CGO_ENABLED=1 go build -trimpath -tags $(STATIC_TAGS) -ldflags '-s -w -X main.release=$(VERSION) -linkmode external -extldflags "-static"' -o $(OUT) ./cmd/quando
+	CGO_ENABLED=1 go build -trimpath -tags $(STATIC_TAGS) -ldflags '-s -w -X github.com/quandohq/quando/cmd/quando/internal/cli.release=$(VERSION) -linkmode external -extldflags "-static"' -o $(OUT) ./cmd/quando
 
 MAN ?= $(CURDIR)/build/man
 .PHONY: man

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quandohq/quando/cmd/quando/internal/clitest"
+	"github.com/quandohq/quando/cmd/quando/internal/storage"
 	"github.com/quandohq/quando/engine/journal"
 )
 
@@ -26,13 +28,13 @@ rules:
 	for _, phone := range []string{"+5511988887777", "+5511977776666", "+5511966665555"} {
 		o.writes(phone, "hello")
 	}
-	j, err := openJournal(t.Context(), filepath.Join(o.folder, "quando.db"), true)
+	j, err := storage.Open(t.Context(), filepath.Join(o.folder, "quando.db"), true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() (bool, string) {
+	clitest.Eventually(t, func() (bool, string) {
 		done, err := j.ListRuns(t.Context(), journal.RunFilter{State: journal.Done})
-		names, _ := j.Cursor(t.Context(), directoryCursor("default"))
+		names, _ := j.Cursor(t.Context(), storage.DirectoryCursor("default"))
 		return err == nil && len(done) == 6 && strings.Contains(names, "after-hours"), o.log.String()
 	})
 	if err := j.Close(); err != nil {

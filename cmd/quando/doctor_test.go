@@ -16,6 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quandohq/quando/cmd/quando/internal/cli"
+	"github.com/quandohq/quando/cmd/quando/internal/clitest"
+	"github.com/quandohq/quando/cmd/quando/internal/storage"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/journal/sqlite"
 	"github.com/quandohq/quando/service"
@@ -92,7 +95,7 @@ func (c *clinic) finds(check, status, message, mend string) {
 			c.t.Errorf("nobody is told how to mend %s: %s", one.Check, one.Message)
 		}
 	}
-	if want := map[bool]int{true: exitNo}[status == "fail"]; !found || code != want {
+	if want := map[bool]int{true: cli.ExitNo}[status == "fail"]; !found || code != want {
 		c.t.Errorf("no %s of %s with %q, %q; exit code %d\n%s", status, check, message, mend, code, out)
 	}
 	if strings.Contains(out+errOut, c.address.APIKey) || strings.Contains(out+errOut, string(c.secret)) {
@@ -144,10 +147,10 @@ func TestDoctorClock(t *testing.T) {
 		c := newClinic(t)
 		c.start(c.right())
 		c.writes("+5511988887777", "hello")
-		now = func() time.Time { return time.Now().Add(off) }
-		t.Cleanup(func() { now = time.Now })
+		cli.Now = func() time.Time { return time.Now().Add(off) }
+		t.Cleanup(func() { cli.Now = time.Now })
 		c.finds("clock", "fail", map[bool]string{true: "ahead of", false: "behind"}[off > 0], "set the clock")
-		now = time.Now
+		cli.Now = time.Now
 	}
 }
 
@@ -296,7 +299,7 @@ func TestDoctorFullDisk(t *testing.T) {
 	c.office.config(c.right() + fmt.Sprintf("\njournal: %q\nconsole: { listen: \"127.0.0.1:0\" }", filepath.Join(small, "quando.db")))
 	script := `mount -t tmpfs -o size=3m none "$0" && cp "$1/copy.db" "$0/quando.db" && (cat /dev/zero > "$0/rest" 2>/dev/null; true) && exec -a quando "$2" doctor --config "$1/quando.yaml" --output json`
 	out, err := exec.Command("unshare", "-rm", "bash", "-c", script, small, c.folder, program).Output()
-	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != exitNo {
+	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != cli.ExitNo {
 		t.Fatalf("%v %s", err, out)
 	}
 	if !strings.Contains(string(out), `"check": "disk"`) || !strings.Contains(string(out), "no space left on device") || !strings.Contains(string(out), "make room on that disk") {
@@ -329,7 +332,7 @@ func TestDoctorProfile(t *testing.T) {
 	c := newClinic(t)
 	c.startAlone()
 	c.writes("+5511988887777", "hello")
-	eventually(t, func() (bool, string) {
+	clitest.Eventually(t, func() (bool, string) {
 		_, out, _ := quando(t, "events", "--config", c.config, "--type", "attendance.opened")
 		return strings.Contains(out, "attendance.opened"), out
 	})
@@ -359,7 +362,7 @@ func TestDoctorRules(t *testing.T) {
 		c := newClinic(t)
 		c.startAlone()
 		c.writes("+5511988887777", "hello")
-		c.write("other/r.yaml", doctorRules+rule("more", "m1"))
+		c.write("other/r.yaml", doctorRules+clitest.Rule("more", "m1"))
 		c.office.config(c.right() + "\nrules: other\nconsole: { listen: \"127.0.0.1:0\" }")
 		c.finds("rules", "fail", "it has loaded 1, and there are 2", "kill -HUP")
 	})
@@ -372,12 +375,12 @@ func TestDoctorAlone(t *testing.T) {
 	c.office.config("service: { base_url: \"http://127.0.0.1:1\", api_key: k, webhook: { secrets: [s] } }")
 	c.finds("key", "fail", "cannot be reached", "service.base_url")
 	code, out, errOut := quando(t, "doctor", "--config", filepath.Join(c.folder, "none.yaml"))
-	if code != exitError || !strings.Contains(errOut, "there is no configuration") {
+	if code != cli.ExitError || !strings.Contains(errOut, "there is no configuration") {
 		t.Errorf("%d %s %s", code, out, errOut)
 	}
 	c.office.config("listen_on: 8080")
 	code, out, errOut = quando(t, "doctor", "--config", c.config)
-	if code != exitNo || !strings.Contains(out, "fail  config") || !strings.Contains(out, "listen_on") {
+	if code != cli.ExitNo || !strings.Contains(out, "fail  config") || !strings.Contains(out, "listen_on") {
 		t.Errorf("%d %s %s", code, out, errOut)
 	}
 }
@@ -391,16 +394,16 @@ func TestDoctorCannotRecord(t *testing.T) {
 	c := newClinic(t)
 	c.start(c.right())
 	c.writes("+5511988887777", "hello")
-	j, err := openJournal(t.Context(), filepath.Join(c.folder, "quando.db"), true)
+	j, err := storage.Open(t.Context(), filepath.Join(c.folder, "quando.db"), true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer j.Close()
-	text, err := json.Marshal(running{Console: strings.TrimPrefix(front.URL, "http://")})
+	text, err := json.Marshal(storage.Running{Console: strings.TrimPrefix(front.URL, "http://")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := journal.Journal(j).SetCursor(t.Context(), runningCursor, string(text)); err != nil {
+	if err := journal.Journal(j).SetCursor(t.Context(), storage.RunningCursor, string(text)); err != nil {
 		t.Fatal(err)
 	}
 	c.finds("engine", "fail", "cannot record: not able to record", "look at its log")
@@ -418,7 +421,7 @@ func TestDoctorLockedByNobody(t *testing.T) {
 	}
 	defer func() { _ = free() }()
 	code, out, _ := quando(t, "doctor", "--config", c.config, "--test=false")
-	if code != exitNo || !strings.Contains(out, "fail  engine    the journal is locked") || !strings.Contains(out, "end whoever has the file's lock") {
+	if code != cli.ExitNo || !strings.Contains(out, "fail  engine    the journal is locked") || !strings.Contains(out, "end whoever has the file's lock") {
 		t.Errorf("%d %s", code, out)
 	}
 }

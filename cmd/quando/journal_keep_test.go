@@ -13,6 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/quandohq/quando/cmd/quando/internal/cli"
+	"github.com/quandohq/quando/cmd/quando/internal/clitest"
+	"github.com/quandohq/quando/cmd/quando/internal/storage"
 	"github.com/quandohq/quando/engine/journal/postgres/postgrestest"
 	"github.com/quandohq/quando/engine/journal/stored"
 	"github.com/quandohq/quando/rules"
@@ -56,7 +59,7 @@ func TestBackupWhileRunning(t *testing.T) {
 		if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("others may read it: %v %v", info, err)
 		}
-		j, err := openJournal(t.Context(), file, true)
+		j, err := storage.Open(t.Context(), file, true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +90,7 @@ func TestVerifyFindings(t *testing.T) {
 			if code, out, errOut := quando(t, "journal", "verify", where); code != 0 || !strings.Contains(out, "Nothing is wrong") {
 				t.Fatalf("%d %s %s", code, out, errOut)
 			}
-			k, err := openKeeper(t.Context(), where, false)
+			k, err := storage.OpenKeeper(t.Context(), where, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -112,7 +115,7 @@ func TestVerifyFindings(t *testing.T) {
 			} {
 				table := stored.Named(tt.table)
 				undo := spoil(t, k, table, tt.key, tt.set)
-				if code, out, errOut := quando(t, "journal", "verify", where); code != exitNo || !strings.Contains(out, tt.want) {
+				if code, out, errOut := quando(t, "journal", "verify", where); code != cli.ExitNo || !strings.Contains(out, tt.want) {
 					t.Errorf("%s: %d %s %s", tt.want, code, out, errOut)
 				}
 				if tt.set != nil {
@@ -152,7 +155,7 @@ func spoil(t *testing.T, k stored.Keeper, table *stored.Table, key []any, set ma
 // insertRow puts a row back that was taken away.
 func insertRow(t *testing.T, where string, table *stored.Table, row []any) {
 	t.Helper()
-	s, err := openStore(t.Context(), where, false)
+	s, err := storage.OpenStore(t.Context(), where, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +182,7 @@ func backedUp(t *testing.T) (where, backup string) {
 // TestVerifyDamaged shows that a file whose bytes are damaged is found, and that a backup which somebody changed is told from the one that was made.
 func TestVerifyDamaged(t *testing.T) {
 	where, backup := backedUp(t)
-	j, err := openJournal(t.Context(), backup, false)
+	j, err := storage.Open(t.Context(), backup, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +190,7 @@ func TestVerifyDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	j.Close()
-	if code, out, errOut := quando(t, "journal", "verify", backup); code != exitNo || !strings.Contains(out, "its checksum is not the one in") {
+	if code, out, errOut := quando(t, "journal", "verify", backup); code != cli.ExitNo || !strings.Contains(out, "its checksum is not the one in") {
 		t.Errorf("%d %s %s", code, out, errOut)
 	}
 	whole, err := os.ReadFile(where)
@@ -211,21 +214,21 @@ func TestVerifyDamaged(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "copy.db")
-			writeFile(t, file, tt.text)
+			clitest.WriteFile(t, file, tt.text)
 			code, out, errOut := quando(t, "journal", "verify", file)
-			if code != exitNo || !strings.Contains(out, "wrong: ") || !strings.Contains(out, tt.want) {
+			if code != cli.ExitNo || !strings.Contains(out, "wrong: ") || !strings.Contains(out, tt.want) {
 				t.Errorf("%d %s %s", code, out, errOut)
 			}
 			code, out, errOut = quando(t, "journal", "verify", file, "--output", "json")
-			if code != exitNo || !strings.Contains(out, tt.want) || !json.Valid([]byte(out)) {
+			if code != cli.ExitNo || !strings.Contains(out, tt.want) || !json.Valid([]byte(out)) {
 				t.Errorf("%d %s %s", code, out, errOut)
 			}
-			if code, _, errOut := quando(t, "journal", "restore", file, "--journal", where); code != exitNo || !strings.Contains(errOut, "nothing was changed") {
+			if code, _, errOut := quando(t, "journal", "restore", file, "--journal", where); code != cli.ExitNo || !strings.Contains(errOut, "nothing was changed") {
 				t.Errorf("restore: %d %s", code, errOut)
 			}
 		})
 	}
-	if code, _, errOut := quando(t, "journal", "verify", where+".none"); code != exitError || !strings.Contains(errOut, "there is no journal") {
+	if code, _, errOut := quando(t, "journal", "verify", where+".none"); code != cli.ExitError || !strings.Contains(errOut, "there is no journal") {
 		t.Errorf("%d %s", code, errOut)
 	}
 }
@@ -238,9 +241,9 @@ func TestListOfBackups(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, age := range map[string]int{"old.db": 500, "old-and-gone.db": 500, "gone.db": 360} {
-		listBackups(t, folder, listedBackup{File: name, MadeAt: now().AddDate(0, 0, -age)})
+		listBackups(t, folder, listedBackup{File: name, MadeAt: cli.Now().AddDate(0, 0, -age)})
 	}
-	writeFile(t, filepath.Join(folder, "old.db"), "")
+	clitest.WriteFile(t, filepath.Join(folder, "old.db"), "")
 	if code, _, errOut := quando(t, "journal", "backup", filepath.Join(folder, "another.db"), "--journal", where); code != 0 {
 		t.Fatal(errOut)
 	}
@@ -266,7 +269,7 @@ func TestVerifyUnlisted(t *testing.T) {
 		t.Fatal(err)
 	}
 	elsewhere := filepath.Join(t.TempDir(), "backup.db")
-	writeFile(t, elsewhere, string(text))
+	clitest.WriteFile(t, elsewhere, string(text))
 	for file, said := range map[string]bool{backup: false, elsewhere: true} {
 		if code, _, errOut := quando(t, "journal", "verify", file); code != 0 || strings.Contains(errOut, "keep that list with copies") != said {
 			t.Errorf("%s: %d %s", file, code, errOut)
@@ -324,5 +327,5 @@ func listBackups(t *testing.T, folder string, one listedBackup) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	writeFile(t, path, string(text))
+	clitest.WriteFile(t, path, string(text))
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quandohq/quando/cmd/quando/internal/clitest"
 	"github.com/quandohq/quando/engine/journal/sqlite"
 )
 
@@ -18,7 +19,7 @@ func TestRestoreElsewhere(t *testing.T) {
 	if code, _, errOut := c.quando("journal", "backup", first); code != 0 {
 		t.Fatal(errOut)
 	}
-	writeFile(t, carried, readFile(t, first))
+	clitest.WriteFile(t, carried, readFile(t, first))
 	if code, _, errOut := c.quando("journal", "backup", later); code != 0 {
 		t.Fatal(errOut)
 	}
@@ -42,7 +43,7 @@ func TestRestoreElsewhere(t *testing.T) {
 func TestRestoreAfterStop(t *testing.T) {
 	where, backup := backedUp(t)
 	left := where + ".restoring"
-	writeFile(t, left, readFile(t, backup))
+	clitest.WriteFile(t, left, readFile(t, backup))
 	db := openFile(t, left)
 	for _, s := range []string{"PRAGMA journal_mode = WAL", "DELETE FROM events", "VACUUM"} {
 		if _, err := db.Exec(s); err != nil {
