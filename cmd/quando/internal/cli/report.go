@@ -10,8 +10,8 @@ import (
 	"github.com/quandohq/quando/rules/source"
 )
 
-// A report is what check has to say.
-type report struct {
+// A Report is what check has to say.
+type Report struct {
 	Problems rules.Problems `json:"problems"`
 	Rules    []ruleReport   `json:"rules"`
 	Scopes   []string       `json:"scopes"` // of the verbs' own calls
@@ -29,13 +29,13 @@ type ruleReport struct {
 }
 
 // NewReport returns a report of nothing. Its lists are empty and not null: programs read them.
-func NewReport() *report {
+func NewReport() *Report {
 	// Empty lists, not null: programs read this.
-	return &report{Problems: rules.Problems{}, Rules: []ruleReport{}, Scopes: []string{}, Reads: []string{}, Cycles: [][]string{}}
+	return &Report{Problems: rules.Problems{}, Rules: []ruleReport{}, Scopes: []string{}, Reads: []string{}, Cycles: [][]string{}}
 }
 
 // Add tells of a rule set.
-func (r *report) Add(files int, set *rules.Set, problems rules.Problems) {
+func (r *Report) Add(files int, set *rules.Set, problems rules.Problems) {
 	r.files += files
 	r.Problems = append(r.Problems, problems...)
 	for _, rule := range set.Rules {
@@ -60,7 +60,7 @@ func (r *report) Add(files int, set *rules.Set, problems rules.Problems) {
 
 // WriteText writes the report for people. What goes beyond the verbs' own scopes is a note, apart
 // from the answer.
-func (r *report) WriteText(w, notes io.Writer) {
+func (r *Report) WriteText(w, notes io.Writer) {
 	c := Colours(w)
 	for _, p := range r.Problems {
 		WriteProblem(w, c, p)

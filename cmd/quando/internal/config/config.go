@@ -72,8 +72,8 @@ type Workspace struct {
 	}
 	Rules  string
 	Safety struct {
-		MessagesPerConversation rate
-		Messages                rate
+		MessagesPerConversation Rate
+		Messages                Rate
 	}
 	Backfill struct {
 		Every time.Duration // 0 is off
@@ -87,8 +87,8 @@ type Workspace struct {
 	Timezone *time.Location
 }
 
-// rate is so many in any window of a length.
-type rate struct {
+// Rate is so many in any window of a length.
+type Rate struct {
 	Times int
 	Per   time.Duration
 }
@@ -109,8 +109,8 @@ func DefaultWorkspace() Workspace {
 	w.Service.Timeout = 10 * time.Second
 	w.Service.Webhook.Check = 50 * time.Second // what was switched off is active again within a minute
 	w.Backfill.Every, w.Backfill.Cards = 5*time.Minute, 15*time.Second
-	w.Safety.MessagesPerConversation = rate{5, 10 * time.Minute}
-	w.Safety.Messages = rate{2000, time.Hour}
+	w.Safety.MessagesPerConversation = Rate{5, 10 * time.Minute}
+	w.Safety.Messages = Rate{2000, time.Hour}
 	// A zone that the binary carries always loads; the service's own default is the same.
 	w.Timezone, _ = time.LoadLocation("America/Sao_Paulo")
 	return w
@@ -128,7 +128,7 @@ func Load(file string, mayBeMissing bool) (*Config, error) {
 		}
 	}
 	f, problems := source.Read(file, text)
-	d := &configReader{file: file, problems: problems}
+	d := &reader{file: file, problems: problems}
 	if len(problems) == 0 {
 		d.mapping(f.Root, "", c.settings())
 	}
@@ -178,7 +178,7 @@ func (c *Config) settings() settings {
 		{"console.hosts", someTexts(&c.Console.Hosts, "list the names under which the console is asked for, or take the setting away")},
 		{"console.forwarded_for", headerName(&c.Console.Forwarded)},
 		{"console.read_only", yesOrNo(&c.Console.ReadOnly)},
-		{"console.tls", func(d *configReader, n *source.Node) {
+		{"console.tls", func(d *reader, n *source.Node) {
 			c.Console.TLS = new(bool)
 			yesOrNo(c.Console.TLS)(d, n)
 		}},
@@ -216,7 +216,7 @@ func (w *Workspace) settings() settings {
 
 // readWorkspaces reads the workspaces beside the default one. Each has its own service, rules and
 // bounds.
-func (c *Config) readWorkspaces(d *configReader, n *source.Node) {
+func (c *Config) readWorkspaces(d *reader, n *source.Node) {
 	if n.Kind != source.Mapping {
 		d.report(n, "as in workspaces: { acme: { service: … } }", "workspaces must be a mapping of names, not %s", n.Kind)
 		return

@@ -52,8 +52,8 @@ workspaces:
 	}
 	want := []any{
 		"https://desk.example.com/v1", "qsk_1", 20.0, 3 * time.Second, 2, "whsec_1", "127.0.0.1:9999", 45 * 24 * time.Hour,
-		rate{3, 10 * time.Minute}, rate{100, time.Hour}, "Europe/Lisbon", "debug", []string{"a.example.com", "b.example.com:8443"}, "https://acme.example.com/v1", "America/Manaus", "rules/acme",
-		rate{2000, time.Hour},
+		Rate{3, 10 * time.Minute}, Rate{100, time.Hour}, "Europe/Lisbon", "debug", []string{"a.example.com", "b.example.com:8443"}, "https://acme.example.com/v1", "America/Manaus", "rules/acme",
+		Rate{2000, time.Hour},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -87,11 +87,11 @@ workspaces:
 		s := w.Service
 		return []any{s.BaseURL, string(s.APIKey), s.Rate, s.Timeout, s.Profile, len(s.Webhook.Secrets), s.Webhook.PublicURL, w.Rules, w.Safety.MessagesPerConversation, w.Safety.Messages, w.HTTPRequest.Allow, w.Timezone.String()}
 	}
-	want := []any{"https://acme.example.com/v1", "own", 5.0, 4 * time.Second, "acme.yaml", 2, "https://hooks.example.com/webhook/acme", "of-acme", rate{1, 5 * time.Minute}, rate{7, time.Hour}, []string{"own.example.com"}, "America/Manaus"}
+	want := []any{"https://acme.example.com/v1", "own", 5.0, 4 * time.Second, "acme.yaml", 2, "https://hooks.example.com/webhook/acme", "of-acme", Rate{1, 5 * time.Minute}, Rate{7, time.Hour}, []string{"own.example.com"}, "America/Manaus"}
 	if diff := cmp.Diff(want, parts(c.Workspaces["acme"])); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	want = []any{"https://bare.example.com/v1", "bare", 0.0, 10 * time.Second, "", 0, "", "rules/bare", rate{5, 10 * time.Minute}, rate{2000, time.Hour}, []string(nil), "America/Sao_Paulo"}
+	want = []any{"https://bare.example.com/v1", "bare", 0.0, 10 * time.Second, "", 0, "", "rules/bare", Rate{5, 10 * time.Minute}, Rate{2000, time.Hour}, []string(nil), "America/Sao_Paulo"}
 	if diff := cmp.Diff(want, parts(c.Workspaces["bare"])); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}

@@ -30,7 +30,7 @@ func LoadPart(cmd *cobra.Command, keys ...string) (c *Config, found bool, err er
 	}
 	found = err == nil
 	f, problems := source.Read(file, text)
-	d := &configReader{file: file, problems: problems}
+	d := &reader{file: file, problems: problems}
 	unwanted := func(s setting) bool { return !slices.Contains(keys, s.path) }
 	all := slices.DeleteFunc(c.settings(), unwanted)
 	d.some(f.Root, all)
@@ -51,7 +51,7 @@ func LoadPart(cmd *cobra.Command, keys ...string) (c *Config, found bool, err er
 }
 
 // some reads these settings and passes over everything else.
-func (d *configReader) some(n *source.Node, all settings) {
+func (d *reader) some(n *source.Node, all settings) {
 	for _, s := range all {
 		value := n
 		for key := range strings.SplitSeq(s.path, ".") {

@@ -26,24 +26,24 @@ var (
 // A setting is one key of the configuration, by its dotted path, with what reads it.
 type setting struct {
 	path string
-	read func(d *configReader, n *source.Node)
+	read func(d *reader, n *source.Node)
 }
 
 type settings []setting
 
-// A configReader reads values into fields and reports every problem.
-type configReader struct {
+// A reader reads values into fields and reports every problem.
+type reader struct {
 	file     string
 	problems source.Problems
 	variable bool // the value comes from the environment and is taken literally
 }
 
-func (d *configReader) report(n *source.Node, hint, format string, args ...any) {
+func (d *reader) report(n *source.Node, hint, format string, args ...any) {
 	d.problems = append(d.problems, n.At(source.Error, fmt.Sprintf(format, args...), hint))
 }
 
 // mapping reads the keys below a path.
-func (d *configReader) mapping(n *source.Node, path string, all settings) {
+func (d *reader) mapping(n *source.Node, path string, all settings) {
 	if n == nil || n.Kind == source.Null {
 		return
 	}
@@ -94,7 +94,7 @@ func (s settings) below(path string) []string {
 
 // environment reads the overrides: QUANDO_SERVICE_BASE_URL for service.base_url. Variables are not
 // YAML: a token that begins with ! would come out empty, and one with " #" cut off.
-func (d *configReader) environment(prefix string, all settings) {
+func (d *reader) environment(prefix string, all settings) {
 	d.variable = true
 	defer func() { d.variable = false }()
 	for _, s := range all {
@@ -108,7 +108,7 @@ func (d *configReader) environment(prefix string, all settings) {
 }
 
 // scalar returns a value with its ${NAME}s from the environment.
-func (d *configReader) scalar(n *source.Node) (string, bool) {
+func (d *reader) scalar(n *source.Node) (string, bool) {
 	if n.Kind != source.Scalar {
 		d.report(n, "", "a single value is needed here, not %s", n.Kind)
 		return "", false
@@ -129,8 +129,8 @@ func (d *configReader) scalar(n *source.Node) (string, bool) {
 	return value, ok
 }
 
-func text(to *string) func(*configReader, *source.Node) {
-	return func(d *configReader, n *source.Node) {
+func text(to *string) func(*reader, *source.Node) {
+	return func(d *reader, n *source.Node) {
 		if s, ok := d.scalar(n); ok {
 			*to = s
 		}
@@ -138,8 +138,8 @@ func text(to *string) func(*configReader, *source.Node) {
 }
 
 // secret reads a secret, and refuses an empty one: an empty token would open the console.
-func secret(to *service.Secret) func(*configReader, *source.Node) {
-	return func(d *configReader, n *source.Node) {
+func secret(to *service.Secret) func(*reader, *source.Node) {
+	return func(d *reader, n *source.Node) {
 		s, ok := d.scalar(n)
 		if ok && strings.TrimSpace(s) == "" {
 			d.report(n, "give it a value, or take the setting away", "the secret is empty")
@@ -148,8 +148,8 @@ func secret(to *service.Secret) func(*configReader, *source.Node) {
 	}
 }
 
-func texts(to *[]string) func(*configReader, *source.Node) {
-	return func(d *configReader, n *source.Node) {
+func texts(to *[]string) func(*reader, *source.Node) {
+	return func(d *reader, n *source.Node) {
 		*to = nil
 		items := n.Items
 		if n.Kind == source.Scalar {
@@ -165,7 +165,7 @@ func texts(to *[]string) func(*configReader, *source.Node) {
 
 // listed returns the items of a list that is written as one text: in a variable, [a, b] is a list.
 // An item with a comma stands in double quotes.
-func (d *configReader) listed(n *source.Node) []*source.Node {
+func (d *reader) listed(n *source.Node) []*source.Node {
 	inner, opened := strings.CutPrefix(n.Value, "[")
 	inner, closed := strings.CutSuffix(inner, "]")
 	if !d.variable || !opened || !closed {
@@ -190,8 +190,8 @@ func (d *configReader) listed(n *source.Node) []*source.Node {
 }
 
 // someTexts reads a list that must not be empty, because leaving the setting out means "any".
-func someTexts(to *[]string, hint string) func(*configReader, *source.Node) {
-	return func(d *configReader, n *source.Node) {
+func someTexts(to *[]string, hint string) func(*reader, *source.Node) {
+	return func(d *reader, n *source.Node) {
 		before := len(d.problems)
 		texts(to)(d, n)
 		if len(*to) == 0 && len(d.problems) == before {
@@ -202,8 +202,8 @@ func someTexts(to *[]string, hint string) func(*configReader, *source.Node) {
 
 // hostNames reads the names that certificates are wanted for. Without any, everything would go
 // unencrypted, and nobody be told.
-func hostNames(to *[]string) func(*configReader, *source.Node) {
-	return func(d *configReader, n *source.Node) {
+func hostNames(to *[]string) func(*reader, *source.Node) {
+	return func(d *reader, n *source.Node) {
 		texts(to)(d, n)
 		const hint = "list the names that certificates are wanted for, as in hosts: [hooks.example.com]"
 		if len(*to) == 0 {
@@ -217,8 +217,8 @@ func hostNames(to *[]string) func(*configReader, *source.Node) {
 	}
 }
 
-func secrets(to *[]service.Secret) func(*configReader, *source.Node) {
-	return func(d *configReader, n *source.Node) {
+func secrets(to *[]service.Secret) func(*reader, *source.Node) {
+	return func(d *reader, n *source.Node) {
 		var plain []string
 		texts(&plain)(d, n)
 		*to = nil
@@ -228,8 +228,8 @@ func secrets(to *[]service.Secret) func(*configReader, *source.Node) {
 	}
 }
 
-func choice(to *string, values ...string) func(*configReader, *source.Node) {
-	return func(d *configReader, n *source.Node) {
+func choice(to *string, values ...string) func(*reader, *source.Node) {
+	return func(d *reader, n *source.Node) {
 		s, ok := d.scalar(n)
 		if !ok {
 			return
@@ -245,8 +245,8 @@ func choice(to *string, values ...string) func(*configReader, *source.Node) {
 }
 
 // headerName reads the name of a header.
-func headerName(to *string) func(*configReader, *source.Node) {
-	return func(d *configReader, n *source.Node) {
+func headerName(to *string) func(*reader, *source.Node) {
+	return func(d *reader, n *source.Node) {
 		text(to)(d, n)
 		if strings.ContainsFunc(*to, func(r rune) bool { return r <= ' ' || r >= 127 || strings.ContainsRune(`()<>@,;:\"/[]?={}`, r) }) {
 			d.report(n, "write its name alone, as in forwarded_for: X-Forwarded-For", "%q is not the name of a header", *to)
@@ -254,16 +254,16 @@ func headerName(to *string) func(*configReader, *source.Node) {
 	}
 }
 
-func yesOrNo(to *bool) func(*configReader, *source.Node) {
-	return func(d *configReader, n *source.Node) {
+func yesOrNo(to *bool) func(*reader, *source.Node) {
+	return func(d *reader, n *source.Node) {
 		var s string
 		choice(&s, "true", "false")(d, n)
 		*to = s == "true"
 	}
 }
 
-func duration(to *time.Duration) func(*configReader, *source.Node) {
-	return func(d *configReader, n *source.Node) {
+func duration(to *time.Duration) func(*reader, *source.Node) {
+	return func(d *reader, n *source.Node) {
 		s, ok := d.scalar(n)
 		if !ok {
 			return
@@ -281,8 +281,8 @@ func duration(to *time.Duration) func(*configReader, *source.Node) {
 }
 
 // durationOrOff reads a duration, or off, which is 0.
-func durationOrOff(to *time.Duration) func(*configReader, *source.Node) {
-	return func(d *configReader, n *source.Node) {
+func durationOrOff(to *time.Duration) func(*reader, *source.Node) {
+	return func(d *reader, n *source.Node) {
 		if n.Kind == source.Scalar && n.Value == "off" {
 			*to = 0
 			return
@@ -292,8 +292,8 @@ func durationOrOff(to *time.Duration) func(*configReader, *source.Node) {
 }
 
 // address reads host:port, where the host may be left out.
-func address(to *string) func(*configReader, *source.Node) {
-	return func(d *configReader, n *source.Node) {
+func address(to *string) func(*reader, *source.Node) {
+	return func(d *reader, n *source.Node) {
 		s, ok := d.scalar(n)
 		if !ok {
 			return
@@ -308,8 +308,8 @@ func address(to *string) func(*configReader, *source.Node) {
 }
 
 // perSecond reads a rate such as 20/s or 600/m.
-func perSecond(to *float64) func(*configReader, *source.Node) {
-	return func(d *configReader, n *source.Node) {
+func perSecond(to *float64) func(*reader, *source.Node) {
+	return func(d *reader, n *source.Node) {
 		s, ok := d.scalar(n)
 		if !ok {
 			return
@@ -326,8 +326,8 @@ func perSecond(to *float64) func(*configReader, *source.Node) {
 }
 
 // bound reads a rate such as 5 per 10m.
-func bound(to *rate) func(*configReader, *source.Node) {
-	return func(d *configReader, n *source.Node) {
+func bound(to *Rate) func(*reader, *source.Node) {
+	return func(d *reader, n *source.Node) {
 		s, ok := d.scalar(n)
 		if !ok {
 			return
@@ -339,13 +339,13 @@ func bound(to *rate) func(*configReader, *source.Node) {
 			d.report(n, "as in 5 per 10m", "%q is not a bound", s)
 			return
 		}
-		*to = rate{times, per}
+		*to = Rate{times, per}
 	}
 }
 
 // users reads people by their names: { ana: { role: operator, password: "$argon2id$…" } }.
-func users(to *map[string]console.User) func(*configReader, *source.Node) {
-	return func(d *configReader, n *source.Node) {
+func users(to *map[string]console.User) func(*reader, *source.Node) {
+	return func(d *reader, n *source.Node) {
 		if n.Kind != source.Mapping {
 			d.report(n, "as in users: { ana: { role: viewer, password: … } }", "console.users must be a mapping of names, not %s", n.Kind)
 			return
@@ -375,8 +375,8 @@ func users(to *map[string]console.User) func(*configReader, *source.Node) {
 
 // headers reads what is sent to other systems besides: { erp.example.com: { Authorization: "Bearer
 // ${ERP_TOKEN}" } }.
-func headers(to *map[string]map[string]service.Secret) func(*configReader, *source.Node) {
-	return func(d *configReader, n *source.Node) {
+func headers(to *map[string]map[string]service.Secret) func(*reader, *source.Node) {
+	return func(d *reader, n *source.Node) {
 		const hint = "as in headers: { erp.example.com: { Authorization: \"Bearer ${ERP_TOKEN}\" } }"
 		if n.Kind != source.Mapping {
 			d.report(n, hint, "http_request.headers must be a mapping of hosts, not %s", n.Kind)
@@ -399,8 +399,8 @@ func headers(to *map[string]map[string]service.Secret) func(*configReader, *sour
 	}
 }
 
-func zone(to **time.Location) func(*configReader, *source.Node) {
-	return func(d *configReader, n *source.Node) {
+func zone(to **time.Location) func(*reader, *source.Node) {
+	return func(d *reader, n *source.Node) {
 		s, ok := d.scalar(n)
 		if !ok {
 			return

@@ -101,20 +101,21 @@ func closeTracer(t *trace.Tracer) error {
 
 // A Process is everything that runs, put together.
 type Process struct {
-	log      *slog.Logger
-	journal  storage.Journal
-	metrics  *metrics
-	Console  *console.Console
-	now      func() time.Time // that people are shown; nil is this machine's
-	Recorder *recorder
-	tracer   *trace.Tracer // nil is none
 	Engine   *engine.Engine
-	Units    []*Unit
-	Books    []*Book
-	busy     string // the folder of the journal's file
-	Sources  []*schedule.Source
-	hooks    map[string]http.Handler // by workspace
-	bodies   *webhook.Bodies         // of all workspaces
+	Console  *console.Console
+	Recorder *Recorder
+	Units    []*Unit            // one for each workspace
+	Books    []*Book            // the rules of each
+	Sources  []*schedule.Source // the schedules of each
+
+	log     *slog.Logger
+	journal storage.Journal
+	busy    string // the folder of the journal's file
+	metrics *metrics
+	tracer  *trace.Tracer           // nil is none
+	now     func() time.Time        // that people are shown; nil is this machine's
+	hooks   map[string]http.Handler // by workspace
+	bodies  *webhook.Bodies         // of all workspaces
 
 	certificates certificates // of listen; nil is that nothing is encrypted
 	privately    bool         // the console is encrypted with them too
@@ -128,7 +129,7 @@ type Process struct {
 func New(c *config.Config, list []config.NamedWorkspace, j storage.Journal, log *slog.Logger, tracer *trace.Tracer, watch ...engine.Observer) (*Process, error) {
 	p := &Process{log: log, journal: j, busy: filepath.Dir(c.JournalPath()), now: c.Now, tracer: tracer, hooks: make(map[string]http.Handler), bodies: webhook.NewBodies()}
 	p.metrics = newMetrics(j, c.JournalPath(), p.present)
-	p.Recorder = &recorder{
+	p.Recorder = &Recorder{
 		tracer: tracer,
 		Accept: func(ctx context.Context, events ...rules.Event) ([]bool, error) {
 			return p.Engine.Accept(ctx, events...)

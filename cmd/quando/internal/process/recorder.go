@@ -11,8 +11,8 @@ import (
 	"github.com/quandohq/quando/triggers"
 )
 
-// A recorder gives events to the engine, and knows whether they can be recorded.
-type recorder struct {
+// A Recorder gives events to the engine, and knows whether they can be recorded.
+type Recorder struct {
 	Accept triggers.Sink
 	write  func(context.Context) error // something harmless, to see whether it can be done again
 	fresh  func(rules.Event)           // is told of each event that is new
@@ -23,7 +23,7 @@ type recorder struct {
 }
 
 // Record is a triggers.Sink.
-func (r *recorder) Record(ctx context.Context, events ...rules.Event) ([]bool, error) {
+func (r *Recorder) Record(ctx context.Context, events ...rules.Event) ([]bool, error) {
 	fresh, err := r.Accept(ctx, events...)
 	if r.tracer != nil {
 		for i := range events {
@@ -47,7 +47,7 @@ func (r *recorder) Record(ctx context.Context, events ...rules.Event) ([]bool, e
 
 // ready returns why nothing can be recorded, or nil. After a failure it tries for itself: whoever
 // is not ready is sent nothing that could show that it is again.
-func (r *recorder) ready(ctx context.Context) error {
+func (r *Recorder) ready(ctx context.Context) error {
 	failed := r.failed.Load()
 	if failed == nil {
 		return nil

@@ -44,7 +44,7 @@ func TestReady(t *testing.T) {
 	var disk error
 	var fresh []string
 	writes := 0
-	r := &recorder{
+	r := &Recorder{
 		Accept: func(_ context.Context, events ...rules.Event) ([]bool, error) { return make([]bool, len(events)), disk },
 		write:  func(context.Context) error { writes++; return disk },
 		fresh:  func(e rules.Event) { fresh = append(fresh, e.ID) },
