@@ -18,8 +18,8 @@ type deed struct {
 	quoted    bool
 }
 
-// A demoCall is what a step sent to the service, or would have sent.
-type demoCall struct {
+// A call is what a step sent to the service, or would have sent.
+type call struct {
 	Call    string         `json:"call"`
 	Request map[string]any `json:"request"`
 }
@@ -27,9 +27,9 @@ type demoCall struct {
 // deeds says what a step did. Steps that only look or think have done nothing.
 func (t *teller) deeds(r *journal.Run, s *journal.Step) []deed {
 	var record struct {
-		Sent   []demoCall `json:"sent"`
-		Intent *demoCall  `json:"intent"`
-		Value  any        `json:"value"`
+		Sent   []call `json:"sent"`
+		Intent *call  `json:"intent"`
+		Value  any    `json:"value"`
 	}
 	if json.Unmarshal(s.Record, &record) != nil {
 		return nil
@@ -52,7 +52,7 @@ func (t *teller) deeds(r *journal.Run, s *journal.Step) []deed {
 }
 
 // deed says what a call does.
-func (t *teller) deed(r *journal.Run, c demoCall) deed {
+func (t *teller) deed(r *journal.Run, c call) deed {
 	who := t.about(r)
 	if id := c.Request["conversation"]; id != nil {
 		who = t.name(id)

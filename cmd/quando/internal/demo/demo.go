@@ -33,7 +33,7 @@ import (
 
 // New returns the command demo, which runs an invented desk on simulated time.
 func New() *cobra.Command {
-	var o demoOptions
+	var o options
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Watch a small desk at work: invented customers, real rules, nothing to set up",
@@ -61,7 +61,7 @@ Ctrl-C stops it; nothing is left behind.`,
 	return cmd
 }
 
-type demoOptions struct {
+type options struct {
 	speed float64       // simulated minutes in a second
 	last  time.Duration // 0 is until it is stopped
 	seed  uint64
@@ -69,7 +69,7 @@ type demoOptions struct {
 
 // A demo is the whole desk: the service, the engine, the people, and the time that they live in.
 type demo struct {
-	demoOptions
+	options
 	*process.Process
 	service *sandbox.Sandbox
 	people  *people
@@ -86,7 +86,7 @@ type demo struct {
 }
 
 // runDemo shows the demo until ctx ends.
-func runDemo(ctx context.Context, o demoOptions, out io.Writer) (err error) {
+func runDemo(ctx context.Context, o options, out io.Writer) (err error) {
 	// Who closes the terminal, or the other end of a pipe, ends the demo as Ctrl-C does: it has
 	// something to tidy up.
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
@@ -104,9 +104,9 @@ func runDemo(ctx context.Context, o demoOptions, out io.Writer) (err error) {
 			err = errors.Join(err, tidy[i]())
 		}
 	}()
-	d := &demo{demoOptions: o, wishes: make(chan wish), over: make(chan struct{})}
+	d := &demo{options: o, wishes: make(chan wish), over: make(chan struct{})}
 	if d.service, err = sandbox.New(sandbox.Options{
-		Frozen: demoStart(), Seed: max(o.seed, 1), AllowLoopback: true, KanbanEvents: true,
+		Frozen: startTime(), Seed: max(o.seed, 1), AllowLoopback: true, KanbanEvents: true,
 	}); err != nil {
 		return err
 	}
@@ -184,7 +184,7 @@ func (d *demo) config(ctx context.Context, folder string, public net.Listener) (
 		return nil, fmt.Errorf("register the webhook: %w", err)
 	}
 	c.Service.Webhook.Secrets, c.Service.Webhook.PublicURL = []service.Secret{hook.Secret}, hook.URL
-	c.Simulator = &demoSimulator{process.NewSandboxControl(address.ControlURL), d}
+	c.Simulator = &simulator{process.NewSandboxControl(address.ControlURL), d}
 	return c, nil
 }
 
@@ -214,7 +214,7 @@ func (d *demo) open(c *config.Config, j storage.Journal, out io.Writer) error {
 		return err
 	}
 	d.people = &people{service: d.service, tell: d.tell, office: set.Rule("away-reply").Calendar("office"), random: rand.New(rand.NewPCG(d.seed, 0))}
-	if err := d.people.begin(demoStart()); err != nil {
+	if err := d.people.begin(startTime()); err != nil {
 		return err
 	}
 	var state any

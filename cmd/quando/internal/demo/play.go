@@ -21,21 +21,21 @@ type wish struct {
 	done chan error
 }
 
-// A demoSimulator lets a person play in the demo.
-type demoSimulator struct {
+// A simulator lets a person play in the demo.
+type simulator struct {
 	*process.SandboxControl
 	demo *demo
 }
 
-var errDemoOver = errors.New("the demo is over")
+var errOver = errors.New("the demo is over")
 
 // ask hands a wish to the demo and waits for it.
-func (s *demoSimulator) ask(ctx context.Context, one wish) error {
+func (s *simulator) ask(ctx context.Context, one wish) error {
 	one.done = make(chan error, 1)
 	select {
 	case s.demo.wishes <- one:
 	case <-s.demo.over:
-		return errDemoOver
+		return errOver
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -49,14 +49,14 @@ func (s *demoSimulator) ask(ctx context.Context, one wish) error {
 	case <-wait:
 		return nil // the page tells that it is on the way
 	case <-s.demo.over:
-		return errDemoOver
+		return errOver
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
 // Scene tells how things stand, and where a jump leads.
-func (s *demoSimulator) Scene(ctx context.Context, with string) (console.Scene, error) {
+func (s *simulator) Scene(ctx context.Context, with string) (console.Scene, error) {
 	scene, err := s.SandboxControl.Scene(ctx, with)
 	scene.Jumps = true
 	if until := s.demo.until.Load(); until != nil {
@@ -66,7 +66,7 @@ func (s *demoSimulator) Scene(ctx context.Context, with string) (console.Scene, 
 }
 
 // Write writes as a customer.
-func (s *demoSimulator) Write(ctx context.Context, m console.CustomerText) (conversation string, err error) {
+func (s *simulator) Write(ctx context.Context, m console.CustomerText) (conversation string, err error) {
 	err = s.ask(ctx, wish{do: func(ctx context.Context) (err error) {
 		conversation, err = s.SandboxControl.Write(ctx, m)
 		return err
@@ -75,22 +75,22 @@ func (s *demoSimulator) Write(ctx context.Context, m console.CustomerText) (conv
 }
 
 // Answer writes as the team.
-func (s *demoSimulator) Answer(ctx context.Context, conversation, person, text string) error {
+func (s *simulator) Answer(ctx context.Context, conversation, person, text string) error {
 	return s.ask(ctx, wish{do: func(ctx context.Context) error { return s.SandboxControl.Answer(ctx, conversation, person, text) }})
 }
 
 // Close closes an attendance as the team.
-func (s *demoSimulator) Close(ctx context.Context, conversation, person string) error {
+func (s *simulator) Close(ctx context.Context, conversation, person string) error {
 	return s.ask(ctx, wish{do: func(ctx context.Context) error { return s.SandboxControl.Close(ctx, conversation, person) }})
 }
 
 // Move moves a card as the team.
-func (s *demoSimulator) Move(ctx context.Context, card, stage, person string) error {
+func (s *simulator) Move(ctx context.Context, card, stage, person string) error {
 	return s.ask(ctx, wish{do: func(ctx context.Context) error { return s.SandboxControl.Move(ctx, card, stage, person) }})
 }
 
 // Jump lets time pass at once.
-func (s *demoSimulator) Jump(ctx context.Context, length time.Duration) error {
+func (s *simulator) Jump(ctx context.Context, length time.Duration) error {
 	return s.ask(ctx, wish{jump: length})
 }
 

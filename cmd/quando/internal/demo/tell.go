@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	demoWidth  = 100 // columns
-	demoIndent = 7   // of what follows the time
-	demoRule   = 22  // columns for a rule's id
+	lineWidth = 100 // columns
+	indent    = 7   // of what follows the time
+	ruleWidth = 22  // columns for a rule's id
 )
 
 // A teller tells people what happens, in lines. It observes the engine, which in a demo has one
@@ -47,7 +47,7 @@ type runStory struct {
 func newTeller(out io.Writer, zone *time.Location) *teller {
 	return &teller{
 		out: out, colour: cli.Colours(out), zone: zone, names: make(map[string]string), known: make(map[string]bool), begun: make(map[int64]*runStory),
-		totals: totals{outcomes: make(map[journal.State]int)}, last: demoStart(), counted: demoStart(),
+		totals: totals{outcomes: make(map[journal.State]int)}, last: startTime(), counted: startTime(),
 	}
 }
 
@@ -125,7 +125,7 @@ func (t *teller) print(line string) {
 }
 
 // opening says what there is to see.
-func (t *teller) opening(console string, office *calendar.Calendar, o demoOptions) {
+func (t *teller) opening(console string, office *calendar.Calendar, o options) {
 	c := t.colour
 	t.print(c.Bold("Quando demo") + ": an invented support desk in São Paulo, worked by the rules of examples/.")
 	t.print(c.Dim("Indented is what people do, an arrow is what a rule does. " + paceWords(o.speed)))
@@ -137,8 +137,8 @@ func (t *teller) opening(console string, office *calendar.Calendar, o demoOption
 	}
 	t.print("  Stop      " + stop)
 	t.print("")
-	line := demoStart().Format("Monday 2 January 2006, 15:04")
-	if closes, ok := office.NextClose(demoStart()); ok {
+	line := startTime().Format("Monday 2 January 2006, 15:04")
+	if closes, ok := office.NextClose(startTime()); ok {
 		line += closes.In(t.zone).Format(". The office closes at 15:04.")
 	}
 	t.print(c.Bold(line))
@@ -163,10 +163,10 @@ func (t *teller) at(at time.Time) {
 	at = at.In(t.zone)
 	switch gap := at.Sub(t.last); {
 	case gap > stillness && at.YearDay() != t.last.YearDay():
-		t.print(t.colour.Dim(fmt.Sprintf("%*s· · ·  nothing happens for %s", demoIndent, "", cli.Span(gap))))
+		t.print(t.colour.Dim(fmt.Sprintf("%*s· · ·  nothing happens for %s", indent, "", cli.Span(gap))))
 		t.print(t.colour.Bold(at.Format("Monday 2 January")))
 	case gap > stillness:
-		t.print(t.colour.Dim(fmt.Sprintf("%*s· · ·  nothing happens for %s", demoIndent, "", cli.Span(gap))))
+		t.print(t.colour.Dim(fmt.Sprintf("%*s· · ·  nothing happens for %s", indent, "", cli.Span(gap))))
 	}
 	if at.Sub(t.counted) > time.Hour {
 		t.count(at)
@@ -184,7 +184,7 @@ func (t *teller) rest() {
 // act tells what a person does.
 func (t *teller) act(at time.Time, format string, args ...any) {
 	t.at(at)
-	text := cli.Truncate(cli.Harmless(fmt.Sprintf(format, args...)), demoWidth-demoIndent-4)
+	text := cli.Truncate(cli.Harmless(fmt.Sprintf(format, args...)), lineWidth-indent-4)
 	t.print(t.colour.Dim(fmt.Sprintf("%s      %s", at.In(t.zone).Format("15:04"), text)))
 }
 
@@ -216,7 +216,7 @@ func (t *teller) run(at time.Time, s *runStory) {
 			done = append(done, t.deeds(s.Run, step)...)
 		}
 	}
-	c, shadow, room := t.colour, s.Stage != rules.Live, demoWidth-demoIndent-demoRule-cli.Width("→ ")
+	c, shadow, room := t.colour, s.Stage != rules.Live, lineWidth-indent-ruleWidth-cli.Width("→ ")
 	if len(done) > 0 {
 		text := c.Bold("→ ") + sentence(done, room)
 		if shadow {
@@ -227,18 +227,18 @@ func (t *teller) run(at time.Time, s *runStory) {
 	}
 	switch {
 	case s.State == journal.FailedRun, s.State == journal.Uncertain:
-		t.line(at, s.Rule, c.Red("failed: "+cli.Truncate(cli.Harmless(s.Reason), demoWidth-demoIndent-demoRule-8)))
+		t.line(at, s.Rule, c.Red("failed: "+cli.Truncate(cli.Harmless(s.Reason), lineWidth-indent-ruleWidth-8)))
 	case waits != "" && !shadow:
-		t.line(at, s.Rule, c.Dim(cli.Truncate(waits, demoWidth-demoIndent-demoRule)))
+		t.line(at, s.Rule, c.Dim(cli.Truncate(waits, lineWidth-indent-ruleWidth)))
 	case s.State == journal.Cancelled && s.waiting != "":
-		t.line(at, s.Rule, c.Dim(cli.Truncate(t.about(s.Run)+" needs it no more: "+cancelWords(s.Reason), demoWidth-demoIndent-demoRule)))
+		t.line(at, s.Rule, c.Dim(cli.Truncate(t.about(s.Run)+" needs it no more: "+cancelWords(s.Reason), lineWidth-indent-ruleWidth)))
 	}
 }
 
 // line prints what a rule does.
 func (t *teller) line(at time.Time, rule, text string) {
 	t.at(at)
-	pad := strings.Repeat(" ", max(1, demoRule-cli.Width(rule)))
+	pad := strings.Repeat(" ", max(1, ruleWidth-cli.Width(rule)))
 	t.print(fmt.Sprintf("%s  %s%s%s", at.In(t.zone).Format("15:04"), t.colour.Cyan(rule), pad, text))
 }
 
@@ -249,7 +249,7 @@ func (t *teller) introduce(id string) {
 		return
 	}
 	t.known[id] = true
-	t.print(strings.Repeat(" ", demoIndent+demoRule+2) + t.colour.Dim(cli.Truncate("("+cli.Harmless(rule.Name)+")", demoWidth-demoIndent-demoRule-2)))
+	t.print(strings.Repeat(" ", indent+ruleWidth+2) + t.colour.Dim(cli.Truncate("("+cli.Harmless(rule.Name)+")", lineWidth-indent-ruleWidth-2)))
 }
 
 // cancelWords says why a run was ended early.

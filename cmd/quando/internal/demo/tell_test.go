@@ -18,16 +18,16 @@ import (
 // terminal or leaves its line.
 func TestDemoTeller(t *testing.T) {
 	out := &clitest.Buffer{}
-	tell := newTeller(out, demoStart().Location())
+	tell := newTeller(out, startTime().Location())
 	tell.know(mustCompileExamples(t), map[string]any{"contacts": []any{map[string]any{"id": "c1", "name": "Eve\x1b[2J"}}})
-	tell.act(demoStart(), "%s writes: “%s”", "Eve", "\x1b]0;\x07 "+strings.Repeat("long ", 40))
+	tell.act(startTime(), "%s writes: “%s”", "Eve", "\x1b]0;\x07 "+strings.Repeat("long ", 40))
 	r := &journal.Run{ID: 1, Rule: "away-reply", Stage: "live", State: journal.FailedRun, Reason: "422: no\nsuch channel"}
 	r.About.Contact = "c1"
 	r.Steps = []*journal.Step{{Path: "1", Verb: "transfer", State: journal.StepDone, Record: []byte(`{"sent":[{"call":"transfer","request":{"to":{"sector_id":"c1"}}}]}`)}}
 	tell.Changed(r)
 	tell.Changed(r)
-	tell.runs(demoStart())
-	tell.closing(demoStart())
+	tell.runs(startTime())
+	tell.closing(startTime())
 	text := out.String()
 	clitest.HasLines(t, text,
 		`17:40      Eve writes: “\\x1b\]0;\\a long .*…`, `17:40  away-reply            → Eve\\x1b\[2J: transferred to Eve\\x1b\[2J`,
@@ -37,7 +37,7 @@ func TestDemoTeller(t *testing.T) {
 		t.Errorf("%q", text)
 	}
 	for line := range strings.Lines(text) {
-		if cli.Width(line) > demoWidth+1 {
+		if cli.Width(line) > lineWidth+1 {
 			t.Errorf("%d columns: %s", cli.Width(line), line)
 		}
 	}

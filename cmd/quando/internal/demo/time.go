@@ -7,8 +7,8 @@ import (
 	"github.com/quandohq/quando/cmd/quando/internal/config"
 )
 
-// demoStart is a Friday afternoon, shortly before the office closes.
-func demoStart() time.Time {
+// startTime is a Friday afternoon, shortly before the office closes.
+func startTime() time.Time {
 	return time.Date(2026, 11, 13, 17, 40, 0, 0, config.DefaultWorkspace().Timezone)
 }
 
@@ -51,7 +51,7 @@ func (d *demo) play(ctx context.Context) error {
 	// told as a failure.
 	work := context.WithoutCancel(ctx)
 	defer close(d.over)
-	for clock := (fastClock{demoStart(), time.Now(), d.speed}); ctx.Err() == nil && !d.tell.gone; {
+	for clock := (fastClock{startTime(), time.Now(), d.speed}); ctx.Err() == nil && !d.tell.gone; {
 		select {
 		case one := <-d.wishes:
 			if err := d.carryOut(work, &clock, one); err != nil {

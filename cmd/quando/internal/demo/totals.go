@@ -16,7 +16,7 @@ type totals struct {
 }
 
 // add counts a call that rules have made.
-func (t *totals) add(c demoCall) {
+func (t *totals) add(c call) {
 	switch c.Call {
 	case "send":
 		t.messages++

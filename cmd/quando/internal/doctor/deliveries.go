@@ -105,7 +105,7 @@ func (v *visitor) tried(ctx context.Context, hook string, before *service.Delive
 	if err := v.client.TestWebhook(ctx, hook); err != nil {
 		return nil
 	}
-	for over := time.Now().Add(doctorPatience); time.Now().Before(over) && ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
+	for over := time.Now().Add(patience); time.Now().Before(over) && ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
 		last, err := v.last(ctx, hook)
 		if err == nil && last != nil && (before == nil || last.ID != before.ID) {
 			return last

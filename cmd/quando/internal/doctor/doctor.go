@@ -75,11 +75,11 @@ type doctor struct {
 	list map[string][]diagnosis // by check
 }
 
-// doctorChecks are the checks in the order in which they are told.
-var doctorChecks = []string{"config", "key", "scopes", "clock", "webhook", "secret", "address", "profile", "journal", "disk", "rules", "engine"}
+// checks are the checks in the order in which they are told.
+var checks = []string{"config", "key", "scopes", "clock", "webhook", "secret", "address", "profile", "journal", "disk", "rules", "engine"}
 
-// doctorPatience is how long one look at something far away may take.
-const doctorPatience = 5 * time.Second
+// patience is how long one look at something far away may take.
+const patience = 5 * time.Second
 
 func (d *doctor) add(check, workspace string, status wellness, mend, format string, args ...any) {
 	d.mu.Lock()
@@ -148,7 +148,7 @@ func (d *doctor) report(cmd *cobra.Command, output string) error {
 		Warnings int         `json:"warnings"`
 	}{Checks: []diagnosis{}}
 	workspaces := map[string]bool{}
-	for _, check := range doctorChecks {
+	for _, check := range checks {
 		for _, one := range d.list[check] {
 			all.Checks = append(all.Checks, one)
 			workspaces[one.Workspace] = true
@@ -195,5 +195,5 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // patiently bounds a look at something far away.
 func patiently(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, doctorPatience)
+	return context.WithTimeout(ctx, patience)
 }

@@ -247,7 +247,7 @@ func askEngine(ctx context.Context, engine storage.Running, page, token string) 
 
 // files looks at the rules and the profile.
 func (v *visitor) files(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, 2*doctorPatience)
+	ctx, cancel := context.WithTimeout(ctx, 2*patience)
 	defer cancel()
 	v.loaded(ctx)
 	if v.journal != nil {

@@ -35,7 +35,7 @@ type visitor struct {
 // open makes a client that does not wait for long. It connects to nothing.
 func (v *visitor) open() (err error) {
 	w := *v.Workspace
-	w.Service.Timeout = min(w.Service.Timeout, doctorPatience)
+	w.Service.Timeout = min(w.Service.Timeout, patience)
 	quick := v.NamedWorkspace
 	quick.Workspace = &w
 	none := func(context.Context, string, service.Message) (bool, error) { return false, nil }
@@ -61,7 +61,7 @@ func (v *visitor) found(check string, status wellness, mend, format string, args
 
 // service looks at what the service tells.
 func (v *visitor) service(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, 3*doctorPatience)
+	ctx, cancel := context.WithTimeout(ctx, 3*patience)
 	defer cancel()
 	asked := cli.Now()
 	me, err := v.client.Me(ctx)

@@ -19,7 +19,7 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
-func newJournalBackup() *cobra.Command {
+func newBackup() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "backup [FILE]",
 		Short: "Write a copy of the journal as it is at this moment, also while an engine runs",

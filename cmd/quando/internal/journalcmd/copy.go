@@ -12,7 +12,7 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
-func newJournalCopy() *cobra.Command {
+func newCopy() *cobra.Command {
 	return &cobra.Command{
 		Use:   "copy FROM TO",
 		Short: "Copy a journal to another place: from SQLite to PostgreSQL, or back",

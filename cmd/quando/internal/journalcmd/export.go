@@ -20,7 +20,7 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-func newJournalExport() *cobra.Command {
+func newExport() *cobra.Command {
 	var f exportFlags
 	cmd := &cobra.Command{
 		Use:   "export",

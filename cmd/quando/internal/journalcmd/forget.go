@@ -24,7 +24,7 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
-func newJournalForget() *cobra.Command {
+func newForget() *cobra.Command {
 	var f ForgetOptions
 	cmd := &cobra.Command{
 		Use:   "forget --contact ID | --phone NUMBER",

@@ -14,10 +14,10 @@ func New() *cobra.Command {
 		Short: "Look after the journal itself",
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	for _, one := range []*cobra.Command{newJournalBackup(), newJournalRestore(), newJournalVerify(), newJournalPrune(), newJournalExport(), newJournalForget()} {
+	for _, one := range []*cobra.Command{newBackup(), newRestore(), newVerify(), newPrune(), newExport(), newForget()} {
 		cli.JournalFlag(one)
 		cmd.AddCommand(one)
 	}
-	cmd.AddCommand(newJournalCopy())
+	cmd.AddCommand(newCopy())
 	return cmd
 }

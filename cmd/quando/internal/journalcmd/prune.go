@@ -13,7 +13,7 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
-func newJournalPrune() *cobra.Command {
+func newPrune() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "prune",
 		Short: "Forget what is older than keep, and give its space back",

@@ -21,7 +21,7 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
-func newJournalRestore() *cobra.Command {
+func newRestore() *cobra.Command {
 	return &cobra.Command{
 		Use:   "restore FILE",
 		Short: "Put a backup in the place of the journal",

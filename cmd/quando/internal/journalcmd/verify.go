@@ -12,7 +12,7 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
-func newJournalVerify() *cobra.Command {
+func newVerify() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "verify [FILE]",

@@ -17,8 +17,8 @@ import (
 	"github.com/quandohq/quando/triggers/webhook/subscription"
 )
 
-// keys returns what gives the key with which secrets are sealed.
-func keys(c *config.Config) (subscription.Keys, error) {
+// sealingKeys returns what gives the key with which secrets are sealed.
+func sealingKeys(c *config.Config) (subscription.Keys, error) {
 	if c.SecretKey != "" {
 		key, err := subscription.ParseKey(c.SecretKey)
 		if err != nil {
@@ -44,7 +44,7 @@ func keyFile(c *config.Config) string {
 
 // SubscriptionOptions returns what a workspace's webhook is looked after with.
 func SubscriptionOptions(c *config.Config, u *Unit, cursors subscription.Cursors) (subscription.Options, error) {
-	keys, err := keys(c)
+	keys, err := sealingKeys(c)
 	return subscription.Options{
 		Workspace: u.Name, Client: u.Client.Patient(), Cursors: cursors, Keys: keys, URL: u.Service.Webhook.PublicURL, Secrets: u.Service.Webhook.Secrets,
 		Every: u.Service.Webhook.Check, Retired: u.Service.Webhook.Retired, Alone: !storage.IsDatabase(c.JournalPath()),

@@ -27,10 +27,11 @@ const (
 	lookAround = 700 * time.Millisecond
 )
 
-// A watch reloads books when their files change: when the system tells so, when the files' times say so, and when somebody asks.
+// A watch reloads books when their files change: when the system tells so, when the files' times
+// say so, and when somebody asks.
 //
-// The system is asked about folders, not files: editors and deployments put another file in the place of one, and in Kubernetes it is a
-// link beside the files that changes.
+// The system is asked about folders, not files: editors and deployments put another file in the
+// place of one, and in Kubernetes it is a link beside the files that changes.
 type watch struct {
 	books []*Book
 	log   *slog.Logger

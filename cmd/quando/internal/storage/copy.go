@@ -23,7 +23,7 @@ func OpenStore(ctx context.Context, where string, from bool) (Store, error) {
 	if IsDatabase(where) {
 		c, err := postgres.OpenCopy(ctx, where, from)
 		if err != nil {
-			return nil, err // not a nil *postgres.Copy, which would not be nil as a copyEnd
+			return nil, err // not a nil *postgres.Copy, which would not be nil as a Store
 		}
 		return c, nil
 	}
@@ -32,7 +32,7 @@ func OpenStore(ctx context.Context, where string, from bool) (Store, error) {
 	}
 	c, err := sqlite.OpenCopy(ctx, where, from)
 	if err != nil {
-		return nil, err // not a nil *sqlite.Copy, which would not be nil as a copyEnd
+		return nil, err // not a nil *sqlite.Copy, which would not be nil as a Store
 	}
 	return c, nil
 }
