@@ -18,6 +18,9 @@ BENCHTIME ?= 1s
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
 
+# A module of its own, so that what is measured with is no dependency of the product.
+BENCH := cmd/bench
+
 # What make test runs with the race detector, in short; make race runs everything.
 RACE_SHORT ?= ./actions/... ./cmd/... ./engine
 AT_ONCE_SKIP := TestKill|TestDatabaseCrashes|TestConnectionsCut|TestPauseOfAll|TestTickOnce|TestStopped|TestFlood|TestManyWaitingRuns
@@ -26,10 +29,12 @@ test: tools lint ## install what the tests need, then run them all
 	go test -parallel 8 -timeout 40m ./...
 	go test -race -short -parallel 8 -timeout 40m $(RACE_SHORT)
 	go test -timeout 30m ./engine -at-once -skip "$(AT_ONCE_SKIP)"
+	cd $(BENCH) && go test -timeout 40m ./... && go test -race -short -timeout 40m ./...
 
 .PHONY: race
 race: tools ## run all tests with the race detector, in full; make test runs their short form
 	go test -race -timeout 2h ./...
+	cd $(BENCH) && go test -race -timeout 2h ./...
 
 .PHONY: tools
 tools: $(PEBBLE) $(PROMTOOL) ## install the programs that tests use, where they are missing
@@ -58,11 +63,12 @@ $(PROMTOOL):
 lint: $(LINT) vulnerabilities ## check the code: the import law, vet, style, known vulnerabilities
 	go vet ./...
 	$(LINT) run --allow-parallel-runners ./...
+	cd $(BENCH) && go vet ./... && $(LINT) run --allow-parallel-runners ./...
 
 # Known vulnerabilities are looked for where their database can be had; without it nothing is said of them.
 .PHONY: vulnerabilities
 vulnerabilities:
-	@if timeout 10 bash -c '< /dev/tcp/vuln.go.dev/443' 2> /dev/null; then $(MAKE) -s $(VULN) && $(VULN) ./...; \
+	@if timeout 10 bash -c '< /dev/tcp/vuln.go.dev/443' 2> /dev/null; then $(MAKE) -s $(VULN) && $(VULN) ./... && (cd $(BENCH) && $(VULN) ./...); \
 		else echo "vuln.go.dev cannot be reached: known vulnerabilities are not looked for"; fi
 
 $(VULN):
@@ -87,7 +93,7 @@ VERSION ?=
 STATIC_TAGS := sqlite_omit_load_extension,netgo,osusergo
 .PHONY: static
 static: ## build a binary that needs no library of the machine that it runs on, as releases are: OUT names it, VERSION is what it says of itself
-	CGO_ENABLED=1 go build -trimpath -tags $(STATIC_TAGS) -ldflags '-s -w -X main.release=$(VERSION) -linkmode external -extldflags "-static"' -o $(OUT) ./cmd/quando
+	CGO_ENABLED=1 go build -trimpath -tags $(STATIC_TAGS) -ldflags '-s -w -X github.com/quandohq/quando/cmd/quando/internal/cli.release=$(VERSION) -linkmode external -extldflags "-static"' -o $(OUT) ./cmd/quando
 
 MAN ?= $(CURDIR)/build/man
 .PHONY: man
@@ -121,11 +127,11 @@ generate: ## rewrite what is generated: golden files, the tables of docs/languag
 SCALE ?= full
 .PHONY: bench
 bench: ## measure quando against a bare server, and write docs/bench.json, bench.svg and the table of benchmarks.md; SCALE=short takes minutes, PEERS=yes measures others too
-	go run ./cmd/bench -scale $(SCALE) -write docs $(if $(PEERS),-run '.*')
+	cd $(BENCH) && go run . -scale $(SCALE) -write $(CURDIR)/docs $(if $(PEERS),-run '.*')
 
 .PHONY: learn
 learn: ## let the compiler learn from quando under load: write cmd/quando/default.pgo
-	folder=$$(mktemp -d) && go run ./cmd/bench -run '^(acknowledge|runs)$$' -rounds 1 -duration 10s -profile "$$folder" -learn cmd/quando/default.pgo && rm -r "$$folder"
+	folder=$$(mktemp -d) && (cd $(BENCH) && go run . -run '^(acknowledge|runs)$$' -rounds 1 -duration 10s -profile "$$folder" -learn $(CURDIR)/cmd/quando/default.pgo) && rm -r "$$folder"
 
 .PHONY: microbench
 microbench: ## print what matching, compiling, calendars, visits, calls and the journal cost

@@ -43,7 +43,7 @@ func parse(args []string, b *bench) (o options, err error) {
 	flags.DurationVar(&o.duration, "duration", 0, "how long one load lasts, where the scale is not to say it")
 	flags.IntVar(&o.rounds, "rounds", 0, "how many rounds there are, where the scale is not to say it")
 	flags.IntVar(&o.connections, "connections", 0, "how many connections deliver, where the scale is not to say it")
-	flags.StringVar(&o.peers, "peers", filepath.Join("cmd", "bench", "peers"), "the folder with a script for each peer")
+	flags.StringVar(&o.peers, "peers", "peers", "the folder with a script for each peer")
 	flags.Uint64Var(&b.seed, "seed", 1, "decides when the engine is killed")
 	flags.StringVar(&b.quando, "quando", "", "the program to measure; built from the tree unless given")
 	flags.StringVar(&b.folder, "folder", "", "where journals are kept meanwhile: the disk that is measured; the system's folder for temporary files unless given")

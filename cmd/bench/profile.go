@@ -23,7 +23,7 @@ var profileSource []byte
 
 // build builds quando from the tree. For a profile one file is laid over the tree: what people run has no such door.
 func (b *bench) build(ctx context.Context) error {
-	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
+	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/quandohq/quando").Output()
 	if err != nil {
 		return fmt.Errorf("find the module: run this inside of the repository: %w", err)
 	}

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/quandohq/quando/cmd/quando/internal/clitest"
 )
 
 // freePort returns a port that nobody listens on.
@@ -81,7 +83,7 @@ func nameAnswer(query []byte) []byte {
 type acmeServer struct {
 	directory, roots string // its address, and the file by which one trusts it
 	manage           string
-	log              *buffer
+	log              *clitest.Buffer
 }
 
 // newACMEServer starts a server that asks on these ports whether somebody has a name, and whose certificates are valid so long.
@@ -93,9 +95,9 @@ func newACMEServer(t *testing.T, httpPort, tlsPort int, valid time.Duration) *ac
 	}
 	folder := t.TempDir()
 	cert, key := newCertificate(t, "acme")
-	a := &acmeServer{roots: filepath.Join(folder, "cert.pem"), log: &buffer{}}
-	writeFile(t, a.roots, string(cert))
-	writeFile(t, filepath.Join(folder, "key.pem"), string(key))
+	a := &acmeServer{roots: filepath.Join(folder, "cert.pem"), log: &clitest.Buffer{}}
+	clitest.WriteFile(t, a.roots, string(cert))
+	clitest.WriteFile(t, filepath.Join(folder, "key.pem"), string(key))
 	listen, manage := freePort(t), freePort(t)
 	config, err := json.Marshal(map[string]any{"pebble": map[string]any{
 		"listenAddress": fmt.Sprintf("127.0.0.1:%d", listen), "managementListenAddress": fmt.Sprintf("127.0.0.1:%d", manage),
@@ -106,7 +108,7 @@ func newACMEServer(t *testing.T, httpPort, tlsPort int, valid time.Duration) *ac
 	if err != nil {
 		t.Fatal(err)
 	}
-	writeFile(t, filepath.Join(folder, "config.json"), string(config))
+	clitest.WriteFile(t, filepath.Join(folder, "config.json"), string(config))
 	cmd := exec.CommandContext(t.Context(), found[len(found)-1], "-config", filepath.Join(folder, "config.json"), "-dnsserver", names(t), "-strict")
 	cmd.Env = append(os.Environ(), "PEBBLE_VA_NOSLEEP=1")
 	cmd.Stdout, cmd.Stderr = a.log, a.log
@@ -121,7 +123,7 @@ func newACMEServer(t *testing.T, httpPort, tlsPort int, valid time.Duration) *ac
 		}
 	})
 	a.directory, a.manage = fmt.Sprintf("https://127.0.0.1:%d/dir", listen), fmt.Sprintf("https://127.0.0.1:%d", manage)
-	eventually(t, func() (bool, string) {
+	clitest.Eventually(t, func() (bool, string) {
 		c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", listen))
 		if err == nil {
 			c.Close()
@@ -164,7 +166,7 @@ func TestACME(t *testing.T) {
 	if _, err := shown(t, o.public, "other.example.com", nil); err == nil {
 		t.Error("a name that is not listed has a certificate")
 	}
-	eventually(t, func() (bool, string) {
+	clitest.Eventually(t, func() (bool, string) {
 		next, err := shown(t, o.public, "hooks.example.com", roots)
 		return err == nil && next.NotAfter.After(first.NotAfter), fmt.Sprintf("%v\n%s\n%s", err, server.log, o.log)
 	})

@@ -14,6 +14,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/quandohq/quando/cmd/quando/internal/clitest"
+	"github.com/quandohq/quando/cmd/quando/internal/storage"
 	"github.com/quandohq/quando/engine/journal"
 )
 
@@ -110,7 +112,7 @@ func TestAlerts(t *testing.T) {
 	}
 	fmt.Fprintln(&asked, "]}]")
 	file := filepath.Join(t.TempDir(), "dashboard.yaml")
-	writeFile(t, file, asked.String())
+	clitest.WriteFile(t, file, asked.String())
 	promtool(t, "check", "rules", file)
 
 	labels := scraped(t)
@@ -146,7 +148,7 @@ func scraped(t *testing.T) map[string][]string {
 	o.write("cert.pem", string(cert))
 	o.write("key.pem", string(key))
 	o.write("rules/r.yaml", "rules:\n  - { id: greet, when: message.received, do: [{ send_message: hello }] }\n")
-	j, err := openJournal(t.Context(), filepath.Join(o.folder, "quando.db"), false)
+	j, err := storage.Open(t.Context(), filepath.Join(o.folder, "quando.db"), false)
 	if err != nil {
 		t.Fatal(err)
 	}

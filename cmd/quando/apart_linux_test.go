@@ -21,6 +21,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/quandohq/quando/cmd/quando/internal/clitest"
 )
 
 var program = flag.String("program", "", "the quando that is attacked; this one unless given")
@@ -69,8 +71,8 @@ func (a *apart) begin(descriptors int, extra string) {
 		extra += "\nconsole: { listen: \"127.0.0.1:0\" }"
 	}
 	config := filepath.Join(a.folder, "quando.yaml")
-	writeFile(a.t, config, "listen: \"127.0.0.1:0\"\nlog: { format: json }\n"+extra+"\n")
-	a.log, a.done = &buffer{}, make(chan int, 1)
+	clitest.WriteFile(a.t, config, "listen: \"127.0.0.1:0\"\nlog: { format: json }\n"+extra+"\n")
+	a.log, a.done = &clitest.Buffer{}, make(chan int, 1)
 	cmd := exec.Command("bash", "-c", `ulimit -n "$2"; exec -a quando "$0" run --config "$1"`, path, config, strconv.Itoa(descriptors))
 	cmd.Stderr = a.log
 	cmd.Env = append(os.Environ(), "GORACE=", "GOCOVERDIR="+a.folder)
@@ -80,7 +82,7 @@ func (a *apart) begin(descriptors int, extra string) {
 	}
 	go func() { _ = cmd.Wait(); a.done <- cmd.ProcessState.ExitCode() }()
 	a.pid, a.end = cmd.Process.Pid, func() { _ = cmd.Process.Signal(syscall.SIGTERM) }
-	eventually(a.t, func() (bool, string) {
+	clitest.Eventually(a.t, func() (bool, string) {
 		line := a.logged("listening")
 		if line == nil {
 			return false, a.log.String()

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quandohq/quando/cmd/quando/internal/clitest"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/service/sandbox"
 )
@@ -216,14 +217,14 @@ func TestAttack(t *testing.T) {
 			if scheme == "https" {
 				extra += c.encrypt()
 			}
-			c.write("rules/r.yaml", "rules:\n"+rule("a", "a1"))
+			c.write("rules/r.yaml", "rules:\n"+clitest.Rule("a", "a1"))
 			descriptors := 16384 // so that as many connections are allowed as ever
 			if c.scale = 4; *attackTime <= shortAttack {
 				descriptors, c.scale = 1024, 1
 			}
 			c.begin(descriptors, extra)
 			c.logs("looked for what no webhook told", nil)
-			eventually(t, func() (bool, string) {
+			clitest.Eventually(t, func() (bool, string) {
 				return c.calls.of("/integrations/webhooks/events") > 0, "the webhook is not looked after"
 			})
 			c.rest()
@@ -253,7 +254,7 @@ func (a *apart) settleCalls() {
 func TestAttackOnTheSecret(t *testing.T) {
 	a := newApart(t)
 	hooks := must(clientOf(a.office).ListWebhooks(t.Context()))
-	a.write("rules/r.yaml", "rules:\n"+rule("a", "a1"))
+	a.write("rules/r.yaml", "rules:\n"+clitest.Rule("a", "a1"))
 	a.begin(1024, fmt.Sprintf("service: { base_url: %q, api_key: %q, webhook: { public_url: %q } }", a.address.BaseURL, a.address.APIKey, hooks[0].URL))
 	a.logs("the webhook's secret was replaced", nil)
 	leaked := regexp.MustCompile(`whsec_[^"]+`).FindString(string(a.sandbox.State()))
@@ -265,7 +266,7 @@ func TestAttackOnTheSecret(t *testing.T) {
 		t.Fatalf("who has the secret gets %d", got)
 	}
 	rotate := func(args ...string) int {
-		return run(t.Context(), append([]string{"webhook", "rotate", "--config", filepath.Join(a.folder, "quando.yaml")}, args...), strings.NewReader(""), &buffer{}, &buffer{})
+		return run(t.Context(), append([]string{"webhook", "rotate", "--config", filepath.Join(a.folder, "quando.yaml")}, args...), strings.NewReader(""), &clitest.Buffer{}, &clitest.Buffer{})
 	}
 	if code := rotate("--revoke"); code != 0 {
 		t.Fatalf("revoking ends with %d", code)

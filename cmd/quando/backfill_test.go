@@ -7,10 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/service"
+	"github.com/quandohq/quando/cmd/quando/internal/clitest"
 	"github.com/quandohq/quando/service/sandbox"
-	"github.com/quandohq/quando/triggers/backfill"
-	"github.com/quandohq/quando/triggers/webhook"
 )
 
 // TestRunFinds runs with a service that loses every delivery, and whose key cannot ask what webhooks tell. Cards are found, counted, shown and marked.
@@ -32,7 +30,7 @@ func TestRunFinds(t *testing.T) {
 		t.Fatal(err)
 	}
 	looks := strings.Count(o.log.String(), "looked for what no webhook told")
-	eventually(t, func() (bool, string) {
+	clitest.Eventually(t, func() (bool, string) {
 		return strings.Count(o.log.String(), "looked for what no webhook told") > looks+2, o.log.String()
 	})
 	if _, err := o.sandbox.MoveCard(sandbox.MoveCard{Card: c.ID.String(), Stage: "Proposal", Person: "Bruno"}); err != nil {
@@ -44,8 +42,8 @@ func TestRunFinds(t *testing.T) {
 	if !strings.Contains(page, "kanban.card.moved 1</span>") {
 		t.Error("the health page does not show what was found")
 	}
-	out, log := &buffer{}, &buffer{}
-	if code := run(t.Context(), []string{"events", "--config", o.folder + "/quando.yaml"}, strings.NewReader(""), out, log); code != 0 || !out.contains("kanban.card.moved (found)") {
+	out, log := &clitest.Buffer{}, &clitest.Buffer{}
+	if code := run(t.Context(), []string{"events", "--config", o.folder + "/quando.yaml"}, strings.NewReader(""), out, log); code != 0 || !out.Contains("kanban.card.moved (found)") {
 		t.Errorf("%d\n%s%s", code, out, log)
 	}
 }
@@ -69,7 +67,7 @@ func TestReplayedDeliveries(t *testing.T) {
 	}
 	t.Parallel()
 	o := newOffice(t)
-	o.write("rules/r.yaml", "rules:\n"+rule("a", "a1"))
+	o.write("rules/r.yaml", "rules:\n"+clitest.Rule("a", "a1"))
 	o.start(o.service())
 	o.logs("looked for what no webhook told", map[string]any{"reason": "start"})
 	for end := time.Now().Add(12 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
@@ -79,51 +77,6 @@ func TestReplayedDeliveries(t *testing.T) {
 	}
 	if n := strings.Count(o.log.String(), "looked for what no webhook told"); n != 1 {
 		t.Errorf("it looked %d times, the last time because of %q", n, o.logged("looked for what no webhook told")["reason"])
-	}
-}
-
-// TestDeliveriesWakeTheBackfill shows what makes the backfill look at once.
-func TestDeliveriesWakeTheBackfill(t *testing.T) {
-	o := newOffice(t)
-	client, err := service.New(service.Options{BaseURL: o.address.BaseURL, APIKey: service.Secret(o.address.APIKey)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	j, err := openJournal(t.Context(), o.folder+"/quando.db", false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer j.Close()
-	now := time.Now()
-	s, err := backfill.New(backfill.Options{
-		Workspace: "default", Client: client, Journal: &findings{&process{journal: j}}, Needs: func() []string { return nil }, Now: func() time.Time { return now },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	heard := 0
-	count := wakes(func(webhook.Outcome) { heard++ }, s)
-	for _, step := range []struct {
-		outcomes []webhook.Outcome
-		reason   string
-	}{
-		{nil, "start"},
-		{[]webhook.Outcome{webhook.Recorded, webhook.Forged}, "start"}, // no other look
-		{[]webhook.Outcome{webhook.Stale, webhook.Crowded, webhook.Recorded}, "start"},
-		{[]webhook.Outcome{webhook.Unavailable}, "start"},
-		{[]webhook.Outcome{webhook.Recorded}, "deliveries could not be recorded for a while"},
-	} {
-		for _, outcome := range step.outcomes {
-			count(outcome)
-		}
-		now = now.Add(time.Minute)
-		s.Tick(t.Context())
-		if got := s.State().Reason; got != step.reason {
-			t.Errorf("after %v the last look was for %q, want %q", step.outcomes, got, step.reason)
-		}
-	}
-	if heard != 7 {
-		t.Errorf("%d deliveries were counted", heard)
 	}
 }
 
@@ -155,13 +108,13 @@ rules:
 	o.start(o.service())
 	o.logs("looked for what no webhook told", nil)
 	o.writes("+5511988887777", "hello")
-	eventually(t, said("1 sales"))
+	clitest.Eventually(t, said("1 sales"))
 	over := time.Now().Add(11 * time.Second)
 	o.stop()
 	o.writes("+5511988887777", "1")
 	time.Sleep(time.Until(over))
 	o.start(o.service())
-	eventually(t, said("heard"))
+	clitest.Eventually(t, said("heard"))
 	if is, all := said("heard 1")(); !is {
 		t.Error(all)
 	}

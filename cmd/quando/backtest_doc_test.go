@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/quandohq/quando/cmd/quando/internal/cli"
 )
 
 var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
@@ -22,8 +24,8 @@ func TestBacktestDoc(t *testing.T) {
 		t.Fatal(err)
 	}
 	rules := yamlBlock.FindStringSubmatch(string(text))[1]
-	now = func() time.Time { return time.Date(2026, 11, 14, 14, 0, 0, 0, time.UTC) }
-	t.Cleanup(func() { now = time.Now })
+	cli.Now = func() time.Time { return time.Date(2026, 11, 14, 14, 0, 0, 0, time.UTC) }
+	t.Cleanup(func() { cli.Now = time.Now })
 	t.Chdir(t.TempDir())
 	change := strings.NewReplacer(" Reabrimos {{ next_open('office') }}.", "", "per: 12h", "per: 1d")
 	writeFiles(t, map[string]string{

@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/quandohq/quando/cmd/quando/internal/cli"
 )
 
 const weekendRules = `
@@ -60,8 +62,8 @@ func TestBacktestCallsNobody(t *testing.T) {
 	}()
 	address := listener.Addr().String()
 	weekendAt(t, address)
-	now = func() time.Time { return time.Date(2026, 11, 14, 14, 0, 0, 0, time.UTC) }
-	t.Cleanup(func() { now = time.Now })
+	cli.Now = func() time.Time { return time.Date(2026, 11, 14, 14, 0, 0, 0, time.UTC) }
+	t.Cleanup(func() { cli.Now = time.Now })
 	for _, args := range lookBack {
 		if code, out, errOut := quando(t, args...); code != 0 || !strings.Contains(out, "away-reply") {
 			t.Errorf("%v: %d\n%s%s", args, code, out, errOut)

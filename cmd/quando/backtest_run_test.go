@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quandohq/quando/cmd/quando/internal/clitest"
+	"github.com/quandohq/quando/cmd/quando/internal/storage"
 	"github.com/quandohq/quando/engine/journal"
 )
 
@@ -26,13 +28,13 @@ rules:
 	for _, phone := range []string{"+5511988887777", "+5511977776666", "+5511966665555"} {
 		o.writes(phone, "hello")
 	}
-	j, err := openJournal(t.Context(), filepath.Join(o.folder, "quando.db"), true)
+	j, err := storage.Open(t.Context(), filepath.Join(o.folder, "quando.db"), true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() (bool, string) {
+	clitest.Eventually(t, func() (bool, string) {
 		done, err := j.ListRuns(t.Context(), journal.RunFilter{State: journal.Done})
-		names, _ := j.Cursor(t.Context(), directoryCursor("default"))
+		names, _ := j.Cursor(t.Context(), storage.DirectoryCursor("default"))
 		return err == nil && len(done) == 6 && strings.Contains(names, "after-hours"), o.log.String()
 	})
 	if err := j.Close(); err != nil {
@@ -44,7 +46,12 @@ rules:
 	if err := o.sandbox.Close(); err != nil {
 		t.Fatal(err)
 	}
-	backtest := func(want int) (r backtestJSON) {
+	type report struct {
+		Effects, Differences []any
+		NotRecorded          []any `json:"not_recorded"`
+		Rules                []struct{ Changed bool }
+	}
+	backtest := func(want int) (r report) {
 		t.Helper()
 		var out, notes bytes.Buffer
 		args := []string{"backtest", "--config", filepath.Join(o.folder, "quando.yaml"), "--output", "json", "--fail-on-diff"}

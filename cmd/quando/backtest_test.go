@@ -12,6 +12,7 @@ import (
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/actions/builtin"
+	"github.com/quandohq/quando/cmd/quando/internal/storage"
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/journal/sqlite"
 	"github.com/quandohq/quando/rules"
@@ -112,7 +113,7 @@ func recordWeekend(ctx context.Context, file, text string) (err error) {
 	if err != nil {
 		return err
 	}
-	return j.SetCursor(ctx, directoryCursor("default"), string(names))
+	return j.SetCursor(ctx, storage.DirectoryCursor("default"), string(names))
 }
 
 // liveWeekend lets customers write and Bruno answer.

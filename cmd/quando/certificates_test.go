@@ -17,6 +17,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/quandohq/quando/cmd/quando/internal/cli"
+	"github.com/quandohq/quando/cmd/quando/internal/clitest"
 )
 
 // newCertificate returns a certificate that signs itself, and its key, as files have them.
@@ -95,7 +98,7 @@ func TestEncrypted(t *testing.T) {
 
 	cert, key = newCertificate(t, "second")
 	replaceFile(t, certFile, cert)
-	eventually(t, func() (bool, string) {
+	clitest.Eventually(t, func() (bool, string) {
 		c, err := shown(t, o.public, "", nil)
 		if err != nil || c.Subject.CommonName != "first" {
 			t.Fatal("a certificate without its key is in use, or none", err)
@@ -103,7 +106,7 @@ func TestEncrypted(t *testing.T) {
 		return o.logged("the certificate on disk cannot be used; the one before stays in use") != nil, o.log.String()
 	})
 	replaceFile(t, keyFile, key)
-	eventually(t, func() (bool, string) {
+	clitest.Eventually(t, func() (bool, string) {
 		c, err := shown(t, o.public, "", nil)
 		return err == nil && c.Subject.CommonName == "second", "the first is still in use"
 	})
@@ -125,16 +128,6 @@ func TestEncryptedConsole(t *testing.T) {
 		t.Error(c, err)
 	}
 	o.stop()
-	c := defaultConfig()
-	for listen, want := range map[string]bool{":8081": true, "0.0.0.0:8081": true, "127.0.0.1:8081": false, "localhost:8081": false} {
-		if c.Console.Listen = listen; c.encryptsConsole() != want {
-			t.Errorf("%s: %v", listen, !want)
-		}
-	}
-	off := false
-	if c.Console.Listen, c.Console.TLS = ":8081", &off; c.encryptsConsole() {
-		t.Error("it was switched off")
-	}
 	o.write("other.pem", "")
 	for _, tt := range []struct{ tls, want string }{
 		{"{ cert: cert.pem }", "both cert and key"}, {"{ cert: none.pem, key: key.pem }", "none.pem"}, {"{ cert: other.pem, key: key.pem }", "other.pem"},
@@ -142,7 +135,7 @@ func TestEncryptedConsole(t *testing.T) {
 		{"{ acme: { hosts: [a.example.com], roots: other.pem } }", "there is no certificate"}, {"{ acme: { hosts: [] } }", "there is no host"},
 		{`{ acme: { hosts: ["https://a.example.com"] } }`, "is not the name of one host"}, {`{ acme: { hosts: ["*.example.com"] } }`, "is not the name"}, {"{ acme: { hosts: [127.0.0.1] } }", "is not the name"},
 	} {
-		if code, _, errOut := quando(t, "run", "--config", o.config(o.service()+"\nconsole: { listen: \"127.0.0.1:0\" }\ntls: "+tt.tls)); code != exitError || !strings.Contains(errOut, tt.want) {
+		if code, _, errOut := quando(t, "run", "--config", o.config(o.service()+"\nconsole: { listen: \"127.0.0.1:0\" }\ntls: "+tt.tls)); code != cli.ExitError || !strings.Contains(errOut, tt.want) {
 			t.Errorf("%s: %d %s", tt.tls, code, errOut)
 		}
 	}

@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quandohq/quando/cmd/quando/internal/clitest"
+	"github.com/quandohq/quando/cmd/quando/internal/config"
+	"github.com/quandohq/quando/cmd/quando/internal/storage"
 	"github.com/quandohq/quando/engine/journal/postgres/postgrestest"
 	"github.com/quandohq/quando/service"
 )
@@ -31,21 +34,21 @@ func runConsole(t *testing.T, journal string) {
 		t.Errorf("the rule's own lines are not shown:\n%s", text)
 	}
 	o.write("rules/r.yaml", "rules:\n  - { id: first, when: nonsense, do: [{ log: one }] }\n")
-	eventually(t, func() (bool, string) {
+	clitest.Eventually(t, func() (bool, string) {
 		text := page("/")
 		return strings.Contains(text, "The rule “first” is not in use as it is written"), text
 	})
-	eventually(t, func() (bool, string) {
+	clitest.Eventually(t, func() (bool, string) {
 		text := page("/health")
 		return strings.Contains(text, o.address.BaseURL) && !strings.Contains(text, o.address.APIKey), text
 	})
 	o.writes("+5511988887777", "hello")
-	beside, err := openJournal(t.Context(), (&config{folder: o.folder, Journal: journal}).journalPath(), true)
+	beside, err := storage.Open(t.Context(), (&config.Config{Folder: o.folder, Journal: journal}).JournalPath(), true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer beside.Close()
-	eventually(t, func() (bool, string) { // although nobody looks for her in the console
+	clitest.Eventually(t, func() (bool, string) { // although nobody looks for her in the console
 		found, err := beside.FindLanes(t.Context(), "ana", 1)
 		return err == nil && len(found) == 1, "Ana is not found"
 	})
@@ -62,7 +65,7 @@ func runConsole(t *testing.T, journal string) {
 	}
 	defer resp.Body.Close()
 	before := time.Now()
-	if code := o.stop(); code != 0 || time.Since(before) > stopServing {
+	if code := o.stop(); code != 0 || time.Since(before) > 5*time.Second {
 		t.Errorf("the stop took %s, %d", time.Since(before), code)
 	}
 }
@@ -89,7 +92,7 @@ func TestRunMendsTheWebhook(t *testing.T) {
 	if _, err := client.UpdateWebhook(t.Context(), hook().ID, service.WebhookPatch{Active: service.Set(false)}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() (bool, string) {
+	clitest.Eventually(t, func() (bool, string) {
 		_, text := o.asks("GET", o.console+"/", nil, "")
 		return strings.Contains(text, "Activate the webhook again"), text
 	})

@@ -3,12 +3,10 @@ package main
 import (
 	"context"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -16,15 +14,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/quandohq/quando/actions/builtin"
-	"github.com/quandohq/quando/engine/journal"
-	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/cmd/quando/internal/cli"
+	"github.com/quandohq/quando/cmd/quando/internal/clitest"
 )
 
 // A showing is a demo that runs.
 type showing struct {
 	t    *testing.T
-	out  *buffer
+	out  *clitest.Buffer
 	temp string // the folder for temporary files
 	end  context.CancelFunc
 	done chan int
@@ -33,7 +30,7 @@ type showing struct {
 // show starts the demo in this process.
 func show(t *testing.T, args ...string) *showing {
 	t.Helper()
-	s := &showing{t: t, out: &buffer{}, temp: t.TempDir(), done: make(chan int, 1)}
+	s := &showing{t: t, out: &clitest.Buffer{}, temp: t.TempDir(), done: make(chan int, 1)}
 	t.Setenv("TMPDIR", s.temp)
 	ctx, cancel := context.WithCancel(context.Background())
 	s.end = cancel
@@ -47,7 +44,7 @@ func show(t *testing.T, args ...string) *showing {
 // until waits for a text.
 func (s *showing) until(text string) {
 	s.t.Helper()
-	eventually(s.t, func() (bool, string) { return s.out.contains(text), "no " + text + " in\n" + s.out.String() })
+	clitest.Eventually(s.t, func() (bool, string) { return s.out.Contains(text), "no " + text + " in\n" + s.out.String() })
 }
 
 // over waits for the end and looks whether it was a good one.
@@ -73,16 +70,6 @@ func (s *showing) nothingLeft() {
 	}
 }
 
-// has looks for lines.
-func has(t *testing.T, text string, lines ...string) {
-	t.Helper()
-	for _, line := range lines {
-		if !regexp.MustCompile("(?m)^" + line + "$").MatchString(text) {
-			t.Errorf("no line %s in\n%s", line, text)
-		}
-	}
-}
-
 // TestDemo sees the whole of Friday and the beginning of Saturday, and stops it as Ctrl-C does.
 func TestDemo(t *testing.T) {
 	s := show(t, "--speed", "300")
@@ -90,7 +77,7 @@ func TestDemo(t *testing.T) {
 	s.until("09:25  sla-escalation")
 	s.end()
 	text := s.over()
-	has(t, text,
+	clitest.HasLines(t, text,
 		`  Console   http://127\.0\.0\.1:\d+   see the rules at work, .*`,
 		`17:40      João writes: “Oi, o meu pedido chegou com defeito. Podem me ajudar\?”`,
 		`17:40  sla-escalation        João: waits 15m of office, until 17:55`,
@@ -118,8 +105,8 @@ func TestDemo(t *testing.T) {
 		t.Errorf("it ends with\n%s", end)
 	}
 	for line := range strings.Lines(text) {
-		if width(line) > demoWidth+1 || strings.Contains(line, "\x1b") || strings.Contains(line, "somebody") {
-			t.Errorf("%d columns: %s", width(line), line)
+		if cli.Width(line) > 101 || strings.Contains(line, "\x1b") || strings.Contains(line, "somebody") {
+			t.Errorf("%d columns: %s", cli.Width(line), line)
 		}
 	}
 }
@@ -223,8 +210,8 @@ func TestDemoSignal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &showing{t: t, out: &buffer{}, temp: t.TempDir()}
-	trouble := &buffer{}
+	s := &showing{t: t, out: &clitest.Buffer{}, temp: t.TempDir()}
+	trouble := &clitest.Buffer{}
 	// Under this name the test's own binary is the command.
 	c := &exec.Cmd{Path: program, Args: []string{"quando", "demo", "--speed", "60"}, Stdout: s.out, Stderr: trouble, Env: append(os.Environ(), "TMPDIR="+s.temp)}
 	if err := c.Start(); err != nil {
@@ -238,44 +225,6 @@ func TestDemoSignal(t *testing.T) {
 	if err := c.Wait(); err != nil || trouble.String() != "" {
 		t.Errorf("%v\n%s", err, trouble)
 	}
-	has(t, s.out.String(), "  Totals at .*", "Stopped. .*")
+	clitest.HasLines(t, s.out.String(), "  Totals at .*", "Stopped. .*")
 	s.nothingLeft()
-}
-
-// TestDemoTeller shows that a failure is told and counted, and that no text of people steers the terminal or leaves its line.
-func TestDemoTeller(t *testing.T) {
-	out := &buffer{}
-	tell := newTeller(out, demoStart().Location())
-	tell.know(mustCompileExamples(t), map[string]any{"contacts": []any{map[string]any{"id": "c1", "name": "Eve\x1b[2J"}}})
-	tell.act(demoStart(), "%s writes: “%s”", "Eve", "\x1b]0;\x07 "+strings.Repeat("long ", 40))
-	r := &journal.Run{ID: 1, Rule: "away-reply", Stage: "live", State: journal.FailedRun, Reason: "422: no\nsuch channel"}
-	r.About.Contact = "c1"
-	r.Steps = []*journal.Step{{Path: "1", Verb: "transfer", State: journal.StepDone, Record: []byte(`{"sent":[{"call":"transfer","request":{"to":{"sector_id":"c1"}}}]}`)}}
-	tell.Changed(r)
-	tell.Changed(r)
-	tell.runs(demoStart())
-	tell.closing(demoStart())
-	text := out.String()
-	has(t, text,
-		`17:40      Eve writes: “\\x1b\]0;\\a long .*…`, `17:40  away-reply            → Eve\\x1b\[2J: transferred to Eve\\x1b\[2J`,
-		`17:40  away-reply            failed: 422: no\\nsuch channel`, `    customers 0 · events 0 · runs 1: 0 done · .* · 0 waiting · 1 failed`,
-		`    messages 0 · transfers 1 · .*`)
-	if strings.ContainsAny(text, "\x1b\x07") {
-		t.Errorf("%q", text)
-	}
-	for line := range strings.Lines(text) {
-		if width(line) > demoWidth+1 {
-			t.Errorf("%d columns: %s", width(line), line)
-		}
-	}
-}
-
-func mustCompileExamples(t *testing.T) *rules.Set {
-	t.Helper()
-	b := &book{path: filepath.Join(t.TempDir(), "rules"), options: rules.Options{Catalog: builtin.Catalog()}, log: slog.New(slog.DiscardHandler), use: func(*rules.Set) {}}
-	set, err := (&demo{process: &process{books: []*book{b}}}).loadExamples()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return set
 }

@@ -11,6 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"gopkg.in/yaml.v3"
+
+	"github.com/quandohq/quando/cmd/quando/internal/clitest"
+	"github.com/quandohq/quando/cmd/quando/internal/config"
 )
 
 // documents reads the YAML documents of a file of deploy/.
@@ -69,15 +72,15 @@ func TestDeploy(t *testing.T) {
 	}
 	inMap, _ := part(kinds["ConfigMap quando"], "data", "quando.yaml").(string)
 	file := filepath.Join("..", "..", "deploy", "quando.yaml")
-	one, err := loadConfig(file, false)
+	one, err := config.Load(file, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	two, err := loadConfig(writeConfig(t, inMap), false)
+	two, err := config.Load(clitest.WriteConfig(t, inMap), false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []*config{one, two} {
+	for _, c := range []*config.Config{one, two} {
 		if diff := cmp.Diff([]any{"postgres://quando@postgres/quando", ":8080", ":8081", "/etc/quando/rules", 10.0}, []any{c.Journal, c.Listen, c.Console.Listen, c.Rules, c.Service.Rate}); diff != "" {
 			t.Errorf("(-want +got)\n%s", diff)
 		}

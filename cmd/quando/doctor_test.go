@@ -16,6 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quandohq/quando/cmd/quando/internal/cli"
+	"github.com/quandohq/quando/cmd/quando/internal/clitest"
+	"github.com/quandohq/quando/cmd/quando/internal/storage"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/journal/sqlite"
 	"github.com/quandohq/quando/service"
@@ -69,12 +72,12 @@ func (c *clinic) startWith(secret string) {
 }
 
 // finds runs the doctor and expects a fault of one check, in these words, with how to mend it, and no other.
-func (c *clinic) finds(check string, status wellness, message, mend string) {
+func (c *clinic) finds(check, status, message, mend string) {
 	c.t.Helper()
 	began := time.Now()
 	code, out, errOut := quando(c.t, "doctor", "--config", c.config, "--output", "json")
 	var report struct {
-		Checks []diagnosis
+		Checks []struct{ Check, Status, Message, Mend string }
 		Failed int
 	}
 	if err := json.Unmarshal([]byte(out), &report); err != nil {
@@ -85,14 +88,14 @@ func (c *clinic) finds(check string, status wellness, message, mend string) {
 		switch {
 		case one.Check == check && one.Status == status && strings.Contains(one.Message, message) && strings.Contains(one.Mend, mend):
 			found = true
-		case one.Status == failing:
+		case one.Status == "fail":
 			c.t.Errorf("%s fails too: %s", one.Check, one.Message)
 		}
-		if one.Status == failing && one.Mend == "" {
+		if one.Status == "fail" && one.Mend == "" {
 			c.t.Errorf("nobody is told how to mend %s: %s", one.Check, one.Message)
 		}
 	}
-	if want := map[bool]int{true: exitNo}[status == failing]; !found || code != want {
+	if want := map[bool]int{true: cli.ExitNo}[status == "fail"]; !found || code != want {
 		c.t.Errorf("no %s of %s with %q, %q; exit code %d\n%s", status, check, message, mend, code, out)
 	}
 	if strings.Contains(out+errOut, c.address.APIKey) || strings.Contains(out+errOut, string(c.secret)) {
@@ -112,7 +115,7 @@ func TestDoctorWell(t *testing.T) {
 	if code != 0 || !strings.Contains(out, "0 faults, 0 warnings") {
 		t.Errorf("%d %s %s", code, out, errOut)
 	}
-	for _, check := range doctorChecks {
+	for _, check := range []string{"config", "key", "scopes", "clock", "webhook", "secret", "address", "profile", "journal", "disk", "rules", "engine"} {
 		if !strings.Contains(out, "ok    "+check) {
 			t.Errorf("nothing about %s:\n%s", check, out)
 		}
@@ -126,7 +129,7 @@ func TestDoctorWell(t *testing.T) {
 func TestDoctorWrongKey(t *testing.T) {
 	c := newClinic(t)
 	c.start(c.settings("qsk_wrong", string(c.secret)))
-	c.finds("key", failing, "refuses the key", "service.api_key")
+	c.finds("key", "fail", "refuses the key", "service.api_key")
 }
 
 func TestDoctorMissingScope(t *testing.T) {
@@ -136,7 +139,7 @@ func TestDoctorMissingScope(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.start(c.settings(key.APIKey, string(c.secret)))
-	c.finds("scopes", failing, "messages:send (hello)", "give the key these scopes")
+	c.finds("scopes", "fail", "messages:send (hello)", "give the key these scopes")
 }
 
 func TestDoctorClock(t *testing.T) {
@@ -144,10 +147,10 @@ func TestDoctorClock(t *testing.T) {
 		c := newClinic(t)
 		c.start(c.right())
 		c.writes("+5511988887777", "hello")
-		now = func() time.Time { return time.Now().Add(off) }
-		t.Cleanup(func() { now = time.Now })
-		c.finds("clock", failing, map[bool]string{true: "ahead of", false: "behind"}[off > 0], "set the clock")
-		now = time.Now
+		cli.Now = func() time.Time { return time.Now().Add(off) }
+		t.Cleanup(func() { cli.Now = time.Now })
+		c.finds("clock", "fail", map[bool]string{true: "ahead of", false: "behind"}[off > 0], "set the clock")
+		cli.Now = time.Now
 	}
 }
 
@@ -163,7 +166,7 @@ func TestDoctorWebhookInactive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.finds("webhook", failing, "is switched off", "activate it")
+	c.finds("webhook", "fail", "is switched off", "activate it")
 }
 
 func TestDoctorNoWebhook(t *testing.T) {
@@ -177,7 +180,7 @@ func TestDoctorNoWebhook(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.finds("webhook", failing, "no webhook that leads here", "quando webhook register")
+	c.finds("webhook", "fail", "no webhook that leads here", "quando webhook register")
 }
 
 func TestDoctorEventNotSubscribed(t *testing.T) {
@@ -191,7 +194,7 @@ func TestDoctorEventNotSubscribed(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.startAlone()
-	c.finds("webhook", failing, "does not deliver message.received", "quando webhook register")
+	c.finds("webhook", "fail", "does not deliver message.received", "quando webhook register")
 }
 
 func TestDoctorWrongSecret(t *testing.T) {
@@ -200,12 +203,12 @@ func TestDoctorWrongSecret(t *testing.T) {
 		c := newClinic(t)
 		c.startWith("whsec_another")
 		c.writes("+5511988887777", "hello")
-		c.finds("secret", failing, "answered with 401", "service.webhook.secrets")
+		c.finds("secret", "fail", "answered with 401", "service.webhook.secrets")
 	})
 	t.Run("seen by a test event", func(t *testing.T) {
 		c := newClinic(t)
 		c.startWith("whsec_another")
-		c.finds("secret", failing, "answered with 401", "service.webhook.secrets")
+		c.finds("secret", "fail", "answered with 401", "service.webhook.secrets")
 	})
 	t.Run("replaced since the last delivery", func(t *testing.T) {
 		c := newClinic(t)
@@ -219,7 +222,7 @@ func TestDoctorWrongSecret(t *testing.T) {
 		if _, err := client.RotateSecret(t.Context(), hooks[0].ID); err != nil {
 			t.Fatal(err)
 		}
-		c.finds("secret", failing, "answered with 401", "service.webhook.secrets")
+		c.finds("secret", "fail", "answered with 401", "service.webhook.secrets")
 	})
 	t.Run("where the address does not lead here from inside", func(t *testing.T) {
 		c := newClinic(t)
@@ -246,10 +249,10 @@ func TestDoctorWrongSecret(t *testing.T) {
 		}
 		c.startAlone()
 		c.writes("+5511988887777", "hello")
-		c.finds("secret", well, "the last delivery was taken", "")
+		c.finds("secret", "ok", "the last delivery was taken", "")
 		c.stop()
 		c.startWith("whsec_another")
-		c.finds("secret", failing, "answered with 401", "service.webhook.secrets")
+		c.finds("secret", "fail", "answered with 401", "service.webhook.secrets")
 	})
 }
 
@@ -273,7 +276,7 @@ func TestDoctorUnreachableAddress(t *testing.T) {
 		}
 		c.front = address
 		c.office.config(c.right() + "\nconsole: { listen: \"127.0.0.1:0\" }")
-		c.finds("address", failing, want, "")
+		c.finds("address", "fail", want, "")
 	}
 }
 
@@ -296,7 +299,7 @@ func TestDoctorFullDisk(t *testing.T) {
 	c.office.config(c.right() + fmt.Sprintf("\njournal: %q\nconsole: { listen: \"127.0.0.1:0\" }", filepath.Join(small, "quando.db")))
 	script := `mount -t tmpfs -o size=3m none "$0" && cp "$1/copy.db" "$0/quando.db" && (cat /dev/zero > "$0/rest" 2>/dev/null; true) && exec -a quando "$2" doctor --config "$1/quando.yaml" --output json`
 	out, err := exec.Command("unshare", "-rm", "bash", "-c", script, small, c.folder, program).Output()
-	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != exitNo {
+	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != cli.ExitNo {
 		t.Fatalf("%v %s", err, out)
 	}
 	if !strings.Contains(string(out), `"check": "disk"`) || !strings.Contains(string(out), "no space left on device") || !strings.Contains(string(out), "make room on that disk") {
@@ -319,7 +322,7 @@ func TestDoctorLockedJournal(t *testing.T) {
 	if _, err := x.ExecContext(t.Context(), `BEGIN IMMEDIATE`); err != nil {
 		t.Fatal(err)
 	}
-	c.finds("journal", failing, "it is locked by another program", "such as a database browser")
+	c.finds("journal", "fail", "it is locked by another program", "such as a database browser")
 	if _, err := x.ExecContext(t.Context(), `ROLLBACK`); err != nil {
 		t.Fatal(err)
 	}
@@ -329,16 +332,16 @@ func TestDoctorProfile(t *testing.T) {
 	c := newClinic(t)
 	c.startAlone()
 	c.writes("+5511988887777", "hello")
-	eventually(t, func() (bool, string) {
+	clitest.Eventually(t, func() (bool, string) {
 		_, out, _ := quando(t, "events", "--config", c.config, "--type", "attendance.opened")
 		return strings.Contains(out, "attendance.opened"), out
 	})
 	profile := ", profile: profile.yaml"
 	c.office.config(c.settings(c.address.APIKey, string(c.secret), profile) + "\nconsole: { listen: \"127.0.0.1:0\" }")
 	c.write("profile.yaml", "event: { attendance: [], attendance_id: [case.number], self: {} }\n")
-	c.finds("profile", failing, "never finds the attendance of attendance.opened (event.attendance_id)", "quando learn")
+	c.finds("profile", "fail", "never finds the attendance of attendance.opened (event.attendance_id)", "quando learn")
 	c.write("profile.yaml", "message: { text: [text, words.said] }\n")
-	c.finds("profile", warning, "message.text: words.said", "take them out of the profile")
+	c.finds("profile", "warn", "message.text: words.said", "take them out of the profile")
 }
 
 func TestDoctorRules(t *testing.T) {
@@ -347,21 +350,21 @@ func TestDoctorRules(t *testing.T) {
 		c.write("rules/bad.yaml", "rules:\n  - { id: a, when: nonsense, do: [{ log: x }] }\n")
 		c.start(c.right())
 		c.writes("+5511988887777", "hello")
-		c.finds("rules", failing, "bad.yaml:2:", "quando check")
+		c.finds("rules", "fail", "bad.yaml:2:", "quando check")
 	})
 	t.Run("missing", func(t *testing.T) {
 		c := newClinic(t)
 		c.start(c.right() + "\nrules: nowhere")
 		c.writes("+5511988887777", "hello")
-		c.finds("rules", failing, "there are no rules at", "make the folder")
+		c.finds("rules", "fail", "there are no rules at", "make the folder")
 	})
 	t.Run("others than those of the engine", func(t *testing.T) {
 		c := newClinic(t)
 		c.startAlone()
 		c.writes("+5511988887777", "hello")
-		c.write("other/r.yaml", doctorRules+rule("more", "m1"))
+		c.write("other/r.yaml", doctorRules+clitest.Rule("more", "m1"))
 		c.office.config(c.right() + "\nrules: other\nconsole: { listen: \"127.0.0.1:0\" }")
-		c.finds("rules", failing, "it has loaded 1, and there are 2", "kill -HUP")
+		c.finds("rules", "fail", "it has loaded 1, and there are 2", "kill -HUP")
 	})
 }
 
@@ -370,14 +373,14 @@ func TestDoctorAlone(t *testing.T) {
 	c := newClinic(t)
 	c.front = "http://127.0.0.1:1/webhook"
 	c.office.config("service: { base_url: \"http://127.0.0.1:1\", api_key: k, webhook: { secrets: [s] } }")
-	c.finds("key", failing, "cannot be reached", "service.base_url")
+	c.finds("key", "fail", "cannot be reached", "service.base_url")
 	code, out, errOut := quando(t, "doctor", "--config", filepath.Join(c.folder, "none.yaml"))
-	if code != exitError || !strings.Contains(errOut, "there is no configuration") {
+	if code != cli.ExitError || !strings.Contains(errOut, "there is no configuration") {
 		t.Errorf("%d %s %s", code, out, errOut)
 	}
 	c.office.config("listen_on: 8080")
 	code, out, errOut = quando(t, "doctor", "--config", c.config)
-	if code != exitNo || !strings.Contains(out, "fail  config") || !strings.Contains(out, "listen_on") {
+	if code != cli.ExitNo || !strings.Contains(out, "fail  config") || !strings.Contains(out, "listen_on") {
 		t.Errorf("%d %s %s", code, out, errOut)
 	}
 }
@@ -391,19 +394,19 @@ func TestDoctorCannotRecord(t *testing.T) {
 	c := newClinic(t)
 	c.start(c.right())
 	c.writes("+5511988887777", "hello")
-	j, err := openJournal(t.Context(), filepath.Join(c.folder, "quando.db"), true)
+	j, err := storage.Open(t.Context(), filepath.Join(c.folder, "quando.db"), true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer j.Close()
-	text, err := json.Marshal(running{Console: strings.TrimPrefix(front.URL, "http://")})
+	text, err := json.Marshal(storage.Running{Console: strings.TrimPrefix(front.URL, "http://")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := journal.Journal(j).SetCursor(t.Context(), runningCursor, string(text)); err != nil {
+	if err := journal.Journal(j).SetCursor(t.Context(), storage.RunningCursor, string(text)); err != nil {
 		t.Fatal(err)
 	}
-	c.finds("engine", failing, "cannot record: not able to record", "look at its log")
+	c.finds("engine", "fail", "cannot record: not able to record", "look at its log")
 }
 
 // TestDoctorLockedByNobody shows a journal whose lock something has that is no engine, so that none can begin.
@@ -418,7 +421,7 @@ func TestDoctorLockedByNobody(t *testing.T) {
 	}
 	defer func() { _ = free() }()
 	code, out, _ := quando(t, "doctor", "--config", c.config, "--test=false")
-	if code != exitNo || !strings.Contains(out, "fail  engine    the journal is locked") || !strings.Contains(out, "end whoever has the file's lock") {
+	if code != cli.ExitNo || !strings.Contains(out, "fail  engine    the journal is locked") || !strings.Contains(out, "end whoever has the file's lock") {
 		t.Errorf("%d %s", code, out)
 	}
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/actions/builtin"
+	"github.com/quandohq/quando/cmd/quando/internal/cli"
+	"github.com/quandohq/quando/cmd/quando/internal/storage"
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
@@ -83,8 +85,8 @@ func TestExplainDoc(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	now = func() time.Time { return time.Date(2026, 11, 14, 9, 0, 0, 0, time.UTC) }
-	t.Cleanup(func() { now = time.Now })
+	cli.Now = func() time.Time { return time.Date(2026, 11, 14, 9, 0, 0, 0, time.UTC) }
+	t.Cleanup(func() { cli.Now = time.Now })
 	t.Chdir(t.TempDir())
 	writeFiles(t, map[string]string{
 		"quando.yaml":     "timezone: America/Sao_Paulo\nservice: { api_key: \"${NOBODY_HAS_THIS}\" }\n",
@@ -97,7 +99,7 @@ func TestExplainDoc(t *testing.T) {
 // deskDay lets a real engine live through an evening at a desk, and leaves its journal.
 func deskDay(t *testing.T, file string) {
 	t.Helper()
-	j, err := openJournal(t.Context(), file, false)
+	j, err := storage.Open(t.Context(), file, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +186,7 @@ func TestExplainNames(t *testing.T) {
 	}
 	explains("sales cannot be judged: it was never asked what the name of conversation.sector was (its id is "+supportSector+")",
 		"by-id would not have fired: conversation.sector was "+supportSector+", and the rule wants s2")
-	j, err := openJournal(t.Context(), "quando.db", true)
+	j, err := storage.Open(t.Context(), "quando.db", true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +195,7 @@ func TestExplainNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := j.SetCursor(t.Context(), directoryCursor("default"), string(text)); err != nil {
+	if err := j.SetCursor(t.Context(), storage.DirectoryCursor("default"), string(text)); err != nil {
 		t.Fatal(err)
 	}
 	if err := j.Close(); err != nil {

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quandohq/quando/cmd/quando/internal/cli"
+	"github.com/quandohq/quando/cmd/quando/internal/clitest"
 	"github.com/quandohq/quando/service/sandbox"
 )
 
@@ -74,7 +76,7 @@ func TestCredentialsNeedEncryption(t *testing.T) {
 			wait = time.Minute
 		}
 		code, errOut := o.runsFor(wait, tt.config+"\nconsole: { listen: \"127.0.0.1:0\" }")
-		if refused := strings.Contains(errOut, "plain_http"); refused != (tt.want != "") || refused && (code != exitError || !strings.Contains(errOut, tt.want)) || strings.Contains(errOut, "hunter2") {
+		if refused := strings.Contains(errOut, "plain_http"); refused != (tt.want != "") || refused && (code != cli.ExitError || !strings.Contains(errOut, tt.want)) || strings.Contains(errOut, "hunter2") {
 			t.Errorf("%s: %d %s", tt.name, code, errOut)
 		}
 	}
@@ -87,7 +89,7 @@ func TestPublicURLIsNotTold(t *testing.T) {
 	o.write("rules/r.yaml", "rules:\n  - { id: r, when: message.received, do: [{ log: x }] }\n")
 	for _, address := range []string{"https://ana:hunter2@hooks.example.com/webhook", "https://hooks.example.com/webhook?token=hunter2&x=1", "https://hooks.example.com/in/Hunter2hunter2Hunter2hunter2/webhook"} {
 		o.start(strings.Replace(o.service(), "webhook: {", "webhook: { public_url: \""+address+"\", check: 1s,", 1))
-		eventually(t, func() (bool, string) { return o.log.contains("hooks.example.com"), o.log.String() })
+		clitest.Eventually(t, func() (bool, string) { return o.log.Contains("hooks.example.com"), o.log.String() })
 		_, page := o.asks("GET", o.console+"/health", nil, "")
 		for range 100 {
 			if _, page = o.asks("GET", o.console+"/health", nil, ""); strings.Contains(page, "hooks.example.com") {

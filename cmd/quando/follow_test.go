@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quandohq/quando/cmd/quando/internal/storage"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
@@ -19,7 +20,7 @@ func atWork(t *testing.T, answer func(lane *journal.Lane) *journal.Change) (file
 	if err := fillJournal(t.Context(), file); err != nil {
 		t.Fatal(err)
 	}
-	j, err := openJournal(t.Context(), file, false)
+	j, err := storage.Open(t.Context(), file, false)
 	if err != nil {
 		t.Fatal(err)
 	}

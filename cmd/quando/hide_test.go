@@ -5,6 +5,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/quandohq/quando/cmd/quando/internal/clitest"
 )
 
 // TestRunsHideSecrets shows that no header of a rule, and no key in its address, is written out of
@@ -33,7 +35,7 @@ func TestRunsHideSecrets(t *testing.T) {
 	if got := <-called; got != "/in/SwordFish0123456789abcd/orders SwordFish-header" {
 		t.Fatalf("the call was %s", got)
 	}
-	eventually(t, func() (bool, string) {
+	clitest.Eventually(t, func() (bool, string) {
 		_, out, _ := quando(t, "runs", "--config", o.folder+"/quando.yaml")
 		return strings.Contains(out, "done"), out
 	})

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quandohq/quando/cmd/quando/internal/cli"
+	"github.com/quandohq/quando/cmd/quando/internal/clitest"
+	"github.com/quandohq/quando/cmd/quando/internal/config"
 	"github.com/quandohq/quando/examples"
 	"github.com/quandohq/quando/service/sandbox"
 )
@@ -49,7 +52,7 @@ func TestInit(t *testing.T) {
 			}
 			before := contents(t, dir)
 			code, out, errOut = quando(t, "init", dir, "--template", name)
-			if code != exitError || out != "" || !strings.Contains(errOut, config) {
+			if code != cli.ExitError || out != "" || !strings.Contains(errOut, config) {
 				t.Errorf("a second init: %d %s %s", code, out, errOut)
 			}
 			if after := contents(t, dir); after != before {
@@ -67,9 +70,9 @@ func TestInitWritesAllOrNothing(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		writeFile(t, file, "mine")
+		clitest.WriteFile(t, file, "mine")
 		before := contents(t, dir)
-		if code, out, errOut := quando(t, "init", dir); code != exitError || out != "" || !strings.Contains(errOut, file) {
+		if code, out, errOut := quando(t, "init", dir); code != cli.ExitError || out != "" || !strings.Contains(errOut, file) {
 			t.Errorf("%s: %d %s %s", name, code, out, errOut)
 		}
 		if after := contents(t, dir); after != before {
@@ -85,17 +88,17 @@ func TestInitConfig(t *testing.T) {
 		t.Fatal(errOut)
 	}
 	file := filepath.Join(dir, "quando.yaml")
-	if _, err := loadConfig(file, false); err == nil || !strings.Contains(err.Error(), "the environment has no SERVICE_URL") {
+	if _, err := config.Load(file, false); err == nil || !strings.Contains(err.Error(), "the environment has no SERVICE_URL") {
 		t.Errorf("without an environment: %v", err)
 	}
 	t.Setenv("SERVICE_URL", "https://api.example.com/v1")
 	t.Setenv("SERVICE_API_KEY", "qsk_x")
 	t.Setenv("SERVICE_WEBHOOK_SECRET", "whsec_x")
-	c, err := loadConfig(file, false)
+	c, err := config.Load(file, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := defaultConfig()
+	d := config.Default()
 	if c.Service.BaseURL != "https://api.example.com/v1" || len(c.Service.Webhook.Secrets) != 1 {
 		t.Errorf("%+v", c.Service)
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quandohq/quando/cmd/quando/internal/cli"
+	"github.com/quandohq/quando/cmd/quando/internal/clitest"
 	"github.com/quandohq/quando/engine/journal/postgres/postgrestest"
 )
 
@@ -47,7 +49,7 @@ func TestJournalCopy(t *testing.T) {
 		for c := range customers {
 			o.writes(fmt.Sprintf("+551198888000%d", c), "hello") // again and again, which the limit knows
 		}
-		eventually(t, func() (bool, string) {
+		clitest.Eventually(t, func() (bool, string) {
 			return sent(text) == customers, fmt.Sprintf("%s: %d\n%s", text, sent(text), o.log)
 		})
 		if code := o.stop(); code != 0 {
@@ -65,11 +67,11 @@ func TestJournalCopy(t *testing.T) {
 	}
 
 	// What is in use is refused, in words for people.
-	if code, _, errOut := quando(t, "journal", "copy", places[0], places[1]); code != exitError || !strings.Contains(errOut, "copy into an empty one") {
+	if code, _, errOut := quando(t, "journal", "copy", places[0], places[1]); code != cli.ExitError || !strings.Contains(errOut, "copy into an empty one") {
 		t.Errorf("%d\n%s", code, errOut)
 	}
 	o.start(o.service() + fmt.Sprintf("\njournal: %q", places[2]))
-	if code, _, errOut := quando(t, "journal", "copy", places[2], filepath.Join(o.folder, "4.db")); code != exitError || !strings.Contains(errOut, "engine is using it") {
+	if code, _, errOut := quando(t, "journal", "copy", places[2], filepath.Join(o.folder, "4.db")); code != cli.ExitError || !strings.Contains(errOut, "engine is using it") {
 		t.Errorf("%d\n%s", code, errOut)
 	}
 }
@@ -85,7 +87,7 @@ func TestJournalCopyOntoItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, target := range []string{where, link} {
-		if code, _, errOut := quando(t, "journal", "copy", where, target); code != exitError || !strings.Contains(errOut, "name an empty journal to copy it to") {
+		if code, _, errOut := quando(t, "journal", "copy", where, target); code != cli.ExitError || !strings.Contains(errOut, "name an empty journal to copy it to") {
 			t.Errorf("%d %s", code, errOut)
 		}
 	}

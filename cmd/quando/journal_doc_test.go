@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/quandohq/quando/cmd/quando/internal/cli"
 )
 
 const journalDoc = "../../docs/journal.md"
@@ -24,8 +26,8 @@ func TestJournalDoc(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	now = func() time.Time { return time.Date(2026, 11, 14, 9, 0, 0, 0, time.UTC) }
-	t.Cleanup(func() { now = time.Now })
+	cli.Now = func() time.Time { return time.Date(2026, 11, 14, 9, 0, 0, 0, time.UTC) }
+	t.Cleanup(func() { cli.Now = time.Now })
 	t.Chdir(t.TempDir())
 	writeFiles(t, map[string]string{
 		"quando.yaml":           "timezone: America/Sao_Paulo\nservice: { api_key: \"${NOBODY_HAS_THIS}\" }\n",

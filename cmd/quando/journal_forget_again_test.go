@@ -10,6 +10,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
+	"github.com/quandohq/quando/cmd/quando/internal/cli"
+	"github.com/quandohq/quando/cmd/quando/internal/clitest"
+	"github.com/quandohq/quando/cmd/quando/internal/journalcmd"
+	"github.com/quandohq/quando/cmd/quando/internal/storage"
 	"github.com/quandohq/quando/engine/forget"
 	"github.com/quandohq/quando/engine/journal/postgres/postgrestest"
 	"github.com/quandohq/quando/engine/journal/stored"
@@ -34,7 +40,7 @@ func TestForgetInBackupsLater(t *testing.T) {
 		t.Fatalf("%d %s %s", code, out, errOut)
 	}
 	c.tidyFile(backup)
-	if list := readFile(t, manifestBeside(backup)); strings.Contains(list, c.contact) {
+	if list := readFile(t, filepath.Join(filepath.Dir(backup), backupList)); strings.Contains(list, c.contact) {
 		t.Errorf("the list says that the person is still in the backup: %s", list)
 	}
 	if code, out, errOut := c.quando("journal", "verify", backup); code != 0 {
@@ -43,7 +49,7 @@ func TestForgetInBackupsLater(t *testing.T) {
 	if code, out, errOut := c.quando("journal", "forget", "--contact", c.contact, "--backups"); code != 0 || strings.Contains(out, "backup") {
 		t.Errorf("there is nothing left in the backup: %d %s %s", code, out, errOut)
 	}
-	if code, out, errOut := c.quando("journal", "forget", "--contact", "nobody-ever-heard-of", "--backups"); code != exitNo {
+	if code, out, errOut := c.quando("journal", "forget", "--contact", "nobody-ever-heard-of", "--backups"); code != cli.ExitNo {
 		t.Errorf("somebody who may have been misspelt: %d %s %s", code, out, errOut)
 	}
 	for _, end := range []string{"-wal", "-shm", ".lock"} {
@@ -88,7 +94,7 @@ func TestForgetHalfway(t *testing.T) {
 			if code, out, errOut := c.quando("journal", "verify", "--journal", where); code != 0 {
 				t.Errorf("%d %s %s", code, out, errOut)
 			}
-			if text := readFile(t, filepath.Join(folder, "backups", manifestName)); !strings.Contains(text, c.contact) {
+			if text := readFile(t, filepath.Join(folder, "backups", backupList)); !strings.Contains(text, c.contact) {
 				t.Errorf("the backup is not marked: %s", text)
 			}
 		})
@@ -107,9 +113,7 @@ func TestForgetUnfinished(t *testing.T) {
 	}
 	left := []string{filepath.Join(folder, "backups", ".quando-20261114T090000Z.db.part-123"), where + ".restoring"}
 	for _, path := range left {
-		if err := copyFile(where, path); err != nil {
-			t.Fatal(err)
-		}
+		clitest.WriteFile(t, path, readFile(t, where))
 	}
 	_, out, errOut := quando(t, "journal", "forget", "--contact", "somebody-who-wrote", "--journal", where)
 	for _, path := range left {
@@ -177,19 +181,19 @@ func (c *crime) first(phone string) bool {
 // forgetHalfway does what quando journal forget does, and stops after so many changes. It reports whether there were no more.
 func forgetHalfway(t *testing.T, where string, who forget.Person, changes int) (ended bool) {
 	t.Helper()
-	j, err := openJournal(t.Context(), where, true)
+	j, err := storage.Open(t.Context(), where, true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer j.Close()
-	k, err := openKeeper(t.Context(), where, false)
+	k, err := storage.OpenKeeper(t.Context(), where, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer k.Close()
-	cmd := newJournalForget()
+	cmd := &cobra.Command{}
 	cmd.SetContext(t.Context())
-	_, err = (&forgetFlags{person: who}).erase(cmd, &stopping{Keeper: k, left: changes}, j, &forgot{})
+	_, err = (&journalcmd.ForgetOptions{Person: who}).Erase(cmd, &stopping{Keeper: k, left: changes}, j, &journalcmd.ForgetReport{})
 	if err != nil && !errors.Is(err, errStopped) {
 		t.Fatal(err)
 	}
@@ -226,11 +230,10 @@ func TestForgetInOldBackups(t *testing.T) {
 	if err := os.Mkdir(backups, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	m := &manifest{path: filepath.Join(backups, manifestName)}
 	list := func(name, text string) string {
 		path := filepath.Join(backups, name)
-		writeFile(t, path, text)
-		m.add(&backup{File: name})
+		clitest.WriteFile(t, path, text)
+		listBackups(t, backups, listedBackup{File: name})
 		return path
 	}
 	broken := list("broken.db", "no journal")
@@ -239,20 +242,17 @@ func TestForgetInOldBackups(t *testing.T) {
 		name := fmt.Sprint("schema", schema)
 		old = append(old, list(name+".db", readFile(t, oldFile(t, name))))
 	}
-	if err := m.write(); err != nil {
-		t.Fatal(err)
-	}
 	where := filepath.Join(folder, "quando.db")
-	writeFile(t, where, readFile(t, old[4]))
-	j, err := openJournal(t.Context(), where, false)
+	clitest.WriteFile(t, where, readFile(t, old[4]))
+	j, err := storage.Open(t.Context(), where, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(noteManifest(t.Context(), j, m.path), j.Close()); err != nil {
+	if err := errors.Join(j.SetCursor(t.Context(), "backups", fmt.Sprintf("[%q]", filepath.Join(backups, backupList))), j.Close()); err != nil {
 		t.Fatal(err)
 	}
 	code, out, errOut := quando(t, "journal", "forget", "--phone", phone, "--backups", "--journal", where)
-	if code != exitNo || strings.Count(out, "Erased in the backup") != len(old) || !strings.Contains(out, "could not be erased in the backup "+broken) || !strings.Contains(out, "found nowhere") {
+	if code != cli.ExitNo || strings.Count(out, "Erased in the backup") != len(old) || !strings.Contains(out, "could not be erased in the backup "+broken) || !strings.Contains(out, "found nowhere") {
 		t.Errorf("%d %s %s", code, out, errOut)
 	}
 	for _, path := range old {

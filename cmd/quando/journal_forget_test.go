@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quandohq/quando/cmd/quando/internal/clitest"
+	"github.com/quandohq/quando/cmd/quando/internal/storage"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/journal/postgres/postgrestest"
 	"github.com/quandohq/quando/engine/journal/stored"
@@ -88,11 +90,11 @@ func newCrime(t *testing.T, journal string, more ...string) *crime {
 	if err := o.sandbox.Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() (bool, string) {
+	clitest.Eventually(t, func() (bool, string) {
 		_, out, errOut := c.quando("runs", "--output", "json")
 		return strings.Count(out, `"state": "waiting"`) >= 4 && strings.Count(out, `"rule": "supervisor"`) == 4 && strings.Count(out, `"state": "failed"`) > 0 && !strings.Contains(out, `"state": "running"`), out + errOut
 	})
-	eventually(t, func() (bool, string) { // some of them have waited for others
+	clitest.Eventually(t, func() (bool, string) { // some of them have waited for others
 		_, out, errOut := c.quando("runs", "--rule", "supervisor", "--state", "done", "--output", "json")
 		return strings.Count(out, `"rule": "supervisor"`) == 4, out + errOut
 	})
@@ -126,7 +128,7 @@ func (c *crime) quando(args ...string) (int, string, string) {
 // rows returns all rows of the journal as one text.
 func (c *crime) rows() string {
 	c.t.Helper()
-	k, err := openKeeper(c.t.Context(), c.where, true)
+	k, err := storage.OpenKeeper(c.t.Context(), c.where, true)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -235,7 +237,7 @@ func (c *crime) cancelled() {
 // audited checks that the audit says who was forgotten, by id.
 func (c *crime) audited() {
 	c.t.Helper()
-	j, err := openJournal(c.t.Context(), c.where, true)
+	j, err := storage.Open(c.t.Context(), c.where, true)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -277,7 +279,7 @@ func TestForgetByPhone(t *testing.T) {
 		t.Fatalf("%d %s %s", code, out, errOut)
 	}
 	c.tidyFile(c.where)
-	manifest := readFile(t, filepath.Join(filepath.Dir(c.where), "backups", manifestName))
+	manifest := readFile(t, filepath.Join(filepath.Dir(c.where), "backups", backupList))
 	c.tidy("the list of backups", manifest)
 	if !strings.Contains(manifest, c.contact) {
 		t.Errorf("the backup is not marked: %s", manifest)
@@ -300,7 +302,7 @@ func TestForgetByPhone(t *testing.T) {
 func TestForgetDuplicate(t *testing.T) {
 	t.Parallel()
 	c := newCrime(t, filepath.Join(t.TempDir(), "quando.db"))
-	j, err := openJournal(t.Context(), c.where, true)
+	j, err := storage.Open(t.Context(), c.where, true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quandohq/quando/cmd/quando/internal/clitest"
+	"github.com/quandohq/quando/cmd/quando/internal/storage"
 	"github.com/quandohq/quando/rules"
 )
 
@@ -29,13 +31,13 @@ func TestForgetWords(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			where := filepath.Join(t.TempDir(), "quando.db")
 			config := filepath.Join(filepath.Dir(where), "quando.yaml")
-			writeFile(t, config, "service: { profile: profile.yaml }\n")
-			writeFile(t, filepath.Join(filepath.Dir(where), "profile.yaml"), test.profile)
+			clitest.WriteFile(t, config, "service: { profile: profile.yaml }\n")
+			clitest.WriteFile(t, filepath.Join(filepath.Dir(where), "profile.yaml"), test.profile)
 			record(t, where, "conversation:a", "message.received", test.data)
 			record(t, where, "conversation:b", "message.sent", `{"contact":{"id":"0b6a1f2e-1111-2222","name":"Rui Alves","phone":"+5511944440000"},"message":{"text":"Zuleika Marcador (011) 7771-2345, +5511977712345: please cancel my order ZK-99871"}}`)
 			record(t, where, "conversation:b", "message.received", `{"contact":{"id":"0b6a1f2e-1111-2222","name":"Rui Alves","phone":"+5511944440000"},"sender":{"name":"Rui Alves","phone":"+5511944440000"},"message":{"text":"good morning"}}`)
 			// One of the team has the same first name.
-			j, err := openJournal(t.Context(), where, false)
+			j, err := storage.Open(t.Context(), where, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -74,7 +76,7 @@ func record(t *testing.T, where, lane, typ, data string) {
 	if err := json.Unmarshal([]byte(data), &s.event.Data); err != nil {
 		t.Fatal(err)
 	}
-	j, err := openJournal(t.Context(), where, false)
+	j, err := storage.Open(t.Context(), where, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/quandohq/quando/cmd/quando/internal/cli"
+	"github.com/quandohq/quando/cmd/quando/internal/clitest"
+	"github.com/quandohq/quando/cmd/quando/internal/storage"
 	"github.com/quandohq/quando/engine/journal/postgres/postgrestest"
 	"github.com/quandohq/quando/engine/journal/stored"
 	"github.com/quandohq/quando/rules"
@@ -56,7 +59,7 @@ func TestBackupWhileRunning(t *testing.T) {
 		if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("others may read it: %v %v", info, err)
 		}
-		j, err := openJournal(t.Context(), file, true)
+		j, err := storage.Open(t.Context(), file, true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +90,7 @@ func TestVerifyFindings(t *testing.T) {
 			if code, out, errOut := quando(t, "journal", "verify", where); code != 0 || !strings.Contains(out, "Nothing is wrong") {
 				t.Fatalf("%d %s %s", code, out, errOut)
 			}
-			k, err := openKeeper(t.Context(), where, false)
+			k, err := storage.OpenKeeper(t.Context(), where, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -112,7 +115,7 @@ func TestVerifyFindings(t *testing.T) {
 			} {
 				table := stored.Named(tt.table)
 				undo := spoil(t, k, table, tt.key, tt.set)
-				if code, out, errOut := quando(t, "journal", "verify", where); code != exitNo || !strings.Contains(out, tt.want) {
+				if code, out, errOut := quando(t, "journal", "verify", where); code != cli.ExitNo || !strings.Contains(out, tt.want) {
 					t.Errorf("%s: %d %s %s", tt.want, code, out, errOut)
 				}
 				if tt.set != nil {
@@ -152,7 +155,7 @@ func spoil(t *testing.T, k stored.Keeper, table *stored.Table, key []any, set ma
 // insertRow puts a row back that was taken away.
 func insertRow(t *testing.T, where string, table *stored.Table, row []any) {
 	t.Helper()
-	s, err := openStore(t.Context(), where, false)
+	s, err := storage.OpenStore(t.Context(), where, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +182,7 @@ func backedUp(t *testing.T) (where, backup string) {
 // TestVerifyDamaged shows that a file whose bytes are damaged is found, and that a backup which somebody changed is told from the one that was made.
 func TestVerifyDamaged(t *testing.T) {
 	where, backup := backedUp(t)
-	j, err := openJournal(t.Context(), backup, false)
+	j, err := storage.Open(t.Context(), backup, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +190,7 @@ func TestVerifyDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	j.Close()
-	if code, out, errOut := quando(t, "journal", "verify", backup); code != exitNo || !strings.Contains(out, "its checksum is not the one in") {
+	if code, out, errOut := quando(t, "journal", "verify", backup); code != cli.ExitNo || !strings.Contains(out, "its checksum is not the one in") {
 		t.Errorf("%d %s %s", code, out, errOut)
 	}
 	whole, err := os.ReadFile(where)
@@ -211,21 +214,21 @@ func TestVerifyDamaged(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "copy.db")
-			writeFile(t, file, tt.text)
+			clitest.WriteFile(t, file, tt.text)
 			code, out, errOut := quando(t, "journal", "verify", file)
-			if code != exitNo || !strings.Contains(out, "wrong: ") || !strings.Contains(out, tt.want) {
+			if code != cli.ExitNo || !strings.Contains(out, "wrong: ") || !strings.Contains(out, tt.want) {
 				t.Errorf("%d %s %s", code, out, errOut)
 			}
 			code, out, errOut = quando(t, "journal", "verify", file, "--output", "json")
-			if code != exitNo || !strings.Contains(out, tt.want) || !json.Valid([]byte(out)) {
+			if code != cli.ExitNo || !strings.Contains(out, tt.want) || !json.Valid([]byte(out)) {
 				t.Errorf("%d %s %s", code, out, errOut)
 			}
-			if code, _, errOut := quando(t, "journal", "restore", file, "--journal", where); code != exitNo || !strings.Contains(errOut, "nothing was changed") {
+			if code, _, errOut := quando(t, "journal", "restore", file, "--journal", where); code != cli.ExitNo || !strings.Contains(errOut, "nothing was changed") {
 				t.Errorf("restore: %d %s", code, errOut)
 			}
 		})
 	}
-	if code, _, errOut := quando(t, "journal", "verify", where+".none"); code != exitError || !strings.Contains(errOut, "there is no journal") {
+	if code, _, errOut := quando(t, "journal", "verify", where+".none"); code != cli.ExitError || !strings.Contains(errOut, "there is no journal") {
 		t.Errorf("%d %s", code, errOut)
 	}
 }
@@ -237,23 +240,19 @@ func TestListOfBackups(t *testing.T) {
 	if err := fillJournal(t.Context(), where); err != nil {
 		t.Fatal(err)
 	}
-	m := &manifest{path: filepath.Join(folder, manifestName)}
 	for name, age := range map[string]int{"old.db": 500, "old-and-gone.db": 500, "gone.db": 360} {
-		m.Backups = append(m.Backups, &backup{File: name, MadeAt: now().AddDate(0, 0, -age)})
+		listBackups(t, folder, listedBackup{File: name, MadeAt: cli.Now().AddDate(0, 0, -age)})
 	}
-	if err := m.write(); err != nil {
-		t.Fatal(err)
-	}
-	writeFile(t, filepath.Join(folder, "old.db"), "")
+	clitest.WriteFile(t, filepath.Join(folder, "old.db"), "")
 	if code, _, errOut := quando(t, "journal", "backup", filepath.Join(folder, "another.db"), "--journal", where); code != 0 {
 		t.Fatal(errOut)
 	}
-	m, err := readManifest(m.path)
-	if err != nil {
+	var list struct{ Backups []listedBackup }
+	if err := json.Unmarshal([]byte(readFile(t, filepath.Join(folder, backupList))), &list); err != nil {
 		t.Fatal(err)
 	}
 	var names []string
-	for _, b := range m.Backups {
+	for _, b := range list.Backups {
 		names = append(names, b.File)
 	}
 	slices.Sort(names)
@@ -270,7 +269,7 @@ func TestVerifyUnlisted(t *testing.T) {
 		t.Fatal(err)
 	}
 	elsewhere := filepath.Join(t.TempDir(), "backup.db")
-	writeFile(t, elsewhere, string(text))
+	clitest.WriteFile(t, elsewhere, string(text))
 	for file, said := range map[string]bool{backup: false, elsewhere: true} {
 		if code, _, errOut := quando(t, "journal", "verify", file); code != 0 || strings.Contains(errOut, "keep that list with copies") != said {
 			t.Errorf("%s: %d %s", file, code, errOut)
@@ -300,4 +299,33 @@ func TestExportOfOnePerson(t *testing.T) {
 	if kinds["event"] < 4 || kinds["run"] < 6 || kinds["step"] < 6 || kinds["audit"] != 0 {
 		t.Errorf("%v", kinds)
 	}
+}
+
+// backupList is the file beside backups that lists them.
+const backupList = "backups.json"
+
+// A listedBackup is what the list tells of a backup, in part.
+type listedBackup struct {
+	File   string    `json:"file"`
+	MadeAt time.Time `json:"made_at"`
+}
+
+// listBackups adds a backup to the list in a folder.
+func listBackups(t *testing.T, folder string, one listedBackup) {
+	t.Helper()
+	path := filepath.Join(folder, backupList)
+	var list struct {
+		Backups []any `json:"backups"`
+	}
+	if text, err := os.ReadFile(path); err == nil {
+		if err := json.Unmarshal(text, &list); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list.Backups = append(list.Backups, one)
+	text, err := json.Marshal(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clitest.WriteFile(t, path, string(text))
 }

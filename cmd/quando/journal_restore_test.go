@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quandohq/quando/cmd/quando/internal/clitest"
 	"github.com/quandohq/quando/engine/journal/sqlite"
 )
 
@@ -18,9 +19,7 @@ func TestRestoreElsewhere(t *testing.T) {
 	if code, _, errOut := c.quando("journal", "backup", first); code != 0 {
 		t.Fatal(errOut)
 	}
-	if err := copyFile(first, carried); err != nil {
-		t.Fatal(err)
-	}
+	clitest.WriteFile(t, carried, readFile(t, first))
 	if code, _, errOut := c.quando("journal", "backup", later); code != 0 {
 		t.Fatal(errOut)
 	}
@@ -44,9 +43,7 @@ func TestRestoreElsewhere(t *testing.T) {
 func TestRestoreAfterStop(t *testing.T) {
 	where, backup := backedUp(t)
 	left := where + ".restoring"
-	if err := copyFile(backup, left); err != nil {
-		t.Fatal(err)
-	}
+	clitest.WriteFile(t, left, readFile(t, backup))
 	db := openFile(t, left)
 	for _, s := range []string{"PRAGMA journal_mode = WAL", "DELETE FROM events", "VACUUM"} {
 		if _, err := db.Exec(s); err != nil {
@@ -83,9 +80,7 @@ func TestRestoreStopped(t *testing.T) {
 	if code, _, errOut := quando(t, "journal", "backup", copied, "--journal", where); code != 0 {
 		t.Fatal(errOut)
 	}
-	if err := listAside(aside, &backup{}); err != nil {
-		t.Fatal(err)
-	}
+	listBackups(t, folder, listedBackup{File: filepath.Base(aside)})
 	if _, err := sqlite.Replace(t.Context(), copied, where, aside); err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/cmd/quando/internal/storage"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 )
@@ -28,7 +29,7 @@ func holdCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 5 {
 		ts.Fatalf("usage: hold file kind workspace rule reason")
 	}
-	j, err := openJournal(context.Background(), ts.MkAbs(args[0]), true)
+	j, err := storage.Open(context.Background(), ts.MkAbs(args[0]), true)
 	ts.Check(err)
 	reason, err := strconv.Unquote(`"` + args[4] + `"`)
 	ts.Check(err)
@@ -119,7 +120,7 @@ func stories() []story {
 
 // fillJournal makes a journal through the journal's own methods, as an engine would.
 func fillJournal(ctx context.Context, file string) error {
-	j, err := openJournal(ctx, file, false)
+	j, err := storage.Open(ctx, file, false)
 	if err != nil {
 		return err
 	}

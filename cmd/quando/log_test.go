@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quandohq/quando/cmd/quando/internal/clitest"
 	"github.com/quandohq/quando/service/sandbox"
 )
 
@@ -77,9 +78,9 @@ func TestLogIsDiscreet(t *testing.T) {
 	if err := o.sandbox.Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() (bool, string) {
+	clitest.Eventually(t, func() (bool, string) {
 		for _, line := range []string{`"msg":"run failed"`, `"msg":"run finished"`, `"msg":"call failed"`, `"rule":"names"`, `"rule":"travels"`, `"rule":"outside"`, `"rule":"refused"`} {
-			if !o.log.contains(line) {
+			if !o.log.Contains(line) {
 				return false, "no " + line + " in\n" + o.log.String()
 			}
 		}

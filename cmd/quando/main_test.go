@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/quandohq/quando/cmd/quando/internal/cli"
 )
 
 var update = flag.Bool("update", false, "rewrite what the scripts expect")
@@ -15,7 +17,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"quando": func() {
 			if at, err := time.Parse(time.RFC3339, os.Getenv("TEST_NOW")); err == nil {
-				now = func() time.Time { return at }
+				cli.Now = func() time.Time { return at }
 			}
 			main()
 		},

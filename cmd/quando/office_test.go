@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quandohq/quando/cmd/quando/internal/clitest"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/service/sandbox"
@@ -29,7 +30,7 @@ type office struct {
 	secret  service.Secret // of the webhook
 
 	folder   string // of the configuration
-	log, out *buffer
+	log, out *clitest.Buffer
 	public   string // http://127.0.0.1:…
 	console  string
 	end      context.CancelFunc
@@ -88,12 +89,13 @@ func (o *office) service() string {
 func (o *office) config(extra string) string {
 	o.t.Helper()
 	name := filepath.Join(o.folder, "quando.yaml")
-	writeFile(o.t, name, "listen: \"127.0.0.1:0\"\nlog: { format: json, level: debug }\n"+extra+"\n")
+	clitest.WriteFile(o.t, name, "listen: \"127.0.0.1:0\"\nlog: { format: json, level: debug }\n"+extra+"\n")
 	return name
 }
 
 func (o *office) write(name, text string) {
-	(&shelf{t: o.t, folder: o.folder}).write(name, text)
+	o.t.Helper()
+	clitest.WriteFile(o.t, filepath.Join(o.folder, name), text)
 }
 
 // start runs quando with what is added to the configuration, and waits until it listens.
@@ -103,11 +105,11 @@ func (o *office) start(extra string, args ...string) {
 		extra += "\nconsole: { listen: \"127.0.0.1:0\" }"
 	}
 	args = append([]string{"run", "--config", o.config(extra)}, args...)
-	o.log, o.out, o.done = &buffer{}, &buffer{}, make(chan int, 1)
+	o.log, o.out, o.done = &clitest.Buffer{}, &clitest.Buffer{}, make(chan int, 1)
 	ctx, cancel := context.WithCancel(context.Background())
 	o.end = cancel
 	go func() { o.done <- run(ctx, args, strings.NewReader(""), o.out, o.log) }()
-	eventually(o.t, func() (bool, string) {
+	clitest.Eventually(o.t, func() (bool, string) {
 		line := o.logged("listening")
 		if line == nil {
 			return false, o.log.String()
@@ -153,7 +155,7 @@ func (o *office) logged(message string) (line map[string]any) {
 // logs waits for a line of the log with a message and certain values.
 func (o *office) logs(message string, values map[string]any) {
 	o.t.Helper()
-	eventually(o.t, func() (bool, string) {
+	clitest.Eventually(o.t, func() (bool, string) {
 		line := o.logged(message)
 		if line == nil {
 			return false, "no " + message + " in\n" + o.log.String()
@@ -205,7 +207,7 @@ func (o *office) asks(method, address string, header map[string]string, body str
 // shows waits until the metrics have these lines.
 func (o *office) shows(lines ...string) {
 	o.t.Helper()
-	eventually(o.t, func() (bool, string) {
+	clitest.Eventually(o.t, func() (bool, string) {
 		_, text := o.asks("GET", o.console+"/metrics", nil, "")
 		for _, line := range lines {
 			if !strings.Contains(text, line+"\n") {

@@ -6,12 +6,13 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/quandohq/quando/cmd/quando/internal/cli"
+	"github.com/quandohq/quando/cmd/quando/internal/clitest"
 	"github.com/quandohq/quando/service/sandbox"
 )
 
@@ -21,13 +22,6 @@ func quando(t *testing.T, args ...string) (code int, out, errOut string) {
 	var o, e bytes.Buffer
 	code = run(t.Context(), args, strings.NewReader(""), &o, &e)
 	return code, o.String(), e.String()
-}
-
-func writeFile(t *testing.T, name, text string) {
-	t.Helper()
-	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
 }
 
 func TestCheckOnline(t *testing.T) {
@@ -44,7 +38,7 @@ func TestCheckOnline(t *testing.T) {
 	t.Setenv("QUANDO_SERVICE_BASE_URL", address.BaseURL)
 	t.Setenv("QUANDO_SERVICE_API_KEY", address.APIKey)
 	config, file := filepath.Join(dir, "quando.yaml"), filepath.Join(dir, "rules.yaml")
-	writeFile(t, file, `rules:
+	clitest.WriteFile(t, file, `rules:
   - id: r
     when: attendance.opened
     do:
@@ -58,7 +52,7 @@ func TestCheckOnline(t *testing.T) {
       - transfer: { person: 9bb89aa4-3445-423e-8bbc-4378a752897e }
 `)
 	code, out, errOut := quando(t, "check", "--online", "--config", config, file)
-	if code != exitNo {
+	if code != cli.ExitNo {
 		t.Fatalf("%d %s %s", code, out, errOut)
 	}
 	for _, want := range []string{
@@ -80,40 +74,17 @@ func TestCheckOnline(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("QUANDO_SERVICE_API_KEY", key.APIKey)
-	writeFile(t, file, "rules:\n  - { id: r, when: attendance.opened, do: [{ add_labels: [vip] }] }\n")
+	clitest.WriteFile(t, file, "rules:\n  - { id: r, when: attendance.opened, do: [{ add_labels: [vip] }] }\n")
 	code, out, _ = quando(t, "check", "--online", "--config", config, file)
-	if code != exitNo || !strings.Contains(out, "lacks the scope conversations:write") {
+	if code != cli.ExitNo || !strings.Contains(out, "lacks the scope conversations:write") {
 		t.Errorf("%d %s", code, out)
 	}
 
 	// A service that refuses the key is no answer about the rules.
 	t.Setenv("QUANDO_SERVICE_API_KEY", "qsk_wrong")
 	code, _, errOut = quando(t, "check", "--online", "--config", config, file)
-	if code != exitError || !strings.Contains(errOut, "check api_key") || strings.Contains(errOut, "qsk_wrong") {
+	if code != cli.ExitError || !strings.Contains(errOut, "check api_key") || strings.Contains(errOut, "qsk_wrong") {
 		t.Errorf("%d %s", code, errOut)
-	}
-}
-
-// TestProfileFile shows that a profile is read whole: an empty one is the default, and all that is wrong with one is told.
-func TestProfileFile(t *testing.T) {
-	dir := t.TempDir()
-	profile := filepath.Join(dir, "profile.yaml")
-	c := defaultConfig()
-	c.folder, c.Service.BaseURL, c.Service.APIKey, c.Service.Profile = dir, "https://desk.example.com/v1", "qsk_1", "profile.yaml"
-	for _, text := range []string{"", "# nothing yet\n", "header_prefix: X-Desk\n"} {
-		writeFile(t, profile, text)
-		if _, err := c.client(); err != nil {
-			t.Errorf("%q: %v", text, err)
-		}
-	}
-	writeFile(t, profile, "header_prefx: X-Desk\ncards: { version_in: nowhere }\n")
-	_, err := c.client()
-	if err == nil || !strings.Contains(err.Error(), "header_prefx") || !strings.Contains(err.Error(), "version_in") || !strings.Contains(err.Error(), profile) {
-		t.Errorf("%v", err)
-	}
-	writeFile(t, profile, "- a list\n")
-	if _, err := c.client(); err == nil || !strings.Contains(err.Error(), "mapping") {
-		t.Errorf("%v", err)
 	}
 }
 
@@ -160,7 +131,7 @@ func TestSandboxCommand(t *testing.T) {
 
 func TestSandboxStaysOnThisMachine(t *testing.T) {
 	for _, listen := range []string{"0.0.0.0:0", ":0", "[::]:0", "192.0.2.1:0", "nonsense"} {
-		if code, _, errOut := quando(t, "sandbox", "--listen", listen); code != exitError || !strings.Contains(errOut, "this machine only") {
+		if code, _, errOut := quando(t, "sandbox", "--listen", listen); code != cli.ExitError || !strings.Contains(errOut, "this machine only") {
 			t.Errorf("%s: %d %s", listen, code, errOut)
 		}
 	}

@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/quandohq/quando/cmd/quando/internal/clitest"
+	"github.com/quandohq/quando/cmd/quando/internal/config"
 )
 
 // docs/operations.md has an entry for every alert and every metric, and its examples are configurations.
@@ -45,7 +48,7 @@ func TestOperationsDoc(t *testing.T) {
 	}
 	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(text, -1)
 	for _, m := range blocks {
-		if _, err := loadConfig(writeConfig(t, m[1]), false); err != nil {
+		if _, err := config.Load(clitest.WriteConfig(t, m[1]), false); err != nil {
 			t.Errorf("%s\n%v", m[1], err)
 		}
 	}

@@ -7,6 +7,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/quandohq/quando/cmd/quando/internal/clitest"
+	"github.com/quandohq/quando/cmd/quando/internal/config"
 )
 
 // deployed returns a file of deploy/.
@@ -47,7 +50,7 @@ func TestContainer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"sqlite_omit_load_extension", "netgo", "osusergo", `-linkmode external -extldflags "-static"`} {
+	for _, want := range []string{"sqlite_omit_load_extension", "netgo", "osusergo", "-X github.com/quandohq/quando/cmd/quando/internal/cli.release=", `-linkmode external -extldflags "-static"`} {
 		if !strings.Contains(string(makefile), want) || !strings.Contains(string(release), want) {
 			t.Errorf("%s is not in both builds", want)
 		}
@@ -65,13 +68,13 @@ func TestUnit(t *testing.T) {
 	}
 	folder := t.TempDir()
 	program := filepath.Join(folder, "quando")
-	writeFile(t, program, "#!/bin/sh\n")
+	clitest.WriteFile(t, program, "#!/bin/sh\n")
 	if err := os.Chmod(program, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	unit := filepath.Join(folder, "quando.service")
 	text := strings.Replace(deployed(t, "quando.service"), "/usr/bin/quando", program, 1)
-	writeFile(t, unit, strings.Replace(text, "Documentation=man:quando(1)\n", "", 1))
+	clitest.WriteFile(t, unit, strings.Replace(text, "Documentation=man:quando(1)\n", "", 1))
 	if out, err := exec.CommandContext(t.Context(), analyze, "verify", "--man=no", unit).CombinedOutput(); err != nil || len(out) > 0 {
 		t.Errorf("%v\n%s", err, out)
 	}
@@ -85,8 +88,8 @@ func TestUnit(t *testing.T) {
 	for _, name := range []string{"SERVICE_URL", "SERVICE_API_KEY", "SERVICE_WEBHOOK_SECRET"} {
 		t.Setenv(name, "https://desk.example.com/v1")
 	}
-	c, err := loadConfig("../../deploy/quando.example.yaml", false)
-	if err != nil || !strings.HasPrefix(c.journalPath(), "/var/lib/quando/") {
+	c, err := config.Load("../../deploy/quando.example.yaml", false)
+	if err != nil || !strings.HasPrefix(c.JournalPath(), "/var/lib/quando/") {
 		t.Errorf("%v %v", c, err)
 	}
 }

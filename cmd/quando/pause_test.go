@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quandohq/quando/cmd/quando/internal/clitest"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/journal/postgres/postgrestest"
 )
@@ -46,7 +47,7 @@ func newTurnstile(t *testing.T, to string) *turnstile {
 // waits waits until so many requests have arrived.
 func (s *turnstile) waits(t *testing.T, n int64) {
 	t.Helper()
-	eventually(t, func() (bool, string) {
+	clitest.Eventually(t, func() (bool, string) {
 		return s.arrived.Load() == n, fmt.Sprint(s.arrived.Load(), " requests have arrived")
 	})
 }
@@ -129,7 +130,7 @@ func pauseUnderWay(t *testing.T, where string) {
 
 	s.waits(t, 4)
 	s.through <- struct{}{}
-	eventually(t, func() (bool, string) {
+	clitest.Eventually(t, func() (bool, string) {
 		out := command("runs", "--state", "done")
 		return strings.Count(out, "send_message") > 0, out
 	})

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quandohq/quando/cmd/quando/internal/clitest"
 	"github.com/quandohq/quando/engine/journal/postgres/postgrestest"
 )
 
@@ -31,7 +32,7 @@ func TestRunShared(t *testing.T) {
 		o.writes(fmt.Sprintf("+55119888800%02d", i), "good morning")
 	}
 	config := o.config(o.service() + journal)
-	eventually(t, func() (bool, string) {
+	clitest.Eventually(t, func() (bool, string) {
 		_, out, errOut := quando(t, "runs", "--config", config, "--state", "done")
 		return strings.Count(out, "send_message") == 20, out + errOut
 	})

@@ -18,6 +18,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quandohq/quando/cmd/quando/internal/cli"
+	"github.com/quandohq/quando/cmd/quando/internal/clitest"
+	"github.com/quandohq/quando/cmd/quando/internal/storage"
 	"github.com/quandohq/quando/engine/journal"
 )
 
@@ -36,7 +39,7 @@ const delivery = `{"id":"e1","type":"something.new","created_at":"2027-01-15T08:
 // TestRunRecords receives what the real service delivers, refuses what it did not, and counts both.
 func TestRunRecords(t *testing.T) {
 	o := newOffice(t)
-	o.write("rules/r.yaml", "rules:\n"+rule("a", "a1"))
+	o.write("rules/r.yaml", "rules:\n"+clitest.Rule("a", "a1"))
 	o.start(o.service())
 	o.writes("+5511988887777", "hello")
 	o.shows(
@@ -65,7 +68,7 @@ func TestRunRecords(t *testing.T) {
 	if code := o.stop(); code != 0 {
 		t.Errorf("it ended with %d\n%s", code, o.log)
 	}
-	j, err := openJournal(t.Context(), filepath.Join(o.folder, "quando.db"), true)
+	j, err := storage.Open(t.Context(), filepath.Join(o.folder, "quando.db"), true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +81,7 @@ func TestRunRecords(t *testing.T) {
 		t.Errorf("%v %v", events, err)
 	}
 	for _, secret := range []string{string(o.secret), o.address.APIKey} {
-		if o.log.contains(secret) || o.out.contains(secret) {
+		if o.log.Contains(secret) || o.out.Contains(secret) {
 			t.Error("a secret was printed")
 		}
 	}
@@ -104,7 +107,7 @@ func TestRunAddresses(t *testing.T) {
 			t.Errorf("%s %s: %d, want %d", tt.method, tt.address, got, tt.status)
 		}
 	}
-	if o.log.contains("sesame") {
+	if o.log.Contains("sesame") {
 		t.Error("the token is in the log")
 	}
 	o.isWell("alive\n", "health")
@@ -127,9 +130,9 @@ func TestRunReloads(t *testing.T) {
 	o := newOffice(t)
 	o.start(o.service())
 	o.logs("there are no rules", nil)
-	o.write("rules/r.yaml", "rules:\n"+rule("a", "a1")+rule("b", "b1"))
+	o.write("rules/r.yaml", "rules:\n"+clitest.Rule("a", "a1")+clitest.Rule("b", "b1"))
 	o.shows(`quando_rules_loaded{workspace="default"} 2`)
-	o.write("rules/r.yaml", "rules:\n  - { id: a, when: nonsense, do: [{ log: x }] }\n"+rule("b", "b2"))
+	o.write("rules/r.yaml", "rules:\n  - { id: a, when: nonsense, do: [{ log: x }] }\n"+clitest.Rule("b", "b2"))
 	o.shows(`quando_rules_loaded{workspace="default"} 2`, `quando_rules_broken{workspace="default"} 1`)
 	o.logs("rules reloaded", map[string]any{"broken": "a", "changed": "b"})
 	o.logs("problem in the rules", map[string]any{"rule": "a", "level": "ERROR"})
@@ -140,7 +143,7 @@ func TestRunReloads(t *testing.T) {
 	if err := me.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() (bool, string) { return strings.Count(o.log.String(), "rules reloaded") == 3, o.log.String() })
+	clitest.Eventually(t, func() (bool, string) { return strings.Count(o.log.String(), "rules reloaded") == 3, o.log.String() })
 }
 
 // TestRunTicks shows that schedules tick, also those that come with a reload, and that a stop keeps them.
@@ -148,14 +151,14 @@ func TestRunTicks(t *testing.T) {
 	o := newOffice(t)
 	o.start(o.service())
 	o.write("rules/r.yaml", "rules:\n  - { id: tick, when: { every: 1s }, do: [{ log: x }] }\n")
-	eventually(t, func() (bool, string) {
+	clitest.Eventually(t, func() (bool, string) {
 		_, text := o.asks("GET", o.console+"/metrics", nil, "")
 		return strings.Contains(text, `quando_events_total{type="schedule",workspace="default"}`), text
 	})
 	if code := o.stop(); code != 0 {
 		t.Error(code)
 	}
-	j, err := openJournal(t.Context(), filepath.Join(o.folder, "quando.db"), true)
+	j, err := storage.Open(t.Context(), filepath.Join(o.folder, "quando.db"), true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,11 +175,11 @@ func TestRunTicks(t *testing.T) {
 // TestRunStrict shows that --strict does not start with a rule that is wrong, and says what check says.
 func TestRunStrict(t *testing.T) {
 	o := newOffice(t)
-	o.write("rules/r.yaml", "rules:\n  - { id: a, when: nonsense, do: [{ log: x }] }\n"+rule("b", "b1"))
+	o.write("rules/r.yaml", "rules:\n  - { id: a, when: nonsense, do: [{ log: x }] }\n"+clitest.Rule("b", "b1"))
 	config := o.config(o.service())
 	_, want, _ := quando(t, "check", filepath.Join(o.folder, "rules"))
 	code, out, errOut := quando(t, "run", "--config", config, "--strict")
-	if code != exitNo || out != want || !strings.Contains(out, "r.yaml:2:20: rule \"a\"") {
+	if code != cli.ExitNo || out != want || !strings.Contains(out, "r.yaml:2:20: rule \"a\"") {
 		t.Errorf("%d\n%s\nwant\n%s\n%s", code, out, want, errOut)
 	}
 	o.start(o.service())
@@ -186,8 +189,8 @@ func TestRunStrict(t *testing.T) {
 // TestRunWorkspaces runs two companies beside each other, without a default one.
 func TestRunWorkspaces(t *testing.T) {
 	o := newOffice(t)
-	o.write("rules/acme/r.yaml", "rules:\n"+rule("a", "a1"))
-	o.write("rules/zeta/r.yaml", "rules:\n"+rule("a", "a1")+rule("b", "b1"))
+	o.write("rules/acme/r.yaml", "rules:\n"+clitest.Rule("a", "a1"))
+	o.write("rules/zeta/r.yaml", "rules:\n"+clitest.Rule("a", "a1")+clitest.Rule("b", "b1"))
 	o.start("workspaces:\n  acme: { " + o.service() + " }\n  zeta: { " + o.service() + " }")
 	o.deliverTo("/webhook/zeta")
 	o.writes("+5511988887777", "hello")
@@ -220,18 +223,18 @@ func TestRunRefuses(t *testing.T) {
 		{"an unknown key", o.service() + "\nlisten_on: x", "listen_on"},
 	} {
 		code, out, errOut := quando(t, "run", "--config", o.config(tt.config))
-		if code != exitError || out != "" || !strings.Contains(errOut, tt.want) {
+		if code != cli.ExitError || out != "" || !strings.Contains(errOut, tt.want) {
 			t.Errorf("%s: %d %s %s", tt.name, code, out, errOut)
 		}
 	}
-	if code, _, errOut := quando(t, "run", "--config", filepath.Join(o.folder, "none.yaml")); code != exitError || !strings.Contains(errOut, "none.yaml") {
+	if code, _, errOut := quando(t, "run", "--config", filepath.Join(o.folder, "none.yaml")); code != cli.ExitError || !strings.Contains(errOut, "none.yaml") {
 		t.Errorf("%d %s", code, errOut)
 	}
 
 	// One journal has one engine.
 	o.start(o.service())
 	code, _, errOut := quando(t, "run", "--config", o.config(o.service()+"\nconsole: { listen: \"127.0.0.1:0\" }"))
-	if code != exitError || !strings.Contains(errOut, "quando.db") {
+	if code != cli.ExitError || !strings.Contains(errOut, "quando.db") {
 		t.Errorf("%d %s", code, errOut)
 	}
 }
@@ -245,8 +248,8 @@ func TestRunClock(t *testing.T) {
 	defer off.Close()
 	o := newOffice(t)
 	o.start(fmt.Sprintf("service: { base_url: %q, api_key: k }", off.URL))
-	eventually(t, func() (bool, string) {
-		return o.log.contains("clock and the service's disagree") && o.log.contains(`"ahead":"30m`), o.log.String()
+	clitest.Eventually(t, func() (bool, string) {
+		return o.log.Contains("clock and the service's disagree") && o.log.Contains(`"ahead":"30m`), o.log.String()
 	})
 	o.logs("no signing secret is known, so every delivery is refused; set service.webhook.public_url, so that the webhook is looked after, or service.webhook.secrets", map[string]any{"workspace": "default"})
 	o.stop()
@@ -259,8 +262,8 @@ func TestRunClock(t *testing.T) {
 	o.stop()
 
 	o.start(o.service())
-	eventually(t, func() (bool, string) { return o.log.contains(`"op":"GET /me","status":200`), o.log.String() })
-	if o.stop(); o.log.contains("disagree") || o.log.contains("does not answer") {
+	clitest.Eventually(t, func() (bool, string) { return o.log.Contains(`"op":"GET /me","status":200`), o.log.String() })
+	if o.stop(); o.log.Contains("disagree") || o.log.Contains("does not answer") {
 		t.Error(o.log)
 	}
 }
@@ -273,7 +276,7 @@ func TestRunSignals(t *testing.T) {
 		t.Fatal(err)
 	}
 	start := func() *exec.Cmd {
-		o.log = &buffer{}
+		o.log = &clitest.Buffer{}
 		// Under this name the test's own binary is the command.
 		c := &exec.Cmd{Path: program, Args: []string{"quando", "run", "--config", o.config(o.service() + "\nconsole: { listen: \"127.0.0.1:0\" }")}, Stderr: o.log}
 		if err := c.Start(); err != nil {
@@ -306,7 +309,7 @@ func TestRunSignals(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- c.Wait() }()
-	eventually(t, func() (bool, string) {
+	clitest.Eventually(t, func() (bool, string) {
 		_ = c.Process.Signal(syscall.SIGTERM) // the second one may come before the first was heard
 		select {
 		case err := <-ended:

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quandohq/quando/cmd/quando/internal/clitest"
 	"github.com/quandohq/quando/service/sandbox"
 )
 
@@ -21,7 +22,7 @@ func TestRunSimulator(t *testing.T) {
 	if code, text := play("write", url.Values{"name": {"Rosa"}, "phone": {"+5511955554444"}, "text": {"Oi"}}); code >= 400 {
 		t.Fatalf("%d %s", code, text)
 	}
-	eventually(t, func() (bool, string) {
+	clitest.Eventually(t, func() (bool, string) {
 		_, text := o.asks("GET", o.console+"/simulator", nil, "")
 		return strings.Contains(text, "Hello, Rosa") && strings.Contains(text, "The time cannot be moved here"), text
 	})
@@ -52,23 +53,6 @@ func TestRunSimulator(t *testing.T) {
 	}
 }
 
-func TestCheckSandbox(t *testing.T) {
-	for _, tt := range []struct {
-		control, base string
-		ok            bool
-	}{
-		{"http://127.0.0.1:9090/control", "http://127.0.0.1:9090/v1", true},
-		{"http://127.0.0.1:9090/control", "https://api.example.com/v1", false},
-		{"http://192.0.2.1:9090/control", "http://192.0.2.1:9090/v1", false},
-		{"https://api.example.com/control", "https://api.example.com/v1", false},
-		{"127.0.0.1:9090", "http://127.0.0.1:9090/v1", false},
-	} {
-		if err := checkSandbox(tt.control, tt.base); (err == nil) != tt.ok {
-			t.Errorf("%s for %s: %v", tt.control, tt.base, err)
-		}
-	}
-}
-
 // TestDemoSimulator plays along in the demo: everybody lives in one time, and what a person takes out of other people's hands ends nothing.
 func TestDemoSimulator(t *testing.T) {
 	s := show(t, "--speed", "10")
@@ -92,27 +76,12 @@ func TestDemoSimulator(t *testing.T) {
 	here.Set("length", "30m")
 	evening := regexp.MustCompile(`Fri 2026-11-13 (18|19|2\d):`)
 	play("jump", here)
-	eventually(t, func() (bool, string) {
+	clitest.Eventually(t, func() (bool, string) {
 		_, text := o.asks("GET", console+"/simulator?with="+with, nil, "")
 		return evening.MatchString(text) && !strings.Contains(text, "on the way to"), text
 	})
 	// Everything on the way has happened at its own time.
-	has(t, s.out.String(), `17:55  sla-escalation        → João: .*`, `18:01  away-reply            → Marina: .*`)
+	clitest.HasLines(t, s.out.String(), `17:55  sla-escalation        → João: .*`, `18:01  away-reply            → Marina: .*`)
 	s.end()
 	s.over()
-}
-
-// TestDemoDisturbed shows that a plan which a person has made impossible is passed over, and that any other is an error.
-func TestDemoDisturbed(t *testing.T) {
-	out := &buffer{}
-	p := &people{tell: newTeller(out, demoStart().Location())}
-	joao := &customer{name: "João"}
-	closed := &sandbox.Error{Status: 409, Message: "the conversation has no open attendance"}
-	if err := p.told(closed, demoStart(), joao, func() { t.Error("it is told as done") }); err == nil {
-		t.Error("a story that does not work is no error")
-	}
-	p.disturbed = true
-	if err := p.told(closed, demoStart(), joao, func() { t.Error("it is told as done") }); err != nil || !out.contains("What was planned for João has come to nothing.") {
-		t.Errorf("%v\n%s", err, out)
-	}
 }

@@ -14,6 +14,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/quandohq/quando/cmd/quando/internal/cli"
+	"github.com/quandohq/quando/cmd/quando/internal/clitest"
 )
 
 // someTests is a rule set with a test that passes, one that fails, and one that fails under a fault only.
@@ -50,7 +53,7 @@ func writeTests(t *testing.T) string {
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		writeFile(t, file, text)
+		clitest.WriteFile(t, file, text)
 	}
 	t.Chdir(dir)
 	return dir
@@ -59,7 +62,7 @@ func writeTests(t *testing.T) string {
 func TestTestJSON(t *testing.T) {
 	writeTests(t)
 	code, out, errOut := quando(t, "test", "--output", "json")
-	if code != exitNo || errOut != "" {
+	if code != cli.ExitNo || errOut != "" {
 		t.Fatalf("%d %s", code, errOut)
 	}
 	var doc struct {
@@ -108,7 +111,7 @@ var junitElements = map[string]struct {
 func TestTestJUnit(t *testing.T) {
 	writeTests(t)
 	code, out, errOut := quando(t, "test", "--output", "junit")
-	if code != exitNo || errOut != "" {
+	if code != cli.ExitNo || errOut != "" {
 		t.Fatalf("%d %s", code, errOut)
 	}
 	counted := make(map[string]int)
@@ -179,7 +182,7 @@ func checkJUnit(t *testing.T, path []string, e xml.StartElement) {
 // TestTestStops: a signal ends the tests within a moment, and that is no answer.
 func TestTestStops(t *testing.T) {
 	dir := t.TempDir()
-	writeFile(t, filepath.Join(dir, "r.yaml"), `
+	clitest.WriteFile(t, filepath.Join(dir, "r.yaml"), `
 rules:
   - { id: often, when: { every: 1m }, do: [{ log: tick }] }
 tests:
@@ -193,38 +196,10 @@ tests:
 	time.AfterFunc(100*time.Millisecond, stop)
 	select {
 	case code := <-ended:
-		if code != exitError || !strings.Contains(errOut.String(), "stopped when 0 of 1 test had been run") {
+		if code != cli.ExitError || !strings.Contains(errOut.String(), "stopped when 0 of 1 test had been run") {
 			t.Errorf("%d %s %s", code, &out, &errOut)
 		}
 	case <-time.After(20 * time.Second):
 		t.Error("it goes on")
 	}
-}
-
-// TestProgress: the bar gets out of the way of what is written, and goes at the end.
-func TestProgress(t *testing.T) {
-	var b bytes.Buffer
-	p := startProgress(&b, 3, time.Hour)
-	p.telling()
-	p.aside(func() { b.WriteString("first\n") })
-	if b.String() != "first\n" {
-		t.Errorf("before a second has gone by: %q", &b)
-	}
-	p.show()
-	if !strings.Contains(b.String(), "tests, told 1 times") || !strings.Contains(b.String(), "(1/3)") {
-		t.Errorf("%q", &b)
-	}
-	p.aside(func() {
-		if text := b.String(); !strings.HasSuffix(text, "\r") {
-			t.Errorf("the bar is in the way: %q", text)
-		}
-	})
-	p.end()
-	if text := b.String(); !strings.Contains(text, "(2/3)") || !strings.HasSuffix(text, "\r") {
-		t.Errorf("the bar stays: %q", text)
-	}
-	none := newProgress(&b, 3)
-	none.telling()
-	none.aside(func() {})
-	none.end()
 }

@@ -7,6 +7,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/quandohq/quando/cmd/quando/internal/cli"
+	"github.com/quandohq/quando/cmd/quando/internal/clitest"
 )
 
 const testingDoc = "../../docs/testing.md"
@@ -34,7 +37,7 @@ func TestTestingDoc(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(m[1]), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		writeFile(t, m[1], m[2])
+		clitest.WriteFile(t, m[1], m[2])
 	}
 	examples := 0
 	got := consoleBlock.ReplaceAllStringFunc(string(text), func(block string) string {
@@ -45,7 +48,7 @@ func TestTestingDoc(t *testing.T) {
 		}
 		examples++
 		var out bytes.Buffer
-		if code := run(t.Context(), docWord.FindAllString(command, -1), strings.NewReader(""), &out, &out); code == exitError {
+		if code := run(t.Context(), docWord.FindAllString(command, -1), strings.NewReader(""), &out, &out); code == cli.ExitError {
 			t.Errorf("quando %s exits with %d:\n%s", command, code, &out)
 		}
 		// How long it takes is not the same everywhere, and in how many points the engine can be stopped changes with it.

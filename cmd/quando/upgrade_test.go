@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +13,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/quandohq/quando/cmd/quando/internal/cli"
+	"github.com/quandohq/quando/cmd/quando/internal/clitest"
+	"github.com/quandohq/quando/cmd/quando/internal/storage"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/journal/postgres/postgrestest"
 	"github.com/quandohq/quando/service/sandbox"
@@ -58,7 +60,7 @@ func oldFile(t *testing.T, name string) string {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "quando.db")
-	writeFile(t, file, string(text))
+	clitest.WriteFile(t, file, string(text))
 	return file
 }
 
@@ -74,7 +76,7 @@ func TestUpgrade(t *testing.T) {
 			before := len(o.sandbox.Effects())
 			o.start(fmt.Sprintf("service: { base_url: %q, api_key: %q, webhook: { secrets: [s] } }\nkeep: 3650d\njournal: %q", o.address.BaseURL, o.address.APIKey, where))
 			config := filepath.Join(o.folder, "quando.yaml")
-			eventually(t, func() (bool, string) {
+			clitest.Eventually(t, func() (bool, string) {
 				_, out, errOut := quando(t, "runs", "--config", config, "--state", "done", "--output", "json")
 				return strings.Count(out, `"rule": "hello"`) == 2 && strings.Count(out, `"rule": "later"`) == 1, out + errOut + o.log.String()
 			})
@@ -90,7 +92,7 @@ func TestUpgrade(t *testing.T) {
 			if code, out, errOut := quando(t, "journal", "verify", "--config", config); code != 0 {
 				t.Errorf("%d %s %s", code, out, errOut)
 			}
-			j, err := openJournal(t.Context(), where, true)
+			j, err := storage.Open(t.Context(), where, true)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -166,12 +168,12 @@ func TestDowngrade(t *testing.T) {
 			config := o.config(o.service() + fmt.Sprintf("\njournal: %q\nconsole: { listen: \"127.0.0.1:0\" }", where))
 			for _, args := range [][]string{{"run"}, {"events"}, {"journal", "verify"}, {"journal", "forget", "--contact", "x"}, {"journal", "prune"}} {
 				code, out, errOut := quando(t, append(args, "--config", config)...)
-				if code != exitError || !strings.Contains(errOut, "a newer version of this program wrote it (schema 901") || !strings.Contains(errOut, "use that version or a later one") {
+				if code != cli.ExitError || !strings.Contains(errOut, "a newer version of this program wrote it (schema 901") || !strings.Contains(errOut, "use that version or a later one") {
 					t.Errorf("%v: %d %s %s", args, code, out, errOut)
 				}
 			}
 			code, out, _ := quando(t, "doctor", "--config", config, "--test=false")
-			if code != exitNo || !strings.Contains(out, "fail  journal") || !strings.Contains(out, "a newer version of this program wrote it") {
+			if code != cli.ExitNo || !strings.Contains(out, "fail  journal") || !strings.Contains(out, "a newer version of this program wrote it") {
 				t.Errorf("%d %s", code, out)
 			}
 		})
@@ -192,21 +194,24 @@ func TestSlowUpgrade(t *testing.T) {
 	if _, err := x.ExecContext(t.Context(), `BEGIN IMMEDIATE`); err != nil {
 		t.Fatal(err)
 	}
-	log, ended := &buffer{}, make(chan error, 1)
+	o := newOffice(t)
+	config := o.config(o.service() + fmt.Sprintf("\njournal: %q\nconsole: { listen: \"127.0.0.1:0\" }", where))
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	log, ended := &clitest.Buffer{}, make(chan int, 1)
 	go func() {
-		j, err := openPatiently(t.Context(), where, slog.New(slog.NewTextHandler(log, nil)))
-		if err == nil {
-			err = j.Close()
-		}
-		ended <- err
+		ended <- run(ctx, []string{"run", "--config", config}, strings.NewReader(""), io.Discard, log)
 	}()
-	eventually(t, func() (bool, string) {
-		return strings.Contains(log.String(), "is brought up to date first"), log.String()
-	})
+	logged := func(text string) func() (bool, string) {
+		return func() (bool, string) { return log.Contains(text), log.String() }
+	}
+	clitest.Eventually(t, logged("is brought up to date first"))
 	if _, err := x.ExecContext(t.Context(), `ROLLBACK`); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-ended; err != nil {
-		t.Error(err)
+	clitest.Eventually(t, logged(`"msg":"listening"`))
+	stop()
+	if code := <-ended; code != 0 {
+		t.Errorf("it ends with %d: %s", code, log)
 	}
 }

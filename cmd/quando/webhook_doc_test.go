@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quandohq/quando/cmd/quando/internal/cli"
 	"github.com/quandohq/quando/service/sandbox"
 )
 
@@ -15,8 +16,8 @@ func TestWebhookDoc(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	now = func() time.Time { return time.Date(2026, 11, 14, 9, 0, 0, 0, time.UTC) }
-	t.Cleanup(func() { now = time.Now })
+	cli.Now = func() time.Time { return time.Date(2026, 11, 14, 9, 0, 0, 0, time.UTC) }
+	t.Cleanup(func() { cli.Now = time.Now })
 	t.Chdir(t.TempDir())
 	s := must(sandbox.New(sandbox.Options{Seed: 1}))
 	defer s.Close()

@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/quandohq/quando/cmd/quando/internal/clitest"
+	"github.com/quandohq/quando/cmd/quando/internal/storage"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/journal/postgres/postgrestest"
 	"github.com/quandohq/quando/service"
@@ -67,7 +69,7 @@ func (o *ownOffice) command(args ...string) (code int, out, errOut string) {
 // subscribed waits until the webhook is there, active and subscribed to these events.
 func (o *ownOffice) subscribed(events ...string) {
 	o.t.Helper()
-	eventually(o.t, func() (bool, string) {
+	clitest.Eventually(o.t, func() (bool, string) {
 		hooks := o.hooks()
 		if len(hooks) != 1 || !hooks[0].Active {
 			return false, fmt.Sprintf("%+v\n%s", hooks, o.log)
@@ -103,7 +105,7 @@ func TestRunLooksAfterTheWebhook(t *testing.T) {
 	o.subscribed("message.received")
 	o.logs("the webhook had been switched off; it is active again", map[string]any{"workspace": "default", "repair": "reactivated"})
 	o.shows(`quando_webhook_repairs_total{repair="reactivated",workspace="default"} 1`)
-	eventually(t, func() (bool, string) {
+	clitest.Eventually(t, func() (bool, string) {
 		_, text := o.asks("GET", o.console+"/health", nil, "")
 		return strings.Contains(text, "Subscription") && strings.Contains(text, "Subscribed to message.received."), text
 	})
@@ -120,7 +122,7 @@ func TestRunLooksAfterTheWebhook(t *testing.T) {
 	if code, out, errOut := o.command("rotate", "--revoke"); code != 0 || !strings.Contains(out, "is replaced. The one before it is not valid any more.") {
 		t.Fatalf("%d %s%s", code, out, errOut)
 	}
-	eventually(t, func() (bool, string) {
+	clitest.Eventually(t, func() (bool, string) {
 		status, _ := o.asks("POST", o.public+"/webhook", signed(leaked, delivery), delivery)
 		return status == 401, fmt.Sprintf("who has the secret that became known gets %d", status)
 	})
@@ -211,7 +213,7 @@ func TestRunKeepsWhatRunsWaitFor(t *testing.T) {
 	o.shows(`quando_runs{state="waiting"} 1`)
 	o.write("rules/r.yaml", "rules:\n  - { id: ask, when: attendance.opened, do: [{ log: x }] }\n")
 	o.logs("rules reloaded", map[string]any{"changed": "ask"})
-	eventually(t, func() (bool, string) {
+	clitest.Eventually(t, func() (bool, string) {
 		return strings.Count(o.log.String(), `"GET /integrations/webhooks/events"`) >= 4, o.log.String()
 	})
 	o.subscribed("message.sent", "attendance.opened")
@@ -252,8 +254,14 @@ func TestWebhookCommands(t *testing.T) {
 	expect(0, "webhook.test", "deliveries")
 	o.writes("+5511988887777", "hello")
 	var list struct {
-		Deliveries []deliveryJSON
-		Webhooks   []webhookJSON
+		Deliveries []struct {
+			Type           string
+			ResponseStatus int `json:"response_status"`
+		}
+		Webhooks []struct {
+			Own, Active bool
+			Events      []string
+		}
 	}
 	_, out, _ := o.command("deliveries", "--output", "json")
 	if err := json.Unmarshal([]byte(out), &list); err != nil || len(list.Deliveries) != 3 || list.Deliveries[0].Type != "message.received" || list.Deliveries[0].ResponseStatus != 202 {
@@ -327,7 +335,7 @@ func TestRunWithAnotherKey(t *testing.T) {
 	}
 	must(o.sandbox.Advance(t.Context(), time.Minute))
 	o.shows(`quando_deliveries_total{outcome="recorded",workspace="default"} 1`, `quando_webhook_trouble{workspace="default"} 0`)
-	j, err := openJournal(t.Context(), filepath.Join(o.folder, "quando.db"), true)
+	j, err := storage.Open(t.Context(), filepath.Join(o.folder, "quando.db"), true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,243 @@
+// Package config reads and checks quando.yaml, the environment and the rule files that they name.
+package config
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/quandohq/quando/cmd/quando/internal/cli"
+	"github.com/quandohq/quando/engine/console"
+	"github.com/quandohq/quando/rules/source"
+	"github.com/quandohq/quando/service"
+)
+
+// Config is what quando.yaml says, with the environment's overrides.
+type Config struct {
+	Workspace                       // the workspace "default"
+	Workspaces map[string]Workspace // the others
+
+	Listen string // webhooks and health
+	TLS    struct {
+		Cert, Key string // files
+		ACME      struct {
+			Hosts                                []string
+			Email, Cache, Directory, HTTP, Roots string
+		}
+	}
+	Journal string // a file, or postgres://…
+	Keep    time.Duration
+
+	SecretKey     service.Secret // with which secrets are sealed in the journal
+	SecretKeyFile string         // where it is instead; empty is beside the journal
+
+	Console struct {
+		Listen    string
+		Token     service.Secret
+		Users     map[string]console.User
+		Hosts     []string
+		Forwarded string // the header in which a proxy says who asks
+		ReadOnly  bool   // rules cannot be written through it
+		TLS       *bool  // whether it is encrypted as listen is; nil is where it is not a loopback address
+	}
+	Traces struct{ Endpoint string } // of the collector; the environment may name it too
+	Log    struct {
+		Level  string
+		Format string
+	}
+
+	Folder    string            // of the file: relative paths start from it
+	Now       func() time.Time  // that everything lives in; nil is this machine's
+	Simulator console.Simulator // of the default workspace; nil is that of service.sandbox
+}
+
+// Workspace is one company: its service, its rules and its bounds.
+type Workspace struct {
+	Service struct {
+		BaseURL   string
+		APIKey    service.Secret
+		PlainHTTP bool // the key may travel unencrypted
+		Profile   string
+		Sandbox   string  // the control interface, where the service is a sandbox
+		Rate      float64 // requests per second
+		Timeout   time.Duration
+		Webhook   struct {
+			Secrets   []service.Secret
+			PublicURL string
+			Check     time.Duration // how often the webhook is looked at
+			Retired   time.Duration // how long a replaced secret counts for everything; 0 is not
+		}
+	}
+	Rules  string
+	Safety struct {
+		MessagesPerConversation Rate
+		Messages                Rate
+	}
+	Backfill struct {
+		Every time.Duration // 0 is off
+		Cards time.Duration
+	}
+	HTTPRequest struct {
+		Allow     []string
+		Headers   map[string]map[string]service.Secret // by host
+		PlainHTTP bool                                 // they may travel unencrypted
+	}
+	Timezone *time.Location
+}
+
+// Rate is so many in any window of a length.
+type Rate struct {
+	Times int
+	Per   time.Duration
+}
+
+// Default is what holds where the file says nothing.
+func Default() *Config {
+	c := &Config{Listen: ":8080", Journal: "quando.db", Keep: 30 * 24 * time.Hour}
+	c.Console.Listen = "127.0.0.1:8081"
+	c.Log.Level, c.Log.Format = "info", "text"
+	c.Workspace = DefaultWorkspace()
+	return c
+}
+
+// DefaultWorkspace is what holds for a workspace where the file says nothing.
+func DefaultWorkspace() Workspace {
+	var w Workspace
+	w.Rules = "rules"
+	w.Service.Timeout = 10 * time.Second
+	w.Service.Webhook.Check = 50 * time.Second // what was switched off is active again within a minute
+	w.Backfill.Every, w.Backfill.Cards = 5*time.Minute, 15*time.Second
+	w.Safety.MessagesPerConversation = Rate{5, 10 * time.Minute}
+	w.Safety.Messages = Rate{2000, time.Hour}
+	// A zone that the binary carries always loads; the service's own default is the same.
+	w.Timezone, _ = time.LoadLocation("America/Sao_Paulo")
+	return w
+}
+
+// Load reads the file and the environment. A file that is not there is an error unless it may be
+// missing.
+func Load(file string, mayBeMissing bool) (*Config, error) {
+	c := Default()
+	c.Folder = filepath.Dir(file)
+	text, err := cli.ReadBounded(file)
+	if err != nil {
+		if _, statErr := os.Stat(file); !mayBeMissing || !os.IsNotExist(statErr) {
+			return nil, err
+		}
+	}
+	f, problems := source.Read(file, text)
+	d := &reader{file: file, problems: problems}
+	if len(problems) == 0 {
+		d.mapping(f.Root, "", c.settings())
+	}
+	d.environment("QUANDO", c.settings())
+	if err := configError(d.problems); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// configError says all that is wrong with a configuration, or nil.
+func configError(problems source.Problems) error {
+	if err := problems.Sort().Err(); err != nil {
+		return fmt.Errorf("the configuration cannot be used:\n%w", err)
+	}
+	return nil
+}
+
+// Path resolves a path of the configuration against its folder.
+func (c *Config) Path(p string) string {
+	if p == "" || filepath.IsAbs(p) {
+		return p
+	}
+	return filepath.Join(c.Folder, p)
+}
+
+// settings lists every key of the file with the field that it sets.
+func (c *Config) settings() settings {
+	s := c.Workspace.settings()
+	return append(s, settings{
+		{"listen", address(&c.Listen)},
+		{"tls.cert", text(&c.TLS.Cert)},
+		{"tls.key", text(&c.TLS.Key)},
+		{"tls.acme.hosts", hostNames(&c.TLS.ACME.Hosts)},
+		{"tls.acme.email", text(&c.TLS.ACME.Email)},
+		{"tls.acme.cache", text(&c.TLS.ACME.Cache)},
+		{"tls.acme.directory", text(&c.TLS.ACME.Directory)},
+		{"tls.acme.http", address(&c.TLS.ACME.HTTP)},
+		{"tls.acme.roots", text(&c.TLS.ACME.Roots)},
+		{"journal", text(&c.Journal)},
+		{"keep", duration(&c.Keep)},
+		{"secret_key", secret(&c.SecretKey)},
+		{"secret_key_file", text(&c.SecretKeyFile)},
+		{"console.listen", address(&c.Console.Listen)},
+		{"console.token", secret(&c.Console.Token)},
+		{"console.users", users(&c.Console.Users)},
+		{"console.hosts", someTexts(&c.Console.Hosts, "list the names under which the console is asked for, or take the setting away")},
+		{"console.forwarded_for", headerName(&c.Console.Forwarded)},
+		{"console.read_only", yesOrNo(&c.Console.ReadOnly)},
+		{"console.tls", func(d *reader, n *source.Node) {
+			c.Console.TLS = new(bool)
+			yesOrNo(c.Console.TLS)(d, n)
+		}},
+		{"traces.endpoint", text(&c.Traces.Endpoint)},
+		{"log.level", choice(&c.Log.Level, "debug", "info", "warn", "error")},
+		{"log.format", choice(&c.Log.Format, "text", "json")},
+		{"workspaces", c.readWorkspaces},
+	}...)
+}
+
+func (w *Workspace) settings() settings {
+	return settings{
+		{"service.base_url", text(&w.Service.BaseURL)},
+		{"service.api_key", secret(&w.Service.APIKey)},
+		{"service.plain_http", yesOrNo(&w.Service.PlainHTTP)},
+		{"service.profile", text(&w.Service.Profile)},
+		{"service.sandbox", text(&w.Service.Sandbox)},
+		{"service.rate", perSecond(&w.Service.Rate)},
+		{"service.timeout", duration(&w.Service.Timeout)},
+		{"service.webhook.secrets", secrets(&w.Service.Webhook.Secrets)},
+		{"service.webhook.public_url", text(&w.Service.Webhook.PublicURL)},
+		{"service.webhook.check", duration(&w.Service.Webhook.Check)},
+		{"service.webhook.retired_secrets", durationOrOff(&w.Service.Webhook.Retired)},
+		{"rules", text(&w.Rules)},
+		{"safety.messages_per_conversation", bound(&w.Safety.MessagesPerConversation)},
+		{"safety.messages", bound(&w.Safety.Messages)},
+		{"backfill.every", durationOrOff(&w.Backfill.Every)},
+		{"backfill.cards", duration(&w.Backfill.Cards)},
+		{"http_request.allow", texts(&w.HTTPRequest.Allow)},
+		{"http_request.headers", headers(&w.HTTPRequest.Headers)},
+		{"http_request.plain_http", yesOrNo(&w.HTTPRequest.PlainHTTP)},
+		{"timezone", zone(&w.Timezone)},
+	}
+}
+
+// readWorkspaces reads the workspaces beside the default one. Each has its own service, rules and
+// bounds.
+func (c *Config) readWorkspaces(d *reader, n *source.Node) {
+	if n.Kind != source.Mapping {
+		d.report(n, "as in workspaces: { acme: { service: … } }", "workspaces must be a mapping of names, not %s", n.Kind)
+		return
+	}
+	c.Workspaces = make(map[string]Workspace)
+	for _, p := range n.Pairs {
+		if !workspaceName.MatchString(p.Key.Value) || p.Key.Value == "default" {
+			d.report(p.Key, "small letters, digits and dashes; the top level is the workspace \"default\"", "%q cannot be a workspace's name", p.Key.Value)
+			continue
+		}
+		w := DefaultWorkspace()
+		w.Rules = filepath.Join("rules", p.Key.Value)
+		d.mapping(p.Value, "", w.settings())
+		c.Workspaces[p.Key.Value] = w
+	}
+}
+
+// JournalPath returns where the journal is.
+func (c *Config) JournalPath() string {
+	if strings.Contains(c.Journal, "://") {
+		return c.Journal
+	}
+	return c.Path(c.Journal)
+}

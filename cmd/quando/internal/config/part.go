@@ -1,0 +1,64 @@
+package config
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quandohq/quando/cmd/quando/internal/cli"
+	"github.com/quandohq/quando/rules/source"
+)
+
+// LoadPart reads only some keys of the configuration, of every workspace, and reports whether there
+// is a file. What else the file says does not matter: somebody who looks at a journal need not have
+// the key of the service in the environment. A file that is missing is an error only when it was
+// asked for.
+func LoadPart(cmd *cobra.Command, keys ...string) (c *Config, found bool, err error) {
+	file, _ := cmd.Flags().GetString("config")
+	c = Default()
+	c.Folder = filepath.Dir(file)
+	text, err := cli.ReadBounded(file)
+	if err != nil {
+		if _, statErr := os.Stat(file); !errors.Is(statErr, fs.ErrNotExist) || cmd.Flags().Changed("config") {
+			return nil, false, err
+		}
+	}
+	found = err == nil
+	f, problems := source.Read(file, text)
+	d := &reader{file: file, problems: problems}
+	unwanted := func(s setting) bool { return !slices.Contains(keys, s.path) }
+	all := slices.DeleteFunc(c.settings(), unwanted)
+	d.some(f.Root, all)
+	d.environment("QUANDO", all)
+	c.Workspaces = make(map[string]Workspace)
+	if n := f.Root.Get("workspaces"); n != nil {
+		for _, p := range n.Pairs {
+			w := DefaultWorkspace()
+			w.Rules = filepath.Join("rules", p.Key.Value)
+			d.some(p.Value, slices.DeleteFunc(w.settings(), unwanted))
+			c.Workspaces[p.Key.Value] = w
+		}
+	}
+	if err := configError(d.problems); err != nil {
+		return nil, found, err
+	}
+	return c, found, nil
+}
+
+// some reads these settings and passes over everything else.
+func (d *reader) some(n *source.Node, all settings) {
+	for _, s := range all {
+		value := n
+		for key := range strings.SplitSeq(s.path, ".") {
+			value = value.Get(key)
+		}
+		if value != nil && value.Kind != source.Null {
+			s.read(d, value)
+		}
+	}
+}

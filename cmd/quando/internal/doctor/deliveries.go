@@ -1,0 +1,115 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/quandohq/quando/cmd/quando/internal/cli"
+	"github.com/quandohq/quando/cmd/quando/internal/storage"
+	"github.com/quandohq/quando/service"
+	"github.com/quandohq/quando/triggers/webhook"
+)
+
+const recently = time.Hour // that deliveries tell how it is at present
+
+// deliveries asks for a delivery, where the service gets through to the engine, and looks at what
+// became of it or else of the latest one.
+func (v *visitor) deliveries(ctx context.Context, hook *service.Webhook) {
+	last, err := v.last(ctx, hook.ID)
+	if err != nil {
+		v.found("secret", warning, "", "deliveries cannot be looked at: %v", err)
+		v.address(ctx, hook.URL, false)
+		return
+	}
+	fresh := last != nil && cli.Now().Sub(last.At) < recently
+	answered := fresh && (last.ResponseStatus/100 == 2 || last.ResponseStatus == http.StatusUnauthorized) // by the engine, after it looked at the signature
+	reached := v.address(ctx, hook.URL, fresh && last.ResponseStatus/100 == 2) || answered                // an address need not lead here from inside
+	before := last
+	if reached && last != nil && v.restarted(ctx, last.At) {
+		last, fresh = nil, false
+	}
+	if reached && hook.Active && v.test {
+		if tried := v.tried(ctx, hook.ID, before); tried != nil {
+			last, fresh = tried, true
+		}
+	}
+	if (last == nil || last.ResponseStatus == 0) && v.refuses(ctx) {
+		last, fresh = &service.Delivery{ResponseStatus: http.StatusUnauthorized, At: cli.Now()}, true
+	}
+	v.secret(last, fresh)
+}
+
+// restarted reports whether the engine that runs has begun since, so that it may have another
+// secret than the one that was answered with then.
+func (v *visitor) restarted(ctx context.Context, since time.Time) bool {
+	var r storage.Running
+	return v.journal != nil && storage.ReadNote(ctx, v.journal, storage.RunningCursor, &r) && r.Since.After(since)
+}
+
+// refuses asks the engine that runs whether it has refused deliveries for their signature, and
+// taken none. Where the service tells nothing of its deliveries, that is how a wrong secret is
+// found.
+func (v *visitor) refuses(ctx context.Context) bool {
+	var r storage.Running
+	if v.journal == nil || !storage.ReadNote(ctx, v.journal, storage.RunningCursor, &r) {
+		return false
+	}
+	_, text, err := askEngine(ctx, r, "/metrics", string(v.config.Console.Token))
+	counted := func(outcome webhook.Outcome) bool {
+		_, rest, ok := strings.Cut(text, fmt.Sprintf("quando_deliveries_total{outcome=%q,workspace=%q} ", string(outcome), v.Name))
+		n, _, _ := strings.Cut(rest, "\n")
+		return ok && n != "0"
+	}
+	return err == nil && counted(webhook.Forged) && !counted(webhook.Recorded)
+}
+
+// secret tells by what a delivery was answered whether the secret is right.
+func (v *visitor) secret(last *service.Delivery, fresh bool) {
+	const mend = "put the webhook's secret into service.webhook.secrets and start the engine again; if nobody has it any more, replace it: quando webhook rotate"
+	switch {
+	case last != nil && last.ResponseStatus == http.StatusUnauthorized:
+		v.found("secret", failing, mend, "deliveries are answered with 401: the service signs with another secret than the one that is configured, or the clock is wrong")
+	case fresh && last.ResponseStatus/100 == 2:
+		v.found("secret", well, "", "the last delivery was taken, %s ago", cli.Span(max(0, cli.Now().Sub(last.At))))
+	case len(v.Service.Webhook.Secrets) == 0 && v.publicURL() == "":
+		v.found("secret", failing, mend, "no signing secret is configured, so every delivery is refused")
+	case fresh && last.ResponseStatus != 0:
+		v.found("secret", warning, "look at the engine's log; 503 is that it could not record, 404 that the address has another path", "the last delivery was answered with %d", last.ResponseStatus)
+	case fresh:
+		v.found("secret", warning, "see to the address first", "the last delivery was not answered, so that nobody knows")
+	default:
+		v.found("secret", warning, "run quando doctor again when something has happened, or try a test event: quando webhook test", "nothing was delivered within %s, so that nobody knows whether the secret is right", cli.Span(recently))
+	}
+}
+
+// last returns the latest delivery that was attempted, or nil.
+func (v *visitor) last(ctx context.Context, hook string) (*service.Delivery, error) {
+	list, err := v.client.ListDeliveries(ctx, hook)
+	if err != nil {
+		return nil, err
+	}
+	var last *service.Delivery
+	for i, d := range list {
+		if attempted := d.ResponseStatus != 0 || d.Error != ""; attempted && (last == nil || d.At.After(last.At)) {
+			last = &list[i]
+		}
+	}
+	return last, nil
+}
+
+// tried asks for a test event and returns what became of it, or nil where that is not seen in time.
+func (v *visitor) tried(ctx context.Context, hook string, before *service.Delivery) *service.Delivery {
+	if err := v.client.TestWebhook(ctx, hook); err != nil {
+		return nil
+	}
+	for over := time.Now().Add(patience); time.Now().Before(over) && ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
+		last, err := v.last(ctx, hook)
+		if err == nil && last != nil && (before == nil || last.ID != before.ID) {
+			return last
+		}
+	}
+	return nil
+}

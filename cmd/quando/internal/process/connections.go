@@ -1,0 +1,249 @@
+package process
+
+import (
+	"container/list"
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// maxConnections bounds the connections of an address, and is what is taken where the limit of
+	// descriptors is not known. maxStrangers of them may be such over which nothing right signed
+	// has come: each can take some 40 KiB, with encryption and a head that does not come to its
+	// end.
+	maxConnections = 4096
+	maxStrangers   = 1024
+
+	// strangerIdle is how long a connection may be idle over which nothing right signed has come.
+	strangerIdle = 5 * time.Second
+
+	// safeTime is how long a new connection is safe from others: it is the time for a handshake and
+	// a delivery from the other end of the world. Where few connections are allowed it is less,
+	// down to minSafeTime, so that those who wait for a place have one soon.
+	safeTime    = 500 * time.Millisecond
+	minSafeTime = 100 * time.Millisecond
+
+	// crowdTold is how often the log tells that connections were ended for others.
+	crowdTold = time.Minute
+)
+
+// connectionLimit returns how many connections an address may have: a quarter of the descriptors,
+// so that the two addresses together leave half of them for the journal and for calls to the
+// service.
+func connectionLimit() int {
+	n, err := descriptorLimit()
+	if err != nil {
+		return maxConnections
+	}
+	return int(max(min(n/4, maxConnections), 1))
+}
+
+// connections bounds the connections of an address. Where there are too many, a new one takes the
+// place of the oldest over which nothing right signed has come: what the service delivers is there
+// soon after it has connected. A connection has a moment to show that, so others may have to wait.
+type connections struct {
+	net.Listener
+	name  string
+	limit int
+	safe  time.Duration
+	idle  time.Duration // of strangers; 0 is that the server's own time counts
+	log   *slog.Logger
+
+	mu        sync.Mutex
+	strangers *list.List // of *connection, the oldest first
+	trusted   *list.List
+	freed     chan struct{} // has one when a connection has ended
+	told      time.Time     // when the log was last told of ended ones
+	ended     int           // since then
+}
+
+// boundConnections bounds the connections that a server gets from a listener.
+func boundConnections(l net.Listener, s *http.Server, name string, idle time.Duration, log *slog.Logger) net.Listener {
+	limit := connectionLimit()
+	b := &connections{
+		Listener: l, name: name, limit: limit, safe: min(max(safeTime*time.Duration(limit)/maxStrangers, minSafeTime), safeTime), idle: idle, log: log,
+		strangers: list.New(), trusted: list.New(), freed: make(chan struct{}, 1),
+	}
+	s.ConnState = func(c net.Conn, state http.ConnState) {
+		if c := boundConnection(c); c != nil {
+			b.changed(c, state)
+		}
+	}
+	s.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		return context.WithValue(ctx, connectionKey{}, boundConnection(c))
+	}
+	return b
+}
+
+// A connection is one of those that are bounded.
+type connection struct {
+	net.Conn
+	of      *connections
+	began   time.Time
+	waiting atomic.Bool // for the one at the other end
+
+	// The rest is guarded by the bound.
+	place   *list.Element // nil is that it has ended
+	trusted bool
+	active  bool
+	timer   *time.Timer // ends it when it is idle; nil is that nothing does
+}
+
+// connectionKey is under which a request's context has its connection.
+type connectionKey struct{}
+
+// boundConnection returns the connection that is encrypted or not.
+func boundConnection(c net.Conn) *connection {
+	if encrypted, ok := c.(*tls.Conn); ok {
+		c = encrypted.NetConn()
+	}
+	bound, _ := c.(*connection)
+	return bound
+}
+
+// Accept returns the next connection, and ends another where there are too many.
+func (b *connections) Accept() (net.Conn, error) {
+	socket, err := b.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	c := &connection{Conn: socket, of: b}
+	for {
+		wait := b.admit(c)
+		if wait <= 0 {
+			return c, nil
+		}
+		select {
+		case <-b.freed:
+		case <-time.After(wait):
+		}
+	}
+}
+
+// admit notes a connection, and where there are too many ends another. It returns how long to wait
+// where none can be ended yet.
+func (b *connections) admit(c *connection) (wait time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := time.Now()
+	if b.strangers.Len() >= min(b.limit, maxStrangers) || b.strangers.Len()+b.trusted.Len() >= b.limit {
+		victim, wait := b.victim(now)
+		if victim == nil {
+			return wait
+		}
+		b.tell(now)
+		b.forget(victim)
+		_ = victim.Conn.Close() // its own goroutine finds that out
+	}
+	c.began, c.place = now, b.strangers.PushBack(c)
+	return 0
+}
+
+// victim returns the connection that is needed the least, or how long to wait for one: of strangers
+// the oldest, if it had its time and we wait for it, not it for us; where there is no stranger, one
+// of the service over which nothing is under way.
+func (b *connections) victim(now time.Time) (*connection, time.Duration) {
+	for e := b.strangers.Front(); e != nil; e = e.Next() {
+		c := e.Value.(*connection)
+		if age := now.Sub(c.began); age < b.safe {
+			return nil, b.safe - age
+		}
+		if c.waiting.Load() {
+			return c, 0
+		}
+	}
+	for e := b.trusted.Front(); e != nil && b.strangers.Len() == 0; e = e.Next() {
+		if c := e.Value.(*connection); !c.active {
+			return c, 0
+		}
+	}
+	return nil, minSafeTime
+}
+
+// tell tells the log that connections are ended for others, the first at once and the others by
+// their number.
+func (b *connections) tell(now time.Time) {
+	b.ended++
+	if now.Sub(b.told) < crowdTold {
+		return
+	}
+	b.log.Warn("too many connections: new ones take the place of the oldest", "address", b.name, "most", b.limit, "ended", b.ended)
+	b.told, b.ended = now, 0
+}
+
+// forget takes a connection off the lists.
+func (b *connections) forget(c *connection) {
+	if c.place == nil {
+		return
+	}
+	if c.trusted {
+		b.trusted.Remove(c.place)
+	} else {
+		b.strangers.Remove(c.place)
+	}
+	if c.place = nil; c.timer != nil {
+		c.timer.Stop()
+	}
+	select {
+	case b.freed <- struct{}{}:
+	default:
+	}
+}
+
+// changed notes what a connection is at. One of a stranger ends soon when it is idle.
+func (b *connections) changed(c *connection, state http.ConnState) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c.active = state == http.StateActive
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+	if state == http.StateIdle && b.idle > 0 && !c.trusted && c.place != nil {
+		c.timer = time.AfterFunc(b.idle, func() { _ = c.Close() })
+	}
+}
+
+// trust notes that something right signed has come over the connection of a request.
+func trust(r *http.Request) {
+	c, _ := r.Context().Value(connectionKey{}).(*connection)
+	if c == nil {
+		return
+	}
+	b := c.of
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !c.trusted && c.place != nil {
+		b.strangers.Remove(c.place)
+		c.trusted, c.place = true, b.trusted.PushBack(c)
+	}
+}
+
+// Read reads what comes.
+func (c *connection) Read(p []byte) (int, error) {
+	c.waiting.Store(true)
+	defer c.waiting.Store(false)
+	return c.Conn.Read(p)
+}
+
+// Close ends the connection.
+func (c *connection) Close() error {
+	c.of.mu.Lock()
+	c.of.forget(c)
+	c.of.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// CloseWrite says that nothing more comes from here, so that who is still sending can read the
+// answer before the connection ends.
+func (c *connection) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}

@@ -1,0 +1,47 @@
+package process
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/quandohq/quando/cmd/quando/internal/storage"
+	"github.com/quandohq/quando/service"
+)
+
+// namesEvery is how often the names that the service knows are written down.
+const namesEvery = time.Hour
+
+// keepNames writes down the names that the service knows whenever they have changed, until ctx
+// ends: what was recorded can then be read without it. There are no secrets among them.
+func (u *Unit) keepNames(ctx context.Context, j storage.Journal, log *slog.Logger) {
+	for ctx.Err() == nil {
+		if err := u.KeepNamesOnce(ctx, j); err != nil && ctx.Err() == nil {
+			log.Debug("the names that the service knows could not all be written down", "workspace", u.Name, "error", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(namesEvery):
+		}
+	}
+}
+
+// KeepNamesOnce writes down the names that the service knows, where they have changed.
+func (u *Unit) KeepNamesOnce(ctx context.Context, j storage.Journal) error {
+	loading := u.names.Load(ctx) // what could be loaded is kept
+	kept, err := j.Cursor(ctx, storage.DirectoryCursor(u.Name))
+	if err != nil {
+		return err
+	}
+	before, err := service.ParseSnapshot(kept)
+	if err != nil {
+		before = service.Snapshot{} // it is written anew
+	}
+	text, err := json.Marshal(before.With(u.names.Snapshot()))
+	if err == nil && string(text) != kept {
+		err = j.SetCursor(ctx, storage.DirectoryCursor(u.Name), string(text))
+	}
+	return errors.Join(loading, err)
+}

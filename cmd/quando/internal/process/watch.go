@@ -1,0 +1,229 @@
+package process
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"github.com/quandohq/quando/rules/store"
+)
+
+const (
+	quiet    = 200 * time.Millisecond // after a change, until what belongs to it has come too
+	tooLong  = 600 * time.Millisecond // that changes may follow each other before they are looked at all the same
+	patience = 300 * time.Millisecond // until a file that has vanished is believed to be gone
+
+	// Between looks at the times of files, because the system may not tell of a change, as on a
+	// network's disk.
+	lookAround = 700 * time.Millisecond
+)
+
+// A watch reloads books when their files change: when the system tells so, when the files' times
+// say so, and when somebody asks.
+//
+// The system is asked about folders, not files: editors and deployments put another file in the
+// place of one, and in Kubernetes it is a link beside the files that changes.
+type watch struct {
+	books []*Book
+	log   *slog.Logger
+	ask   <-chan os.Signal // reload everything
+	every time.Duration    // between looks at the times of files; 0 is as usual
+
+	// busy is a folder that is written to all the time, such as the journal's: the system would
+	// tell of every page. The times of files tell of changes in it.
+	busy string
+
+	hearing sync.WaitGroup
+	notify  *fsnotify.Watcher // nil where the system tells nothing
+	changed chan struct{}     // that it has told of something
+	failing map[*Book]string  // what was last wrong with reading, so that it is told once
+	told    bool              // that the system does not tell
+}
+
+// run reloads until ctx ends. The books were loaded before.
+func (w *watch) run(ctx context.Context) {
+	w.failing, w.changed = make(map[*Book]string), make(chan struct{}, 1)
+	defer w.forsake()
+	w.follow()
+	look := time.NewTicker(cmp.Or(w.every, lookAround))
+	defer look.Stop()
+	settle := time.NewTimer(patience)
+	defer settle.Stop()
+	if !w.reload(true, false) { // what changed since the books were loaded
+		settle.Stop()
+	}
+	var since time.Time // of the first change that has not been looked at
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.changed:
+			if since.IsZero() {
+				since = time.Now()
+			}
+			settle.Reset(min(quiet, max(0, tooLong-time.Since(since))))
+		case <-settle.C:
+			patient := !since.IsZero()
+			since = time.Time{}
+			w.follow()
+			if w.reload(patient, false) {
+				settle.Reset(patience)
+			}
+		case <-look.C:
+			if w.stale() {
+				w.follow()
+				if w.reload(true, false) {
+					settle.Reset(patience)
+				}
+			}
+		case <-w.ask:
+			w.follow()
+			w.reload(false, true)
+		}
+	}
+}
+
+// reload loads every book, and reports whether one asks for patience.
+func (w *watch) reload(patient, forced bool) (again bool) {
+	for _, b := range w.books {
+		_, err := b.Load(patient, forced)
+		switch {
+		case errors.Is(err, errVanished):
+			again = again || patient
+		case err != nil && w.failing[b] != err.Error():
+			w.log.Error("the rules cannot be read; those in use go on", "workspace", b.Workspace, "error", err)
+			w.failing[b] = err.Error()
+		case err == nil:
+			delete(w.failing, b)
+		}
+	}
+	return again
+}
+
+// stale reports whether the times of files say that something has changed.
+func (w *watch) stale() bool {
+	stale := false
+	for _, b := range w.books {
+		stale = b.stale() || stale
+	}
+	return stale
+}
+
+// follow asks the system to tell of changes in every folder that rules may come from. It is asked
+// anew each time: a folder of the same name may be another one, and what is still to be told of the
+// old one would be taken for the new.
+func (w *watch) follow() {
+	w.forsake()
+	var err error
+	if w.notify, err = fsnotify.NewWatcher(); err != nil {
+		w.notify = nil
+		w.without(err)
+		return
+	}
+	notify := w.notify
+	w.hearing.Go(func() { w.hear(notify) })
+	for _, b := range w.books {
+		// In the folder above, the rules' own folder may be replaced.
+		w.add(filepath.Dir(b.Path))
+		if info, err := os.Stat(b.Path); err != nil || !info.IsDir() {
+			continue
+		}
+		root := b.Path + string(filepath.Separator)
+		_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil || !d.IsDir():
+				return nil
+			case path != root && store.IsAside(d.Name()):
+				return filepath.SkipDir
+			}
+			w.add(path)
+			return nil
+		})
+	}
+}
+
+func (w *watch) add(folder string) {
+	if filepath.Clean(folder) == w.busy {
+		return
+	}
+	if err := w.notify.Add(folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		w.without(err)
+	}
+}
+
+// without says, once, that the system does not tell of changes.
+func (w *watch) without(err error) {
+	if !w.told {
+		w.log.Warn("the system does not tell of all changes to the rules; the times of files are looked at instead", "error", err)
+		w.told = true
+	}
+}
+
+// forsake lets go of what was followed.
+func (w *watch) forsake() {
+	if w.notify != nil {
+		_ = w.notify.Close() // it only listens
+		w.hearing.Wait()
+	}
+}
+
+// hear passes on what the system tells, until it is forsaken. It never waits for anybody: the
+// library cannot be closed while something that it tells is not taken.
+func (w *watch) hear(n *fsnotify.Watcher) {
+	for {
+		select {
+		case e, ok := <-n.Events:
+			if !ok {
+				return
+			}
+			if !w.concerns(e.Name) {
+				continue
+			}
+			select {
+			case w.changed <- struct{}{}:
+			default:
+			}
+		case err, ok := <-n.Errors:
+			if !ok {
+				return
+			}
+			w.log.Debug("watching the rules", "error", err) // the times of files will tell
+		}
+	}
+}
+
+// concerns reports whether a change of this name may be one of the rules. Editors keep hidden files
+// beside them, and the journal may be written to in the same folder; names with two dots are
+// Kubernetes' own.
+func (w *watch) concerns(name string) bool {
+	base, ext := filepath.Base(name), filepath.Ext(name)
+	for _, b := range w.books {
+		below, err := filepath.Rel(b.Path, name)
+		inside := err == nil && filepath.IsLocal(below)
+		switch {
+		case name == b.Path:
+			return true
+		case strings.HasPrefix(base, ".."):
+			if inside || filepath.Dir(name) == filepath.Dir(b.Path) {
+				return true
+			}
+		case inside && !store.IsAside(base) && (ext == "" || ext == ".yaml" || ext == ".yml" || ext == ".ics" || isFolder(name)):
+			return true
+		}
+	}
+	return false
+}
+
+func isFolder(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
+}

@@ -1,0 +1,134 @@
+package rulescmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quandohq/quando/cmd/quando/internal/config"
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/source"
+	"github.com/quandohq/quando/service"
+)
+
+// checkOnline asks the service of a workspace for every name that the rules use, and for what the
+// key may do.
+func checkOnline(cmd *cobra.Command, workspace string, set *rules.Set) (rules.Problems, error) {
+	file, _ := cmd.Flags().GetString("config")
+	c, err := config.Load(file, true)
+	if err != nil {
+		return nil, err
+	}
+	if workspace == config.DefaultWorkspaceName && c.Service.BaseURL == "" && len(c.Workspaces) > 0 {
+		return nil, nil // the top level has only what is common, and is not run
+	}
+	options, err := c.ServiceOptions(c.Named(workspace))
+	if err != nil {
+		return nil, err
+	}
+	client, err := c.Named(workspace).NewClient(options)
+	if err != nil {
+		return nil, err
+	}
+	o := &onlineCheck{client: client.Patient(), directory: service.NewDirectory(client.Patient())}
+	for _, use := range set.Names() {
+		if err := o.name(cmd.Context(), use); err != nil {
+			return nil, err
+		}
+	}
+	if err := o.scopes(cmd.Context(), file, set); err != nil {
+		return nil, err
+	}
+	return o.problems, nil
+}
+
+type onlineCheck struct {
+	client    *service.Client
+	directory *service.Directory
+	problems  rules.Problems
+}
+
+// name reports a name that the service does not know.
+func (o *onlineCheck) name(ctx context.Context, use rules.NameUse) error {
+	err := o.find(ctx, use)
+	unknown, ok := errors.AsType[*service.NameError](err)
+	if !ok {
+		return err
+	}
+	hint := ""
+	switch {
+	case len(unknown.Near) > 0:
+		hint = fmt.Sprintf("did you mean %q?", unknown.Near[0])
+	case len(unknown.IDs) > 0:
+		hint = "several have it; write the id of one: " + strings.Join(unknown.IDs, ", ")
+	}
+	o.problems = append(o.problems, use.Problem(fmt.Sprintf("the service has no %s %q", use.Kind, use.Name), hint))
+	return nil
+}
+
+func (o *onlineCheck) find(ctx context.Context, use rules.NameUse) error {
+	switch {
+	case use.Kind == "stage" && use.Board == "":
+		return o.stageOfAnyBoard(ctx, use.Name)
+	case use.Kind == "stage":
+		_, err := o.directory.StageID(ctx, use.Board, use.Name)
+		if unknown, ok := errors.AsType[*service.NameError](err); ok && unknown.Kind == service.KindBoard {
+			return nil // the board itself is reported where it stands
+		}
+		return err
+	}
+	_, err := o.directory.ID(ctx, service.Kind(use.Kind), use.Name)
+	return err
+}
+
+// stageOfAnyBoard looks for a stage whose board only the card tells.
+func (o *onlineCheck) stageOfAnyBoard(ctx context.Context, name string) error {
+	boards, err := o.directory.Names(ctx, service.KindBoard)
+	if err != nil {
+		return err
+	}
+	var unknown error = &service.NameError{Kind: service.KindStage, Name: name}
+	for _, board := range boards {
+		_, err := o.directory.StageID(ctx, board, name)
+		if err == nil {
+			return nil
+		}
+		if e, ok := errors.AsType[*service.NameError](err); !ok {
+			return err
+		} else if len(e.Near) > 0 {
+			unknown = e
+		}
+	}
+	return unknown
+}
+
+// scopes reports scopes that the rules need and the key lacks, where the service tells what the key
+// has.
+func (o *onlineCheck) scopes(ctx context.Context, file string, set *rules.Set) error {
+	me, err := o.client.Me(ctx)
+	if err != nil {
+		return err
+	}
+	if len(me.Scopes) == 0 {
+		return nil
+	}
+	const hint = "give the key the scope, or use another key"
+	for _, r := range set.Rules {
+		for _, scope := range r.Scopes {
+			if !slices.Contains(me.Scopes, scope) {
+				o.problems = append(o.problems, r.Problem(source.Error, fmt.Sprintf("the API key of %s lacks the scope %s", file, scope), hint))
+			}
+		}
+		for _, scope := range r.Reads {
+			// An event may carry the fact, so this need not come to pass.
+			if !slices.Contains(me.Scopes, scope) && !slices.Contains(r.Scopes, scope) {
+				o.problems = append(o.problems, r.Problem(source.Warning, fmt.Sprintf("the API key of %s lacks the scope %s, with which facts and names are read", file, scope), hint))
+			}
+		}
+	}
+	return nil
+}

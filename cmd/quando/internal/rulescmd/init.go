@@ -1,0 +1,183 @@
+package rulescmd
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quandohq/quando/actions/builtin"
+	"github.com/quandohq/quando/cmd/quando/internal/cli"
+	"github.com/quandohq/quando/examples"
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/source"
+)
+
+//go:embed templates
+var templates embed.FS
+
+// editorLine tells an editor where the schema is, seen from the folder of the rules.
+const editorLine = "# yaml-language-server: $schema=../quando.schema.json\n"
+
+// NewInit returns the command init, which begins a project.
+func NewInit() *cobra.Command {
+	var template string
+	var list bool
+	cmd := &cobra.Command{
+		Use:   "init [dir]",
+		Short: "Begin a project: a configuration, a rule and its tests",
+		Long: `Init writes a configuration, a rule from a template, its tests, the JSON Schema for your editor and a .gitignore into a folder, this one
+unless another is named. It never overwrites: when one of the files is there already it exits with 2 and writes nothing.`,
+		Example: "  quando init\n  quando init desk --template sla-escalation\n  quando init --list",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if list || template == "list" {
+				listTemplates(cmd.OutOrStdout())
+				return nil
+			}
+			dir := "."
+			if len(args) == 1 {
+				dir = args[0]
+			}
+			project, err := newProject(template)
+			if err != nil {
+				return err
+			}
+			written, err := project.write(dir)
+			if err != nil {
+				return err
+			}
+			written.describe(cmd.OutOrStdout(), dir)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&template, "template", "away-reply", "the `name` of the rule to begin with; list names them all")
+	cmd.Flags().BoolVar(&list, "list", false, "print the names of the templates, and what each does")
+	return cmd
+}
+
+// listTemplates prints each template with the name of its main rule, which is called like the
+// template.
+func listTemplates(w io.Writer) {
+	for _, name := range examples.Names() {
+		text := cli.Embedded(examples.FS(), path.Join(name, examples.RulesFile))
+		set, _ := rules.Compile([]*rules.File{rules.Parse(name, text)}, rules.Options{Catalog: builtin.Catalog()})
+		for _, rule := range set.Rules {
+			if rule.ID == name {
+				fmt.Fprintf(w, "%-22s  %s\n", name, rule.Name)
+			}
+		}
+	}
+}
+
+// A project is the files that init writes, in the order in which it names them.
+type project []projectFile
+
+type projectFile struct {
+	path string // from the project's folder, with slashes
+	what string
+	text []byte
+	mine bool // one's own may stay in its place
+}
+
+func newProject(template string) (project, error) {
+	if names := examples.Names(); !slices.Contains(names, template) {
+		hint := source.DidYouMean(template, names)
+		if hint == "" {
+			hint = "quando init --list names them"
+		}
+		return nil, fmt.Errorf("there is no template %q (%s)", template, hint)
+	}
+	schema, err := rules.JSONSchema(builtin.Catalog())
+	if err != nil {
+		return nil, err
+	}
+	return project{
+		{"quando.yaml", "the configuration", cli.Embedded(templates, "templates/quando.yaml"), false},
+		{"rules/" + template + ".yaml", "the rule", append([]byte(editorLine), cli.Embedded(examples.FS(), path.Join(template, examples.RulesFile))...), false},
+		{"rules/" + template + "_test.yaml", "its tests", append([]byte(editorLine), cli.Embedded(examples.FS(), path.Join(template, examples.TestsFile))...), false},
+		{"quando.schema.json", "what your editor needs to complete rules", append(schema, '\n'), false},
+		{".gitignore", "keeps the journal and secrets out of git", cli.Embedded(templates, "templates/gitignore"), true},
+	}, nil
+}
+
+// write puts the files into the folder, all of them or none, and returns them. One's own .gitignore
+// stays.
+func (p project) write(dir string) (project, error) {
+	var there []string
+	for _, f := range p {
+		name := filepath.Join(dir, filepath.FromSlash(f.path))
+		switch _, err := os.Lstat(name); {
+		case err == nil && !f.mine:
+			there = append(there, name)
+		case err == nil:
+		case !errors.Is(err, fs.ErrNotExist):
+			return nil, cli.FileError(err)
+		}
+	}
+	if len(there) > 0 {
+		return nil, fmt.Errorf("nothing was written, because %s would be overwritten; name another folder", strings.Join(there, ", "))
+	}
+	var written project
+	for _, f := range p {
+		err := f.create(dir)
+		if f.mine && errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			for _, w := range written {
+				os.Remove(filepath.Join(dir, filepath.FromSlash(w.path)))
+			}
+			return nil, cli.FileError(err)
+		}
+		written = append(written, f)
+	}
+	return written, nil
+}
+
+// create writes a file that is not there.
+func (f projectFile) create(dir string) error {
+	name := filepath.Join(dir, filepath.FromSlash(f.path))
+	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(f.text)
+	if closeErr := file.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		os.Remove(name) // it is ours, and not whole
+	}
+	return err
+}
+
+// describe says what was written and what to do next.
+func (p project) describe(w io.Writer, dir string) {
+	fmt.Fprintln(w, "Wrote")
+	for _, f := range p {
+		fmt.Fprintf(w, "  %-40s  %s\n", filepath.Join(dir, filepath.FromSlash(f.path)), f.what)
+	}
+	fmt.Fprintln(w, "\nNext")
+	if filepath.Clean(dir) != "." {
+		fmt.Fprintf(w, "  cd %s\n", dir)
+	}
+	fmt.Fprint(w, `  quando check      every problem of the rules, and the scopes that the key needs
+  quando test       the tests of the rules, on a simulated clock
+  quando sandbox    an imitation of the service, to try things on nobody
+
+Then export SERVICE_URL, SERVICE_API_KEY and SERVICE_WEBHOOK_SECRET, which quando.yaml takes from the environment.
+  quando run        receive events, decide, act
+`)
+}

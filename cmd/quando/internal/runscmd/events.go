@@ -1,0 +1,227 @@
+package runscmd
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/cmd/quando/internal/cli"
+	"github.com/quandohq/quando/cmd/quando/internal/config"
+	"github.com/quandohq/quando/cmd/quando/internal/view"
+	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/rules"
+)
+
+// NewEvents returns the command events, which lists recorded events.
+func NewEvents() *cobra.Command {
+	var f listFlags
+	var typ string
+	var data bool
+	cmd := &cobra.Command{
+		Use:   "events",
+		Short: "List the recorded events, and what each rule made of them",
+		Long: `Events lists what the journal has recorded, the newest first, with the verdict of every rule that was asked: fired, or
+why not. It works while an engine runs. An event that no webhook told is marked as found. Times are those of the configuration's timezone.
+
+--since takes a length of time (90m, 14d) or a day or time (2026-11-13, "2026-11-13 17:50").`,
+		Example: `  quando events
+  quando events --conversation 0192f3a4-5b6c-7d8e-9f00-112233445566
+  quando events --rule away-reply --since 2h
+  quando events --type message.received --output json | jq '.events[].verdicts'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
+			return view.Open(cmd, f.workspace, func(v *view.View) error {
+				since, err := v.ParseSince(f.since)
+				if err != nil {
+					return err
+				}
+				filter := journal.EventFilter{Workspace: f.workspace, Type: typ, Rule: f.rule, Lane: f.lane(), Since: since, Limit: f.limit}
+				events, err := v.ListEvents(cmd.Context(), filter)
+				if err != nil {
+					return fmt.Errorf("list events: %w", err)
+				}
+				if f.output == "json" {
+					return cli.WriteJSON(cmd.OutOrStdout(), eventList(events, data))
+				}
+				writeEvents(v, cmd.OutOrStdout(), cmd.ErrOrStderr(), events, &f)
+				return nil
+			})
+		},
+	}
+	f.add(cmd, "on which this rule has a verdict", "received")
+	cmd.Flags().StringVar(&typ, "type", "", "only those of this `type`, such as message.received")
+	cmd.Flags().BoolVar(&data, "data", false, "with --output json: also what the events carry")
+	return cmd
+}
+
+// listFlags are what the lists can be narrowed by.
+type listFlags struct {
+	rule, conversation, since, workspace, output string
+	limit                                        int
+}
+
+func (f *listFlags) add(cmd *cobra.Command, rule, since string) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.rule, "rule", "", "only those "+rule+", by its `id`")
+	flags.StringVar(&f.conversation, "conversation", "", "only those of this conversation, by its `id`")
+	flags.StringVar(&f.since, "since", "", "only those "+since+" since then, such as 14d or 2026-11-13")
+	flags.StringVar(&f.workspace, "workspace", "", "only those of this workspace, by its `name`")
+	flags.IntVar(&f.limit, "limit", 100, "at most so many")
+	cli.OutputFlag(cmd, &f.output)
+	cli.JournalFlag(cmd)
+}
+
+func (f *listFlags) check() error {
+	if f.limit < 1 {
+		return fmt.Errorf("--limit is at least 1, not %d", f.limit)
+	}
+	return cli.CheckOutput(f.output)
+}
+
+// lane returns the lane of the conversation asked for; empty is any.
+func (f *listFlags) lane() string {
+	if f.conversation == "" {
+		return ""
+	}
+	return conversationLane(f.conversation)
+}
+
+// conversationLane returns the lane of a conversation, whose id may have been copied from a lane.
+func conversationLane(id string) string {
+	return actions.ConversationLane(strings.TrimPrefix(id, actions.ConversationLane("")))
+}
+
+// The JSON of events. Every member is always there: programs read it.
+type (
+	eventsJSON struct {
+		Events []eventJSON `json:"events"`
+	}
+	eventJSON struct {
+		ID         string         `json:"id"`
+		Workspace  string         `json:"workspace"`
+		Type       string         `json:"type"`
+		Lane       string         `json:"lane"`
+		CreatedAt  time.Time      `json:"created_at"`
+		ReceivedAt time.Time      `json:"received_at"`
+		Found      bool           `json:"found"` // no webhook told of it
+		Decided    bool           `json:"decided"`
+		Verdicts   []verdictJSON  `json:"verdicts"`
+		Data       map[string]any `json:"data,omitzero"`
+	}
+	verdictJSON struct {
+		Rule    string          `json:"rule"`
+		Outcome journal.Outcome `json:"outcome"`
+		Clause  string          `json:"clause"`
+		Values  map[string]any  `json:"values"`
+		Error   string          `json:"error"`
+		Run     string          `json:"run"`
+		Stage   rules.Stage     `json:"stage"`
+	}
+)
+
+func eventList(events []*journal.Event, data bool) eventsJSON {
+	list := eventsJSON{Events: []eventJSON{}}
+	for _, e := range events {
+		one := eventJSON{
+			ID: e.ID, Workspace: e.Workspace, Type: e.Type, Lane: e.Lane, CreatedAt: e.CreatedAt.UTC(), ReceivedAt: e.ReceivedAt.UTC(),
+			Found: e.Found(), Decided: e.Decided, Verdicts: []verdictJSON{},
+		}
+		for _, d := range e.Verdicts {
+			one.Verdicts = append(one.Verdicts, newVerdictJSON(d))
+		}
+		if data {
+			one.Data = cli.OrEmpty(e.Data)
+		}
+		list.Events = append(list.Events, one)
+	}
+	return list
+}
+
+func newVerdictJSON(d journal.Verdict) verdictJSON {
+	return verdictJSON{Rule: d.Rule, Outcome: d.Outcome, Clause: d.Clause, Values: cli.OrEmpty(d.Values), Error: d.Error, Run: d.Run, Stage: cmp.Or(d.Stage, rules.Live)}
+}
+
+func writeEvents(v *view.View, w, notes io.Writer, events []*journal.Event, f *listFlags) {
+	if len(events) == 0 {
+		fmt.Fprintln(notes, "No such events.")
+		return
+	}
+	c := cli.Colours(w)
+	t := &cli.Table{Head: []string{"RECEIVED (" + v.ZoneName() + ")", "AGE", "TYPE", "EVENT"}}
+	for _, e := range events {
+		lane := e.Lane
+		if f.conversation != "" || lane == "event:"+e.ID {
+			lane = "" // it tells nothing more
+		}
+		if e.Workspace != config.DefaultWorkspaceName && f.workspace == "" {
+			lane = strings.TrimSpace("workspace " + e.Workspace + "  " + lane)
+		}
+		typ := e.Type
+		if e.Found() {
+			typ += " (found)"
+		}
+		t.Add([]cli.Cell{{Text: v.Stamp(e.ReceivedAt)}, {Text: cli.Span(v.Now.Sub(e.ReceivedAt)), Paint: c.Dim}, {Text: typ, Paint: c.Bold}, {Text: e.ID}}, lane, verdictSummary(e))
+	}
+	t.Write(w, c)
+	if len(events) == f.limit {
+		fmt.Fprintf(notes, "These are the newest %d; --limit shows more.\n", f.limit)
+	}
+}
+
+// verdictSummary says what became of an event, what came of it first.
+func verdictSummary(e *journal.Event) string {
+	switch {
+	case !e.Decided:
+		return "not decided yet"
+	case len(e.Verdicts) == 0:
+		return "no rule asked for it"
+	}
+	verdicts := slices.Clone(e.Verdicts)
+	slices.SortStableFunc(verdicts, func(a, b journal.Verdict) int { return cmp.Compare(weight(a.Outcome), weight(b.Outcome)) })
+	parts := make([]string, len(verdicts))
+	for i, d := range verdicts {
+		parts[i] = d.Rule + " " + verdictWords(d)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// weight puts what happened, and what went wrong, before what did not happen.
+func weight(o journal.Outcome) int {
+	switch o {
+	case journal.Fired:
+		return 0
+	case journal.Failed:
+		return 1
+	case journal.False:
+		return 3
+	}
+	return 2
+}
+
+// verdictWords says what a verdict is, with the clause that was not true or what stood in the way.
+func verdictWords(d journal.Verdict) string {
+	words := string(d.Outcome)
+	if d.Outcome == journal.Fired && d.Stage == rules.Shadow {
+		words = "would have acted (shadow)"
+	}
+	why := []string{}
+	if d.Clause != "" {
+		why = append(why, d.Clause)
+	}
+	if d.Error != "" {
+		why = append(why, d.Error)
+	}
+	if len(why) > 0 {
+		words += ": " + strings.Join(why, ": ")
+	}
+	return words
+}

@@ -1,0 +1,19 @@
+package storage
+
+import (
+	"os"
+	"strconv"
+	"syscall"
+)
+
+// Inode is the number that the system knows a file by; empty where that cannot be found out.
+func Inode(path string) string {
+	info, err := os.Stat(path)
+	if err != nil {
+		return ""
+	}
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		return strconv.FormatUint(s.Ino, 10)
+	}
+	return ""
+}

@@ -1,0 +1,38 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/quandohq/quando/actions/builtin"
+	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/service"
+)
+
+// DirectoryCursor is where the journal keeps the names that a workspace's service knows.
+func DirectoryCursor(workspace string) string { return "directory/" + workspace }
+
+// NewOfflineDesk returns a desk that reads recorded events with the names that the journal has
+// kept. It asks nobody.
+func NewOfflineDesk(ctx context.Context, j journal.Journal, workspaceName string, profile *service.Profile) (*builtin.Offline, error) {
+	snapshot, err := Names(ctx, j, workspaceName)
+	if err != nil {
+		return nil, err
+	}
+	return builtin.NewOffline(builtin.OfflineOptions{
+		Profile: profile, Snapshot: snapshot,
+		Own: func(ctx context.Context, m service.Message) (bool, error) {
+			own, err := j.Caused(ctx, workspaceName, "message.sent", []string{m.ID})
+			return len(own) > 0, err
+		},
+	}), nil
+}
+
+// Names returns the names that the journal has kept.
+func Names(ctx context.Context, j journal.Journal, workspaceName string) (service.Snapshot, error) {
+	kept, err := j.Cursor(ctx, DirectoryCursor(workspaceName))
+	if err != nil {
+		return service.Snapshot{}, fmt.Errorf("read the names that were known: %w", err)
+	}
+	return service.ParseSnapshot(kept)
+}

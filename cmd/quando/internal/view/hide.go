@@ -1,0 +1,34 @@
+package view
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/quandohq/quando/rules"
+)
+
+// HideJSON returns recorded JSON without secrets of other systems. It returns the same bytes when
+// there is nothing to hide, and nil when the JSON is not valid.
+func HideJSON(text json.RawMessage) json.RawMessage {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var value any
+	if !json.Valid(text) || d.Decode(&value) != nil {
+		return nil
+	}
+	before, _ := json.Marshal(value) // it was read from JSON
+	after, _ := json.Marshal(rules.HideValue(value))
+	if bytes.Equal(before, after) {
+		return text
+	}
+	return after
+}
+
+// HideData returns an event's data without secrets of other systems.
+func HideData(data map[string]any) map[string]any {
+	if data == nil {
+		return nil
+	}
+	shown, _ := rules.HideValue(data).(map[string]any)
+	return shown
+}
