@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/expr-lang/expr/ast"
+
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // words says what was so when a condition was true or false. It is empty where there are no better words than the condition itself.
@@ -29,14 +31,16 @@ type wording struct {
 }
 
 // t returns one of the phrases.
-func (w *wording) t(key string, args ...any) string { return phrases.Say(w.language, key, args...) }
+func (w *wording) t(code phrases.Code, args ...any) string {
+	return phrases.Say(w.language, code, args...)
+}
 
 // either returns a phrase, or the one for its contrary.
-func (w *wording) either(truth bool, key string, args ...any) string {
+func (w *wording) either(truth bool, code phrases.Code, args ...any) string {
 	if !truth {
-		key = "not_" + key
+		code += ".not"
 	}
-	return w.t(key, args...)
+	return w.t(code, args...)
 }
 
 // say words a part that was true or false.
@@ -56,7 +60,7 @@ func (w *wording) say(node ast.Node, truth bool) string {
 	default:
 		return ""
 	}
-	return w.t("was", node.String(), w.wordsOf(truth))
+	return w.t("condition.was", node.String(), w.wordsOf(truth))
 }
 
 func (w *wording) binary(n *ast.BinaryNode, truth bool) string {
@@ -104,16 +108,17 @@ func (w *wording) equality(n *ast.BinaryNode, equal bool) string {
 	case !ok || !known:
 		return ""
 	case n.Operator == "!=" && equal:
-		return w.t("wants_else", w.subject(name), was)
+		return w.t("condition.wants_else", w.subject(name), was)
 	case n.Operator == "==" && !equal:
-		return w.t("wants", w.subject(name), was, wanted)
+		return w.t("condition.wants", w.subject(name), was, wanted)
 	}
-	return w.t("was", w.subject(name), was)
+	return w.t("condition.was", w.subject(name), was)
 }
 
 // orders are the phrases of the comparisons: of times, and of everything else.
-var orders = map[string][2]string{
-	"<": {"before", "less"}, "<=": {"latest", "most"}, ">": {"after", "more"}, ">=": {"earliest", "least"},
+var orders = map[string][2]phrases.Code{
+	"<": {"condition.before", "condition.less"}, "<=": {"condition.latest", "condition.most"},
+	">": {"condition.after", "condition.more"}, ">=": {"condition.earliest", "condition.least"},
 }
 
 // turned are the comparisons as they read from the right to the left.
@@ -130,20 +135,20 @@ func (w *wording) order(n *ast.BinaryNode, truth bool) string {
 		return ""
 	}
 	if truth {
-		return w.t("was", w.subject(name), was)
+		return w.t("condition.was", w.subject(name), was)
 	}
 	words := orders[operator][1]
 	if v, _ := w.value(other); typeOfValue(v) == Time {
 		words = orders[operator][0]
 	}
-	return w.t("wants_order", w.subject(name), was, w.t(words), wanted)
+	return w.t("condition.wants_order", w.subject(name), was, w.t(words), wanted)
 }
 
 func (w *wording) membership(n *ast.BinaryNode, truth bool) string {
 	list, ok := n.Right.(*ast.ArrayNode)
 	was, known := w.valueWords(n.Left)
 	if !ok || !known {
-		return w.either(truth, "in", w.subject(n.Left), n.Right.String())
+		return w.either(truth, "condition.in", w.subject(n.Left), n.Right.String())
 	}
 	var items []string
 	for _, item := range list.Nodes {
@@ -153,12 +158,12 @@ func (w *wording) membership(n *ast.BinaryNode, truth bool) string {
 		}
 		items = append(items, words)
 	}
-	return w.either(truth, "one_of", w.subject(n.Left), was, strings.Join(items, ", "))
+	return w.either(truth, "condition.one_of", w.subject(n.Left), was, strings.Join(items, ", "))
 }
 
 // textual words the operators on texts: each has a phrase of its name.
 func (w *wording) textual(n *ast.BinaryNode, truth bool) string {
-	return w.either(truth, n.Operator, w.subject(n.Left), n.Right.String())
+	return w.either(truth, phrases.Code("condition."+n.Operator), w.subject(n.Left), n.Right.String())
 }
 
 // call words the functions that answer yes or no.
@@ -180,18 +185,18 @@ func (w *wording) call(n *ast.CallNode, truth bool) string {
 	}
 	switch {
 	case callee.Value == "says" && len(arguments) > 0:
-		return w.either(truth, "says", strings.Join(arguments, w.t("or")))
+		return w.either(truth, "condition.says", strings.Join(arguments, w.t("condition.or")))
 	case len(arguments) != 1:
 		return ""
 	}
 	switch callee.Value {
 	case "open", "closed":
 		if (callee.Value == "open") == truth {
-			return w.t("open", arguments[0])
+			return w.t("condition.open", arguments[0])
 		}
-		return w.t("closed", arguments[0])
+		return w.t("condition.closed", arguments[0])
 	case "human_active", "has_label":
-		return w.either(truth, callee.Value, arguments[0])
+		return w.either(truth, phrases.Code("condition."+callee.Value), arguments[0])
 	}
 	return ""
 }
@@ -203,11 +208,11 @@ func (w *wording) subject(node ast.Node) string {
 		switch {
 		case callee == nil:
 		case callee.Value == "now" && len(n.Arguments) == 0:
-			return w.t("time")
+			return w.t("condition.time")
 		case callee.Value == "customer_waiting" && len(n.Arguments) == 0:
-			return w.t("waiting")
+			return w.t("condition.waiting")
 		case callee.Value == "count_events" && len(n.Arguments) == 2 && isLiteral(n.Arguments[0]) && isLiteral(n.Arguments[1]):
-			return w.t("number", plainLiteral(n.Arguments[0]), plainLiteral(n.Arguments[1]))
+			return w.t("condition.number", plainLiteral(n.Arguments[0]), plainLiteral(n.Arguments[1]))
 		}
 	}
 	return node.String()
@@ -286,9 +291,9 @@ var plainWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 func (w *wording) wordsOf(v any) string {
 	switch v := v.(type) {
 	case nil:
-		return w.t("not_set")
+		return w.t("condition.not_set")
 	case bool:
-		return w.t(strconv.FormatBool(v))
+		return w.t(phrases.Code("condition." + strconv.FormatBool(v)))
 	case string:
 		if plainWord().MatchString(v) && len(v) <= 40 {
 			return v
@@ -298,7 +303,7 @@ func (w *wording) wordsOf(v any) string {
 		text, _ := json.Marshal(brief(v))
 		return string(text)
 	case time.Time:
-		return v.Format(w.t("moment"))
+		return v.Format(w.t("condition.moment"))
 	}
 	return textOf(v)
 }

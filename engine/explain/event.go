@@ -26,7 +26,7 @@ func (x *Explainer) Event(ctx context.Context, e *journal.Event) (*Event, error)
 		out.Contact, _ = contact["name"].(string)
 	}
 	if f.err != nil {
-		out.Words = x.t("carries", f.err)
+		out.Words = x.t("explain.carries", f.err)
 	}
 	if !e.Decided {
 		words, err := x.undecided(ctx, e)
@@ -68,10 +68,10 @@ func (x *Explainer) undecided(ctx context.Context, e *journal.Event) (string, er
 	}
 	for _, h := range holds {
 		if h.Rule == "" && (h.Workspace == "" || h.Workspace == e.Workspace) {
-			return x.t("stopped", x.o.Stamp(h.Since), behind(": ", engine.Told(x.o.Language, h.Reason))), nil
+			return x.t("explain.stopped", x.o.Stamp(h.Since), behind(": ", engine.Told(x.o.Language, h.Reason))), nil
 		}
 	}
-	return x.t("undecided"), nil
+	return x.t("explain.undecided"), nil
 }
 
 // others explains the rules that were not asked.
@@ -102,7 +102,7 @@ func (x *Explainer) others(ctx context.Context, f *facts) []Rule {
 		if len(b.Problems) > 0 {
 			r.Error = b.Problems[0].Message
 		}
-		r.Words = x.t("not_loaded") + behind(": ", r.Error)
+		r.Words = x.t("explain.not_loaded") + behind(": ", r.Error)
 		list = append(list, r)
 	}
 	return append(list, elsewhere...)
@@ -123,17 +123,17 @@ func (x *Explainer) unasked(ctx context.Context, f *facts, rule *rules.Rule, can
 	switch {
 	case x.o.Only != nil || !f.event.Decided:
 	case rule.Stage == rules.Draft:
-		why = x.t("draft")
+		why = x.t("explain.draft")
 	case ruledOut:
-		why = x.t("ruled_out")
+		why = x.t("explain.ruled_out")
 	default:
-		why = x.t("another_then")
+		why = x.t("explain.another_then")
 	}
 	r.Words = why + x.wouldWords(j)
 	if age := f.now.Sub(f.event.CreatedAt); !ruledOut && f.event.Rule == "" && rule.Late.SkipAfter > 0 && age > rule.Late.SkipAfter {
-		late := x.t("age", rules.FormatDuration(age.Round(time.Second)), rules.FormatDuration(rule.Late.SkipAfter))
+		late := x.t("explain.age", rules.FormatDuration(age.Round(time.Second)), rules.FormatDuration(rule.Late.SkipAfter))
 		r.Outcome, r.Clause, r.Values, r.Error = journal.Late, "", map[string]any{}, late
-		r.Words = x.t("left", why, late, x.wouldWords(j))
+		r.Words = x.t("explain.left", why, late, x.wouldWords(j))
 	}
 	return r
 }
@@ -144,15 +144,15 @@ func (x *Explainer) notForIt(e *journal.Event, rule *rules.Rule) string {
 	case e.Rule == rule.ID:
 		return ""
 	case e.Rule != "":
-		return x.t("for_another", e.Rule)
+		return x.t("explain.for_another", e.Rule)
 	case slices.Contains(rule.When.Events, e.Type):
 		return ""
 	case len(rule.When.Events) > 0:
-		return x.t("for_events", x.oneOf(rule.When.Events))
+		return x.t("explain.for_events", x.oneOf(rule.When.Events))
 	case rule.When.Schedule != nil:
-		return x.t("for_clock")
+		return x.t("explain.for_clock")
 	}
-	return x.t("for_person")
+	return x.t("explain.for_person")
 }
 
 func newRule(rule *rules.Rule) Rule {

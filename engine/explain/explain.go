@@ -12,6 +12,7 @@ import (
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // A Journal is where it is recorded what happened.
@@ -56,7 +57,7 @@ func New(o Options) *Explainer {
 		o.Location = time.UTC
 	}
 	if o.Stamp == nil {
-		location, layout := o.Location, phrases.Say(o.Language, "stamp")
+		location, layout := o.Location, phrases.Say(o.Language, "explain.stamp")
 		o.Stamp = func(t time.Time) string { return t.In(location).Format(layout) }
 	}
 	if o.Standing == nil {
@@ -64,6 +65,11 @@ func New(o Options) *Explainer {
 		o.Standing = func(r *journal.Run) string { return engine.Told(language, r.Reason) }
 	}
 	return &Explainer{o: o, versions: make(map[string]*rules.Rule), runs: make(map[int64]map[string]*journal.Run)}
+}
+
+// t returns one of the texts.
+func (x *Explainer) t(code phrases.Code, args ...any) string {
+	return phrases.Say(x.o.Language, code, args...)
 }
 
 // A Basis says how it is known what a rule made of an event.

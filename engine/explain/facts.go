@@ -10,6 +10,7 @@ import (
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // A NotRecordedError says that something was not asked when an event was decided, so that nobody knows it now.
@@ -19,11 +20,13 @@ type NotRecordedError struct {
 }
 
 // Error says what is missing.
-func (e *NotRecordedError) Error() string { return phrases.Say(e.language, "never_asked", e.What) }
+func (e *NotRecordedError) Error() string {
+	return phrases.Say(e.language, "explain.never_asked", e.What)
+}
 
 // missing returns the error for something that was not asked.
-func (f *facts) missing(key string, args ...any) error {
-	return &NotRecordedError{phrases.Say(f.language, key, args...), f.language}
+func (f *facts) missing(code phrases.Code, args ...any) error {
+	return &NotRecordedError{phrases.Say(f.language, code, args...), f.language}
 }
 
 // facts are what is known of an event: what it carries, and what was answered when it was decided.
@@ -97,7 +100,7 @@ func (f *facts) Fact(ctx context.Context, name string) (any, error) {
 	if v, ok := f.answer(name); ok {
 		return v, nil
 	}
-	return nil, f.missing("ask_fact", name)
+	return nil, f.missing("explain.ask_fact", name)
 }
 
 func (f *facts) describe(e *journal.Event, carried map[string]any) map[string]any {
@@ -139,7 +142,7 @@ func (f *facts) HumanActive(_ context.Context, within time.Duration) (bool, erro
 	length := rules.FormatDuration(within)
 	v, ok := f.answer("human_active(" + length + ")")
 	if !ok && !f.conversationless() {
-		return false, f.missing("ask_human", length)
+		return false, f.missing("explain.ask_human", length)
 	}
 	active, _ := v.(bool)
 	return active, nil
@@ -149,7 +152,7 @@ func (f *facts) HumanActive(_ context.Context, within time.Duration) (bool, erro
 func (f *facts) CustomerWaiting(context.Context) (time.Duration, error) {
 	v, ok := f.answer("customer_waiting()")
 	if !ok && !f.conversationless() {
-		return 0, f.missing("ask_waiting")
+		return 0, f.missing("explain.ask_waiting")
 	}
 	length, _ := v.(time.Duration)
 	return length, nil
@@ -174,7 +177,7 @@ func (f *facts) HasLabel(ctx context.Context, name string) (bool, error) {
 	}
 	has, err := f.desk.HasLabel(ctx, fact, name)
 	if err != nil {
-		return false, f.missing("ask_label", name)
+		return false, f.missing("explain.ask_label", name)
 	}
 	return has, nil
 }
@@ -185,7 +188,7 @@ func (f *facts) CountEvents(_ context.Context, typ string, within time.Duration)
 	v, ok := f.answer("count_events(" + typ + ", " + length + ")")
 	n, isNumber := v.(int)
 	if !ok || !isNumber {
-		return 0, f.missing("ask_count", typ, length)
+		return 0, f.missing("explain.ask_count", typ, length)
 	}
 	return n, nil
 }
@@ -207,7 +210,7 @@ func (f *facts) nameless(x *rules.Expression) error {
 		}
 		for _, path := range []string{n.fact + "." + n.name, "event." + n.fact + "." + n.name} {
 			if x.Mentions(path) {
-				return f.missing("ask_name", n.fact+"."+n.id, fact[n.id])
+				return f.missing("explain.ask_name", n.fact+"."+n.id, fact[n.id])
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // runOf returns the run that came of a verdict, or nil.
@@ -49,9 +50,9 @@ const cancelledBy = "cancel_on: "
 func (x *Explainer) Standing(ctx context.Context, r *journal.Run) (string, error) {
 	words := x.o.Standing(r)
 	if !r.State.Finished() {
-		return cmp.Or(words, x.t("state."+string(r.State))), nil
+		return cmp.Or(words, x.t("explain.state."+phrases.Code(r.State))), nil
 	}
-	ended := x.t("ended", x.t("state."+string(r.State)), x.o.Stamp(r.FinishedAt))
+	ended := x.t("explain.ended", x.t("explain.state."+phrases.Code(r.State)), x.o.Stamp(r.FinishedAt))
 	if r.State != journal.Cancelled {
 		return ended + behind(": ", words), nil
 	}
@@ -60,13 +61,13 @@ func (x *Explainer) Standing(ctx context.Context, r *journal.Run) (string, error
 		if err != nil || e == nil {
 			return ended + ": " + words, err
 		}
-		return x.t("because_of", ended, typ, e.ID), nil
+		return x.t("explain.because_of", ended, typ, e.ID), nil
 	}
 	if newer, err := x.replacement(ctx, r); err != nil || newer != nil {
 		if err != nil {
 			return "", err
 		}
-		return x.t("replaced", x.o.Stamp(r.FinishedAt), newer.ID, r.Rule), nil
+		return x.t("explain.replaced", x.o.Stamp(r.FinishedAt), newer.ID, r.Rule), nil
 	}
 	return ended + behind(": ", words), nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // verdictWords says in a sentence what a verdict means. The judgement is what the conditions come to with what was recorded.
@@ -24,30 +25,30 @@ func (x *Explainer) verdictWords(ctx context.Context, f *facts, v journal.Verdic
 	case journal.Fired:
 		return x.firedWords(r, v), nil
 	case journal.False:
-		return x.t("did_not", x.clauseWords(clauseOf(r.Clauses, v.Clause), v.Clause, r.Values)), nil
+		return x.t("explain.did_not", x.clauseWords(clauseOf(r.Clauses, v.Clause), v.Clause, r.Values)), nil
 	case journal.Failed:
 		if v.Clause == "" {
-			return x.t("error", reason), nil
+			return x.t("explain.error", reason), nil
 		}
-		return x.t("clause_error", v.Clause, reason) + x.inBrackets(r.Values, v.Clause), nil
+		return x.t("explain.clause_error", v.Clause, reason) + x.inBrackets(r.Values, v.Clause), nil
 	case journal.Gathered:
 		return x.gatheredWords(ctx, f, v)
 	case journal.Limited:
 		used, err := x.usedBy(ctx, f, rule)
-		return x.t("limited", at, reason, used), err
+		return x.t("explain.limited", at, reason, used), err
 	case journal.Skipped:
-		return x.t("skipped", at, reason), nil
+		return x.t("explain.skipped", at, reason), nil
 	}
 	words := string(v.Outcome)
 	switch v.Outcome {
 	case journal.Late, journal.Own, journal.Looped:
-		words = x.t(string(v.Outcome))
+		words = x.t("explain." + phrases.Code(v.Outcome))
 	case journal.Paused:
-		words = x.t("paused", at)
+		words = x.t("explain.paused", at)
 	}
 	words += behind(": ", reason)
 	if rule != nil {
-		words += x.t("otherwise", x.wouldWords(j))
+		words += x.t("explain.otherwise", x.wouldWords(j))
 	}
 	return words, nil
 }
@@ -55,26 +56,26 @@ func (x *Explainer) verdictWords(ctx context.Context, f *facts, v journal.Verdic
 // firedWords says what came of a rule that fired.
 func (x *Explainer) firedWords(r *Rule, v journal.Verdict) string {
 	if n, ok := v.Values["items"]; ok && r.Run == nil {
-		return x.t("items", n)
+		return x.t("explain.items", n)
 	}
 	if r.Run == nil {
-		return x.t("forgotten")
+		return x.t("explain.forgotten")
 	}
-	words := x.t("fired")
+	words := x.t("explain.fired")
 	if r.Run.Stage == rules.Shadow {
-		words = x.t("shadow")
+		words = x.t("explain.shadow")
 		if r.Sample > 0 && r.Sample < 1 {
-			words = x.t("outside", x.percent(r.Sample))
+			words = x.t("explain.outside", x.percent(r.Sample))
 		}
 	} else if r.Sample > 0 && r.Sample < 1 {
-		words = x.t("inside", x.percent(r.Sample))
+		words = x.t("explain.inside", x.percent(r.Sample))
 	}
-	return x.t("with_run", words, r.Run.ID, x.o.Stamp(r.Run.StartedAt), r.Run.Words)
+	return x.t("explain.with_run", words, r.Run.ID, x.o.Stamp(r.Run.StartedAt), r.Run.Words)
 }
 
 func (x *Explainer) percent(share float64) string {
 	text := strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", 100*share), "0"), ".")
-	return strings.Replace(text, ".", x.t("decimal_point"), 1) + "%"
+	return strings.Replace(text, ".", x.t("explain.decimal_point"), 1) + "%"
 }
 
 // gatheredWords says what became of an event that waited with others.
@@ -87,7 +88,7 @@ func (x *Explainer) gatheredWords(ctx context.Context, f *facts, v journal.Verdi
 	for _, r := range runs {
 		if slices.Contains(r.Gathered, e.Seq) {
 			standing, err := x.Standing(ctx, r)
-			return x.t("gathered", len(r.Gathered), r.ID, x.o.Stamp(r.StartedAt), standing), err
+			return x.t("explain.gathered", len(r.Gathered), r.ID, x.o.Stamp(r.StartedAt), standing), err
 		}
 	}
 	later, err := x.o.Journal.ListEvents(ctx, journal.EventFilter{Workspace: e.Workspace, Lane: e.Lane, Rule: v.Rule, Since: e.ReceivedAt, Limit: 1000})
@@ -96,10 +97,10 @@ func (x *Explainer) gatheredWords(ctx context.Context, f *facts, v journal.Verdi
 	}
 	for _, other := range slices.Backward(later) {
 		if o := verdictOf(other, v.Rule).Outcome; other.Seq > e.Seq && o != journal.Gathered {
-			return x.t("together", other.ID, x.t("outcome."+string(o))), nil
+			return x.t("explain.together", other.ID, x.t("explain.outcome."+phrases.Code(o))), nil
 		}
 	}
-	return x.t("gathers"), nil
+	return x.t("explain.gathers"), nil
 }
 
 // usedBy names the runs that used up a rule's limit; empty where that cannot be told.
@@ -123,38 +124,38 @@ func (x *Explainer) usedBy(ctx context.Context, f *facts, rule *rules.Rule) (str
 	var used []string
 	for _, r := range slices.Backward(runs) {
 		if r.By == by && r.Event != f.event.Seq && !r.StartedAt.After(f.now) {
-			used = append(used, x.t("run_of", r.ID, x.o.Stamp(r.StartedAt)))
+			used = append(used, x.t("explain.run_of", r.ID, x.o.Stamp(r.StartedAt)))
 		}
 	}
 	const most = 3
 	if len(used) > most {
-		used = append(used[:most], x.t("more", len(used)-most))
+		used = append(used[:most], x.t("explain.more", len(used)-most))
 	}
-	return behind(x.t("used_by"), strings.Join(used, ", ")), nil
+	return behind(x.t("explain.used_by"), strings.Join(used, ", ")), nil
 }
 
 // wouldWords says what a rule would have made of an event.
 func (x *Explainer) wouldWords(j judgement) string {
 	switch j.outcome {
 	case journal.Fired:
-		return x.t("would_fire")
+		return x.t("explain.would_fire")
 	case journal.False:
 		c := j.clauses[j.decisive]
-		return x.t("would_not", x.clauseWords(&c, c.Clause, c.Values))
+		return x.t("explain.would_not", x.clauseWords(&c, c.Clause, c.Values))
 	case journal.Failed:
 		c := j.clauses[j.decisive]
-		return x.t("would_fail", c.Clause, c.Error) + x.inBrackets(c.Values, c.Clause)
+		return x.t("explain.would_fail", c.Clause, c.Error) + x.inBrackets(c.Values, c.Clause)
 	}
 	if j.missing == nil {
-		return x.t("unjudged")
+		return x.t("explain.unjudged")
 	}
-	return x.t("unjudged_asked", j.missing)
+	return x.t("explain.unjudged_asked", j.missing)
 }
 
 // clauseWords says why a clause was not true, with the values that the words do not tell.
 func (x *Explainer) clauseWords(c *Clause, clause string, values map[string]any) string {
 	if c == nil || c.Words == "" {
-		return x.t("untrue", clause) + x.inBrackets(values, "")
+		return x.t("explain.untrue", clause) + x.inBrackets(values, "")
 	}
 	return c.Words + x.inBrackets(values, c.Words)
 }
@@ -163,8 +164,8 @@ func (x *Explainer) clauseWords(c *Clause, clause string, values map[string]any)
 func (x *Explainer) inBrackets(values map[string]any, told string) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if !strings.Contains(told, x.t("was", name, "")) {
-			parts = append(parts, x.t("was", name, valueWords(x.o.Language, values[name])))
+		if !strings.Contains(told, x.t("explain.was", name, "")) {
+			parts = append(parts, x.t("explain.was", name, valueWords(x.o.Language, values[name])))
 		}
 	}
 	if len(parts) == 0 {
@@ -179,9 +180,9 @@ func ValueWords(v any) string { return valueWords(rules.English, v) }
 func valueWords(l rules.Language, v any) string {
 	switch v := v.(type) {
 	case nil:
-		return phrases.Say(l, "not_set")
+		return phrases.Say(l, "explain.not_set")
 	case bool:
-		return phrases.Say(l, strconv.FormatBool(v))
+		return phrases.Say(l, phrases.Code("explain."+strconv.FormatBool(v)))
 	}
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -214,5 +215,5 @@ func (x *Explainer) oneOf(list []string) string {
 	if len(list) == 1 {
 		return list[0]
 	}
-	return strings.Join(list[:len(list)-1], ", ") + x.t("and") + list[len(list)-1]
+	return strings.Join(list[:len(list)-1], ", ") + x.t("explain.and") + list[len(list)-1]
 }
