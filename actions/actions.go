@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // An Action provides one verb.
@@ -202,8 +203,8 @@ const (
 // A Result is what came of a step.
 type Result struct {
 	Outcome Outcome
-	Reason  string
-	Value   any // what later steps see under the step's id, with the fields of the verb's result type
+	Why     *phrases.Phrase // nil where there is nothing to say
+	Value   any             // what later steps see under the step's id, with the fields of the verb's result type
 }
 
 // A Verdict says what to do about a call whose answer is not known.
@@ -222,7 +223,7 @@ const (
 type Settlement struct {
 	Verdict Verdict
 	Receipt Receipt // when it happened
-	Reason  string
+	Why     *phrases.Phrase
 }
 
 // A Registry names the actions that rules can use. It is a value, not a global.

@@ -12,6 +12,7 @@ import (
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // act carries out a step of an action: plan, record the intent, make the call, record the receipt, plan again, until there is a result.
@@ -22,7 +23,7 @@ func (k *walk) act(ctx context.Context, s *rules.Step, taken *journal.Step, rec 
 		return k.fail(ctx, s, taken, rec, fmt.Errorf("there is no verb %s", s.Verb))
 	}
 	if k.facts.cardless && s.Schema.Needs == "card" && s.Args[s.Schema.Unless] == nil {
-		return k.end(ctx, s, taken, rec, journal.StepSkipped, nil, "there is no card: none was found or created")
+		return k.end(ctx, s, taken, rec, journal.StepSkipped, nil, phrases.New(phrases.NoCard))
 	}
 	args, err := k.render(s)
 	if err == nil {
@@ -96,12 +97,12 @@ func (k *walk) intend(ctx context.Context, action actions.Action, step *actions.
 		return flow, true, err
 	}
 	if r := next.Result; r != nil {
-		flow, err := k.end(ctx, s, taken, rec, journal.StepState(r.Outcome), r.Value, r.Reason)
+		flow, err := k.end(ctx, s, taken, rec, journal.StepState(r.Outcome), r.Value, r.Why)
 		return flow, true, err
 	}
 	if k.run.Stage != rules.Live {
 		rec.Intent = next.Intent // what it would have sent
-		flow, err := k.end(ctx, s, taken, rec, journal.StepWould, nothing(s.Schema.Result), "")
+		flow, err := k.end(ctx, s, taken, rec, journal.StepWould, nothing(s.Schema.Result), nil)
 		return flow, true, err
 	}
 	if lane := k.laneOf(s, next.Intent); lane != k.lane.Name {
@@ -121,7 +122,7 @@ func (k *walk) intend(ctx context.Context, action actions.Action, step *actions.
 	rec.Intent, rec.Doubt = next.Intent, false
 	rec.Intent.After = k.engine.journal.Newest()
 	k.try(rec)
-	taken.State, taken.Error = journal.StepOpen, ""
+	taken.State, taken.Error, rec.Why = journal.StepOpen, "", nil
 	taken.Attempts++
 	k.touch(k.run, taken)
 	return k.announce(ctx, taken, rec, before, k.slots(rec.Intent)...)
@@ -206,13 +207,15 @@ func (k *walk) slots(i *actions.Intent) []journal.Slot {
 // rule that has sent none of them waits until there is room.
 func (k *walk) tooMany(ctx context.Context, bound *journal.BoundError) error {
 	h := journal.Hold{Workspace: k.run.Workspace, Rule: k.run.Rule, Kind: journal.HoldSafety, Since: k.now()}
-	h.Reason = fmt.Sprintf("safety: automatic messages are bounded to %d in %s", bound.Slot.Times, rules.FormatDuration(bound.Slot.Per))
+	code := phrases.SafetyMessages
 	if bound.Slot.Key != journal.AllMessages {
-		h.Lane = k.lane.Name
-		h.Reason = fmt.Sprintf("safety: automatic messages to one conversation are bounded to %d in %s", bound.Slot.Times, rules.FormatDuration(bound.Slot.Per))
+		h.Lane, code = k.lane.Name, phrases.SafetyConversation
 	}
+	h.Why = phrases.New(code, bound.Slot.Times, rules.FormatDuration(bound.Slot.Per))
+	h.Reason = h.Why.String()
 	if !bound.Own {
-		k.run.State, k.run.Reason, k.run.WakeAt = journal.Held, h.Reason, latest(bound.Free, k.now().Add(time.Second))
+		k.run.State, k.run.WakeAt = journal.Held, latest(bound.Free, k.now().Add(time.Second))
+		k.run.Because(h.Why)
 		k.touch(k.run)
 		return nil
 	}
@@ -252,7 +255,7 @@ func (k *walk) settle(ctx context.Context, action actions.Action, step *actions.
 	switch verdict.Verdict {
 	case actions.Repeat:
 		if rec.Last {
-			flow, err := k.fail(ctx, s, taken, rec, fmt.Errorf("given up after %d attempts: %s", taken.Attempts, taken.Error))
+			flow, err := k.fail(ctx, s, taken, rec, phrases.New(phrases.GivenUp, taken.Attempts, why(taken, rec)))
 			return flow, true, err
 		}
 		k.unmark(k.run, taken, rec)
@@ -270,19 +273,20 @@ func (k *walk) settle(ctx context.Context, action actions.Action, step *actions.
 	case actions.Overtook:
 		k.unmark(k.run, taken, rec)
 		rec.Intent = nil
-		flow, err := k.end(ctx, s, taken, rec, journal.StepSuperseded, nil, verdict.Reason)
+		flow, err := k.end(ctx, s, taken, rec, journal.StepSuperseded, nil, verdict.Why)
 		return flow, true, err
 	default:
-		return k.ask(taken, rec, verdict.Reason), true, nil
+		return k.ask(taken, rec, verdict.Why), true, nil
 	}
 	return onward, false, nil
 }
 
 // ask leaves a call to a person: nothing tells what became of it.
-func (k *walk) ask(taken *journal.Step, rec *record, reason string) flow {
+func (k *walk) ask(taken *journal.Step, rec *record, reason *phrases.Phrase) flow {
 	k.endCall(k.run, taken, rec)
-	taken.State, taken.Error = journal.StepUncertain, reason
-	k.run.State, k.run.WakeAt, k.run.Reason = journal.Uncertain, time.Time{}, reason
+	taken.State, taken.Error, rec.Why = journal.StepUncertain, reason.String(), reason.Coded()
+	k.run.State, k.run.WakeAt = journal.Uncertain, time.Time{}
+	k.run.Because(reason)
 	k.touch(k.run, taken)
 	return parked
 }
@@ -313,7 +317,7 @@ func (k *walk) call(ctx context.Context, action actions.Action, step *actions.St
 		k.unmark(k.run, taken, rec)
 		rec.Generation++
 		rec.Intent = nil
-		taken.Error = err.Error()
+		rec.erred(taken, err)
 		k.touch(k.run, taken)
 		return onward, false, nil
 	}
@@ -345,7 +349,7 @@ func (k *walk) receive(rec *record, taken *journal.Step, r actions.Receipt) {
 	rec.Receipts = append(rec.Receipts, r)
 	rec.Sent = append(rec.Sent, sent{rec.Intent.Call, rec.Intent.Request})
 	rec.Intent, rec.Failures, rec.Since = nil, 0, time.Time{}
-	taken.Error = ""
+	taken.Error, rec.Why = "", nil
 	k.touch(k.run, taken)
 	k.changed(k.run).Effects++
 }
@@ -363,7 +367,7 @@ func (k *walk) trouble(ctx context.Context, s *rules.Step, taken *journal.Step, 
 	if _, expression := errors.AsType[*rules.ExpressionError](err); expression && unanswered(err) == nil {
 		return k.fail(ctx, s, taken, rec, err)
 	}
-	taken.Error = err.Error()
+	rec.erred(taken, err)
 	k.touch(k.run, taken)
 	halted, holdErr := k.pause(ctx, err)
 	switch {
@@ -404,9 +408,9 @@ func (k *walk) later(ctx context.Context, s *rules.Step, taken *journal.Step, re
 	exhausted := s.Retry.Times > 0 && rec.Failures >= s.Retry.Times || now.Add(wait).After(rec.Since.Add(min(bound, longest)))
 	switch {
 	case exhausted && rec.Intent == nil, exhausted && rec.Answered && !rec.Doubt:
-		return k.fail(ctx, s, taken, rec, fmt.Errorf("given up after %d attempts: %w", max(taken.Attempts, rec.Failures), err))
+		return k.fail(ctx, s, taken, rec, phrases.New(phrases.GivenUp, max(taken.Attempts, rec.Failures), err))
 	case exhausted && rec.Last:
-		return k.ask(taken, rec, fmt.Sprintf("given up after %d attempts, and it is not known whether the last had its effect: %v", taken.Attempts, err)), nil
+		return k.ask(taken, rec, phrases.New(phrases.GivenUpUnsure, taken.Attempts, err)), nil
 	case exhausted:
 		// What became of the last attempt is found out before it is called a failure.
 		rec.Last = true

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"iter"
 	"slices"
 
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // nests reports whether a step has steps of its own, which are walked also when its own part is done.
@@ -18,16 +18,17 @@ func nests(s *rules.Step) bool { return s.Verb == "choose" || s.Verb == "for_eac
 // branch takes the steps of a choose or a for_each. The way is recorded before it is gone.
 func (k *walk) branch(ctx context.Context, s *rules.Step, taken *journal.Step, rec *record) (flow, error) {
 	if !taken.State.Finished() {
+		var reason *phrases.Phrase
 		var err error
 		if s.Verb == "choose" {
-			err = k.choose(s, rec)
+			reason, err = k.choose(s, rec)
 		} else {
-			err = k.list(s, rec)
+			reason, err = k.list(s, rec)
 		}
 		if err != nil {
 			return k.trouble(ctx, s, taken, rec, err)
 		}
-		if flow, err := k.end(ctx, s, taken, rec, journal.StepDone, nil, rec.Reason); flow != onward || err != nil {
+		if flow, err := k.end(ctx, s, taken, rec, journal.StepDone, nil, reason); flow != onward || err != nil {
 			return flow, err
 		}
 	}
@@ -89,50 +90,48 @@ func items(list json.RawMessage, from int) iter.Seq2[int, json.RawMessage] {
 	}
 }
 
-// choose finds the branch to take.
-func (k *walk) choose(s *rules.Step, rec *record) error {
+// choose finds the branch to take, and says why it is that.
+func (k *walk) choose(s *rules.Step, rec *record) (*phrases.Phrase, error) {
 	chosen := -1
-	rec.Branch, rec.Reason = &chosen, "no branch"
+	rec.Branch = &chosen
 	for i, b := range s.Branches {
-		if b.If != nil {
-			met, err := k.eval.True(b.If)
-			if err != nil {
-				return err
-			}
-			if !met {
-				continue
-			}
-			rec.Reason, rec.Values = b.If.Text, named(k.eval.Values(b.If))
-		} else {
-			rec.Reason = "else"
+		if b.If == nil {
+			chosen = i
+			return phrases.New(phrases.Else), nil
 		}
-		chosen = i
-		return nil
+		met, err := k.eval.True(b.If)
+		if err != nil {
+			return nil, err
+		}
+		if met {
+			chosen, rec.Values = i, named(k.eval.Values(b.If))
+			return phrases.Text(b.If.Text), nil
+		}
 	}
-	return nil
+	return phrases.New(phrases.NoBranch), nil
 }
 
-// list works out what a for_each goes through.
-func (k *walk) list(s *rules.Step, rec *record) error {
+// list works out what a for_each goes through, and says how much that is.
+func (k *walk) list(s *rules.Step, rec *record) (*phrases.Phrase, error) {
 	value, err := k.eval.Value(s.In)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	raw, err := encode(value)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	items, err := decode(raw)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	list, ok := items.([]any)
 	if !ok && items != nil {
-		return fmt.Errorf("for_each: %s gives no list", s.In.Text)
+		return nil, phrases.New(phrases.NoList, s.In.Text)
 	}
 	if len(list) > s.MaxItems {
-		return fmt.Errorf("for_each: %s gives %d items, and max is %d", s.In.Text, len(list), s.MaxItems)
+		return nil, phrases.New(phrases.TooManyItems, s.In.Text, len(list), s.MaxItems)
 	}
-	rec.Items, rec.Reason = raw, fmt.Sprintf("%d items", len(list))
-	return nil
+	rec.Items = raw
+	return phrases.New(phrases.Items, len(list)), nil
 }

@@ -2,8 +2,10 @@ package engine
 
 import (
 	"encoding/json"
-	"github.com/quandohq/quando/engine/journal"
 	"time"
+
+	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // A Detail is what a step's record tells people: what it was asked for, what was sent and answered, how long it waited.
@@ -12,10 +14,11 @@ type Detail struct {
 	Until     time.Time // of a wait
 	For       []string  // of wait_for: the events
 	Reason    string
-	Args      any            // what the step was asked for
-	Value     any            // its result
-	Values    map[string]any // of the names in a condition
-	Branch    *int           // of choose, from 0; -1 is none
+	Why       *phrases.Phrase // the Reason, or the step's Error, as a phrase
+	Args      any             // what the step was asked for
+	Value     any             // its result
+	Values    map[string]any  // of the names in a condition
+	Branch    *int            // of choose, from 0; -1 is none
 	Calls     []DetailCall
 }
 
@@ -33,7 +36,7 @@ func DetailOf(s *journal.Step) (Detail, error) {
 	if err != nil {
 		return Detail{}, err
 	}
-	d := Detail{At: r.At, Ended: r.Ended, Until: r.Until, For: r.For, Reason: r.Reason, Values: r.Values, Branch: r.Branch, Args: plainValue(r.Args), Value: plainValue(r.Value)}
+	d := Detail{At: r.At, Ended: r.Ended, Until: r.Until, For: r.For, Reason: r.Reason, Why: r.Why, Values: r.Values, Branch: r.Branch, Args: plainValue(r.Args), Value: plainValue(r.Value)}
 	for i, receipt := range r.Receipts {
 		c := DetailCall{Name: receipt.Call, Answer: plainValue(receipt.Answer), Made: true}
 		if i < len(r.Sent) {
@@ -45,6 +48,15 @@ func DetailOf(s *journal.Step) (Detail, error) {
 		d.Calls = append(d.Calls, DetailCall{Name: r.Intent.Call, Request: plainValue(r.Intent.Request)})
 	}
 	return d, nil
+}
+
+// WhyOf returns why a step ended as it did, or what went wrong with it; nil where others wrote that.
+func WhyOf(s *journal.Step) *phrases.Phrase {
+	var r struct{ Why *phrases.Phrase }
+	if json.Unmarshal(s.Record, &r) != nil {
+		return nil
+	}
+	return r.Why
 }
 
 // plainValue reads a recorded value; one that cannot be read is shown as it stands.

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -10,18 +9,20 @@ import (
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // fail ends a step that no repeat mends. In a shadow run it may only be the lack of what was not done before it.
 func (k *walk) fail(ctx context.Context, s *rules.Step, taken *journal.Step, rec *record, err error) (flow, error) {
 	if k.run.Stage != rules.Live && k.pretended() {
-		return k.end(ctx, s, taken, rec, journal.StepWould, nothing(s.Schema.Result), "it cannot be told, because what it needs was not done: "+err.Error())
+		return k.end(ctx, s, taken, rec, journal.StepWould, nothing(s.Schema.Result), phrases.New(phrases.CannotTell, err))
 	}
 	k.endCall(k.run, taken, rec)
-	taken.State, taken.Error, rec.Ended = journal.StepFailed, err.Error(), k.now()
+	taken.State, rec.Ended = journal.StepFailed, k.now()
+	rec.erred(taken, err)
 	k.note(rec)
 	k.touch(k.run, taken)
-	return k.afterFailure(ctx, s, taken)
+	return k.afterFailure(ctx, s, taken, rec)
 }
 
 // pretended reports whether a step before was not really taken.
@@ -36,22 +37,18 @@ func (k *walk) pretended() bool {
 
 // afterFailure goes on behind a step that has failed: with the next one where the step says so, else with the rule's on_error steps, and
 // the run has failed.
-func (k *walk) afterFailure(ctx context.Context, s *rules.Step, taken *journal.Step) (flow, error) {
+func (k *walk) afterFailure(ctx context.Context, s *rules.Step, taken *journal.Step, rec *record) (flow, error) {
 	if s.OnError == "continue" {
-		rec, err := k.record(taken)
-		if err != nil {
-			return over, err
-		}
 		return onward, k.remember(s, taken, rec)
 	}
 	k.forgetAfter(taken)
-	reason := fmt.Sprintf("step %s (%s): %s", taken.Path, taken.Verb, taken.Error)
+	reason := phrases.New(phrases.StepFailed, taken.Path, taken.Verb, why(taken, rec))
 	if strings.HasPrefix(taken.Path, "on_error.") {
 		k.finish(k.run, journal.FailedRun, reason)
 		return over, nil
 	}
 	k.indexes = nil
-	k.eval.Set("error", reason)
+	k.eval.Set("error", reason.String())
 	switch flow, err := k.take(ctx, k.rule.OnError); {
 	case err != nil || flow == parked:
 		return flow, err
@@ -64,7 +61,8 @@ func (k *walk) afterFailure(ctx context.Context, s *rules.Step, taken *journal.S
 
 // retry takes the step that failed a run once more.
 func (v *visit) retry(r *journal.Run) error {
-	r.State, r.Reason, r.FinishedAt, r.WakeAt = journal.Running, "", time.Time{}, v.now()
+	r.State, r.FinishedAt, r.WakeAt = journal.Running, time.Time{}, v.now()
+	r.Because(nil)
 	v.touch(r)
 	for _, s := range slices.Backward(r.Steps) {
 		if strings.HasPrefix(s.Path, "on_error.") {
@@ -84,7 +82,7 @@ func (v *visit) retry(r *journal.Run) error {
 		rec.Again++
 		rec.Intent, rec.Failures, rec.Since, rec.Last, rec.Ended = nil, 0, time.Time{}, false, time.Time{}
 		rec.Until, rec.Heard, rec.Passed = time.Time{}, nil, "" // a wait begins anew, without what it failed at
-		s.State, s.Error = journal.StepOpen, ""
+		s.State, s.Error, rec.Why = journal.StepOpen, "", nil
 		v.touch(r, s)
 		return nil
 	}
@@ -93,7 +91,8 @@ func (v *visit) retry(r *journal.Run) error {
 
 // resolve goes on with an uncertain call after a person has looked.
 func (v *visit) resolve(r *journal.Run, what journal.AskKind) error {
-	r.State, r.Reason, r.WakeAt = journal.Running, "", v.now()
+	r.State, r.WakeAt = journal.Running, v.now()
+	r.Because(nil)
 	v.touch(r)
 	for _, s := range r.Steps {
 		if s.State != journal.StepUncertain {
@@ -103,7 +102,7 @@ func (v *visit) resolve(r *journal.Run, what journal.AskKind) error {
 		if err != nil {
 			return err
 		}
-		s.State, s.Error = journal.StepOpen, ""
+		s.State, s.Error, rec.Why = journal.StepOpen, "", nil
 		rec.Failures, rec.Since, rec.Last = 0, time.Time{}, false
 		if what == journal.AskDone {
 			rec.Receipts = append(rec.Receipts, actions.Receipt{Call: rec.Intent.Call})

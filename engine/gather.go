@@ -9,6 +9,7 @@ import (
 
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // gather adds an event to those of the same rule and by that are being collected.
@@ -107,18 +108,18 @@ func (v *visit) judgeAll(ctx context.Context, g *journal.Gather, f *facts) (*pro
 		return p, nil, err
 	}
 	if rule == nil || rule.Stage == rules.Draft {
-		p.verdict.Outcome, p.verdict.Error = journal.Failed, "there is no such rule any more, or it is a draft"
+		p.verdict.Because(journal.Failed, phrases.New(phrases.RuleGone))
 		return p, own, nil
 	}
 	p.verdict.Version, p.verdict.Stage = rule.Version, told(rule.Stage)
 	if h, err := v.pausedRule(g.Rule); h != nil || err != nil {
 		if h != nil {
-			p.verdict.Outcome, p.verdict.Error = journal.Paused, h.Reason
+			p.verdict.Because(journal.Paused, h.Said())
 		}
 		return p, own, err
 	}
-	if late, err := v.late(ctx, rule, f.event, v.now().Sub(f.event.CreatedAt)-g.Quiet); late != "" || err != nil {
-		p.verdict.Outcome, p.verdict.Error = journal.Late, late
+	if late, err := v.late(ctx, rule, f.event, v.now().Sub(f.event.CreatedAt)-g.Quiet); late != nil || err != nil {
+		p.verdict.Because(journal.Late, late)
 		return p, own, err
 	}
 	return p, own, v.conditions(ctx, p, f)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // heard is what an event means to the unfinished runs of its lane.
@@ -21,7 +22,7 @@ type heard struct {
 // An ending is how an event ends a run; the zero value is not at all.
 type ending struct {
 	state  journal.State
-	reason string
+	reason *phrases.Phrase
 }
 
 // hear finds out which runs an event ends, and which wait for it. What the run itself caused means nothing to it.
@@ -56,7 +57,7 @@ func (h heard) take(v *visit, e *journal.Event) {
 		if r.Lane == v.lane.Name {
 			v.finish(r, end.state, end.reason)
 		} else {
-			v.pending.Asks = append(v.pending.Asks, journal.RunAsk{Run: r.ID, Ask: journal.Ask{What: journal.AskCancel, Reason: end.reason, At: v.now()}})
+			v.pending.Asks = append(v.pending.Asks, journal.RunAsk{Run: r.ID, Ask: journal.AskCancel.Because(end.reason, v.now())})
 		}
 	}
 	for r, s := range h.woken {
@@ -99,9 +100,9 @@ func (v *visit) ends(ctx context.Context, r *journal.Run, e *journal.Event, f *f
 		switch {
 		case err != nil:
 			// Whether it should go on is not known, and a person will see that it did not.
-			return ending{journal.FailedRun, fmt.Sprintf("cancel_on: %s: %v", e.Type, err)}, nil
+			return ending{journal.FailedRun, phrases.Text(fmt.Sprintf("cancel_on: %s: %v", e.Type, err))}, nil
 		case met:
-			return ending{journal.Cancelled, fmt.Sprintf("cancel_on: %s", e.Type)}, nil
+			return ending{journal.Cancelled, phrases.Text("cancel_on: " + e.Type)}, nil
 		}
 	}
 	return ending{}, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // A prospect is a rule's verdict on an event, with what a run would be counted by.
@@ -41,7 +42,8 @@ func (v *visit) prospects(ctx context.Context, e *journal.Event, f *facts, own *
 		}
 	}
 	if e.Rule != "" && len(candidates) == 0 {
-		verdicts = []journal.Verdict{{Rule: e.Rule, Outcome: journal.Failed, Error: "there is no such rule, or it is a draft"}}
+		verdicts = []journal.Verdict{{Rule: e.Rule}}
+		verdicts[0].Because(journal.Failed, phrases.New(phrases.NoSuchRule))
 	}
 	e.Verdicts = verdicts
 	return list, nil
@@ -76,27 +78,27 @@ func (v *visit) candidates(ctx context.Context, e *journal.Event, f *facts) ([]*
 func (v *visit) judge(ctx context.Context, p *prospect, e *journal.Event, f *facts, own *journal.Caused) error {
 	rule := p.rule
 	*p.verdict = journal.Verdict{Rule: rule.ID, Outcome: journal.Fired, Version: rule.Version, Stage: told(rule.Stage)}
-	because := func(o journal.Outcome, reason string) error {
-		p.verdict.Outcome, p.verdict.Error = o, reason
+	because := func(o journal.Outcome, reason *phrases.Phrase) error {
+		p.verdict.Because(o, reason)
 		return nil
 	}
 	if h, err := v.pausedRule(rule.ID); h != nil || err != nil {
 		if err != nil {
 			return err
 		}
-		return because(journal.Paused, h.Reason)
+		return because(journal.Paused, h.Said())
 	}
 	if own != nil && !rule.FromAny {
-		return because(journal.Own, fmt.Sprintf("the rule %s did this", own.Rule))
+		return because(journal.Own, phrases.New(phrases.DidThis, own.Rule))
 	}
 	if own != nil && (own.Rule == rule.ID || slices.Contains(own.Ancestry, rule.ID)) {
-		return because(journal.Looped, "it came of this rule itself")
+		return because(journal.Looped, phrases.New(phrases.CameOfItself))
 	}
 	late, err := v.late(ctx, rule, e, v.now().Sub(e.CreatedAt))
 	if err != nil {
 		return err
 	}
-	if late != "" {
+	if late != nil {
 		return because(journal.Late, late)
 	}
 	if expands(rule, e) {
@@ -155,7 +157,7 @@ func (v *visit) count(eval *rules.Evaluation, p *prospect, e *journal.Event) err
 		return err
 	}
 	if err != nil {
-		p.verdict.Outcome, p.verdict.Error = journal.Failed, err.Error()
+		p.verdict.Because(journal.Failed, phrases.Of(err))
 	}
 	return nil
 }
@@ -168,28 +170,28 @@ func unanswered(err error) error {
 	return nil
 }
 
-// late says why an event of an age comes too late for a rule; empty is that it does not.
-func (v *visit) late(ctx context.Context, rule *rules.Rule, e *journal.Event, age time.Duration) (string, error) {
+// late says why an event of an age comes too late for a rule; nil is that it does not.
+func (v *visit) late(ctx context.Context, rule *rules.Rule, e *journal.Event, age time.Duration) (*phrases.Phrase, error) {
 	if e.Type != "schedule" {
 		if limit := rule.Late.SkipAfter; limit > 0 && age > limit {
-			return fmt.Sprintf("it is %s old, and late: skip_after is %s", rules.FormatDuration(age.Round(time.Second)), rules.FormatDuration(limit)), nil
+			return phrases.New(phrases.TooOld, rules.FormatDuration(age.Round(time.Second)), rules.FormatDuration(limit)), nil
 		}
-		return "", nil
+		return nil, nil
 	}
 	if len(e.Data) > 0 {
-		return "", nil // an item of a tick that was on time
+		return nil, nil // an item of a tick that was on time
 	}
 	switch rule.Late.Run {
 	case "none":
 		if age > time.Minute {
-			return fmt.Sprintf("the tick was %s ago, and late: run is none", rules.FormatDuration(age.Round(time.Second))), nil
+			return phrases.New(phrases.TickMissed, rules.FormatDuration(age.Round(time.Second))), nil
 		}
 	case "last", "":
 		if later, err := v.laterTick(ctx, e); later || err != nil {
-			return "a later tick has come", err
+			return phrases.New(phrases.LaterTick), err
 		}
 	}
-	return "", nil
+	return nil, nil
 }
 
 // laterTick reports whether a later tick of the same rule waits in the lane, also among the events that are not loaded.
@@ -243,7 +245,7 @@ func key(eval *rules.Evaluation, x *rules.Expression, otherwise string) (string,
 		return "", fmt.Errorf("by: %w", err)
 	}
 	if value == nil {
-		return "", errors.New("by: there is no value")
+		return "", phrases.New(phrases.ByNothing)
 	}
 	return rules.Key(fmt.Sprint(value)), nil
 }

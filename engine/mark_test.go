@@ -14,6 +14,7 @@ import (
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/service/sandbox"
 )
 
@@ -87,7 +88,7 @@ func TestOwnAfterUncertainAnswers(t *testing.T) {
 type overtaken struct{ actions.Action }
 
 func (overtaken) Settle(context.Context, *actions.Step, actions.Intent) (actions.Settlement, error) {
-	return actions.Settlement{Verdict: actions.Overtook, Reason: "somebody else was faster"}, nil
+	return actions.Settlement{Verdict: actions.Overtook, Why: phrases.Text("somebody else was faster")}, nil
 }
 
 // Nobody waits for a call that has come to its end, whatever the end was.

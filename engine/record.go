@@ -7,6 +7,7 @@ import (
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // A record is what the engine must know of a step to go on with it after a stop.
@@ -14,6 +15,7 @@ type record struct {
 	At      time.Time       `json:"at"`                // when it was reached
 	Ended   time.Time       `json:"ended,omitzero"`    // when it came to its end
 	Reason  string          `json:"reason,omitempty"`  // in words, for people
+	Why     *phrases.Phrase `json:"why,omitempty"`     // the reason, or the step's error, as a phrase: what was set last
 	Value   json.RawMessage `json:"value,omitempty"`   // its result, as encode writes it
 	Values  map[string]any  `json:"values,omitempty"`  // of the names in a condition
 	Args    json.RawMessage `json:"args,omitempty"`    // what the step was asked for, without secrets; for people
@@ -53,6 +55,17 @@ type record struct {
 type sent struct {
 	Call    string          `json:"call"`
 	Request json.RawMessage `json:"request"`
+}
+
+// erred notes what went wrong with a step.
+func (r *record) erred(s *journal.Step, err error) {
+	what := phrases.Of(err)
+	s.Error, r.Why = what.String(), what.Coded()
+}
+
+// why returns what went wrong with a step.
+func why(s *journal.Step, r *record) *phrases.Phrase {
+	return phrases.Recorded(s.Error, r.Why)
 }
 
 // recordOf reads a step's record.

@@ -7,12 +7,14 @@ import (
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // A Record is what was recorded of a step, for those who look back.
 type Record struct {
-	At, Ended time.Time // when it was reached, and when it came to its end
-	Reason    string    // in words
+	At, Ended time.Time       // when it was reached, and when it came to its end
+	Reason    string          // in words
+	Why       *phrases.Phrase // the Reason as a phrase
 	Args      json.RawMessage
 	Value     json.RawMessage // its result
 	Answers   journal.Answers // to what it asked the desk
@@ -32,7 +34,7 @@ func ReadRecord(s *journal.Step) (Record, error) {
 		return Record{}, err
 	}
 	return Record{
-		At: r.At, Ended: r.Ended, Reason: r.Reason, Args: r.Args, Value: r.Value, Answers: r.Answers, Wait: r.Wait, Until: r.Until,
+		At: r.At, Ended: r.Ended, Reason: r.Reason, Why: r.Why, Args: r.Args, Value: r.Value, Answers: r.Answers, Wait: r.Wait, Until: r.Until,
 		Intent: r.Intent, Receipts: r.Receipts,
 	}, nil
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -19,6 +20,11 @@ func (r *record) appendJSON(b []byte) ([]byte, error) {
 	w.time("at", r.At)
 	w.timeUnlessZero("ended", r.Ended)
 	w.text("reason", r.Reason)
+	if r.Why != nil {
+		why, err := json.Marshal(r.Why)
+		w.err = errors.Join(w.err, err)
+		w.raw("why", why)
+	}
 	w.raw("value", r.Value)
 	w.object("values", r.Values)
 	w.raw("args", r.Args)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // A visit is one worker's time in a claimed lane: what was asked of its runs, its events in order, then the runs that are due.
@@ -153,7 +154,7 @@ func (v *visit) answer(ctx context.Context) error {
 		var err error
 		switch {
 		case ask.What == journal.AskCancel && !r.State.Finished():
-			v.finish(r, journal.Cancelled, ask.Reason)
+			v.finish(r, journal.Cancelled, ask.Said())
 		case ask.What == journal.AskRetry && r.State == journal.FailedRun:
 			err = v.retry(r)
 		case (ask.What == journal.AskDone || ask.What == journal.AskRepeat) && r.State == journal.Uncertain:
@@ -245,13 +246,14 @@ func (v *visit) changed(r *journal.Run) *journal.RunChange {
 }
 
 // finish ends a run, and with it the call that it may be at.
-func (v *visit) finish(r *journal.Run, s journal.State, reason string) {
+func (v *visit) finish(r *journal.Run, s journal.State, reason *phrases.Phrase) {
 	if at := r.Current(); at != nil && at.State == journal.StepOpen {
 		if rec, err := v.record(at); err == nil {
 			v.endCall(r, at, rec)
 		}
 	}
-	r.State, r.Reason, r.FinishedAt, r.WakeAt = s, reason, v.now(), time.Time{}
+	r.State, r.FinishedAt, r.WakeAt = s, v.now(), time.Time{}
+	r.Because(reason)
 	v.touch(r)
 }
 
@@ -382,7 +384,7 @@ func (v *visit) saved(c *journal.Change) {
 func (v *visit) replace(by *journal.Run) {
 	for _, r := range v.lane.Runs {
 		if r.Rule == by.Rule && r.By == by.By && r.Stage == by.Stage && r.Lane == v.lane.Name && !r.State.Finished() {
-			v.finish(r, journal.Cancelled, "replaced by a newer run")
+			v.finish(r, journal.Cancelled, journal.Replaced)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // wait lets a run sleep: it is a row with a time, not a goroutine. A run waits where its events come.
@@ -37,18 +38,19 @@ func (k *walk) wait(ctx context.Context, s *rules.Step, taken *journal.Step, rec
 			return k.trouble(ctx, s, taken, rec, err)
 		}
 		if came != nil {
-			return k.end(ctx, s, taken, rec, journal.StepDone, came, "")
+			return k.end(ctx, s, taken, rec, journal.StepDone, came, nil)
 		}
 	}
 	if !rec.Until.After(k.now()) {
 		if at := k.recheckAt(s, rec); !at.IsZero() {
-			k.run.State, k.run.WakeAt, k.run.Reason = journal.Waiting, at, "its time ended while no engine was there: what was not told is looked for first"
+			k.run.State, k.run.WakeAt = journal.Waiting, at
+			k.run.Because(phrases.New(phrases.EndedUnwatched))
 			k.touch(k.run, taken)
 			return parked, nil
 		}
-		reason := ""
+		var reason *phrases.Phrase
 		if s.Verb == "wait_for" {
-			reason = "none came"
+			reason = phrases.New(phrases.NoneCame)
 		}
 		return k.end(ctx, s, taken, rec, journal.StepDone, nil, reason)
 	}

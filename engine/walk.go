@@ -11,6 +11,7 @@ import (
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // A walk takes the steps of a run, from the first: those that have come to their end are only remembered, so a resumed run goes the
@@ -53,7 +54,7 @@ func (v *visit) walk(ctx context.Context, r *journal.Run, f *facts) error {
 		return err
 	}
 	if rule == nil {
-		v.finish(r, journal.FailedRun, "the version of the rule that the run began with cannot be read")
+		v.finish(r, journal.FailedRun, phrases.New(phrases.VersionUnreadable))
 		return nil
 	}
 	if v.engine.holdOn(r.Workspace, r.Rule, r.Lane) != nil {
@@ -66,7 +67,7 @@ func (v *visit) walk(ctx context.Context, r *journal.Run, f *facts) error {
 			return err
 		}
 		if len(events) == 0 {
-			v.finish(r, journal.FailedRun, "the event that it began with is gone from the journal")
+			v.finish(r, journal.FailedRun, phrases.New(phrases.EventGone))
 			return nil
 		}
 		f = v.factsOf(events[0])
@@ -97,13 +98,14 @@ func (v *visit) walk(ctx context.Context, r *journal.Run, f *facts) error {
 			return nil
 		}
 	}
-	r.State, r.Reason, r.WakeAt = journal.Running, "", v.now()
+	r.State, r.WakeAt = journal.Running, v.now()
+	r.Because(nil)
 	v.touch(r)
 	switch flow, err := k.take(ctx, rule.Do); {
 	case err != nil:
 		return err
 	case flow == onward:
-		v.finish(r, journal.Done, "")
+		v.finish(r, journal.Done, nil)
 	}
 	if r.ID != 0 && !r.State.Finished() {
 		r.Kept = v.keep(r)
@@ -127,7 +129,7 @@ func (k *walk) setback(ctx context.Context, err error) error {
 	}
 	pause, givenUp := patience(missing, k.now().Sub(k.run.StartedAt))
 	if givenUp {
-		k.finish(k.run, journal.FailedRun, missing.Error())
+		k.finish(k.run, journal.FailedRun, phrases.Of(missing))
 		return nil
 	}
 	k.run.WakeAt = k.now().Add(pause)
@@ -137,7 +139,8 @@ func (k *walk) setback(ctx context.Context, err error) error {
 
 // deny holds a run, and no other, until the key may do what it asks for: that is tried again and again.
 func (k *walk) deny(err error) {
-	k.run.State, k.run.Reason, k.run.WakeAt = journal.Held, err.Error(), k.now().Add(probeEvery)
+	k.run.State, k.run.WakeAt = journal.Held, k.now().Add(probeEvery)
+	k.run.Because(phrases.Of(err))
 	k.touch(k.run)
 	k.engine.log.Error("a run is held because the key lacks a scope", "workspace", k.run.Workspace, "rule", k.run.Rule, "run", k.run.ID, "error", Discreet(err))
 }
@@ -146,7 +149,7 @@ func (k *walk) deny(err error) {
 func (v *visit) hold(r *journal.Run) {
 	r.State, r.WakeAt = journal.Held, time.Time{}
 	if h := v.engine.holdOn(r.Workspace, r.Rule, r.Lane); h != nil {
-		r.Reason = h.Reason
+		r.Because(h.Said())
 	}
 	v.touch(r)
 }
@@ -201,7 +204,7 @@ func (k *walk) step(ctx context.Context, s *rules.Step) (flow, error) {
 		return over, err
 	}
 	if taken.State == journal.StepFailed {
-		return k.afterFailure(ctx, s, taken)
+		return k.afterFailure(ctx, s, taken, rec)
 	}
 	if taken.State.Finished() && (taken.State != journal.StepDone || !nests(s)) {
 		return onward, k.remember(s, taken, rec)
@@ -213,7 +216,7 @@ func (k *walk) step(ctx context.Context, s *rules.Step) (flow, error) {
 		}
 		if !met {
 			rec.Values = named(k.eval.Values(s.If))
-			return k.end(ctx, s, taken, rec, journal.StepSkipped, nil, "if: "+s.If.Text)
+			return k.end(ctx, s, taken, rec, journal.StepSkipped, nil, phrases.New(phrases.If, s.If.Text))
 		}
 		rec.Allowed = true
 	}
@@ -247,12 +250,12 @@ func (k *walk) path(path string) string {
 }
 
 // end brings a step to its end.
-func (k *walk) end(ctx context.Context, s *rules.Step, taken *journal.Step, rec *record, state journal.StepState, value any, reason string) (flow, error) {
+func (k *walk) end(ctx context.Context, s *rules.Step, taken *journal.Step, rec *record, state journal.StepState, value any, reason *phrases.Phrase) (flow, error) {
 	raw, err := encode(value)
 	if err != nil {
 		return k.fail(ctx, s, taken, rec, err)
 	}
-	taken.State, rec.Reason, rec.Ended = state, reason, k.now()
+	taken.State, rec.Reason, rec.Why, rec.Ended = state, reason.String(), reason.Coded(), k.now()
 	if !slept(taken) && k.run.Lane == k.run.Home && asks(k.rule) {
 		rec.Number = k.engine.journal.Newest()
 	}
@@ -374,10 +377,10 @@ func (k *walk) simple(ctx context.Context, s *rules.Step, taken *journal.Step, r
 			return k.trouble(ctx, s, taken, rec, err)
 		}
 		rec.Values = named(k.eval.Values(s.Condition))
-		if _, err := k.end(ctx, s, taken, rec, journal.StepDone, met, ""); err != nil || !met {
+		if _, err := k.end(ctx, s, taken, rec, journal.StepDone, met, nil); err != nil || !met {
 			return onward, err
 		}
-		k.finish(k.run, journal.Stopped, s.Condition.Text)
+		k.finish(k.run, journal.Stopped, phrases.Text(s.Condition.Text))
 		return over, nil
 	case "set":
 		values := make(map[string]any, len(s.Assignment))
@@ -389,7 +392,7 @@ func (k *walk) simple(ctx context.Context, s *rules.Step, taken *journal.Step, r
 			values[a.Name] = value
 			k.name(a.Name, value) // the next may use it
 		}
-		return k.end(ctx, s, taken, rec, journal.StepDone, values, "")
+		return k.end(ctx, s, taken, rec, journal.StepDone, values, nil)
 	}
 	args, err := k.render(s)
 	if err != nil {
@@ -399,10 +402,10 @@ func (k *walk) simple(ctx context.Context, s *rules.Step, taken *journal.Step, r
 	if s.Verb == "stop" {
 		text, _ = args["reason"].(string)
 	}
-	if _, err := k.end(ctx, s, taken, rec, journal.StepDone, nil, text); err != nil || s.Verb == "log" {
+	if _, err := k.end(ctx, s, taken, rec, journal.StepDone, nil, phrases.Text(text)); err != nil || s.Verb == "log" {
 		return onward, err
 	}
-	k.finish(k.run, journal.Stopped, text)
+	k.finish(k.run, journal.Stopped, phrases.Text(text))
 	return over, nil
 }
 

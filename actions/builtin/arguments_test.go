@@ -27,7 +27,7 @@ func TestWhatIsAlreadySoMakesNoCall(t *testing.T) {
 		run := d.drive(verb, d.step(args))
 		run.step.Key += "/again"
 		r, err := run.run()
-		if err != nil || r.Outcome != actions.Done || !strings.Contains(r.Reason, "already") || len(run.intents) > 0 {
+		if err != nil || r.Outcome != actions.Done || !strings.Contains(r.Why.String(), "already") || len(run.intents) > 0 {
 			t.Errorf("%s: %+v, %v, %d intents", verb, r, err, len(run.intents))
 		}
 	}

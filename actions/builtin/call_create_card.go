@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/service"
 )
 
@@ -59,7 +60,7 @@ func (c createCardCall) settle(ctx context.Context, s *actions.Step, i actions.I
 		return actions.Settlement{}, err
 	}
 	if found == nil {
-		return settled(actions.Unknown, "the call is more than six days old, and the service no longer knows its key for sure: create the card by hand if it is missing")
+		return settled(actions.Unknown, phrases.CardCallOld)
 	}
 	return happened(in.receipt(*found))
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // callHTTP is a request to another system. It carries an Idempotency-Key, but nobody knows what that system makes of it: after
@@ -145,5 +146,5 @@ func (c httpCall) settle(_ context.Context, s *actions.Step, i actions.Intent) (
 	if s.Failed != nil && !actions.IsUncertain(s.Failed) {
 		return repeat() // the last try is known to have had no effect
 	}
-	return settled(actions.Unknown, "the request may or may not have been carried out: see there, or say repeatable: true in the rule")
+	return settled(actions.Unknown, phrases.RequestUnsure)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/service"
 )
 
@@ -67,11 +68,11 @@ func (c moveCardCall) settle(ctx context.Context, s *actions.Step, i actions.Int
 	case card.StageID == in.Stage:
 		return happened(in.receipt(card))
 	case tooOld(s, i):
-		return settled(actions.Unknown, "the move is more than six days old, and the service no longer knows its key for sure: move the card by hand if it should still move")
+		return settled(actions.Unknown, phrases.CardMoveOld)
 	case card.StageID != before.Stage:
-		return settled(actions.Overtook, "somebody else has moved the card meanwhile")
+		return settled(actions.Overtook, phrases.CardMovedByOther)
 	case card.Version != before.Version:
-		return settled(actions.Replan, "the card has been changed meanwhile")
+		return settled(actions.Replan, phrases.CardChanged)
 	}
 	return repeat()
 }

@@ -100,5 +100,3 @@ func idsOf(v any) []string {
 	}
 	return ids
 }
-
-const overtaken = "somebody else has changed it to something else meanwhile"

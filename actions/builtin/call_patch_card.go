@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/service"
 )
 
@@ -80,9 +81,9 @@ func (c patchCardCall) settle(ctx context.Context, _ *actions.Step, i actions.In
 	case v == actions.Happened:
 		return happened(receipt(cardFact(card)))
 	case v == actions.Overtook:
-		return settled(v, overtaken)
+		return settled(v, phrases.ChangedByOther)
 	case card.Version != before.Version:
-		return settled(actions.Replan, "the card has been changed meanwhile")
+		return settled(actions.Replan, phrases.CardChanged)
 	}
 	return repeat()
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/service"
 )
 
@@ -78,7 +79,7 @@ func (d *desk) planContactPatch(s *actions.Step, now service.Contact, patch serv
 	}
 	want = fieldsOf(patch)
 	if len(want) == 0 {
-		return already(fact, "the contact is so already")
+		return already(fact, phrases.ContactIsSo)
 	}
 	if patch.LabelIDs.IsZero() {
 		labels = nil
@@ -118,7 +119,7 @@ func (c patchContactCall) settle(ctx context.Context, _ *actions.Step, i actions
 	case actions.Happened:
 		return happened(receipt(contactFact(now)))
 	case actions.Overtook:
-		return settled(v, overtaken)
+		return settled(v, phrases.ChangedByOther)
 	default:
 		return settled(v, "")
 	}

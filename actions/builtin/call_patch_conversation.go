@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/service"
 )
 
@@ -39,7 +40,7 @@ func (d *desk) planConversationLabels(ctx context.Context, s *actions.Step, chan
 		return actions.Next{}, err
 	}
 	if change.in(conversation.LabelIDs) {
-		return already(nil, "the labels are so already")
+		return already(nil, phrases.LabelsAreSo)
 	}
 	patch := service.ConversationPatch{LabelIDs: service.Set(change.on(conversation.LabelIDs))}
 	return planConversationPatch(s, conversation, patchConversationRequest{Conversation: id, Patch: patch, Labels: &change})
@@ -82,7 +83,7 @@ func (c patchConversationCall) settle(ctx context.Context, _ *actions.Step, i ac
 	case actions.Happened:
 		return happened(in.receipt(now))
 	case actions.Overtook:
-		return settled(v, overtaken)
+		return settled(v, phrases.ChangedByOther)
 	default:
 		return settled(v, "")
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/service"
 )
 
@@ -52,7 +53,7 @@ func (c sectorCall) settle(ctx context.Context, _ *actions.Step, i actions.Inten
 	case now.SectorID == before.Sector:
 		return repeat()
 	}
-	return settled(actions.Overtook, "somebody else has put the conversation into another sector meanwhile")
+	return settled(actions.Overtook, phrases.SectorSetByOther)
 }
 
 func (r sectorRequest) receipt() actions.Receipt {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/service"
 )
 
@@ -40,7 +41,7 @@ func (d *desk) planTransferTo(ctx context.Context, s *actions.Step, request tran
 		return actions.Next{}, err
 	}
 	if request.at(conversation) {
-		return already(nil, "the conversation is there already")
+		return already(nil, phrases.ConversationIsThere)
 	}
 	return intend(s, callTransfer, actions.Intent{Emits: transfer.Emits}, request, before)
 }
@@ -87,7 +88,7 @@ func (c transferCall) settle(ctx context.Context, _ *actions.Step, i actions.Int
 	case now == before:
 		return repeat()
 	}
-	return settled(actions.Overtook, "somebody else has moved the conversation meanwhile")
+	return settled(actions.Overtook, phrases.ConversationMovedByOther)
 }
 
 func (r transferRequest) receipt() actions.Receipt {

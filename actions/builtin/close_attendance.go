@@ -5,6 +5,7 @@ import (
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 var closeAttendance = rules.Schema{
@@ -36,9 +37,9 @@ func planCloseAttendance(ctx context.Context, d *desk, s *actions.Step) (actions
 	case err != nil:
 		return actions.Next{}, err
 	case current == "":
-		return already(nil, "the conversation has no open attendance")
+		return already(nil, phrases.NoOpenAttendance)
 	case s.Attendance != "" && s.Attendance != current:
-		return already(nil, "the attendance is closed already; the conversation's next one stays open")
+		return already(nil, phrases.AttendanceClosed)
 	}
 	return intend(s, callClose, actions.Intent{Emits: closeAttendance.Emits},
 		closeRequest{Conversation: id, Reason: a.text("reason")}, closeBefore{Attendance: current})

@@ -122,9 +122,9 @@ func (d *driver) settle(open **actions.Intent) (end *actions.Result, again bool,
 		d.step.Generation++
 		*open = nil
 	case actions.Overtook:
-		return &actions.Result{Outcome: actions.Superseded, Reason: s.Reason}, false, nil
+		return &actions.Result{Outcome: actions.Superseded, Why: s.Why}, false, nil
 	default:
-		return &actions.Result{Outcome: unknown, Reason: s.Reason}, false, nil
+		return &actions.Result{Outcome: unknown, Why: s.Why}, false, nil
 	}
 	return nil, false, nil
 }

@@ -85,7 +85,7 @@ func (c verbCase) finish(t *testing.T, d *driver) outcome {
 		t.Fatal(err)
 	}
 	if result.Outcome != actions.Done {
-		t.Fatalf("ended as %s: %s", result.Outcome, result.Reason)
+		t.Fatalf("ended as %s: %s", result.Outcome, result.Why)
 	}
 	value, err := json.MarshalIndent(result.Value, "", " ")
 	if err != nil {

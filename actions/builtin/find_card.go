@@ -6,6 +6,7 @@ import (
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/service"
 )
 
@@ -54,7 +55,7 @@ func planFindCard(ctx context.Context, d *desk, s *actions.Step) (actions.Next, 
 	case n > 1 && one:
 		return actions.Next{}, actions.Permanent(fmt.Errorf("more than one card fits, and exactly one was expected: narrow the search"))
 	case n == 0:
-		return already(nil, "no card fits")
+		return already(nil, phrases.NoCardFits)
 	}
 	fact, err := d.facts.Card(ctx, page.Items[0])
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/service"
 )
 
@@ -32,7 +33,7 @@ func planMarkRead(ctx context.Context, d *desk, s *actions.Step) (actions.Next, 
 	case err != nil && !actions.IsDenied(classify(err)):
 		return actions.Next{}, err
 	case err == nil && !c.Unread && d.Profile().IsWhole(service.KindConversation, c.Raw):
-		return already(nil, "the conversation is read already")
+		return already(nil, phrases.ConversationRead)
 	}
 	return intend(s, callMarkRead, actions.Intent{Emits: markRead.Emits}, markReadRequest{Conversation: id}, nil)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/service"
 )
 
@@ -52,10 +53,10 @@ func planMoveCard(ctx context.Context, d *desk, s *actions.Step) (actions.Next, 
 			return actions.Next{}, err
 		}
 		if there {
-			return already(fact, "the card is in that stage already")
+			return already(fact, phrases.CardInStage)
 		}
-		reason := fmt.Sprintf("the card is in %s, and only_from says %s", stageOf(fact), strings.Join(a.texts("only_from"), ", "))
-		return actions.Next{Result: &actions.Result{Outcome: actions.Skipped, Reason: reason, Value: fact}}, nil
+		reason := phrases.New(phrases.CardElsewhere, stageOf(fact), strings.Join(a.texts("only_from"), ", "))
+		return actions.Next{Result: &actions.Result{Outcome: actions.Skipped, Why: reason, Value: fact}}, nil
 	}
 	g := generation(s, callMoveCard)
 	request := moveCardRequest{Card: id, Stage: to, Version: card.Version, Key: idempotencyKey(s, callMoveCard, g)}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 var openConversation = rules.Schema{
@@ -36,5 +37,5 @@ func planOpenConversation(ctx context.Context, d *desk, s *actions.Step) (action
 	if err != nil {
 		return actions.Next{}, err
 	}
-	return already(fact, "the conversation is there already")
+	return already(fact, phrases.ConversationIsThere)
 }

@@ -59,8 +59,8 @@ func (d *desk) wantEffects(operation string, want int) {
 
 func wantOutcome(t *testing.T, r actions.Result, want actions.Outcome, reason string) {
 	t.Helper()
-	if r.Outcome != want || !strings.Contains(r.Reason, reason) {
-		t.Errorf("ended as %s (%s), want %s (%s)", r.Outcome, r.Reason, want, reason)
+	if r.Outcome != want || !strings.Contains(r.Why.String(), reason) {
+		t.Errorf("ended as %s (%s), want %s (%s)", r.Outcome, r.Why, want, reason)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/service"
 )
 
@@ -41,7 +42,7 @@ func planSetSector(ctx context.Context, d *desk, s *actions.Step) (actions.Next,
 		return actions.Next{}, err
 	}
 	if conversation.SectorID == sector {
-		return already(nil, "the conversation is in that sector already")
+		return already(nil, phrases.ConversationInSector)
 	}
 	return intend(s, callSetSector, actions.Intent{Emits: setSector.Emits},
 		sectorRequest{Conversation: id, Sector: sector, Reason: a.text("reason")}, sectorBefore{Sector: conversation.SectorID})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/service"
 )
 
@@ -53,7 +54,7 @@ func planUpdateCard(ctx context.Context, d *desk, s *actions.Step) (actions.Next
 		if err != nil {
 			return actions.Next{}, err
 		}
-		return already(fact, "the card is so already")
+		return already(fact, phrases.CardIsSo)
 	}
 	return intend(s, callPatchCard, actions.Intent{Generation: generation(s, callPatchCard), Lane: cardLane(s, card)},
 		patchCardRequest{Card: id, Version: card.Version, Patch: patch}, patchCardBefore{Version: card.Version, Fields: now})

@@ -5,6 +5,7 @@ import (
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/service"
 )
 
@@ -50,7 +51,7 @@ func planUpdateConversation(ctx context.Context, d *desk, s *actions.Step) (acti
 		patch.Name = service.Set(name)
 	}
 	if len(fieldsOf(patch)) == 0 {
-		return already(nil, "the conversation is so already")
+		return already(nil, phrases.ConversationIsSo)
 	}
 	return planConversationPatch(s, now, patchConversationRequest{Conversation: id, Patch: patch})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/rules/plain"
 	"github.com/quandohq/quando/service"
 )
@@ -240,8 +241,8 @@ func done(value any) (actions.Next, error) {
 }
 
 // already ends a step that found everything as it should be.
-func already(value any, reason string, args ...any) (actions.Next, error) {
-	return actions.Next{Result: &actions.Result{Outcome: actions.Done, Reason: fmt.Sprintf(reason, args...), Value: value}}, nil
+func already(value any, code phrases.Code) (actions.Next, error) {
+	return actions.Next{Result: &actions.Result{Outcome: actions.Done, Why: phrases.New(code), Value: value}}, nil
 }
 
 // Settlements.
@@ -252,6 +253,6 @@ func happened(r actions.Receipt) (actions.Settlement, error) {
 
 func repeat() (actions.Settlement, error) { return actions.Settlement{Verdict: actions.Repeat}, nil }
 
-func settled(v actions.Verdict, reason string, args ...any) (actions.Settlement, error) {
-	return actions.Settlement{Verdict: v, Reason: fmt.Sprintf(reason, args...)}, nil
+func settled(v actions.Verdict, code phrases.Code) (actions.Settlement, error) {
+	return actions.Settlement{Verdict: v, Why: phrases.New(code)}, nil
 }

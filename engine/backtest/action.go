@@ -11,6 +11,7 @@ import (
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // An action takes the place of a verb: it calls nobody. A step that was taken then, with the same arguments at the same point, comes to the same
@@ -64,7 +65,7 @@ func (a *action) again(q engine.Inquiry, s *actions.Step, twin *pastStep) (actio
 	if err != nil {
 		return actions.Next{}, actions.Permanent(err)
 	}
-	end := actions.Next{Result: &actions.Result{Outcome: actions.Outcome(twin.State), Reason: twin.Reason, Value: value}}
+	end := actions.Next{Result: &actions.Result{Outcome: actions.Outcome(twin.State), Why: phrases.Recorded(twin.Reason, twin.Why), Value: value}}
 	switch {
 	case twin.State == journal.StepFailed:
 		return actions.Next{}, actions.Permanent(errors.New(twin.Error))

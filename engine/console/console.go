@@ -13,6 +13,7 @@ import (
 	"github.com/quandohq/quando/engine/console/internal/session"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/service"
 )
 
@@ -95,9 +96,10 @@ type Explanation struct {
 	Rule    string
 	Outcome journal.Outcome // empty where the rule was not asked
 	Clauses []Clause
-	Words   string // what else there is to say
-	Error   string // what stood in the way, as it was recorded
-	Would   bool   // it was not asked: this is what it would have said
+	Words   string          // what else there is to say
+	Error   string          // what stood in the way, as it was recorded
+	Why     *phrases.Phrase // the Error as a phrase; nil where it has none
+	Would   bool            // it was not asked: this is what it would have said
 }
 
 // A Clause is one condition of a rule, and what became of it.
@@ -139,14 +141,15 @@ type Limit struct {
 // A Repair is how what webhooks do not tell is found in a workspace.
 type Repair struct {
 	Workspace string
-	Looking   bool           // at present
-	Part      string         // what is being looked at: attendances, messages or cards
-	Looked    int            // things that were looked at, by this look or the last one
-	Calls     int            // that it made
-	Found     int            // events that it found
-	Ended     time.Time      // when the last look ended; zero is never
-	Problem   string         // that keeps it from finding everything
-	Counts    map[string]int // events that were found in the last day, by type
+	Looking   bool            // at present
+	Part      string          // what is being looked at: attendances, messages or cards
+	Looked    int             // things that were looked at, by this look or the last one
+	Calls     int             // that it made
+	Found     int             // events that it found
+	Ended     time.Time       // when the last look ended; zero is never
+	Problem   string          // that keeps it from finding everything
+	Why       *phrases.Phrase // the Problem as a phrase; nil where it has none
+	Counts    map[string]int  // events that were found in the last day, by type
 }
 
 // A CheckKind is what is looked at.

@@ -77,7 +77,7 @@ func (c *Console) event(q *request) error {
 func (c *Console) recorded(e *journal.Event) []Explanation {
 	var list []Explanation
 	for _, v := range e.Verdicts {
-		x := Explanation{Rule: v.Rule, Outcome: v.Outcome, Error: v.Error}
+		x := Explanation{Rule: v.Rule, Outcome: v.Outcome, Error: v.Error, Why: v.Why}
 		if v.Clause != "" {
 			clause := Clause{Text: engine.Harmless(v.Clause), Result: "false", Values: v.Values}
 			if v.Outcome == journal.Failed {

@@ -157,7 +157,7 @@ func asksOf(s journal.State) []journal.AskKind {
 func (c *Console) stepView(q *request, r *journal.Run, s *journal.Step) stepView {
 	v := stepView{
 		Step: picture.Step{Path: engine.Harmless(s.Path), Words: q.words().Or("verb.", s.Verb), State: s.State, Waits: s.Verb == "wait" || s.Verb == "wait_for"},
-		Verb: s.Verb, Key: engine.Harmless(s.Key), Attempts: s.Attempts, Error: q.words().Told(s.Error),
+		Verb: s.Verb, Key: engine.Harmless(s.Key), Attempts: s.Attempts, Error: q.words().Told(s.Error, engine.WhyOf(s)),
 	}
 	d, err := engine.DetailOf(s)
 	if err != nil {
@@ -172,7 +172,7 @@ func (c *Console) stepView(q *request, r *journal.Run, s *journal.Step) stepView
 		s := showValue(value, names, shownDepth)
 		return &s
 	}
-	v.At, v.Ended, v.Until, v.For, v.Reason = c.at(r.Workspace, d.At), c.at(r.Workspace, d.Ended), c.at(r.Workspace, d.Until), d.For, q.words().Told(d.Reason)
+	v.At, v.Ended, v.Until, v.For, v.Reason = c.at(r.Workspace, d.At), c.at(r.Workspace, d.Ended), c.at(r.Workspace, d.Until), d.For, q.words().Told(d.Reason, d.Why)
 	if !d.At.IsZero() && !d.Ended.IsZero() {
 		v.Took = d.Ended.Sub(d.At)
 	}

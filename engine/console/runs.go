@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
@@ -166,15 +167,15 @@ func (c *Console) standing(q *request, r *journal.Run) string {
 	w := q.words()
 	switch r.State {
 	case journal.Queued:
-		return cmp.Or(w.Told(r.Reason), w.T("standing.queued"))
+		return cmp.Or(w.Told(r.Reason, r.Why), w.T("standing.queued"))
 	case journal.Waiting:
 		if r.WakeAt.IsZero() {
 			return w.T("standing.event")
 		}
-		return cmp.Or(w.Told(r.Reason), w.T("standing.until", w.Moment(c.at(r.Workspace, r.WakeAt))))
+		return cmp.Or(w.Told(r.Reason, r.Why), w.T("standing.until", w.Moment(c.at(r.Workspace, r.WakeAt))))
 	case journal.Running:
 		if r.WakeAt.After(q.now) {
-			return strings.TrimSuffix(w.T("standing.again", w.Moment(c.at(r.Workspace, r.WakeAt)), w.Told(troubleOf(r, journal.StepOpen))), ": ")
+			return strings.TrimSuffix(w.T("standing.again", w.Moment(c.at(r.Workspace, r.WakeAt)), troubleOf(w, r, journal.StepOpen)), ": ")
 		}
 		return w.T("standing.running")
 	case journal.Done:
@@ -187,19 +188,19 @@ func (c *Console) standing(q *request, r *journal.Run) string {
 		}
 		return w.T("standing.nothing")
 	case journal.Uncertain, journal.FailedRun:
-		return cmp.Or(w.Told(troubleOf(r, journal.StepFailed, journal.StepUncertain)), w.Told(r.Reason))
+		return cmp.Or(troubleOf(w, r, journal.StepFailed, journal.StepUncertain), w.Told(r.Reason, r.Why))
 	}
 	if typ, cancelled := strings.CutPrefix(r.Reason, "cancel_on: "); cancelled && r.State == journal.Cancelled {
 		return w.T("standing.cancelled", w.Or("event.", typ))
 	}
-	return w.Told(r.Reason)
+	return w.Told(r.Reason, r.Why)
 }
 
-// troubleOf returns the error of the newest step in one of the states.
-func troubleOf(r *journal.Run, states ...journal.StepState) string {
+// troubleOf tells the error of the newest step in one of the states.
+func troubleOf(w words.Language, r *journal.Run, states ...journal.StepState) string {
 	for _, s := range slices.Backward(r.Steps) {
 		if slices.Contains(states, s.State) && s.Error != "" {
-			return s.Error
+			return w.Told(s.Error, engine.WhyOf(s))
 		}
 	}
 	return ""

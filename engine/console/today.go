@@ -135,7 +135,7 @@ func (c *Console) heldNeed(q *request, names *lanes, h journal.Hold) (need, bool
 	w := q.words()
 	n := need{Urgent: true, Detail: w.T("need.since", w.Moment(c.at(h.Workspace, h.Since))), Link: "/health"}
 	if h.Reason != "" {
-		n.Detail += ": " + w.Told(h.Reason)
+		n.Detail += ": " + w.Told(h.Reason, h.Why)
 	}
 	resume := *resumes(w, h)
 	switch {

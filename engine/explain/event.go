@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // Event tells what an event meant to every rule: first those that were asked, what came of it before what did not, then the others.
@@ -68,7 +68,7 @@ func (x *Explainer) undecided(ctx context.Context, e *journal.Event) (string, er
 	}
 	for _, h := range holds {
 		if h.Rule == "" && (h.Workspace == "" || h.Workspace == e.Workspace) {
-			return x.t("explain.stopped", x.o.Stamp(h.Since), behind(": ", engine.Told(x.o.Language, h.Reason))), nil
+			return x.t("explain.stopped", x.o.Stamp(h.Since), behind(": ", phrases.Told(x.o.Language, h.Reason, h.Why))), nil
 		}
 	}
 	return x.t("explain.undecided"), nil

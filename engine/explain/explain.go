@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/actions"
-	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/phrases"
@@ -62,7 +61,7 @@ func New(o Options) *Explainer {
 	}
 	if o.Standing == nil {
 		language := o.Language
-		o.Standing = func(r *journal.Run) string { return engine.Told(language, r.Reason) }
+		o.Standing = func(r *journal.Run) string { return phrases.Told(language, r.Reason, r.Why) }
 	}
 	return &Explainer{o: o, versions: make(map[string]*rules.Rule), runs: make(map[int64]map[string]*journal.Run)}
 }
@@ -119,6 +118,7 @@ type Rule struct {
 	Clause  string          `json:"clause"` // the first that was not true
 	Values  map[string]any  `json:"values"` // of the names and calls in it
 	Error   string          `json:"error"`
+	Why     *phrases.Phrase `json:"why,omitempty"` // the Error as a phrase
 	Clauses []Clause        `json:"clauses"`
 	Run     *Run            `json:"run"`
 	Version string          `json:"version"`

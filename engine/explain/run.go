@@ -87,7 +87,7 @@ func (x *Explainer) canceller(ctx context.Context, r *journal.Run, typ string) (
 
 // replacement returns the newer run that took the place of one, or nil.
 func (x *Explainer) replacement(ctx context.Context, r *journal.Run) (*journal.Run, error) {
-	if r.Reason != journal.Replaced {
+	if r.Reason != journal.Replaced.String() {
 		return nil, nil
 	}
 	runs, err := x.o.Journal.ListRuns(ctx, journal.RunFilter{Workspace: r.Workspace, Rule: r.Rule, Since: r.StartedAt})

@@ -24,7 +24,7 @@ func (x *Explainer) asked(ctx context.Context, f *facts, v journal.Verdict) (Rul
 	case today != nil:
 		r.Name, r.Stage, r.Sample = today.Name, today.Stage, today.Sample
 	}
-	r.Basis, r.Outcome, r.Clause, r.Values, r.Error, r.Version = Did, v.Outcome, v.Clause, recorded(v.Values), v.Error, v.Version
+	r.Basis, r.Outcome, r.Clause, r.Values, r.Error, r.Why, r.Version = Did, v.Outcome, v.Clause, recorded(v.Values), v.Error, v.Why, v.Version
 	r.Changed = today == nil || v.Version != "" && today.Version != v.Version
 	run, err := x.runOf(ctx, f.event, v)
 	if err != nil {

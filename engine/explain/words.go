@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/phrases"
@@ -17,7 +16,7 @@ import (
 
 // verdictWords says in a sentence what a verdict means. The judgement is what the conditions come to with what was recorded.
 func (x *Explainer) verdictWords(ctx context.Context, f *facts, v journal.Verdict, rule *rules.Rule, r *Rule, j judgement) (string, error) {
-	at, reason := "", engine.Told(x.o.Language, v.Error)
+	at, reason := "", phrases.Told(x.o.Language, v.Error, v.Why)
 	if v.Outcome != journal.Fired {
 		at = x.o.Stamp(f.now)
 	}

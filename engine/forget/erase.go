@@ -143,6 +143,11 @@ func (t *Trail) run(f func(string) any, set func(string, any)) (bool, error) {
 		return true, nil
 	}
 	if !t.runs[f("id").(int64)] {
+		if f("reason") != "" { // which the run's phrase tells too
+			if err := t.scrubbed(f, set, true, "about"); err != nil {
+				return true, err
+			}
+		}
 		return t.texted("reason", "by", "lane", "home")(f, set)
 	}
 	set("about", "{}")
@@ -215,7 +220,8 @@ func (t *Trail) stopped(f func(string) any, set func(string, any)) (bool, error)
 	if kept, err := t.lane(f, set); !kept || err != nil {
 		return kept, err
 	}
-	return t.texted("reason")(f, set)
+	_, err := t.texted("reason")(f, set)
+	return true, errors.Join(err, t.scrubbed(f, set, true, "why"))
 }
 
 // slot takes takings away that are named by something of the person.

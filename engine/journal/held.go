@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // A HoldKind says who stopped something.
@@ -21,16 +23,20 @@ const (
 // A Hold stops one rule, or with a Lane that rule in one lane; with an empty Rule a whole
 // workspace; with an empty Workspace, everything. Workspace, Rule, Lane and Kind name it.
 type Hold struct {
-	Workspace string    `json:"workspace,omitempty"`
-	Rule      string    `json:"rule,omitempty"`
-	Lane      string    `json:"lane,omitempty"` // conversation:…
-	Kind      HoldKind  `json:"kind"`
-	Reason    string    `json:"reason,omitempty"`
-	Since     time.Time `json:"since"`
+	Workspace string          `json:"workspace,omitempty"`
+	Rule      string          `json:"rule,omitempty"`
+	Lane      string          `json:"lane,omitempty"` // conversation:…
+	Kind      HoldKind        `json:"kind"`
+	Reason    string          `json:"reason,omitempty"`
+	Why       *phrases.Phrase `json:"why,omitempty"` // the Reason as a phrase
+	Since     time.Time       `json:"since"`
 	// Until is when it ends by itself, or of a refused key when it is tried again. The zero time is
 	// until it is lifted.
 	Until time.Time `json:"until,omitzero"`
 }
+
+// Said returns why it is there.
+func (h *Hold) Said() *phrases.Phrase { return phrases.Recorded(h.Reason, h.Why) }
 
 // Compare orders holds by what names them; 0 is that they are the same.
 func (h Hold) Compare(other Hold) int {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // A Journal keeps everything that the engine must not forget: events, verdicts, runs, steps, holds. What a method has returned
@@ -197,9 +198,11 @@ type Verdict struct {
 	Clause  string         `json:"clause,omitempty"` // the first that was not true
 	Values  map[string]any `json:"values,omitempty"` // of the names and calls in it
 	Error   string         `json:"error,omitempty"`  // why the clause could not be evaluated, or what stood in the way
-	Run     string         `json:"run,omitempty"`    // the key of the run that came of it
-	Version string         `json:"version,omitempty"`
-	Stage   rules.Stage    `json:"stage,omitempty"` // Shadow where nothing is changed; empty is Live
+	// Why is the Error as a phrase; nil where others wrote it.
+	Why     *phrases.Phrase `json:"why,omitempty"`
+	Run     string          `json:"run,omitempty"` // the key of the run that came of it
+	Version string          `json:"version,omitempty"`
+	Stage   rules.Stage     `json:"stage,omitempty"` // Shadow where nothing is changed; empty is Live
 }
 
 // MostEvents is how many events of a lane are worked on in one visit. What waits in a lane may be long, and lanes are many: neither memory nor who comes next should depend on it.
@@ -268,8 +271,9 @@ type Run struct {
 	// WakeAt is when there is something to do; the zero time is when somebody asks for it. It is kept for unfinished runs.
 	WakeAt     time.Time
 	FinishedAt time.Time
-	Reason     string // why it was stopped, cancelled or held, or what failed
-	Asked      *Ask   // only the journal's Ask sets it, and Change.Answered takes it away
+	Reason     string          // why it was stopped, cancelled or held, or what failed
+	Why        *phrases.Phrase // the Reason as a phrase; nil where others wrote it
+	Asked      *Ask            // only the journal's Ask sets it, and Change.Answered takes it away
 
 	Steps []*Step // that were reached, in that order; of a claimed run those that it keeps
 	Kept  Kept    // which of its steps are loaded with its lane
@@ -401,17 +405,17 @@ type Start struct {
 
 // Refused says why a run does not begin while these holds are in place, beside these unfinished ones of the same workspace, rule and by, the oldest first. An empty outcome is that it may: also
 // where the whole workspace is stopped, because then the run only waits, and where the run itself is held already.
-func (s *Start) Refused(holds []Hold, others []int64) (outcome Outcome, why string) {
+func (s *Start) Refused(holds []Hold, others []int64) (outcome Outcome, why *phrases.Phrase) {
 	paused := slices.IndexFunc(holds, func(h Hold) bool { return h.Rule != "" && h.Covers(s.Run.Workspace, s.Run.Rule, s.Run.Lane) })
 	switch {
 	case paused >= 0 && s.Run.State != Held:
-		return Paused, holds[paused].Reason
+		return Paused, holds[paused].Said()
 	case s.Mode == rules.Single && len(others) > 0:
-		return Skipped, fmt.Sprintf("mode: single, and run %d is not finished", others[0])
+		return Skipped, phrases.New(phrases.ModeSingle, others[0])
 	case (s.Mode == rules.Queued || s.Mode == rules.Parallel) && s.Max > 0 && len(others) >= s.Max:
-		return Limited, fmt.Sprintf("max: %d, and as many runs are not finished", s.Max)
+		return Limited, phrases.New(phrases.MaxRuns, s.Max)
 	}
-	return "", ""
+	return "", nil
 }
 
 // A Slot is one of so many in any window of a length.
@@ -422,9 +426,9 @@ type Slot struct {
 	Rule  string // that takes it
 }
 
-// String says what a limit is.
-func (s Slot) String() string {
-	return fmt.Sprintf("limit: %d per %s", s.Times, rules.FormatDuration(s.Per))
+// Limit says what a limit is.
+func (s Slot) Limit() *phrases.Phrase {
+	return phrases.New(phrases.Limit, s.Times, rules.FormatDuration(s.Per))
 }
 
 // A Gather collects events of a rule into one run.
@@ -439,9 +443,10 @@ type Gather struct {
 
 // An Ask is something that is asked of a run from outside of its lane.
 type Ask struct {
-	What   AskKind   `json:"what"`
-	Reason string    `json:"reason,omitempty"`
-	At     time.Time `json:"at"`
+	What   AskKind         `json:"what"`
+	Reason string          `json:"reason,omitempty"`
+	Why    *phrases.Phrase `json:"why,omitempty"` // the Reason as a phrase
+	At     time.Time       `json:"at"`
 }
 
 // Equal reports whether both ask the same at the same time.
@@ -450,7 +455,23 @@ func (a Ask) Equal(b Ask) bool {
 }
 
 // Replaced is the reason of a run that a newer one took the place of.
-const Replaced = "replaced by a newer run"
+var Replaced = phrases.New(phrases.Replaced)
+
+// Because returns what is asked of a run, and why.
+func (k AskKind) Because(why *phrases.Phrase, at time.Time) Ask {
+	return Ask{What: k, Reason: why.String(), Why: why.Coded(), At: at}
+}
+
+// Said returns why it is asked.
+func (a Ask) Said() *phrases.Phrase { return phrases.Recorded(a.Reason, a.Why) }
+
+// Because sets why the run stands where it does.
+func (r *Run) Because(why *phrases.Phrase) { r.Reason, r.Why = why.String(), why.Coded() }
+
+// Because sets the outcome and what led to it.
+func (v *Verdict) Because(o Outcome, why *phrases.Phrase) {
+	v.Outcome, v.Error, v.Why = o, why.String(), why.Coded()
+}
 
 // A RunAsk asks something of a run.
 type RunAsk struct {

@@ -143,14 +143,22 @@ func readArgument(raw json.RawMessage) (any, error) {
 	return argument(v), err
 }
 
-// Told puts a recorded text into a language by the phrase that was recorded beside it. A text
-// without one, or with one that says something else, stays as it was recorded: an engine of another
-// version, or who forgets a person, may have changed the text alone.
+// Recorded returns a recorded text as the phrase that was recorded beside it. A text without one, or
+// with one that says something else, is one that others wrote: an engine of another version, or the
+// forgetting of a person, may have changed the text alone.
+func Recorded(text string, why *Phrase) *Phrase {
+	if why != nil && why.In(English) == text {
+		return why
+	}
+	return Text(text)
+}
+
+// Told puts a recorded text into a language by the phrase that was recorded beside it.
 func Told(l Language, text string, why *Phrase) string {
-	if l == English || why == nil || why.In(English) != text {
+	if l == English {
 		return text
 	}
-	return why.In(l)
+	return Recorded(text, why).In(l)
 }
 
 // Say returns a text of the catalogue. A code that it does not have is told as it stands, so that it

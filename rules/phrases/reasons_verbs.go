@@ -19,6 +19,7 @@ const (
 	RequestUnsure            Code = "reason.http.unsure"
 	CardMoveOld              Code = "reason.card.move_old"
 	CardMovedByOther         Code = "reason.card.moved"
+	ChangedByOther           Code = "reason.changed"
 	CardChanged              Code = "reason.card.changed"
 	SectorSetByOther         Code = "reason.conversation.sector_set"
 	ConversationMovedByOther Code = "reason.conversation.moved"
@@ -43,6 +44,7 @@ var verbReasons = table{
 	RequestUnsure:            {"the request may or may not have been carried out: see there, or say repeatable: true in the rule", "a requisição pode ou não ter sido executada: verifique lá, ou diga repeatable: true na regra"},
 	CardMoveOld:              {"the move is more than six days old, and the service no longer knows its key for sure: move the card by hand if it should still move", "o movimento tem mais de seis dias, e já não é certo que o serviço conheça sua chave: mova o cartão à mão se ainda for preciso"},
 	CardMovedByOther:         {"somebody else has moved the card meanwhile", "outra pessoa moveu o cartão nesse meio-tempo"},
+	ChangedByOther:           {"somebody else has changed it to something else meanwhile", "outra pessoa mudou isto para outra coisa nesse meio-tempo"},
 	CardChanged:              {"the card has been changed meanwhile", "o cartão foi alterado nesse meio-tempo"},
 	SectorSetByOther:         {"somebody else has put the conversation into another sector meanwhile", "outra pessoa pôs a conversa em outro setor nesse meio-tempo"},
 	ConversationMovedByOther: {"somebody else has moved the conversation meanwhile", "outra pessoa moveu a conversa nesse meio-tempo"},

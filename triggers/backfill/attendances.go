@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/service"
 )
 
@@ -85,7 +86,7 @@ func (p *pass) opened(ctx context.Context, sp span, done map[string]bool) error 
 		}
 		p.note(func(st *State) { st.Looked++ })
 		if a.OpenedAt.IsZero() {
-			p.say("attendance times", "attendances show no time, so those that no webhook told are not found; set attendance.opened_at in the profile")
+			p.say("attendance times", phrases.New(phrases.BackfillAttendanceTimes))
 			return nil
 		}
 		if a.OpenedAt.Before(sp.since) {

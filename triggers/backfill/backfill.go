@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/service"
 )
 
@@ -63,15 +64,16 @@ type Options struct {
 
 // State is how a source stands, for people who watch.
 type State struct {
-	Looking bool      // a pass is under way, here
-	Part    string    // of the pass that is under way: attendances, messages or cards
-	Calls   int       // that this pass, or the last one, has made
-	Looked  int       // things that it has looked at
-	Found   int       // events that it has found
-	Began   time.Time // when it began
-	Ended   time.Time // when the last pass ended; zero is never
-	Reason  string    // of the last pass
-	Problem string    // that keeps it from finding everything
+	Looking bool            // a pass is under way, here
+	Part    string          // of the pass that is under way: attendances, messages or cards
+	Calls   int             // that this pass, or the last one, has made
+	Looked  int             // things that it has looked at
+	Found   int             // events that it has found
+	Began   time.Time       // when it began
+	Ended   time.Time       // when the last pass ended; zero is never
+	Reason  string          // of the last pass
+	Problem string          // that keeps it from finding everything
+	Why     *phrases.Phrase // the Problem as a phrase
 }
 
 // A Source finds events of one workspace.
@@ -182,12 +184,13 @@ func (s *Source) note(change func(*State)) {
 }
 
 // say writes something down that a person should know, once until it is over or another.
-func (s *Source) say(about, message string, args ...any) {
+func (s *Source) say(about string, what *phrases.Phrase, args ...any) {
+	message := what.String()
 	text := message + fmt.Sprint(args...)
 	s.mu.Lock()
 	known := s.said[about] == text
 	s.said[about] = text
-	s.state.Problem = message
+	s.state.Problem, s.state.Why = message, what
 	s.mu.Unlock()
 	if !known {
 		s.log.Warn(message, args...)
@@ -200,7 +203,7 @@ func (s *Source) over(about string) {
 	defer s.mu.Unlock()
 	delete(s.said, about)
 	if len(s.said) == 0 {
-		s.state.Problem = ""
+		s.state.Problem, s.state.Why = "", nil
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // lease is how long an engine that does not say so any more is thought to be at it.
@@ -39,7 +41,7 @@ func (s *Source) take(ctx context.Context, now time.Time) bool {
 	}
 	taken, err := s.lease(ctx, now, now.Add(lease))
 	if err != nil {
-		s.say("journal", "the journal cannot be used, so nothing is looked for", "error", err)
+		s.say("journal", phrases.New(phrases.BackfillJournal), "error", err)
 		return false
 	}
 	s.over("journal")

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/service"
 )
 
@@ -147,7 +148,7 @@ func (p *pass) messagesOf(ctx context.Context, sp span, c *service.Conversation)
 			return err
 		}
 		if m.CreatedAt.IsZero() {
-			p.say("message times", "messages show no time, so those that no webhook told are not found; set message.created_at in the profile")
+			p.say("message times", phrases.New(phrases.BackfillMessageTimes))
 			return nil
 		}
 		if m.CreatedAt.Before(sp.since.Add(-disorder)) {
@@ -155,7 +156,7 @@ func (p *pass) messagesOf(ctx context.Context, sp span, c *service.Conversation)
 		}
 		typ := map[string]string{service.Inbound: "message.received", service.Outbound: "message.sent"}[m.Direction]
 		if typ == "" {
-			p.say("message sides", "messages do not tell whose they are, so those that no webhook told are not found; set message.direction in the profile")
+			p.say("message sides", phrases.New(phrases.BackfillMessageSides))
 			continue
 		}
 		if m.CreatedAt.Before(sp.since) || !slices.Contains(sp.types, typ) || !p.ripe(typ, m.CreatedAt) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/service"
 )
 
@@ -54,7 +55,7 @@ func (p *pass) make(ctx context.Context) (ok bool) {
 		p.channels = nil // a number may have become private
 	}
 	p.note(func(st *State) {
-		*st = State{Looking: true, Began: p.now, Ended: st.Ended, Reason: p.reason, Problem: st.Problem}
+		*st = State{Looking: true, Began: p.now, Ended: st.Ended, Reason: p.reason, Problem: st.Problem, Why: st.Why}
 	})
 	ok = true
 	for _, part := range []struct {
@@ -221,13 +222,13 @@ func (p *pass) trouble(ctx context.Context, part string, err error) (all bool) {
 	case ctx.Err() != nil || errors.Is(err, errLost):
 		return true
 	case e != nil && e.Status == http.StatusUnauthorized && !e.Local:
-		p.say("key", "the service refuses the key, so what no webhook told is not found", "error", err)
+		p.say("key", phrases.New(phrases.BackfillKey), "error", err)
 		return true
 	case e != nil && e.Status == http.StatusForbidden && !e.Local:
-		p.say(part, fmt.Sprintf("the key lacks the scope %s, so %s that no webhook told are not found", e.Scope, part))
+		p.say(part, phrases.New(phrases.BackfillScope, e.Scope, part))
 		return false
 	}
 	p.over("key")
-	p.say(part, part+" that no webhook told could not all be looked for; it is tried again", "error", err)
+	p.say(part, phrases.New(phrases.BackfillPart, part), "error", err)
 	return false
 }

@@ -163,16 +163,16 @@ var byExamples = []Bug{
 	{Name: "the generation stays the same after a version conflict", Edits: []Edit{
 		{"engine/act.go", `		rec.Generation++
 		rec.Intent = nil
-		taken.Error = err.Error()
+		rec.erred(taken, err)
 `, `		rec.Intent = nil
-		taken.Error = err.Error()
+		rec.erred(taken, err)
 `},
 	}},
 	{Name: "only_from is not looked at", Edits: []Edit{
 		{"actions/builtin/move_card.go", `len(from) > 0 && !slices.Contains(from, card.StageID) {`, `len(from) > 0 && !slices.Contains(from, card.StageID) && card.StageID == "" {`},
 	}},
 	{Name: "a move that was cut off is repeated although a person has moved the card since", Edits: []Edit{
-		{"actions/builtin/call_move_card.go", `		return settled(actions.Overtook, "somebody else has moved the card meanwhile")
+		{"actions/builtin/call_move_card.go", `		return settled(actions.Overtook, phrases.CardMovedByOther)
 `, `		return settled(actions.Replan, "")
 `},
 		{"actions/builtin/move_card.go", `len(from) > 0 && !slices.Contains(from, card.StageID) {`, `len(from) > 0 && s.Generation == 0 && !slices.Contains(from, card.StageID) {`},

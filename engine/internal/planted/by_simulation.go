@@ -94,7 +94,7 @@ var bySimulation = []Bug{
 		{"engine/version.go", `rule != nil && rule.Version == r.Version {`, `rule != nil {`},
 	}},
 	{Name: "a run that is replaced goes on", Edits: []Edit{
-		{"engine/journal/ledger/run.go", `		l.ask(s.at, id, journal.Ask{What: journal.AskCancel, Reason: journal.Replaced, At: s.change.At})
+		{"engine/journal/ledger/run.go", `		l.ask(s.at, id, journal.AskCancel.Because(journal.Replaced, s.change.At))
 `, ``},
 	}},
 	{Name: "a queued run is never begun", Edits: []Edit{
@@ -116,8 +116,8 @@ var bySimulation = []Bug{
 	}},
 	{Name: "late is not looked at for schedules", Edits: []Edit{
 		{"engine/judge.go", `	if len(e.Data) > 0 {
-		return "", nil // an item`, `	if len(e.Data) >= 0 {
-		return "", nil // an item`},
+		return nil, nil // an item`, `	if len(e.Data) >= 0 {
+		return nil, nil // an item`},
 	}},
 	{Name: "a schedule begins anew with every start", Edits: []Edit{
 		{"triggers/schedule/tick.go", `err == nil && print == p.print {`, `err == nil && print == p.print && p.known {`},
@@ -141,9 +141,9 @@ var bySimulation = []Bug{
 	}},
 	{Name: "a choose chooses again when its run goes on", Edits: []Edit{
 		{"engine/branch.go", `	if !taken.State.Finished() {
-		var err error
+		var reason *phrases.Phrase
 `, `	if !taken.State.Finished() || s.Verb == "choose" {
-		var err error
+		var reason *phrases.Phrase
 `},
 	}},
 	{Name: "a sample is taken by event, not by key", Edits: []Edit{
@@ -154,7 +154,7 @@ var bySimulation = []Bug{
 `, ``},
 	}},
 	{Name: "a copy forgets what is stopped", Edits: []Edit{
-		{"engine/journal/stored/table.go", `	table("holds", 4, texts("workspace", "rule", "lane", "kind", "reason"), numbers("since", "until")),
+		{"engine/journal/stored/table.go", `	table("holds", 4, texts("workspace", "rule", "lane", "kind", "reason"), numbers("since", "until"), values("why")),
 `, ``},
 	}},
 	{Name: "a copy forgets limits", Edits: []Edit{

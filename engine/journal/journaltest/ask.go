@@ -6,6 +6,7 @@ import (
 
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 var askTests = []test{
@@ -95,7 +96,7 @@ func asksByHolder(c *check) {
 
 func holds(c *check) {
 	person := journal.Hold{Workspace: ws, Rule: "r", Kind: journal.HoldPerson, Reason: "holiday", Since: noon}
-	rate := journal.Hold{Workspace: ws, Kind: journal.HoldRate, Reason: "429", Since: noon, Until: at(time.Minute)}
+	rate := journal.Hold{Workspace: ws, Kind: journal.HoldRate, Reason: "limit: 4 per 29s", Why: phrases.New(phrases.Limit, 4, "29s"), Since: noon, Until: at(time.Minute)}
 	all := journal.Hold{Kind: journal.HoldPerson, Since: at(time.Second)}
 	lane := journal.Hold{Workspace: ws, Rule: "r", Lane: "a", Kind: journal.HoldPerson, Since: noon}
 	for _, h := range []journal.Hold{person, rate, lane, all} {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 var modeTests = []test{
@@ -215,6 +216,7 @@ func modeLimit(c *check) {
 		c.equal(fmt.Sprint("after ", d), s.Verdict.Outcome, want)
 		if want == journal.Limited {
 			c.equal("reason", s.Verdict.Error, "limit: 2 per 12h")
+			c.equal("why", s.Verdict.Why, phrases.New(phrases.Limit, 2, "12h"))
 		}
 	}
 	try(0, journal.Fired)

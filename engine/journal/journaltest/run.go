@@ -9,6 +9,7 @@ import (
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 var runTests = []test{
@@ -24,7 +25,8 @@ var runTests = []test{
 // full returns a run in which every field is set.
 func full(lane string) *journal.Run {
 	r := run(lane, "r", "by", "key")
-	r.Event, r.Gathered, r.Ancestry, r.Reason = 7, []int64{5, 6, 7}, []string{"a", "b"}, "because"
+	r.Event, r.Gathered, r.Ancestry = 7, []int64{5, 6, 7}, []string{"a", "b"}
+	r.Because(phrases.New(phrases.StepFailed, "1", "log", phrases.New(phrases.GivenUp, 2, "\"why\":{\x00")))
 	r.About = actions.Subject{Conversation: "c", Contact: "p", Attendance: "at", Card: "k", Message: "m"}
 	r.State, r.Stage, r.WakeAt = journal.Waiting, rules.Shadow, at(time.Hour+time.Microsecond)
 	r.Steps = []*journal.Step{
@@ -77,11 +79,12 @@ func runChanges(c *check) {
 
 	want := c.find(s.Run.ID)
 	changed := *want
-	changed.State, changed.WakeAt, changed.Reason, changed.About.Card, changed.Asked = journal.Held, time.Time{}, "held", "k2", nil
+	changed.State, changed.WakeAt, changed.About.Card, changed.Asked = journal.Held, time.Time{}, "k2", nil
+	changed.Because(phrases.Text("held"))
 	steps := []*journal.Step{{N: 1, Path: "2.else.1", Verb: "wait", State: journal.StepDone, Attempts: 1}, {N: 2, Path: "3", Verb: "stop", State: journal.StepOpen}}
 	c.save(l, journal.Change{Runs: []*journal.RunChange{{Run: &changed, Steps: steps}}})
 
-	want.State, want.WakeAt, want.Reason, want.About.Card = journal.Held, time.Time{}, "held", "k2"
+	want.State, want.WakeAt, want.Reason, want.Why, want.About.Card = journal.Held, time.Time{}, "held", nil, "k2"
 	want.Steps = []*journal.Step{want.Steps[0], steps[0], steps[1]}
 	c.equal("the run", c.find(s.Run.ID), want)
 

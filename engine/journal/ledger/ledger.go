@@ -11,6 +11,7 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/journal/stored"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // An Operation is one call's part of a transaction. A transaction that came to nothing may be
@@ -113,6 +114,7 @@ type Run struct {
 	State          journal.State
 	Wake, Finished int64
 	Reason         string
+	Why            *phrases.Phrase
 	Asked          *journal.Ask
 
 	// Given is the run as its caller has it: all of one that begins, and of one that goes on what

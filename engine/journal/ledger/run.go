@@ -36,7 +36,7 @@ func (s *Save) changeRun(l *Ledger, c *journal.RunChange, texts stored.Run) {
 		l.Tally.Count(s.at, rule, journal.CountEffects, "", c.Effects)
 	}
 	before := *r
-	r.State, r.Lane, r.Reason = c.Run.State, c.Run.Lane, c.Run.Reason
+	r.State, r.Lane, r.Reason, r.Why = c.Run.State, c.Run.Lane, c.Run.Reason, c.Run.Why
 	r.Wake, r.Finished = stored.Micros(c.Run.WakeAt), 0
 	r.Given, r.Texts = c.Run, texts
 	if r.State.Finished() {
@@ -109,13 +109,13 @@ func (s *Save) startOne(l *Ledger, st *journal.Start, texts stored.Run, r *start
 	}
 	others := l.open[RunKeyOf(st.Run)]
 	if outcome, why := st.Refused(l.Holds, others); outcome != "" {
-		r.verdict.Outcome, r.verdict.Error = outcome, why
+		r.verdict.Because(outcome, why)
 		return
 	}
 	if st.Limit != nil {
 		slots := l.slotsOf(SlotKey{s.lane.Workspace, st.Limit.Key})
 		if !slots.free(*st.Limit, s.at, 0) {
-			r.verdict.Outcome, r.verdict.Error = journal.Limited, st.Limit.String()
+			r.verdict.Because(journal.Limited, st.Limit.Limit())
 			return
 		}
 		slots.take(*st.Limit, s.at)
@@ -137,7 +137,7 @@ func (s *Save) insert(l *Ledger, st *journal.Start, texts stored.Run, r *started
 		put(&l.Sources, run.Version, Source{run.Rule, st.Source})
 	}
 	row := &Run{
-		ID: l.NextRun(), Key: run.Key, RunKey: RunKeyOf(run), Lane: run.Lane, State: r.state, Wake: stored.Micros(run.WakeAt), Reason: run.Reason,
+		ID: l.NextRun(), Key: run.Key, RunKey: RunKeyOf(run), Lane: run.Lane, State: r.state, Wake: stored.Micros(run.WakeAt), Reason: run.Reason, Why: run.Why,
 		Given: run, Texts: texts, New: true, Event: cmp.Or(run.Event, s.seq), Started: stored.Micros(run.StartedAt),
 	}
 	if row.Started == 0 {
@@ -164,12 +164,14 @@ func (s *Save) insert(l *Ledger, st *journal.Start, texts stored.Run, r *started
 func (s *Save) replace(l *Ledger, by *journal.Run, runs []int64) (asked []int64) {
 	for _, id := range slices.Clone(runs) {
 		if r := l.runs[id]; r.State == journal.Queued {
-			r.State, r.Wake, r.Finished, r.Reason = journal.Cancelled, 0, max(s.at, 1), journal.Replaced
+			r.State, r.Wake, r.Finished = journal.Cancelled, 0, max(s.at, 1)
+			r.Reason, r.Why = journal.Replaced.String(), journal.Replaced
+			r.Texts.About = stored.WithWhy(r.Texts.About, r.Why)
 			l.change(r)
 			l.Tally.Ended(s.at, journal.RuleName{Workspace: by.Workspace, Rule: by.Rule}, by.Stage, journal.Cancelled)
 			continue
 		}
-		l.ask(s.at, id, journal.Ask{What: journal.AskCancel, Reason: journal.Replaced, At: s.change.At})
+		l.ask(s.at, id, journal.AskCancel.Because(journal.Replaced, s.change.At))
 		asked = append(asked, id)
 	}
 	return asked

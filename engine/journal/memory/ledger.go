@@ -121,7 +121,7 @@ func (j *Journal) readRuns(w *ledger.Wants, l *ledger.Ledger) {
 func rowOf(r *journal.Run) *ledger.Run {
 	return &ledger.Run{
 		ID: r.ID, Key: r.Key, RunKey: ledger.RunKeyOf(r), Lane: r.Lane, State: r.State,
-		Wake: stored.Micros(r.WakeAt), Finished: stored.Micros(r.FinishedAt), Reason: r.Reason, Asked: r.Asked,
+		Wake: stored.Micros(r.WakeAt), Finished: stored.Micros(r.FinishedAt), Reason: r.Reason, Why: r.Why, Asked: r.Asked,
 	}
 }
 
@@ -185,7 +185,7 @@ func (j *Journal) writeRuns(l *ledger.Ledger) {
 
 // change gives a run what its row says, and puts it where it is found.
 func (j *Journal) change(r *journal.Run, row *ledger.Run) {
-	r.State, r.Lane, r.Reason, r.Asked = row.State, row.Lane, row.Reason, row.Asked
+	r.State, r.Lane, r.Reason, r.Why, r.Asked = row.State, row.Lane, row.Reason, row.Why, row.Asked
 	r.WakeAt, r.FinishedAt = stored.Moment(row.Wake), stored.Moment(row.Finished)
 	j.place(r)
 }

@@ -22,8 +22,8 @@ const (
 	// holdLimits are the limits of a transaction that stops something. It is patient: every transaction that it waits for gives up after three seconds.
 	holdLimits = `SELECT set_config('idle_in_transaction_session_timeout', '10s', true), set_config('lock_timeout', '15s', true), ` + byIndex
 
-	insertHold = `INSERT INTO quando.holds (workspace, rule, lane, kind, reason, since, until) VALUES ($1, $2, $3, $4, $5, $6, $7)
-		ON CONFLICT (workspace, rule, lane, kind) DO UPDATE SET reason = excluded.reason, since = excluded.since, until = excluded.until`
+	insertHold = `INSERT INTO quando.holds (workspace, rule, lane, kind, reason, since, until, why) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+		ON CONFLICT (workspace, rule, lane, kind) DO UPDATE SET reason = excluded.reason, since = excluded.since, until = excluded.until, why = excluded.why`
 
 	// selectCalls finds the open steps of runs that are at work. A run is one of few that are: runs that wait are in another state.
 	selectCalls = `SELECT r.id, r.key, r.workspace, r.rule, r.lane, s.path, s.verb, s.record FROM quando.runs r JOIN quando.steps s ON s.run = r.id
@@ -51,7 +51,7 @@ func (j *Journal) hold(ctx context.Context, h journal.Hold) (calls []journal.Und
 		b := &pgx.Batch{}
 		b.Queue(holdLimits)
 		b.Queue(`SELECT pg_advisory_xact_lock($1)`, int64(holdLock))
-		b.Queue(insertHold, keep(h.Workspace), keep(h.Rule), keep(h.Lane), string(h.Kind), keep(h.Reason), stored.Micros(h.Since), stored.Micros(h.Until))
+		b.Queue(insertHold, keep(h.Workspace), keep(h.Rule), keep(h.Lane), string(h.Kind), keep(h.Reason), stored.Micros(h.Since), stored.Micros(h.Until), stored.Why(h.Why))
 		each(b.Queue(selectCalls, keep(h.Workspace), keep(h.Rule), keep(h.Lane)), func(rows pgx.Rows) error {
 			r, s := &journal.Run{}, &journal.Step{State: journal.StepOpen}
 			var record string
@@ -109,15 +109,19 @@ func (j *Journal) Lift(ctx context.Context, now time.Time, h journal.Hold) (bool
 	return lifted, nil
 }
 
-const selectHolds = `SELECT workspace, rule, lane, kind, reason, since, until FROM quando.holds ORDER BY workspace, rule, lane, kind`
+const selectHolds = `SELECT workspace, rule, lane, kind, reason, since, until, why FROM quando.holds ORDER BY workspace, rule, lane, kind`
 
 // addHold reads a row of selectHolds.
 func addHold(holds *[]journal.Hold) func(pgx.Rows) error {
 	return func(rows pgx.Rows) error {
 		var h journal.Hold
 		var since, until int64
-		err := rows.Scan(text{&h.Workspace}, text{&h.Rule}, text{&h.Lane}, &h.Kind, text{&h.Reason}, &since, &until)
+		var why *string
+		err := rows.Scan(text{&h.Workspace}, text{&h.Rule}, text{&h.Lane}, &h.Kind, text{&h.Reason}, &since, &until, &why)
 		h.Since, h.Until = stored.Moment(since), stored.Moment(until)
+		if err == nil {
+			err = stored.Decode(why, &h.Why)
+		}
 		*holds = append(*holds, h)
 		return err
 	}

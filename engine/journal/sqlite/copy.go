@@ -76,12 +76,12 @@ func besides(t *stored.Table) string {
 
 // Rows returns rows of a table in the order of its key.
 func (c *Copy) Rows(ctx context.Context, t *stored.Table, after []any, limit int) ([][]any, error) {
-	return readRows(ctx, c.db, t, besides(t), after, limit)
+	return readRows(ctx, c.db, t, stored.Names(t.Columns), besides(t), after, limit)
 }
 
-// readRows returns rows of a table that are so, in the order of its key, after a key.
-func readRows(ctx context.Context, db *sql.DB, t *stored.Table, so string, after []any, limit int) (list [][]any, err error) {
-	names := stored.Names(t.Columns)
+// readRows returns rows of a table that are so, in the order of its key, after a key. The names are
+// what to select for each column.
+func readRows(ctx context.Context, db *sql.DB, t *stored.Table, names []string, so string, after []any, limit int) (list [][]any, err error) {
 	key := strings.Join(names[:t.Key], ", ")
 	query := `SELECT ` + strings.Join(names, ", ") + ` FROM ` + t.Name + ` WHERE ` + so
 	if len(after) > 0 {

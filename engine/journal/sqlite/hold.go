@@ -15,8 +15,8 @@ import (
 func (j *Journal) Hold(ctx context.Context, h journal.Hold) ([]journal.UnderWay, error) {
 	var calls []journal.UnderWay
 	err := j.writer.write(ctx, directly(1, func(t *tx) (err error) {
-		_, err = t.exec(`INSERT OR REPLACE INTO holds (workspace, rule, lane, kind, reason, since, until) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-			h.Workspace, h.Rule, h.Lane, string(h.Kind), h.Reason, stored.Micros(h.Since), stored.Micros(h.Until))
+		_, err = t.exec(`INSERT OR REPLACE INTO holds (workspace, rule, lane, kind, reason, since, until, why) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+			h.Workspace, h.Rule, h.Lane, string(h.Kind), h.Reason, stored.Micros(h.Since), stored.Micros(h.Until), stored.Why(h.Why))
 		if err == nil {
 			calls, err = t.underWay(&h)
 		}
@@ -67,15 +67,19 @@ func (j *Journal) Lift(ctx context.Context, now time.Time, h journal.Hold) (bool
 	return lifted, nil
 }
 
-const selectHolds = `SELECT workspace, rule, lane, kind, reason, since, until FROM holds ORDER BY workspace, rule, lane, kind`
+const selectHolds = `SELECT workspace, rule, lane, kind, reason, since, until, why FROM holds ORDER BY workspace, rule, lane, kind`
 
 // addHold reads a row of selectHolds.
 func addHold(holds *[]journal.Hold) func(*sql.Rows) error {
 	return func(rows *sql.Rows) error {
 		var h journal.Hold
 		var since, until int64
-		err := rows.Scan(&h.Workspace, &h.Rule, &h.Lane, &h.Kind, &h.Reason, &since, &until)
+		var why *string
+		err := rows.Scan(&h.Workspace, &h.Rule, &h.Lane, &h.Kind, &h.Reason, &since, &until, &why)
 		h.Since, h.Until = stored.Moment(since), stored.Moment(until)
+		if err == nil {
+			err = stored.Decode(why, &h.Why)
+		}
 		*holds = append(*holds, h)
 		return err
 	}

@@ -85,6 +85,9 @@ func appendVerdict(b []byte, v *journal.Verdict) []byte {
 		b = append(append(b, `,"values":`...), valuesText(v.Values)...)
 	}
 	b = appendMember(b, `,"error":`, v.Error)
+	if v.Why != nil {
+		b = append(append(b, `,"why":`...), phraseText(v.Why)...)
+	}
 	b = appendMember(b, `,"run":`, v.Run)
 	b = appendMember(b, `,"version":`, v.Version)
 	b = appendMember(b, `,"stage":`, string(v.Stage))

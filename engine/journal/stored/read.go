@@ -5,12 +5,16 @@ import (
 	"strings"
 
 	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/rules/plain"
 )
 
 // keptName begins what is kept of a run's journal.Kept. No text has it: a quote in one is behind
 // a backslash.
 const keptName = `"kept":`
+
+// whyName begins what is kept of a run's phrase, behind everything else.
+const whyName = `"why":`
 
 // ReadEvent completes an event with what of it is kept in another form.
 func ReadEvent(e *journal.Event, created, received int64, data, verdicts, answers *string) error {
@@ -25,8 +29,11 @@ func ReadEvent(e *journal.Event, created, received int64, data, verdicts, answer
 // ReadRun completes a run with what of it is kept in another form.
 func ReadRun(r *journal.Run, started, wake, finished int64, gathered, ancestry, about, asked *string) error {
 	r.StartedAt, r.WakeAt, r.FinishedAt = Moment(started), Moment(wake), Moment(finished)
-	if about != nil && strings.Contains(*about, keptName) {
-		with := struct{ Kept *journal.Kept }{&r.Kept}
+	if about != nil && (strings.Contains(*about, keptName) || strings.Contains(*about, whyName)) {
+		with := struct {
+			Kept *journal.Kept
+			Why  **phrases.Phrase
+		}{&r.Kept, &r.Why}
 		if err := Decode(about, &with); err != nil {
 			return err
 		}

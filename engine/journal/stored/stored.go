@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/rules/plain"
 )
 
@@ -130,7 +132,37 @@ func subject(r *journal.Run) string {
 		kept, _ := json.Marshal(r.Kept) // numbers
 		b = append(append(b, keptName...), kept...)
 	}
-	return string(append(b, '}'))
+	return WithWhy(string(append(b, '}')), r.Why)
+}
+
+// WithWhy adds why a run stands where it does to what it is about. Both are in one column so that an
+// engine of the version before, which knows nothing of phrases, leaves none beside another reason.
+func WithWhy(about string, why *phrases.Phrase) string {
+	if why == nil || about == "" {
+		return about
+	}
+	if at := strings.LastIndex(about, whyName); at > 0 {
+		about = strings.TrimSuffix(about[:at], ",") + "}"
+	}
+	if about = strings.TrimSuffix(about, "}"); about != "{" {
+		about += ","
+	}
+	return about + whyName + phraseText(why) + "}"
+}
+
+// phraseText is how a phrase is kept.
+func phraseText(p *phrases.Phrase) string {
+	text, _ := json.Marshal(p) // texts and numbers
+	return string(text)
+}
+
+// Why is how the phrase of a hold is kept; none is NULL.
+func Why(p *phrases.Phrase) *string {
+	if p == nil {
+		return nil
+	}
+	text := phraseText(p)
+	return &text
 }
 
 // A Caused is what of a journal.Caused is kept as JSON.

@@ -56,7 +56,7 @@ var Tables = []*Table{
 	table("gathers", 3, texts("workspace", "rule", "by", "lane"), values("events"), numbers("since", "until", "quiet", "at_most")),
 	table("caused", 1, numbers("id"), texts("workspace", "lane", "event", "object", "stage"), values("fields"), numbers("run"), texts("rule"), values("ancestry"), numbers("from_at", "to_at"), flags("used"), numbers("at", "after_event")),
 	table("rule_versions", 1, texts("hash", "rule", "source")),
-	table("holds", 4, texts("workspace", "rule", "lane", "kind", "reason"), numbers("since", "until")),
+	table("holds", 4, texts("workspace", "rule", "lane", "kind", "reason"), numbers("since", "until"), values("why")),
 	table("cursors", 1, texts("name", "value")),
 	table("found", 1, numbers("seq"), texts("workspace", "type", "identity"), numbers("since", "until"), texts("told"), numbers("at")),
 	table("seen", 3, texts("workspace", "kind", "id", "value"), numbers("at")),

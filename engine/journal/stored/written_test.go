@@ -7,6 +7,7 @@ import (
 
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // What is written for every event and run is written as encoding/json would, which reads it.
@@ -23,6 +24,7 @@ func TestWrittenAsJSON(t *testing.T) {
 		{}, {Rule: "r", Outcome: journal.Fired, Run: "default/r/1", Version: "v", Stage: rules.Shadow},
 		{Rule: odd, Outcome: journal.False, Clause: odd, Values: map[string]any{"b": 1.5, "a": []any{odd, nil, true}}, Error: odd, Run: odd},
 		{Rule: "r", Values: map[string]any{}},
+		{Rule: "r", Error: "x", Why: phrases.New(phrases.StepFailed, odd, 3, phrases.New(phrases.Else))},
 	} {
 		same(string(appendVerdict(nil, &v)), v)
 	}

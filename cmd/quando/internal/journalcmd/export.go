@@ -135,6 +135,7 @@ type (
 		State      string          `json:"state"`
 		Stage      string          `json:"stage"`
 		Reason     string          `json:"reason,omitempty"`
+		Why        json.RawMessage `json:"why,omitempty"` // the reason as a phrase
 		Ancestry   []string        `json:"ancestry,omitempty"`
 		About      actions.Subject `json:"about"`
 		StartedAt  time.Time       `json:"started_at"`
@@ -212,8 +213,16 @@ func (x *exporter) runs(ctx context.Context, v *view.View) error {
 }
 
 func (x *exporter) run(r *journal.Run) error {
-	err := x.encode(exportedRun{
-		"run", r.ID, r.Key, r.Workspace, r.Rule, r.Version, r.Event, r.Gathered, r.Home, string(r.State), string(r.Stage), rules.HideText(r.Reason), r.Ancestry, r.About, r.StartedAt, r.WakeAt, r.FinishedAt,
+	var why json.RawMessage
+	var err error
+	if r.Why != nil {
+		if why, err = json.Marshal(r.Why); err != nil {
+			return err
+		}
+		why = view.HideJSON(why)
+	}
+	err = x.encode(exportedRun{
+		"run", r.ID, r.Key, r.Workspace, r.Rule, r.Version, r.Event, r.Gathered, r.Home, string(r.State), string(r.Stage), rules.HideText(r.Reason), why, r.Ancestry, r.About, r.StartedAt, r.WakeAt, r.FinishedAt,
 	})
 	for _, s := range r.Steps {
 		if err != nil {

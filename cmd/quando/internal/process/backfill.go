@@ -239,7 +239,7 @@ func (p *Process) repairs(ctx context.Context) (list []console.Repair) {
 	for _, b := range p.backfills {
 		st := b.State()
 		r := console.Repair{
-			Workspace: b.workspace, Looking: st.Looking, Part: st.Part, Looked: st.Looked, Calls: st.Calls, Found: st.Found, Ended: st.Ended, Problem: st.Problem,
+			Workspace: b.workspace, Looking: st.Looking, Part: st.Part, Looked: st.Looked, Calls: st.Calls, Found: st.Found, Ended: st.Ended, Problem: st.Problem, Why: st.Why,
 		}
 		if counts, err := p.journal.CountFound(ctx, b.workspace, p.present().Add(-foundSince)); err == nil {
 			r.Counts = counts

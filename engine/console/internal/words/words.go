@@ -14,6 +14,7 @@ import (
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // A Language is one in which pages are written.
@@ -105,9 +106,10 @@ func (w Language) Or(prefix, name string) string {
 	return engine.Harmless(name)
 }
 
-// Told returns a text that was recorded for people, in this language where the engine wrote it.
-func (w Language) Told(text string) string {
-	return engine.Harmless(rules.HideText(engine.Told(w.RulesLanguage(), text)))
+// Told returns a text that was recorded for people, in this language where a phrase is recorded
+// beside it.
+func (w Language) Told(text string, why *phrases.Phrase) string {
+	return engine.Harmless(rules.HideText(phrases.Told(w.RulesLanguage(), text, why)))
 }
 
 // RulesLanguage is the language as rules and explanations name it.
