@@ -141,17 +141,17 @@ func (k *walk) laneOf(s *rules.Step, i *actions.Intent) string {
 // announce records that a call is about to be made, and where nobody knows yet in which lane its events come, that they may come before its
 // answer. Every try is announced: the mark of the one before it may be over. Where the call may not begin, the step's record is what it was before.
 func (k *walk) announce(ctx context.Context, taken *journal.Step, rec *record, before record, take ...journal.Slot) (flow, bool, error) {
-	marked := len(k.pending.Caused)
+	marked := len(k.change.Caused)
 	if rec.Intent.Elsewhere {
 		k.mark(k.run, taken, rec, rec.Tried.Add(k.workspace.Timeout+afterCall))
 	}
-	k.pending.Call = k.run
+	k.change.Call = k.run
 	err := k.save(ctx, false, take...)
-	k.pending.Call = nil
+	k.change.Call = nil
 	bound, full := errors.AsType[*journal.BoundError](err)
 	held, stopped := errors.AsType[*journal.HeldError](err)
 	if full || stopped {
-		*rec, k.pending.Caused = before, k.pending.Caused[:marked]
+		*rec, k.change.Caused = before, k.change.Caused[:marked]
 		taken.Attempts--
 	}
 	switch {
@@ -330,7 +330,7 @@ func (k *walk) call(ctx context.Context, action actions.Action, step *actions.St
 // receive records a receipt, and what the engine will hear of its own doing.
 func (k *walk) receive(rec *record, taken *journal.Step, r actions.Receipt) {
 	k.unmark(k.run, taken, rec)
-	k.pending.Caused = slices.Grow(k.pending.Caused, len(r.Caused))
+	k.change.Caused = slices.Grow(k.change.Caused, len(r.Caused))
 	from, to := k.servedFrom(rec.Intent.At), k.servedTo(k.now().Add(afterCall))
 	for _, c := range r.Caused {
 		object := c.Object

@@ -43,7 +43,7 @@ func (v *visit) recognise(ctx context.Context, e *journal.Event, f *facts, again
 		}
 	}
 	// The call may have been settled a moment ago, for this very event.
-	if len(v.pending.Caused)+len(v.ended) > 0 {
+	if len(v.change.Caused)+len(v.ended) > 0 {
 		if err := v.save(ctx, false); err != nil {
 			return nil, err
 		}
@@ -63,7 +63,7 @@ func (v *visit) recognise(ctx context.Context, e *journal.Event, f *facts, again
 	var marks, used, free []*journal.Caused
 	for i := range slices.Backward(list) {
 		c := &list[i]
-		c.Used = c.Used || slices.Contains(v.pending.Used, c.ID) || slices.Contains(v.pending.Gone, c.ID)
+		c.Used = c.Used || slices.Contains(v.change.Used, c.ID) || slices.Contains(v.change.Gone, c.ID)
 		switch {
 		case c.Object == elsewhere:
 			if !c.Used {
@@ -144,10 +144,10 @@ func (v *visit) recogniseAgain(ctx context.Context, e *journal.Event, fact map[s
 }
 
 // servedFrom and servedTo are what a time of the engine's clock may be by the service's.
-func (v *visit) servedFrom(t time.Time) time.Time { return t.Add(min(v.ahead(), 0)) }
-func (v *visit) servedTo(t time.Time) time.Time   { return t.Add(max(v.ahead(), 0)) }
+func (v *laneState) servedFrom(t time.Time) time.Time { return t.Add(min(v.ahead(), 0)) }
+func (v *laneState) servedTo(t time.Time) time.Time   { return t.Add(max(v.ahead(), 0)) }
 
-func (v *visit) ahead() time.Duration {
+func (v *laneState) ahead() time.Duration {
 	if v.workspace.Ahead == nil {
 		return 0
 	}
@@ -247,14 +247,14 @@ func (e *Engine) Owns(ctx context.Context, workspace, message, clientID string) 
 	}
 	own, err := e.journal.Caused(ctx, workspace, "message.sent", []string{message})
 	if f, ok := ctx.Value(inquiryKey{}).(*facts); ok && err == nil && len(own) == 0 && clientID != "" {
-		return f.visit.isSending(clientID)
+		return f.lane.isSending(clientID)
 	}
 	return len(own) > 0, err
 }
 
 // isSending reports whether a call of the lane that has no answer sends a message with this
 // client_id. What is sent to a conversation is sent in its lane.
-func (v *visit) isSending(clientID string) (bool, error) {
+func (v *laneState) isSending(clientID string) (bool, error) {
 	for _, r := range v.lane.Runs {
 		s := r.Current()
 		if r.State.Finished() || s == nil || s.State != journal.StepOpen {
@@ -300,9 +300,9 @@ func (u *unsaved) has(m messageKey) bool {
 }
 
 // expect notes what an own call caused. A message is known as the engine's own before that is on disk: the next step may ask.
-func (v *visit) expect(c journal.Caused) {
+func (v *pending) expect(c journal.Caused) {
 	c.Object = ObjectKey(c.Object)
-	v.pending.Caused = append(v.pending.Caused, c)
+	v.change.Caused = append(v.change.Caused, c)
 	if c.Event == "message.sent" {
 		v.engine.unsaved.add(messageKey{c.Workspace, c.Object})
 	}
@@ -365,7 +365,7 @@ func (v *visit) settleCall(ctx context.Context, r *journal.Run) error {
 }
 
 // adopt makes an event known as the doing of a call that has no answer: it had its effect, whenever it will be answered.
-func (v *visit) adopt(f *facts, c journal.Caused) {
+func (v *pending) adopt(f *facts, c journal.Caused) {
 	e := f.event
 	c.Workspace, c.Lane, c.Event, c.Object, c.To = e.Workspace, e.Lane, e.Type, f.object(), e.CreatedAt.Add(afterCall)
 	v.expect(c)
@@ -412,7 +412,7 @@ func (v *visit) await(ctx context.Context, r *journal.Run, rec *record, e *journ
 }
 
 // openCall returns the record of a run's call that has no receipt and may cause an event like this one.
-func (v *visit) openCall(r *journal.Run, e *journal.Event) (*record, error) {
+func (v *laneState) openCall(r *journal.Run, e *journal.Event) (*record, error) {
 	if r.State.Finished() || r.Lane != v.lane.Name {
 		return nil, nil
 	}
