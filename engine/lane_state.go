@@ -24,7 +24,8 @@ type laneState struct {
 	records map[*journal.Step]*record
 }
 
-// now is as exact as the journal is: what is due at a time that was recorded is due when that time is read back.
+// now is as exact as the journal is: what is due at a time that was recorded is due when that time
+// is read back.
 func (v *laneState) now() time.Time { return v.clock().Truncate(time.Microsecond) }
 
 // due reports whether a run has something to do here, and had by a time.

@@ -16,7 +16,8 @@ type pending struct {
 	ended   map[markedCall]bool // calls whose marks go with the next save
 }
 
-// touch notes that a run has changed. One that the journal has not begun is recorded whole when it does.
+// touch notes that a run has changed. One that the journal has not begun is recorded whole when it
+// does.
 func (v *pending) touch(r *journal.Run, steps ...*journal.Step) {
 	if r.ID == 0 {
 		return
@@ -50,8 +51,8 @@ func (v *pending) finish(r *journal.Run, s journal.State, reason string) {
 	v.touch(r)
 }
 
-// replace ends the runs of this lane in whose place another is to come. The journal has asked for it; they must not take a step before
-// that is seen.
+// replace ends the runs of this lane in whose place another is to come. The journal has asked for
+// it; they must not take a step before that is seen.
 func (v *pending) replace(by *journal.Run) {
 	for _, r := range v.lane.Runs {
 		if r.Rule == by.Rule && r.By == by.By && r.Stage == by.Stage && r.Lane == v.lane.Name && !r.State.Finished() {

@@ -11,7 +11,8 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// TestFamilies shows that everything the engine and the language can say has words in both languages.
+// TestFamilies shows that everything the engine and the language can say has words in both
+// languages.
 func TestFamilies(t *testing.T) {
 	var keys []string
 	for _, verb := range builtin.Catalog().Verbs() {
