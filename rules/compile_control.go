@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quandohq/quando/rules/internal/template"
 	"github.com/quandohq/quando/rules/source"
 )
 
@@ -59,8 +60,8 @@ func (c *compiler) wait(s *Step, given map[string]*source.Node, env *environment
 		return
 	}
 	offset := 0
-	if segments, problem := splitTemplate(text); problem == nil && len(segments) == 1 && segments[0].expression {
-		text, offset = segments[0].text, segments[0].offset
+	if segments, unclosed := template.Split(text); unclosed < 0 && len(segments) == 1 && segments[0].Expression {
+		text, offset = segments[0].Text, segments[0].Offset
 	}
 	s.Condition = c.expressionAt(v, offset, text, env, Time)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/vm"
 
+	"github.com/quandohq/quando/rules/internal/template"
 	"github.com/quandohq/quando/rules/source"
 )
 
@@ -240,7 +241,7 @@ const endsTooEarly = "the expression ends too early"
 func unclosedQuote(text string) int {
 	for at := 0; at < len(text); at++ {
 		if c := text[at]; c == '"' || c == '\'' || c == '`' {
-			end := quoted(text, at)
+			end := template.Quoted(text, at)
 			if end >= len(text) {
 				return at
 			}

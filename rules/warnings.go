@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quandohq/quando/rules/redact"
 	"github.com/quandohq/quando/rules/source"
 )
 
@@ -117,3 +118,38 @@ func (c *compiler) nilKey(n *source.Node, x *Expression) {
 }
 
 var plainField = regexp.MustCompile(`^\s*\w+\.\w+\s*$`)
+
+// warnOfSecrets warns of texts that look like secrets: a rule is shown to people, and recorded with every run.
+func (c *compiler) warnOfSecrets(n *source.Node, name string, headers bool) {
+	for _, item := range n.Items {
+		c.warnOfSecrets(item, name, headers)
+	}
+	for _, p := range n.Pairs {
+		c.warnOfSecrets(p.Value, p.Key.Value, name == "headers")
+	}
+	if n.Kind != source.Scalar {
+		return
+	}
+	// Each value is checked once for each role, however many aliases refer to it.
+	look := secretLook{n.Line, n.Column, headers && redact.IsSecretHeader(name) || redact.IsSecretName(name), name == "url" || name == "http_request"}
+	if c.looked[look] {
+		return
+	}
+	c.looked[look] = true
+	if !redact.LooksSecret(n.Value, look.named, look.address) {
+		return
+	}
+	hint := "take it out, and let `http_request.headers` of the configuration send it"
+	if name == "url" || name == "http_request" {
+		hint = "where that system takes it as a header too, let `http_request.headers` of the configuration send it"
+	}
+	p := n.At(source.Warning, "this looks like a secret, and whoever may see the rules or the journal can read it", hint)
+	p.Text = "" // what a pipeline prints is read by more people than the file
+	c.add(p)
+}
+
+// A secretLook identifies a check of one value in the role that its name gives it.
+type secretLook struct {
+	line, column   int
+	named, address bool
+}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/redact"
 )
 
 // A Sentence is a rule in words: when, if, do.
@@ -67,7 +68,7 @@ func (w Language) Sentence(r *rules.Rule) Sentence {
 }
 
 // ConditionText is an expression as people may see it.
-func ConditionText(x *rules.Expression) string { return engine.Harmless(rules.HideText(x.Text)) }
+func ConditionText(x *rules.Expression) string { return engine.Harmless(redact.Text(x.Text)) }
 
 // Trigger says what starts a rule.
 func (w Language) Trigger(r *rules.Rule) string {

@@ -14,6 +14,7 @@ import (
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/redact"
 )
 
 // A Language is one in which pages are written.
@@ -107,7 +108,7 @@ func (w Language) Or(prefix, name string) string {
 
 // Told returns a text that was recorded for people, in this language where the engine wrote it.
 func (w Language) Told(text string) string {
-	return engine.Harmless(rules.HideText(engine.Told(w.RulesLanguage(), text)))
+	return engine.Harmless(redact.Text(engine.Told(w.RulesLanguage(), text)))
 }
 
 // RulesLanguage is the language as rules and explanations name it.
