@@ -12,6 +12,7 @@ import (
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // act carries out a step of an action: plan, record the intent, make the call, record the receipt, plan again, until there is a result.
@@ -188,7 +189,7 @@ func (k *walk) standStill(ctx context.Context, on journal.Hold) error {
 
 // slots are what an automatic message takes of the safety bounds.
 func (k *walk) slots(i *actions.Intent) []journal.Slot {
-	if !slices.Contains(i.Emits, "message.sent") {
+	if !slices.Contains(i.Emits, vocabulary.MessageSent) {
 		return nil
 	}
 	take := make([]journal.Slot, 0, 2)

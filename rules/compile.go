@@ -8,6 +8,7 @@ import (
 
 	"github.com/quandohq/quando/rules/calendar"
 	"github.com/quandohq/quando/rules/source"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // maxExpressions bounds the expressions of one file, and with them the memory that compiling it takes.
@@ -260,7 +261,9 @@ func (c *compiler) note(x *Expression) {
 		return
 	}
 	for _, fact := range x.needs {
-		c.reads(readScopes[fact])
+		if f := vocabulary.FactOf(fact); f != nil {
+			c.reads(f.Scope)
+		}
 	}
 	c.rule.Facts = union(c.rule.Facts, x.needs)
 	for _, name := range x.calls {

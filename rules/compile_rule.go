@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/rules/source"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 var (
@@ -241,7 +242,7 @@ func (c *compiler) late(n *source.Node) {
 	if scheduled {
 		r.Late.Run = "last"
 	}
-	if slices.ContainsFunc(r.When.Events, func(e string) bool { return strings.HasPrefix(e, "message.") }) {
+	if slices.ContainsFunc(r.When.Events, func(e string) bool { return vocabulary.ObjectOf(e) == vocabulary.Message }) {
 		r.Late.SkipAfter = 30 * time.Minute
 	}
 	v := n.Get("late")

@@ -84,10 +84,8 @@ func (e *Evaluation) SetFact(name string, value any) {
 // never decides on what was true before it slept, nor after a change on what was true before it.
 func (e *Evaluation) Forget() {
 	e.answers = nil
-	for _, f := range facts {
-		if f.Name != "event" && f.Name != "message" && f.Name != "events" && f.Name != "messages" {
-			delete(e.env, f.Name)
-		}
+	for _, name := range changing {
+		delete(e.env, name)
 	}
 }
 

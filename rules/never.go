@@ -8,6 +8,7 @@ import (
 	"github.com/expr-lang/expr/ast"
 
 	"github.com/quandohq/quando/rules/source"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // The bounds of what is looked at: the ways in which a condition can be true, and the claims in one of them. A condition with more is taken to be sound.
@@ -241,13 +242,12 @@ func only(events []string, own bool) map[string][]any {
 	for _, e := range events {
 		only["event.type"] = append(only["event.type"], e)
 	}
-	switch {
-	case !slices.ContainsFunc(events, func(e string) bool { return e != "message.received" }):
-		only["message.by"] = []any{"customer"}
-	case !slices.ContainsFunc(events, func(e string) bool { return e != "message.sent" }):
-		only["message.by"] = []any{"team"}
-		if own {
-			only["message.by"] = []any{"team", "engine"}
+	// Rules on several events may well ask who a message is by.
+	if e := vocabulary.EventOf(events[0]); e != nil && !slices.ContainsFunc(events, func(other string) bool { return other != e.Type }) {
+		for _, by := range e.By {
+			if own || by != vocabulary.ByEngine {
+				only["message.by"] = append(only["message.by"], by)
+			}
 		}
 	}
 	return only

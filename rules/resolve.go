@@ -9,6 +9,7 @@ import (
 	"github.com/expr-lang/expr/ast"
 
 	"github.com/quandohq/quando/rules/source"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // maxPattern bounds the size of a compiled pattern of `matches`.
@@ -135,11 +136,8 @@ func (r *resolver) has(n ast.Node, fact string) bool {
 		return true
 	}
 	hint := ""
-	switch fact {
-	case "messages", "events":
-		hint = "add `gather` to the rule"
-	case "card":
-		hint = "find it first with `find_card`"
+	if f := vocabulary.FactOf(fact); f != nil {
+		hint = f.Hint
 	}
 	r.report(n, hint, "%s has no %s", r.env.starts, fact)
 	return false

@@ -8,6 +8,7 @@ import (
 
 	"github.com/quandohq/quando/rules/redact"
 	"github.com/quandohq/quando/rules/source"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // warnings reports what is allowed and probably not meant.
@@ -35,16 +36,27 @@ func (c *compiler) warnings(n *source.Node) {
 func (r *Rule) sendsOften() (often, hint string) {
 	switch s := r.When.Schedule; {
 	case (r.Mode == Single || r.Mode == Restart) && r.waitsLong():
-	case slices.Contains(r.When.Events, "message.received") && !readsContent(r.If):
-		return "to every message", "add limit: { times: 1, per: 12h }"
-	case slices.Contains(r.When.Events, "message.sent") && !readsContent(r.If):
-		return "to every message of the team", "add limit: { times: 1, per: 12h }"
-	case slices.Contains(r.When.Events, "conversation.updated") && !r.changes():
-		return "whenever the conversation changes, which is often", "add limit: { times: 1, per: 12h }"
+	case r.hearsOften() != "":
+		return r.hearsOften(), "add limit: { times: 1, per: 12h }"
 	case s != nil && s.Each != "" && s.often() && !r.changes():
 		return "to the same " + s.Each + " again at every tick", "add limit: { times: 1, per: 24h }"
 	}
 	return "", ""
+}
+
+// hearsOften says to what of its events the rule writes, of the first that comes often and that its
+// conditions let through.
+func (r *Rule) hearsOften() string {
+	for _, e := range vocabulary.Events() {
+		through := !r.changes()
+		if e.About == vocabulary.Message {
+			through = !readsContent(r.If)
+		}
+		if e.Often != "" && through && slices.Contains(r.When.Events, e.Type) {
+			return e.Often
+		}
+	}
+	return ""
 }
 
 // often reports whether the schedule ticks several times on some day.
