@@ -25,38 +25,6 @@ type Options struct {
 	ReadFile func(ruleFile, name string) ([]byte, error)
 }
 
-// A Set is a compiled rule set.
-type Set struct {
-	Rules     []*Rule // those that can be used, in the order of their ids
-	Broken    []Broken
-	Tests     []*Test
-	Calendars map[string]*calendar.Calendar
-
-	byID   map[string]*Rule
-	index  map[string]*typeIndex
-	cycles []Cycle
-}
-
-// Broken is a rule that could not be compiled. It stays visible with its reasons.
-type Broken struct {
-	ID       string
-	File     string
-	Line     int
-	Problems Problems
-}
-
-// Rule returns a rule by its id, or nil.
-func (s *Set) Rule(id string) *Rule { return s.byID[id] }
-
-// Names returns what the rules name of the service, for checking it online.
-func (s *Set) Names() []NameUse {
-	var names []NameUse
-	for _, r := range s.Rules {
-		names = append(names, r.names...)
-	}
-	return names
-}
-
 // A compiler compiles a rule set. It reports every problem that it finds and goes on.
 type compiler struct {
 	options  Options
@@ -245,7 +213,7 @@ func (c *compiler) expressionAt(n *source.Node, offset int, text string, env *en
 		c.note(x)
 		c.noteData(x, n, offset)
 		for _, i := range x.doubts {
-			c.add(n.AtOffset(offset+i.offset, source.Warning, i.message, i.hint))
+			c.add(n.AtOffset(offset+i.Offset, source.Warning, i.Message, i.Hint))
 		}
 		x.doubts = nil
 		if c.rule != nil && c.rule.hearsNothing() && slices.Contains(x.calls, "count_events") {

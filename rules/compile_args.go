@@ -11,10 +11,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/quandohq/quando/rules/internal/template"
+	"github.com/quandohq/quando/rules/plain"
 	"github.com/quandohq/quando/rules/source"
 )
-
-var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
 // lookups are the scopes of the calls that turn a name into an id.
 var lookups = map[string]string{
@@ -125,7 +124,7 @@ func (c *compiler) within(n *source.Node, a *Arg, v *Value) {
 	case !written:
 	case a.Longest > 0 && utf8.RuneCountInString(s) > a.Longest:
 		c.report(n, "", "%s has %d characters; at most %d are allowed", a.Name, utf8.RuneCountInString(s), a.Longest)
-	case a.Refers == "media" && !uuid.MatchString(s) && !fs.ValidPath(s):
+	case a.Refers == "media" && !plain.IsUUID(s) && !fs.ValidPath(s):
 		c.report(n, "a file in the folder media beside the rules", "%q is no file's name", s)
 	case a.Name == "url" && !strings.HasPrefix(s, "https://") && !strings.HasPrefix(s, "http://"):
 		c.report(n, "as in https://hooks.example.com/new", "%q is not an address", s)
@@ -345,7 +344,7 @@ func (c *compiler) mention(n *source.Node, a *Arg, v *Value) {
 	}
 	name, _ := v.constant.(string)
 	if v.whole == nil && v.pieces == nil {
-		if uuid.MatchString(name) || name == "none" || name == "me" {
+		if plain.IsUUID(name) || name == "none" || name == "me" {
 			return
 		}
 		if lookups[a.Refers] != "" && a.Refers != "contact" {
@@ -361,7 +360,7 @@ func (c *compiler) mention(n *source.Node, a *Arg, v *Value) {
 func (c *compiler) argumentScopes(a *Arg, v *Value) {
 	if a.Refers == "media" {
 		// An id of the service needs no upload.
-		if name, ok := v.Constant(); ok && uuid.MatchString(name.(string)) {
+		if name, ok := v.Constant(); ok && plain.IsUUID(name.(string)) {
 			return
 		}
 	}

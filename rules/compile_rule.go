@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quandohq/quando/rules/duration"
 	"github.com/quandohq/quando/rules/source"
 	"github.com/quandohq/quando/rules/vocabulary"
 )
@@ -210,7 +211,7 @@ func (c *compiler) gather(n *source.Node) *Gather {
 	if v := n.Get("at_most"); v != nil {
 		g.AtMost, ok2 = c.duration(v, "at_most")
 		if ok && ok2 && g.AtMost < g.Quiet {
-			c.report(v, "", "at_most (%s) is shorter than quiet (%s)", FormatDuration(g.AtMost), FormatDuration(g.Quiet))
+			c.report(v, "", "at_most (%s) is shorter than quiet (%s)", duration.Format(g.AtMost), duration.Format(g.Quiet))
 		}
 	} else {
 		g.AtMost = 10 * g.Quiet

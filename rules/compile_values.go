@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quandohq/quando/rules/duration"
 	"github.com/quandohq/quando/rules/internal/template"
 	"github.com/quandohq/quando/rules/source"
 )
@@ -52,7 +53,7 @@ func (c *compiler) duration(n *source.Node, what string) (time.Duration, bool) {
 	if !ok {
 		return 0, false
 	}
-	d, err := ParseDuration(s)
+	d, err := duration.Parse(s)
 	if err == nil && d <= 0 {
 		err = fmt.Errorf("%s must be longer than nothing", what)
 	}

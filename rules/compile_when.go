@@ -8,6 +8,7 @@ import (
 	"github.com/robfig/cron/v3"
 
 	"github.com/quandohq/quando/rules/calendar"
+	"github.com/quandohq/quando/rules/duration"
 	"github.com/quandohq/quando/rules/source"
 	"github.com/quandohq/quando/rules/vocabulary"
 )
@@ -205,7 +206,7 @@ func (c *compiler) every(n *source.Node, s *Schedule) {
 		return
 	}
 	if d%(24*time.Hour) == 0 {
-		c.warn(n, "write at: \"09:00\", with on: mon where it is once a week", "every %s ticks at midnight in UTC, which is another time of day in most places", FormatDuration(d))
+		c.warn(n, "write at: \"09:00\", with on: mon where it is once a week", "every %s ticks at midnight in UTC, which is another time of day in most places", duration.Format(d))
 	}
 	s.Every = d
 }

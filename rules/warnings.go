@@ -1,11 +1,13 @@
 package rules
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/quandohq/quando/rules/internal/suspect"
 	"github.com/quandohq/quando/rules/redact"
 	"github.com/quandohq/quando/rules/source"
 	"github.com/quandohq/quando/rules/vocabulary"
@@ -164,4 +166,96 @@ func (c *compiler) warnOfSecrets(n *source.Node, name string, headers bool) {
 type secretLook struct {
 	line, column   int
 	named, address bool
+}
+
+// only returns the values that facts have in some events, and no others. Own is whether what rules send is among them.
+func only(events []string, own bool) map[string][]any {
+	if len(events) == 0 {
+		return nil
+	}
+	only := make(map[string][]any)
+	for _, e := range events {
+		only["event.type"] = append(only["event.type"], e)
+	}
+	// Rules on several events may well ask who a message is by.
+	if e := vocabulary.EventOf(events[0]); e != nil && !slices.ContainsFunc(events, func(other string) bool { return other != e.Type }) {
+		for _, by := range e.By {
+			if own || by != vocabulary.ByEngine {
+				only["message.by"] = append(only["message.by"], by)
+			}
+		}
+	}
+	return only
+}
+
+// A condition is an expression with where it stands, and what is known of the facts that it looks at.
+type condition struct {
+	x    *Expression
+	node *source.Node
+	only map[string][]any
+}
+
+// sound warns of a condition that is never true, or always, and of what comes of that.
+func (c *compiler) sound(k condition, never, always string) {
+	if k.x != nil {
+		c.soundTogether([]condition{k}, never, always)
+	}
+}
+
+// soundTogether does the same for a list of conditions that must all be true.
+func (c *compiler) soundTogether(list []condition, never, always string) {
+	ways := []suspect.Way{{}}
+	for _, k := range list {
+		if ways = suspect.BothWays(ways, k.x.ways); len(ways) == 0 {
+			break
+		}
+		if found := suspect.Clash(ways, k.only); found != nil {
+			c.doubt(k, found, never)
+			break
+		}
+	}
+	for _, k := range list {
+		// A condition that says what is so anyway, such as who wrote a message that was received, does no harm.
+		if found := suspect.Clash(k.x.otherwise, nil); found != nil && strings.TrimSpace(k.x.Text) != "true" {
+			hint := ""
+			if len(found) > 1 {
+				hint = "did you mean and?"
+			}
+			c.add(k.node.AtOffset(k.offset(), source.Warning, fmt.Sprintf("%s is always true, %s", k.x.Text, always), hint))
+		}
+		k.x.ways, k.x.otherwise = nil, nil
+	}
+}
+
+// offset returns where the expression stands in its node.
+func (k condition) offset() int { return max(0, strings.Index(k.node.Value, k.x.Text)) }
+
+// doubt warns of claims that are never so together. The last of them stands in the condition.
+func (c *compiler) doubt(k condition, found suspect.Way, consequence string) {
+	last := found[len(found)-1]
+	hint, message := "", last.Text+" is never true"
+	switch values := k.only[last.Subject]; {
+	case len(found) > 1:
+		texts := make([]string, len(found))
+		for i := range found {
+			texts[i] = found[i].Text
+		}
+		message, hint = list(texts)+" are never true together", "did you mean or?"
+	case len(values) > 0:
+		message += fmt.Sprintf(": here it is always %s", oneOf(values))
+		if slices.Contains(last.Values, "engine") {
+			hint = "from: any lets what rules send start this one"
+		}
+	case strings.TrimSpace(k.x.Text) == "false":
+		hint = "stage: draft switches a rule off"
+	}
+	c.add(k.node.AtOffset(k.offset()+last.At, source.Warning, message+", "+consequence, hint))
+}
+
+func oneOf(values []any) string {
+	words := make([]string, len(values))
+	for i, v := range values {
+		words[i] = fmt.Sprintf("%q", v)
+	}
+	return strings.Join(words, " or ")
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/duration"
 	"github.com/quandohq/quando/rules/form"
 	"github.com/quandohq/quando/rules/vocabulary"
 )
@@ -67,11 +68,11 @@ func readStory(q *request, zone *time.Location) (*story, error) {
 	if s.At, err = time.ParseInLocation(localTime, q.r.PostFormValue("story.at"), zone); err != nil {
 		return nil, wrong
 	}
-	if s.Pass, err = rules.ParseDuration(q.r.PostFormValue("story.pass")); err != nil || s.Pass > storyLongest {
+	if s.Pass, err = duration.Parse(q.r.PostFormValue("story.pass")); err != nil || s.Pass > storyLongest {
 		return nil, wrong
 	}
 	if s.Answer != "" {
-		if s.After, err = rules.ParseDuration(q.r.PostFormValue("story.after")); err != nil || s.After > storyLongest {
+		if s.After, err = duration.Parse(q.r.PostFormValue("story.after")); err != nil || s.After > storyLongest {
 			return nil, problem(http.StatusConflict, "try.after")
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/console/internal/words"
-	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/duration"
 	"github.com/quandohq/quando/rules/redact"
 )
 
@@ -60,7 +60,7 @@ func showSecret(v any, secrecy redact.Secrecy, names func(id string) string, dep
 	case time.Time:
 		return shown{Text: v.Format(time.RFC3339)}
 	case time.Duration:
-		return shown{Text: rules.FormatDuration(v)}
+		return shown{Text: duration.Format(v)}
 	}
 	return shown{Text: engine.Harmless(fmt.Sprint(secrecy.Value(v)))}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/duration"
 	"github.com/quandohq/quando/rules/vocabulary"
 )
 
@@ -137,7 +138,7 @@ func (f *facts) conversationless() bool {
 
 // HumanActive returns what was answered.
 func (f *facts) HumanActive(_ context.Context, within time.Duration) (bool, error) {
-	length := rules.FormatDuration(within)
+	length := duration.Format(within)
 	v, ok := f.answer("human_active(" + length + ")")
 	if !ok && !f.conversationless() {
 		return false, f.missing("ask_human", length)
@@ -182,7 +183,7 @@ func (f *facts) HasLabel(ctx context.Context, name string) (bool, error) {
 
 // CountEvents returns what was counted.
 func (f *facts) CountEvents(_ context.Context, typ string, within time.Duration) (int, error) {
-	length := rules.FormatDuration(within)
+	length := duration.Format(within)
 	v, ok := f.answer("count_events(" + typ + ", " + length + ")")
 	n, isNumber := v.(int)
 	if !ok || !isNumber {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/duration"
 	"github.com/quandohq/quando/rules/redact"
 )
 
@@ -50,10 +51,10 @@ func (w Language) Sentence(r *rules.Rule) Sentence {
 		s.CancelOn = append(s.CancelOn, text)
 	}
 	if r.Gather != nil {
-		s.Besides = append(s.Besides, w.T("rule.gather", rules.FormatDuration(r.Gather.Quiet)))
+		s.Besides = append(s.Besides, w.T("rule.gather", duration.Format(r.Gather.Quiet)))
 	}
 	if r.Limit != nil {
-		s.Besides = append(s.Besides, w.T("rule.limit", w.Number(r.Limit.Times), rules.FormatDuration(r.Limit.Per)))
+		s.Besides = append(s.Besides, w.T("rule.limit", w.Number(r.Limit.Times), duration.Format(r.Limit.Per)))
 	}
 	if r.Mode != rules.Queued && r.Mode != "" {
 		s.Besides = append(s.Besides, w.T("rule.mode."+string(r.Mode)))
@@ -89,7 +90,7 @@ func (w Language) schedule(s *rules.Schedule) string {
 	text := ""
 	switch {
 	case s.Every > 0:
-		text = w.T("when.every", rules.FormatDuration(s.Every))
+		text = w.T("when.every", duration.Format(s.Every))
 	case s.Cron != "":
 		text = w.T("when.cron", s.Cron)
 	default:
