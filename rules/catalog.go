@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// A Schema describes one verb. The checker, the JSON Schema and the documentation are all made from it.
+// A Schema describes one verb. The checker, the JSON Schema and the documentation are all made from
+// it.
 type Schema struct {
 	Verb    string
 	Summary string // one sentence, in the imperative, without a full stop
@@ -85,7 +86,8 @@ var kindNames = [...]string{
 // String names the kind for the documentation.
 func (k Kind) String() string { return kindNames[k] }
 
-// OnlyReads reports whether the verb changes nothing: its calls need no scope but those for reading.
+// OnlyReads reports whether the verb changes nothing: its calls need no scope but those for
+// reading.
 func (s *Schema) OnlyReads() bool {
 	for _, scope := range s.Scopes {
 		if scope != "read" && !strings.HasSuffix(scope, ":read") {
@@ -149,7 +151,8 @@ func (c *Catalog) Verbs() []string {
 
 func compareText(a, b string) int { return cmp.Compare(a, b) }
 
-// controlVerbs are the verbs of the language itself: they steer a run and touch nothing outside of it.
+// controlVerbs are the verbs of the language itself: they steer a run and touch nothing outside of
+// it.
 var controlVerbs = []Schema{
 	{
 		Verb: "wait", Main: "for", Summary: "Wait; the run sleeps in the journal and survives a restart",

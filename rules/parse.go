@@ -1,4 +1,5 @@
-// Package rules parses, checks and compiles YAML rules, and decides which of them an event calls for.
+// Package rules parses, checks and compiles YAML rules, and decides which of them an event calls
+// for.
 //
 // It does no input or output and has no clock of its own: what it needs to know it asks of Facts.
 package rules
@@ -106,8 +107,9 @@ func (f *File) endOfRule(i int) int {
 	return math.MaxInt
 }
 
-// Beside returns the file together with the calendars that it may use of other files, and without their rules: so a rule that is not in a
-// set can be compiled as if it were. A calendar that the file defines itself is its own.
+// Beside returns the file together with the calendars that it may use of other files, and without
+// their rules: so a rule that is not in a set can be compiled as if it were. A calendar that the
+// file defines itself is its own.
 func (f *File) Beside(others []*File) []*File {
 	own := make(map[string]bool)
 	if f.calendars != nil {
@@ -132,7 +134,8 @@ func (f *File) Beside(others []*File) []*File {
 	return files
 }
 
-// Format returns a rule file in its canonical form, with its comments. What the file means stays the same.
+// Format returns a rule file in its canonical form, with its comments. What the file means stays
+// the same.
 func Format(name string, text []byte) ([]byte, Problems) {
 	return source.Format(name, text, source.Style{
 		Order: func(path string) []string {

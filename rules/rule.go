@@ -176,7 +176,8 @@ func (r *Rule) Problem(severity source.Severity, message, hint string) Problem {
 	return Problem{File: r.File, Line: r.Line, Column: r.column, Rule: r.ID, Severity: severity, Message: message, Hint: hint, Text: r.text}
 }
 
-// Steps goes through all steps: those of do, then those of on_error, each followed by the ones inside of it.
+// Steps goes through all steps: those of do, then those of on_error, each followed by the ones
+// inside of it.
 func (r *Rule) Steps() iter.Seq[*Step] {
 	return func(yield func(*Step) bool) { _ = walkSteps(r.Do, yield) && walkSteps(r.OnError, yield) }
 }
@@ -201,15 +202,17 @@ func (r *Rule) Calendar(name string) *calendar.Calendar { return r.calendars[nam
 // Emits returns the names of the events that the service raises when the rule acts.
 func (r *Rule) Emits() []string { return r.emits }
 
-// SameTrigger reports whether two rules are started by the same: the same events, or the same times and items of a schedule.
+// SameTrigger reports whether two rules are started by the same: the same events, or the same times
+// and items of a schedule.
 func (r *Rule) SameTrigger(other *Rule) bool { return r.when == other.when }
 
-// Source returns a rule file that holds this rule alone with all that it depends on. Compiled again, it gives the same
-// rule with the same version, so a run can go on with the version that it began with.
+// Source returns a rule file that holds this rule alone with all that it depends on. Compiled
+// again, it gives the same rule with the same version, so a run can go on with the version that it
+// began with.
 func (r *Rule) Source() string { return r.source }
 
-// ReadsAfter reports whether what comes after a step in the rule may read a name: that of a step's result, or of a fact that it gives. A step inside of
-// a loop comes after itself.
+// ReadsAfter reports whether what comes after a step in the rule may read a name: that of a step's
+// result, or of a fact that it gives. A step inside of a loop comes after itself.
 func (r *Rule) ReadsAfter(step *Step, name string) bool {
 	word := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`)
 	found, behind := false, false

@@ -34,7 +34,8 @@ func (c *compiler) warnings(n *source.Node) {
 	}
 }
 
-// sendsOften says to what the rule writes again and again; nothing where its conditions or its steps may prevent that.
+// sendsOften says to what the rule writes again and again; nothing where its conditions or its
+// steps may prevent that.
 func (r *Rule) sendsOften() (often, hint string) {
 	switch s := r.When.Schedule; {
 	case (r.Mode == Single || r.Mode == Restart) && r.waitsLong():
@@ -72,7 +73,8 @@ func (s *Schedule) often() bool {
 	return second.Sub(first) < 12*time.Hour || third.Sub(second) < 12*time.Hour
 }
 
-// changes reports whether the rule does more than to write: what it changes may keep it from firing again.
+// changes reports whether the rule does more than to write: what it changes may keep it from firing
+// again.
 func (r *Rule) changes() bool {
 	for s := range r.Steps() {
 		if slices.ContainsFunc(s.Schema.Scopes, func(scope string) bool { return strings.HasSuffix(scope, "write") }) {
@@ -82,7 +84,8 @@ func (r *Rule) changes() bool {
 	return false
 }
 
-// waitsLong reports whether a run lasts so long that it keeps others from writing: an hour, or until some time.
+// waitsLong reports whether a run lasts so long that it keeps others from writing: an hour, or
+// until some time.
 func (r *Rule) waitsLong() bool {
 	for s := range r.Steps() {
 		if s.Verb == "wait" && (s.Span.Length >= time.Hour || s.Condition != nil) {
@@ -99,7 +102,8 @@ func readsContent(conditions []*Expression) bool {
 	})
 }
 
-// hearsNothing reports whether the runs of the rule are in lanes of their own, in which no event of the service ever comes.
+// hearsNothing reports whether the runs of the rule are in lanes of their own, in which no event of
+// the service ever comes.
 func (r *Rule) hearsNothing() bool {
 	s := r.When.Schedule
 	return s != nil && (s.Each == "" || s.Each == "contacts")
@@ -133,7 +137,8 @@ func (c *compiler) nilKey(n *source.Node, x *Expression) {
 
 var plainField = regexp.MustCompile(`^\s*\w+\.\w+\s*$`)
 
-// warnOfSecrets warns of texts that look like secrets: a rule is shown to people, and recorded with every run.
+// warnOfSecrets warns of texts that look like secrets: a rule is shown to people, and recorded with
+// every run.
 func (c *compiler) warnOfSecrets(n *source.Node, name string, headers bool) {
 	for _, item := range n.Items {
 		c.warnOfSecrets(item, name, headers)
@@ -168,7 +173,8 @@ type secretLook struct {
 	named, address bool
 }
 
-// only returns the values that facts have in some events, and no others. Own is whether what rules send is among them.
+// only returns the values that facts have in some events, and no others. Own is whether what rules
+// send is among them.
 func only(events []string, own bool) map[string][]any {
 	if len(events) == 0 {
 		return nil
@@ -188,7 +194,8 @@ func only(events []string, own bool) map[string][]any {
 	return only
 }
 
-// A condition is an expression with where it stands, and what is known of the facts that it looks at.
+// A condition is an expression with where it stands, and what is known of the facts that it looks
+// at.
 type condition struct {
 	x    *Expression
 	node *source.Node
@@ -215,7 +222,8 @@ func (c *compiler) soundTogether(list []condition, never, always string) {
 		}
 	}
 	for _, k := range list {
-		// A condition that says what is so anyway, such as who wrote a message that was received, does no harm.
+		// A condition that says what is so anyway, such as who wrote a message that was received, does no
+		// harm.
 		if found := suspect.Clash(k.x.otherwise, nil); found != nil && strings.TrimSpace(k.x.Text) != "true" {
 			hint := ""
 			if len(found) > 1 {

@@ -84,7 +84,8 @@ func ParseSpan(s string) (Span, error) {
 	return Span{Length: d, Calendar: name}, nil
 }
 
-// End returns when the span that begins at a time is over. The calendar is the one that the span names, nil where it names none.
+// End returns when the span that begins at a time is over. The calendar is the one that the span
+// names, nil where it names none.
 func (s Span) End(from time.Time, c *calendar.Calendar) (time.Time, error) {
 	switch {
 	case s.Calendar == "":

@@ -1,5 +1,5 @@
-// Package redact hides secrets in texts, values and rule files from people who may see what rules do
-// and may not write them.
+// Package redact hides secrets in texts, values and rule files from people who may see what rules
+// do and may not write them.
 package redact
 
 import (

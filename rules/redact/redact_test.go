@@ -108,8 +108,8 @@ func TestFileLeavesRules(t *testing.T) {
 	}
 }
 
-// TestFileOfAnyForm writes secrets in every form that YAML has, at random places: none is shown, and
-// everything else is.
+// TestFileOfAnyForm writes secrets in every form that YAML has, at random places: none is shown,
+// and everything else is.
 func TestFileOfAnyForm(t *testing.T) {
 	for seed := range uint64(3000) {
 		w := &yamlWriter{r: rand.New(rand.NewPCG(seed, 7))}

@@ -20,7 +20,8 @@ func IsSecretHeader(name string) bool {
 }
 
 var (
-	// SecretForms are texts that nothing but a secret looks like: keys of well-known services, signed tokens, private keys.
+	// SecretForms are texts that nothing but a secret looks like: keys of well-known services, signed
+	// tokens, private keys.
 	SecretForms = regexp.MustCompile(`\b[sr]k_(?:live|test)_\w{16,}|\bsk-[\w-]{24,}|\bgh[pousr]_\w{30,}|\bgithub_pat_\w{30,}|\bglpat-[\w-]{20,}|\bxox[abeoprs]-[\w-]{20,}|` +
 		`\bAKIA[0-9A-Z]{16}\b|\bAIza[\w-]{35}|\bwhsec_[\w+/=-]{16,}|\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,}|-----BEGIN [A-Z ]*PRIVATE KEY-----`)
 	secretName  = regexp.MustCompile(`(?i)token|secret|password|passwd|senha|api[_-]?key|access[_-]?key|credential`)
@@ -59,7 +60,8 @@ func LooksSecret(text string, named, address bool) bool {
 	return false
 }
 
-// looksRandom reports whether a text is one long word with both letters and digits in it, and no address.
+// looksRandom reports whether a text is one long word with both letters and digits in it, and no
+// address.
 func looksRandom(s string, least int) bool {
 	return len(s) >= least && !strings.ContainsFunc(s, unicode.IsSpace) && !strings.Contains(s, "://") &&
 		strings.ContainsFunc(s, unicode.IsDigit) && strings.ContainsFunc(s, unicode.IsLetter)

@@ -16,7 +16,8 @@ import (
 	"github.com/quandohq/quando/rules/vocabulary"
 )
 
-// Doubts finds comparisons in an expression that can never be what they read like. They are allowed, because the service may know better.
+// Doubts finds comparisons in an expression that can never be what they read like. They are
+// allowed, because the service may know better.
 func Doubts(node ast.Node, text string) []Doubt {
 	d := &doubter{text: text}
 	ast.Walk(&node, d)
@@ -138,7 +139,8 @@ func (d *doubter) pattern(n ast.Node) {
 	}
 }
 
-// call looks at words that says cannot find, and at layouts of Format as other languages write them.
+// call looks at words that says cannot find, and at layouts of Format as other languages write
+// them.
 func (d *doubter) call(n *ast.CallNode) {
 	if member, ok := n.Callee.(*ast.MemberNode); ok && len(n.Arguments) == 1 && isText(member.Property, "Format") {
 		if s, ok := n.Arguments[0].(*ast.StringNode); ok && time.Unix(0, 0).UTC().Format(s.Value) == s.Value {

@@ -10,13 +10,15 @@ import (
 	"github.com/quandohq/quando/rules/internal/tree"
 )
 
-// The bounds of what is looked at: the ways in which a condition can be true, and the claims in one of them. A condition with more is taken to be sound.
+// The bounds of what is looked at: the ways in which a condition can be true, and the claims in one
+// of them. A condition with more is taken to be sound.
 const (
 	maxWays   = 16
 	maxClaims = 24
 )
 
-// A Claim is one thing that must be so for a condition to be true: a subject that is one of some values or none of them, lies below or above one, or holds.
+// A Claim is one thing that must be so for a condition to be true: a subject that is one of some
+// values or none of them, lies below or above one, or holds.
 type Claim struct {
 	Subject string // as expr writes it: two that are written alike are alike, in one decision
 	Text    string // all of it
@@ -29,7 +31,8 @@ type Claim struct {
 // A Way is a list of claims that make a condition true together.
 type Way []*Claim
 
-// WaysOf returns the ways in which a condition can be true, and those in which it can be false; nil where there are too many.
+// WaysOf returns the ways in which a condition can be true, and those in which it can be false; nil
+// where there are too many.
 func WaysOf(node ast.Node, text string) (ways, otherwise []Way) {
 	for _, negated := range []bool{false, true} {
 		n, claims := countWays(node, negated)
@@ -45,7 +48,8 @@ func WaysOf(node ast.Node, text string) (ways, otherwise []Way) {
 	return ways, otherwise
 }
 
-// sides returns the two sides of an and or an or, as what it is where negated; nil where the node is neither.
+// sides returns the two sides of an and or an or, as what it is where negated; nil where the node
+// is neither.
 func sides(node ast.Node, negated bool) (n *ast.BinaryNode, and bool) {
 	n, ok := node.(*ast.BinaryNode)
 	switch {
@@ -66,7 +70,8 @@ func isNot(node ast.Node) (ast.Node, bool) {
 	return n.Node, true
 }
 
-// countWays returns how many ways there are, or a number above the bound, and how many claims in them.
+// countWays returns how many ways there are, or a number above the bound, and how many claims in
+// them.
 func countWays(node ast.Node, negated bool) (ways, claims int) {
 	if inner, ok := isNot(node); ok {
 		return countWays(inner, !negated)
@@ -101,7 +106,8 @@ func allWays(node ast.Node, text string, negated bool) []Way {
 	return []Way{{claimOf(node, text, negated)}}
 }
 
-// BothWays returns the ways in which two conditions are true together; nil where there are too many.
+// BothWays returns the ways in which two conditions are true together; nil where there are too
+// many.
 func BothWays(a, b []Way) []Way {
 	if len(a)*len(b) > maxWays || len(a) > 0 && len(a[0]) > maxClaims {
 		return nil

@@ -12,7 +12,8 @@ type Segment struct {
 }
 
 // Split finds the {{ expressions }} of a text. Quotes and braces inside an expression are its own.
-// Unclosed is the offset of a {{ that has no }}, with the segments before it; -1 where all have one.
+// Unclosed is the offset of a {{ that has no }}, with the segments before it; -1 where all have
+// one.
 func Split(s string) (segments []Segment, unclosed int) {
 	for at := 0; at < len(s); {
 		open := strings.Index(s[at:], "{{")
