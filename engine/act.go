@@ -12,6 +12,8 @@ import (
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/duration"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // act carries out a step of an action: plan, record the intent, make the call, record the receipt, plan again, until there is a result.
@@ -188,7 +190,7 @@ func (k *walk) standStill(ctx context.Context, on journal.Hold) error {
 
 // slots are what an automatic message takes of the safety bounds.
 func (k *walk) slots(i *actions.Intent) []journal.Slot {
-	if !slices.Contains(i.Emits, "message.sent") {
+	if !slices.Contains(i.Emits, vocabulary.MessageSent) {
 		return nil
 	}
 	take := make([]journal.Slot, 0, 2)
@@ -206,10 +208,10 @@ func (k *walk) slots(i *actions.Intent) []journal.Slot {
 // rule that has sent none of them waits until there is room.
 func (k *walk) tooMany(ctx context.Context, bound *journal.BoundError) error {
 	h := journal.Hold{Workspace: k.run.Workspace, Rule: k.run.Rule, Kind: journal.HoldSafety, Since: k.now()}
-	h.Reason = fmt.Sprintf("safety: automatic messages are bounded to %d in %s", bound.Slot.Times, rules.FormatDuration(bound.Slot.Per))
+	h.Reason = fmt.Sprintf("safety: automatic messages are bounded to %d in %s", bound.Slot.Times, duration.Format(bound.Slot.Per))
 	if bound.Slot.Key != journal.AllMessages {
 		h.Lane = k.lane.Name
-		h.Reason = fmt.Sprintf("safety: automatic messages to one conversation are bounded to %d in %s", bound.Slot.Times, rules.FormatDuration(bound.Slot.Per))
+		h.Reason = fmt.Sprintf("safety: automatic messages to one conversation are bounded to %d in %s", bound.Slot.Times, duration.Format(bound.Slot.Per))
 	}
 	if !bound.Own {
 		k.run.State, k.run.Reason, k.run.WakeAt = journal.Held, h.Reason, latest(bound.Free, k.now().Add(time.Second))

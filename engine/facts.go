@@ -10,6 +10,7 @@ import (
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/duration"
 )
 
 // facts answers what expressions ask about an event: from what it carries, else from the desk, which is asked once for each thing and
@@ -290,7 +291,7 @@ func (f *facts) HumanActive(ctx context.Context, within time.Duration) (bool, er
 	if err != nil {
 		return false, &deskError{err}
 	}
-	f.answer("human_active("+rules.FormatDuration(within)+")", active)
+	f.answer("human_active("+duration.Format(within)+")", active)
 	return active, nil
 }
 
@@ -340,6 +341,6 @@ func (f *facts) CountEvents(ctx context.Context, typ string, within time.Duratio
 	if err != nil {
 		return 0, &deskError{err}
 	}
-	f.answer("count_events("+typ+", "+rules.FormatDuration(within)+")", n)
+	f.answer("count_events("+typ+", "+duration.Format(within)+")", n)
 	return n, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/duration"
 )
 
 // A prospect is a rule's verdict on an event, with what a run would be counted by.
@@ -179,7 +180,7 @@ func unanswered(err error) error {
 func (v *judge) late(ctx context.Context, rule *rules.Rule, e *journal.Event, age time.Duration) (string, error) {
 	if e.Type != "schedule" {
 		if limit := rule.Late.SkipAfter; limit > 0 && age > limit {
-			return fmt.Sprintf("it is %s old, and late: skip_after is %s", rules.FormatDuration(age.Round(time.Second)), rules.FormatDuration(limit)), nil
+			return fmt.Sprintf("it is %s old, and late: skip_after is %s", duration.Format(age.Round(time.Second)), duration.Format(limit)), nil
 		}
 		return "", nil
 	}
@@ -189,7 +190,7 @@ func (v *judge) late(ctx context.Context, rule *rules.Rule, e *journal.Event, ag
 	switch rule.Late.Run {
 	case "none":
 		if age > time.Minute {
-			return fmt.Sprintf("the tick was %s ago, and late: run is none", rules.FormatDuration(age.Round(time.Second))), nil
+			return fmt.Sprintf("the tick was %s ago, and late: run is none", duration.Format(age.Round(time.Second))), nil
 		}
 	case "last", "":
 		if later, err := v.laterTick(ctx, e); later || err != nil {

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/expr-lang/expr/ast"
+
+	"github.com/quandohq/quando/rules/internal/tree"
 )
 
 // words says what was so when a condition was true or false. It is empty where there are no better words than the condition itself.
@@ -95,7 +97,7 @@ func (w *wording) joined(n *ast.BinaryNode, truth bool) string {
 
 func (w *wording) equality(n *ast.BinaryNode, equal bool) string {
 	name, other := n.Left, n.Right
-	if isLiteral(name) {
+	if tree.IsLiteral(name) {
 		name, other = other, name
 	}
 	was, ok := w.valueWords(name)
@@ -121,7 +123,7 @@ var turned = map[string]string{"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 func (w *wording) order(n *ast.BinaryNode, truth bool) string {
 	name, other, operator := n.Left, n.Right, n.Operator
-	if isLiteral(name) {
+	if tree.IsLiteral(name) {
 		name, other, operator = other, name, turned[operator]
 	}
 	was, ok := w.valueWords(name)
@@ -206,7 +208,7 @@ func (w *wording) subject(node ast.Node) string {
 			return w.t("time")
 		case callee.Value == "customer_waiting" && len(n.Arguments) == 0:
 			return w.t("waiting")
-		case callee.Value == "count_events" && len(n.Arguments) == 2 && isLiteral(n.Arguments[0]) && isLiteral(n.Arguments[1]):
+		case callee.Value == "count_events" && len(n.Arguments) == 2 && tree.IsLiteral(n.Arguments[0]) && tree.IsLiteral(n.Arguments[1]):
 			return w.t("number", plainLiteral(n.Arguments[0]), plainLiteral(n.Arguments[1]))
 		}
 	}
@@ -231,7 +233,7 @@ func (w *wording) compiled(node ast.Node) (*Expression, error) {
 
 // value evaluates a part on its own, without asking for anything more.
 func (w *wording) value(node ast.Node) (any, bool) {
-	if v, ok := constantOf(node); ok {
+	if v, ok := tree.ConstantOf(node); ok {
 		return v, true
 	}
 	x, err := w.compiled(node)
@@ -269,7 +271,7 @@ func (w *wording) nameOf(m *ast.MemberNode) (any, bool) {
 	if !ok || named[property.Value] == "" {
 		return nil, false
 	}
-	path, ok := pathOf(m.Node)
+	path, ok := tree.PathOf(m.Node)
 	if !ok {
 		return nil, false
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // TestFamilies shows that everything the engine and the language can say has words in both
@@ -21,7 +22,7 @@ func TestFamilies(t *testing.T) {
 	for _, name := range eventTypes() {
 		keys = append(keys, "event."+name)
 	}
-	for _, name := range rules.EventNames() {
+	for _, name := range vocabulary.EventTypes() {
 		keys = append(keys, "when."+name)
 	}
 	for _, each := range rules.EachItems() {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/duration"
 )
 
 // A Journal keeps everything that the engine must not forget: events, verdicts, runs, steps, holds. What a method has returned
@@ -132,7 +133,7 @@ type BoundError struct {
 
 // Error names the bound.
 func (e *BoundError) Error() string {
-	return fmt.Sprintf("%s: at most %d in %s", e.Slot.Key, e.Slot.Times, rules.FormatDuration(e.Slot.Per))
+	return fmt.Sprintf("%s: at most %d in %s", e.Slot.Key, e.Slot.Times, duration.Format(e.Slot.Per))
 }
 
 // An Event is a recorded event.
@@ -424,7 +425,7 @@ type Slot struct {
 
 // String says what a limit is.
 func (s Slot) String() string {
-	return fmt.Sprintf("limit: %d per %s", s.Times, rules.FormatDuration(s.Per))
+	return fmt.Sprintf("limit: %d per %s", s.Times, duration.Format(s.Per))
 }
 
 // A Gather collects events of a rule into one run.

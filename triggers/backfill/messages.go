@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quandohq/quando/rules/vocabulary"
 	"github.com/quandohq/quando/service"
 )
 
@@ -153,7 +154,7 @@ func (p *pass) messagesOf(ctx context.Context, sp span, c *service.Conversation)
 		if m.CreatedAt.Before(sp.since.Add(-disorder)) {
 			break
 		}
-		typ := map[string]string{service.Inbound: "message.received", service.Outbound: "message.sent"}[m.Direction]
+		typ := map[string]string{service.Inbound: vocabulary.MessageReceived, service.Outbound: vocabulary.MessageSent}[m.Direction]
 		if typ == "" {
 			p.say("message sides", "messages do not tell whose they are, so those that no webhook told are not found; set message.direction in the profile")
 			continue
