@@ -60,7 +60,8 @@ func closing(s string, at int) int {
 	return -1
 }
 
-// Quoted returns the offset of the quote that ends the one at an offset, or the end of the text or beyond.
+// Quoted returns the offset of the quote that ends the one at an offset, or the end of the text or
+// beyond.
 func Quoted(s string, at int) int {
 	quote := s[at]
 	for at++; at < len(s) && s[at] != quote; at++ {
