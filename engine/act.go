@@ -12,7 +12,9 @@ import (
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/duration"
 	"github.com/quandohq/quando/rules/phrases"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // act carries out a step of an action: plan, record the intent, make the call, record the receipt, plan again, until there is a result.
@@ -142,17 +144,17 @@ func (k *walk) laneOf(s *rules.Step, i *actions.Intent) string {
 // announce records that a call is about to be made, and where nobody knows yet in which lane its events come, that they may come before its
 // answer. Every try is announced: the mark of the one before it may be over. Where the call may not begin, the step's record is what it was before.
 func (k *walk) announce(ctx context.Context, taken *journal.Step, rec *record, before record, take ...journal.Slot) (flow, bool, error) {
-	marked := len(k.pending.Caused)
+	marked := len(k.change.Caused)
 	if rec.Intent.Elsewhere {
 		k.mark(k.run, taken, rec, rec.Tried.Add(k.workspace.Timeout+afterCall))
 	}
-	k.pending.Call = k.run
+	k.change.Call = k.run
 	err := k.save(ctx, false, take...)
-	k.pending.Call = nil
+	k.change.Call = nil
 	bound, full := errors.AsType[*journal.BoundError](err)
 	held, stopped := errors.AsType[*journal.HeldError](err)
 	if full || stopped {
-		*rec, k.pending.Caused = before, k.pending.Caused[:marked]
+		*rec, k.change.Caused = before, k.change.Caused[:marked]
 		taken.Attempts--
 	}
 	switch {
@@ -189,7 +191,7 @@ func (k *walk) standStill(ctx context.Context, on journal.Hold) error {
 
 // slots are what an automatic message takes of the safety bounds.
 func (k *walk) slots(i *actions.Intent) []journal.Slot {
-	if !slices.Contains(i.Emits, "message.sent") {
+	if !slices.Contains(i.Emits, vocabulary.MessageSent) {
 		return nil
 	}
 	take := make([]journal.Slot, 0, 2)
@@ -211,7 +213,7 @@ func (k *walk) tooMany(ctx context.Context, bound *journal.BoundError) error {
 	if bound.Slot.Key != journal.AllMessages {
 		h.Lane, code = k.lane.Name, phrases.SafetyConversation
 	}
-	h.Why = phrases.New(code, bound.Slot.Times, rules.FormatDuration(bound.Slot.Per))
+	h.Why = phrases.New(code, bound.Slot.Times, duration.Format(bound.Slot.Per))
 	h.Reason = h.Why.String()
 	if !bound.Own {
 		k.run.State, k.run.WakeAt = journal.Held, latest(bound.Free, k.now().Add(time.Second))
@@ -334,7 +336,7 @@ func (k *walk) call(ctx context.Context, action actions.Action, step *actions.St
 // receive records a receipt, and what the engine will hear of its own doing.
 func (k *walk) receive(rec *record, taken *journal.Step, r actions.Receipt) {
 	k.unmark(k.run, taken, rec)
-	k.pending.Caused = slices.Grow(k.pending.Caused, len(r.Caused))
+	k.change.Caused = slices.Grow(k.change.Caused, len(r.Caused))
 	from, to := k.servedFrom(rec.Intent.At), k.servedTo(k.now().Add(afterCall))
 	for _, c := range r.Caused {
 		object := c.Object

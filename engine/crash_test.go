@@ -213,6 +213,7 @@ rules:
 		if err := d.Settle(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+		d.awaitArrived(r)
 		d.move(d.clock.Now().Add(time.Minute))
 	}
 	s := story{effects: d.effects(), points: r.points, outside: len(other.keys)}
@@ -226,6 +227,25 @@ rules:
 		t.Logf("%s", d.trace())
 	}
 	return s
+}
+
+// awaitArrived lets no time pass while what has arrived is worked on, unless the engine dies of it.
+func (d *desk) awaitArrived(r *reaper) {
+	if d.arrived == nil {
+		return
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		d.arrived()
+	}()
+	for !r.died() {
+		select {
+		case <-done:
+			return
+		case <-time.After(time.Millisecond):
+		}
+	}
 }
 
 // labelled sets one label.

@@ -17,7 +17,7 @@ import (
 
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/journal/postgres/postgrestest"
-	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/vocabulary"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/service/sandbox"
 )
@@ -97,7 +97,7 @@ func newCrowd(t *testing.T, address, look string) *crowd {
 	t.Cleanup(func() { _ = c.Close() })
 	at := must(c.Start(t.Context(), "127.0.0.1:0"))
 	client := must(service.New(service.Options{BaseURL: at.BaseURL, APIKey: service.Secret(at.APIKey)}))
-	hook := must(client.RegisterWebhook(t.Context(), service.NewWebhook{Name: "engine", URL: c.relay.URL, Events: rules.EventNames()}))
+	hook := must(client.RegisterWebhook(t.Context(), service.NewWebhook{Name: "engine", URL: c.relay.URL, Events: vocabulary.EventTypes()}))
 	c.process = process{
 		Journal: address, BaseURL: at.BaseURL, APIKey: at.APIKey, Secret: string(hook.Secret), Timeout: 300 * time.Millisecond,
 		Rules: `

@@ -123,10 +123,10 @@ func (v *visit) giveVerdicts(ctx context.Context, e *journal.Event, d *decision)
 		return errRecordFirst // what is gathered are recorded events
 	}
 	if own != nil {
-		v.pending.Used = append(v.pending.Used, own.ID)
+		v.change.Used = append(v.change.Used, own.ID)
 	}
 	e.Decided, e.Answers = true, f.asked
-	v.pending.Decided = append(v.pending.Decided, e)
+	v.change.Decided = append(v.change.Decided, e)
 	v.matched(e, began)
 	heard.take(v, e)
 	for i := range prospects {
@@ -179,7 +179,7 @@ func (v *visit) postpone(ctx context.Context, e *journal.Event, err *deskError) 
 	if givenUp {
 		e.Verdicts = []journal.Verdict{{Rule: e.Rule, Outcome: journal.Failed, Error: err.Error()}}
 		e.Decided = true
-		v.pending.Decided = append(v.pending.Decided, e)
+		v.change.Decided = append(v.change.Decided, e)
 		v.wake(now)
 		return nil
 	}
@@ -238,7 +238,7 @@ func (v *visit) start(p *prospect, f *facts, own *journal.Caused) *journal.Start
 	if rule.Limit != nil {
 		s.Limit = &journal.Slot{Key: fmt.Sprintf("limit/%s/%s/%s", rule.ID, run.Stage, p.limitBy), Times: rule.Limit.Times, Per: rule.Limit.Per}
 	}
-	v.pending.Starts = append(v.pending.Starts, s)
+	v.change.Starts = append(v.change.Starts, s)
 	v.lane.Runs = append(v.lane.Runs, run)
 	return s
 }
@@ -250,7 +250,7 @@ func (v *visit) sure(p *prospect) bool {
 }
 
 // unfinished reports whether there is an unfinished run of the same rule and by in the lane.
-func (v *visit) unfinished(p *prospect) bool {
+func (v *laneState) unfinished(p *prospect) bool {
 	return slices.ContainsFunc(v.lane.Runs, func(r *journal.Run) bool {
 		return r.Rule == p.rule.ID && r.By == p.by && !r.State.Finished()
 	})

@@ -10,12 +10,13 @@ import (
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/duration"
 )
 
 // facts answers what expressions ask about an event: from what it carries, else from the desk, which is asked once for each thing and
 // only when it is needed.
 type facts struct {
-	visit    *visit
+	lane     *laneState
 	event    *journal.Event
 	gathered []*journal.Event // all of them, where several were gathered
 	about    *actions.Subject // of a run, else own
@@ -40,8 +41,8 @@ type facts struct {
 }
 
 // factsOf returns the facts of an event.
-func (v *visit) factsOf(e *journal.Event) *facts {
-	f := &facts{visit: v, event: e}
+func (v *laneState) factsOf(e *journal.Event) *facts {
+	f := &facts{lane: v, event: e}
 	f.about = &f.own
 	return f
 }
@@ -71,7 +72,7 @@ func (f *facts) load(ctx context.Context) error {
 	if f.carried != nil {
 		return nil
 	}
-	carried, about, err := f.visit.workspace.Desk.Read(f.asking(ctx), f.event.Event)
+	carried, about, err := f.lane.workspace.Desk.Read(f.asking(ctx), f.event.Event)
 	if err != nil {
 		return &deskError{err}
 	}
@@ -107,14 +108,14 @@ func complete(known *actions.Subject, more actions.Subject) {
 func (f *facts) Now() time.Time {
 	now := f.at
 	if now.IsZero() {
-		now = f.visit.now()
+		now = f.lane.now()
 	}
-	return now.In(f.visit.workspace.Location)
+	return now.In(f.lane.workspace.Location)
 }
 
 // decideAt makes a decision one of this moment, and notes it with the answers.
 func (f *facts) decideAt(question string) {
-	f.at = f.visit.now()
+	f.at = f.lane.now()
 	f.answer(question, f.Now())
 }
 
@@ -139,7 +140,7 @@ func (f *facts) Fact(ctx context.Context, name string) (any, error) {
 			return v, err
 		}
 	}
-	v, err := f.visit.workspace.Desk.Fact(f.asking(ctx), name, f.about)
+	v, err := f.lane.workspace.Desk.Fact(f.asking(ctx), name, f.about)
 	if err != nil {
 		return nil, &deskError{err}
 	}
@@ -159,7 +160,7 @@ func (f *facts) pin(ctx context.Context, rule *rules.Rule) error {
 	}
 	if f.about.Attendance == "" {
 		f.which = true
-		v, err := f.visit.workspace.Desk.Fact(f.asking(ctx), "attendance", f.about)
+		v, err := f.lane.workspace.Desk.Fact(f.asking(ctx), "attendance", f.about)
 		f.which = false
 		if err != nil {
 			return &deskError{err}
@@ -214,7 +215,7 @@ func (f *facts) set(name string, v any) {
 func (f *facts) describe(ctx context.Context, e *journal.Event) (any, error) {
 	of := f
 	if e != f.event || f.carried == nil {
-		of = f.visit.factsOf(e)
+		of = f.lane.factsOf(e)
 	}
 	event := map[string]any{
 		"id": e.ID, "type": e.Type, "created_at": e.CreatedAt, "received_at": e.ReceivedAt, "age": f.Now().Sub(e.CreatedAt),
@@ -286,11 +287,11 @@ func (f *facts) HumanActive(ctx context.Context, within time.Duration) (bool, er
 	if err != nil || id == "" {
 		return false, err
 	}
-	active, err := f.visit.workspace.Desk.HumanActive(f.asking(ctx), id, f.Now().Add(-within))
+	active, err := f.lane.workspace.Desk.HumanActive(f.asking(ctx), id, f.Now().Add(-within))
 	if err != nil {
 		return false, &deskError{err}
 	}
-	f.answer("human_active("+rules.FormatDuration(within)+")", active)
+	f.answer("human_active("+duration.Format(within)+")", active)
 	return active, nil
 }
 
@@ -300,7 +301,7 @@ func (f *facts) CustomerWaiting(ctx context.Context) (time.Duration, error) {
 	if err != nil || id == "" {
 		return 0, err
 	}
-	since, err := f.visit.workspace.Desk.WaitingSince(f.asking(ctx), id)
+	since, err := f.lane.workspace.Desk.WaitingSince(f.asking(ctx), id)
 	if err != nil {
 		return 0, &deskError{err}
 	}
@@ -322,7 +323,7 @@ func (f *facts) HasLabel(ctx context.Context, name string) (bool, error) {
 	if !ok {
 		return false, nil
 	}
-	has, err := f.visit.workspace.Desk.HasLabel(f.asking(ctx), fact, name)
+	has, err := f.lane.workspace.Desk.HasLabel(f.asking(ctx), fact, name)
 	if err != nil {
 		return false, &deskError{err}
 	}
@@ -332,14 +333,14 @@ func (f *facts) HasLabel(ctx context.Context, name string) (bool, error) {
 
 // CountEvents counts the events of the lane.
 func (f *facts) CountEvents(ctx context.Context, typ string, within time.Duration) (int, error) {
-	if fresh := f.visit.fresh; fresh != nil {
+	if fresh := f.lane.fresh; fresh != nil {
 		fresh.counted = true
 		return 0, &deskError{errRecordFirst}
 	}
-	n, err := f.visit.engine.journal.Count(ctx, f.event.Workspace, f.event.Lane, typ, f.Now().Add(-within))
+	n, err := f.lane.engine.journal.Count(ctx, f.event.Workspace, f.event.Lane, typ, f.Now().Add(-within))
 	if err != nil {
 		return 0, &deskError{err}
 	}
-	f.answer("count_events("+typ+", "+rules.FormatDuration(within)+")", n)
+	f.answer("count_events("+typ+", "+duration.Format(within)+")", n)
 	return n, nil
 }

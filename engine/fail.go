@@ -60,7 +60,7 @@ func (k *walk) afterFailure(ctx context.Context, s *rules.Step, taken *journal.S
 }
 
 // retry takes the step that failed a run once more.
-func (v *visit) retry(r *journal.Run) error {
+func (v *pending) retry(r *journal.Run) error {
 	r.State, r.FinishedAt, r.WakeAt = journal.Running, time.Time{}, v.now()
 	r.Because(nil)
 	v.touch(r)
@@ -90,7 +90,7 @@ func (v *visit) retry(r *journal.Run) error {
 }
 
 // resolve goes on with an uncertain call after a person has looked.
-func (v *visit) resolve(r *journal.Run, what journal.AskKind) error {
+func (v *pending) resolve(r *journal.Run, what journal.AskKind) error {
 	r.State, r.WakeAt = journal.Running, v.now()
 	r.Because(nil)
 	v.touch(r)

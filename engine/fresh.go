@@ -110,7 +110,9 @@ func (v *visit) recordFirst(ctx context.Context) error {
 	f.counted = false
 	f.noCalls.Allow()
 	v.lane.Runs = nil // it was empty
-	*v = visit{engine: v.engine, workspace: v.workspace, lane: v.lane, clock: v.clock, stopping: v.stopping, since: v.since, fresh: f, hasWorker: v.hasWorker}
+	again := v.engine.newVisit(v.lane, v.clock, v.stopping)
+	again.fresh, again.hasWorker, again.since = f, v.hasWorker, v.since
+	*v = *again
 	if err := v.save(ctx, false); err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 // gather adds an event to those of the same rule and by that are being collected.
 func (v *visit) gather(p *prospect, e *journal.Event) {
 	g := p.rule.Gather
-	v.pending.Gather = append(v.pending.Gather, journal.Gather{
+	v.change.Gather = append(v.change.Gather, journal.Gather{
 		Workspace: e.Workspace, Rule: p.rule.ID, By: p.by, Lane: v.lane.Name, Events: []int64{e.Seq}, Since: v.now(),
 		Quiet: g.Quiet, AtMost: g.AtMost,
 	})
@@ -30,7 +30,7 @@ func (v *visit) gather(p *prospect, e *journal.Event) {
 
 // endGathers decides on what was gathered, where it had been quiet for long enough by a time.
 func (v *visit) endGathers(ctx context.Context, by time.Time) error {
-	grown := slices.Clone(v.pending.Gather) // the next visit sees them as they are
+	grown := slices.Clone(v.change.Gather) // the next visit sees them as they are
 	for _, g := range slices.Clone(v.lane.Gathers) {
 		if slices.ContainsFunc(grown, func(n journal.Gather) bool { return n.Rule == g.Rule && n.By == g.By }) {
 			continue
@@ -89,7 +89,7 @@ func (v *visit) endGather(ctx context.Context, g *journal.Gather) error {
 	last.Verdicts[i] = *p.verdict
 	p.verdict = &last.Verdicts[i]
 	last.Answers = last.Answers.With(g.Rule, f.asked)
-	v.pending.Decided = append(v.pending.Decided, last)
+	v.change.Decided = append(v.change.Decided, last)
 	v.matched(last, began)
 	v.gathered(g)
 	if p.verdict.Outcome != journal.Fired {
@@ -126,8 +126,8 @@ func (v *visit) judgeAll(ctx context.Context, g *journal.Gather, f *facts) (*pro
 }
 
 // gathered ends a gather.
-func (v *visit) gathered(g *journal.Gather) {
-	v.pending.Ended = append(v.pending.Ended, g)
+func (v *pending) gathered(g *journal.Gather) {
+	v.change.Ended = append(v.change.Ended, g)
 	v.lane.Gathers = slices.DeleteFunc(v.lane.Gathers, func(other *journal.Gather) bool { return other == g })
 }
 
@@ -137,7 +137,7 @@ func expands(rule *rules.Rule, e *journal.Event) bool {
 }
 
 // expand records an event for each item of a tick's list. It may be done again: an item's event is known by the tick and the item.
-func (v *visit) expand(ctx context.Context, rule *rules.Rule, e *journal.Event, f *facts, verdict *journal.Verdict) error {
+func (v *judge) expand(ctx context.Context, rule *rules.Rule, e *journal.Event, f *facts, verdict *journal.Verdict) error {
 	schedule := rule.When.Schedule
 	eval := v.evaluate(ctx, rule, f)
 	where := make(map[string]any, len(schedule.Where))

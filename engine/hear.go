@@ -26,7 +26,7 @@ type ending struct {
 }
 
 // hear finds out which runs an event ends, and which wait for it. What the run itself caused means nothing to it.
-func (v *visit) hear(ctx context.Context, e *journal.Event, f *facts, own *journal.Caused) (heard, error) {
+func (v *judge) hear(ctx context.Context, e *journal.Event, f *facts, own *journal.Caused) (heard, error) {
 	var h heard
 	for _, r := range v.lane.Runs {
 		if r.Home != v.lane.Name || r.State.Finished() || own != nil && own.Run == r.ID || r.Event == e.Seq || slices.Contains(r.Gathered, e.Seq) {
@@ -57,7 +57,7 @@ func (h heard) take(v *visit, e *journal.Event) {
 		if r.Lane == v.lane.Name {
 			v.finish(r, end.state, end.reason)
 		} else {
-			v.pending.Asks = append(v.pending.Asks, journal.RunAsk{Run: r.ID, Ask: journal.AskCancel.Because(end.reason, v.now())})
+			v.change.Asks = append(v.change.Asks, journal.RunAsk{Run: r.ID, Ask: journal.AskCancel.Because(end.reason, v.now())})
 		}
 	}
 	for r, s := range h.woken {
@@ -71,7 +71,7 @@ func (h heard) take(v *visit, e *journal.Event) {
 }
 
 // ends finds out whether an event ends a run: it is one that the rule names in cancel_on, and happened not before what started the run.
-func (v *visit) ends(ctx context.Context, r *journal.Run, e *journal.Event, f *facts) (ending, error) {
+func (v *judge) ends(ctx context.Context, r *journal.Run, e *journal.Event, f *facts) (ending, error) {
 	rule, err := v.ruleOf(ctx, r)
 	if err != nil || rule == nil {
 		return ending{}, err
@@ -143,7 +143,7 @@ func (v *visit) mayConcern(ctx context.Context, r *journal.Run) (bool, error) {
 // concernedBehind reports whether an event that waits in the lane may end a run, or was in time to
 // end its wait, although it was received when the run was due. What is recorded before a run goes
 // on is heard first.
-func (v *visit) concernedBehind(ctx context.Context, r *journal.Run, rule *rules.Rule, s *journal.Step) (bool, error) {
+func (v *judge) concernedBehind(ctx context.Context, r *journal.Run, rule *rules.Rule, s *journal.Step) (bool, error) {
 	var types []string
 	for _, m := range rule.CancelOn {
 		types = append(types, m.Event)
@@ -179,7 +179,7 @@ func (v *visit) concernedBehind(ctx context.Context, r *journal.Run, rule *rules
 }
 
 // awaiting returns the step of a run that waits for an event like this one, also while the run is held or could not look at one before.
-func (v *visit) awaiting(ctx context.Context, r *journal.Run, e *journal.Event, f *facts) (*journal.Step, error) {
+func (v *judge) awaiting(ctx context.Context, r *journal.Run, e *journal.Event, f *facts) (*journal.Step, error) {
 	s := r.Current()
 	if s == nil || s.Verb != "wait_for" || s.State != journal.StepWaiting {
 		return nil, nil
@@ -199,7 +199,7 @@ func (v *visit) awaiting(ctx context.Context, r *journal.Run, e *journal.Event, 
 const clockSlack = 5 * time.Second
 
 // endedBefore looks for an event that ends a run before it begins: one that came before what started it, but happened after.
-func (v *visit) endedBefore(ctx context.Context, r *journal.Run, rule *rules.Rule, trigger *journal.Event) (ending, error) {
+func (v *judge) endedBefore(ctx context.Context, r *journal.Run, rule *rules.Rule, trigger *journal.Event) (ending, error) {
 	if len(rule.CancelOn) == 0 {
 		return ending{}, nil
 	}
@@ -229,7 +229,7 @@ func (v *visit) endedBefore(ctx context.Context, r *journal.Run, rule *rules.Rul
 
 // unsettled reports whether an event that is not decided yet may be the doing of a call of this lane that has no receipt. Its facts do not
 // tell whose doing it is; the run hears it when the event is decided, which waits for the receipt.
-func (v *visit) unsettled(ctx context.Context, e *journal.Event, f *facts) (bool, error) {
+func (v *judge) unsettled(ctx context.Context, e *journal.Event, f *facts) (bool, error) {
 	if e.Decided || slices.ContainsFunc(v.lane.Events, func(known *journal.Event) bool { return known.Seq == e.Seq && known.Decided }) {
 		return false, nil
 	}

@@ -32,7 +32,7 @@ func (e *Engine) holdOn(workspace, rule, lane string) *journal.Hold {
 var errStopped = errors.New("the workspace is stopped")
 
 // pausedRule returns what stops a rule alone; nil is nothing. What stops the whole workspace is an error: nothing is lost by that, it only comes later.
-func (v *visit) pausedRule(rule string) (*journal.Hold, error) {
+func (v *laneState) pausedRule(rule string) (*journal.Hold, error) {
 	h := v.engine.holdOn(v.lane.Workspace, rule, v.lane.Name)
 	if h != nil && h.Rule == "" {
 		return nil, errStopped

@@ -11,6 +11,7 @@ import (
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/duration"
 	"github.com/quandohq/quando/rules/phrases"
 )
 
@@ -21,8 +22,15 @@ type prospect struct {
 	by, limitBy string
 }
 
+// A judge decides which rules an event calls for. It changes nothing: what comes of a decision is
+// pending when all of it is known.
+type judge struct {
+	*laneState
+	evaluation *rules.Evaluation
+}
+
 // prospects asks every candidate for its verdict.
-func (v *visit) prospects(ctx context.Context, e *journal.Event, f *facts, own *journal.Caused) ([]prospect, error) {
+func (v *judge) prospects(ctx context.Context, e *journal.Event, f *facts, own *journal.Caused) ([]prospect, error) {
 	candidates, err := v.candidates(ctx, e, f)
 	if err != nil {
 		return nil, err
@@ -50,7 +58,7 @@ func (v *visit) prospects(ctx context.Context, e *journal.Event, f *facts, own *
 }
 
 // candidates are the rules that an event may call for.
-func (v *visit) candidates(ctx context.Context, e *journal.Event, f *facts) ([]*rules.Rule, error) {
+func (v *judge) candidates(ctx context.Context, e *journal.Event, f *facts) ([]*rules.Rule, error) {
 	set := v.workspace.rules.Load()
 	if e.Rule != "" {
 		if rule := set.Rule(e.Rule); rule != nil && rule.Stage != rules.Draft {
@@ -75,7 +83,7 @@ func (v *visit) candidates(ctx context.Context, e *journal.Event, f *facts) ([]*
 }
 
 // judge decides whether a rule fires. An error means that it cannot be told yet.
-func (v *visit) judge(ctx context.Context, p *prospect, e *journal.Event, f *facts, own *journal.Caused) error {
+func (v *judge) judge(ctx context.Context, p *prospect, e *journal.Event, f *facts, own *journal.Caused) error {
 	rule := p.rule
 	*p.verdict = journal.Verdict{Rule: rule.ID, Outcome: journal.Fired, Version: rule.Version, Stage: told(rule.Stage)}
 	because := func(o journal.Outcome, reason *phrases.Phrase) error {
@@ -112,7 +120,7 @@ func (v *visit) judge(ctx context.Context, p *prospect, e *journal.Event, f *fac
 }
 
 // conditions evaluates a rule's conditions.
-func (v *visit) conditions(ctx context.Context, p *prospect, f *facts) error {
+func (v *judge) conditions(ctx context.Context, p *prospect, f *facts) error {
 	eval := v.evaluate(ctx, p.rule, f)
 	d := eval.Decide()
 	if err := unanswered(d.Err); err != nil {
@@ -133,7 +141,7 @@ func (v *visit) conditions(ctx context.Context, p *prospect, f *facts) error {
 
 // pin finds out which attendance a run would be about. That is decided with the event: before the
 // run has its turn, another may have closed it. What the desk never answers is left to the run.
-func (v *visit) pin(ctx context.Context, p *prospect, f *facts) error {
+func (v *judge) pin(ctx context.Context, p *prospect, f *facts) error {
 	if p.rule.Mode == rules.Single && v.unfinished(p) {
 		return nil // it does not begin
 	}
@@ -145,7 +153,7 @@ func (v *visit) pin(ctx context.Context, p *prospect, f *facts) error {
 }
 
 // count works out what a run would be counted by.
-func (v *visit) count(eval *rules.Evaluation, p *prospect, e *journal.Event) error {
+func (v *judge) count(eval *rules.Evaluation, p *prospect, e *journal.Event) error {
 	var err error
 	if p.by, err = key(eval, p.rule.By, e.Lane); err == nil {
 		p.limitBy = p.by
@@ -171,10 +179,10 @@ func unanswered(err error) error {
 }
 
 // late says why an event of an age comes too late for a rule; nil is that it does not.
-func (v *visit) late(ctx context.Context, rule *rules.Rule, e *journal.Event, age time.Duration) (*phrases.Phrase, error) {
+func (v *judge) late(ctx context.Context, rule *rules.Rule, e *journal.Event, age time.Duration) (*phrases.Phrase, error) {
 	if e.Type != "schedule" {
 		if limit := rule.Late.SkipAfter; limit > 0 && age > limit {
-			return phrases.New(phrases.TooOld, rules.FormatDuration(age.Round(time.Second)), rules.FormatDuration(limit)), nil
+			return phrases.New(phrases.TooOld, duration.Format(age.Round(time.Second)), duration.Format(limit)), nil
 		}
 		return nil, nil
 	}
@@ -184,7 +192,7 @@ func (v *visit) late(ctx context.Context, rule *rules.Rule, e *journal.Event, ag
 	switch rule.Late.Run {
 	case "none":
 		if age > time.Minute {
-			return phrases.New(phrases.TickMissed, rules.FormatDuration(age.Round(time.Second))), nil
+			return phrases.New(phrases.TickMissed, duration.Format(age.Round(time.Second))), nil
 		}
 	case "last", "":
 		if later, err := v.laterTick(ctx, e); later || err != nil {
@@ -195,7 +203,7 @@ func (v *visit) late(ctx context.Context, rule *rules.Rule, e *journal.Event, ag
 }
 
 // laterTick reports whether a later tick of the same rule waits in the lane, also among the events that are not loaded.
-func (v *visit) laterTick(ctx context.Context, e *journal.Event) (bool, error) {
+func (v *judge) laterTick(ctx context.Context, e *journal.Event) (bool, error) {
 	later := func(other *journal.Event) bool {
 		return other.Rule == e.Rule && other.Type == e.Type && other.CreatedAt.After(e.CreatedAt)
 	}
@@ -214,7 +222,7 @@ func (v *visit) laterTick(ctx context.Context, e *journal.Event) (bool, error) {
 var evaluations sync.Pool
 
 // evaluate returns an evaluation of a rule's expressions. There is one in a visit, so it is for one rule at a time.
-func (v *visit) evaluate(ctx context.Context, rule *rules.Rule, f *facts) *rules.Evaluation {
+func (v *judge) evaluate(ctx context.Context, rule *rules.Rule, f *facts) *rules.Evaluation {
 	if v.evaluation == nil {
 		v.evaluation, _ = evaluations.Get().(*rules.Evaluation)
 	}
@@ -227,7 +235,7 @@ func (v *visit) evaluate(ctx context.Context, rule *rules.Rule, f *facts) *rules
 }
 
 // evaluated ends the use of the visit's evaluation.
-func (v *visit) evaluated() {
+func (v *judge) evaluated() {
 	if v.evaluation != nil {
 		v.evaluation.Clear()
 		evaluations.Put(v.evaluation)

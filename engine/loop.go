@@ -24,7 +24,7 @@ func reach(r *journal.Run, s *journal.Step) *journal.Step {
 
 // keep returns the steps that a run that is not finished needs to go on: of one that was taken for
 // several items, the last time that it came to its end.
-func (v *visit) keep(r *journal.Run) journal.Kept {
+func (v *pending) keep(r *journal.Run) journal.Kept {
 	if !slices.ContainsFunc(r.Steps, func(s *journal.Step) bool { return strings.IndexByte(s.Path, '[') >= 0 }) {
 		return r.Kept
 	}

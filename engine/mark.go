@@ -29,13 +29,13 @@ type markContent struct {
 }
 
 // mark announces the events of a call that has no answer. Events like them wait until a time.
-func (v *visit) mark(r *journal.Run, s *journal.Step, rec *record, until time.Time) {
+func (v *pending) mark(r *journal.Run, s *journal.Step, rec *record, until time.Time) {
 	content, err := json.Marshal(markContent{s.N, s.Verb, rec.Intent})
 	if err != nil {
 		content = nil // the change is refused for the same intent in the step's record
 	}
 	for _, event := range rec.Intent.Emits {
-		v.pending.Caused = append(v.pending.Caused, journal.Caused{
+		v.change.Caused = append(v.change.Caused, journal.Caused{
 			Workspace: r.Workspace, Lane: v.lane.Name, Event: event, Object: elsewhere, Set: content, Run: r.ID, Rule: r.Rule, Ancestry: r.Ancestry,
 			After: rec.Intent.After, From: v.servedFrom(rec.Intent.At), To: until,
 		})
@@ -43,7 +43,7 @@ func (v *visit) mark(r *journal.Run, s *journal.Step, rec *record, until time.Ti
 }
 
 // unmark takes the marks of a call away with the next save.
-func (v *visit) unmark(r *journal.Run, s *journal.Step, rec *record) {
+func (v *pending) unmark(r *journal.Run, s *journal.Step, rec *record) {
 	if rec.Intent != nil && rec.Intent.Elsewhere {
 		put(&v.ended, markedCall{r.ID, s.N}, true)
 	}
@@ -51,7 +51,7 @@ func (v *visit) unmark(r *journal.Run, s *journal.Step, rec *record) {
 
 // endCall ends a call that will not be made again by itself: no event waits for it any more. Where its effect is not known, a mark stays by which its events
 // are recognised when they come.
-func (v *visit) endCall(r *journal.Run, s *journal.Step, rec *record) {
+func (v *pending) endCall(r *journal.Run, s *journal.Step, rec *record) {
 	if rec.Intent == nil || r.ID == 0 {
 		return
 	}
@@ -73,7 +73,7 @@ func (v *visit) takeMarks(ctx context.Context) error {
 	for i := range list {
 		for call := range v.ended {
 			if isOf(&list[i], call) {
-				v.pending.Gone = append(v.pending.Gone, list[i].ID)
+				v.change.Gone = append(v.change.Gone, list[i].ID)
 			}
 		}
 	}
@@ -122,7 +122,7 @@ func (v *visit) heedMarks(ctx context.Context, e *journal.Event, f *facts, marks
 			return false, err
 		}
 		if made {
-			v.pending.Gone = append(v.pending.Gone, c.ID)
+			v.change.Gone = append(v.change.Gone, c.ID)
 			v.adopt(f, journal.Caused{Run: c.Run, Rule: c.Rule, Ancestry: c.Ancestry, After: c.After, From: c.From})
 			return true, nil
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules/plain"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // afterCall is how long after a call's receipt its events may be created.
@@ -30,7 +31,7 @@ func (*openCallError) Error() string {
 // accounts for one event of each type, and for a changed conversation that is shown just so once
 // more, unless again says that the event was recognised before.
 func (v *visit) recognise(ctx context.Context, e *journal.Event, f *facts, again bool) (*journal.Caused, error) {
-	if e.Rule != "" || e.Type == "message.received" {
+	if e.Rule != "" || !mayBeOwn(e.Type) {
 		return nil, nil // a tick, a command, a customer
 	}
 	if err := f.load(ctx); err != nil {
@@ -43,7 +44,7 @@ func (v *visit) recognise(ctx context.Context, e *journal.Event, f *facts, again
 		}
 	}
 	// The call may have been settled a moment ago, for this very event.
-	if len(v.pending.Caused)+len(v.ended) > 0 {
+	if len(v.change.Caused)+len(v.ended) > 0 {
 		if err := v.save(ctx, false); err != nil {
 			return nil, err
 		}
@@ -55,7 +56,7 @@ func (v *visit) recognise(ctx context.Context, e *journal.Event, f *facts, again
 	if len(list) == 0 {
 		return nil, nil
 	}
-	told, _, err := f.told(ctx, objectOf(e.Type))
+	told, _, err := f.told(ctx, vocabulary.ObjectOf(e.Type))
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +64,7 @@ func (v *visit) recognise(ctx context.Context, e *journal.Event, f *facts, again
 	var marks, used, free []*journal.Caused
 	for i := range slices.Backward(list) {
 		c := &list[i]
-		c.Used = c.Used || slices.Contains(v.pending.Used, c.ID) || slices.Contains(v.pending.Gone, c.ID)
+		c.Used = c.Used || slices.Contains(v.change.Used, c.ID) || slices.Contains(v.change.Gone, c.ID)
 		switch {
 		case c.Object == elsewhere:
 			if !c.Used {
@@ -84,7 +85,7 @@ func (v *visit) recognise(ctx context.Context, e *journal.Event, f *facts, again
 	if adopted {
 		return v.recognise(ctx, e, f, again)
 	}
-	if len(used) == 0 || fact == nil || e.Type != "conversation.updated" {
+	if len(used) == 0 || fact == nil || e.Type != vocabulary.ConversationUpdated {
 		return nil, nil
 	}
 	return v.recogniseAgain(ctx, e, fact, used, free)
@@ -108,7 +109,7 @@ func (v *visit) recogniseAgain(ctx context.Context, e *journal.Event, fact map[s
 			continue
 		}
 		f := v.factsOf(before)
-		told, ok, err := f.told(ctx, objectOf(e.Type))
+		told, ok, err := f.told(ctx, vocabulary.ObjectOf(e.Type))
 		if err != nil {
 			return nil, err
 		}
@@ -144,10 +145,10 @@ func (v *visit) recogniseAgain(ctx context.Context, e *journal.Event, fact map[s
 }
 
 // servedFrom and servedTo are what a time of the engine's clock may be by the service's.
-func (v *visit) servedFrom(t time.Time) time.Time { return t.Add(min(v.ahead(), 0)) }
-func (v *visit) servedTo(t time.Time) time.Time   { return t.Add(max(v.ahead(), 0)) }
+func (v *laneState) servedFrom(t time.Time) time.Time { return t.Add(min(v.ahead(), 0)) }
+func (v *laneState) servedTo(t time.Time) time.Time   { return t.Add(max(v.ahead(), 0)) }
 
-func (v *visit) ahead() time.Duration {
+func (v *laneState) ahead() time.Duration {
 	if v.workspace.Ahead == nil {
 		return 0
 	}
@@ -156,7 +157,7 @@ func (v *visit) ahead() time.Duration {
 
 // shows reports whether an event, with what it carries of its object, is the one that an own call caused.
 func (f *facts) shows(e *journal.Event, fact map[string]any, c *journal.Caused, again bool) bool {
-	if e.Type == "message.sent" && c.Object != "" && c.Object == ObjectKey(f.about.Message) {
+	if e.Type == vocabulary.MessageSent && c.Object != "" && c.Object == ObjectKey(f.about.Message) {
 		return true
 	}
 	// What was received in time has happened in time. A card that was found in a stage may have
@@ -181,14 +182,11 @@ func isUpTo(e *journal.Event, newest int64) bool { return e.Seq != 0 && e.Seq <=
 // ObjectKey is an object's id as Caused has it.
 func ObjectKey(id string) string { return plain.FoldUUID(id) }
 
-// objectOf names the fact that an event of a type is about.
-func objectOf(typ string) string {
-	switch kind, _, _ := strings.Cut(typ, "."); kind {
-	case "kanban":
-		return "card"
-	default:
-		return kind
-	}
+// mayBeOwn reports whether a call of the engine's can cause an event of the type. Of a type that is
+// not known it may.
+func mayBeOwn(typ string) bool {
+	known := vocabulary.EventOf(typ)
+	return known == nil || known.Own
 }
 
 // agrees reports whether nothing that is shown differs from what was set. What is not shown does
@@ -245,16 +243,16 @@ func (e *Engine) Owns(ctx context.Context, workspace, message, clientID string) 
 	if e.unsaved.has(messageKey{workspace, message}) {
 		return true, nil
 	}
-	own, err := e.journal.Caused(ctx, workspace, "message.sent", []string{message})
+	own, err := e.journal.Caused(ctx, workspace, vocabulary.MessageSent, []string{message})
 	if f, ok := ctx.Value(inquiryKey{}).(*facts); ok && err == nil && len(own) == 0 && clientID != "" {
-		return f.visit.isSending(clientID)
+		return f.lane.isSending(clientID)
 	}
 	return len(own) > 0, err
 }
 
 // isSending reports whether a call of the lane that has no answer sends a message with this
 // client_id. What is sent to a conversation is sent in its lane.
-func (v *visit) isSending(clientID string) (bool, error) {
+func (v *laneState) isSending(clientID string) (bool, error) {
 	for _, r := range v.lane.Runs {
 		s := r.Current()
 		if r.State.Finished() || s == nil || s.State != journal.StepOpen {
@@ -265,7 +263,7 @@ func (v *visit) isSending(clientID string) (bool, error) {
 			return false, err
 		}
 		i := rec.Intent
-		if i != nil && slices.Contains(i.Emits, "message.sent") && strings.Contains(string(i.Request), ObjectKey(clientID)) {
+		if i != nil && slices.Contains(i.Emits, vocabulary.MessageSent) && strings.Contains(string(i.Request), ObjectKey(clientID)) {
 			return true, nil
 		}
 	}
@@ -300,10 +298,10 @@ func (u *unsaved) has(m messageKey) bool {
 }
 
 // expect notes what an own call caused. A message is known as the engine's own before that is on disk: the next step may ask.
-func (v *visit) expect(c journal.Caused) {
+func (v *pending) expect(c journal.Caused) {
 	c.Object = ObjectKey(c.Object)
-	v.pending.Caused = append(v.pending.Caused, c)
-	if c.Event == "message.sent" {
+	v.change.Caused = append(v.change.Caused, c)
+	if c.Event == vocabulary.MessageSent {
 		v.engine.unsaved.add(messageKey{c.Workspace, c.Object})
 	}
 }
@@ -311,7 +309,7 @@ func (v *visit) expect(c journal.Caused) {
 // forgetUnsaved ends what expect began.
 func (e *Engine) forgetUnsaved(list []journal.Caused) {
 	for i := range list {
-		if c := &list[i]; c.Event == "message.sent" {
+		if c := &list[i]; c.Event == vocabulary.MessageSent {
 			e.unsaved.remove(messageKey{c.Workspace, c.Object})
 		}
 	}
@@ -365,7 +363,7 @@ func (v *visit) settleCall(ctx context.Context, r *journal.Run) error {
 }
 
 // adopt makes an event known as the doing of a call that has no answer: it had its effect, whenever it will be answered.
-func (v *visit) adopt(f *facts, c journal.Caused) {
+func (v *pending) adopt(f *facts, c journal.Caused) {
 	e := f.event
 	c.Workspace, c.Lane, c.Event, c.Object, c.To = e.Workspace, e.Lane, e.Type, f.object(), e.CreatedAt.Add(afterCall)
 	v.expect(c)
@@ -375,10 +373,10 @@ func (v *visit) adopt(f *facts, c journal.Caused) {
 // object is what an event is about, as the answer to the call that caused it names it.
 func (f *facts) object() string {
 	object := f.about.Conversation
-	switch objectOf(f.event.Type) {
-	case "message":
+	switch vocabulary.ObjectOf(f.event.Type) {
+	case vocabulary.Message:
 		object = f.about.Message
-	case "card":
+	case vocabulary.Card:
 		object = f.about.Card
 	}
 	if object == "" {
@@ -412,7 +410,7 @@ func (v *visit) await(ctx context.Context, r *journal.Run, rec *record, e *journ
 }
 
 // openCall returns the record of a run's call that has no receipt and may cause an event like this one.
-func (v *visit) openCall(r *journal.Run, e *journal.Event) (*record, error) {
+func (v *laneState) openCall(r *journal.Run, e *journal.Event) (*record, error) {
 	if r.State.Finished() || r.Lane != v.lane.Name {
 		return nil, nil
 	}
@@ -432,7 +430,7 @@ func (v *visit) openCall(r *journal.Run, e *journal.Event) (*record, error) {
 
 // clientID returns the client_id that the event's message was sent with; empty where it is not told, or there is no message.
 func (f *facts) clientID(ctx context.Context) (string, error) {
-	if f.event.Type != "message.sent" {
+	if f.event.Type != vocabulary.MessageSent {
 		return "", nil
 	}
 	told, _, err := f.told(ctx, "message")

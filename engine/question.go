@@ -9,6 +9,7 @@ import (
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // A mark is a point in what happens in a lane, by the service's clock. Of two events of one instant the one that was recorded later is the later one.
@@ -57,7 +58,7 @@ func (q question) next(r *journal.Run, s *rules.Step, taken *journal.Step, rec *
 // isQuestion reports whether a step has sent a message, or of a shadow run would have, to whom the run's events come from. What was told to somebody else is nothing
 // that the customer could answer.
 func isQuestion(r *journal.Run, s *rules.Step, rec *record, message map[string]any) bool {
-	if !slices.Contains(s.Schema.Emits, "message.sent") || len(rec.Receipts) == 0 && rec.Intent == nil {
+	if !slices.Contains(s.Schema.Emits, vocabulary.MessageSent) || len(rec.Receipts) == 0 && rec.Intent == nil {
 		return false
 	}
 	conversation, _ := message["conversation_id"].(string)
@@ -66,7 +67,7 @@ func isQuestion(r *journal.Run, s *rules.Step, rec *record, message map[string]a
 
 // happened returns when an event happened: of a message, when it was written, where the event tells that. It may be told of long after.
 func (f *facts) happened(ctx context.Context) (time.Time, error) {
-	if objectOf(f.event.Type) == "message" {
+	if vocabulary.ObjectOf(f.event.Type) == vocabulary.Message {
 		fact, _, err := f.told(ctx, "message")
 		if err != nil {
 			return time.Time{}, err

@@ -56,11 +56,11 @@ func (e *Engine) visit(ctx context.Context, v *visit, first *decision) error {
 	err := v.work(ctx, first)
 	if v.fresh != nil && err != nil && !errors.Is(err, journal.ErrOccupied) {
 		v.evaluated()
-		e.forgetUnsaved(v.pending.Caused)
+		e.forgetUnsaved(v.change.Caused)
 		err = v.recordFirst(ctx)
 	}
 	v.evaluated()
-	e.forgetUnsaved(v.pending.Caused)
+	e.forgetUnsaved(v.change.Caused)
 	if v.fresh != nil {
 		return e.giveUpFresh(ctx, v, err)
 	}

@@ -41,7 +41,7 @@ type Part struct {
 type stretch struct{ began, ended time.Time }
 
 // moment is the time where somebody wants to know how long something takes, else nothing is asked.
-func (v *visit) moment() (t time.Time) {
+func (v *laneState) moment() (t time.Time) {
 	if v.engine.options.Tracer != nil {
 		t = v.clock()
 	}

@@ -42,7 +42,7 @@ func (c *versions) of(workspace, hash string) *version {
 }
 
 // ruleOf returns the rule of a run, in the version that the run began with. It is nil where that cannot be read any more.
-func (v *visit) ruleOf(ctx context.Context, r *journal.Run) (*rules.Rule, error) {
+func (v *laneState) ruleOf(ctx context.Context, r *journal.Run) (*rules.Rule, error) {
 	if rule := v.workspace.rules.Load().Rule(r.Rule); rule != nil && rule.Version == r.Version {
 		return rule, nil
 	}

@@ -3,14 +3,11 @@ package engine
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"runtime/debug"
 	"slices"
 	"time"
 
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
-	"github.com/quandohq/quando/rules/phrases"
 )
 
 // A visit is one worker's time in a claimed lane: what was asked of its runs, its events in order, then the runs that are due.
@@ -18,32 +15,22 @@ import (
 // What happens is collected and handed to the journal at two moments only: before a call is made, because its intent must be on disk
 // by then, and at the end. So a call's receipt and the next call's intent are one commit.
 type visit struct {
-	engine    *Engine
-	workspace *workspace
-	lane      *journal.Lane
-	clock     func() time.Time
-	stopping  func() bool // nothing more is to be begun
+	*laneState
+	*pending
+	*judge
 
-	// The maps are made when something is put into them: most visits need few of them.
-	pending journal.Change
-	touched map[*journal.Run]*journal.RunChange
-	ended   map[markedCall]bool   // calls whose marks go with the next save
-	refused map[*journal.Run]bool // runs that the journal did not let begin
-	records map[*journal.Step]*record
-	events  map[int64]*journal.Event // that are not the lane's and had to be read
-	next    time.Time                // when the lane is due again
-	halted  bool                     // the workspace is stopped, or the engine is
-	waited  time.Duration            // for the service's answers to calls
-	calls   int                      // that were made
-	fresh   *freshEvent              // the lane's event that is not recorded yet; nil is that all are
+	stopping func() bool           // nothing more is to be begun
+	refused  map[*journal.Run]bool // runs that the journal did not let begin
+	next     time.Time             // when the lane is due again
+	halted   bool                  // the workspace is stopped, or the engine is
+	waited   time.Duration         // for the service's answers to calls
+	calls    int                   // that were made
 
 	hasWorker bool // it counts as one of the workers
 
 	postponed bool                  // there are events that cannot be decided yet
 	deferred  map[*journal.Run]bool // runs that such an event may concern
 	settling  *journal.Run          // whose open call an event waits for: it begins no other step
-
-	evaluation *rules.Evaluation
 
 	// For a tracer, where there is one.
 	since   time.Time                  // when the visit began
@@ -52,7 +39,16 @@ type visit struct {
 }
 
 func (e *Engine) newVisit(lane *journal.Lane, clock func() time.Time, stopping func() bool) *visit {
-	v := &visit{engine: e, workspace: e.workspaces[lane.Workspace], lane: lane, clock: clock, stopping: stopping}
+	all := &struct { // one piece of memory
+		visit
+		at   laneState
+		todo pending
+		by   judge
+	}{}
+	all.at = laneState{engine: e, workspace: e.workspaces[lane.Workspace], lane: lane, clock: clock}
+	all.todo.laneState, all.by.laneState = &all.at, &all.at
+	all.visit = visit{laneState: &all.at, pending: &all.todo, judge: &all.by, stopping: stopping}
+	v := &all.visit
 	v.since = v.moment().Truncate(time.Microsecond)
 	return v
 }
@@ -70,9 +66,6 @@ func put[K comparable, V any](m *map[K]V, key K, value V) {
 	}
 	(*m)[key] = value
 }
-
-// now is as exact as the journal is: what is due at a time that was recorded is due when that time is read back.
-func (v *visit) now() time.Time { return v.clock().Truncate(time.Microsecond) }
 
 // work does what there is to do in the lane and gives it back. First is what was decided already on
 // the first event; nil is nothing.
@@ -100,14 +93,6 @@ func (v *visit) work(ctx context.Context, first *decision) (err error) {
 	}
 	v.plan()
 	return v.save(ctx, true)
-}
-
-// survive makes an error of a panic, so that a fault in one lane is not the end of all others.
-func (v *visit) survive(err *error) {
-	if p := recover(); p != nil {
-		*err = fmt.Errorf("a fault in quando: %v; please report it with what the log has of it", p)
-		v.engine.log.Error("panic", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-	}
 }
 
 // stopped reports whether nothing more is to be begun in this visit.
@@ -203,112 +188,12 @@ func (v *visit) walkDue(ctx context.Context, by time.Time) error {
 	return nil
 }
 
-// due reports whether a run has something to do here, and had by a time.
-func (v *visit) due(r *journal.Run, by time.Time) bool {
-	if r.Lane != v.lane.Name || v.isHeld(r) {
-		return false
-	}
-	switch r.State {
-	case journal.Running, journal.Waiting:
-		return !r.WakeAt.IsZero() && !r.WakeAt.After(by)
-	case journal.Held:
-		return !r.WakeAt.After(by)
-	}
-	return false
-}
-
-// isHeld reports whether a run waits until a hold is lifted.
-func (v *visit) isHeld(r *journal.Run) bool {
-	return r.State == journal.Held && v.engine.holdOn(r.Workspace, r.Rule, r.Lane) != nil
-}
-
-// touch notes that a run has changed. One that the journal has not begun is recorded whole when it does.
-func (v *visit) touch(r *journal.Run, steps ...*journal.Step) {
-	if r.ID == 0 {
-		return
-	}
-	c := v.changed(r)
-	for _, s := range steps {
-		if !slices.Contains(c.Steps, s) {
-			c.Steps = append(c.Steps, s)
-		}
-	}
-}
-
-// changed returns what has changed of a run that has begun.
-func (v *visit) changed(r *journal.Run) *journal.RunChange {
-	c := v.touched[r]
-	if c == nil {
-		c = &journal.RunChange{Run: r}
-		put(&v.touched, r, c)
-	}
-	return c
-}
-
-// finish ends a run, and with it the call that it may be at.
-func (v *visit) finish(r *journal.Run, s journal.State, reason *phrases.Phrase) {
-	if at := r.Current(); at != nil && at.State == journal.StepOpen {
-		if rec, err := v.record(at); err == nil {
-			v.endCall(r, at, rec)
-		}
-	}
-	r.State, r.FinishedAt, r.WakeAt = s, v.now(), time.Time{}
-	r.Because(reason)
-	v.touch(r)
-}
-
-// event returns an event by its number.
-func (v *visit) event(ctx context.Context, seq int64) (*journal.Event, error) {
-	list, err := v.eventsOf(ctx, seq)
-	if err != nil {
-		return nil, err
-	}
-	if len(list) == 0 {
-		return nil, journal.ErrNoEvent
-	}
-	return list[0], nil
-}
-
-// known returns an event that need not be read; nil where it must be.
-func (v *visit) known(seq int64) *journal.Event {
-	if i, ok := slices.BinarySearchFunc(v.lane.Events, seq, func(e *journal.Event, seq int64) int { return cmp.Compare(e.Seq, seq) }); ok {
-		return v.lane.Events[i]
-	}
-	return v.events[seq]
-}
-
-// eventsOf returns events by their numbers; those that are gone are left out.
-func (v *visit) eventsOf(ctx context.Context, seqs ...int64) ([]*journal.Event, error) {
-	var missing []int64
-	for _, seq := range seqs {
-		if v.known(seq) == nil {
-			missing = append(missing, seq)
-		}
-	}
-	if len(missing) > 0 {
-		found, err := v.engine.journal.Events(ctx, missing...)
-		if err != nil {
-			return nil, fmt.Errorf("read events: %w", err)
-		}
-		for _, e := range found {
-			put(&v.events, e.Seq, e)
-		}
-	}
-	var out []*journal.Event
-	for _, seq := range seqs {
-		if e := v.known(seq); e != nil {
-			out = append(out, e)
-		}
-	}
-	return out, nil
-}
-
 // save hands in everything that has happened since the last time.
 func (v *visit) save(ctx context.Context, release bool, take ...journal.Slot) error {
 	if err := v.takeMarks(ctx); err != nil {
 		return err
 	}
-	c := &v.pending
+	c := &v.change
 	c.At, c.Runs, c.Take, c.Release, c.Next = v.now(), nil, take, release, v.next
 	for _, s := range c.Starts {
 		if err := v.seal(s.Run.Steps); err != nil {
@@ -372,49 +257,9 @@ func (v *visit) saved(c *journal.Change) {
 		}
 	}
 	v.engine.forgetUnsaved(c.Caused)
-	v.pending = journal.Change{}
+	v.change = journal.Change{}
 	clear(v.touched)
 	for _, r := range replaced {
 		v.replace(r)
 	}
-}
-
-// replace ends the runs of this lane in whose place another is to come. The journal has asked for it; they must not take a step before
-// that is seen.
-func (v *visit) replace(by *journal.Run) {
-	for _, r := range v.lane.Runs {
-		if r.Rule == by.Rule && r.By == by.By && r.Stage == by.Stage && r.Lane == v.lane.Name && !r.State.Finished() {
-			v.finish(r, journal.Cancelled, journal.Replaced)
-		}
-	}
-}
-
-// seal writes the records of steps as the journal keeps them.
-func (v *visit) seal(steps []*journal.Step) error {
-	for _, s := range steps {
-		if r := v.records[s]; r != nil {
-			raw, err := written(r.appendJSON)
-			if err != nil {
-				r.Values = readable(r.Values)
-				raw, err = written(r.appendJSON)
-			}
-			if err != nil {
-				return fmt.Errorf("record step %s: %w", s.Path, err)
-			}
-			s.Record = raw
-		}
-	}
-	return nil
-}
-
-// record returns the record of a step.
-func (v *visit) record(s *journal.Step) (*record, error) {
-	if r := v.records[s]; r != nil {
-		return r, nil
-	}
-	r, err := recordOf(s)
-	if err == nil {
-		put(&v.records, s, r)
-	}
-	return r, err
 }

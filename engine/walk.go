@@ -146,7 +146,7 @@ func (k *walk) deny(err error) {
 }
 
 // hold stops a run until what stops it is lifted.
-func (v *visit) hold(r *journal.Run) {
+func (v *pending) hold(r *journal.Run) {
 	r.State, r.WakeAt = journal.Held, time.Time{}
 	if h := v.engine.holdOn(r.Workspace, r.Rule, r.Lane); h != nil {
 		r.Because(h.Said())

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/redact"
 	"github.com/quandohq/quando/rules/source"
 )
 
@@ -111,7 +112,7 @@ func TestCompileIsBounded(t *testing.T) {
 			if memory > 2*maxMemory || took > maxTime {
 				t.Errorf("formatting took %v and %d MiB", took, memory>>20)
 			}
-			took, memory = costs(func() { rules.HideInFile(text) })
+			took, memory = costs(func() { redact.File(text) })
 			t.Logf("hide: %v, %d MiB", took.Round(time.Millisecond), memory>>20)
 			if memory > 2*maxMemory || took > maxTime {
 				t.Errorf("hiding took %v and %d MiB", took, memory>>20)
@@ -133,14 +134,14 @@ func TestHidingIsBounded(t *testing.T) {
 		"braces": "{{", "lines": "\n", "marks": "•••", "schemes": "a://", "equals": "&token=", "an expression": "{{ token }} ", "long words": "Aa0", "backslashes": "\\", "tabs": "\t#",
 	} {
 		for _, text := range []string{strings.Repeat(piece, source.MaxBytes/len(piece)), "a: \"" + strings.NewReplacer("\"", "\\\"", "\\", "\\\\", "\n", "\\n", "\t", "\\t").Replace(strings.Repeat(piece, source.MaxBytes/len(piece)/2-2)) + "\"\n", strings.Repeat(" ", 4) + "token: |\n" + strings.Repeat("      "+piece+"\n", source.MaxBytes/(len(piece)+8))} {
-			took, memory := costs(func() { rules.HideInFile(text) })
+			took, memory := costs(func() { redact.File(text) })
 			t.Logf("%s: %v, %d MiB", name, took.Round(time.Millisecond), memory>>20)
 			if memory > 4*maxMemory || took > maxTime {
 				t.Errorf("%s: hiding took %v and %d MiB", name, took, memory>>20)
 			}
 		}
 		text := strings.Repeat(piece, source.MaxBytes/len(piece))
-		if took, memory := costs(func() { rules.HideText(text) }); memory > 2*maxMemory || took > maxTime {
+		if took, memory := costs(func() { redact.Text(text) }); memory > 2*maxMemory || took > maxTime {
 			t.Errorf("%s: hiding in a text took %v and %d MiB", name, took, memory>>20)
 		}
 	}

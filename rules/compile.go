@@ -8,6 +8,7 @@ import (
 
 	"github.com/quandohq/quando/rules/calendar"
 	"github.com/quandohq/quando/rules/source"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // maxExpressions bounds the expressions of one file, and with them the memory that compiling it takes.
@@ -22,38 +23,6 @@ type Options struct {
 	// ReadFile returns a file that a rule file names, such as an .ics of holidays, by its path relative to the rule
 	// file; nil when rules may name none.
 	ReadFile func(ruleFile, name string) ([]byte, error)
-}
-
-// A Set is a compiled rule set.
-type Set struct {
-	Rules     []*Rule // those that can be used, in the order of their ids
-	Broken    []Broken
-	Tests     []*Test
-	Calendars map[string]*calendar.Calendar
-
-	byID   map[string]*Rule
-	index  map[string]*typeIndex
-	cycles []Cycle
-}
-
-// Broken is a rule that could not be compiled. It stays visible with its reasons.
-type Broken struct {
-	ID       string
-	File     string
-	Line     int
-	Problems Problems
-}
-
-// Rule returns a rule by its id, or nil.
-func (s *Set) Rule(id string) *Rule { return s.byID[id] }
-
-// Names returns what the rules name of the service, for checking it online.
-func (s *Set) Names() []NameUse {
-	var names []NameUse
-	for _, r := range s.Rules {
-		names = append(names, r.names...)
-	}
-	return names
 }
 
 // A compiler compiles a rule set. It reports every problem that it finds and goes on.
@@ -244,7 +213,7 @@ func (c *compiler) expressionAt(n *source.Node, offset int, text string, env *en
 		c.note(x)
 		c.noteData(x, n, offset)
 		for _, i := range x.doubts {
-			c.add(n.AtOffset(offset+i.offset, source.Warning, i.message, i.hint))
+			c.add(n.AtOffset(offset+i.Offset, source.Warning, i.Message, i.Hint))
 		}
 		x.doubts = nil
 		if c.rule != nil && c.rule.hearsNothing() && slices.Contains(x.calls, "count_events") {
@@ -260,7 +229,9 @@ func (c *compiler) note(x *Expression) {
 		return
 	}
 	for _, fact := range x.needs {
-		c.reads(readScopes[fact])
+		if f := vocabulary.FactOf(fact); f != nil {
+			c.reads(f.Scope)
+		}
 	}
 	c.rule.Facts = union(c.rule.Facts, x.needs)
 	for _, name := range x.calls {

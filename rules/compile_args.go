@@ -10,10 +10,10 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/quandohq/quando/rules/internal/template"
+	"github.com/quandohq/quando/rules/plain"
 	"github.com/quandohq/quando/rules/source"
 )
-
-var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
 // lookups are the scopes of the calls that turn a name into an id.
 var lookups = map[string]string{
@@ -89,10 +89,10 @@ func (c *compiler) scalar(n *source.Node, a *Arg, env *environment, want *Type) 
 		c.report(n, "", "%s is empty", a.Name)
 		return nil
 	}
-	segments, problem := splitTemplate(n.Value)
+	segments, unclosed := template.Split(n.Value)
 	v := c.template(n, segments, env, want)
-	if problem != nil {
-		c.add(problem.at(n, 0))
+	if unclosed >= 0 {
+		c.add(neverClosed(n, unclosed))
 		return nil
 	}
 	c.singleBraces(n, segments)
@@ -103,13 +103,13 @@ func (c *compiler) scalar(n *source.Node, a *Arg, env *environment, want *Type) 
 var singleBrace = regexp.MustCompile(`\$?\{ *((?:contact|conversation|message|attendance|card|event|vars|steps)\.[\w.]+) *\}`)
 
 // singleBraces warns of a name that would be sent as it stands.
-func (c *compiler) singleBraces(n *source.Node, segments []segment) {
+func (c *compiler) singleBraces(n *source.Node, segments []template.Segment) {
 	for _, s := range segments {
-		if at := strings.Index(s.text, "{%"); !s.expression && at >= 0 && strings.Contains(s.text[at:], "%}") {
-			c.add(n.AtOffset(s.offset+at, source.Warning, "{% %} stays as it is written", "write {{ condition ? \"this\" : \"that\" }}, or take the step in a `choose`"))
+		if at := strings.Index(s.Text, "{%"); !s.Expression && at >= 0 && strings.Contains(s.Text[at:], "%}") {
+			c.add(n.AtOffset(s.Offset+at, source.Warning, "{% %} stays as it is written", "write {{ condition ? \"this\" : \"that\" }}, or take the step in a `choose`"))
 		}
-		if at := singleBrace.FindStringSubmatchIndex(s.text); !s.expression && at != nil {
-			c.add(n.AtOffset(s.offset+at[0], source.Warning, s.text[at[0]:at[1]]+" stays as it is written", "write {{ "+s.text[at[2]:at[3]]+" }} for its value"))
+		if at := singleBrace.FindStringSubmatchIndex(s.Text); !s.Expression && at != nil {
+			c.add(n.AtOffset(s.Offset+at[0], source.Warning, s.Text[at[0]:at[1]]+" stays as it is written", "write {{ "+s.Text[at[2]:at[3]]+" }} for its value"))
 		}
 	}
 }
@@ -124,7 +124,7 @@ func (c *compiler) within(n *source.Node, a *Arg, v *Value) {
 	case !written:
 	case a.Longest > 0 && utf8.RuneCountInString(s) > a.Longest:
 		c.report(n, "", "%s has %d characters; at most %d are allowed", a.Name, utf8.RuneCountInString(s), a.Longest)
-	case a.Refers == "media" && !uuid.MatchString(s) && !fs.ValidPath(s):
+	case a.Refers == "media" && !plain.IsUUID(s) && !fs.ValidPath(s):
 		c.report(n, "a file in the folder media beside the rules", "%q is no file's name", s)
 	case a.Name == "url" && !strings.HasPrefix(s, "https://") && !strings.HasPrefix(s, "http://"):
 		c.report(n, "as in https://hooks.example.com/new", "%q is not an address", s)
@@ -157,24 +157,24 @@ func lineOf(n *source.Node) string {
 }
 
 // template compiles the segments of a text. With want Text, values that do not read as a text are refused.
-func (c *compiler) template(n *source.Node, segments []segment, env *environment, want *Type) *Value {
-	if len(segments) == 1 && !segments[0].expression {
-		return &Value{constant: segments[0].text}
+func (c *compiler) template(n *source.Node, segments []template.Segment, env *environment, want *Type) *Value {
+	if len(segments) == 1 && !segments[0].Expression {
+		return &Value{constant: segments[0].Text}
 	}
 	v := &Value{}
 	ok := true
 	for _, s := range segments {
-		if !s.expression {
-			v.pieces = append(v.pieces, piece{text: s.text})
+		if !s.Expression {
+			v.pieces = append(v.pieces, piece{text: s.Text})
 			continue
 		}
-		x := c.expressionAt(n, s.offset, s.text, env, nil)
+		x := c.expressionAt(n, s.Offset, s.Text, env, nil)
 		if x == nil {
 			ok = false
 			continue
 		}
 		if want == Text && len(x.result.fields) > 0 {
-			c.add(n.AtOffset(s.offset, source.Error, s.text+" is an object and does not read as a text", wantHint(s.text, x.result, Text)))
+			c.add(n.AtOffset(s.Offset, source.Error, s.Text+" is an object and does not read as a text", wantHint(s.Text, x.result, Text)))
 			ok = false
 			continue
 		}
@@ -192,13 +192,13 @@ func (c *compiler) template(n *source.Node, segments []segment, env *environment
 // whole compiles a value that must be one {{ expression }} of a type.
 func (c *compiler) whole(n *source.Node, a *Arg, env *environment, want *Type) *Value {
 	if n.Kind == source.Scalar {
-		segments, problem := splitTemplate(n.Value)
-		if problem != nil {
-			c.add(problem.at(n, 0))
+		segments, unclosed := template.Split(n.Value)
+		if unclosed >= 0 {
+			c.add(neverClosed(n, unclosed))
 			return nil
 		}
-		if len(segments) == 1 && segments[0].expression {
-			if x := c.expressionAt(n, segments[0].offset, segments[0].text, env, want); x != nil {
+		if len(segments) == 1 && segments[0].Expression {
+			if x := c.expressionAt(n, segments[0].Offset, segments[0].Text, env, want); x != nil {
 				return &Value{whole: x}
 			}
 			return nil
@@ -326,11 +326,11 @@ func (c *compiler) data(n *source.Node, env *environment) *Value {
 		}
 		return v
 	case source.Scalar:
-		segments, problem := splitTemplate(n.Value)
-		if problem != nil {
-			c.add(problem.at(n, 0))
+		segments, unclosed := template.Split(n.Value)
+		if unclosed >= 0 {
+			c.add(neverClosed(n, unclosed))
 		}
-		if slices.ContainsFunc(segments, func(s segment) bool { return s.expression }) {
+		if slices.ContainsFunc(segments, func(s template.Segment) bool { return s.Expression }) {
 			return c.template(n, segments, env, nil)
 		}
 	}
@@ -344,7 +344,7 @@ func (c *compiler) mention(n *source.Node, a *Arg, v *Value) {
 	}
 	name, _ := v.constant.(string)
 	if v.whole == nil && v.pieces == nil {
-		if uuid.MatchString(name) || name == "none" || name == "me" {
+		if plain.IsUUID(name) || name == "none" || name == "me" {
 			return
 		}
 		if lookups[a.Refers] != "" && a.Refers != "contact" {
@@ -360,7 +360,7 @@ func (c *compiler) mention(n *source.Node, a *Arg, v *Value) {
 func (c *compiler) argumentScopes(a *Arg, v *Value) {
 	if a.Refers == "media" {
 		// An id of the service needs no upload.
-		if name, ok := v.Constant(); ok && uuid.MatchString(name.(string)) {
+		if name, ok := v.Constant(); ok && plain.IsUUID(name.(string)) {
 			return
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quandohq/quando/rules/duration"
+	"github.com/quandohq/quando/rules/internal/template"
 	"github.com/quandohq/quando/rules/source"
 )
 
@@ -59,8 +61,8 @@ func (c *compiler) wait(s *Step, given map[string]*source.Node, env *environment
 		return
 	}
 	offset := 0
-	if segments, problem := splitTemplate(text); problem == nil && len(segments) == 1 && segments[0].expression {
-		text, offset = segments[0].text, segments[0].offset
+	if segments, unclosed := template.Split(text); unclosed < 0 && len(segments) == 1 && segments[0].Expression {
+		text, offset = segments[0].Text, segments[0].Offset
 	}
 	s.Condition = c.expressionAt(v, offset, text, env, Time)
 }
@@ -85,12 +87,12 @@ func (c *compiler) waitFor(s *Step, given map[string]*source.Node, env *environm
 }
 
 // span reads a duration that may be of a calendar.
-func (c *compiler) span(n *source.Node, what string) Span {
+func (c *compiler) span(n *source.Node, what string) duration.Span {
 	text, ok := c.static(n, what)
 	if !ok {
-		return Span{}
+		return duration.Span{}
 	}
-	span, err := parseSpan(text)
+	span, err := duration.ParseSpan(text)
 	switch {
 	case err != nil:
 		c.report(n, "", "%v", err)
@@ -108,7 +110,7 @@ func (c *compiler) span(n *source.Node, what string) Span {
 }
 
 // daysOfCalendar warns of days that are counted as 24 opening hours each: 2d of a calendar that opens for eight hours takes six days.
-func (c *compiler) daysOfCalendar(n *source.Node, text string, span Span) {
+func (c *compiler) daysOfCalendar(n *source.Node, text string, span duration.Span) {
 	length, _, _ := strings.Cut(text, " of ")
 	office := c.set.Calendars[span.Calendar]
 	if office == nil || !strings.ContainsAny(length, "dw") {

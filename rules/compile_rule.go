@@ -9,7 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quandohq/quando/rules/duration"
 	"github.com/quandohq/quando/rules/source"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 var (
@@ -209,7 +211,7 @@ func (c *compiler) gather(n *source.Node) *Gather {
 	if v := n.Get("at_most"); v != nil {
 		g.AtMost, ok2 = c.duration(v, "at_most")
 		if ok && ok2 && g.AtMost < g.Quiet {
-			c.report(v, "", "at_most (%s) is shorter than quiet (%s)", FormatDuration(g.AtMost), FormatDuration(g.Quiet))
+			c.report(v, "", "at_most (%s) is shorter than quiet (%s)", duration.Format(g.AtMost), duration.Format(g.Quiet))
 		}
 	} else {
 		g.AtMost = 10 * g.Quiet
@@ -241,7 +243,7 @@ func (c *compiler) late(n *source.Node) {
 	if scheduled {
 		r.Late.Run = "last"
 	}
-	if slices.ContainsFunc(r.When.Events, func(e string) bool { return strings.HasPrefix(e, "message.") }) {
+	if slices.ContainsFunc(r.When.Events, func(e string) bool { return vocabulary.ObjectOf(e) == vocabulary.Message }) {
 		r.Late.SkipAfter = 30 * time.Minute
 	}
 	v := n.Get("late")

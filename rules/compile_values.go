@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quandohq/quando/rules/duration"
+	"github.com/quandohq/quando/rules/internal/template"
 	"github.com/quandohq/quando/rules/source"
 )
 
@@ -24,12 +26,12 @@ func (c *compiler) static(n *source.Node, what string) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	segments, problem := splitTemplate(s)
-	if problem != nil {
-		c.add(problem.at(n, 0))
+	segments, unclosed := template.Split(s)
+	if unclosed >= 0 {
+		c.add(neverClosed(n, unclosed))
 		return "", false
 	}
-	if !slices.ContainsFunc(segments, func(s segment) bool { return s.expression }) {
+	if !slices.ContainsFunc(segments, func(s template.Segment) bool { return s.Expression }) {
 		return s, true
 	}
 	env := &environment{names: map[string]*Type{"vars": c.varTypes}, starts: what}
@@ -51,7 +53,7 @@ func (c *compiler) duration(n *source.Node, what string) (time.Duration, bool) {
 	if !ok {
 		return 0, false
 	}
-	d, err := ParseDuration(s)
+	d, err := duration.Parse(s)
 	if err == nil && d <= 0 {
 		err = fmt.Errorf("%s must be longer than nothing", what)
 	}

@@ -8,7 +8,9 @@ import (
 	"github.com/robfig/cron/v3"
 
 	"github.com/quandohq/quando/rules/calendar"
+	"github.com/quandohq/quando/rules/duration"
 	"github.com/quandohq/quando/rules/source"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // eachItems are what a schedule's each can go through, with the filters of the list operation that finds them.
@@ -42,7 +44,7 @@ var (
 		"cards": {
 			{Name: "board", Kind: KindName, Refers: "board", Summary: "a board"},
 			{Name: "q", Kind: KindText, Longest: 100, Summary: "a text, at most 100 characters"},
-			{Name: "priority", Kind: KindChoice, Values: priorities, Summary: "the priority"},
+			{Name: "priority", Kind: KindChoice, Values: vocabulary.Priorities, Summary: "the priority"},
 			{Name: "label", Kind: KindName, Refers: "label", Summary: "a label"},
 			{Name: "due", Kind: KindChoice, Values: []string{"any", "today", "week", "overdue", "none"}, Summary: "by due date"},
 			{Name: "tz", Kind: KindZone, Summary: "the zone of the due dates"},
@@ -52,7 +54,6 @@ var (
 	eachScopes = map[string]string{
 		"attendances": "attendances:read", "conversations": "conversations:read", "contacts": "contacts:read", "cards": "read",
 	}
-	priorities = []string{"low", "medium", "high", "urgent"}
 )
 
 // ruleTrigger compiles `when` and `gather`, and returns what the rule's expressions can see.
@@ -88,9 +89,9 @@ func (c *compiler) triggerNames(n *source.Node) []string {
 	var names []string
 	for _, item := range oneOrMore(n) {
 		switch {
-		case item.Kind == source.Scalar && item.Value == "manual":
+		case item.Kind == source.Scalar && item.Value == vocabulary.Manual:
 			c.rule.When.Manual = true
-			names = append(names, "manual")
+			names = append(names, vocabulary.Manual)
 		case item.Kind == source.Mapping:
 			c.report(item, "make it a rule of its own", "a schedule cannot stand in a list of events")
 		default:
@@ -130,7 +131,7 @@ func (c *compiler) eventNames(n *source.Node) []string {
 			return names
 		}
 	}
-	hint := source.OneOf(s, append(slices.Clone(eventNames), "kanban.card.*", "manual"))
+	hint := source.OneOf(s, append(slices.Clone(eventNames), "kanban.card.*", vocabulary.Manual))
 	if strings.HasPrefix(s, "every ") || strings.HasPrefix(s, "at ") || strings.HasPrefix(s, "cron ") {
 		hint = scheduleExample
 	}
@@ -205,7 +206,7 @@ func (c *compiler) every(n *source.Node, s *Schedule) {
 		return
 	}
 	if d%(24*time.Hour) == 0 {
-		c.warn(n, "write at: \"09:00\", with on: mon where it is once a week", "every %s ticks at midnight in UTC, which is another time of day in most places", FormatDuration(d))
+		c.warn(n, "write at: \"09:00\", with on: mon where it is once a week", "every %s ticks at midnight in UTC, which is another time of day in most places", duration.Format(d))
 	}
 	s.Every = d
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/expr-lang/expr/ast"
 
+	"github.com/quandohq/quando/rules/internal/tree"
 	"github.com/quandohq/quando/rules/source"
 )
 
@@ -99,7 +100,7 @@ func (f *dataFinder) Visit(node *ast.Node) {
 		if names := memberNames(n); len(names) > 2 && names[0].name == "event" && names[1].name == "data" {
 			var use dataUse
 			for _, m := range names[2:] {
-				use.path, use.offsets = append(use.path, m.name), append(use.offsets, byteOffset(f.text, m.from))
+				use.path, use.offsets = append(use.path, m.name), append(use.offsets, tree.ByteOffset(f.text, m.from))
 			}
 			f.found, f.nodes = append(f.found, use), append(f.nodes, n)
 		}
@@ -116,7 +117,7 @@ func (f *dataFinder) compare(path, constant ast.Node) {
 	if chain, ok := path.(*ast.ChainNode); ok {
 		path = chain.Node
 	}
-	if v, ok := constantOf(constant); ok && v != nil {
+	if v, ok := tree.ConstantOf(constant); ok && v != nil {
 		f.compared[path] = typeOf(v)
 	}
 }

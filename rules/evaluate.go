@@ -14,8 +14,9 @@ import (
 	"github.com/quandohq/quando/rules/calendar"
 )
 
-// Facts answers what expressions ask. It is asked for a fact only when the first expression that needs it is
-// reached. A fact is a map[string]any with the fields of its type, a list of them, or nil where there is none.
+// Facts answers what expressions ask. It is asked for a fact only when the first expression that
+// needs it is reached. A fact is a map[string]any with the fields of its type, a list of them, or
+// nil where there is none.
 type Facts interface {
 	Now() time.Time
 	Fact(ctx context.Context, name string) (any, error)
@@ -25,8 +26,8 @@ type Facts interface {
 	CountEvents(ctx context.Context, typ string, within time.Duration) (int, error)
 }
 
-// An Evaluation evaluates the expressions of one rule against one set of facts. It keeps the facts that
-// it was given, so each is asked for once. It is for one goroutine.
+// An Evaluation evaluates the expressions of one rule against one set of facts. It keeps the facts
+// that it was given, so each is asked for once. It is for one goroutine.
 type Evaluation struct {
 	ctx   context.Context
 	facts Facts
@@ -50,7 +51,8 @@ func NewEvaluation(ctx context.Context, rule *Rule, facts Facts) *Evaluation {
 	return e
 }
 
-// Reset makes the evaluation one of another rule, or of other facts, and keeps its memory: a worker needs only one.
+// Reset makes the evaluation one of another rule, or of other facts, and keeps its memory: a worker
+// needs only one.
 func (e *Evaluation) Reset(ctx context.Context, rule *Rule, facts Facts) {
 	clear(e.env)
 	e.ctx, e.rule, e.facts, e.answers = ctx, rule, facts, nil
@@ -58,7 +60,8 @@ func (e *Evaluation) Reset(ctx context.Context, rule *Rule, facts Facts) {
 	e.env["vars"] = rule.vars
 }
 
-// Clear makes the evaluation forget everything, for a worker that has nothing to do: it keeps its memory for the next Reset.
+// Clear makes the evaluation forget everything, for a worker that has nothing to do: it keeps its
+// memory for the next Reset.
 func (e *Evaluation) Clear() {
 	clear(e.env)
 	clear(e.vm.Stack)
@@ -80,14 +83,13 @@ func (e *Evaluation) SetFact(name string, value any) {
 	e.answers = nil
 }
 
-// Forget makes the evaluation ask for its facts again when they are next needed: after a wait a rule
-// never decides on what was true before it slept, nor after a change on what was true before it.
+// Forget makes the evaluation ask for its facts again when they are next needed: after a wait a
+// rule never decides on what was true before it slept, nor after a change on what was true before
+// it.
 func (e *Evaluation) Forget() {
 	e.answers = nil
-	for _, f := range facts {
-		if f.Name != "event" && f.Name != "message" && f.Name != "events" && f.Name != "messages" {
-			delete(e.env, f.Name)
-		}
+	for _, name := range changing {
+		delete(e.env, name)
 	}
 }
 
@@ -145,8 +147,8 @@ func (e *Evaluation) calendar(name any) *calendar.Calendar {
 	return e.rule.calendars[name.(string)]
 }
 
-// messageTexts returns the text of the message, or of all that were gathered. In the condition of a wait_for or of a cancel_on it is
-// the arriving message alone.
+// messageTexts returns the text of the message, or of all that were gathered. In the condition of a
+// wait_for or of a cancel_on it is the arriving message alone.
 func (e *Evaluation) messageTexts() ([]string, error) {
 	name := "message"
 	if e.gathered {
@@ -245,3 +247,46 @@ func runError(err error) error {
 
 // maxMessage bounds the reason of an error, in characters.
 const maxMessage = 300
+
+// An Outcome says what became of an event for one rule.
+type Outcome string
+
+// The outcomes that a decision can have. The engine has more, for rules that it does not ask.
+const (
+	Fired  Outcome = "fired"
+	False  Outcome = "false"
+	Failed Outcome = "error"
+)
+
+// A Verdict says whether a rule fired, and if not, why.
+type Verdict struct {
+	Rule    string
+	Outcome Outcome
+	Clause  string       // the first clause that was not true
+	Values  []NamedValue // of the names and calls in it
+	Err     error        // why the clause could not be evaluated
+}
+
+// Decide evaluates the conditions of the rule in order and stops at the first that is not true. An
+// expression that fails is not false: the outcome is Failed, with the reason.
+func (r *Rule) Decide(ctx context.Context, facts Facts) Verdict {
+	return NewEvaluation(ctx, r, facts).Decide()
+}
+
+// Decide does the same in an evaluation that may already know some of the facts.
+func (e *Evaluation) Decide() Verdict {
+	v := Verdict{Rule: e.rule.ID, Outcome: Fired}
+	for _, x := range e.rule.If {
+		ok, err := e.True(x)
+		if ok && err == nil {
+			continue
+		}
+		v.Clause, v.Values = x.Text, e.Values(x)
+		v.Outcome, v.Err = False, err
+		if err != nil {
+			v.Outcome = Failed
+		}
+		break
+	}
+	return v
+}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/expr-lang/expr/ast"
+
+	"github.com/quandohq/quando/rules/duration"
 )
 
 // Values returns the values of the names and calls in an expression, in the order in which they stand in it, as far as
@@ -136,7 +138,7 @@ func brief(v any) any {
 	case map[string]any:
 		return fmt.Sprintf("%d fields", len(v))
 	case time.Duration:
-		return FormatDuration(v)
+		return duration.Format(v)
 	case []string:
 		return fmt.Sprintf("%d items", len(v))
 	}
@@ -159,7 +161,7 @@ func textOf(v any) string {
 	case time.Time:
 		return v.Format("2006-01-02 15:04")
 	case time.Duration:
-		return FormatDuration(v)
+		return duration.Format(v)
 	case []any:
 		texts := make([]string, len(v))
 		for i, item := range v {

@@ -15,6 +15,9 @@ import (
 	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/vm"
 
+	"github.com/quandohq/quando/rules/internal/suspect"
+	"github.com/quandohq/quando/rules/internal/template"
+	"github.com/quandohq/quando/rules/internal/tree"
 	"github.com/quandohq/quando/rules/source"
 )
 
@@ -34,11 +37,11 @@ type Expression struct {
 	patterns      int // the size of its patterns
 	usesCalendars []string
 	usesVars      []string
-	counts        []string  // events that it counts
-	data          []dataUse // what it reads of event.data
-	ways          []way     // in which it is true, as long as the rule is being compiled
-	otherwise     []way     // in which it is false
-	doubts        []issue   // what is allowed and probably not meant
+	counts        []string        // events that it counts
+	data          []dataUse       // what it reads of event.data
+	ways          []suspect.Way   // in which it is true, as long as the rule is being compiled
+	otherwise     []suspect.Way   // in which it is false
+	doubts        []suspect.Doubt // what is allowed and probably not meant
 
 	env   *environment
 	parts []part // the names and calls in it, for verdicts
@@ -144,9 +147,9 @@ func compileExpression(text string, env *environment, want *Type) (x *Expression
 	x.keys = keysOf(node)
 	x.data = dataUses(node, text)
 	x.parts = partsOf(node)
-	x.doubts = doubts(node, text)
+	x.doubts = suspect.Doubts(node, text)
 	if want == Flag {
-		x.ways, x.otherwise = waysOf(node, text)
+		x.ways, x.otherwise = suspect.WaysOf(node, text)
 	}
 	instrument(&node)
 	if x.program, err = env.compile(node, text); err != nil {
@@ -190,24 +193,13 @@ func typeOfNature(node ast.Node) *Type {
 	return Anything
 }
 
-// byteOffset turns expr's position, counted in characters, into bytes.
-func byteOffset(text string, runes int) int {
-	for i := range text {
-		if runes == 0 {
-			return i
-		}
-		runes--
-	}
-	return len(text)
-}
-
 // parseIssue words the parser's error for people who do not write parsers.
 func parseIssue(text string, err error) issue {
 	var e *file.Error
 	if !errors.As(err, &e) {
 		return issue{0, err.Error(), ""}
 	}
-	at := byteOffset(text, e.From)
+	at := tree.ByteOffset(text, e.From)
 	rest := text[at:]
 	switch {
 	case strings.Contains(e.Message, "EOF"):
@@ -240,7 +232,7 @@ const endsTooEarly = "the expression ends too early"
 func unclosedQuote(text string) int {
 	for at := 0; at < len(text); at++ {
 		if c := text[at]; c == '"' || c == '\'' || c == '`' {
-			end := quoted(text, at)
+			end := template.Quoted(text, at)
 			if end >= len(text) {
 				return at
 			}
@@ -290,7 +282,7 @@ func typeIssue(text string, err error) issue {
 			hint = "write " + f.Signature
 		}
 	}
-	return issue{byteOffset(text, e.From), message, hint}
+	return issue{tree.ByteOffset(text, e.From), message, hint}
 }
 
 var (

@@ -9,6 +9,8 @@ import (
 
 	"github.com/expr-lang/expr/conf"
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/quandohq/quando/rules/duration"
 )
 
 // An argumentKind says which arguments of a function the checker looks into.
@@ -285,7 +287,7 @@ func asDuration(v any) (time.Duration, error) {
 	case time.Duration:
 		return d, nil
 	case string:
-		return ParseDuration(d)
+		return duration.Parse(d)
 	}
 	return 0, fmt.Errorf("a duration is needed, not %s", inWords(v))
 }

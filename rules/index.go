@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
+
+	"github.com/quandohq/quando/rules/internal/tree"
 )
 
 // A key is something that an event must have for a condition to be true: a field with a value.
@@ -43,12 +45,12 @@ func keysOf(node ast.Node) keySet {
 			}
 		}
 	case *ast.MemberNode:
-		if path, ok := pathOf(n); ok && n.Nature().IsBool() {
+		if path, ok := tree.PathOf(n); ok && n.Nature().IsBool() {
 			return keySet{{path, true}}
 		}
 	case *ast.UnaryNode:
 		if m, ok := n.Node.(*ast.MemberNode); ok && (n.Operator == "not" || n.Operator == "!") && m.Nature().IsBool() {
-			if path, ok := pathOf(m); ok {
+			if path, ok := tree.PathOf(m); ok {
 				return keySet{{path, false}}
 			}
 		}
@@ -57,63 +59,29 @@ func keysOf(node ast.Node) keySet {
 }
 
 func equality(name, constant ast.Node) (key, bool) {
-	path, ok := pathOf(name)
+	path, ok := tree.PathOf(name)
 	if !ok {
 		return key{}, false
 	}
-	v, ok := constantOf(constant)
+	v, ok := tree.ConstantOf(constant)
 	return key{path, v}, ok
 }
 
 func membership(name, list ast.Node) keySet {
-	path, ok := pathOf(name)
+	path, ok := tree.PathOf(name)
 	array, isArray := list.(*ast.ArrayNode)
 	if !ok || !isArray {
 		return nil
 	}
 	set := keySet{}
 	for _, item := range array.Nodes {
-		v, ok := constantOf(item)
+		v, ok := tree.ConstantOf(item)
 		if !ok {
 			return nil
 		}
 		set = append(set, key{path, v})
 	}
 	return set
-}
-
-// pathOf returns the dotted path of a field of a fact. A field reached with ?. is left out: the index could not tell
-// a missing value from one that makes the expression fail.
-func pathOf(node ast.Node) (string, bool) {
-	switch n := node.(type) {
-	case *ast.IdentifierNode:
-		return n.Value, factType(n.Value) != nil
-	case *ast.MemberNode:
-		property, ok := n.Property.(*ast.StringNode)
-		base, known := pathOf(n.Node)
-		if !ok || !known || n.Optional || strings.Contains(property.Value, ".") {
-			return "", false
-		}
-		return base + "." + property.Value, true
-	}
-	return "", false
-}
-
-// constantOf returns a literal in the form in which the index compares it.
-func constantOf(node ast.Node) (any, bool) {
-	switch n := node.(type) {
-	case *ast.StringNode:
-		return n.Value, true
-	case *ast.IntegerNode:
-		return float64(n.Value), true
-	case *ast.FloatNode:
-		return n.Value, true
-	case *ast.BoolNode:
-		return n.Value, true
-	case *ast.NilNode:
-		return nil, true
-	}
-	return nil, false
 }
 
 // comparableValue returns a value of an event in the same form; ok is false for what no literal can equal.

@@ -9,6 +9,8 @@ import (
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/builtin"
 	"github.com/expr-lang/expr/checker/nature"
+
+	"github.com/quandohq/quando/rules/internal/tree"
 )
 
 // instrument rewrites a checked tree, so that it passes the Evaluation to the language's functions and meters
@@ -77,24 +79,16 @@ func instrumentOperator(node *ast.Node, n *ast.BinaryNode) {
 		}
 	case "==", "!=", "<", ">", "<=", ">=":
 		// A comparison with something written out looks at no more than that.
-		if !isLiteral(n.Left) && !isLiteral(n.Right) && !isSmall(n.Left) {
+		if !tree.IsLiteral(n.Left) && !tree.IsLiteral(n.Right) && !isSmall(n.Left) {
 			replace(node, operator+n.Operator, n.Left, n.Right)
 		}
 	case "in":
-		if list, ok := n.Right.(*ast.ArrayNode); !ok || len(list.Nodes) > 100 || slices.ContainsFunc(list.Nodes, func(item ast.Node) bool { return !isLiteral(item) }) {
+		if list, ok := n.Right.(*ast.ArrayNode); !ok || len(list.Nodes) > 100 || slices.ContainsFunc(list.Nodes, func(item ast.Node) bool { return !tree.IsLiteral(item) }) {
 			replace(node, operator+"in", n.Left, n.Right)
 		}
 	case "contains", "startsWith", "endsWith":
 		replace(node, operator+n.Operator, n.Left, n.Right)
 	}
-}
-
-func isLiteral(n ast.Node) bool {
-	switch n.(type) {
-	case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.NilNode:
-		return true
-	}
-	return false
 }
 
 // isSmall reports whether a value is of a type that has one size.

@@ -11,6 +11,7 @@ import (
 	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/calendar"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 const languageDoc = "../docs/language.md"
@@ -30,7 +31,7 @@ var generatedPart = regexp.MustCompile(`(?s)(<!-- (?:table|list): ([a-z ]+) -->\
 func TestLanguageDocTables(t *testing.T) {
 	parts := map[string]string{
 		"rule keys": ruleKeyTable(),
-		"events":    "`" + strings.Join(rules.EventNames(), "`, `") + "`;\n",
+		"events":    "`" + strings.Join(vocabulary.EventTypes(), "`, `") + "`;\n",
 		"each":      eachTable(),
 		"verbs":     verbTable(),
 		"facts":     factTable(),

@@ -1,4 +1,5 @@
-// Package rules parses, checks and compiles YAML rules, and decides which of them an event calls for.
+// Package rules parses, checks and compiles YAML rules, and decides which of them an event calls
+// for.
 //
 // It does no input or output and has no clock of its own: what it needs to know it asks of Facts.
 package rules
@@ -104,4 +105,50 @@ func (f *File) endOfRule(i int) int {
 		}
 	}
 	return math.MaxInt
+}
+
+// Beside returns the file together with the calendars that it may use of other files, and without
+// their rules: so a rule that is not in a set can be compiled as if it were. A calendar that the
+// file defines itself is its own.
+func (f *File) Beside(others []*File) []*File {
+	own := make(map[string]bool)
+	if f.calendars != nil {
+		for _, p := range f.calendars.Pairs {
+			own[p.Key.Value] = true
+		}
+	}
+	files := []*File{f}
+	for _, other := range others {
+		if other.calendars == nil || other.Name == f.Name {
+			continue
+		}
+		calendars := *other.calendars
+		calendars.Pairs = nil
+		for _, p := range other.calendars.Pairs {
+			if !own[p.Key.Value] {
+				calendars.Pairs = append(calendars.Pairs, p)
+			}
+		}
+		files = append(files, &File{Name: other.Name, source: other.source, calendars: &calendars})
+	}
+	return files
+}
+
+// Format returns a rule file in its canonical form, with its comments. What the file means stays
+// the same.
+func Format(name string, text []byte) ([]byte, Problems) {
+	return source.Format(name, text, source.Style{
+		Order: func(path string) []string {
+			switch path {
+			case "":
+				return fileKeys
+			case "rules[]":
+				return ruleKeyNames()
+			case "tests[]":
+				return testKeys
+			}
+			return nil
+		},
+		Apart: func(path string) bool { return path == "" || path == "rules" || path == "tests" },
+	})
 }

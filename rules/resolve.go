@@ -8,7 +8,9 @@ import (
 
 	"github.com/expr-lang/expr/ast"
 
+	"github.com/quandohq/quando/rules/internal/tree"
 	"github.com/quandohq/quando/rules/source"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // maxPattern bounds the size of a compiled pattern of `matches`.
@@ -31,7 +33,7 @@ type resolver struct {
 }
 
 func (r *resolver) report(node ast.Node, hint, format string, args ...any) *Type {
-	r.issues = append(r.issues, issue{byteOffset(r.text, node.Location().From), fmt.Sprintf(format, args...), hint})
+	r.issues = append(r.issues, issue{tree.ByteOffset(r.text, node.Location().From), fmt.Sprintf(format, args...), hint})
 	return Anything
 }
 
@@ -135,11 +137,8 @@ func (r *resolver) has(n ast.Node, fact string) bool {
 		return true
 	}
 	hint := ""
-	switch fact {
-	case "messages", "events":
-		hint = "add `gather` to the rule"
-	case "card":
-		hint = "find it first with `find_card`"
+	if f := vocabulary.FactOf(fact); f != nil {
+		hint = f.Hint
 	}
 	r.report(n, hint, "%s has no %s", r.env.starts, fact)
 	return false
@@ -185,31 +184,18 @@ func (r *resolver) member(n *ast.MemberNode) *Type {
 	case isVars(n.Node) && len(base.fields) == 0:
 		return r.report(n.Property, "describe it under `vars`; those of another file do not count", "the file has no vars, so there is no %q", property.Value)
 	case len(base.fields) > 0:
-		return r.report(n.Property, source.OneOf(property.Value, fieldNames(base.fields)), "%s has no field %q", describe(n.Node), property.Value)
+		return r.report(n.Property, source.OneOf(property.Value, fieldNames(base.fields)), "%s has no field %q", tree.Describe(n.Node), property.Value)
 	case base.elem != nil:
-		return r.report(n.Property, fmt.Sprintf("take one of its items first, as in %s[0].%s", describe(n.Node), property.Value), "%s is a list and has no field %q", describe(n.Node), property.Value)
+		return r.report(n.Property, fmt.Sprintf("take one of its items first, as in %s[0].%s", tree.Describe(n.Node), property.Value), "%s is a list and has no field %q", tree.Describe(n.Node), property.Value)
 	case base == Time || base == Duration:
 		return nil // Go's methods: now().Hour()
 	}
-	return r.report(n.Property, "", "%s is %s and has no fields", describe(n.Node), base)
+	return r.report(n.Property, "", "%s is %s and has no fields", tree.Describe(n.Node), base)
 }
 
-func isSteps(n ast.Node) bool { return isName(n, "steps") }
+func isSteps(n ast.Node) bool { return tree.IsName(n, "steps") }
 
-func isVars(n ast.Node) bool { return isName(n, "vars") }
-
-func isName(n ast.Node, name string) bool {
-	id, ok := n.(*ast.IdentifierNode)
-	return ok && id.Value == name
-}
-
-// describe names a node in a message.
-func describe(n ast.Node) string {
-	if _, ok := n.(*ast.PointerNode); ok {
-		return "the item"
-	}
-	return n.String()
-}
+func isVars(n ast.Node) bool { return tree.IsName(n, "vars") }
 
 func (r *resolver) binary(n *ast.BinaryNode) *Type {
 	switch n.Operator {
@@ -254,7 +240,7 @@ func (r *resolver) oneOfValues(field, constant ast.Node) {
 	}
 	for _, f := range base.fields {
 		if f.Name == property.Value && f.Values != nil && !slices.Contains(f.Values, s.Value) {
-			r.report(constant, source.OneOf(s.Value, f.Values), "%s is never %q", describe(member), s.Value)
+			r.report(constant, source.OneOf(s.Value, f.Values), "%s is never %q", tree.Describe(member), s.Value)
 		}
 	}
 }

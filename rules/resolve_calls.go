@@ -7,6 +7,8 @@ import (
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/builtin"
 
+	"github.com/quandohq/quando/rules/duration"
+	"github.com/quandohq/quando/rules/internal/tree"
 	"github.com/quandohq/quando/rules/source"
 )
 
@@ -125,11 +127,11 @@ func (r *resolver) method(n *ast.CallNode) {
 	r.all(n.Arguments)
 	switch {
 	case base == Text && slices.Contains([]string{"contains", "startsWith", "endsWith", "matches"}, name):
-		r.report(member.Property, fmt.Sprintf("write %s %s …", describe(member.Node), name), "%s is an operator, not a method", name)
+		r.report(member.Property, fmt.Sprintf("write %s %s …", tree.Describe(member.Node), name), "%s is an operator, not a method", name)
 	case name == "" || !slices.Contains(methods, name) || (base != Anything && base != Time && base != Duration):
 		r.report(n, source.DidYouMean(name, methods), "unknown method %q", name)
 	case name == "Format":
-		if len(n.Arguments) != 1 || !isLiteral(n.Arguments[0]) {
+		if len(n.Arguments) != 1 || !tree.IsLiteral(n.Arguments[0]) {
 			r.report(n, "as in Format(\"02/01 15:04\")", "the layout of Format must be written out")
 		}
 	}
@@ -149,7 +151,7 @@ func (r *resolver) literal(f *function, i int, n ast.Node) {
 		}
 	case durationArgument:
 		if written {
-			if _, err := ParseDuration(s.Value); err != nil {
+			if _, err := duration.Parse(s.Value); err != nil {
 				r.report(n, "", "%v", err)
 			}
 		}

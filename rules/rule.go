@@ -2,11 +2,13 @@ package rules
 
 import (
 	"iter"
+	"regexp"
 	"time"
 
 	"github.com/robfig/cron/v3"
 
 	"github.com/quandohq/quando/rules/calendar"
+	"github.com/quandohq/quando/rules/duration"
 	"github.com/quandohq/quando/rules/source"
 )
 
@@ -130,15 +132,15 @@ type Step struct {
 	Line    int
 
 	Schema     *Schema
-	Condition  *Expression // of stop_if and wait_for; of wait, the time of its until
-	Events     []string    // of wait_for
-	Span       Span        // of wait and wait_for
-	Branches   []Branch    // of choose
-	In         *Expression // of for_each
-	As         string      // of for_each
-	Do         []*Step     // of for_each
-	MaxItems   int         // of for_each
-	Assignment []Setting   // of set
+	Condition  *Expression   // of stop_if and wait_for; of wait, the time of its until
+	Events     []string      // of wait_for
+	Span       duration.Span // of wait and wait_for
+	Branches   []Branch      // of choose
+	In         *Expression   // of for_each
+	As         string        // of for_each
+	Do         []*Step       // of for_each
+	MaxItems   int           // of for_each
+	Assignment []Setting     // of set
 }
 
 // A Branch is one way of a choose. Its If is nil in the last one, the else.
@@ -174,7 +176,8 @@ func (r *Rule) Problem(severity source.Severity, message, hint string) Problem {
 	return Problem{File: r.File, Line: r.Line, Column: r.column, Rule: r.ID, Severity: severity, Message: message, Hint: hint, Text: r.text}
 }
 
-// Steps goes through all steps: those of do, then those of on_error, each followed by the ones inside of it.
+// Steps goes through all steps: those of do, then those of on_error, each followed by the ones
+// inside of it.
 func (r *Rule) Steps() iter.Seq[*Step] {
 	return func(yield func(*Step) bool) { _ = walkSteps(r.Do, yield) && walkSteps(r.OnError, yield) }
 }
@@ -199,9 +202,74 @@ func (r *Rule) Calendar(name string) *calendar.Calendar { return r.calendars[nam
 // Emits returns the names of the events that the service raises when the rule acts.
 func (r *Rule) Emits() []string { return r.emits }
 
-// SameTrigger reports whether two rules are started by the same: the same events, or the same times and items of a schedule.
+// SameTrigger reports whether two rules are started by the same: the same events, or the same times
+// and items of a schedule.
 func (r *Rule) SameTrigger(other *Rule) bool { return r.when == other.when }
 
-// Source returns a rule file that holds this rule alone with all that it depends on. Compiled again, it gives the same
-// rule with the same version, so a run can go on with the version that it began with.
+// Source returns a rule file that holds this rule alone with all that it depends on. Compiled
+// again, it gives the same rule with the same version, so a run can go on with the version that it
+// began with.
 func (r *Rule) Source() string { return r.source }
+
+// ReadsAfter reports whether what comes after a step in the rule may read a name: that of a step's
+// result, or of a fact that it gives. A step inside of a loop comes after itself.
+func (r *Rule) ReadsAfter(step *Step, name string) bool {
+	word := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`)
+	found, behind := false, false
+	var loop *Step
+	for s := range r.Steps() {
+		if s.Verb == "for_each" && !behind {
+			loop = s
+		}
+		if s == step {
+			behind = true
+			if loop != nil && inLoop(loop, step) {
+				return r.ReadsAfter(loop, name) || stepsRead(loop.Do, word)
+			}
+			continue
+		}
+		found = found || behind && s.reads(word)
+	}
+	return found
+}
+
+func inLoop(loop, step *Step) bool {
+	return !walkSteps(loop.Do, func(s *Step) bool { return s != step })
+}
+
+func stepsRead(list []*Step, word *regexp.Regexp) bool {
+	return !walkSteps(list, func(s *Step) bool { return !s.reads(word) })
+}
+
+// reads reports whether an expression of the step has a word in it, as a name or otherwise.
+func (s *Step) reads(word *regexp.Regexp) bool {
+	found := false
+	look := func(x *Expression) { found = found || x != nil && word.MatchString(x.Text) }
+	for _, x := range []*Expression{s.If, s.Condition, s.In} {
+		look(x)
+	}
+	for _, b := range s.Branches {
+		look(b.If)
+	}
+	for _, v := range s.Args {
+		v.expressions(look)
+	}
+	for _, a := range s.Assignment {
+		a.Value.expressions(look)
+	}
+	return found
+}
+
+// expressions goes through the expressions of a value.
+func (v *Value) expressions(look func(*Expression)) {
+	look(v.whole)
+	for _, p := range v.pieces {
+		look(p.expression)
+	}
+	for _, item := range v.list {
+		item.expressions(look)
+	}
+	for _, f := range v.fields {
+		f.Value.expressions(look)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/quandohq/quando/rules/calendar"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // object is a piece of a JSON Schema.
@@ -50,7 +51,7 @@ func oneOrMany(s object) object {
 }
 
 func eventSchema() object {
-	return object{"enum": append(slices.Clone(eventNames), "kanban.card.*", "kanban.*", "message.*", "conversation.*", "attendance.*")}
+	return object{"enum": append(vocabulary.EventTypes(), vocabulary.EventPatterns()...)}
 }
 
 func calendarSchema() object {

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/quandohq/quando/rules/redact"
+	"github.com/quandohq/quando/rules/source"
 )
 
 // maxText bounds a text that was put together: the service takes no request over 64 KiB.
@@ -32,12 +35,12 @@ type Setting struct {
 }
 
 // String writes the value as it stands in a rule, for people.
-func (v *Value) String() string { return v.words(everything) }
+func (v *Value) String() string { return v.words(redact.Everything) }
 
 // Shown writes the value of an argument as people may see it who may not write rules.
-func (v *Value) Shown(name string) string { return v.words(anyText.Of(name)) }
+func (v *Value) Shown(name string) string { return v.words(redact.Ordinary.Of(name)) }
 
-func (v *Value) words(s Secrecy) string {
+func (v *Value) words(s redact.Secrecy) string {
 	switch {
 	case v.whole != nil:
 		return s.Text("{{ " + v.whole.Text + " }}")
@@ -140,69 +143,33 @@ func (x *Expression) failed(err error) error {
 	return fmt.Errorf("{{ %v }}: %w", brief(x.Text), err)
 }
 
-// A segment is a stretch of a text: plain, or the expression between {{ and }}.
-type segment struct {
-	text       string
-	expression bool
-	offset     int // of the text inside the whole
+// neverClosed reports a {{ at an offset inside a node.
+func neverClosed(n *source.Node, offset int) Problem {
+	return issue{offset, "{{ is never closed with }}", ""}.at(n, 0)
 }
 
-// splitTemplate finds the {{ expressions }} of a text, those before a mistake also when there is one. Quotes and
-// braces inside an expression are its own.
-func splitTemplate(s string) ([]segment, *issue) {
-	var segments []segment
-	for at := 0; at < len(s); {
-		open := strings.Index(s[at:], "{{")
-		if open < 0 {
-			segments = append(segments, segment{text: s[at:], offset: at})
-			break
+// escapeAddress has the values of expressions in an address escaped: what a customer wrote is a
+// part of one segment of the path, or of one value of the query, and ends neither. An expression at
+// the beginning is the address itself.
+func escapeAddress(pieces []piece) {
+	for i := range pieces {
+		if i > 0 && pieces[i].expression != nil {
+			pieces[i].escape = escapeValue
 		}
-		if open > 0 {
-			segments = append(segments, segment{text: s[at : at+open], offset: at})
-		}
-		start := at + open + 2
-		end := closing(s, start)
-		if end < 0 {
-			return segments, &issue{at + open, "{{ is never closed with }}", ""}
-		}
-		inner := s[start:end]
-		lead := len(inner) - len(strings.TrimLeft(inner, " \t\r\n"))
-		segments = append(segments, segment{text: strings.TrimSpace(inner), expression: true, offset: start + lead})
-		at = end + 2
 	}
-	return segments, nil
 }
 
-// closing returns the offset of the }} that ends an expression, or -1.
-func closing(s string, at int) int {
-	depth := 0
-	for at < len(s) {
-		switch c := s[at]; c {
-		case '"', '\'', '`':
-			at = quoted(s, at)
-		case '{':
-			depth++
-		case '}':
-			if depth == 0 {
-				if strings.HasPrefix(s[at:], "}}") {
-					return at
-				}
-				return -1
-			}
-			depth--
-		}
-		at++
-	}
-	return -1
-}
-
-// quoted returns the offset of the quote that ends the one at an offset, or the end of the text or beyond.
-func quoted(s string, at int) int {
-	quote := s[at]
-	for at++; at < len(s) && s[at] != quote; at++ {
-		if s[at] == '\\' && quote != '`' {
-			at++
+// escapeValue escapes everything that is no letter or digit of ASCII, nor one of -_.~, for the path
+// and the query alike.
+func escapeValue(s string) string {
+	var b strings.Builder
+	for _, c := range []byte(s) {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("-_.~", c) >= 0:
+			b.WriteByte(c)
+		default:
+			fmt.Fprintf(&b, "%%%02X", c)
 		}
 	}
-	return at
+	return b.String()
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/rules/calendar"
+	"github.com/quandohq/quando/rules/duration"
 	"github.com/quandohq/quando/rules/source"
 )
 
@@ -307,7 +308,7 @@ func (c *compiler) testAt(n *source.Node, text string) {
 		return
 	}
 	if len(text) > 1 && text[0] == '+' {
-		if _, err := ParseDuration(text[1:]); err == nil {
+		if _, err := duration.Parse(text[1:]); err == nil {
 			return
 		}
 	} else if m := testMoment.FindStringSubmatch(text); m != nil {

@@ -1,12 +1,16 @@
 package rules
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/quandohq/quando/rules/internal/suspect"
+	"github.com/quandohq/quando/rules/redact"
 	"github.com/quandohq/quando/rules/source"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // warnings reports what is allowed and probably not meant.
@@ -30,20 +34,32 @@ func (c *compiler) warnings(n *source.Node) {
 	}
 }
 
-// sendsOften says to what the rule writes again and again; nothing where its conditions or its steps may prevent that.
+// sendsOften says to what the rule writes again and again; nothing where its conditions or its
+// steps may prevent that.
 func (r *Rule) sendsOften() (often, hint string) {
 	switch s := r.When.Schedule; {
 	case (r.Mode == Single || r.Mode == Restart) && r.waitsLong():
-	case slices.Contains(r.When.Events, "message.received") && !readsContent(r.If):
-		return "to every message", "add limit: { times: 1, per: 12h }"
-	case slices.Contains(r.When.Events, "message.sent") && !readsContent(r.If):
-		return "to every message of the team", "add limit: { times: 1, per: 12h }"
-	case slices.Contains(r.When.Events, "conversation.updated") && !r.changes():
-		return "whenever the conversation changes, which is often", "add limit: { times: 1, per: 12h }"
+	case r.hearsOften() != "":
+		return r.hearsOften(), "add limit: { times: 1, per: 12h }"
 	case s != nil && s.Each != "" && s.often() && !r.changes():
 		return "to the same " + s.Each + " again at every tick", "add limit: { times: 1, per: 24h }"
 	}
 	return "", ""
+}
+
+// hearsOften says to what of its events the rule writes, of the first that comes often and that its
+// conditions let through.
+func (r *Rule) hearsOften() string {
+	for _, e := range vocabulary.Events() {
+		through := !r.changes()
+		if e.About == vocabulary.Message {
+			through = !readsContent(r.If)
+		}
+		if e.Often != "" && through && slices.Contains(r.When.Events, e.Type) {
+			return e.Often
+		}
+	}
+	return ""
 }
 
 // often reports whether the schedule ticks several times on some day.
@@ -57,7 +73,8 @@ func (s *Schedule) often() bool {
 	return second.Sub(first) < 12*time.Hour || third.Sub(second) < 12*time.Hour
 }
 
-// changes reports whether the rule does more than to write: what it changes may keep it from firing again.
+// changes reports whether the rule does more than to write: what it changes may keep it from firing
+// again.
 func (r *Rule) changes() bool {
 	for s := range r.Steps() {
 		if slices.ContainsFunc(s.Schema.Scopes, func(scope string) bool { return strings.HasSuffix(scope, "write") }) {
@@ -67,7 +84,8 @@ func (r *Rule) changes() bool {
 	return false
 }
 
-// waitsLong reports whether a run lasts so long that it keeps others from writing: an hour, or until some time.
+// waitsLong reports whether a run lasts so long that it keeps others from writing: an hour, or
+// until some time.
 func (r *Rule) waitsLong() bool {
 	for s := range r.Steps() {
 		if s.Verb == "wait" && (s.Span.Length >= time.Hour || s.Condition != nil) {
@@ -84,7 +102,8 @@ func readsContent(conditions []*Expression) bool {
 	})
 }
 
-// hearsNothing reports whether the runs of the rule are in lanes of their own, in which no event of the service ever comes.
+// hearsNothing reports whether the runs of the rule are in lanes of their own, in which no event of
+// the service ever comes.
 func (r *Rule) hearsNothing() bool {
 	s := r.When.Schedule
 	return s != nil && (s.Each == "" || s.Each == "contacts")
@@ -117,3 +136,134 @@ func (c *compiler) nilKey(n *source.Node, x *Expression) {
 }
 
 var plainField = regexp.MustCompile(`^\s*\w+\.\w+\s*$`)
+
+// warnOfSecrets warns of texts that look like secrets: a rule is shown to people, and recorded with
+// every run.
+func (c *compiler) warnOfSecrets(n *source.Node, name string, headers bool) {
+	for _, item := range n.Items {
+		c.warnOfSecrets(item, name, headers)
+	}
+	for _, p := range n.Pairs {
+		c.warnOfSecrets(p.Value, p.Key.Value, name == "headers")
+	}
+	if n.Kind != source.Scalar {
+		return
+	}
+	// Each value is checked once for each role, however many aliases refer to it.
+	look := secretLook{n.Line, n.Column, headers && redact.IsSecretHeader(name) || redact.IsSecretName(name), name == "url" || name == "http_request"}
+	if c.looked[look] {
+		return
+	}
+	c.looked[look] = true
+	if !redact.LooksSecret(n.Value, look.named, look.address) {
+		return
+	}
+	hint := "take it out, and let `http_request.headers` of the configuration send it"
+	if name == "url" || name == "http_request" {
+		hint = "where that system takes it as a header too, let `http_request.headers` of the configuration send it"
+	}
+	p := n.At(source.Warning, "this looks like a secret, and whoever may see the rules or the journal can read it", hint)
+	p.Text = "" // what a pipeline prints is read by more people than the file
+	c.add(p)
+}
+
+// A secretLook identifies a check of one value in the role that its name gives it.
+type secretLook struct {
+	line, column   int
+	named, address bool
+}
+
+// only returns the values that facts have in some events, and no others. Own is whether what rules
+// send is among them.
+func only(events []string, own bool) map[string][]any {
+	if len(events) == 0 {
+		return nil
+	}
+	only := make(map[string][]any)
+	for _, e := range events {
+		only["event.type"] = append(only["event.type"], e)
+	}
+	// Rules on several events may well ask who a message is by.
+	if e := vocabulary.EventOf(events[0]); e != nil && !slices.ContainsFunc(events, func(other string) bool { return other != e.Type }) {
+		for _, by := range e.By {
+			if own || by != vocabulary.ByEngine {
+				only["message.by"] = append(only["message.by"], by)
+			}
+		}
+	}
+	return only
+}
+
+// A condition is an expression with where it stands, and what is known of the facts that it looks
+// at.
+type condition struct {
+	x    *Expression
+	node *source.Node
+	only map[string][]any
+}
+
+// sound warns of a condition that is never true, or always, and of what comes of that.
+func (c *compiler) sound(k condition, never, always string) {
+	if k.x != nil {
+		c.soundTogether([]condition{k}, never, always)
+	}
+}
+
+// soundTogether does the same for a list of conditions that must all be true.
+func (c *compiler) soundTogether(list []condition, never, always string) {
+	ways := []suspect.Way{{}}
+	for _, k := range list {
+		if ways = suspect.BothWays(ways, k.x.ways); len(ways) == 0 {
+			break
+		}
+		if found := suspect.Clash(ways, k.only); found != nil {
+			c.doubt(k, found, never)
+			break
+		}
+	}
+	for _, k := range list {
+		// A condition that says what is so anyway, such as who wrote a message that was received, does no
+		// harm.
+		if found := suspect.Clash(k.x.otherwise, nil); found != nil && strings.TrimSpace(k.x.Text) != "true" {
+			hint := ""
+			if len(found) > 1 {
+				hint = "did you mean and?"
+			}
+			c.add(k.node.AtOffset(k.offset(), source.Warning, fmt.Sprintf("%s is always true, %s", k.x.Text, always), hint))
+		}
+		k.x.ways, k.x.otherwise = nil, nil
+	}
+}
+
+// offset returns where the expression stands in its node.
+func (k condition) offset() int { return max(0, strings.Index(k.node.Value, k.x.Text)) }
+
+// doubt warns of claims that are never so together. The last of them stands in the condition.
+func (c *compiler) doubt(k condition, found suspect.Way, consequence string) {
+	last := found[len(found)-1]
+	hint, message := "", last.Text+" is never true"
+	switch values := k.only[last.Subject]; {
+	case len(found) > 1:
+		texts := make([]string, len(found))
+		for i := range found {
+			texts[i] = found[i].Text
+		}
+		message, hint = list(texts)+" are never true together", "did you mean or?"
+	case len(values) > 0:
+		message += fmt.Sprintf(": here it is always %s", oneOf(values))
+		if slices.Contains(last.Values, "engine") {
+			hint = "from: any lets what rules send start this one"
+		}
+	case strings.TrimSpace(k.x.Text) == "false":
+		hint = "stage: draft switches a rule off"
+	}
+	c.add(k.node.AtOffset(k.offset()+last.At, source.Warning, message+", "+consequence, hint))
+}
+
+func oneOf(values []any) string {
+	words := make([]string, len(values))
+	for i, v := range values {
+		words[i] = fmt.Sprintf("%q", v)
+	}
+	return strings.Join(words, " or ")
+}

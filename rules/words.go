@@ -12,6 +12,7 @@ import (
 
 	"github.com/expr-lang/expr/ast"
 
+	"github.com/quandohq/quando/rules/internal/tree"
 	"github.com/quandohq/quando/rules/phrases"
 )
 
@@ -99,7 +100,7 @@ func (w *wording) joined(n *ast.BinaryNode, truth bool) string {
 
 func (w *wording) equality(n *ast.BinaryNode, equal bool) string {
 	name, other := n.Left, n.Right
-	if isLiteral(name) {
+	if tree.IsLiteral(name) {
 		name, other = other, name
 	}
 	was, ok := w.valueWords(name)
@@ -126,7 +127,7 @@ var turned = map[string]string{"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 func (w *wording) order(n *ast.BinaryNode, truth bool) string {
 	name, other, operator := n.Left, n.Right, n.Operator
-	if isLiteral(name) {
+	if tree.IsLiteral(name) {
 		name, other, operator = other, name, turned[operator]
 	}
 	was, ok := w.valueWords(name)
@@ -211,7 +212,7 @@ func (w *wording) subject(node ast.Node) string {
 			return w.t("condition.time")
 		case callee.Value == "customer_waiting" && len(n.Arguments) == 0:
 			return w.t("condition.waiting")
-		case callee.Value == "count_events" && len(n.Arguments) == 2 && isLiteral(n.Arguments[0]) && isLiteral(n.Arguments[1]):
+		case callee.Value == "count_events" && len(n.Arguments) == 2 && tree.IsLiteral(n.Arguments[0]) && tree.IsLiteral(n.Arguments[1]):
 			return w.t("condition.number", plainLiteral(n.Arguments[0]), plainLiteral(n.Arguments[1]))
 		}
 	}
@@ -236,7 +237,7 @@ func (w *wording) compiled(node ast.Node) (*Expression, error) {
 
 // value evaluates a part on its own, without asking for anything more.
 func (w *wording) value(node ast.Node) (any, bool) {
-	if v, ok := constantOf(node); ok {
+	if v, ok := tree.ConstantOf(node); ok {
 		return v, true
 	}
 	x, err := w.compiled(node)
@@ -274,7 +275,7 @@ func (w *wording) nameOf(m *ast.MemberNode) (any, bool) {
 	if !ok || named[property.Value] == "" {
 		return nil, false
 	}
-	path, ok := pathOf(m.Node)
+	path, ok := tree.PathOf(m.Node)
 	if !ok {
 		return nil, false
 	}

@@ -151,3 +151,44 @@ func DecodeAssignment(raw map[string]any, p *Profile) Assignment {
 func (c *Client) ListAssignments(ctx context.Context, conversation string) ([]Assignment, error) {
 	return all(ctx, c, request{op: table[opListAssignments], id: conversation}, DecodeAssignment)
 }
+
+// AttendanceFields names the fields of an attendance.
+type AttendanceFields struct {
+	ID              Paths `json:"id"`
+	Protocol        Paths `json:"protocol"`
+	Status          Paths `json:"status"`
+	ConversationID  Paths `json:"conversation_id"`
+	ContactID       Paths `json:"contact_id"`
+	AssigneeID      Paths `json:"assignee_id"`
+	SectorID        Paths `json:"sector_id"`
+	OpenedAt        Paths `json:"opened_at"`
+	FirstResponseAt Paths `json:"first_response_at"`
+	ClosedAt        Paths `json:"closed_at"`
+	CloseReason     Paths `json:"close_reason"`
+	Contact         Paths `json:"contact"`
+	Assignee        Paths `json:"assignee"`
+}
+
+func defaultAttendanceFields() AttendanceFields {
+	return AttendanceFields{
+		ID:              Paths{"id", "attendance_id", "uuid"},
+		Protocol:        Paths{"protocol", "protocol_number", "protocol.number", "number", "protocol_code"},
+		Status:          Paths{"status", "state"},
+		ConversationID:  Paths{"conversation_id", "conversation.id", "conversation", "chat_id", "chat.id", "chat"},
+		ContactID:       Paths{"contact_id", "contact.id", "contact", "customer_id", "customer.id", "customer"},
+		AssigneeID:      Paths{"assignee_id", "assignee.id", "assignee", "responsible_id", "responsible.id", "responsible", "responsible_user_id", "responsible_person_id", "responsible_person.id", "assigned_to_id", "assigned_to.id", "assigned_to", "assigned_user_id", "agent_id", "agent.id", "owner_id", "owner.id", "user_id", "user.id"},
+		SectorID:        Paths{"sector_id", "sector.id", "sector", "department_id", "department.id", "team_id"},
+		OpenedAt:        Paths{"opened_at", "openedAt", "started_at", "created_at", "opened"},
+		FirstResponseAt: Paths{"first_response_at", "first_response.at", "first_response.created_at", "first_response", "first_responded_at", "firstResponseAt", "first_reply_at", "first_answer_at"},
+		ClosedAt:        Paths{"closed_at", "closedAt", "closing_time", "closing_at", "ended_at", "finished_at", "resolved_at", "closed"},
+		CloseReason:     Paths{"close_reason", "closing_reason", "reason", "closed_reason"},
+		Contact:         Paths{"contact", "customer"},
+		Assignee:        Paths{"assignee", "responsible", "responsible_person", "user", "agent"},
+	}
+}
+
+// whole reports whether an object tells everything that rules can ask of it.
+func (n *AttendanceFields) whole(f fields) bool {
+	return tells(f, asString, notNull, n.Status) && tells(f, asText, orNull, n.Protocol) && tells(f, asTime, notNull, n.OpenedAt) &&
+		tells(f, asTime, orNull, n.FirstResponseAt, n.ClosedAt) && tells(f, asID, orNull, n.ConversationID, n.ContactID, n.AssigneeID, n.SectorID)
+}

@@ -99,3 +99,38 @@ func (c *Client) UpdateContact(ctx context.Context, id string, p ContactPatch) (
 	v, _, err := one(ctx, c, request{op: table[opUpdateContact], id: id, body: p}, "contact", c.profile.Contact.ID, DecodeContact)
 	return v, err
 }
+
+// ContactFields names the fields of a contact.
+type ContactFields struct {
+	ID        Paths `json:"id"`
+	Name      Paths `json:"name"`
+	Phone     Paths `json:"phone"`
+	Company   Paths `json:"company"`
+	City      Paths `json:"city"`
+	ChannelID Paths `json:"channel_id"`
+	LabelIDs  Paths `json:"label_ids"`
+	Blocked   Paths `json:"blocked"`
+	CreatedAt Paths `json:"created_at"`
+	UpdatedAt Paths `json:"updated_at"`
+}
+
+func defaultContactFields() ContactFields {
+	return ContactFields{
+		ID:        Paths{"id", "contact_id", "uuid"},
+		Name:      Paths{"name", "display_name", "full_name"},
+		Phone:     Paths{"phone", "phone_number", "number", "wa_id", "mobile"},
+		Company:   Paths{"company", "company_name", "company.name", "organization"},
+		City:      Paths{"city", "city.name", "address.city"},
+		ChannelID: Paths{"channel_id", "channel.id", "channel", "number_id", "number.id", "whatsapp_number_id", "whatsapp_channel_id", "inbox_id"},
+		LabelIDs:  Paths{"label_ids", "labels", "tag_ids", "tags"},
+		Blocked:   Paths{"blocked", "is_blocked"},
+		CreatedAt: Paths{"created_at", "createdAt", "created", "inserted_at"},
+		UpdatedAt: Paths{"updated_at", "updatedAt", "updated", "modified_at"},
+	}
+}
+
+// whole reports whether an object tells everything that rules can ask of it.
+func (n *ContactFields) whole(f fields) bool {
+	return tells(f, asText, orNull, n.Name, n.Phone, n.Company, n.City) && tells(f, asEveryID, orNull, n.LabelIDs) &&
+		tells(f, asBool, notNull, n.Blocked) && tells(f, asID, orNull, n.ChannelID)
+}

@@ -190,3 +190,53 @@ func (c *Client) conversation(ctx context.Context, r request) (Conversation, err
 	v, _, err := one(ctx, c, r, "conversation", c.profile.Conversation.ID, DecodeConversation)
 	return v, err
 }
+
+// ConversationFields names the fields of a conversation.
+type ConversationFields struct {
+	ID          Paths `json:"id"`
+	Kind        Paths `json:"kind"`
+	Archived    Paths `json:"archived"`
+	Pinned      Paths `json:"pinned"`
+	Muted       Paths `json:"muted"`
+	Name        Paths `json:"name"`
+	LabelIDs    Paths `json:"label_ids"`
+	ChannelID   Paths `json:"channel_id"`
+	ContactID   Paths `json:"contact_id"`
+	Phone       Paths `json:"phone"`
+	AssigneeID  Paths `json:"assignee_id"`
+	SectorID    Paths `json:"sector_id"`
+	Unread      Paths `json:"unread"`
+	UnreadCount Paths `json:"unread_count"`
+	LastMessage Paths `json:"last_message"`
+	CreatedAt   Paths `json:"created_at"`
+	UpdatedAt   Paths `json:"updated_at"`
+}
+
+func defaultConversationFields() ConversationFields {
+	return ConversationFields{
+		ID:          Paths{"id", "conversation_id", "uuid"},
+		Kind:        Paths{"kind", "type"},
+		Archived:    Paths{"archived", "is_archived"},
+		Pinned:      Paths{"pinned", "is_pinned"},
+		Muted:       Paths{"muted", "is_muted"},
+		Name:        Paths{"name", "title", "display_name", "contact.name", "contact_name", "customer.name"},
+		LabelIDs:    Paths{"label_ids", "labels", "tag_ids", "tags"},
+		ChannelID:   Paths{"channel_id", "channel.id", "channel", "number_id", "number.id", "whatsapp_number_id", "whatsapp_channel_id", "inbox_id"},
+		ContactID:   Paths{"contact_id", "contact.id", "contact", "customer_id", "customer.id", "customer"},
+		Phone:       Paths{"phone", "contact.phone", "contact_phone", "phone_number", "customer.phone", "number", "contact.phone_number", "wa_id"},
+		AssigneeID:  Paths{"assignee_id", "assignee.id", "assignee", "responsible_id", "responsible.id", "responsible", "responsible_user_id", "responsible_person_id", "responsible_person.id", "assigned_to_id", "assigned_to.id", "assigned_to", "assigned_user_id", "agent_id", "agent.id", "owner_id", "owner.id", "user_id", "user.id"},
+		SectorID:    Paths{"sector_id", "sector.id", "sector", "department_id", "department.id", "team_id"},
+		Unread:      Paths{"unread", "is_unread", "has_unread", "unread_count", "unread_messages"},
+		UnreadCount: Paths{"unread_count", "unread_messages", "unread.count", "unread"},
+		LastMessage: Paths{"last_message", "lastMessage", "latest_message", "last"},
+		CreatedAt:   Paths{"created_at", "createdAt", "created", "inserted_at"},
+		UpdatedAt:   Paths{"updated_at", "updatedAt", "updated", "modified_at"},
+	}
+}
+
+// whole reports whether an object tells everything that rules can ask of it.
+func (n *ConversationFields) whole(f fields) bool {
+	return tells(f, asString, notNull, n.Kind) && tells(f, asText, orNull, n.Name) && tells(f, asEveryID, orNull, n.LabelIDs) &&
+		tells(f, asBool, notNull, n.Archived, n.Pinned, n.Muted, n.Unread) &&
+		tells(f, asID, orNull, n.ChannelID, n.ContactID, n.AssigneeID, n.SectorID) && tells(f, asAnything, orNull, n.LastMessage)
+}

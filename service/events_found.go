@@ -2,10 +2,10 @@ package service
 
 import (
 	"maps"
-	"slices"
 	"strings"
 
 	"github.com/quandohq/quando/rules/plain"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // maxIdentity is how long an identity may be: a longer one is no id of a service.
@@ -29,19 +29,17 @@ func (p *Profile) EventPlace(eventType string, data map[string]any) (Kind, strin
 // moved card the stage that it came to. Together with the event's type it says what happened; a card may be moved to a stage and
 // completed more than once. It is empty where nothing could be found that is the same.
 func (p *Profile) EventIdentity(eventType string, data map[string]any) string {
-	id := ""
-	switch eventType {
-	case "message.received", "message.sent":
-		id = p.EventID(KindMessage, eventType, data)
-	case "attendance.opened", "attendance.closed":
-		id = p.EventID(KindAttendance, eventType, data)
-	case "kanban.card.created", "kanban.card.completed":
-		id = p.EventID(KindCard, eventType, data)
-	case "kanban.card.moved":
-		card, to := p.EventID(KindCard, eventType, data), p.EventCardMove(data).ToStageID
-		if card != "" && to != "" {
-			id = plain.FoldUUID(card) + " to " + plain.FoldUUID(to)
+	if !Findable(eventType) {
+		return ""
+	}
+	e := vocabulary.EventOf(eventType)
+	id := p.EventID(Kind(e.About), eventType, data)
+	if e.ToStage {
+		to := p.EventCardMove(data).ToStageID
+		if id == "" || to == "" {
+			return ""
 		}
+		id = plain.FoldUUID(id) + " to " + plain.FoldUUID(to)
 	}
 	if len(id) > maxIdentity {
 		return ""
@@ -123,8 +121,8 @@ func put(object map[string]any, path string, value any) map[string]any {
 	return out
 }
 
-// The names of events that can be found by what the service shows of its objects.
-var findable = []string{"message.received", "message.sent", "attendance.opened", "attendance.closed", "kanban.card.created", "kanban.card.moved", "kanban.card.completed"}
-
 // Findable reports whether an event of this type leaves something behind by which it can be found.
-func Findable(eventType string) bool { return slices.Contains(findable, eventType) }
+func Findable(eventType string) bool {
+	e := vocabulary.EventOf(eventType)
+	return e != nil && e.Findable
+}

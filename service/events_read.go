@@ -1,6 +1,10 @@
 package service
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/quandohq/quando/rules/vocabulary"
+)
 
 // An EventReader tells what the data of one event shows. What it has looked for it does not look for again.
 type EventReader struct {
@@ -95,11 +99,11 @@ func (r *EventReader) Message() (Message, bool) {
 	}
 	m := DecodeMessage(raw, r.profile)
 	if m.Direction == "" {
-		switch r.typ {
-		case "message.received":
-			m.Direction = Inbound
-		case "message.sent":
+		if e := vocabulary.EventOf(r.typ); e != nil && len(e.By) > 0 {
 			m.Direction = Outbound
+			if e.By[0] == vocabulary.ByCustomer {
+				m.Direction = Inbound
+			}
 		}
 	}
 	if m.ConversationID == "" {

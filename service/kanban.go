@@ -132,3 +132,51 @@ func (c *Client) Cards(ctx context.Context, q CardQuery) iter.Seq2[Card, error] 
 		return c.ListCards(ctx, q)
 	})
 }
+
+// CardFields names the fields of a card.
+type CardFields struct {
+	ID             Paths `json:"id"`
+	BoardID        Paths `json:"board_id"`
+	StageID        Paths `json:"stage_id"`
+	Title          Paths `json:"title"`
+	Description    Paths `json:"description"`
+	Priority       Paths `json:"priority"`
+	LabelIDs       Paths `json:"label_ids"`
+	LabelID        Paths `json:"label_id"`
+	DueDate        Paths `json:"due_date"`
+	Version        Paths `json:"version"`
+	ContactID      Paths `json:"contact_id"`
+	ConversationID Paths `json:"conversation_id"`
+	AttendanceID   Paths `json:"attendance_id"`
+	Status         Paths `json:"status"`
+	CreatedAt      Paths `json:"created_at"`
+	UpdatedAt      Paths `json:"updated_at"`
+}
+
+func defaultCardFields() CardFields {
+	return CardFields{
+		ID:             Paths{"id", "card_id", "uuid"},
+		BoardID:        Paths{"board_id", "board.id", "board"},
+		StageID:        Paths{"stage_id", "stage.id", "stage", "column_id", "column.id", "list_id"},
+		Title:          Paths{"title", "name", "subject"},
+		Description:    Paths{"description", "details", "notes", "body"},
+		Priority:       Paths{"priority", "priority.name"},
+		LabelIDs:       Paths{"label_ids", "labels", "tag_ids", "tags"},
+		LabelID:        Paths{"label_id", "label.id", "label"},
+		DueDate:        Paths{"due_date", "due_at", "due", "dueDate", "deadline"},
+		Version:        Paths{"version", "etag", "lock_version", "revision"},
+		ContactID:      Paths{"contact_id", "contact.id", "contact", "customer_id", "customer.id", "customer"},
+		ConversationID: Paths{"conversation_id", "conversation.id", "conversation", "chat_id", "chat.id", "chat"},
+		AttendanceID:   Paths{"attendance_id", "attendance.id", "attendance"},
+		Status:         Paths{"status", "state"},
+		CreatedAt:      Paths{"created_at", "createdAt", "created", "inserted_at"},
+		UpdatedAt:      Paths{"updated_at", "updatedAt", "updated", "modified_at"},
+	}
+}
+
+// whole reports whether an object tells everything that rules can ask of it.
+func (n *CardFields) whole(f fields) bool {
+	return tells(f, asID, notNull, n.BoardID, n.StageID) && tells(f, asText, orNull, n.Title, n.Description, n.Priority) &&
+		(tells(f, asEveryID, orNull, n.LabelIDs) || tells(f, asID, orNull, n.LabelID)) && tells(f, asTime, orNull, n.DueDate) &&
+		tells(f, asID, orNull, n.ContactID, n.ConversationID, n.AttendanceID)
+}

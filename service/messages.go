@@ -131,3 +131,52 @@ func (c *Client) GetMessage(ctx context.Context, id string) (Message, error) {
 	v, _, err := one(ctx, c, request{op: table[opGetMessage], id: id}, "message", c.profile.Message.ID, DecodeMessage)
 	return v, err
 }
+
+// MessageFields names the fields of a message.
+type MessageFields struct {
+	ID                Paths `json:"id"`
+	ConversationID    Paths `json:"conversation_id"`
+	ClientID          Paths `json:"client_id"`
+	Text              Paths `json:"text"`
+	MediaID           Paths `json:"media_id"`
+	ReplyToExternalID Paths `json:"reply_to_external_id"`
+	ExternalID        Paths `json:"external_id"`
+	Direction         Paths `json:"direction"`
+	FromMe            Paths `json:"from_me"`
+	SenderKind        Paths `json:"sender_kind"`
+	SenderID          Paths `json:"sender_id"`
+	SenderName        Paths `json:"sender_name"`
+	CreatedAt         Paths `json:"created_at"`
+	Cursor            Paths `json:"cursor"`
+
+	// The values, in lower case, that tell a message from the customer from one of ours.
+	InboundValues  []string `json:"inbound_values"`
+	OutboundValues []string `json:"outbound_values"`
+}
+
+func defaultMessageFields() MessageFields {
+	return MessageFields{
+		ID:                Paths{"id", "message_id", "uuid"},
+		ConversationID:    Paths{"conversation_id", "conversation.id", "conversation", "chat_id", "chat.id", "chat"},
+		ClientID:          Paths{"client_id", "clientId", "client_message_id"},
+		Text:              Paths{"text", "body", "content", "caption", "message", "text.body"},
+		MediaID:           Paths{"media_id", "media.id", "media", "attachment_id", "attachment.id", "file_id"},
+		ReplyToExternalID: Paths{"reply_to_external_id", "reply_to.external_id", "quoted_external_id", "quoted.external_id", "reply_to"},
+		ExternalID:        Paths{"external_id", "externalId", "wa_message_id", "wamid", "provider_id"},
+		Direction:         Paths{"direction", "side", "way"},
+		FromMe:            Paths{"from_me", "fromMe", "is_from_me", "outgoing", "is_outgoing"},
+		SenderKind:        Paths{"sender.kind", "sender.type", "sender.role", "sender_kind", "sender_type", "author.kind", "author.type", "from.kind", "from.type", "source", "origin", "sender"},
+		SenderID:          Paths{"sender.id", "sender_id", "author.id", "author_id", "sent_by.id", "sent_by_id", "user_id", "user.id"},
+		SenderName:        Paths{"sender.name", "sender_name", "author.name", "sent_by.name", "user.name"},
+		CreatedAt:         Paths{"created_at", "createdAt", "sent_at", "received_at", "timestamp", "at", "date", "created"},
+		Cursor:            Paths{"cursor", "id", "message_id"},
+
+		InboundValues:  []string{"inbound", "in", "incoming", "received", "customer", "contact", "client", "from_customer"},
+		OutboundValues: []string{"outbound", "out", "outgoing", "sent", "team", "api", "user", "agent", "bot", "integration", "system", "app", "phone", "to_customer"},
+	}
+}
+
+// whole reports whether an object tells everything that rules can ask of it.
+func (n *MessageFields) whole(f fields) bool {
+	return (tells(f, asText, orNull, n.Text) || tells(f, asID, notNull, n.MediaID)) && tells(f, asTime, notNull, n.CreatedAt)
+}

@@ -43,50 +43,6 @@ func defaultChannelFields() ChannelFields {
 	}
 }
 
-func defaultConversationFields() ConversationFields {
-	return ConversationFields{
-		ID:          Paths{"id", "conversation_id", "uuid"},
-		Kind:        Paths{"kind", "type"},
-		Archived:    Paths{"archived", "is_archived"},
-		Pinned:      Paths{"pinned", "is_pinned"},
-		Muted:       Paths{"muted", "is_muted"},
-		Name:        Paths{"name", "title", "display_name", "contact.name", "contact_name", "customer.name"},
-		LabelIDs:    Paths{"label_ids", "labels", "tag_ids", "tags"},
-		ChannelID:   Paths{"channel_id", "channel.id", "channel", "number_id", "number.id", "whatsapp_number_id", "whatsapp_channel_id", "inbox_id"},
-		ContactID:   Paths{"contact_id", "contact.id", "contact", "customer_id", "customer.id", "customer"},
-		Phone:       Paths{"phone", "contact.phone", "contact_phone", "phone_number", "customer.phone", "number", "contact.phone_number", "wa_id"},
-		AssigneeID:  Paths{"assignee_id", "assignee.id", "assignee", "responsible_id", "responsible.id", "responsible", "responsible_user_id", "responsible_person_id", "responsible_person.id", "assigned_to_id", "assigned_to.id", "assigned_to", "assigned_user_id", "agent_id", "agent.id", "owner_id", "owner.id", "user_id", "user.id"},
-		SectorID:    Paths{"sector_id", "sector.id", "sector", "department_id", "department.id", "team_id"},
-		Unread:      Paths{"unread", "is_unread", "has_unread", "unread_count", "unread_messages"},
-		UnreadCount: Paths{"unread_count", "unread_messages", "unread.count", "unread"},
-		LastMessage: Paths{"last_message", "lastMessage", "latest_message", "last"},
-		CreatedAt:   Paths{"created_at", "createdAt", "created", "inserted_at"},
-		UpdatedAt:   Paths{"updated_at", "updatedAt", "updated", "modified_at"},
-	}
-}
-
-func defaultMessageFields() MessageFields {
-	return MessageFields{
-		ID:                Paths{"id", "message_id", "uuid"},
-		ConversationID:    Paths{"conversation_id", "conversation.id", "conversation", "chat_id", "chat.id", "chat"},
-		ClientID:          Paths{"client_id", "clientId", "client_message_id"},
-		Text:              Paths{"text", "body", "content", "caption", "message", "text.body"},
-		MediaID:           Paths{"media_id", "media.id", "media", "attachment_id", "attachment.id", "file_id"},
-		ReplyToExternalID: Paths{"reply_to_external_id", "reply_to.external_id", "quoted_external_id", "quoted.external_id", "reply_to"},
-		ExternalID:        Paths{"external_id", "externalId", "wa_message_id", "wamid", "provider_id"},
-		Direction:         Paths{"direction", "side", "way"},
-		FromMe:            Paths{"from_me", "fromMe", "is_from_me", "outgoing", "is_outgoing"},
-		SenderKind:        Paths{"sender.kind", "sender.type", "sender.role", "sender_kind", "sender_type", "author.kind", "author.type", "from.kind", "from.type", "source", "origin", "sender"},
-		SenderID:          Paths{"sender.id", "sender_id", "author.id", "author_id", "sent_by.id", "sent_by_id", "user_id", "user.id"},
-		SenderName:        Paths{"sender.name", "sender_name", "author.name", "sent_by.name", "user.name"},
-		CreatedAt:         Paths{"created_at", "createdAt", "sent_at", "received_at", "timestamp", "at", "date", "created"},
-		Cursor:            Paths{"cursor", "id", "message_id"},
-
-		InboundValues:  []string{"inbound", "in", "incoming", "received", "customer", "contact", "client", "from_customer"},
-		OutboundValues: []string{"outbound", "out", "outgoing", "sent", "team", "api", "user", "agent", "bot", "integration", "system", "app", "phone", "to_customer"},
-	}
-}
-
 func defaultMediaFields() MediaFields {
 	return MediaFields{
 		ID:          Paths{"id", "media_id", "media.id", "uuid", "file_id", "file.id"},
@@ -99,44 +55,11 @@ func defaultMediaFields() MediaFields {
 	}
 }
 
-func defaultContactFields() ContactFields {
-	return ContactFields{
-		ID:        Paths{"id", "contact_id", "uuid"},
-		Name:      Paths{"name", "display_name", "full_name"},
-		Phone:     Paths{"phone", "phone_number", "number", "wa_id", "mobile"},
-		Company:   Paths{"company", "company_name", "company.name", "organization"},
-		City:      Paths{"city", "city.name", "address.city"},
-		ChannelID: Paths{"channel_id", "channel.id", "channel", "number_id", "number.id", "whatsapp_number_id", "whatsapp_channel_id", "inbox_id"},
-		LabelIDs:  Paths{"label_ids", "labels", "tag_ids", "tags"},
-		Blocked:   Paths{"blocked", "is_blocked"},
-		CreatedAt: Paths{"created_at", "createdAt", "created", "inserted_at"},
-		UpdatedAt: Paths{"updated_at", "updatedAt", "updated", "modified_at"},
-	}
-}
-
 func defaultLabelFields() LabelFields {
 	return LabelFields{
 		ID:    Paths{"id", "label_id", "uuid"},
 		Name:  Paths{"name", "title", "label", "text"},
 		Color: Paths{"color", "colour", "hex"},
-	}
-}
-
-func defaultAttendanceFields() AttendanceFields {
-	return AttendanceFields{
-		ID:              Paths{"id", "attendance_id", "uuid"},
-		Protocol:        Paths{"protocol", "protocol_number", "protocol.number", "number", "protocol_code"},
-		Status:          Paths{"status", "state"},
-		ConversationID:  Paths{"conversation_id", "conversation.id", "conversation", "chat_id", "chat.id", "chat"},
-		ContactID:       Paths{"contact_id", "contact.id", "contact", "customer_id", "customer.id", "customer"},
-		AssigneeID:      Paths{"assignee_id", "assignee.id", "assignee", "responsible_id", "responsible.id", "responsible", "responsible_user_id", "responsible_person_id", "responsible_person.id", "assigned_to_id", "assigned_to.id", "assigned_to", "assigned_user_id", "agent_id", "agent.id", "owner_id", "owner.id", "user_id", "user.id"},
-		SectorID:        Paths{"sector_id", "sector.id", "sector", "department_id", "department.id", "team_id"},
-		OpenedAt:        Paths{"opened_at", "openedAt", "started_at", "created_at", "opened"},
-		FirstResponseAt: Paths{"first_response_at", "first_response.at", "first_response.created_at", "first_response", "first_responded_at", "firstResponseAt", "first_reply_at", "first_answer_at"},
-		ClosedAt:        Paths{"closed_at", "closedAt", "closing_time", "closing_at", "ended_at", "finished_at", "resolved_at", "closed"},
-		CloseReason:     Paths{"close_reason", "closing_reason", "reason", "closed_reason"},
-		Contact:         Paths{"contact", "customer"},
-		Assignee:        Paths{"assignee", "responsible", "responsible_person", "user", "agent"},
 	}
 }
 
@@ -250,26 +173,5 @@ func defaultStageFields() StageFields {
 		Name:     Paths{"name", "title"},
 		Position: Paths{"position", "order", "index", "sort"},
 		Winning:  Paths{"winning", "is_winning", "won", "is_won", "win"},
-	}
-}
-
-func defaultCardFields() CardFields {
-	return CardFields{
-		ID:             Paths{"id", "card_id", "uuid"},
-		BoardID:        Paths{"board_id", "board.id", "board"},
-		StageID:        Paths{"stage_id", "stage.id", "stage", "column_id", "column.id", "list_id"},
-		Title:          Paths{"title", "name", "subject"},
-		Description:    Paths{"description", "details", "notes", "body"},
-		Priority:       Paths{"priority", "priority.name"},
-		LabelIDs:       Paths{"label_ids", "labels", "tag_ids", "tags"},
-		LabelID:        Paths{"label_id", "label.id", "label"},
-		DueDate:        Paths{"due_date", "due_at", "due", "dueDate", "deadline"},
-		Version:        Paths{"version", "etag", "lock_version", "revision"},
-		ContactID:      Paths{"contact_id", "contact.id", "contact", "customer_id", "customer.id", "customer"},
-		ConversationID: Paths{"conversation_id", "conversation.id", "conversation", "chat_id", "chat.id", "chat"},
-		AttendanceID:   Paths{"attendance_id", "attendance.id", "attendance"},
-		Status:         Paths{"status", "state"},
-		CreatedAt:      Paths{"created_at", "createdAt", "created", "inserted_at"},
-		UpdatedAt:      Paths{"updated_at", "updatedAt", "updated", "modified_at"},
 	}
 }

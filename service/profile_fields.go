@@ -18,49 +18,6 @@ type ChannelFields struct {
 	Private Paths `json:"private"`
 }
 
-// ConversationFields names the fields of a conversation.
-type ConversationFields struct {
-	ID          Paths `json:"id"`
-	Kind        Paths `json:"kind"`
-	Archived    Paths `json:"archived"`
-	Pinned      Paths `json:"pinned"`
-	Muted       Paths `json:"muted"`
-	Name        Paths `json:"name"`
-	LabelIDs    Paths `json:"label_ids"`
-	ChannelID   Paths `json:"channel_id"`
-	ContactID   Paths `json:"contact_id"`
-	Phone       Paths `json:"phone"`
-	AssigneeID  Paths `json:"assignee_id"`
-	SectorID    Paths `json:"sector_id"`
-	Unread      Paths `json:"unread"`
-	UnreadCount Paths `json:"unread_count"`
-	LastMessage Paths `json:"last_message"`
-	CreatedAt   Paths `json:"created_at"`
-	UpdatedAt   Paths `json:"updated_at"`
-}
-
-// MessageFields names the fields of a message.
-type MessageFields struct {
-	ID                Paths `json:"id"`
-	ConversationID    Paths `json:"conversation_id"`
-	ClientID          Paths `json:"client_id"`
-	Text              Paths `json:"text"`
-	MediaID           Paths `json:"media_id"`
-	ReplyToExternalID Paths `json:"reply_to_external_id"`
-	ExternalID        Paths `json:"external_id"`
-	Direction         Paths `json:"direction"`
-	FromMe            Paths `json:"from_me"`
-	SenderKind        Paths `json:"sender_kind"`
-	SenderID          Paths `json:"sender_id"`
-	SenderName        Paths `json:"sender_name"`
-	CreatedAt         Paths `json:"created_at"`
-	Cursor            Paths `json:"cursor"`
-
-	// The values, in lower case, that tell a message from the customer from one of ours.
-	InboundValues  []string `json:"inbound_values"`
-	OutboundValues []string `json:"outbound_values"`
-}
-
 // MediaFields names the fields of an uploaded file and its download link.
 type MediaFields struct {
 	ID          Paths `json:"id"`
@@ -72,42 +29,11 @@ type MediaFields struct {
 	ExpiresAt   Paths `json:"expires_at"`
 }
 
-// ContactFields names the fields of a contact.
-type ContactFields struct {
-	ID        Paths `json:"id"`
-	Name      Paths `json:"name"`
-	Phone     Paths `json:"phone"`
-	Company   Paths `json:"company"`
-	City      Paths `json:"city"`
-	ChannelID Paths `json:"channel_id"`
-	LabelIDs  Paths `json:"label_ids"`
-	Blocked   Paths `json:"blocked"`
-	CreatedAt Paths `json:"created_at"`
-	UpdatedAt Paths `json:"updated_at"`
-}
-
 // LabelFields names the fields of a label.
 type LabelFields struct {
 	ID    Paths `json:"id"`
 	Name  Paths `json:"name"`
 	Color Paths `json:"color"`
-}
-
-// AttendanceFields names the fields of an attendance.
-type AttendanceFields struct {
-	ID              Paths `json:"id"`
-	Protocol        Paths `json:"protocol"`
-	Status          Paths `json:"status"`
-	ConversationID  Paths `json:"conversation_id"`
-	ContactID       Paths `json:"contact_id"`
-	AssigneeID      Paths `json:"assignee_id"`
-	SectorID        Paths `json:"sector_id"`
-	OpenedAt        Paths `json:"opened_at"`
-	FirstResponseAt Paths `json:"first_response_at"`
-	ClosedAt        Paths `json:"closed_at"`
-	CloseReason     Paths `json:"close_reason"`
-	Contact         Paths `json:"contact"`
-	Assignee        Paths `json:"assignee"`
 }
 
 // AssignmentFields names the fields of an entry of a conversation's history of responsible persons.
@@ -212,24 +138,4 @@ type StageFields struct {
 	Name     Paths `json:"name"`
 	Position Paths `json:"position"`
 	Winning  Paths `json:"winning"`
-}
-
-// CardFields names the fields of a card.
-type CardFields struct {
-	ID             Paths `json:"id"`
-	BoardID        Paths `json:"board_id"`
-	StageID        Paths `json:"stage_id"`
-	Title          Paths `json:"title"`
-	Description    Paths `json:"description"`
-	Priority       Paths `json:"priority"`
-	LabelIDs       Paths `json:"label_ids"`
-	LabelID        Paths `json:"label_id"`
-	DueDate        Paths `json:"due_date"`
-	Version        Paths `json:"version"`
-	ContactID      Paths `json:"contact_id"`
-	ConversationID Paths `json:"conversation_id"`
-	AttendanceID   Paths `json:"attendance_id"`
-	Status         Paths `json:"status"`
-	CreatedAt      Paths `json:"created_at"`
-	UpdatedAt      Paths `json:"updated_at"`
 }

@@ -13,26 +13,15 @@ func (p *Profile) IsWhole(kind Kind, object map[string]any) bool {
 	}
 	switch kind {
 	case KindMessage:
-		n := &p.Message
-		return (tells(f, asText, orNull, n.Text) || tells(f, asID, notNull, n.MediaID)) && tells(f, asTime, notNull, n.CreatedAt)
+		return p.Message.whole(f)
 	case KindConversation:
-		n := &p.Conversation
-		return tells(f, asString, notNull, n.Kind) && tells(f, asText, orNull, n.Name) && tells(f, asEveryID, orNull, n.LabelIDs) &&
-			tells(f, asBool, notNull, n.Archived, n.Pinned, n.Muted, n.Unread) &&
-			tells(f, asID, orNull, n.ChannelID, n.ContactID, n.AssigneeID, n.SectorID) && tells(f, asAnything, orNull, n.LastMessage)
+		return p.Conversation.whole(f)
 	case KindContact:
-		n := &p.Contact
-		return tells(f, asText, orNull, n.Name, n.Phone, n.Company, n.City) && tells(f, asEveryID, orNull, n.LabelIDs) &&
-			tells(f, asBool, notNull, n.Blocked) && tells(f, asID, orNull, n.ChannelID)
+		return p.Contact.whole(f)
 	case KindAttendance:
-		n := &p.Attendance
-		return tells(f, asString, notNull, n.Status) && tells(f, asText, orNull, n.Protocol) && tells(f, asTime, notNull, n.OpenedAt) &&
-			tells(f, asTime, orNull, n.FirstResponseAt, n.ClosedAt) && tells(f, asID, orNull, n.ConversationID, n.ContactID, n.AssigneeID, n.SectorID)
+		return p.Attendance.whole(f)
 	case KindCard:
-		n := &p.Card
-		return tells(f, asID, notNull, n.BoardID, n.StageID) && tells(f, asText, orNull, n.Title, n.Description, n.Priority) &&
-			(tells(f, asEveryID, orNull, n.LabelIDs) || tells(f, asID, orNull, n.LabelID)) && tells(f, asTime, orNull, n.DueDate) &&
-			tells(f, asID, orNull, n.ContactID, n.ConversationID, n.AttendanceID)
+		return p.Card.whole(f)
 	}
 	return false
 }

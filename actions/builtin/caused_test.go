@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/vocabulary"
 	"github.com/quandohq/quando/service"
 )
 
@@ -30,7 +31,7 @@ func (d *desk) heard() func() []rules.Event {
 		events = append(events, rules.Event{Workspace: "acme", ID: e.ID, Type: e.Type, Data: e.Data})
 	}))
 	d.t.Cleanup(receiver.Close)
-	must(d.client.RegisterWebhook(d.t.Context(), service.NewWebhook{Name: "heard", URL: receiver.URL, Events: rules.EventNames()}))
+	must(d.client.RegisterWebhook(d.t.Context(), service.NewWebhook{Name: "heard", URL: receiver.URL, Events: vocabulary.EventTypes()}))
 	return func() []rules.Event {
 		if err := d.Settle(d.t.Context()); err != nil {
 			d.t.Fatal(err)

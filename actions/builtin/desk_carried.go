@@ -8,6 +8,7 @@ import (
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/vocabulary"
 	"github.com/quandohq/quando/service"
 )
 
@@ -76,7 +77,7 @@ func (d *Desk) read(ctx context.Context, e rules.Event) (*carried, error) {
 }
 
 // movedCard is the event that tells where a card came from.
-const movedCard = "kanban.card.moved"
+const movedCard = vocabulary.CardMoved
 
 // carried is an event that is being read. A fact is made when it is first asked for.
 type carried struct {

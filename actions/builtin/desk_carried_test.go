@@ -17,6 +17,7 @@ import (
 	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/vocabulary"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/service/sandbox"
 )
@@ -195,7 +196,7 @@ func event(typ, data string) rules.Event {
 func TestPartsAreNotFacts(t *testing.T) {
 	d := newDesk(t)
 	data := `{"message":{"id":"m1"},"conversation":{"id":"c1","name":"Ana","kind":"direct"},"contact":{"id":"p1","name":"Ana","phone":"+55"},"attendance":{"id":"a1","status":"open"},"card":{"id":"k1","title":"x"}}`
-	for _, typ := range append(rules.EventNames(), "manual", "schedule") {
+	for _, typ := range append(vocabulary.EventTypes(), "manual", "schedule") {
 		if typ == "kanban.card.moved" {
 			continue
 		}

@@ -114,7 +114,7 @@ func startAnchor(ctx context.Context) (*anchor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the anchor does not start: %w", err)
 	}
-	a.to = target{strings.TrimSpace(line), "/webhook"}
+	a.to = target{address: strings.TrimSpace(line), path: "/webhook"}
 	return a, nil
 }
 

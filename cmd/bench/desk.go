@@ -49,7 +49,7 @@ func (b *bench) newDesk(files ruleFiles) (*desk, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.to, d.console = target{ports[0], "/webhook"}, ports[1]
+	d.to, d.console = target{address: ports[0], path: "/webhook", apart: d.to.apart}, ports[1]
 	if err := os.Mkdir(filepath.Join(folder, "rules"), 0o700); err != nil {
 		return nil, err
 	}

@@ -53,12 +53,30 @@ func (b *bench) open(ctx context.Context, files ruleFiles, on disk) (*desk, erro
 // acknowledge measures how fast deliveries are answered when each is on disk by then. The engine decides on them meanwhile.
 func (b *bench) acknowledge(ctx context.Context) error {
 	for _, n := range b.scale.connections {
-		if _, err := b.acknowledgeOn(ctx, n, namedDisk{connections(n), disk{}}); err != nil {
+		if _, err := b.acknowledgeOn(ctx, n, oneQuestion, namedDisk{connections(n), disk{}}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// twelve measures the same at a desk that is closer to what people have.
+func (b *bench) twelve(ctx context.Context) error {
+	n := b.scale.busy()
+	_, err := b.acknowledgeOn(ctx, n, evaluated{twelveRules, 12, true}, namedDisk{connections(n), disk{}})
+	return err
+}
+
+// evaluated are rules of which so many are evaluated for each event, and whether each is about a
+// conversation of its own.
+type evaluated struct {
+	rules    string
+	verdicts int
+	apart    bool
+}
+
+// oneQuestion is a rule that is evaluated for every event.
+var oneQuestion = evaluated{nothingMatches, 1, false}
 
 func connections(n int) string {
 	if n == 1 {
@@ -74,14 +92,15 @@ type namedDisk struct {
 }
 
 // acknowledgeOn measures acknowledgements on disks, with a desk on each and their rounds in turn.
-func (b *bench) acknowledgeOn(ctx context.Context, n int, disks ...namedDisk) ([]*contest, error) {
+func (b *bench) acknowledgeOn(ctx context.Context, n int, by evaluated, disks ...namedDisk) ([]*contest, error) {
 	var list []*contest
 	for _, k := range disks {
-		d, err := b.open(ctx, ruleFiles{"rules.yaml": nothingMatches}, k.on)
+		d, err := b.open(ctx, ruleFiles{"rules.yaml": by.rules}, k.on)
 		if err != nil {
 			return nil, err
 		}
 		defer d.remove()
+		d.to.apart = by.apart
 		list = append(list, &contest{name: k.name, desk: d, connections: n})
 	}
 	anchor, err := b.compete(ctx, list...)
@@ -102,6 +121,9 @@ func (b *bench) acknowledgeOn(ctx context.Context, n int, disks ...namedDisk) ([
 		if err := b.settle(ctx, c.desk, int(c.desk.next.Load()), 0, ""); err != nil {
 			return nil, err
 		}
+		if n, err := c.desk.ask(ctx, `SELECT min(json_array_length(verdicts)) FROM events`); err != nil || n != by.verdicts {
+			b.problem("%s: an event has %d verdicts, and %d rules are evaluated (%v)", c.name, n, by.verdicts, err)
+		}
 	}
 	return list, nil
 }
@@ -113,7 +135,7 @@ func (b *bench) disks(ctx context.Context) error {
 		return nil
 	}
 	const forgetful = "the log is not synced"
-	list, err := b.acknowledgeOn(ctx, slices.Max(b.scale.connections),
+	list, err := b.acknowledgeOn(ctx, slices.Max(b.scale.connections), oneQuestion,
 		namedDisk{"the log is synced", disk{}},
 		namedDisk{forgetful, disk{forgetful: true}},
 		namedDisk{"a sync takes 2 ms more", disk{slower: 2 * time.Millisecond}},

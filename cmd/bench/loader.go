@@ -16,6 +16,7 @@ import (
 type target struct {
 	address string // host:port
 	path    string
+	apart   bool // each event is about a conversation of its own
 }
 
 // A conn is a connection that deliveries are made over, one after the other.
@@ -30,6 +31,7 @@ type conn struct {
 
 func dial(ctx context.Context, to target) (*conn, error) {
 	c := &conn{to: to, w: newWriter(to.address, to.path)}
+	c.w.apart = to.apart
 	return c, c.connect(ctx)
 }
 

@@ -39,6 +39,7 @@ type writer struct {
 	body  []byte
 	out   []byte
 	mac   hash.Hash
+	apart bool // each event is about a conversation of its own
 }
 
 // A part is a piece of the body and the mark that follows it.
@@ -77,7 +78,11 @@ func (w *writer) write(n uint64, now time.Time) []byte {
 		case 'E':
 			w.body = appendID(w.body, eventPrefix, n)
 		case 'C':
-			w.body = appendID(w.body, "0192f3a4-0000-7000-9000-", n%conversations)
+			conversation := n
+			if !w.apart {
+				conversation %= conversations
+			}
+			w.body = appendID(w.body, "0192f3a4-0000-7000-9000-", conversation)
 		case 'M':
 			w.body = appendID(w.body, "0192f3a4-0000-7000-a000-", n)
 		case 'T':

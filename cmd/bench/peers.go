@@ -80,7 +80,7 @@ func (p *peer) compare(ctx context.Context) (err error) {
 		_, port, _ := net.SplitHostPort(a)
 		p.ports = append(p.ports, port)
 	}
-	p.to = target{addresses[0], path}
+	p.to = target{address: addresses[0], path: path}
 	b.service.forget()
 	if err := p.start(ctx, true); err != nil {
 		return err

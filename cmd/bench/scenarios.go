@@ -16,7 +16,8 @@ type scenario struct {
 // scenarios in the order in which they run.
 var scenarios = []scenario{
 	{"acknowledge", "events that are durable and acknowledged, at 1, 64 and 256 connections", (*bench).acknowledge},
-	{"disk", "the same on a disk whose sync takes 2 ms, and with a log that is not synced", (*bench).disks},
+	{"desk", "the same with twelve rules that are all evaluated, each message in a conversation of its own", (*bench).twelve},
+	{"disk", "acknowledged events on a disk whose sync takes 2 ms, and with a log that is not synced", (*bench).disks},
 	{"runs", "runs that are finished, with one and with two calls, every intent and receipt durable", (*bench).finishRuns},
 	{"journals", "acknowledged events and finished runs with the journal in a file, in PostgreSQL, and in PostgreSQL with two engines", (*bench).journals},
 	{"latency", "from a delivery to its effect, at 100 events a second", (*bench).latency},
@@ -52,6 +53,22 @@ const (
 	// nothingMatches decides on every event, against it.
 	nothingMatches = `rules:
   - { id: never, when: message.received, if: message.text contains "there is no such word", do: [{ send_message: "a {{ event.id }}" }] }
+`
+	// twelveRules are what a desk may have. All of them are evaluated for every message, and none
+	// fires.
+	twelveRules = `rules:
+  - { id: away, when: message.received, if: message.text contains "anybody there", do: [{ send_message: "a {{ event.id }}" }] }
+  - { id: price, when: message.received, if: 'message.text matches "(?i)price|how much"', do: [{ send_message: "a {{ event.id }}" }] }
+  - { id: invoice, when: message.received, if: says("invoice") or says("receipt"), do: [{ send_message: "a {{ event.id }}" }] }
+  - { id: thanks, when: message.received, if: lower(message.text) startsWith "thank", do: [{ send_message: "a {{ event.id }}" }] }
+  - { id: cancel, when: message.received, if: says("cancel") and not says("order"), do: [{ send_message: "a {{ event.id }}" }] }
+  - { id: long, when: message.received, if: len(message.text) > 2000, do: [{ send_message: "a {{ event.id }}" }] }
+  - { id: group, when: message.received, if: conversation.name contains "Team", do: [{ send_message: "a {{ event.id }}" }] }
+  - { id: abroad, when: message.received, if: not (contact.phone startsWith "+55"), do: [{ send_message: "a {{ event.id }}" }] }
+  - { id: nameless, when: message.received, if: len(contact.name) > 80 or len(contact.name) < 2, do: [{ send_message: "a {{ event.id }}" }] }
+  - { id: code, when: message.received, if: 'message.text matches "^[0-9]{6}$"', do: [{ send_message: "a {{ event.id }}" }] }
+  - { id: link, when: message.received, if: message.text contains "https://", do: [{ send_message: "a {{ event.id }}" }] }
+  - { id: shout, when: message.received, if: len(message.text) > 10 and upper(message.text) == message.text, do: [{ send_message: "a {{ event.id }}" }] }
 `
 	oneCall = `rules:
   - { id: answer, when: message.received, if: message.text contains "order", do: [{ send_message: "a {{ event.id }}" }] }

@@ -16,6 +16,7 @@ import (
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/journal/sqlite"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/vocabulary"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/service/sandbox"
 	"github.com/quandohq/quando/triggers/webhook"
@@ -98,7 +99,7 @@ func recordWeekend(ctx context.Context, file, text string) (err error) {
 	}
 	server := httptest.NewServer(receiver)
 	defer server.Close()
-	hook, err := client.RegisterWebhook(ctx, service.NewWebhook{Name: "engine", URL: server.URL, Events: rules.EventNames()})
+	hook, err := client.RegisterWebhook(ctx, service.NewWebhook{Name: "engine", URL: server.URL, Events: vocabulary.EventTypes()})
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/cmd/quando/internal/clitest"
-	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/vocabulary"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/service/sandbox"
 )
@@ -72,7 +72,7 @@ func newOffice(t *testing.T) *office {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hook, err := client.RegisterWebhook(t.Context(), service.NewWebhook{Name: "quando", URL: front.URL, Events: rules.EventNames()})
+	hook, err := client.RegisterWebhook(t.Context(), service.NewWebhook{Name: "quando", URL: front.URL, Events: vocabulary.EventTypes()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/duration"
 )
 
 // A desk answers what rules ask from what was answered at the time.
@@ -146,7 +147,7 @@ func learn(about *actions.Subject, name string, v any) {
 // HumanActive tells what was told then, or what follows from it.
 func (d desk) HumanActive(ctx context.Context, conversation string, since time.Time) (bool, error) {
 	q, _ := engine.InquiryOf(ctx)
-	question := "human_active(" + rules.FormatDuration(q.Now.Sub(since)) + ")"
+	question := "human_active(" + duration.Format(q.Now.Sub(since)) + ")"
 	raw, ok, err := d.recorded(ctx, q, question)
 	if err != nil {
 		return false, d.broken(err)

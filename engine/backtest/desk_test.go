@@ -14,6 +14,7 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/journal/sqlite"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/vocabulary"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/service/sandbox"
 	"github.com/quandohq/quando/triggers/webhook"
@@ -61,7 +62,7 @@ func newDesk(t *testing.T, text string) *desk {
 		},
 	})))
 	t.Cleanup(server.Close)
-	secret = must(client.RegisterWebhook(t.Context(), service.NewWebhook{Name: "engine", URL: server.URL, Events: rules.EventNames()})).Secret
+	secret = must(client.RegisterWebhook(t.Context(), service.NewWebhook{Name: "engine", URL: server.URL, Events: vocabulary.EventTypes()})).Secret
 	return d
 }
 

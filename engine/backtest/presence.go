@@ -9,7 +9,7 @@ import (
 
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/journal"
-	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/duration"
 )
 
 // presence is what is known for certain of when people of the team wrote: messages of theirs that were recorded, and spans of which the
@@ -67,7 +67,7 @@ func withinOf(question string) (time.Duration, bool) {
 	if len(question) < len(before)+len(after) || question[:len(before)] != before || question[len(question)-1:] != after {
 		return 0, false
 	}
-	d, err := rules.ParseDuration(question[len(before) : len(question)-1])
+	d, err := duration.Parse(question[len(before) : len(question)-1])
 	return d, err == nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // A replay gives the recorded events to an engine again.
@@ -226,7 +227,7 @@ func (r *replay) give(ctx context.Context, e *journal.Event) (bool, error) {
 		return rule != nil && !(ticks && (r.unscheduled[e.Rule] || rule.When.Schedule == nil)), nil
 	}
 	wanted := r.wanted[e.Type] || r.counts
-	if !wanted && e.Type != "message.sent" || !r.watches && !r.mayBeOwn(e) {
+	if !wanted && e.Type != vocabulary.MessageSent || !r.watches && !r.mayBeOwn(e) {
 		return wanted, nil
 	}
 	facts, about, err := r.carried(ctx, e)
@@ -241,7 +242,9 @@ func (r *replay) give(ctx context.Context, e *journal.Event) (bool, error) {
 }
 
 // mayBeOwn reports whether an event may be a message of a run that would not have sent it.
-func (r *replay) mayBeOwn(e *journal.Event) bool { return r.timeline.given && e.Type == "message.sent" }
+func (r *replay) mayBeOwn(e *journal.Event) bool {
+	return r.timeline.given && e.Type == vocabulary.MessageSent
+}
 
 // unsent reports whether an event is a message of a run that would not have sent it.
 func (r *replay) unsent(ctx context.Context, e *journal.Event, message string) (bool, error) {

@@ -8,6 +8,7 @@ import (
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/duration"
 )
 
 // treatment reads what a run has done, recorded or replayed: both are told by their steps.
@@ -48,7 +49,7 @@ func changed(s *journal.Step, rec engine.Record) bool {
 func shown(v any) any {
 	switch v := v.(type) {
 	case time.Duration:
-		return rules.FormatDuration(v)
+		return duration.Format(v)
 	case time.Time:
 		return v.Format(time.RFC3339)
 	case map[string]any:

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/duration"
 )
 
 // longReach is how far back is looked for what has no length of its own, such as a wait until a time that an expression gives.
@@ -31,7 +32,7 @@ func reachOf(r *rules.Rule) time.Duration {
 		reach = max(reach, r.Gather.AtMost)
 	}
 	for _, found := range counted.FindAllStringSubmatch(r.Source(), -1) {
-		if d, err := rules.ParseDuration(found[1]); err == nil {
+		if d, err := duration.Parse(found[1]); err == nil {
 			reach = max(reach, d)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/console/internal/picture"
 	"github.com/quandohq/quando/engine/console/internal/words"
-	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/calendar"
+	"github.com/quandohq/quando/rules/duration"
 )
 
 // calendarsPage shows the calendars.
@@ -52,7 +52,7 @@ func (c *Console) calendars(q *request) error {
 	if p.Span == "" {
 		p.Span = calendarSpan
 	}
-	span, err := rules.ParseDuration(p.Span)
+	span, err := duration.Parse(p.Span)
 	p.Wrong = err != nil || span < 0
 	for _, w := range c.options.Workspaces {
 		set := w.book().Set

@@ -8,6 +8,7 @@ import (
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/rules/vocabulary"
 	"github.com/quandohq/quando/service"
 )
 
@@ -249,7 +250,7 @@ func (c *Console) sentByEngine(q *request, workspace string, events []*journal.E
 			ids = append(ids, engine.ObjectKey(m.ID))
 		}
 	}
-	caused, err := c.options.Journal.Caused(q.ctx(), workspace, "message.sent", ids)
+	caused, err := c.options.Journal.Caused(q.ctx(), workspace, vocabulary.MessageSent, ids)
 	if err != nil {
 		return nil, err
 	}

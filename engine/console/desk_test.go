@@ -20,6 +20,7 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/journal/sqlite"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/vocabulary"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/service/sandbox"
 	"github.com/quandohq/quando/triggers/webhook"
@@ -250,7 +251,7 @@ func (d *desk) register() {
 	}))
 	server := httptest.NewServer(receiver)
 	d.t.Cleanup(server.Close)
-	secret = must(d.client.RegisterWebhook(d.t.Context(), service.NewWebhook{Name: "engine", URL: server.URL, Events: rules.EventNames()})).Secret
+	secret = must(d.client.RegisterWebhook(d.t.Context(), service.NewWebhook{Name: "engine", URL: server.URL, Events: vocabulary.EventTypes()})).Secret
 }
 
 // rest lets everything happen that is due now, and what comes of it.

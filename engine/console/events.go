@@ -9,7 +9,7 @@ import (
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/engine/journal"
-	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // eventsPage lists events.
@@ -46,7 +46,7 @@ type eventView struct {
 const eventWindow = 2000
 
 // eventTypes are the types that a list can be bounded to.
-func eventTypes() []string { return append(rules.EventNames(), "schedule", "manual") }
+func eventTypes() []string { return vocabulary.AllEventTypes() }
 
 // events lists events, the newest first.
 func (c *Console) events(q *request) error {

@@ -9,9 +9,11 @@ import (
 	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
-// TestFamilies shows that everything the engine and the language can say has words in both languages.
+// TestFamilies shows that everything the engine and the language can say has words in both
+// languages.
 func TestFamilies(t *testing.T) {
 	var keys []string
 	for _, verb := range builtin.Catalog().Verbs() {
@@ -20,7 +22,7 @@ func TestFamilies(t *testing.T) {
 	for _, name := range eventTypes() {
 		keys = append(keys, "event."+name)
 	}
-	for _, name := range rules.EventNames() {
+	for _, name := range vocabulary.EventTypes() {
 		keys = append(keys, "when."+name)
 	}
 	for _, each := range rules.EachItems() {

@@ -10,7 +10,7 @@ import (
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/console/internal/ruleeditor"
 	"github.com/quandohq/quando/engine/console/internal/words"
-	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/redact"
 )
 
 // historyPage lists the versions of a file.
@@ -87,7 +87,7 @@ func (c *Console) history(q *request) error {
 
 // harmlessText is a rule file's text as everybody may see it who may look at the pages.
 func harmlessText(text string) string {
-	return rules.HideInFile(strings.Join(words.HarmlessLines(text), "\n"))
+	return redact.File(strings.Join(words.HarmlessLines(text), "\n"))
 }
 
 // changeKind says which kind of change a version was.

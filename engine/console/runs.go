@@ -13,6 +13,7 @@ import (
 	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/duration"
 )
 
 // runStates are the states of a run, in the order of its life.
@@ -119,7 +120,7 @@ func (q *request) since(text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	d, err := rules.ParseDuration(text)
+	d, err := duration.Parse(text)
 	if err != nil || d <= 0 {
 		return time.Time{}, problem(400, "error.filter")
 	}

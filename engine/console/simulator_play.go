@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
-	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/duration"
 )
 
 // maxJump bounds how far ahead a person can jump: everything on the way happens, one thing after the other.
@@ -94,7 +94,7 @@ func (q *request) played(err error) error {
 }
 
 func (c *Console) playJump(q *request, space *Workspace) error {
-	length, err := rules.ParseDuration(strings.TrimSpace(q.r.PostFormValue("length")))
+	length, err := duration.Parse(strings.TrimSpace(q.r.PostFormValue("length")))
 	if err != nil || length <= 0 || length > maxJump {
 		return problem(http.StatusBadRequest, "error.play.length")
 	}
@@ -105,7 +105,7 @@ func (c *Console) playJump(q *request, space *Workspace) error {
 	if !scene.Jumps {
 		return problem(http.StatusConflict, "sim.nojump")
 	}
-	err = q.change("jump", space.Name, rules.FormatDuration(length), func() error { return space.Simulator.Jump(q.ctx(), length) })
+	err = q.change("jump", space.Name, duration.Format(length), func() error { return space.Simulator.Jump(q.ctx(), length) })
 	if err != nil {
 		return refused(err)
 	}

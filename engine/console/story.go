@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/duration"
 	"github.com/quandohq/quando/rules/form"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // A story is something made up that a rule is tried on: somebody does something, and time passes.
@@ -35,7 +37,7 @@ const (
 )
 
 // storyKinds are the events that can be made up.
-var storyKinds = []string{"message.received", "message.sent", "attendance.opened", "attendance.closed", "conversation.updated", "kanban.card.created", "kanban.card.moved", "schedule"}
+var storyKinds = []string{vocabulary.MessageReceived, vocabulary.MessageSent, vocabulary.AttendanceOpened, vocabulary.AttendanceClosed, vocabulary.ConversationUpdated, vocabulary.CardCreated, vocabulary.CardMoved, "schedule"}
 
 // storyOf returns the fields of a story that fits a rule.
 func (c *Console) storyOf(q *request, f *draftFile) storyView {
@@ -66,11 +68,11 @@ func readStory(q *request, zone *time.Location) (*story, error) {
 	if s.At, err = time.ParseInLocation(localTime, q.r.PostFormValue("story.at"), zone); err != nil {
 		return nil, wrong
 	}
-	if s.Pass, err = rules.ParseDuration(q.r.PostFormValue("story.pass")); err != nil || s.Pass > storyLongest {
+	if s.Pass, err = duration.Parse(q.r.PostFormValue("story.pass")); err != nil || s.Pass > storyLongest {
 		return nil, wrong
 	}
 	if s.Answer != "" {
-		if s.After, err = rules.ParseDuration(q.r.PostFormValue("story.after")); err != nil || s.After > storyLongest {
+		if s.After, err = duration.Parse(q.r.PostFormValue("story.after")); err != nil || s.After > storyLongest {
 			return nil, problem(http.StatusConflict, "try.after")
 		}
 	}
@@ -102,19 +104,19 @@ func (s *story) test(set *rules.Set) *rules.Test {
 	}
 	at := s.At.Format(time.RFC3339)
 	switch s.Kind {
-	case "message.sent":
+	case vocabulary.MessageSent:
 		t.Start = s.At.Add(-before)
 		step("customer", s.Customer, "says", "…")
 		step("at", at, "team", "Bruno", "to", s.Customer, "says", text)
-	case "attendance.closed":
+	case vocabulary.AttendanceClosed:
 		t.Start = s.At.Add(-before)
 		step("customer", s.Customer, "says", text)
 		step("at", at, "team", "Bruno", "closes", s.Customer)
-	case "message.received", "attendance.opened":
+	case vocabulary.MessageReceived, vocabulary.AttendanceOpened:
 		step("customer", s.Customer, "says", text)
-	case "kanban.card.created", "kanban.card.moved":
+	case vocabulary.CardCreated, vocabulary.CardMoved:
 		t.Given["cards"] = []any{map[string]any{"board": boardOf(set), "title": s.Customer, "contact": s.Customer}}
-		if s.Kind == "kanban.card.moved" {
+		if s.Kind == vocabulary.CardMoved {
 			step("team", "Bruno", "moves", s.Customer, "to", text)
 		} else {
 			step("event", s.Kind, "contact", s.Customer)

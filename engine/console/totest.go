@@ -18,6 +18,7 @@ import (
 	"github.com/quandohq/quando/engine/ruletest"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/store"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // testPage shows a test that was made of an event, before it is saved.
@@ -85,7 +86,7 @@ func (c *Console) showTest(q *request, e *journal.Event, rule, back string) erro
 		return err
 	}
 	s := c.storyOfEvent(e, w.Location)
-	p.Bare = !slices.Contains(storyKinds, s.Kind) || s.Kind == "conversation.updated"
+	p.Bare = !slices.Contains(storyKinds, s.Kind) || s.Kind == vocabulary.ConversationUpdated
 	alone := (&rules.Set{Calendars: set.Calendars}).With(r)
 	var trial *ruletest.Trial
 	err = c.trial(q, func(ctx context.Context) (err error) {

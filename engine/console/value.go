@@ -8,7 +8,8 @@ import (
 
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/console/internal/words"
-	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/duration"
+	"github.com/quandohq/quando/rules/redact"
 )
 
 // A shown value is a recorded one as a page shows it: a text, a list, or members with their names.
@@ -33,7 +34,7 @@ func showValue(v any, names func(id string) string, depth int) shown {
 	return showSecret(v, 0, names, depth)
 }
 
-func showSecret(v any, secrecy rules.Secrecy, names func(id string) string, depth int) shown {
+func showSecret(v any, secrecy redact.Secrecy, names func(id string) string, depth int) shown {
 	switch v := v.(type) {
 	case nil:
 		return shown{Text: "–"}
@@ -59,12 +60,12 @@ func showSecret(v any, secrecy rules.Secrecy, names func(id string) string, dept
 	case time.Time:
 		return shown{Text: v.Format(time.RFC3339)}
 	case time.Duration:
-		return shown{Text: rules.FormatDuration(v)}
+		return shown{Text: duration.Format(v)}
 	}
 	return shown{Text: engine.Harmless(fmt.Sprint(secrecy.Value(v)))}
 }
 
-func showList(list []any, secrecy rules.Secrecy, names func(id string) string, depth int) shown {
+func showList(list []any, secrecy redact.Secrecy, names func(id string) string, depth int) shown {
 	if depth == 0 {
 		return shown{Text: "…"}
 	}
@@ -79,7 +80,7 @@ func showList(list []any, secrecy rules.Secrecy, names func(id string) string, d
 	return s
 }
 
-func showText(text string, secrecy rules.Secrecy, names func(id string) string) shown {
+func showText(text string, secrecy redact.Secrecy, names func(id string) string) shown {
 	if names != nil && len(text) < 100 && secrecy.Text(text) == text {
 		if name := names(text); name != "" {
 			return shown{Text: engine.Harmless(name), Title: engine.Harmless(text)}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/duration"
 )
 
 // This file is an evaluator of its own for conditions: plain Go, without the expression library. It makes up conditions, writes them as
@@ -246,7 +246,7 @@ func (t *term) tell(k *knowledge, values map[string]any) {
 func told(v any) any {
 	switch v := v.(type) {
 	case time.Duration:
-		return rules.FormatDuration(v)
+		return duration.Format(v)
 	case int:
 		return float64(v)
 	case map[string]any:

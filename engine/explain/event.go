@@ -9,6 +9,7 @@ import (
 
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/duration"
 	"github.com/quandohq/quando/rules/phrases"
 )
 
@@ -131,7 +132,7 @@ func (x *Explainer) unasked(ctx context.Context, f *facts, rule *rules.Rule, can
 	}
 	r.Words = why + x.wouldWords(j)
 	if age := f.now.Sub(f.event.CreatedAt); !ruledOut && f.event.Rule == "" && rule.Late.SkipAfter > 0 && age > rule.Late.SkipAfter {
-		late := x.t("explain.age", rules.FormatDuration(age.Round(time.Second)), rules.FormatDuration(rule.Late.SkipAfter))
+		late := x.t("explain.age", duration.Format(age.Round(time.Second)), duration.Format(rule.Late.SkipAfter))
 		r.Outcome, r.Clause, r.Values, r.Error = journal.Late, "", map[string]any{}, late
 		r.Words = x.t("explain.left", why, late, x.wouldWords(j))
 	}

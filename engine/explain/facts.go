@@ -10,7 +10,9 @@ import (
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/duration"
 	"github.com/quandohq/quando/rules/phrases"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // A NotRecordedError says that something was not asked when an event was decided, so that nobody knows it now.
@@ -139,7 +141,7 @@ func (f *facts) conversationless() bool {
 
 // HumanActive returns what was answered.
 func (f *facts) HumanActive(_ context.Context, within time.Duration) (bool, error) {
-	length := rules.FormatDuration(within)
+	length := duration.Format(within)
 	v, ok := f.answer("human_active(" + length + ")")
 	if !ok && !f.conversationless() {
 		return false, f.missing("explain.ask_human", length)
@@ -184,7 +186,7 @@ func (f *facts) HasLabel(ctx context.Context, name string) (bool, error) {
 
 // CountEvents returns what was counted.
 func (f *facts) CountEvents(_ context.Context, typ string, within time.Duration) (int, error) {
-	length := rules.FormatDuration(within)
+	length := duration.Format(within)
 	v, ok := f.answer("count_events(" + typ + ", " + length + ")")
 	n, isNumber := v.(int)
 	if !ok || !isNumber {
@@ -195,22 +197,18 @@ func (f *facts) CountEvents(_ context.Context, typ string, within time.Duration)
 
 // idNames are the fields of what an event carries that name what another one has the id of. The event carries only the ids: the names are
 // found elsewhere, and where they are not found it is not known what they were.
-var idNames = []struct{ fact, id, name string }{
-	{"conversation", "channel", "channel_name"}, {"conversation", "assignee", "assignee_name"}, {"conversation", "sector", "sector_name"},
-	{"attendance", "assignee", "assignee_name"}, {"attendance", "sector", "sector_name"},
-	{"card", "board_id", "board_name"}, {"card", "stage_id", "stage_name"}, {"card", "from_stage_id", "from_stage_name"},
-}
+var idNames = vocabulary.NamedFields()
 
 // nameless returns the error of a clause that looks at a name which is not known, or nil.
 func (f *facts) nameless(x *rules.Expression) error {
 	for _, n := range idNames {
-		fact, _ := f.carried[n.fact].(map[string]any)
-		if fact == nil || fact[n.id] == nil || fact[n.name] != nil {
+		fact, _ := f.carried[n.Fact].(map[string]any)
+		if fact == nil || fact[n.ID] == nil || fact[n.Name] != nil {
 			continue
 		}
-		for _, path := range []string{n.fact + "." + n.name, "event." + n.fact + "." + n.name} {
+		for _, path := range []string{n.Fact + "." + n.Name, "event." + n.Fact + "." + n.Name} {
 			if x.Mentions(path) {
-				return f.missing("explain.ask_name", n.fact+"."+n.id, fact[n.id])
+				return f.missing("explain.ask_name", n.Fact+"."+n.ID, fact[n.ID])
 			}
 		}
 	}

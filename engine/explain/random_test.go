@@ -22,6 +22,7 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/journal/sqlite"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/duration"
 )
 
 var (
@@ -64,7 +65,7 @@ func (w worlds) Fact(_ context.Context, name string, about *actions.Subject) (an
 }
 
 func (w worlds) HumanActive(_ context.Context, id string, since time.Time) (bool, error) {
-	return w[id].human[rules.FormatDuration(w[id].now.Sub(since))], nil
+	return w[id].human[duration.Format(w[id].now.Sub(since))], nil
 }
 
 func (w worlds) WaitingSince(_ context.Context, id string) (time.Time, error) {

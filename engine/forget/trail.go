@@ -10,6 +10,7 @@ import (
 
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/journal/stored"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // A Trail is what a journal holds of a person: the rows that are about them, and what they are found by.
@@ -38,7 +39,7 @@ type laneKey struct{ workspace, lane string }
 var ErrUnknown = errors.New("the journal has nothing of this person")
 
 // messageReceived is the type of events that the other side causes.
-const messageReceived = "message.received"
+const messageReceived = vocabulary.MessageReceived
 
 // rounds is how often a journal is read to find all of a person: what is found in one reading may lead to more in the next.
 const rounds = 8
@@ -228,7 +229,7 @@ func (t *Trail) readSteps(ctx context.Context) error {
 func (t *Trail) readCaused(ctx context.Context) error {
 	return stored.EachRow(ctx, t.keeper, causedTable, func(row []any) error {
 		f := fields(causedTable, row)
-		if t.runs[f("run").(int64)] && f("event") == "message.sent" {
+		if t.runs[f("run").(int64)] && f("event") == vocabulary.MessageSent {
 			t.sent[text(f("object"))] = true
 		}
 		return nil

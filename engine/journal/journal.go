@@ -13,6 +13,7 @@ import (
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/duration"
 	"github.com/quandohq/quando/rules/phrases"
 )
 
@@ -133,7 +134,7 @@ type BoundError struct {
 
 // Error names the bound.
 func (e *BoundError) Error() string {
-	return fmt.Sprintf("%s: at most %d in %s", e.Slot.Key, e.Slot.Times, rules.FormatDuration(e.Slot.Per))
+	return fmt.Sprintf("%s: at most %d in %s", e.Slot.Key, e.Slot.Times, duration.Format(e.Slot.Per))
 }
 
 // An Event is a recorded event.
@@ -203,6 +204,11 @@ type Verdict struct {
 	Run     string          `json:"run,omitempty"` // the key of the run that came of it
 	Version string          `json:"version,omitempty"`
 	Stage   rules.Stage     `json:"stage,omitempty"` // Shadow where nothing is changed; empty is Live
+}
+
+// Because sets the outcome and what led to it.
+func (v *Verdict) Because(o Outcome, why *phrases.Phrase) {
+	v.Outcome, v.Error, v.Why = o, why.String(), why.Coded()
 }
 
 // MostEvents is how many events of a lane are worked on in one visit. What waits in a lane may be long, and lanes are many: neither memory nor who comes next should depend on it.
@@ -278,6 +284,9 @@ type Run struct {
 	Steps []*Step // that were reached, in that order; of a claimed run those that it keeps
 	Kept  Kept    // which of its steps are loaded with its lane
 }
+
+// Because sets why the run stands where it does.
+func (r *Run) Because(why *phrases.Phrase) { r.Reason, r.Why = why.String(), why.Coded() }
 
 // Reached returns how many steps the run has reached.
 func (r *Run) Reached() int {
@@ -428,7 +437,7 @@ type Slot struct {
 
 // Limit says what a limit is.
 func (s Slot) Limit() *phrases.Phrase {
-	return phrases.New(phrases.Limit, s.Times, rules.FormatDuration(s.Per))
+	return phrases.New(phrases.Limit, s.Times, duration.Format(s.Per))
 }
 
 // A Gather collects events of a rule into one run.
@@ -439,68 +448,6 @@ type Gather struct {
 	Since               time.Time // when the first came
 	Until               time.Time // when it ends, unless another event comes
 	Quiet, AtMost       time.Duration
-}
-
-// An Ask is something that is asked of a run from outside of its lane.
-type Ask struct {
-	What   AskKind         `json:"what"`
-	Reason string          `json:"reason,omitempty"`
-	Why    *phrases.Phrase `json:"why,omitempty"` // the Reason as a phrase
-	At     time.Time       `json:"at"`
-}
-
-// Equal reports whether both ask the same at the same time.
-func (a Ask) Equal(b Ask) bool {
-	return a.What == b.What && a.Reason == b.Reason && a.At.Equal(b.At)
-}
-
-// Replaced is the reason of a run that a newer one took the place of.
-var Replaced = phrases.New(phrases.Replaced)
-
-// Because returns what is asked of a run, and why.
-func (k AskKind) Because(why *phrases.Phrase, at time.Time) Ask {
-	return Ask{What: k, Reason: why.String(), Why: why.Coded(), At: at}
-}
-
-// Said returns why it is asked.
-func (a Ask) Said() *phrases.Phrase { return phrases.Recorded(a.Reason, a.Why) }
-
-// Because sets why the run stands where it does.
-func (r *Run) Because(why *phrases.Phrase) { r.Reason, r.Why = why.String(), why.Coded() }
-
-// Because sets the outcome and what led to it.
-func (v *Verdict) Because(o Outcome, why *phrases.Phrase) {
-	v.Outcome, v.Error, v.Why = o, why.String(), why.Coded()
-}
-
-// A RunAsk asks something of a run.
-type RunAsk struct {
-	Run int64
-	Ask Ask
-}
-
-// An AskKind is what can be asked of a run.
-type AskKind string
-
-// What can be asked of a run.
-const (
-	AskCancel AskKind = "cancel"
-	AskRetry  AskKind = "retry"  // of a failed one: take the step that failed once more
-	AskDone   AskKind = "done"   // of an uncertain one: the call had its effect
-	AskRepeat AskKind = "repeat" // of an uncertain one: the call had none, make it again
-)
-
-// Allows reports whether something can be asked of a run in its state.
-func (s State) Allows(what AskKind) bool {
-	switch what {
-	case AskCancel:
-		return !s.Finished()
-	case AskRetry:
-		return s == FailedRun
-	case AskDone, AskRepeat:
-		return s == Uncertain
-	}
-	return false
 }
 
 // A Caused is an event that an own call causes: by it the engine knows its own effects when they come back.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/calendar"
+	"github.com/quandohq/quando/rules/duration"
 	"github.com/quandohq/quando/service/sandbox"
 )
 
@@ -64,7 +65,7 @@ func (t *telling) asked() bool {
 // moment returns the time that a step's at means: a time, a time of day that comes next, or so much later.
 func moment(text string, now time.Time) (time.Time, error) {
 	if later, ok := strings.CutPrefix(text, "+"); ok {
-		d, err := rules.ParseDuration(later)
+		d, err := duration.Parse(later)
 		return now.Add(d), err
 	}
 	if at, err := time.Parse(time.RFC3339, text); err == nil {
@@ -106,7 +107,7 @@ func (t *telling) happen(ctx context.Context, fields map[string]any) error {
 	if !ok {
 		return t.act(fields)
 	}
-	by, err := rules.ParseDuration(text)
+	by, err := duration.Parse(text)
 	if err != nil {
 		return fmt.Errorf("late: %w", err)
 	}

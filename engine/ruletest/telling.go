@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/vocabulary"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/service/sandbox"
 	"github.com/quandohq/quando/triggers/webhook"
@@ -119,7 +120,7 @@ func (t *telling) subscribe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	hook, err := client.RegisterWebhook(ctx, service.NewWebhook{Name: "test", URL: t.network.base + "/hook", Events: rules.EventNames()})
+	hook, err := client.RegisterWebhook(ctx, service.NewWebhook{Name: "test", URL: t.network.base + "/hook", Events: vocabulary.EventTypes()})
 	if err != nil {
 		return fmt.Errorf("register the webhook: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // A delivery is on its way to the engines.
@@ -109,7 +110,7 @@ func (d *desk) whose(data json.RawMessage) string {
 // found notes that the backfill has found an event that was lost.
 func (d *desk) found(e rules.Event) {
 	for _, known := range d.events {
-		if known.Heard.IsZero() && (known.At.Equal(e.CreatedAt) || e.Type == "kanban.card.moved") && known.isCalled(e.ID) {
+		if known.Heard.IsZero() && (known.At.Equal(e.CreatedAt) || e.Type == vocabulary.CardMoved) && known.isCalled(e.ID) {
 			known.Heard, known.Found = d.world.now, true
 			return
 		}

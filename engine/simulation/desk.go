@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/vocabulary"
 	"github.com/quandohq/quando/service/sandbox"
 )
 
@@ -94,7 +94,7 @@ func openDesk(w *world) (*desk, error) {
 	state, err := json.Marshal(map[string]any{
 		"labels": named(Labels), "sectors": named(Sectors), "people": named(People), "boards": boards, "contacts": contacts,
 		"conversations": []any{}, "messages": []any{}, "attendances": []any{}, "cards": []any{}, "assignments": []any{}, "media": []any{},
-		"webhooks": []map[string]any{{"name": "quando", "url": "http://127.0.0.1/hook", "events": rules.EventNames(), "active": true, "secret": secret}},
+		"webhooks": []map[string]any{{"name": "quando", "url": "http://127.0.0.1/hook", "events": vocabulary.EventTypes(), "active": true, "secret": secret}},
 	})
 	if err != nil {
 		return nil, err
@@ -376,7 +376,7 @@ func (d *desk) act(ctx context.Context, a Act) error {
 // newestCard returns the customer's card that was made last.
 func (d *desk) newestCard(customer string) (card string) {
 	for _, e := range d.events {
-		if e.Type == "kanban.card.created" && e.Customer == customer {
+		if e.Type == vocabulary.CardCreated && e.Customer == customer {
 			var data struct{ Card struct{ ID string } }
 			_ = json.Unmarshal(e.Data, &data) // the service's own writing
 			card = data.Card.ID

@@ -8,6 +8,7 @@ import (
 
 	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // Generate makes up a desk. The same seed gives the same one. Most are tiny and some are large; three in five are exact, and a third has no trouble at all. What an
@@ -212,7 +213,7 @@ func (g *generator) reachOut() {
 	}
 	r.Do = append([]Step{step}, r.Do...)
 	second := g.oneRule("r2")
-	second.When = When{Events: []string{pick(g, "attendance.opened", "attendance.opened", "message.sent")}}
+	second.When = When{Events: []string{pick(g, vocabulary.AttendanceOpened, vocabulary.AttendanceOpened, vocabulary.MessageSent)}}
 	second.FromAny, second.Gather, second.If, second.Stage, second.By, second.Limit = false, nil, nil, "", "", nil
 	second.Do = []Step{{Name: "s1", Verb: "send_message", Text: pick(g, g.words...)}}
 	second.OnError, second.CancelOn, second.Late, second.Sample, second.Mode = nil, nil, Late{}, 0, ""
@@ -272,7 +273,7 @@ func (g *generator) unheard() {
 		}
 		everyCond(list, func(c *Cond) {
 			if c.Kind == CondCount && slices.Contains(own, c.Text) {
-				c.Text = "message.received"
+				c.Text = vocabulary.MessageReceived
 			}
 		})
 		everyStep(list, func(s *Step) {
@@ -281,7 +282,7 @@ func (g *generator) unheard() {
 			}
 			s.Events = slices.DeleteFunc(s.Events, func(event string) bool { return !theirs(event, s.Cond) })
 			if len(s.Events) == 0 {
-				s.Events = []string{"message.received"}
+				s.Events = []string{vocabulary.MessageReceived}
 				if s.Cond != nil && s.Cond.Kind == CondByTeam {
 					s.Cond = nil
 				}

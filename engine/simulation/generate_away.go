@@ -3,6 +3,8 @@ package simulation
 import (
 	"slices"
 	"time"
+
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // absence makes up a desk whose engine is away when a wait ends. What came in time counts, although
@@ -15,7 +17,7 @@ func (g *generator) absence() {
 	g.s.Start = g.start()
 	g.s.Customers = customers[:1:1]
 	g.s.Length = 12*time.Hour + endPhase
-	r := Rule{ID: "r1", When: When{Events: []string{"message.received"}}, If: []Cond{{Kind: CondTextIs, Text: "hello"}}, Mode: pick(g, "single", "parallel")}
+	r := Rule{ID: "r1", When: When{Events: []string{vocabulary.MessageReceived}}, If: []Cond{{Kind: CondTextIs, Text: "hello"}}, Mode: pick(g, "single", "parallel")}
 	g.rule, g.names = &r, 0
 	f := factsFor(&r, true)
 	asks := g.chance(60)
@@ -28,13 +30,13 @@ func (g *generator) absence() {
 	r.Do = append(r.Do, g.send(f))
 	r.Do[0].To = ""
 	if asks {
-		wait := Step{Name: g.name(), Verb: "wait_for", ID: "answer1", Wait: mark + after, Events: []string{"message.received"}}
+		wait := Step{Name: g.name(), Verb: "wait_for", ID: "answer1", Wait: mark + after, Events: []string{vocabulary.MessageReceived}}
 		answered := Branch{If: &Cond{Kind: CondNoAnswer, Not: true, Text: "answer1"}, Do: []Step{{Name: g.name(), Verb: "send_message", Text: "thanks"}}}
 		otherwise := Branch{Do: []Step{{Name: g.name(), Verb: "send_message", Text: "price"}}}
 		r.Do = append(r.Do, wait, Step{Name: g.name(), Verb: "choose", Branches: []Branch{answered, otherwise}})
 	} else {
 		r.Do = append(r.Do, Step{Name: g.name(), Verb: "wait", Wait: mark + after}, Step{Name: g.name(), Verb: "send_message", Text: "price"})
-		r.CancelOn = []Match{{Event: "message.received", If: &Cond{Kind: CondTextIs, Text: "thanks"}}}
+		r.CancelOn = []Match{{Event: vocabulary.MessageReceived, If: &Cond{Kind: CondTextIs, Text: "thanks"}}}
 	}
 	g.s.Rules = []Rule{r}
 	says := func(at time.Duration, text string) {

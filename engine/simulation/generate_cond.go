@@ -1,6 +1,10 @@
 package simulation
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/quandohq/quando/rules/vocabulary"
+)
 
 // cond makes up a condition over what is known. Words and names are few, so that about half of them are true.
 func (g *generator) cond(f known, depth int) Cond {
@@ -31,7 +35,7 @@ func (g *generator) cond(f known, depth int) Cond {
 		add(5, Cond{Kind: CondWaiting, For: g.window()})
 		add(4, Cond{Kind: CondAssigned})
 		add(4, Cond{Kind: CondSector, Text: pick(g, append([]string{""}, Sectors...)...)})
-		add(6, Cond{Kind: CondCount, Text: pick(g, "message.received", "message.received", "message.sent", "attendance.closed", "conversation.updated"), For: g.window(), N: g.few(1, 3)})
+		add(6, Cond{Kind: CondCount, Text: pick(g, vocabulary.MessageReceived, vocabulary.MessageReceived, vocabulary.MessageSent, vocabulary.AttendanceClosed, vocabulary.ConversationUpdated), For: g.window(), N: g.few(1, 3)})
 	}
 	if f.attendance {
 		add(7, Cond{Kind: CondAttendanceOpen})

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // oneRule makes up a rule. Of an exact scenario nothing that it times falls on an act.
@@ -89,18 +91,18 @@ func (g *generator) when() When {
 		every, at = pick(g, mark, time.Hour, 3*time.Hour), pick(g, "08:12", "09:18", "11:42", "14:06", "17:48", "22:24")
 	}
 	return weighted(g,
-		choice[When]{30, list("message.received")},
-		choice[When]{10, list("attendance.opened")},
-		choice[When]{9, list("attendance.closed")},
-		choice[When]{7, list("message.sent")},
-		choice[When]{4, list("conversation.updated")},
-		choice[When]{4, list("kanban.card.created")},
-		choice[When]{4, list("kanban.card.moved")},
-		choice[When]{3, list("kanban.card.completed")},
-		choice[When]{3, list("kanban.card.created", "kanban.card.moved")},
-		choice[When]{4, list("message.received", "message.sent")},
-		choice[When]{4, list("attendance.opened", "attendance.closed")},
-		choice[When]{3, list("message.received", "attendance.closed")},
+		choice[When]{30, list(vocabulary.MessageReceived)},
+		choice[When]{10, list(vocabulary.AttendanceOpened)},
+		choice[When]{9, list(vocabulary.AttendanceClosed)},
+		choice[When]{7, list(vocabulary.MessageSent)},
+		choice[When]{4, list(vocabulary.ConversationUpdated)},
+		choice[When]{4, list(vocabulary.CardCreated)},
+		choice[When]{4, list(vocabulary.CardMoved)},
+		choice[When]{3, list(vocabulary.CardCompleted)},
+		choice[When]{3, list(vocabulary.CardCreated, vocabulary.CardMoved)},
+		choice[When]{4, list(vocabulary.MessageReceived, vocabulary.MessageSent)},
+		choice[When]{4, list(vocabulary.AttendanceOpened, vocabulary.AttendanceClosed)},
+		choice[When]{3, list(vocabulary.MessageReceived, vocabulary.AttendanceClosed)},
 		choice[When]{6, When{Manual: true}},
 		choice[When]{6, When{Every: every, Each: schedule}},
 		choice[When]{4, When{At: at, Each: schedule}},
@@ -155,12 +157,12 @@ func (g *generator) keys(r *Rule) {
 }
 
 func (g *generator) cancelOn() (out []Match) {
-	for _, event := range sample(g, []string{"attendance.closed", "message.received", "message.sent", "kanban.card.moved", "conversation.updated"}, g.few(1, 2)) {
+	for _, event := range sample(g, []string{vocabulary.AttendanceClosed, vocabulary.MessageReceived, vocabulary.MessageSent, vocabulary.CardMoved, vocabulary.ConversationUpdated}, g.few(1, 2)) {
 		m := Match{Event: event}
 		switch {
-		case event == "message.sent" && g.chance(80):
+		case event == vocabulary.MessageSent && g.chance(80):
 			m.If = &Cond{Kind: CondByTeam}
-		case event == "message.received" && g.chance(70):
+		case event == vocabulary.MessageReceived && g.chance(70):
 			m.If = &Cond{Kind: CondTextIs, Text: pick(g, g.words...)}
 		}
 		out = append(out, m)
@@ -190,7 +192,7 @@ func factsFor(r *Rule, exact bool) known {
 	}
 	scheduled := r.When.Every > 0 || r.When.At != ""
 	f := known{
-		message: all("message."), sent: all("message.sent"), conversation: !scheduled || r.When.Each != "", card: all("kanban.") || r.When.Each == "cards", windows: true,
+		message: all("message."), sent: all(vocabulary.MessageSent), conversation: !scheduled || r.When.Each != "", card: all("kanban.") || r.When.Each == "cards", windows: true,
 		edges: r.When.Every > 0,
 	}
 	f.sure = f.card

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // pattern makes up the steps of a rule: one of those that desks have, with random steps around it, or random ones alone.
@@ -293,20 +295,20 @@ func (g *generator) waitStep(f *known) Step {
 
 func (g *generator) waitFor(f *known, named bool) Step {
 	g.waits++
-	s := Step{Name: g.name(), Verb: "wait_for", Wait: g.wait(), Events: []string{"message.received"}}
+	s := Step{Name: g.name(), Verb: "wait_for", Wait: g.wait(), Events: []string{vocabulary.MessageReceived}}
 	switch n := g.rand.IntN(100); {
 	case n < 70:
 		if g.chance(60) {
 			s.Cond = &Cond{Kind: CondAny, Of: []Cond{{Kind: CondTextIs, Text: "1"}, {Kind: CondTextIs, Text: pick(g, "2", "3", g.words[0])}}}
 		}
 	case n < 80:
-		s.Events = []string{"attendance.closed"}
+		s.Events = []string{vocabulary.AttendanceClosed}
 	case n < 88:
-		s.Events, s.Cond = []string{"message.sent"}, &Cond{Kind: CondByTeam}
+		s.Events, s.Cond = []string{vocabulary.MessageSent}, &Cond{Kind: CondByTeam}
 	case n < 94:
-		s.Events = []string{"kanban.card.moved"}
+		s.Events = []string{vocabulary.CardMoved}
 	default:
-		s.Events = []string{"message.received", "attendance.closed"}
+		s.Events = []string{vocabulary.MessageReceived, vocabulary.AttendanceClosed}
 	}
 	if g.chance(8) && (!g.s.Exact || s.Wait%mark != 0) {
 		s.Calendar = "office"
@@ -327,7 +329,7 @@ func (g *generator) forEach(f known) Step {
 	s := Step{Name: g.name(), Verb: "for_each"}
 	n, inner := g.few(1, 4), 3
 	// A long one is for what happens seldom: it would be thousands of messages otherwise.
-	seldom := g.rule.When.Manual || g.rule.When.At != "" || len(g.rule.When.Events) == 1 && (g.rule.When.Events[0] == "attendance.closed" || g.rule.When.Events[0] == "kanban.card.completed")
+	seldom := g.rule.When.Manual || g.rule.When.At != "" || len(g.rule.When.Events) == 1 && (g.rule.When.Events[0] == vocabulary.AttendanceClosed || g.rule.When.Events[0] == vocabulary.CardCompleted)
 	if seldom && (g.large && g.chance(50) || g.rand.IntN(100) == 0) {
 		n, inner = 60, 1
 	}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // story makes up what people do: again and again something that starts a rule, and something that concerns the run that comes of it.
@@ -139,25 +141,25 @@ func (t *teller) start(r *Rule, customer string, behind time.Duration) {
 	switch {
 	case r.When.Manual:
 		t.act(t.mark, behind, Act{Kind: ActFires, Customer: customer, Text: r.ID})
-	case event == "message.sent":
+	case event == vocabulary.MessageSent:
 		t.act(t.mark, behind, Act{Kind: ActReplies, Customer: customer, Person: person, Text: t.text()})
-	case event == "attendance.closed":
+	case event == vocabulary.AttendanceClosed:
 		t.act(t.mark, behind, Act{Kind: ActCloses, Customer: customer, Person: person})
-	case event == "attendance.opened":
+	case event == vocabulary.AttendanceOpened:
 		t.act(t.mark, behind, Act{Kind: ActCloses, Customer: customer, Person: person})
 		t.mark++
 		t.says(t.mark, behind, customer, t.text())
-	case event == "conversation.updated" && g.chance(60):
+	case event == vocabulary.ConversationUpdated && g.chance(60):
 		t.act(t.mark, behind, Act{Kind: ActTransfers, Customer: customer, Person: person, Text: pick(g, Sectors...)})
-	case event == "kanban.card.created" || r.When.Each == "cards" && g.chance(50):
+	case event == vocabulary.CardCreated || r.When.Each == "cards" && g.chance(50):
 		t.card(customer, behind, pick(g, "Deals", "Deals", "Deals", "Care"))
-	case event == "kanban.card.moved" || event == "kanban.card.completed":
+	case event == vocabulary.CardMoved || event == vocabulary.CardCompleted:
 		if !t.cards[customer] {
 			t.card(customer, behind, "Deals")
 			t.mark++
 		}
 		stage := pick(g, "New", "Proposal", "Proposal", "Won", "Closed")
-		if event == "kanban.card.completed" {
+		if event == vocabulary.CardCompleted {
 			stage = "Won"
 		}
 		t.act(t.mark, behind, Act{Kind: ActMoves, Customer: customer, Person: person, Text: stage})
@@ -248,15 +250,15 @@ func (t *teller) near(r *Rule, behind time.Duration) time.Duration {
 // cancel lets an event of cancel_on happen.
 func (t *teller) cancel(m Match, n int, behind time.Duration, customer, person string) {
 	switch {
-	case m.Event == "message.received":
+	case m.Event == vocabulary.MessageReceived:
 		text := t.text()
 		if m.If != nil {
 			text = m.If.Text
 		}
 		t.says(n, behind, customer, text)
-	case m.Event == "message.sent":
+	case m.Event == vocabulary.MessageSent:
 		t.act(n, behind, Act{Kind: ActReplies, Customer: customer, Person: person, Text: t.text()})
-	case m.Event == "attendance.closed":
+	case m.Event == vocabulary.AttendanceClosed:
 		t.act(n, behind, Act{Kind: ActCloses, Customer: customer, Person: person})
 	case strings.HasPrefix(m.Event, "kanban."):
 		t.act(n, behind, Act{Kind: ActMoves, Customer: customer, Person: person, Text: pick(t.g, "New", "Proposal", "Won")})

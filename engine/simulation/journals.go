@@ -18,6 +18,7 @@ import (
 	"github.com/quandohq/quando/engine/journal/postgres"
 	"github.com/quandohq/quando/engine/journal/sqlite"
 	"github.com/quandohq/quando/engine/journal/stored"
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // A Kind is where a desk's journal is kept.
@@ -287,6 +288,11 @@ func (w *world) record(ctx context.Context) (string, error) {
 	}
 	for _, e := range events {
 		verdicts := append([]journal.Verdict{}, e.Verdicts...)
+		for i, v := range verdicts {
+			if v.Why != nil { // its arguments may be numbers of runs; the text has them too
+				verdicts[i].Why = phrases.New(v.Why.Code)
+			}
+		}
 		slices.SortStableFunc(verdicts, func(a, b journal.Verdict) int { return strings.Compare(a.Rule, b.Rule) })
 		err = errors.Join(err, line(map[string]any{"event": e.ID, "type": e.Type, "lane": e.Lane, "at": e.CreatedAt.UTC(), "heard": e.ReceivedAt.UTC(), "decided": e.Decided, "verdicts": verdicts}))
 	}

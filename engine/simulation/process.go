@@ -13,6 +13,7 @@ import (
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/vocabulary"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/triggers/backfill"
 	"github.com/quandohq/quando/triggers/schedule"
@@ -201,7 +202,7 @@ func (j foundJournal) Known(ctx context.Context, workspace, lane string, types [
 
 // CreatedIn returns the stage in which the engine itself created a card.
 func (j foundJournal) CreatedIn(ctx context.Context, workspace, card string) (string, error) {
-	own, err := j.Caused(ctx, workspace, "kanban.card.created", []string{engine.ObjectKey(card)})
+	own, err := j.Caused(ctx, workspace, vocabulary.CardCreated, []string{engine.ObjectKey(card)})
 	for _, c := range own {
 		if c.Stage != "" {
 			return c.Stage, err

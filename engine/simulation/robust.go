@@ -3,6 +3,8 @@ package simulation
 import (
 	"slices"
 	"time"
+
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // An exact scenario keeps its effects, but for seconds, whatever of the troubles of its kind strikes it. For that its times lie apart:
@@ -50,7 +52,7 @@ func timely(r *Rule, bursts bool) bool {
 
 // manifold reports whether one act may start several runs of a rule.
 func manifold(r *Rule) bool {
-	return len(r.When.Events) > 1 || slices.Contains(r.When.Events, "conversation.updated") || r.FromAny || r.When.Each != ""
+	return len(r.When.Events) > 1 || slices.Contains(r.When.Events, vocabulary.ConversationUpdated) || r.FromAny || r.When.Each != ""
 }
 
 // keeps reports whether an exact scenario keeps to what is written above: whatever is taken away from it, it must still do so.
@@ -83,7 +85,7 @@ func keeps(s *Scenario) bool {
 // othersOnly reports whether a rule waits for, ends by and counts only events that rules do not raise.
 func othersOnly(r *Rule, own []string) bool {
 	theirs := func(event string, c *Cond) bool {
-		return !slices.Contains(own, event) || event == "message.sent" && c != nil && c.Kind == CondByTeam && !c.Not
+		return !slices.Contains(own, event) || event == vocabulary.MessageSent && c != nil && c.Kind == CondByTeam && !c.Not
 	}
 	fine := !slices.ContainsFunc(r.CancelOn, func(m Match) bool { return !theirs(m.Event, m.If) })
 	everyStep([]Rule{*r}, func(s *Step) {
@@ -169,8 +171,8 @@ func alone(r *Rule, y *study, bursts bool) bool {
 	if r.Gather == nil && (r.Mode == "single" || r.Mode == "restart" || r.Max > 0 || r.Mode == "parallel" && changes) {
 		return false
 	}
-	hears := func(events []string) bool { return slices.Contains(events, "message.received") }
-	fine := !slices.ContainsFunc(r.CancelOn, func(m Match) bool { return m.Event == "message.received" })
+	hears := func(events []string) bool { return slices.Contains(events, vocabulary.MessageReceived) }
+	fine := !slices.ContainsFunc(r.CancelOn, func(m Match) bool { return m.Event == vocabulary.MessageReceived })
 	everyStep([]Rule{*r}, func(s *Step) { fine = fine && (s.Verb != "wait_for" || !hears(s.Events)) })
 	return fine && !slices.ContainsFunc(y.list, func(a access) bool {
 		return a.rule == y.rule && a.how == 'r' && a.what != "clock" && (a.slot == 0 || a.slot == wholeDay)
@@ -179,12 +181,12 @@ func alone(r *Rule, y *study, bursts bool) bool {
 
 // companions are the events that come with another one, behind it, of one and the same act.
 var companions = map[string][]string{
-	"attendance.opened":   {"message.received", "conversation.updated"},
-	"message.received":    {"conversation.updated"},
-	"message.sent":        {"conversation.updated"},
-	"attendance.closed":   {"conversation.updated"},
-	"kanban.card.created": {"kanban.card.completed"},
-	"kanban.card.moved":   {"kanban.card.completed"},
+	vocabulary.AttendanceOpened: {vocabulary.MessageReceived, vocabulary.ConversationUpdated},
+	vocabulary.MessageReceived:  {vocabulary.ConversationUpdated},
+	vocabulary.MessageSent:      {vocabulary.ConversationUpdated},
+	vocabulary.AttendanceClosed: {vocabulary.ConversationUpdated},
+	vocabulary.CardCreated:      {vocabulary.CardCompleted},
+	vocabulary.CardMoved:        {vocabulary.CardCompleted},
 }
 
 // hearsCompanion reports whether a run may be ended, or answered, by what comes with its own event.

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // An access is what a rule reads or changes, and where behind a mark.
@@ -188,16 +190,16 @@ type touch struct {
 
 // touched returns what a step changes, with the events that come of it.
 func touched(s *Step) []touch {
-	updated := touch{"conversation.updated", 'a'}
+	updated := touch{vocabulary.ConversationUpdated, 'a'}
 	switch s.Verb {
 	case "send_message":
-		list := []touch{{"answered", 'a'}, {"waiting", 'a'}, {"assignee", 'a'}, {"message.sent", 'a'}, updated}
+		list := []touch{{"answered", 'a'}, {"waiting", 'a'}, {"assignee", 'a'}, {vocabulary.MessageSent, 'a'}, updated}
 		if s.To != "" {
-			list = append(list, touch{"status", 'w'}, touch{"attendance.opened", 'a'})
+			list = append(list, touch{"status", 'w'}, touch{vocabulary.AttendanceOpened, 'a'})
 		}
 		return list
 	case "open_conversation":
-		return []touch{{"status", 'w'}, {"attendance.opened", 'a'}, updated}
+		return []touch{{"status", 'w'}, {vocabulary.AttendanceOpened, 'a'}, updated}
 	case "transfer":
 		return []touch{{"sector", 'w'}, {"assignee", 'w'}, updated}
 	case "set_sector":
@@ -209,13 +211,13 @@ func touched(s *Step) []touch {
 	case "mark_read": // it calls where something is unread
 		return []touch{{"unread", 'r'}, {"unread", 'w'}, updated}
 	case "close_attendance": // it closes the one that was open when the rule decided
-		return []touch{{"status", 'r'}, {"status", 'w'}, {"answered", 'a'}, {"waiting", 'a'}, {"attendance.closed", 'a'}, updated}
+		return []touch{{"status", 'r'}, {"status", 'w'}, {"answered", 'a'}, {"waiting", 'a'}, {vocabulary.AttendanceClosed, 'a'}, updated}
 	case "find_card":
 		return []touch{{"cards", 'r'}}
 	case "create_card":
-		return []touch{{"cards", 'a'}, {"kanban.card.created", 'a'}, {"kanban.card.completed", 'a'}}
+		return []touch{{"cards", 'a'}, {vocabulary.CardCreated, 'a'}, {vocabulary.CardCompleted, 'a'}}
 	case "move_card":
-		return []touch{{"cards", 'w'}, {"kanban.card.moved", 'a'}, {"kanban.card.completed", 'a'}}
+		return []touch{{"cards", 'w'}, {vocabulary.CardMoved, 'a'}, {vocabulary.CardCompleted, 'a'}}
 	case "update_card":
 		return []touch{{"cards", 'w'}}
 	}

@@ -1,6 +1,9 @@
 package form
 
-import "github.com/quandohq/quando/rules"
+import (
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/vocabulary"
+)
 
 // A Catalogue says which fields there are, with a sentence about each.
 type Catalogue struct {
@@ -106,8 +109,8 @@ func NewCatalogue(c *rules.Catalog) Catalogue {
 		}
 		out.Keys = append(out.Keys, key)
 	}
-	for _, e := range rules.EventKinds() {
-		out.Events = append(out.Events, Event{e.Name, e.Doc, e.Facts})
+	for _, e := range append(vocabulary.Events(), *vocabulary.EventOf(vocabulary.Manual)) {
+		out.Events = append(out.Events, Event{e.Type, e.Doc, e.Facts})
 	}
 	for _, e := range rules.EachItems() {
 		out.Each = append(out.Each, Each{e.Name, arguments(e.Filters), e.Facts})

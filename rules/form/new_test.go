@@ -11,6 +11,7 @@ import (
 
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/form"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // TestTemplates makes a rule from each template: it is checked without a complaint, formatted, and a draft.
@@ -115,7 +116,7 @@ func TestCatalogue(t *testing.T) {
 			t.Errorf("%+v", e)
 		}
 	}
-	if diff := cmp.Diff(append(rules.EventNames(), "manual"), names); diff != "" {
+	if diff := cmp.Diff(append(vocabulary.EventTypes(), "manual"), names); diff != "" {
 		t.Error(diff)
 	}
 	for _, e := range c.Each {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/form"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // hard are texts that YAML would take for something else, or apart.
@@ -28,7 +29,7 @@ var (
 	spans     = []string{"15m", "1h30m", "15m of office", "2d", "{{ vars.n }}m"}
 	durations = []string{"20s", "15m", "2d", "{{ vars.n }}h"}
 	counts    = []string{"1", "3", "100", "{{ vars.n }}"}
-	events    = append(rules.EventNames(), "kanban.card.*")
+	events    = append(vocabulary.EventTypes(), "kanban.card.*")
 	snippets  = []string{
 		"[1, two]", "{ a: 1 }", "12", "true", "null", "\"quoted # no\"", "a: 1\nb: [x, y] # why\n", "- x\n# between\n- y: |\n    text\n    more\n- z", "|\n  one\n  two\n", "\"it's\"",
 	}

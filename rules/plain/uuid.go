@@ -26,3 +26,21 @@ func FoldUUID(id string) string {
 	}
 	return strings.ToLower(id)
 }
+
+// IsUUID reports whether a text is a UUID, in letters of either case.
+func IsUUID(text string) bool {
+	if len(text) != 36 {
+		return false
+	}
+	for i := range len(text) {
+		switch c := text[i]; {
+		case i == 8 || i == 13 || i == 18 || i == 23:
+			if c != '-' {
+				return false
+			}
+		case (c < '0' || c > '9') && (c < 'a' || c > 'f') && (c < 'A' || c > 'F'):
+			return false
+		}
+	}
+	return true
+}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/rules/phrases"
+	"github.com/quandohq/quando/rules/vocabulary"
 	"github.com/quandohq/quando/service"
 )
 
@@ -15,7 +16,7 @@ const seenAttendances = "attendance"
 
 // attendances looks for attendances that were opened and closed.
 func (p *pass) attendances(ctx context.Context, sp span) error {
-	closed := slices.Contains(sp.types, "attendance.closed")
+	closed := slices.Contains(sp.types, vocabulary.AttendanceClosed)
 	done := map[string]bool{} // closed ones of which everything is known
 	var f failures
 	if !sp.first {
@@ -92,8 +93,8 @@ func (p *pass) opened(ctx context.Context, sp span, done map[string]bool) error 
 		if a.OpenedAt.Before(sp.since) {
 			continue
 		}
-		if slices.Contains(sp.types, "attendance.opened") && p.ripe("attendance.opened", a.OpenedAt) {
-			list = append(list, sighting{typ: "attendance.opened", objects: attendanceObjects(&a), at: a.OpenedAt})
+		if slices.Contains(sp.types, vocabulary.AttendanceOpened) && p.ripe(vocabulary.AttendanceOpened, a.OpenedAt) {
+			list = append(list, sighting{typ: vocabulary.AttendanceOpened, objects: attendanceObjects(&a), at: a.OpenedAt})
 		}
 		if s, ripe := p.closing(sp, &a); ripe {
 			done[a.ID] = true
@@ -131,11 +132,11 @@ func (p *pass) closing(sp span, a *service.Attendance) (list []sighting, ripe bo
 	if a.ClosedAt != nil {
 		at = *a.ClosedAt
 	}
-	if !p.ripe("attendance.closed", at) && a.ClosedAt != nil {
+	if !p.ripe(vocabulary.AttendanceClosed, at) && a.ClosedAt != nil {
 		return nil, false
 	}
-	if slices.Contains(sp.types, "attendance.closed") && !at.Before(p.now.Add(-p.options.Most)) {
-		list = append(list, sighting{typ: "attendance.closed", objects: attendanceObjects(a), at: at, since: a.OpenedAt.Add(-early)})
+	if slices.Contains(sp.types, vocabulary.AttendanceClosed) && !at.Before(p.now.Add(-p.options.Most)) {
+		list = append(list, sighting{typ: vocabulary.AttendanceClosed, objects: attendanceObjects(a), at: at, since: a.OpenedAt.Add(-early)})
 	}
 	return list, true
 }

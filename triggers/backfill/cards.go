@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/quandohq/quando/rules/vocabulary"
 	"github.com/quandohq/quando/service"
 )
 
@@ -14,7 +15,7 @@ import (
 const seenCards = "card"
 
 // cardTypes are the events of cards.
-var cardTypes = []string{"kanban.card.created", "kanban.card.moved", "kanban.card.completed"}
+var cardTypes = vocabulary.FindableEvents(vocabulary.Card)
 
 // A seenCard is what is remembered of a card.
 type seenCard struct {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/vocabulary"
 	"github.com/quandohq/quando/service"
 )
 
@@ -45,7 +46,7 @@ func (h *history) sightings(ctx context.Context) (list []sighting, err error) {
 	}
 	moves := h.way(begin, h.moves())
 	if h.was == nil {
-		list = append(list, sighting{typ: "kanban.card.created", objects: h.objects(begin), at: h.created(), since: h.created().Add(-early)})
+		list = append(list, sighting{typ: vocabulary.CardCreated, objects: h.objects(begin), at: h.created(), since: h.created().Add(-early)})
 	}
 	list = append(list, h.movings(moves)...)
 	list = append(list, h.completions(begin, moves, stages)...)
@@ -55,7 +56,7 @@ func (h *history) sightings(ctx context.Context) (list []sighting, err error) {
 // recall reads what was told of the card.
 func (h *history) recall(ctx context.Context) error {
 	profile := h.client.Profile()
-	s := sighting{typ: "kanban.card.moved", objects: h.objects(h.card.StageID), to: h.card.StageID, at: h.start()}
+	s := sighting{typ: vocabulary.CardMoved, objects: h.objects(h.card.StageID), to: h.card.StageID, at: h.start()}
 	for _, lane := range h.finding(&s).Lanes {
 		told, err := h.options.Journal.Known(ctx, h.options.Workspace, lane, cardTypes, h.start())
 		if err != nil {
@@ -124,7 +125,7 @@ func (h *history) begin(ctx context.Context, stages *boards) (string, error) {
 	}
 	profile := h.client.Profile()
 	for _, e := range h.known {
-		if raw, ok := profile.EventObject(service.KindCard, e.Type, e.Data); ok && e.Type == "kanban.card.created" {
+		if raw, ok := profile.EventObject(service.KindCard, e.Type, e.Data); ok && e.Type == vocabulary.CardCreated {
 			if stage := service.DecodeCard(raw, profile).StageID; stage != "" {
 				return stage, nil
 			}
@@ -155,7 +156,7 @@ func (h *history) earliest(stages *boards, stage string) string {
 func (h *history) moves() (list []move) {
 	profile := h.client.Profile()
 	for _, e := range h.known {
-		if e.Type == "kanban.card.moved" {
+		if e.Type == vocabulary.CardMoved {
 			m := profile.EventCardMove(e.Data)
 			list = append(list, move{from: m.FromStageID, to: m.ToStageID, at: e.CreatedAt, until: e.CreatedAt, told: e.ID, version: h.version(e)})
 		}
@@ -208,7 +209,7 @@ func (h *history) movings(moves []move) (list []sighting) {
 				until = until.Add(slack)
 			}
 			list = append(list, sighting{
-				typ: "kanban.card.moved", objects: h.objects(m.to), from: m.from, to: m.to, at: m.at, mark: h.mark(i, m.from), since: since, until: until, except: told,
+				typ: vocabulary.CardMoved, objects: h.objects(m.to), from: m.from, to: m.to, at: m.at, mark: h.mark(i, m.from), since: since, until: until, except: told,
 			})
 		}
 		since = m.at
@@ -221,13 +222,13 @@ func (h *history) completions(begin string, moves []move, stages *boards) (list 
 	var used []string
 	complete := func(i int, since, at, until time.Time) {
 		for _, e := range h.known {
-			if e.Type == "kanban.card.completed" && !slices.Contains(used, e.ID) && !e.CreatedAt.Before(since) && !e.CreatedAt.After(until) {
+			if e.Type == vocabulary.CardCompleted && !slices.Contains(used, e.ID) && !e.CreatedAt.Before(since) && !e.CreatedAt.After(until) {
 				used = append(used, e.ID)
 				return
 			}
 		}
 		list = append(list, sighting{
-			typ: "kanban.card.completed", objects: h.objects(h.card.StageID), at: at, mark: h.mark(i, ""), since: since, until: until, except: slices.Clone(used),
+			typ: vocabulary.CardCompleted, objects: h.objects(h.card.StageID), at: at, mark: h.mark(i, ""), since: since, until: until, except: slices.Clone(used),
 		})
 	}
 	won := func(stage string) bool { return stages.winning[stage] }

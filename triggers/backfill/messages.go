@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/rules/phrases"
+	"github.com/quandohq/quando/rules/vocabulary"
 	"github.com/quandohq/quando/service"
 )
 
@@ -154,7 +155,7 @@ func (p *pass) messagesOf(ctx context.Context, sp span, c *service.Conversation)
 		if m.CreatedAt.Before(sp.since.Add(-disorder)) {
 			break
 		}
-		typ := map[string]string{service.Inbound: "message.received", service.Outbound: "message.sent"}[m.Direction]
+		typ := map[string]string{service.Inbound: vocabulary.MessageReceived, service.Outbound: vocabulary.MessageSent}[m.Direction]
 		if typ == "" {
 			p.say("message sides", phrases.New(phrases.BackfillMessageSides))
 			continue

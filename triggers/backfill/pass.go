@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/rules/phrases"
+	"github.com/quandohq/quando/rules/vocabulary"
 	"github.com/quandohq/quando/service"
 )
 
@@ -63,8 +64,8 @@ func (p *pass) make(ctx context.Context) (ok bool) {
 		types []string
 		look  func(context.Context, span) error
 	}{
-		{partAttendances, []string{"attendance.opened", "attendance.closed"}, p.attendances},
-		{partMessages, []string{"message.received", "message.sent"}, p.messages},
+		{partAttendances, vocabulary.FindableEvents(vocabulary.Attendance), p.attendances},
+		{partMessages, vocabulary.FindableEvents(vocabulary.Message), p.messages},
 		{partCards, cardTypes, p.cards},
 	} {
 		if p.parts != nil && !slices.Contains(p.parts, part.name) || ctx.Err() != nil {

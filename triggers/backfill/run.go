@@ -3,9 +3,9 @@ package backfill
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/quandohq/quando/rules/vocabulary"
 	"github.com/quandohq/quando/service"
 )
 
@@ -39,7 +39,9 @@ func (s *Source) Tick(ctx context.Context) (next time.Time) {
 	}
 	s.began, s.ticked = true, now
 	needed := slices.DeleteFunc(slices.Clone(s.options.Needs()), func(typ string) bool { return !service.Findable(typ) })
-	fast := slices.ContainsFunc(needed, func(typ string) bool { return strings.HasPrefix(typ, "kanban.") && s.options.Undelivered(typ) })
+	fast := slices.ContainsFunc(needed, func(typ string) bool {
+		return vocabulary.ObjectOf(typ) == vocabulary.Card && s.options.Undelivered(typ)
+	})
 	s.mu.Lock()
 	reason, wanted, silent := s.reason, s.wanted, s.silent
 	s.mu.Unlock()

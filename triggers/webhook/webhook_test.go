@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/vocabulary"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/service/sandbox"
 )
@@ -385,7 +386,7 @@ func TestFromTheService(t *testing.T) {
 	d.options.Now = time.Now
 	server := httptest.NewServer(d)
 	defer server.Close()
-	events := append(rules.EventNames(), nil...)
+	events := append(vocabulary.EventTypes(), nil...)
 	hook, err := client.RegisterWebhook(t.Context(), service.NewWebhook{Name: "quando", URL: server.URL, Events: events})
 	if err != nil {
 		t.Fatal(err)

@@ -53,9 +53,9 @@ var byExamples = []Bug{
 	}},
 	{Name: "an intent is recorded only with what came of it", Edits: []Edit{
 		{"engine/act.go", `	err := k.save(ctx, false, take...)
-	k.pending.Call = nil
+	k.change.Call = nil
 `, `	var err error
-	k.pending.Call = nil
+	k.change.Call = nil
 `},
 	}},
 	{Name: "what a call will cause is not waited for", Edits: []Edit{

@@ -41,7 +41,7 @@ var bySimulation = []Bug{
 
 	{Name: "a mark stays when the answer has come", Edits: []Edit{
 		{"engine/act.go", `	k.unmark(k.run, taken, rec)
-	k.pending.Caused = slices.Grow(`, `	k.pending.Caused = slices.Grow(`},
+	k.change.Caused = slices.Grow(`, `	k.change.Caused = slices.Grow(`},
 	}},
 	{Name: "what is stopped is read a second late", Edits: []Edit{
 		{"engine/journal/held.go", `h.Covers(r.Workspace, r.Rule, r.Lane) && (h.Kind`, `h.Covers(r.Workspace, r.Rule, r.Lane) && (h.Kind != HoldPerson || at.Sub(h.Since) > time.Second) && (h.Kind`},
@@ -72,18 +72,16 @@ var bySimulation = []Bug{
 	return v.save(ctx, true)
 }
 
-// survive`, `	v.plan()
+// stopped`, `	v.plan()
 	if v.workspace.rules.Load() != v.set {
 		return nil
 	}
 	return v.save(ctx, true)
 }
 
-// survive`},
-		{"engine/visit.go", `	lane      *journal.Lane
-	clock `, `	lane      *journal.Lane
-	set       *rules.Set
-	clock `},
+// stopped`},
+		{"engine/visit.go", `	stopping func() bool `, `	set      *rules.Set
+	stopping func() bool `},
 		{"engine/visit.go", `	v.since = v.moment()`, `	if v.workspace != nil {
 		v.set = v.workspace.rules.Load()
 	}

@@ -237,7 +237,8 @@ func (j *Journal) decide(seq int64, d *ledger.Decision) {
 	}
 }
 
-// plain returns values as JSON would give them back, which is how a journal in a file has them. What JSON does not know is kept as a text.
+// plain returns values as JSON would give them back, which is how a journal in a file has them.
+// What JSON does not know is kept as a text.
 func plain(values map[string]any) map[string]any {
 	out := make(map[string]any, len(values))
 	for name, value := range values {

@@ -283,8 +283,9 @@ func (r *reading) readNumbers(b *pgx.Batch, l *ledger.Ledger) {
 	l.NextCaused = numbers("quando.caused_id", r.NewCaused)
 }
 
-// insertEvents records events. They are numbered in the order in which they came, and written in the order in which they are locked. One that tells of what was found
-// before is not: it is noted as the one that tells of it. While nothing was found, that costs one look.
+// insertEvents records events. They are numbered in the order in which they came, and written in
+// the order in which they are locked. One that tells of what was found before is not: it is noted
+// as the one that tells of it. While nothing was found, that costs one look.
 func (r *reading) insertEvents(b *pgx.Batch, l *ledger.Ledger) {
 	if len(r.Accept) == 0 {
 		return

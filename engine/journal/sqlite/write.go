@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/journal/batch"
@@ -59,11 +60,11 @@ func newWriter(ctx context.Context, db *sql.DB, claims *claims, o Options) (*wri
 		return nil, err
 	}
 	// An engine's journal has a checkpointer. The limit gives the space back after a burst.
-	auto := 0
+	auto, wait := 0, 5000
 	if o.Beside {
-		auto = 8000
+		auto, wait = 8000, 10 // it asks again by itself
 	}
-	if _, err := conn.ExecContext(ctx, fmt.Sprintf(`PRAGMA wal_autocheckpoint = %d; PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY`, auto)); err != nil {
+	if _, err := conn.ExecContext(ctx, fmt.Sprintf(`PRAGMA busy_timeout = %d; PRAGMA wal_autocheckpoint = %d; PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY`, wait, auto)); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	w := &writer{db: db, conn: conn, stmts: map[string]*sql.Stmt{}, versions: map[string]bool{}, slots: map[ledger.SlotKey]int64{}, claims: claims, fail: o.Fail}
@@ -143,7 +144,7 @@ func (w *writer) attempt(ops []*operation) (results []error, broken bool) {
 
 // carryOut carries out operations up to the commit. Their own errors are results.
 func (t *tx) carryOut(ops []*operation, results []error) (l *ledger.Ledger, broken bool, err error) {
-	if _, err := t.exec(`BEGIN IMMEDIATE`); err != nil {
+	if err := t.begin(); err != nil {
 		return nil, false, fmt.Errorf("begin: %w", err)
 	}
 	var wants ledger.Wants
@@ -176,6 +177,21 @@ func (t *tx) carryOut(ops []*operation, results []error) (l *ledger.Ledger, brok
 		return nil, false, fmt.Errorf("commit: %w", err)
 	}
 	return l, false, nil
+}
+
+// beginPatience is how long a transaction waits for another process that writes.
+const beginPatience = 10 * time.Second
+
+// begin takes the file's write lock. SQLite's own wait looks less and less often, and under an
+// engine that commits without a pause it may find the lock taken every time.
+func (t *tx) begin() error {
+	for until := time.Now().Add(beginPatience); ; {
+		_, err := t.exec(`BEGIN IMMEDIATE`)
+		if !busy(err) || time.Now().After(until) {
+			return err
+		}
+		time.Sleep(time.Millisecond)
+	}
 }
 
 // remember keeps what a committed transaction has learned.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/vocabulary"
 	"github.com/quandohq/quando/service"
 )
 
@@ -148,7 +148,7 @@ func (s *Subscription) wanted(ctx context.Context, r *record, own *service.Webho
 			needs = append(needs, one.Events...)
 		}
 	}
-	for _, name := range rules.EventNames() {
+	for _, name := range vocabulary.EventTypes() {
 		switch {
 		case !slices.Contains(needs, name):
 		case slices.Contains(available, name):
@@ -199,7 +199,7 @@ func (s *Subscription) available(ctx context.Context) ([]string, error) {
 }
 
 // documented are the events that the service's reference allows in a subscription. Others, such as those of cards, only where the service lists them.
-var documented = []string{"message.received", "message.sent", "conversation.updated", "attendance.opened", "attendance.closed"}
+var documented = vocabulary.DocumentedEvents()
 
 // strange reports whether the service may sign with a secret that is not known here.
 func (s *Subscription) strange(r *record, own *service.Webhook) bool {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/duration"
 )
 
 // A WaitFlag is how long a command waits for the engine.
@@ -24,13 +24,13 @@ func (f *WaitFlag) Set(s string) error {
 	if s == "0" {
 		s = "0s"
 	}
-	d, err := rules.ParseDuration(s)
+	d, err := duration.Parse(s)
 	f.Duration = d
 	return err
 }
 
 // String writes the duration for the help.
-func (f *WaitFlag) String() string { return rules.FormatDuration(f.Duration) }
+func (f *WaitFlag) String() string { return duration.Format(f.Duration) }
 
 // Type names the value for the help.
 func (f *WaitFlag) Type() string { return "duration" }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/duration"
 )
 
 // Count writes a number with its noun.
@@ -39,5 +39,5 @@ func Span(d time.Duration) string {
 	case d >= time.Minute:
 		unit = time.Minute
 	}
-	return rules.FormatDuration(max(0, d.Truncate(unit)))
+	return duration.Format(max(0, d.Truncate(unit)))
 }

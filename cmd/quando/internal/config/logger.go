@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"strings"
 
-	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/redact"
 )
 
 // NewLogger returns a logger as the configuration wants it.
@@ -29,7 +29,7 @@ func hiddenAttr(_ []string, a slog.Attr) slog.Attr {
 		text = v.Error()
 	}
 	if strings.Contains(text, "://") {
-		a.Value = slog.StringValue(rules.HideText(text))
+		a.Value = slog.StringValue(redact.Text(text))
 	}
 	return a
 }

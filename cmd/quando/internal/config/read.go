@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine/console"
-	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/duration"
 	"github.com/quandohq/quando/rules/source"
 	"github.com/quandohq/quando/service"
 )
@@ -262,13 +262,13 @@ func yesOrNo(to *bool) func(*reader, *source.Node) {
 	}
 }
 
-func duration(to *time.Duration) func(*reader, *source.Node) {
+func period(to *time.Duration) func(*reader, *source.Node) {
 	return func(d *reader, n *source.Node) {
 		s, ok := d.scalar(n)
 		if !ok {
 			return
 		}
-		v, err := rules.ParseDuration(s)
+		v, err := duration.Parse(s)
 		if err == nil && v <= 0 {
 			err = fmt.Errorf("%s is no time at all", s)
 		}
@@ -287,7 +287,7 @@ func durationOrOff(to *time.Duration) func(*reader, *source.Node) {
 			*to = 0
 			return
 		}
-		duration(to)(d, n)
+		period(to)(d, n)
 	}
 }
 
@@ -334,7 +334,7 @@ func bound(to *Rate) func(*reader, *source.Node) {
 		}
 		number, window, _ := strings.Cut(s, " per ")
 		times, err := strconv.Atoi(strings.TrimSpace(number))
-		per, durationErr := rules.ParseDuration(strings.TrimSpace(window))
+		per, durationErr := duration.Parse(strings.TrimSpace(window))
 		if err != nil || times < 1 || durationErr != nil || per <= 0 {
 			d.report(n, "as in 5 per 10m", "%q is not a bound", s)
 			return

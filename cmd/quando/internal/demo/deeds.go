@@ -8,7 +8,7 @@ import (
 
 	"github.com/quandohq/quando/cmd/quando/internal/cli"
 	"github.com/quandohq/quando/engine/journal"
-	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/duration"
 )
 
 // A deed is one thing that a run did: to whom, and what. Quoted words of a message may be cut
@@ -147,7 +147,7 @@ func (t *teller) waits(at time.Time, r *journal.Run, s *journal.Step) string {
 		case step.Path != s.Path:
 		case step.Verb == "wait_for":
 			return fmt.Sprintf("waits for %s to answer, until %s", t.about(r), until)
-		case step.Span != (rules.Span{}):
+		case step.Span != (duration.Span{}):
 			return fmt.Sprintf("%s: waits %s, until %s", t.about(r), step.Span, until)
 		}
 	}

@@ -27,6 +27,7 @@ import (
 	"github.com/quandohq/quando/cmd/quando/internal/storage"
 	"github.com/quandohq/quando/examples"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/vocabulary"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/service/sandbox"
 )
@@ -179,7 +180,7 @@ func (d *demo) config(ctx context.Context, folder string, public net.Listener) (
 	if err != nil {
 		return nil, err
 	}
-	hook, err := client.RegisterWebhook(ctx, service.NewWebhook{Name: "quando", URL: "http://" + public.Addr().String() + "/webhook", Events: rules.EventNames()})
+	hook, err := client.RegisterWebhook(ctx, service.NewWebhook{Name: "quando", URL: "http://" + public.Addr().String() + "/webhook", Events: vocabulary.EventTypes()})
 	if err != nil {
 		return nil, fmt.Errorf("register the webhook: %w", err)
 	}

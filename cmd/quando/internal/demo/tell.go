@@ -11,6 +11,7 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/calendar"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 const (
@@ -255,9 +256,9 @@ func (t *teller) introduce(id string) {
 // cancelWords says why a run was ended early.
 func cancelWords(reason string) string {
 	switch event := strings.TrimPrefix(reason, "cancel_on: "); event {
-	case "message.sent":
+	case vocabulary.MessageSent:
 		return "the team has answered"
-	case "attendance.closed":
+	case vocabulary.AttendanceClosed:
 		return "the attendance is closed"
 	default:
 		return cli.Harmless(event)

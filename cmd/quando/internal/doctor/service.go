@@ -18,6 +18,7 @@ import (
 	"github.com/quandohq/quando/cmd/quando/internal/process"
 	"github.com/quandohq/quando/cmd/quando/internal/storage"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/vocabulary"
 	"github.com/quandohq/quando/service"
 )
 
@@ -280,7 +281,7 @@ func (v *visitor) events() []string {
 		}
 	}
 	var list []string
-	for _, name := range rules.EventNames() {
+	for _, name := range vocabulary.EventTypes() {
 		if wanted[name] {
 			list = append(list, name)
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/quandohq/quando/engine/forget"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/journal/stored"
-	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/redact"
 )
 
 func newExport() *cobra.Command {
@@ -222,13 +222,13 @@ func (x *exporter) run(r *journal.Run) error {
 		why = view.HideJSON(why)
 	}
 	err = x.encode(exportedRun{
-		"run", r.ID, r.Key, r.Workspace, r.Rule, r.Version, r.Event, r.Gathered, r.Home, string(r.State), string(r.Stage), rules.HideText(r.Reason), why, r.Ancestry, r.About, r.StartedAt, r.WakeAt, r.FinishedAt,
+		"run", r.ID, r.Key, r.Workspace, r.Rule, r.Version, r.Event, r.Gathered, r.Home, string(r.State), string(r.Stage), redact.Text(r.Reason), why, r.Ancestry, r.About, r.StartedAt, r.WakeAt, r.FinishedAt,
 	})
 	for _, s := range r.Steps {
 		if err != nil {
 			return err
 		}
-		err = x.encode(exportedStep{"step", r.ID, s.N, s.Path, s.Verb, s.Key, string(s.State), s.Attempts, rules.HideText(s.Error), view.HideJSON(s.Record)})
+		err = x.encode(exportedStep{"step", r.ID, s.N, s.Path, s.Verb, s.Key, string(s.State), s.Attempts, redact.Text(s.Error), view.HideJSON(s.Record)})
 	}
 	return err
 }

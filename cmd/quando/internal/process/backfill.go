@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"github.com/quandohq/quando/engine/console"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/vocabulary"
 	"github.com/quandohq/quando/triggers/backfill"
 	"github.com/quandohq/quando/triggers/webhook"
 )
@@ -140,7 +140,7 @@ func (f *findings) Known(ctx context.Context, workspace, lane string, types []st
 
 // CreatedIn returns the stage in which the engine itself created a card.
 func (f *findings) CreatedIn(ctx context.Context, workspace, card string) (string, error) {
-	own, err := f.journal.Caused(ctx, workspace, "kanban.card.created", []string{engine.ObjectKey(card)})
+	own, err := f.journal.Caused(ctx, workspace, vocabulary.CardCreated, []string{engine.ObjectKey(card)})
 	i := slices.IndexFunc(own, func(c journal.Caused) bool { return c.Stage != "" })
 	if i < 0 {
 		return "", err
@@ -191,7 +191,7 @@ func (t *told) undelivered(typ string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.types == nil {
-		return strings.HasPrefix(typ, "kanban.")
+		return vocabulary.ObjectOf(typ) == vocabulary.Card
 	}
 	return !slices.Contains(t.types, typ)
 }
@@ -225,7 +225,7 @@ func (t *told) look(ctx context.Context) (types []string) {
 		return types
 	}
 	types, err := client.ListEvents(ctx)
-	if err != nil || !slices.Contains(types, "message.received") {
+	if err != nil || !slices.Contains(types, vocabulary.MessageReceived) {
 		return nil // a key need not be allowed to look
 	}
 	return types

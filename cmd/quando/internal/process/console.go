@@ -17,6 +17,7 @@ import (
 	"github.com/quandohq/quando/engine/explain"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/redact"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/triggers/webhook/subscription"
 )
@@ -109,7 +110,7 @@ func (p *Process) checks(ctx context.Context) []console.Check {
 // check looks at the service of a workspace.
 func (p *Process) check(ctx context.Context, u *Unit) []console.Check {
 	one := func(kind console.CheckKind, ok bool, format string, args ...any) console.Check {
-		return console.Check{Workspace: u.Name, Kind: kind, OK: ok, Detail: rules.HideText(fmt.Sprintf(format, args...))}
+		return console.Check{Workspace: u.Name, Kind: kind, OK: ok, Detail: redact.Text(fmt.Sprintf(format, args...))}
 	}
 	there := one(console.CheckService, true, "%s", u.Service.BaseURL)
 	// A look waits for its turn among the calls of the rules, but not for the end of a pause: who

@@ -18,6 +18,7 @@ import (
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/vocabulary"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/triggers/schedule"
 	"github.com/quandohq/quando/triggers/webhook"
@@ -78,7 +79,7 @@ func newMetrics(j storage.Journal, file string, now func() time.Time) *metrics {
 		broken:     gauge("quando_rules_broken", "Rules that are not in use as they are written.", "workspace"),
 		now:        now,
 	}
-	for _, name := range rules.EventNames() {
+	for _, name := range vocabulary.EventTypes() {
 		m.types[name] = true
 	}
 	m.webhooks = &webhookMetrics{}
@@ -106,7 +107,7 @@ func (m *metrics) deliveriesOf(workspace string) func(webhook.Outcome) {
 
 // foundOf returns what counts the events of a workspace that were found.
 func (m *metrics) foundOf(workspace string) func(string) {
-	for _, name := range rules.EventNames() {
+	for _, name := range vocabulary.EventTypes() {
 		if service.Findable(name) {
 			m.found.WithLabelValues(workspace, name)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/quandohq/quando/engine/console"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/redact"
 	"github.com/quandohq/quando/triggers/backfill"
 	"github.com/quandohq/quando/triggers/webhook/subscription"
 )
@@ -144,7 +145,7 @@ func (u *Unit) subscriptionCheck() []console.Check {
 		return nil
 	}
 	return []console.Check{{
-		Workspace: u.Name, Kind: console.CheckSubscription, OK: st.Problem == "", Detail: rules.HideText(st.Problem),
+		Workspace: u.Name, Kind: console.CheckSubscription, OK: st.Problem == "", Detail: redact.Text(st.Problem),
 		Events: strings.Join(st.Events, ", "), Missing: strings.Join(st.Missing, ", "), Idle: st.Idle, At: st.Checked,
 	}}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/quandohq/quando/cmd/quando/internal/cli"
 	"github.com/quandohq/quando/cmd/quando/internal/view"
 	"github.com/quandohq/quando/engine/journal"
-	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/redact"
 )
 
 // writeSteps tells of each step what became of it, what was sent and what was answered.
@@ -84,7 +84,7 @@ func writeRecord(w io.Writer, c cli.Palette, s *journal.Step) {
 	var record map[string]json.RawMessage
 	if err := json.Unmarshal(view.HideJSON(s.Record), &record); err != nil {
 		if len(bytes.TrimSpace(s.Record)) > 0 {
-			writeValue(w, c, "record", json.RawMessage(rules.HideText(string(s.Record))))
+			writeValue(w, c, "record", json.RawMessage(redact.Text(string(s.Record))))
 		}
 		return
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quandohq/quando/cmd/quando/internal/cli"
-	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/vocabulary"
 	"github.com/quandohq/quando/service"
 )
 
@@ -170,7 +170,7 @@ func (d *hookDesk) deliverTest(ctx context.Context, webhook string, wait time.Du
 		for i, one := range after {
 			switch {
 			case known[one.ID] || one.ResponseStatus == 0 && one.Error == "":
-			case !slices.Contains(rules.EventNames(), one.EventType):
+			case !slices.Contains(vocabulary.EventTypes(), one.EventType):
 				return &after[i], nil
 			case some == nil:
 				some = &after[i]

@@ -6,6 +6,7 @@ import (
 
 	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/rules/vocabulary"
 	"github.com/quandohq/quando/service"
 )
 
@@ -22,7 +23,7 @@ func NewOfflineDesk(ctx context.Context, j journal.Journal, workspaceName string
 	return builtin.NewOffline(builtin.OfflineOptions{
 		Profile: profile, Snapshot: snapshot,
 		Own: func(ctx context.Context, m service.Message) (bool, error) {
-			own, err := j.Caused(ctx, workspaceName, "message.sent", []string{m.ID})
+			own, err := j.Caused(ctx, workspaceName, vocabulary.MessageSent, []string{m.ID})
 			return len(own) > 0, err
 		},
 	}), nil

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/redact"
 )
 
 // HideJSON returns recorded JSON without secrets of other systems. It returns the same bytes when
@@ -17,7 +17,7 @@ func HideJSON(text json.RawMessage) json.RawMessage {
 		return nil
 	}
 	before, _ := json.Marshal(value) // it was read from JSON
-	after, _ := json.Marshal(rules.HideValue(value))
+	after, _ := json.Marshal(redact.Value(value))
 	if bytes.Equal(before, after) {
 		return text
 	}
@@ -29,6 +29,6 @@ func HideData(data map[string]any) map[string]any {
 	if data == nil {
 		return nil
 	}
-	shown, _ := rules.HideValue(data).(map[string]any)
+	shown, _ := redact.Value(data).(map[string]any)
 	return shown
 }

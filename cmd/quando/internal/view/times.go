@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/cmd/quando/internal/cli"
-	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/duration"
 )
 
 // Stamp writes a time for a table.
@@ -48,7 +48,7 @@ func (v *View) ParseSince(s string) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil
 	}
-	if d, err := rules.ParseDuration(s); err == nil {
+	if d, err := duration.Parse(s); err == nil {
 		return v.Now.Add(-d), nil
 	}
 	if t, err := time.Parse(time.RFC3339, s); err == nil {

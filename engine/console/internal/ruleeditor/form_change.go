@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/quandohq/quando/rules/form"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // ErrField is returned for a field that no form has, or a value that a form cannot hold.
@@ -138,7 +139,7 @@ func (t tree) do(op, with string) error {
 	case "", "keep":
 		return nil
 	case "when":
-		t["when"] = map[string]any{"events": []any{"message.received"}}
+		t["when"] = map[string]any{"events": []any{vocabulary.MessageReceived}}
 		if where == "schedule" {
 			t["when"] = map[string]any{"schedule": map[string]any{"every": "1h"}}
 		}

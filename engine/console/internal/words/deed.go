@@ -6,7 +6,7 @@ import (
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine"
-	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/redact"
 )
 
 // A Deed is something that a rule would do, or would have done.
@@ -27,7 +27,7 @@ type DeedView struct {
 
 // Deed puts a deed into words.
 func (w Language) Deed(d Deed) DeedView {
-	args, _ := rules.HideValue(d.Args).(map[string]any)
+	args, _ := redact.Value(d.Args).(map[string]any)
 	arg := func(name string) string { return actions.ArgumentWords(args[name]) }
 	who := cmp.Or(d.Who, w.T("deed.somebody"))
 	v := DeedView{At: d.At, Link: d.Link}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/duration"
+	"github.com/quandohq/quando/rules/redact"
 )
 
 // A Sentence is a rule in words: when, if, do.
@@ -49,10 +51,10 @@ func (w Language) Sentence(r *rules.Rule) Sentence {
 		s.CancelOn = append(s.CancelOn, text)
 	}
 	if r.Gather != nil {
-		s.Besides = append(s.Besides, w.T("rule.gather", rules.FormatDuration(r.Gather.Quiet)))
+		s.Besides = append(s.Besides, w.T("rule.gather", duration.Format(r.Gather.Quiet)))
 	}
 	if r.Limit != nil {
-		s.Besides = append(s.Besides, w.T("rule.limit", w.Number(r.Limit.Times), rules.FormatDuration(r.Limit.Per)))
+		s.Besides = append(s.Besides, w.T("rule.limit", w.Number(r.Limit.Times), duration.Format(r.Limit.Per)))
 	}
 	if r.Mode != rules.Queued && r.Mode != "" {
 		s.Besides = append(s.Besides, w.T("rule.mode."+string(r.Mode)))
@@ -67,7 +69,7 @@ func (w Language) Sentence(r *rules.Rule) Sentence {
 }
 
 // ConditionText is an expression as people may see it.
-func ConditionText(x *rules.Expression) string { return engine.Harmless(rules.HideText(x.Text)) }
+func ConditionText(x *rules.Expression) string { return engine.Harmless(redact.Text(x.Text)) }
 
 // Trigger says what starts a rule.
 func (w Language) Trigger(r *rules.Rule) string {
@@ -88,7 +90,7 @@ func (w Language) schedule(s *rules.Schedule) string {
 	text := ""
 	switch {
 	case s.Every > 0:
-		text = w.T("when.every", rules.FormatDuration(s.Every))
+		text = w.T("when.every", duration.Format(s.Every))
 	case s.Cron != "":
 		text = w.T("when.cron", s.Cron)
 	default:

@@ -15,6 +15,8 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/phrases"
+	"github.com/quandohq/quando/rules/redact"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // A Language is one in which pages are written.
@@ -63,7 +65,20 @@ func LanguageOf(r *http.Request) string {
 }
 
 // messages are all texts of the pages, by their keys, in each language.
-var messages = [...]map[string][2]string{commonMessages, pageMessages, ruleMessages, simulatorMessages, healthMessages, editorMessages, fieldMessages}
+var messages = [...]map[string][2]string{commonMessages, pageMessages, ruleMessages, simulatorMessages, healthMessages, editorMessages, fieldMessages, eventMessages}
+
+// eventMessages are the texts about events: what each is called, and what happens when it comes.
+var eventMessages = func() map[string][2]string {
+	texts := make(map[string][2]string)
+	for _, typ := range vocabulary.AllEventTypes() {
+		e := vocabulary.EventOf(typ)
+		texts["event."+typ] = e.Name
+		if e.When[0] != "" {
+			texts["when."+typ] = e.When
+		}
+	}
+	return texts
+}()
 
 func message(key string) (m [2]string, ok bool) {
 	for _, part := range messages {
@@ -109,7 +124,7 @@ func (w Language) Or(prefix, name string) string {
 // Told returns a text that was recorded for people, in this language where a phrase is recorded
 // beside it.
 func (w Language) Told(text string, why *phrases.Phrase) string {
-	return engine.Harmless(rules.HideText(phrases.Told(w.RulesLanguage(), text, why)))
+	return engine.Harmless(redact.Text(phrases.Told(w.RulesLanguage(), text, why)))
 }
 
 // RulesLanguage is the language as rules and explanations name it.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // TestListens shows that a rule hears of exactly what it needs, wherever in it the need stands.
@@ -24,7 +25,7 @@ func TestListens(t *testing.T) {
 		{"what it waits for after an error", "when: manual, do: [{log: x}], on_error: [{wait_for: {event: message.received, timeout: 1h}}]", []string{"message.received"}},
 		{"what it counts", "when: attendance.opened, if: 'count_events(\"message.received\", \"1h\") > 2', do: [{log: x}]", []string{"message.received", "attendance.opened"}},
 		{"what it counts in a text", "when: manual, do: [{log: '{{ count_events(\"message.sent\", \"1h\") }}'}]", []string{"message.sent"}},
-		{"what nobody knows that it counts", "when: attendance.opened, if: 'count_events(event.type, \"1h\") > 2', do: [{log: x}]", rules.EventNames()},
+		{"what nobody knows that it counts", "when: attendance.opened, if: 'count_events(event.type, \"1h\") > 2', do: [{log: x}]", vocabulary.EventTypes()},
 		{"a shadow rule", "when: message.sent, stage: shadow, do: [{log: x}]", []string{"message.sent"}},
 		{"a draft", "when: message.sent, stage: draft, do: [{log: x}]", nil},
 	} {

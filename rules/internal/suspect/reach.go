@@ -1,4 +1,4 @@
-package rules
+package suspect
 
 import (
 	"cmp"
@@ -32,7 +32,7 @@ type reach struct {
 }
 
 // narrow takes a claim into account, and reports whether anything is left.
-func (r *reach) narrow(c *claim) bool {
+func (r *reach) narrow(c *Claim) bool {
 	switch c.is {
 	case "true", "false":
 		if r.holds == "" {
@@ -41,19 +41,19 @@ func (r *reach) narrow(c *claim) bool {
 		return r.holds == c.is
 	case "in":
 		if r.values == nil {
-			r.values = append([]any{}, c.values...)
+			r.values = append([]any{}, c.Values...)
 		} else {
-			r.values = slices.DeleteFunc(r.values, func(v any) bool { return !slices.Contains(c.values, v) })
+			r.values = slices.DeleteFunc(r.values, func(v any) bool { return !slices.Contains(c.Values, v) })
 		}
 	case "not in":
-		r.excluded = append(r.excluded, c.values...)
+		r.excluded = append(r.excluded, c.Values...)
 	case ">", ">=":
-		if order, ok := less(c.values[0], r.low); r.low == nil || ok && order > 0 || order == 0 && ok && c.is == ">" {
-			r.low, r.openLow = c.values[0], c.is == ">"
+		if order, ok := less(c.Values[0], r.low); r.low == nil || ok && order > 0 || order == 0 && ok && c.is == ">" {
+			r.low, r.openLow = c.Values[0], c.is == ">"
 		}
 	case "<", "<=":
-		if order, ok := less(c.values[0], r.high); r.high == nil || ok && order < 0 || order == 0 && ok && c.is == "<" {
-			r.high, r.openHigh = c.values[0], c.is == "<"
+		if order, ok := less(c.Values[0], r.high); r.high == nil || ok && order < 0 || order == 0 && ok && c.is == "<" {
+			r.high, r.openHigh = c.Values[0], c.is == "<"
 		}
 	}
 	if r.values != nil {
@@ -72,23 +72,24 @@ func (r *reach) between(v any) bool {
 	return !ok || order < 0 || order == 0 && !r.openHigh
 }
 
-// clash returns the claims of a way that cannot be so together, in their order; none where all can. Only holds the values of subjects that can have no others.
-func (w way) clash(only map[string][]any) way {
+// clash returns the claims of a way that cannot be so together, in their order; none where all can.
+// Only holds the values of subjects that can have no others.
+func (w Way) clash(only map[string][]any) Way {
 	known := make(map[string]*reach)
 	for i, c := range w {
-		r := known[c.subject]
+		r := known[c.Subject]
 		if r == nil {
-			r = &reach{low: c.bounds[0], high: c.bounds[1], values: slices.Clone(only[c.subject])}
-			if c.subject != "" {
-				known[c.subject] = r
+			r = &reach{low: c.bounds[0], high: c.bounds[1], values: slices.Clone(only[c.Subject])}
+			if c.Subject != "" {
+				known[c.Subject] = r
 			}
 		}
 		if r.narrow(c) {
 			continue
 		}
-		var clash way
+		var clash Way
 		for _, other := range w[:i+1] {
-			if other.subject == c.subject && !slices.ContainsFunc(clash, func(o *claim) bool { return o.text == other.text }) {
+			if other.Subject == c.Subject && !slices.ContainsFunc(clash, func(o *Claim) bool { return o.Text == other.Text }) {
 				clash = append(clash, other)
 			}
 		}
@@ -97,9 +98,10 @@ func (w way) clash(only map[string][]any) way {
 	return nil
 }
 
-// clash returns the claims for which a condition is never true, of the first way in which it could be; none where it may be true.
-func clash(ways []way, only map[string][]any) way {
-	var first way
+// Clash returns the claims for which a condition is never true, of the first way in which it could
+// be; none where it may be true.
+func Clash(ways []Way, only map[string][]any) Way {
+	var first Way
 	for _, w := range ways {
 		found := w.clash(only)
 		if found == nil {

@@ -1,4 +1,4 @@
-package rules_test
+package redact_test
 
 import (
 	"fmt"
@@ -10,10 +10,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/redact"
 )
 
-func TestHideInFile(t *testing.T) {
+func TestFile(t *testing.T) {
 	for text, want := range map[string]string{
 		"- http_request:\n    headers:\n      Authorization: Bearer x\n      X-Key: |\n        long\n    json: {a: b}": "- http_request:\n    headers:\n      Authorization: •••\n      X-Key: |\n        •••\n    json: {a: b}",
 		"headers: { Authorization: \"Bearer x\" }\nurl: y":                                                             "headers: { Authorization: ••• }\nurl: y",
@@ -60,15 +60,15 @@ func TestHideInFile(t *testing.T) {
 		"a: b: c\nd: e\n":                 "a: b: c\nd: e\n",
 		"a: b: c\ntokens:\n- d\n- e: f\n": "a: •••\ntokens:\n•••\n- e: •••\n",
 	} {
-		if got := rules.HideInFile(text); got != want {
+		if got := redact.File(text); got != want {
 			t.Errorf("%s\ngives\n%s\nnot\n%s", text, got, want)
 		}
 	}
 }
 
-// TestHideValue shows that recorded data is hidden as the text of a rule is, and is not changed
+// TestValue shows that recorded data is hidden as the text of a rule is, and is not changed
 // itself.
-func TestHideValue(t *testing.T) {
+func TestValue(t *testing.T) {
 	given := func() map[string]any {
 		return map[string]any{
 			"headers": map[string]any{"X-Customer": "a", "N": 1}, "url": "https://u:p@h.example.com/AbCdEfGh0123456789xyz?key=b&n=1", "key": "c", "idempotency_key": "d", "has_token": true, "token": nil,
@@ -80,7 +80,7 @@ func TestHideValue(t *testing.T) {
 		"headers": map[string]any{"X-Customer": "•••", "N": "•••"}, "url": "https://•••@h.example.com/•••?key=•••&n=1", "key": "c", "idempotency_key": "d", "has_token": true, "token": nil,
 		"json": map[string]any{"tokens": []any{"•••", []any{map[string]any{"deep": "•••"}}, "•••"}, "text": "mine is •••", "n": 7}, "Idempotency-Key": "g", "empty_token": "",
 	}
-	if diff := cmp.Diff(want, rules.HideValue(v)); diff != "" {
+	if diff := cmp.Diff(want, redact.Value(v)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	if diff := cmp.Diff(given(), v); diff != "" {
@@ -88,17 +88,17 @@ func TestHideValue(t *testing.T) {
 	}
 }
 
-// TestHideLeavesRules shows that people see the examples as they are.
-func TestHideLeavesRules(t *testing.T) {
-	err := fs.WalkDir(os.DirFS("../examples"), ".", func(name string, d fs.DirEntry, err error) error {
+// TestFileLeavesRules shows that people see the examples as they are.
+func TestFileLeavesRules(t *testing.T) {
+	err := fs.WalkDir(os.DirFS("../../examples"), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".yaml") {
 			return err
 		}
-		text, err := os.ReadFile("../examples/" + name)
+		text, err := os.ReadFile("../../examples/" + name)
 		if err != nil {
 			return err
 		}
-		if diff := cmp.Diff(string(text), rules.HideInFile(string(text))); diff != "" {
+		if diff := cmp.Diff(string(text), redact.File(string(text))); diff != "" {
 			t.Errorf("%s (-written +shown)\n%s", name, diff)
 		}
 		return nil
@@ -108,21 +108,21 @@ func TestHideLeavesRules(t *testing.T) {
 	}
 }
 
-// TestHideAnyForm writes secrets in every form that YAML has, at random places: none is shown, and
-// everything else is.
-func TestHideAnyForm(t *testing.T) {
+// TestFileOfAnyForm writes secrets in every form that YAML has, at random places: none is shown,
+// and everything else is.
+func TestFileOfAnyForm(t *testing.T) {
 	for seed := range uint64(3000) {
 		w := &yamlWriter{r: rand.New(rand.NewPCG(seed, 7))}
 		w.mapping(0, 3, false)
 		text := w.b.String()
-		got := rules.HideInFile(text)
+		got := redact.File(text)
 		if strings.Contains(got, "Sword") || strings.Contains(got, "Fish") {
 			t.Fatalf("seed %d: a secret is shown:\n%s\nof\n%s", seed, got, text)
 		}
 		if a, b := strings.Count(text, "plain"), strings.Count(got, "plain"); a != b || strings.Count(text, "\n") != strings.Count(got, "\n") {
 			t.Fatalf("seed %d: more is hidden, %d of %d are shown:\n%s\nof\n%s", seed, b, a, got, text)
 		}
-		if again := rules.HideInFile(got); again != got {
+		if again := redact.File(got); again != got {
 			t.Fatalf("seed %d: hidden once more it is\n%s\nnot\n%s", seed, again, got)
 		}
 	}
@@ -184,11 +184,11 @@ func (w *yamlWriter) value(secret bool) string {
 	return w.pick(word, word+" "+w.word(secret), `"`+word+`"`, "'"+word+" ''"+w.word(secret)+"'", `"\t`+word+`\u00e9 `+w.word(secret)+`"`)
 }
 
-func FuzzHideInFile(f *testing.F) {
+func FuzzFile(f *testing.F) {
 	f.Add("a: b\ntoken: c\n# d\n")
 	f.Add("x: &a\n  - *a\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		if shown := rules.HideInFile(text); strings.Count(shown, "\n") != strings.Count(text, "\n") {
+		if shown := redact.File(text); strings.Count(shown, "\n") != strings.Count(text, "\n") {
 			t.Errorf("%q has other lines than %q", shown, text)
 		}
 	})

@@ -1,4 +1,6 @@
-package rules
+// Package redact hides secrets in texts, values and rule files from people who may see what rules
+// do and may not write them.
+package redact
 
 import (
 	"cmp"
@@ -8,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/quandohq/quando/rules/internal/template"
 	"github.com/quandohq/quando/rules/source"
 )
 
@@ -18,15 +21,15 @@ type Secrecy uint8
 
 // The secrecy of a value follows from the names above it. The zero value is ordinary text.
 const (
-	anyText       Secrecy = iota
+	Ordinary      Secrecy = iota
 	calledAddress               // a URL to call: parts of its path that look like keys are hidden
 	namedSecret                 // below a name such as token: hidden unless it is an expression
 	headerValue                 // always hidden
-	everything    Secrecy = 255 // hides nothing, for people who may write rules
+	Everything    Secrecy = 255 // hides nothing, for people who may write rules
 )
 
-// Hidden is shown in place of what is hidden.
-const Hidden = "•••"
+// Mark is shown in place of what is hidden.
+const Mark = "•••"
 
 // hiddenName matches names of secrets, also inside of longer names. hiddenWord matches names that
 // count only as a whole word, because keyword and author contain them.
@@ -43,8 +46,8 @@ const longestName = 200
 // Of returns the secrecy of the member with a name, in a value of this secrecy.
 func (s Secrecy) Of(name string) Secrecy {
 	switch {
-	case s == everything:
-		return everything
+	case s == Everything:
+		return Everything
 	case s == headerValue || strings.EqualFold(name, "headers"):
 		return headerValue
 	case s == namedSecret || isHiddenName(name):
@@ -52,7 +55,7 @@ func (s Secrecy) Of(name string) Secrecy {
 	case name == "url" || name == "http_request":
 		return calledAddress
 	}
-	return anyText
+	return Ordinary
 }
 
 func isHiddenName(name string) bool {
@@ -73,7 +76,7 @@ func (s Secrecy) Text(text string) string {
 	at := 0
 	for _, p := range parts {
 		b.WriteString(text[at:p.From])
-		b.WriteString(Hidden)
+		b.WriteString(Mark)
 		at = p.To
 	}
 	b.WriteString(text[at:])
@@ -101,16 +104,16 @@ func (s Secrecy) Value(v any) any {
 		return v
 	}
 	if s == namedSecret || s == headerValue {
-		return Hidden // a number
+		return Mark // a number
 	}
 	return v
 }
 
-// HideText returns a text as it may be shown, wherever it stands.
-func HideText(text string) string { return anyText.Text(text) }
+// Text returns a text as it may be shown, wherever it stands.
+func Text(text string) string { return Ordinary.Text(text) }
 
-// HideValue returns plain data as it may be shown. It does not change what it is given.
-func HideValue(v any) any { return anyText.Value(v) }
+// Value returns plain data as it may be shown. It does not change what it is given.
+func Value(v any) any { return Ordinary.Value(v) }
 
 // wholeExpression matches a single {{ expression }} without a text literal in it.
 var wholeExpression = regexp.MustCompile("^\\s*\\{\\{[^}\"'`]*\\}\\}\\s*$")
@@ -118,7 +121,7 @@ var wholeExpression = regexp.MustCompile("^\\s*\\{\\{[^}\"'`]*\\}\\}\\s*$")
 // parts returns what of a text is hidden, in order and apart from each other.
 func (s Secrecy) parts(text string) []source.Part {
 	switch {
-	case text == "" || s == everything || s == namedSecret && wholeExpression.MatchString(text):
+	case text == "" || s == Everything || s == namedSecret && wholeExpression.MatchString(text):
 		return nil
 	case s == namedSecret && (text == "true" || text == "false" || text == "null" || text == "~"):
 		return nil
@@ -182,12 +185,12 @@ func groups(x *regexp.Regexp, text string) (parts []source.Part) {
 // long, with capitals, small letters and digits. UUIDs do not have all of these. Expressions in
 // {{ }} are passed over.
 func pathParts(text string) (parts []source.Part) {
-	segments, _ := splitTemplate(text)
+	segments, _ := template.Split(text)
 	for _, s := range segments {
-		if s.expression {
+		if s.Expression {
 			continue
 		}
-		path, _, _ := strings.Cut(s.text, "?")
+		path, _, _ := strings.Cut(s.Text, "?")
 		from := 0
 		if _, behind, whole := strings.Cut(path, "://"); whole {
 			if from = len(path); strings.Contains(behind, "/") {
@@ -200,7 +203,7 @@ func pathParts(text string) (parts []source.Part) {
 				end = from + i
 			}
 			if part := path[from:end]; looksRandom(part, 20) && strings.ContainsFunc(part, unicode.IsUpper) && strings.ContainsFunc(part, unicode.IsLower) {
-				parts = append(parts, source.Part{From: s.offset + from, To: s.offset + end})
+				parts = append(parts, source.Part{From: s.Offset + from, To: s.Offset + end})
 			}
 			from = end + 1
 		}
@@ -215,7 +218,7 @@ func jsonParts(text string) []source.Part {
 	}
 	w := jsonWalk{text: text, decoder: json.NewDecoder(strings.NewReader(text))}
 	w.decoder.UseNumber()
-	w.value(anyText)
+	w.value(Ordinary)
 	return w.parts
 }
 

@@ -1,4 +1,5 @@
-package rules
+// Package duration reads and writes lengths of time as rules name them: 90s, 15m of office, 2d.
+package duration
 
 import (
 	"fmt"
@@ -11,41 +12,41 @@ import (
 	"github.com/quandohq/quando/rules/calendar"
 )
 
-// MaxDuration is the longest time that a rule may name.
-const MaxDuration = 10 * 365 * 24 * time.Hour
+// Max is the longest time that a rule may name.
+const Max = 10 * 365 * 24 * time.Hour
 
-// maxDurationText keeps what a customer wrote from being read at length as a duration.
-const maxDurationText = 40
+// maxText keeps what a customer wrote from being read at length as a duration.
+const maxText = 40
 
 var (
-	durationPart = regexp.MustCompile(`(\d+(?:\.\d+)?)(ms|[wdhms])`)
-	durationText = regexp.MustCompile(`^(?:\d+(?:\.\d+)?(?:ms|[wdhms]))+$`)
-	units        = map[string]time.Duration{
+	parts = regexp.MustCompile(`(\d+(?:\.\d+)?)(ms|[wdhms])`)
+	whole = regexp.MustCompile(`^(?:\d+(?:\.\d+)?(?:ms|[wdhms]))+$`)
+	units = map[string]time.Duration{
 		"ms": time.Millisecond, "s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour,
 	}
 )
 
-// ParseDuration reads a duration such as 90s, 1h30m, 2d or 1w.
-func ParseDuration(s string) (time.Duration, error) {
-	if len(s) > maxDurationText || !durationText.MatchString(s) {
-		return 0, fmt.Errorf("%q is not a duration; write it like 90s, 15m, 1h30m, 2d or 1w", s[:min(len(s), maxDurationText)])
+// Parse reads a duration such as 90s, 1h30m, 2d or 1w.
+func Parse(s string) (time.Duration, error) {
+	if len(s) > maxText || !whole.MatchString(s) {
+		return 0, fmt.Errorf("%q is not a duration; write it like 90s, 15m, 1h30m, 2d or 1w", s[:min(len(s), maxText)])
 	}
 	total := 0.0
-	for _, part := range durationPart.FindAllStringSubmatch(s, -1) {
+	for _, part := range parts.FindAllStringSubmatch(s, -1) {
 		n, err := strconv.ParseFloat(part[1], 64)
 		if err != nil {
 			return 0, fmt.Errorf("%q is not a duration", s)
 		}
 		total += n * float64(units[part[2]])
 	}
-	if total > float64(MaxDuration) {
+	if total > float64(Max) {
 		return 0, fmt.Errorf("%s is longer than ten years", s)
 	}
 	return time.Duration(math.Round(total)), nil
 }
 
-// FormatDuration writes a duration in the language's own form: 15m, 1h30m, 2d.
-func FormatDuration(d time.Duration) string {
+// Format writes a duration in the language's own form: 15m, 1h30m, 2d.
+func Format(d time.Duration) string {
 	if d == 0 {
 		return "0s"
 	}
@@ -69,10 +70,10 @@ type Span struct {
 	Calendar string
 }
 
-// parseSpan reads "15m" and "15m of office".
-func parseSpan(s string) (Span, error) {
+// ParseSpan reads "15m" and "15m of office".
+func ParseSpan(s string) (Span, error) {
 	length, name, of := strings.Cut(s, " of ")
-	d, err := ParseDuration(strings.TrimSpace(length))
+	d, err := Parse(strings.TrimSpace(length))
 	if err != nil {
 		return Span{}, err
 	}
@@ -83,7 +84,8 @@ func parseSpan(s string) (Span, error) {
 	return Span{Length: d, Calendar: name}, nil
 }
 
-// End returns when the span that begins at a time is over. The calendar is the one that the span names, nil where it names none.
+// End returns when the span that begins at a time is over. The calendar is the one that the span
+// names, nil where it names none.
 func (s Span) End(from time.Time, c *calendar.Calendar) (time.Time, error) {
 	switch {
 	case s.Calendar == "":
@@ -97,7 +99,7 @@ func (s Span) End(from time.Time, c *calendar.Calendar) (time.Time, error) {
 // String writes the span as it stands in a rule.
 func (s Span) String() string {
 	if s.Calendar == "" {
-		return FormatDuration(s.Length)
+		return Format(s.Length)
 	}
-	return FormatDuration(s.Length) + " of " + s.Calendar
+	return Format(s.Length) + " of " + s.Calendar
 }

@@ -1,4 +1,6 @@
-package rules
+// Package suspect finds in an expression what is allowed and probably not meant: comparisons that
+// cannot be what they read like, and conditions that are never true, or always.
+package suspect
 
 import (
 	"fmt"
@@ -8,18 +10,29 @@ import (
 	"unicode"
 
 	"github.com/expr-lang/expr/ast"
+
+	"github.com/quandohq/quando/rules/internal/tree"
+	"github.com/quandohq/quando/rules/plain"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
-// doubts finds comparisons in an expression that can never be what they read like. They are allowed, because the service may know better.
-func doubts(node ast.Node, text string) []issue {
+// Doubts finds comparisons in an expression that can never be what they read like. They are
+// allowed, because the service may know better.
+func Doubts(node ast.Node, text string) []Doubt {
 	d := &doubter{text: text}
 	ast.Walk(&node, d)
 	return d.found
 }
 
+// A Doubt is what is probably not meant, at a byte offset inside an expression.
+type Doubt struct {
+	Offset        int
+	Message, Hint string
+}
+
 type doubter struct {
 	text  string
-	found []issue
+	found []Doubt
 }
 
 // Visit looks at one node.
@@ -52,8 +65,17 @@ func (d *doubter) operator(n *ast.BinaryNode) {
 }
 
 func (d *doubter) doubt(at ast.Node, hint, format string, args ...any) {
-	d.found = append(d.found, issue{byteOffset(d.text, at.Location().From), fmt.Sprintf(format, args...), hint})
+	d.found = append(d.found, Doubt{tree.ByteOffset(d.text, at.Location().From), fmt.Sprintf(format, args...), hint})
 }
+
+// nameBeside has, by the name of a field with an id, that of the field with the name.
+var nameBeside = func() map[string]string {
+	names := make(map[string]string)
+	for _, n := range vocabulary.NamedFields() {
+		names[n.ID] = n.Name
+	}
+	return names
+}()
 
 // compare looks at a field that is compared with something written out.
 func (d *doubter) compare(field, constant ast.Node) {
@@ -63,25 +85,25 @@ func (d *doubter) compare(field, constant ast.Node) {
 	}
 	d.letters(field, constant)
 	member, ok := field.(*ast.MemberNode)
-	if !ok || uuid.MatchString(s.Value) {
+	if !ok || plain.IsUUID(s.Value) {
 		return
 	}
 	property, ok := member.Property.(*ast.StringNode)
 	if !ok {
 		return
 	}
-	switch name := property.Value; name {
-	case "assignee", "sector", "channel", "stage_id", "board_id", "from_stage_id":
-		if _, known := pathOf(member); known {
-			named := strings.TrimSuffix(name, "_id") + "_name"
-			d.doubt(constant, fmt.Sprintf("write %s.%s", describe(member.Node), named), "%s is an id, and %q is none", describe(member), s.Value)
+	named := nameBeside[property.Value]
+	switch _, known := tree.PathOf(member); {
+	case named != "":
+		if known {
+			d.doubt(constant, fmt.Sprintf("write %s.%s", tree.Describe(member.Node), named), "%s is an id, and %q is none", tree.Describe(member), s.Value)
 		}
-	case "label_ids":
+	case property.Value == "label_ids":
 		hint := "compare it with the label's id"
-		if isName(member.Node, "conversation") {
+		if tree.IsName(member.Node, "conversation") {
 			hint = fmt.Sprintf("write has_label(%q)", s.Value)
 		}
-		d.doubt(constant, hint, "%s has ids, and %q is none", describe(member), s.Value)
+		d.doubt(constant, hint, "%s has ids, and %q is none", tree.Describe(member), s.Value)
 	}
 }
 
@@ -117,14 +139,15 @@ func (d *doubter) pattern(n ast.Node) {
 	}
 }
 
-// call looks at words that says cannot find, and at layouts of Format as other languages write them.
+// call looks at words that says cannot find, and at layouts of Format as other languages write
+// them.
 func (d *doubter) call(n *ast.CallNode) {
 	if member, ok := n.Callee.(*ast.MemberNode); ok && len(n.Arguments) == 1 && isText(member.Property, "Format") {
 		if s, ok := n.Arguments[0].(*ast.StringNode); ok && time.Unix(0, 0).UTC().Format(s.Value) == s.Value {
 			d.doubt(s, "write the parts as those of 2 January 2006, 15:04, as in Format(\"02/01/2006 15:04\")", "%q has nothing of the time in it", s.Value)
 		}
 	}
-	if !isName(n.Callee, "says") {
+	if !tree.IsName(n.Callee, "says") {
 		return
 	}
 	for _, argument := range n.Arguments {
@@ -145,10 +168,12 @@ func isText(n ast.Node, text string) bool {
 	return ok && s.Value == text
 }
 
+func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
+
 func (d *doubter) words(s *ast.StringNode) {
 	odd := strings.IndexFunc(s.Value, func(r rune) bool { return unicode.IsSymbol(r) && r > unicode.MaxASCII })
 	switch {
-	case plainWords(s.Value) == "":
+	case !strings.ContainsFunc(s.Value, isWord):
 		d.doubt(s, fmt.Sprintf("write message.text contains %q", s.Value), "%q has no word in it, so says never finds it", s.Value)
 	case odd >= 0:
 		d.doubt(s, "write message.text contains … for that", "says looks at words only, and not at the %c", []rune(s.Value[odd:])[0])

@@ -1,4 +1,4 @@
-package rules
+package redact
 
 import (
 	"regexp"
@@ -7,20 +7,20 @@ import (
 	"github.com/quandohq/quando/rules/source"
 )
 
-// HideInFile returns the text of a rule file without its secrets, for people who may not write
+// File returns the text of a rule file without its secrets, for people who may not write
 // rules. It hides in comments too, and keeps the number of lines.
-func HideInFile(text string) string { return hideInFile(text, 3) }
+func File(text string) string { return redactFile(text, 3) }
 
-// hideInFile hides in comments as in files, down to a number of levels.
-func hideInFile(text string, levels int) string {
+// redactFile hides in comments as in files, down to a number of levels.
+func redactFile(text string, levels int) string {
 	if levels == 0 {
 		return blind(text)
 	}
 	shown, ok := source.Redact(text, source.Redaction{
 		Class:   func(above uint8, key string) uint8 { return uint8(Secrecy(above).Of(key)) },
 		Parts:   func(value string, class uint8) []source.Part { return Secrecy(class).parts(value) },
-		Comment: func(comment string) string { return hideInFile(comment, levels-1) },
-		Mark:    Hidden,
+		Comment: func(comment string) string { return redactFile(comment, levels-1) },
+		Mark:    Mark,
 	})
 	if !ok {
 		return blind(text)
@@ -41,12 +41,12 @@ func blind(text string) string {
 		key := strings.TrimRight(keyLine.FindString(line), " \t\r")
 		switch {
 		case !names:
-			lines[i] = anyText.Text(line)
+			lines[i] = Ordinary.Text(line)
 		case content == "" || content == "-" || content == "#" || key != "" && strings.TrimSpace(line[len(key):]) == "":
 		case key != "":
-			lines[i] = key + " " + Hidden
+			lines[i] = key + " " + Mark
 		default:
-			lines[i] = line[:strings.Index(line, content)] + Hidden
+			lines[i] = line[:strings.Index(line, content)] + Mark
 		}
 	}
 	return strings.Join(lines, "\n")

@@ -1,0 +1,114 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/quandohq/quando/engine/journal"
+)
+
+// A laneState is what a visit knows of its lane.
+type laneState struct {
+	engine    *Engine
+	workspace *workspace
+	lane      *journal.Lane
+	clock     func() time.Time
+	fresh     *freshEvent // the lane's event that is not recorded yet; nil is that all are
+
+	// The maps are made when something is put into them: most visits need few of them.
+	events  map[int64]*journal.Event // that are not the lane's and had to be read
+	records map[*journal.Step]*record
+}
+
+// now is as exact as the journal is: what is due at a time that was recorded is due when that time
+// is read back.
+func (v *laneState) now() time.Time { return v.clock().Truncate(time.Microsecond) }
+
+// due reports whether a run has something to do here, and had by a time.
+func (v *laneState) due(r *journal.Run, by time.Time) bool {
+	if r.Lane != v.lane.Name || v.isHeld(r) {
+		return false
+	}
+	switch r.State {
+	case journal.Running, journal.Waiting:
+		return !r.WakeAt.IsZero() && !r.WakeAt.After(by)
+	case journal.Held:
+		return !r.WakeAt.After(by)
+	}
+	return false
+}
+
+// isHeld reports whether a run waits until a hold is lifted.
+func (v *laneState) isHeld(r *journal.Run) bool {
+	return r.State == journal.Held && v.engine.holdOn(r.Workspace, r.Rule, r.Lane) != nil
+}
+
+// event returns an event by its number.
+func (v *laneState) event(ctx context.Context, seq int64) (*journal.Event, error) {
+	list, err := v.eventsOf(ctx, seq)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return nil, journal.ErrNoEvent
+	}
+	return list[0], nil
+}
+
+// known returns an event that need not be read; nil where it must be.
+func (v *laneState) known(seq int64) *journal.Event {
+	if i, ok := slices.BinarySearchFunc(v.lane.Events, seq, func(e *journal.Event, seq int64) int { return cmp.Compare(e.Seq, seq) }); ok {
+		return v.lane.Events[i]
+	}
+	return v.events[seq]
+}
+
+// eventsOf returns events by their numbers; those that are gone are left out.
+func (v *laneState) eventsOf(ctx context.Context, seqs ...int64) ([]*journal.Event, error) {
+	var missing []int64
+	for _, seq := range seqs {
+		if v.known(seq) == nil {
+			missing = append(missing, seq)
+		}
+	}
+	if len(missing) > 0 {
+		found, err := v.engine.journal.Events(ctx, missing...)
+		if err != nil {
+			return nil, fmt.Errorf("read events: %w", err)
+		}
+		for _, e := range found {
+			put(&v.events, e.Seq, e)
+		}
+	}
+	var out []*journal.Event
+	for _, seq := range seqs {
+		if e := v.known(seq); e != nil {
+			out = append(out, e)
+		}
+	}
+	return out, nil
+}
+
+// record returns the record of a step.
+func (v *laneState) record(s *journal.Step) (*record, error) {
+	if r := v.records[s]; r != nil {
+		return r, nil
+	}
+	r, err := recordOf(s)
+	if err == nil {
+		put(&v.records, s, r)
+	}
+	return r, err
+}
+
+// survive makes an error of a panic, so that a fault in one lane is not the end of all others.
+func (v *laneState) survive(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("a fault in quando: %v; please report it with what the log has of it", p)
+		v.engine.log.Error("panic", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	}
+}
