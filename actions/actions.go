@@ -1,8 +1,9 @@
 // Package actions defines what a step can do, and the registry that names it.
 //
-// A step's work is a sequence of calls to outside systems. Each call is planned, recorded as an Intent, made, and recorded as a
-// Receipt. Whoever carries a step out may stop at any point: what has a receipt is not done again, and what has an intent
-// but no receipt is settled by the action itself, which knows what makes its call safe to repeat.
+// A step's work is a sequence of calls to outside systems. Each call is planned, recorded as an
+// Intent, made, and recorded as a Receipt. Whoever carries a step out may stop at any point: what
+// has a receipt is not done again, and what has an intent but no receipt is settled by the action
+// itself, which knows what makes its call safe to repeat.
 package actions
 
 import (
@@ -18,26 +19,29 @@ import (
 
 // An Action provides one verb.
 //
-// Whoever carries a step out keeps to this: Plan; record the intent; Do at once; record the receipt; Plan again, until there is
-// a result. Every other call of Do, whatever it is for (an error, a pause, a crash), comes right after a Settle that said Repeat,
-// so that no call is made on the strength of what was true some time ago.
+// Whoever carries a step out keeps to this: Plan; record the intent; Do at once; record the
+// receipt; Plan again, until there is a result. Every other call of Do, whatever it is for (an
+// error, a pause, a crash), comes right after a Settle that said Repeat, so that no call is made on
+// the strength of what was true some time ago.
 type Action interface {
 	// Schema describes the verb.
 	Schema() rules.Schema
 
-	// Plan says what comes next in a step, given the receipts of the calls that have been made: another call, or the
-	// result. It reads what it must and changes nothing.
+	// Plan says what comes next in a step, given the receipts of the calls that have been made:
+	// another call, or the result. It reads what it must and changes nothing.
 	Plan(ctx context.Context, s *Step) (Next, error)
 
-	// Do makes the call of a recorded intent. The intent holds the exact request: a repeat never renders again.
+	// Do makes the call of a recorded intent. The intent holds the exact request: a repeat never
+	// renders again.
 	Do(ctx context.Context, s *Step, i Intent) (Receipt, error)
 
-	// Settle finds out what became of a call that has no receipt, by reading. Whoever asks has waited until the call cannot be
-	// under way any more.
+	// Settle finds out what became of a call that has no receipt, by reading. Whoever asks has waited
+	// until the call cannot be under way any more.
 	Settle(ctx context.Context, s *Step, i Intent) (Settlement, error)
 
-	// Made reports, by reading, whether what an event is about came of the call of an intent. It is asked where the call has had no answer
-	// for too long to wait for it, or its run has ended without one. It is false where nothing tells.
+	// Made reports, by reading, whether what an event is about came of the call of an intent. It is
+	// asked where the call has had no answer for too long to wait for it, or its run has ended without
+	// one. It is false where nothing tells.
 	Made(ctx context.Context, i Intent, about Subject) (bool, error)
 }
 
@@ -53,12 +57,13 @@ type Step struct {
 	Receipts   []Receipt // of the calls that this step has made, in order
 	Generation int       // how often a call of this step was planned anew: after Replan, and after an error that IsStale
 
-	// Until is when the call that Do makes must be over: after it somebody else may look into what became of it, and a call that leaves later would
-	// have its effect behind his back. The zero time is whenever.
+	// Until is when the call that Do makes must be over: after it somebody else may look into what
+	// became of it, and a call that leaves later would have its effect behind his back. The zero time
+	// is whenever.
 	Until time.Time
 
-	// Failed is the error of the last try of the call, for Settle, and for Plan after one that IsStale. It is nil where nobody
-	// remembers, as after a crash.
+	// Failed is the error of the last try of the call, for Settle, and for Plan after one that
+	// IsStale. It is nil where nobody remembers, as after a crash.
 	Failed error
 }
 
@@ -109,7 +114,8 @@ type Next struct {
 	Result *Result
 }
 
-// An Intent is a call that is about to be made. It is recorded before it is, with its JSON just as the action wrote it.
+// An Intent is a call that is about to be made. It is recorded before it is, with its JSON just as
+// the action wrote it.
 type Intent struct {
 	Call       string    `json:"call"`       // its name within the step, such as "send"
 	Generation int       `json:"generation"` // raised where the service's rules ask for a new key
@@ -119,19 +125,21 @@ type Intent struct {
 	// records the intent sets it.
 	After int64 `json:"after,omitempty"`
 
-	// Lane is the lane of another conversation or card than the run's own, or of a phone, that the call touches. A step
-	// whose intent names another lane is taken there and planned again before the intent is recorded, because what Plan read
-	// outside of that lane may change under it.
+	// Lane is the lane of another conversation or card than the run's own, or of a phone, that the
+	// call touches. A step whose intent names another lane is taken there and planned again before the
+	// intent is recorded, because what Plan read outside of that lane may change under it.
 	Lane string `json:"lane,omitempty"`
 
-	// Elsewhere says that the call's events come in a lane that nobody knows before it has an answer, as those of a new card do.
+	// Elsewhere says that the call's events come in a lane that nobody knows before it has an answer,
+	// as those of a new card do.
 	Elsewhere bool `json:"elsewhere,omitempty"`
 
 	Request json.RawMessage `json:"request"`          // exactly what is sent
 	Before  json.RawMessage `json:"before,omitempty"` // what the object looked like
 	Emits   []string        `json:"emits,omitempty"`  // events that the service raises when it has its effect
 
-	// Planned is the request as the plan made it, for a Do that comes right after it. It is not recorded: an intent that was read back has none.
+	// Planned is the request as the plan made it, for a Do that comes right after it. It is not
+	// recorded: an intent that was read back has none.
 	Planned any `json:"-"`
 }
 
@@ -141,18 +149,20 @@ type Receipt struct {
 	Answer json.RawMessage `json:"answer,omitempty"`
 	Caused []Caused        `json:"caused,omitempty"` // what the engine will hear of its own doing
 
-	// Fact is the answer as Typed reads it, for a Plan that comes right after it. It is not recorded: nil is that Answer must be read.
+	// Fact is the answer as Typed reads it, for a Plan that comes right after it. It is not recorded:
+	// nil is that Answer must be read.
 	Fact any `json:"-"`
 }
 
-// Caused is an event that a call causes, as far as the answer tells: by it the engine knows its own effects when they come back.
+// Caused is an event that a call causes, as far as the answer tells: by it the engine knows its own
+// effects when they come back.
 type Caused struct {
 	Event  string `json:"event"`            // message.sent
 	Object string `json:"object,omitempty"` // the id of the message, card, attendance or conversation
 	Stage  string `json:"stage,omitempty"`  // of a moved card: where it went
 
-	// Set is what the call set, as a part of the object's facts, an object in JSON: an event that shows something else in these
-	// fields is somebody else's doing.
+	// Set is what the call set, as a part of the object's facts, an object in JSON: an event that
+	// shows something else in these fields is somebody else's doing.
 	Set json.RawMessage `json:"set,omitempty"`
 }
 
@@ -162,8 +172,8 @@ func ConversationLane(id string) string { return rules.LaneOf("conversation", id
 // CardLane is the lane of a card that belongs to no conversation.
 func CardLane(id string) string { return rules.LaneOf("card", id) }
 
-// Lane is the lane of what the subject is about: its conversation, else its card, else its attendance, else its contact. It is empty
-// where there is none of them.
+// Lane is the lane of what the subject is about: its conversation, else its card, else its
+// attendance, else its contact. It is empty where there is none of them.
 func (s Subject) Lane() string {
 	switch {
 	case s.Conversation != "":
@@ -178,8 +188,9 @@ func (s Subject) Lane() string {
 	return ""
 }
 
-// PhoneLane is the lane of a phone that has no conversation yet. The forms of one number, with or without country code, blanks or
-// a ninth digit, all end in the same eight digits; two numbers that share them only wait for each other.
+// PhoneLane is the lane of a phone that has no conversation yet. The forms of one number, with or
+// without country code, blanks or a ninth digit, all end in the same eight digits; two numbers that
+// share them only wait for each other.
 func PhoneLane(phone string) string {
 	digits := make([]byte, 0, len(phone))
 	for i := range len(phone) {

@@ -49,7 +49,8 @@ func TestPhoneLaneIsTheSameForEveryForm(t *testing.T) {
 	}
 }
 
-// The lane is that of the widest thing that is known, so that everything about one conversation happens in order.
+// The lane is that of the widest thing that is known, so that everything about one conversation
+// happens in order.
 func TestLaneOfASubject(t *testing.T) {
 	about := actions.Subject{Conversation: "c", Card: "k", Attendance: "a", Contact: "p", Message: "m"}
 	for _, step := range []struct {

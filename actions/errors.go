@@ -10,23 +10,26 @@ import (
 // Permanent marks an error that no repeat mends.
 func Permanent(err error) error { return &failure{err: err, permanent: true} }
 
-// RetryAfter marks an error after which the whole workspace must wait, without it counting as an attempt.
+// RetryAfter marks an error after which the whole workspace must wait, without it counting as an
+// attempt.
 func RetryAfter(d time.Duration, err error) error { return &failure{err: err, workspace: d} }
 
 // Later marks an error after which this step alone must wait at least so long.
 func Later(d time.Duration, err error) error { return &failure{err: err, step: d} }
 
-// Uncertain marks an error after which the call may have had its effect: it is settled before it is repeated.
+// Uncertain marks an error after which the call may have had its effect: it is settled before it is
+// repeated.
 func Uncertain(err error) error { return &failure{err: err, uncertain: true} }
 
-// Stale marks a call that was refused, without effect, because the object had changed since it was planned: it is planned anew
-// at once, with the next generation.
+// Stale marks a call that was refused, without effect, because the object had changed since it was
+// planned: it is planned anew at once, with the next generation.
 func Stale(err error) error { return &failure{err: err, stale: true} }
 
 // Held marks an error that stops the workspace until its key works again.
 func Held(err error) error { return &failure{err: err, held: true} }
 
-// Denied marks an error that stops what asked, and nothing else, until the key may do it: a scope is missing.
+// Denied marks an error that stops what asked, and nothing else, until the key may do it: a scope
+// is missing.
 func Denied(err error) error { return &failure{err: err, denied: true} }
 
 // A failure is an error with what follows from it.
@@ -45,7 +48,8 @@ func IsPermanent(err error) bool { return marked(err, func(f *failure) bool { re
 // IsUncertain reports whether the call may have had its effect.
 func IsUncertain(err error) bool { return marked(err, func(f *failure) bool { return f.uncertain }) }
 
-// IsStale reports whether the call had no effect and must be planned anew, with the next generation.
+// IsStale reports whether the call had no effect and must be planned anew, with the next
+// generation.
 func IsStale(err error) bool { return marked(err, func(f *failure) bool { return f.stale }) }
 
 // IsHeld reports whether the workspace must stop until its key works again.
@@ -88,7 +92,8 @@ func Sum(err error) string {
 	return "retry"
 }
 
-// marked looks for a mark among all of an error's: one that is uncertain may also say how long to wait.
+// marked looks for a mark among all of an error's: one that is uncertain may also say how long to
+// wait.
 func marked(err error, has func(*failure) bool) bool {
 	for err != nil {
 		f, ok := errors.AsType[*failure](err)

@@ -10,8 +10,9 @@ import (
 	"github.com/quandohq/quando/rules/plain"
 )
 
-// Typed reads a recorded value back as the type that expressions expect of it: JSON knows no times and no durations.
-// An object has exactly the fields of its type; those that were not recorded are nil.
+// Typed reads a recorded value back as the type that expressions expect of it: JSON knows no times
+// and no durations. An object has exactly the fields of its type; those that were not recorded are
+// nil.
 func Typed(t *rules.Type, recorded json.RawMessage) (any, error) {
 	if len(recorded) == 0 {
 		return nil, nil

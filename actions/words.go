@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// ArgumentWords shows an argument to people: lists and mappings without their brackets, nothing as nothing.
+// ArgumentWords shows an argument to people: lists and mappings without their brackets, nothing as
+// nothing.
 func ArgumentWords(v any) string {
 	switch v := v.(type) {
 	case nil:

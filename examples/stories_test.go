@@ -22,7 +22,8 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// TestTogether runs all examples as the rules of one desk: each does its work, and none disturbs another's customer.
+// TestTogether runs all examples as the rules of one desk: each does its work, and none disturbs
+// another's customer.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	const file = "together_test.yaml"

@@ -20,8 +20,8 @@ const (
 	maxTime   = time.Second
 )
 
-// costs runs f and returns the processor time that it took, whatever else the machine was doing, and all the memory that it
-// allocated, which is more than it used at once.
+// costs runs f and returns the processor time that it took, whatever else the machine was doing,
+// and all the memory that it allocated, which is more than it used at once.
 func costs(f func()) (time.Duration, uint64) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -44,7 +44,8 @@ func threadTime() time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// TestCompileIsBounded compiles files that are as large as they may be and as costly as their author could make them.
+// TestCompileIsBounded compiles files that are as large as they may be and as costly as their
+// author could make them.
 func TestCompileIsBounded(t *testing.T) {
 	if raceDetector {
 		t.Skip("with the race detector everything costs several times as much")
@@ -147,7 +148,8 @@ func TestHidingIsBounded(t *testing.T) {
 	}
 }
 
-// TestEvaluationIsBounded evaluates expressions that a budget must stop, on events as large as the engine accepts.
+// TestEvaluationIsBounded evaluates expressions that a budget must stop, on events as large as the
+// engine accepts.
 func TestEvaluationIsBounded(t *testing.T) {
 	if raceDetector {
 		t.Skip("with the race detector everything costs several times as much")
@@ -251,7 +253,8 @@ func deep(n int, v any) any {
 	return v
 }
 
-// layers writes rules that start each other in layers, with a cycle at the end that a search by ways would not reach.
+// layers writes rules that start each other in layers, with a cycle at the end that a search by
+// ways would not reach.
 func layers() string {
 	var b strings.Builder
 	b.WriteString("rules:\n")

@@ -12,8 +12,9 @@ import (
 	"github.com/expr-lang/expr/vm/runtime"
 )
 
-// What one evaluation may cost, in bytes made or read. The virtual machine's own budget counts the items of lists
-// only, so everything else whose cost grows with its input goes through a function here that pays for it first.
+// What one evaluation may cost, in bytes made or read. The virtual machine's own budget counts the
+// items of lists only, so everything else whose cost grows with its input goes through a function
+// here that pays for it first.
 const (
 	evaluationBudget = 16 << 20
 	iterationCost    = 2 << 10 // of one item of a predicate: no body is dearer without paying for itself
@@ -29,10 +30,12 @@ const (
 
 var errBudget = errors.New("the expression costs too much: its texts or lists are too long")
 
-// scopeName carries the Evaluation to the language's functions. Nobody can write it in an expression.
+// scopeName carries the Evaluation to the language's functions. Nobody can write it in an
+// expression.
 const scopeName = "the evaluation"
 
-// The operators that pay for what they look at. Their names as functions cannot be written in an expression.
+// The operators that pay for what they look at. Their names as functions cannot be written in an
+// expression.
 const (
 	addFn     = "the operator +"
 	matchFn   = "the operator matches"
@@ -203,7 +206,8 @@ func match(e *Evaluation, args []any) (any, error) {
 	return nil, fmt.Errorf("matches needs a text, not %s", inWords(args[0]))
 }
 
-// iterate is called for each item of a list that a predicate looks at, with what the body makes anew.
+// iterate is called for each item of a list that a predicate looks at, with what the body makes
+// anew.
 func iterate(e *Evaluation, args []any) (any, error) {
 	return args[0], e.pay(args[1].(int))
 }

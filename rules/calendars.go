@@ -32,7 +32,8 @@ func (c *compiler) compileCalendars() {
 			continue
 		}
 		first, written := c.calendars[name], c.sources[name]
-		// A calendar with problems is known by its name all the same, so that rules that use it are not blamed too.
+		// A calendar with problems is known by its name all the same, so that rules that use it are not
+		// blamed too.
 		compiled := c.compileCalendar(p.Value, name)
 		if first == nil {
 			c.calendars[name], c.set.Calendars[name] = p.Key, compiled

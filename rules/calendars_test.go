@@ -8,7 +8,8 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// TestCalendarsOfSeveralFiles shows that files which are used together may repeat a calendar, but not contradict each other.
+// TestCalendarsOfSeveralFiles shows that files which are used together may repeat a calendar, but
+// not contradict each other.
 func TestCalendarsOfSeveralFiles(t *testing.T) {
 	const same = "calendars:\n  office: { timezone: America/Sao_Paulo, open: { mon-fri: [08:00-18:00] } }\n"
 	other := strings.Replace(same, "18:00", "17:00", 1)

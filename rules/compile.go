@@ -11,7 +11,8 @@ import (
 	"github.com/quandohq/quando/rules/vocabulary"
 )
 
-// maxExpressions bounds the expressions of one file, and with them the memory that compiling it takes.
+// maxExpressions bounds the expressions of one file, and with them the memory that compiling it
+// takes.
 const maxExpressions = 4000
 
 // maxPatterns bounds the size of all patterns of one file together.
@@ -20,8 +21,8 @@ const maxPatterns = 20 * maxPattern
 // Options are what a rule set is compiled with.
 type Options struct {
 	Catalog *Catalog
-	// ReadFile returns a file that a rule file names, such as an .ics of holidays, by its path relative to the rule
-	// file; nil when rules may name none.
+	// ReadFile returns a file that a rule file names, such as an .ics of holidays, by its path
+	// relative to the rule file; nil when rules may name none.
 	ReadFile func(ruleFile, name string) ([]byte, error)
 }
 
@@ -51,8 +52,9 @@ type compiler struct {
 	ctx          context.Context     // that ends the compilation
 }
 
-// Compile compiles the files as one rule set; their order does not matter. The set holds every rule that is
-// free of errors, also when there are problems with others. It may be called by many goroutines.
+// Compile compiles the files as one rule set; their order does not matter. The set holds every rule
+// that is free of errors, also when there are problems with others. It may be called by many
+// goroutines.
 func Compile(files []*File, options Options) (*Set, Problems) {
 	set, problems, _ := CompileContext(context.Background(), files, options) // nothing ends it
 	return set, problems

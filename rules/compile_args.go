@@ -156,7 +156,8 @@ func lineOf(n *source.Node) string {
 	return ""
 }
 
-// template compiles the segments of a text. With want Text, values that do not read as a text are refused.
+// template compiles the segments of a text. With want Text, values that do not read as a text are
+// refused.
 func (c *compiler) template(n *source.Node, segments []template.Segment, env *environment, want *Type) *Value {
 	if len(segments) == 1 && !segments[0].Expression {
 		return &Value{constant: segments[0].Text}
@@ -274,7 +275,8 @@ func (c *compiler) whenValue(n *source.Node, a *Arg, env *environment) *Value {
 	return v
 }
 
-// fieldsValue compiles an argument that has arguments of its own; a Target may be a conversation instead.
+// fieldsValue compiles an argument that has arguments of its own; a Target may be a conversation
+// instead.
 func (c *compiler) fieldsValue(n *source.Node, a *Arg, env *environment) *Value {
 	if n.Kind == source.Scalar && a.Kind == KindTarget {
 		return c.scalar(n, a, env, Text)

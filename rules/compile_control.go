@@ -109,7 +109,8 @@ func (c *compiler) span(n *source.Node, what string) duration.Span {
 	return span
 }
 
-// daysOfCalendar warns of days that are counted as 24 opening hours each: 2d of a calendar that opens for eight hours takes six days.
+// daysOfCalendar warns of days that are counted as 24 opening hours each: 2d of a calendar that
+// opens for eight hours takes six days.
 func (c *compiler) daysOfCalendar(n *source.Node, text string, span duration.Span) {
 	length, _, _ := strings.Cut(text, " of ")
 	office := c.set.Calendars[span.Calendar]
@@ -160,7 +161,8 @@ func (c *compiler) choose(n *source.Node, s *Step, env *environment) *environmen
 	return after
 }
 
-// merge returns what can be seen behind several branches: everything that any of them named, since what was not reached is nil.
+// merge returns what can be seen behind several branches: everything that any of them named, since
+// what was not reached is nil.
 func merge(a, b *environment) *environment {
 	for name, t := range b.names {
 		if name == "steps" {

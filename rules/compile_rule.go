@@ -19,7 +19,8 @@ var (
 	identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
 )
 
-// compileRule compiles one rule and adds it to the set, whole or as broken. End is the first line behind it.
+// compileRule compiles one rule and adds it to the set, whole or as broken. End is the first line
+// behind it.
 func (c *compiler) compileRule(n *source.Node, end int, seen map[string]*source.Node) {
 	before := len(c.problems)
 	c.rule = &Rule{File: c.file.Name, Line: n.Line, column: n.Column, text: n.At(source.Error, "", "").Text, Stage: Live, Sample: 1, Mode: Queued, Max: 100, vars: c.vars, calendars: c.set.Calendars}
@@ -236,7 +237,8 @@ func (c *compiler) limit(n *source.Node, env *environment) *Limit {
 	return l
 }
 
-// late reads what to do with late events and ticks; messages are not answered after half an hour unless the rule says so.
+// late reads what to do with late events and ticks; messages are not answered after half an hour
+// unless the rule says so.
 func (c *compiler) late(n *source.Node) {
 	r := c.rule
 	scheduled := r.When.Schedule != nil
@@ -299,7 +301,8 @@ func (c *compiler) eventMatch(n *source.Node) []EventMatch {
 	return out
 }
 
-// orAnything stands for events that could not be read: what depends on them is checked as if anything could have happened.
+// orAnything stands for events that could not be read: what depends on them is checked as if
+// anything could have happened.
 func orAnything(names []string) []string {
 	if len(names) == 0 {
 		return []string{"manual"}
@@ -309,7 +312,8 @@ func orAnything(names []string) []string {
 
 // environment returns what the expressions of a rule started by these events or items may see.
 func (c *compiler) environment(sources []string, gathers bool) *environment {
-	// Rules of one file that are started alike see the same: sharing it saves most of what a rule weighs.
+	// Rules of one file that are started alike see the same: sharing it saves most of what a rule
+	// weighs.
 	key := fmt.Sprint(sources, gathers)
 	if env := c.environments[key]; env != nil {
 		return env

@@ -109,7 +109,8 @@ func (c *compiler) step(n *source.Node, path string, env *environment) (*Step, *
 	return s, after
 }
 
-// unknownResult makes the result of a step that could not be read known all the same: what uses it has no problem of its own.
+// unknownResult makes the result of a step that could not be read known all the same: what uses it
+// has no problem of its own.
 func (c *compiler) unknownResult(n *source.Node, env *environment) *environment {
 	env = env.having("card")
 	if id := n.Get("id"); id != nil && id.Kind == source.Scalar && identifier.MatchString(id.Value) && env.names[id.Value] == nil {
@@ -285,7 +286,8 @@ func (c *compiler) given(n *source.Node, schema *Schema) map[string]*source.Node
 	return given
 }
 
-// present reports arguments that are missing or exclude each other. One that is there misspelt has been reported already.
+// present reports arguments that are missing or exclude each other. One that is there misspelt has
+// been reported already.
 func (c *compiler) present(verb, n *source.Node, schema *Schema, given map[string]*source.Node) {
 	unknown := n != nil && slices.ContainsFunc(n.Pairs, func(p source.Pair) bool { return given[p.Key.Value] != p.Value })
 	has := func(name string) bool {

@@ -20,7 +20,8 @@ func (c *compiler) text(n *source.Node, what string) (string, bool) {
 	return n.Value, true
 }
 
-// static returns the text of a scalar that must be known when the rule is loaded: it may use vars and nothing else.
+// static returns the text of a scalar that must be known when the rule is loaded: it may use vars
+// and nothing else.
 func (c *compiler) static(n *source.Node, what string) (string, bool) {
 	s, ok := c.text(n, what)
 	if !ok {
@@ -132,7 +133,8 @@ var mappingExamples = map[string]string{
 	"faults": "faults: all is all of them",
 }
 
-// required reports a key that is missing from a mapping, unless it is there misspelt, which has been reported.
+// required reports a key that is missing from a mapping, unless it is there misspelt, which has
+// been reported.
 func (c *compiler) required(n *source.Node, what, key string) *source.Node {
 	v := n.Get(key)
 	if v != nil && v.Kind != source.Null {
@@ -144,7 +146,8 @@ func (c *compiler) required(n *source.Node, what, key string) *source.Node {
 	return nil
 }
 
-// hasUnknown reports whether a mapping has a key that it should not: what is missing may be meant by it.
+// hasUnknown reports whether a mapping has a key that it should not: what is missing may be meant
+// by it.
 func hasUnknown(n *source.Node, keys []string) bool {
 	return n.Broken || slices.ContainsFunc(n.Pairs, func(p source.Pair) bool { return !slices.Contains(keys, p.Key.Value) })
 }

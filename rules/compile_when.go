@@ -13,7 +13,8 @@ import (
 	"github.com/quandohq/quando/rules/vocabulary"
 )
 
-// eachItems are what a schedule's each can go through, with the filters of the list operation that finds them.
+// eachItems are what a schedule's each can go through, with the filters of the list operation that
+// finds them.
 var (
 	eachItems   = []string{"attendances", "conversations", "contacts", "cards"}
 	eachFilters = map[string][]Arg{

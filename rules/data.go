@@ -10,8 +10,9 @@ import (
 	"github.com/quandohq/quando/rules/source"
 )
 
-// A DataUse is a place where a rule reads a path of event.data. What an event carries there is not described anywhere, so the compiler
-// cannot tell whether there is such a path; events that were recorded can.
+// A DataUse is a place where a rule reads a path of event.data. What an event carries there is not
+// described anywhere, so the compiler cannot tell whether there is such a path; events that were
+// recorded can.
 type DataUse struct {
 	Rule     *Rule
 	Path     []string // behind event.data
@@ -128,7 +129,8 @@ type memberName struct {
 	from int
 }
 
-// memberNames returns the names of a member's path that is written out, also through ?.; nil where it is not.
+// memberNames returns the names of a member's path that is written out, also through ?.; nil where
+// it is not.
 func memberNames(node ast.Node) []memberName {
 	switch n := node.(type) {
 	case *ast.IdentifierNode:

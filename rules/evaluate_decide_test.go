@@ -131,7 +131,8 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// TestClausesInOrder shows that facts are asked for when the first clause that needs them is reached, and once.
+// TestClausesInOrder shows that facts are asked for when the first clause that needs them is
+// reached, and once.
 func TestClausesInOrder(t *testing.T) {
 	r := oneRule(t, `    if:
       - message.by == "customer"
@@ -277,7 +278,8 @@ func TestTextsStayTexts(t *testing.T) {
 	}
 }
 
-// TestRenderSaysWhichExpression shows that a text with several expressions names the one that failed.
+// TestRenderSaysWhichExpression shows that a text with several expressions names the one that
+// failed.
 func TestRenderSaysWhichExpression(t *testing.T) {
 	r := oneRule(t, "    do:\n      - send_message: \"{{ contact.name }}: {{ event.data.none / 60 }}\"\n")
 	_, err := rules.NewEvaluation(context.Background(), r, newWorld()).Render(r.Do[0].Args["text"])

@@ -13,8 +13,8 @@ import (
 	"github.com/quandohq/quando/rules/duration"
 )
 
-// Values returns the values of the names and calls in an expression, in the order in which they stand in it, as far as
-// they can be known without asking for anything more.
+// Values returns the values of the names and calls in an expression, in the order in which they
+// stand in it, as far as they can be known without asking for anything more.
 func (e *Evaluation) Values(x *Expression) []NamedValue {
 	x.once.Do(x.compileParts)
 	e.explaining, e.spent, e.gathered = true, 0, x.env.gathers
@@ -57,7 +57,8 @@ func (f factsIn) Visit(node *ast.Node) {
 	}
 }
 
-// partsOf finds the names and calls in a tree, outermost first, without those that only make sense for each item of a list.
+// partsOf finds the names and calls in a tree, outermost first, without those that only make sense
+// for each item of a list.
 func partsOf(node ast.Node) []part {
 	var parts []part
 	seen := make(map[string]bool)

@@ -15,7 +15,8 @@ func (counter) CountEvents(_ context.Context, typ string, _ time.Duration) (int,
 	return len(typ), nil
 }
 
-// TestAnswersAreKeptApart holds that a question is not given the answer of another one that reads the same when its arguments are written one behind the other.
+// TestAnswersAreKeptApart holds that a question is not given the answer of another one that reads
+// the same when its arguments are written one behind the other.
 func TestAnswersAreKeptApart(t *testing.T) {
 	w := newWorld()
 	w.labels = []string{"3"}

@@ -30,7 +30,8 @@ func Key(text string) string {
 // MaxName is how long the id and the type of an event and the name of its company may be, in bytes.
 const MaxName = 200
 
-// An Event is something that happened outside: a webhook of the service, a schedule's tick, a person's command.
+// An Event is something that happened outside: a webhook of the service, a schedule's tick, a
+// person's command.
 type Event struct {
 	Workspace  string
 	ID         string
@@ -42,11 +43,12 @@ type Event struct {
 	ReceivedAt time.Time
 	Data       map[string]any
 
-	// Text is Data as JSON, where somebody has that at hand: it need not be written again to be recorded. It is not read back.
+	// Text is Data as JSON, where somebody has that at hand: it need not be written again to be
+	// recorded. It is not read back.
 	Text string
 
-	// Identity names what happened by the object that it happened to. An event that was told and one that was found are the same where it is. It is not
-	// recorded. Empty is one that nobody finds.
+	// Identity names what happened by the object that it happened to. An event that was told and one
+	// that was found are the same where it is. It is not recorded. Empty is one that nobody finds.
 	Identity string
 }
 
@@ -59,12 +61,14 @@ func FoundID(parts ...string) string { return foundID + strings.Join(parts, "/")
 // Found reports whether nobody told of the event: it was found in the service.
 func (e *Event) Found() bool { return strings.HasPrefix(e.ID, foundID) }
 
-// A Finding is an event that was found in the service, with what tells it from one that somebody told.
+// A Finding is an event that was found in the service, with what tells it from one that somebody
+// told.
 type Finding struct {
 	Event
 	Lanes []string // in which an event that tells of the same may have been recorded
 
-	// Since and Until bound when it happened: an event that was created before or after that tells of something else. The zero time does not bound.
+	// Since and Until bound when it happened: an event that was created before or after that tells of
+	// something else. The zero time does not bound.
 	Since, Until time.Time
 
 	Except   []string           // ids of recorded events that tell of something else
@@ -76,6 +80,7 @@ func (f *Finding) Tells(e Event) bool {
 	if e.Type != f.Type || slices.Contains(f.Except, e.ID) || e.CreatedAt.Before(f.Since) || !f.Until.IsZero() && e.CreatedAt.After(f.Until) {
 		return false
 	}
-	// Of an event whose content is gone, as when a person was forgotten, nobody can tell. It is better not heard of again than answered twice.
+	// Of an event whose content is gone, as when a person was forgotten, nobody can tell. It is better
+	// not heard of again than answered twice.
 	return e.Data == nil || f.Identify(e) == f.Identity
 }

@@ -26,7 +26,8 @@ type ClauseVerdict struct {
 	Err    error        // why it could not be evaluated
 }
 
-// Explain evaluates the conditions of the rule in order, as Decide does, and tells what became of each of them.
+// Explain evaluates the conditions of the rule in order, as Decide does, and tells what became of
+// each of them.
 func (e *Evaluation) Explain() []ClauseVerdict {
 	verdicts := make([]ClauseVerdict, len(e.rule.If))
 	reached := true
@@ -57,8 +58,9 @@ func (e *Evaluation) Clause(x *Expression) ClauseVerdict {
 	return v
 }
 
-// Partly is Clause for somebody who does not know everything: unknown tells the errors that only say so. What is known may be enough, as where one
-// side of an and is false. The result is an error that is unknown where it is not.
+// Partly is Clause for somebody who does not know everything: unknown tells the errors that only
+// say so. What is known may be enough, as where one side of an and is false. The result is an error
+// that is unknown where it is not.
 func (e *Evaluation) Partly(x *Expression, unknown func(error) bool) ClauseVerdict {
 	v := e.Clause(x)
 	if v.Err == nil || !unknown(v.Err) {
@@ -83,7 +85,8 @@ func (e *Evaluation) Partly(x *Expression, unknown func(error) bool) ClauseVerdi
 	return v
 }
 
-// partly evaluates a condition by its parts. It is false where one part makes it so for sure, whatever is not known of the others.
+// partly evaluates a condition by its parts. It is false where one part makes it so for sure,
+// whatever is not known of the others.
 func (w *wording) partly(node ast.Node, unknown func(error) bool) (bool, error) {
 	switch n := node.(type) {
 	case *ast.UnaryNode:
@@ -116,7 +119,8 @@ func (w *wording) partly(node ast.Node, unknown func(error) bool) (bool, error) 
 	return w.True(x)
 }
 
-// Mentions reports whether the expression looks at a field of a fact, by its path: conversation.sector_name.
+// Mentions reports whether the expression looks at a field of a fact, by its path:
+// conversation.sector_name.
 func (x *Expression) Mentions(path string) bool {
 	return slices.ContainsFunc(x.parts, func(p part) bool { return p.text == path })
 }

@@ -82,7 +82,8 @@ func TestWordsInPortuguese(t *testing.T) {
 	}
 }
 
-// TestExplain tells what became of each clause: those behind the first that is not true are not reached.
+// TestExplain tells what became of each clause: those behind the first that is not true are not
+// reached.
 func TestExplain(t *testing.T) {
 	rule := oneRule(t, `
     if:

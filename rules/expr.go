@@ -13,8 +13,9 @@ import (
 	"github.com/expr-lang/expr/vm"
 )
 
-// exprLock lets one caller at a time use expr's parser, checker and compiler: they note what they have looked up in the types of facts, which
-// all rules share. The functions of this file take it, and nothing else calls expr.
+// exprLock lets one caller at a time use expr's parser, checker and compiler: they note what they
+// have looked up in the types of facts, which all rules share. The functions of this file take it,
+// and nothing else calls expr.
 var exprLock sync.Mutex
 
 // parse reads an expression.

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// TestExprIsUsedInOnePlace keeps expr's parser, checker and compiler, which are not made for many goroutines, behind the lock of expr.go.
+// TestExprIsUsedInOnePlace keeps expr's parser, checker and compiler, which are not made for many
+// goroutines, behind the lock of expr.go.
 func TestExprIsUsedInOnePlace(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil {

@@ -104,8 +104,8 @@ type issue struct {
 	message, hint string
 }
 
-// compileExpression compiles the text for an environment. It returns all issues that it found, or the expression.
-// A nil want takes any type.
+// compileExpression compiles the text for an environment. It returns all issues that it found, or
+// the expression. A nil want takes any type.
 func compileExpression(text string, env *environment, want *Type) (x *Expression, issues []issue) {
 	defer func() {
 		// The compiler's own bugs must not take the rule set down.

@@ -52,8 +52,8 @@ func (f *function) argument(i int) argumentKind {
 	return plainArgument
 }
 
-// functions are the language's own. `now` takes the place of expr's, so that tests can move the clock, and `duration` that of
-// expr's, so that days and weeks are known everywhere.
+// functions are the language's own. `now` takes the place of expr's, so that tests can move the
+// clock, and `duration` that of expr's, so that days and weeks are known everywhere.
 var functions = []*function{
 	{
 		Name: "now", Signature: "now()", Doc: "the engine's clock, in the workspace's zone",
@@ -255,7 +255,8 @@ func (e *Evaluation) wordsIn(text string) string {
 // mostSpoken bounds the texts that are remembered.
 const mostSpoken = 100
 
-// plainWords returns the words of a text in lower case, without accents, with one space between them.
+// plainWords returns the words of a text in lower case, without accents, with one space between
+// them.
 func plainWords(s string) string {
 	// Most texts are plain already; only the others pay for taking the accents off.
 	for i := 0; i < len(s); i++ {
@@ -325,7 +326,8 @@ func typeOfValue(v any) *Type {
 	return typeOf(v)
 }
 
-// exprFunctions are what the expression compiler knows: the language's own functions, and expr's own in their metered form.
+// exprFunctions are what the expression compiler knows: the language's own functions, and expr's
+// own in their metered form.
 var exprFunctions = func() conf.FunctionsTable {
 	table := make(conf.FunctionsTable)
 	for _, f := range functions {

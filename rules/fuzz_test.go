@@ -9,7 +9,8 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// seeds are the broken files and the documentation's examples: every construct of the language, whole and damaged.
+// seeds are the broken files and the documentation's examples: every construct of the language,
+// whole and damaged.
 func seeds(f *testing.F) {
 	files, err := filepath.Glob("testdata/*/*.yaml")
 	if err != nil {
@@ -74,7 +75,8 @@ func FuzzFormat(f *testing.F) {
 	})
 }
 
-// FuzzTemplate interpolates anything with anything a customer could write: what the customer wrote is only ever data.
+// FuzzTemplate interpolates anything with anything a customer could write: what the customer wrote
+// is only ever data.
 func FuzzTemplate(f *testing.F) {
 	f.Add("Hello {{ contact.name }}!", "Ana")
 	f.Add("{{ contact.name + contact.name }}", "{{ contact.phone }}")

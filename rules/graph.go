@@ -8,7 +8,8 @@ import (
 	"github.com/quandohq/quando/rules/source"
 )
 
-// maxCycles bounds how many cycles are reported: a rule set with more has one problem, not a thousand.
+// maxCycles bounds how many cycles are reported: a rule set with more has one problem, not a
+// thousand.
 const maxCycles = 20
 
 // An Edge says that one rule's effects raise an event that starts another.
@@ -30,8 +31,8 @@ func (c Cycle) String() string {
 	return b.String()
 }
 
-// Edges returns the graph of what rules emit and consume. Only rules that say from: any are started by what the
-// engine itself does.
+// Edges returns the graph of what rules emit and consume. Only rules that say from: any are started
+// by what the engine itself does.
 func (s *Set) Edges() []Edge {
 	consumers := make(map[string][]*Rule)
 	for _, r := range s.Rules {
@@ -58,13 +59,14 @@ func (s *Set) Edges() []Edge {
 // Cycles returns every way, up to a bound, in which rules can start each other for ever.
 func (s *Set) Cycles() []Cycle { return s.cycles }
 
-// findCycles returns a cycle through every pair of rules that start each other for ever, shortest first, up to a bound. Whether
-// there is one is never left to the bound.
+// findCycles returns a cycle through every pair of rules that start each other for ever, shortest
+// first, up to a bound. Whether there is one is never left to the bound.
 func findCycles(edges []Edge) []Cycle {
 	next := make(map[*Rule][]Edge)
 	var starts []*Rule
 	for _, e := range edges {
-		// Only rules that others can start are on a cycle, and two events between the same rules are one way, not two.
+		// Only rules that others can start are on a cycle, and two events between the same rules are one
+		// way, not two.
 		if !e.From.FromAny || slices.ContainsFunc(next[e.From], func(o Edge) bool { return o.To == e.To }) {
 			continue
 		}
@@ -136,7 +138,8 @@ func (c Cycle) fromFirst() Cycle {
 	return append(slices.Clone(c[first:]), c[:first]...)
 }
 
-// reportCycles makes every cycle a problem of the rule that it begins with. None of its rules can be used.
+// reportCycles makes every cycle a problem of the rule that it begins with. None of its rules can
+// be used.
 func (c *compiler) reportCycles() {
 	c.set.cycles = findCycles(c.set.Edges())
 	caught := make(map[*Rule]Problems)

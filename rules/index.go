@@ -16,7 +16,8 @@ type key struct {
 	value any    // a string, float64, bool or nil
 }
 
-// A keySet is a list of keys of which at least one must hold. A nil set says nothing; an empty one is never true.
+// A keySet is a list of keys of which at least one must hold. A nil set says nothing; an empty one
+// is never true.
 type keySet []key
 
 // keysOf finds what must hold for a condition to be true, from its equality and `in` clauses.
@@ -84,7 +85,8 @@ func membership(name, list ast.Node) keySet {
 	return set
 }
 
-// comparableValue returns a value of an event in the same form; ok is false for what no literal can equal.
+// comparableValue returns a value of an event in the same form; ok is false for what no literal can
+// equal.
 func comparableValue(v any) (value any, ok bool) {
 	switch v := v.(type) {
 	case nil, string, bool, float64:
@@ -175,7 +177,8 @@ func newTypeIndex(rules []*Rule, shared map[key]int) *typeIndex {
 	return t
 }
 
-// bestKeys returns the keys of the rule's clause that excludes most, or nil. A rule that gathers decides on the last event of all that it collects, so no event is excluded before.
+// bestKeys returns the keys of the rule's clause that excludes most, or nil. A rule that gathers
+// decides on the last event of all that it collects, so no event is excluded before.
 func bestKeys(r *Rule, shared map[key]int) keySet {
 	if r.Gather != nil {
 		return nil
@@ -205,9 +208,9 @@ func (s *Set) Looks(typ string) []string {
 	return nil
 }
 
-// Candidates appends the rules that an event of the type may call for to dst, in the order of their ids, and returns it.
-// Known holds the facts that the event itself carries; a rule that depends on another stays a candidate. The cost does
-// not grow with the number of rules that are left out.
+// Candidates appends the rules that an event of the type may call for to dst, in the order of their
+// ids, and returns it. Known holds the facts that the event itself carries; a rule that depends on
+// another stays a candidate. The cost does not grow with the number of rules that are left out.
 func (s *Set) Candidates(dst []*Rule, typ string, known map[string]any) []*Rule {
 	t := s.index[typ]
 	if t == nil {
@@ -239,8 +242,8 @@ func (s *Set) Candidates(dst []*Rule, typ string, known map[string]any) []*Rule 
 	return dst
 }
 
-// lookup follows a path through the facts that are known. It is not ok where the value is not known or where the
-// expression would fail, so that the failure is reported and not taken for a plain no.
+// lookup follows a path through the facts that are known. It is not ok where the value is not known
+// or where the expression would fail, so that the failure is reported and not taken for a plain no.
 func lookup(known map[string]any, path []string) (v any, ok bool) {
 	if v, ok = known[path[0]]; !ok {
 		return nil, false

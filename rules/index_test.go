@@ -184,7 +184,8 @@ func manyRulesEvent() map[string]any {
 	}
 }
 
-// BenchmarkMatch matches one event against rules of which 10 can match: the cost must not grow with the others.
+// BenchmarkMatch matches one event against rules of which 10 can match: the cost must not grow with
+// the others.
 func BenchmarkMatch(b *testing.B) {
 	for _, n := range []int{10, 1000, 10000} {
 		b.Run(fmt.Sprintf("rules=%d", n), func(b *testing.B) {
@@ -211,7 +212,8 @@ func BenchmarkMatch(b *testing.B) {
 	}
 }
 
-// TestMatchAllocates shows that finding the candidates allocates nothing, however many rules there are.
+// TestMatchAllocates shows that finding the candidates allocates nothing, however many rules there
+// are.
 func TestMatchAllocates(t *testing.T) {
 	for _, n := range []int{10, 2000} {
 		set := manyRules(t, n)

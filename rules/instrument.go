@@ -13,8 +13,9 @@ import (
 	"github.com/quandohq/quando/rules/internal/tree"
 )
 
-// instrument rewrites a checked tree, so that it passes the Evaluation to the language's functions and meters
-// what grows. It also lets comparisons see nil, which expr's typed comparisons do not expect.
+// instrument rewrites a checked tree, so that it passes the Evaluation to the language's functions
+// and meters what grows. It also lets comparisons see nil, which expr's typed comparisons do not
+// expect.
 func instrument(node *ast.Node) { ast.Walk(node, instrumentation{}) }
 
 type instrumentation struct{}
@@ -44,8 +45,9 @@ func (instrumentation) Visit(node *ast.Node) {
 	}
 }
 
-// inZone makes the time that a field gives one of the workspace's zone, as now() is: what a rule or a customer reads of it is an hour of theirs.
-// A day without a time of day stays the day that it is.
+// inZone makes the time that a field gives one of the workspace's zone, as now() is: what a rule or
+// a customer reads of it is an hour of theirs. A day without a time of day stays the day that it
+// is.
 func inZone(node *ast.Node, n *ast.MemberNode) {
 	if property, ok := n.Property.(*ast.StringNode); !ok || property.Value == "due" {
 		return
@@ -58,7 +60,8 @@ func inZone(node *ast.Node, n *ast.MemberNode) {
 	call.SetNature(t)
 }
 
-// mayBeNil takes off the type of what a field gives, directly or through ?., a choice or a let: a field may be nil.
+// mayBeNil takes off the type of what a field gives, directly or through ?., a choice or a let: a
+// field may be nil.
 func mayBeNil(n ast.Node) {
 	if t := n.Nature(); t.IsString() || t.IsNumber() || t.IsBool() {
 		n.SetNature(nature.Nature{})
@@ -97,7 +100,8 @@ func isSmall(n ast.Node) bool {
 	return t.IsNumber() || t.IsBool() || t.IsTime() || t.IsDuration()
 }
 
-// bodyCost is what one item of a predicate costs: the lists and objects that its body writes out are made anew for each.
+// bodyCost is what one item of a predicate costs: the lists and objects that its body writes out
+// are made anew for each.
 func bodyCost(body ast.Node) int {
 	count := entryCount(0)
 	ast.Walk(&body, &count)
@@ -115,7 +119,8 @@ func (c *entryCount) Visit(node *ast.Node) {
 	}
 }
 
-// A pattern is a compiled pattern of `matches` with what a byte that it looks at costs: the larger it is, the more.
+// A pattern is a compiled pattern of `matches` with what a byte that it looks at costs: the larger
+// it is, the more.
 type pattern struct {
 	*regexp.Regexp
 	cost int

@@ -27,7 +27,8 @@ func readLanguageDoc(t *testing.T) string {
 
 var generatedPart = regexp.MustCompile(`(?s)(<!-- (?:table|list): ([a-z ]+) -->\n?).*?(<!-- end -->)`)
 
-// TestLanguageDocTables makes the tables of the documentation from the catalog, so that they cannot drift.
+// TestLanguageDocTables makes the tables of the documentation from the catalog, so that they cannot
+// drift.
 func TestLanguageDocTables(t *testing.T) {
 	parts := map[string]string{
 		"rule keys": ruleKeyTable(),

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestMayBeTrue holds the checker to say nothing of conditions that make sense: a warning that is wrong teaches people to read none.
+// TestMayBeTrue holds the checker to say nothing of conditions that make sense: a warning that is
+// wrong teaches people to read none.
 func TestMayBeTrue(t *testing.T) {
 	for _, condition := range []string{
 		`now().Hour() >= 22 or now().Hour() < 7`,

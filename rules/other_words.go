@@ -8,7 +8,8 @@ import (
 	"github.com/quandohq/quando/rules/source"
 )
 
-// otherVerbs are what people write who have used other tools, or think in Portuguese, with the verb that does it.
+// otherVerbs are what people write who have used other tools, or think in Portuguese, with the verb
+// that does it.
 var otherVerbs = map[string]string{
 	"reply": "send_message", "answer": "send_message", "message": "send_message", "text": "send_message", "say": "send_message", "responder": "send_message", "enviar_mensagem": "send_message",
 	"label": "add_labels", "tag": "add_labels", "labels": "add_labels", "etiqueta": "add_labels", "etiquetas": "add_labels", "untag": "remove_labels",
@@ -42,7 +43,8 @@ func (c *compiler) verbHint(name string, more ...string) string {
 	return "the verbs are " + list(c.catalog.Verbs())
 }
 
-// nameHint says what could have been meant by a name that an expression cannot see, when no name is near.
+// nameHint says what could have been meant by a name that an expression cannot see, when no name is
+// near.
 func nameHint(name string) string {
 	switch strings.ToLower(name) {
 	case "yes", "on", "true", "sim":
@@ -103,7 +105,8 @@ var habits = []struct {
 	{regexp.MustCompile(`(?:^|\s)(?:[Nn][ãa]o|N[Oo][Tt])\s+\w+\s*\(`), "write not in front of it, as in not open(\"office\")"},
 }
 
-// habitHint says what to write for an expression that is written as in another tool; empty where none is known.
+// habitHint says what to write for an expression that is written as in another tool; empty where
+// none is known.
 func habitHint(text string) string {
 	for _, h := range habits {
 		if h.form.MatchString(text) {

@@ -16,8 +16,9 @@ import (
 // maxPattern bounds the size of a compiled pattern of `matches`.
 const maxPattern = 2000
 
-// A resolver walks an expression's syntax tree, finds every wrong name in it, and refuses what could cost more
-// than a condition should: expr's own budgets do not stop ranges, reduce and predicates within predicates.
+// A resolver walks an expression's syntax tree, finds every wrong name in it, and refuses what
+// could cost more than a condition should: expr's own budgets do not stop ranges, reduce and
+// predicates within predicates.
 type resolver struct {
 	env       *environment
 	text      string
@@ -37,7 +38,8 @@ func (r *resolver) report(node ast.Node, hint, format string, args ...any) *Type
 	return Anything
 }
 
-// resolve returns the type of a name, a field or a call, and nil for what only expr's checker can tell.
+// resolve returns the type of a name, a field or a call, and nil for what only expr's checker can
+// tell.
 func (r *resolver) resolve(node ast.Node) *Type {
 	switch n := node.(type) {
 	case nil:
@@ -245,7 +247,8 @@ func (r *resolver) oneOfValues(field, constant ast.Node) {
 	}
 }
 
-// pattern keeps patterns small and written by the rule's author: what a customer wrote is never a pattern.
+// pattern keeps patterns small and written by the rule's author: what a customer wrote is never a
+// pattern.
 func (r *resolver) pattern(n ast.Node) {
 	s, ok := n.(*ast.StringNode)
 	if !ok {

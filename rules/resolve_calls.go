@@ -103,7 +103,8 @@ func (r *resolver) constant(n *ast.CallNode, name string) {
 	}
 }
 
-// methods are Go's methods of times and durations that expressions may call: those that cost little.
+// methods are Go's methods of times and durations that expressions may call: those that cost
+// little.
 var methods = []string{
 	"Year", "Month", "Day", "Hour", "Minute", "Second", "Weekday", "YearDay", "Unix", "UnixMilli", "Add", "Sub", "AddDate", "Before", "After", "Equal", "IsZero", "In",
 	"UTC", "Truncate", "Round", "String", "Format", "Hours", "Minutes", "Seconds", "Milliseconds", "Abs",

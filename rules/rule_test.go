@@ -80,8 +80,8 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// TestWaits shows when waits are over: by the clock, by the calendar that the rule was compiled with, and at a time that an expression
-// gives.
+// TestWaits shows when waits are over: by the clock, by the calendar that the rule was compiled
+// with, and at a time that an expression gives.
 func TestWaits(t *testing.T) {
 	r := oneRule(t, `    do:
       - wait: 15m
@@ -112,8 +112,8 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// TestArrivingEvent shows what the conditions of wait_for and cancel_on see: the facts of the event that arrives, and in a wait_for also
-// what the steps before it have named.
+// TestArrivingEvent shows what the conditions of wait_for and cancel_on see: the facts of the event
+// that arrives, and in a wait_for also what the steps before it have named.
 func TestArrivingEvent(t *testing.T) {
 	r := oneRule(t, `    gather: { quiet: 5s }
     cancel_on: [{ event: message.sent, if: 'message.by == "team" and says("done") and vars.tries == 3' }]
@@ -159,7 +159,8 @@ func TestArrivingEvent(t *testing.T) {
 	}
 }
 
-// TestCancelOnSeesNoSteps shows that a condition of cancel_on cannot depend on how far the run has come.
+// TestCancelOnSeesNoSteps shows that a condition of cancel_on cannot depend on how far the run has
+// come.
 func TestCancelOnSeesNoSteps(t *testing.T) {
 	_, problems := compile("r.yaml", `rules:
   - id: r
@@ -174,7 +175,8 @@ func TestCancelOnSeesNoSteps(t *testing.T) {
 	}
 }
 
-// A rule set may be reloaded while runs bring back the versions that they began with. The race detector is the judge.
+// A rule set may be reloaded while runs bring back the versions that they began with. The race
+// detector is the judge.
 func TestCompileAtOnce(t *testing.T) {
 	names, err := filepath.Glob("../examples/*/*.yaml")
 	if err != nil || len(names) == 0 {
@@ -199,7 +201,8 @@ func TestCompileAtOnce(t *testing.T) {
 	all.Wait()
 }
 
-// Two pages may explain rules, while a worker records the values of a verdict and the rules are reloaded. The race detector is the judge.
+// Two pages may explain rules, while a worker records the values of a verdict and the rules are
+// reloaded. The race detector is the judge.
 func TestExplainAtOnce(t *testing.T) {
 	conditions := []string{
 		`contact.name == "Ana" and conversation.last_message.text != ""`, `now() < date("2020-01-01") or now().Hour() > 12`,

@@ -8,12 +8,14 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// maxDays is how far ahead the next tick is looked for: 29 February comes every eight years at the longest.
+// maxDays is how far ahead the next tick is looked for: 29 February comes every eight years at the
+// longest.
 const maxDays = 9 * 366
 
-// Next returns the first tick after a time, or the zero time when there is none. The zone is the workspace's, for a schedule that names
-// none. A local time that a change to summer time skips comes when the clock has jumped over it, and one that the change back
-// repeats comes once, at its first occurrence.
+// Next returns the first tick after a time, or the zero time when there is none. The zone is the
+// workspace's, for a schedule that names none. A local time that a change to summer time skips
+// comes when the clock has jumped over it, and one that the change back repeats comes once, at its
+// first occurrence.
 func (s *Schedule) Next(after time.Time, zone *time.Location) time.Time {
 	if s.Every > 0 {
 		return after.UTC().Truncate(s.Every).Add(s.Every)
@@ -60,7 +62,8 @@ func (s *Schedule) timesOn(day time.Time) []time.Duration {
 // starBit marks a field of a cron that was written as a star.
 const starBit = 1 << 63
 
-// cronDay tells whether a day fits: where both the day of the month and the day of the week are written out, either will do.
+// cronDay tells whether a day fits: where both the day of the month and the day of the week are
+// written out, either will do.
 func cronDay(spec *cron.SpecSchedule, day time.Time) bool {
 	dayOfMonth := spec.Dom&(1<<uint(day.Day())) != 0
 	dayOfWeek := spec.Dow&(1<<uint(day.Weekday())) != 0
@@ -81,8 +84,8 @@ func bitsOf(set uint64) func(yield func(int) bool) {
 	}
 }
 
-// instant returns when the clock of a zone shows a local time: the first time that it does, or, where it never does, the moment
-// at which it jumps over it.
+// instant returns when the clock of a zone shows a local time: the first time that it does, or,
+// where it never does, the moment at which it jumps over it.
 func instant(local time.Time, zone *time.Location) time.Time {
 	// Around a change two offsets are in question: the one before and the one after.
 	guess := time.Date(local.Year(), local.Month(), local.Day(), local.Hour(), local.Minute(), 0, 0, zone)

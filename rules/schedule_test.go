@@ -54,8 +54,9 @@ func TestScheduleNext(t *testing.T) {
 	}
 }
 
-// TestScheduleAgainstClock steps through summer-time changes minute by minute with a clock on the wall: each local time that was asked for
-// comes exactly once a day, when it is first shown or has just been jumped over.
+// TestScheduleAgainstClock steps through summer-time changes minute by minute with a clock on the
+// wall: each local time that was asked for comes exactly once a day, when it is first shown or has
+// just been jumped over.
 func TestScheduleAgainstClock(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 7))
 	changes := map[string][]string{
@@ -93,7 +94,8 @@ func TestScheduleAgainstClock(t *testing.T) {
 	}
 }
 
-// clockTicks watches the clock of a zone and notes when it first shows a time of day, or jumps over it, each day.
+// clockTicks watches the clock of a zone and notes when it first shows a time of day, or jumps over
+// it, each day.
 func clockTicks(from, to time.Time, minuteOfDay int) []string {
 	var ticks []string
 	type date struct{ y, d int }

@@ -12,7 +12,8 @@ import (
 // object is a piece of a JSON Schema.
 type object = map[string]any
 
-// JSONSchema returns the JSON Schema (draft-07, which every YAML editor understands) of rule files with these verbs.
+// JSONSchema returns the JSON Schema (draft-07, which every YAML editor understands) of rule files
+// with these verbs.
 func JSONSchema(c *Catalog) ([]byte, error) {
 	ref := func(name string) object { return object{"$ref": "#/definitions/" + name} }
 	schema := object{

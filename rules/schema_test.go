@@ -120,7 +120,8 @@ func TestSchemaRefuses(t *testing.T) {
 	}
 }
 
-// TestSchemaDescribes shows what completion in an editor lives on: every verb and every key, with words.
+// TestSchemaDescribes shows what completion in an editor lives on: every verb and every key, with
+// words.
 func TestSchemaDescribes(t *testing.T) {
 	text, err := rules.JSONSchema(builtin.Catalog())
 	if err != nil {

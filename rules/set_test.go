@@ -18,8 +18,8 @@ func mustCompile(t *testing.T, text string) *rules.Set {
 	return set
 }
 
-// TestLastGoodVersion shows what becomes of a rule whose text is broken: its last good version goes on, among the others, and the
-// reasons stay visible.
+// TestLastGoodVersion shows what becomes of a rule whose text is broken: its last good version goes
+// on, among the others, and the reasons stay visible.
 func TestLastGoodVersion(t *testing.T) {
 	before := mustCompile(t, `rules:
   - { id: a, when: message.received, if: message.by == "customer", do: [mark_read] }
@@ -65,7 +65,8 @@ func TestLastGoodVersion(t *testing.T) {
 	}
 }
 
-// TestLastGoodVersionClosesNoCycle shows that an old version is left out where it and today's rules would start each other for ever.
+// TestLastGoodVersionClosesNoCycle shows that an old version is left out where it and today's rules
+// would start each other for ever.
 func TestLastGoodVersionClosesNoCycle(t *testing.T) {
 	old := mustCompile(t, `rules:
   - { id: a, when: message.sent, from: any, do: [close_attendance] }

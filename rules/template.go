@@ -12,8 +12,8 @@ import (
 // maxText bounds a text that was put together: the service takes no request over 64 KiB.
 const maxText = 64 << 10
 
-// A Value is an argument of a step: a constant, a text with {{ }} in it, one whole {{ expression }} that
-// keeps its type, or a list or mapping of values.
+// A Value is an argument of a step: a constant, a text with {{ }} in it, one whole {{ expression }}
+// that keeps its type, or a list or mapping of values.
 type Value struct {
 	constant any
 	whole    *Expression

@@ -50,7 +50,8 @@ func (c *compiler) expected(n *source.Node) []ExpectedEffect {
 // matchers are what an expected text may be instead of a text.
 var matchers = []string{"contains", "matches"}
 
-// bareMatcher reports whether a description stands where the argument that it describes should be named.
+// bareMatcher reports whether a description stands where the argument that it describes should be
+// named.
 func bareMatcher(args *source.Node, schema *Schema) bool {
 	return args != nil && schema.Main != "" && len(args.Pairs) > 0 && !slices.ContainsFunc(args.Pairs, func(p source.Pair) bool {
 		return !slices.Contains(matchers, p.Key.Value)
@@ -71,10 +72,12 @@ func (c *compiler) matcher(n *source.Node, a *Arg) {
 	}
 }
 
-// outsideArgs are what a test may expect of a call to another system. Headers are not among them: they hold secrets.
+// outsideArgs are what a test may expect of a call to another system. Headers are not among them:
+// they hold secrets.
 var outsideArgs = []string{"method", "url", "json"}
 
-// hasEffect reports whether a verb changes something: reading is no effect, and what a call does to another system nobody knows.
+// hasEffect reports whether a verb changes something: reading is no effect, and what a call does to
+// another system nobody knows.
 func hasEffect(s *Schema) bool {
 	return s.Outside || slices.ContainsFunc(s.Scopes, func(scope string) bool { return scope != "read" && !strings.HasSuffix(scope, ":read") })
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/expr-lang/expr/types"
 )
 
-// A Type says what an expression may do with a value. Types keep a wrong name or a wrong comparison from
-// becoming a rule that silently never fires.
+// A Type says what an expression may do with a value. Types keep a wrong name or a wrong comparison
+// from becoming a rule that silently never fires.
 type Type struct {
 	name   string  // in words, for messages
 	fields []Field // of an object, in the order in which they are documented
@@ -117,7 +117,8 @@ func typeOf(v any) *Type {
 	return Anything
 }
 
-// fixedType is a type for expr whose description is worked out once, since every environment names all facts.
+// fixedType is a type for expr whose description is worked out once, since every environment names
+// all facts.
 type fixedType struct {
 	types.Type
 	nature nature.Nature

@@ -2,7 +2,8 @@ package rules_test
 
 import "testing"
 
-// TestNoWarning holds the checker to say nothing of rules that write often to nobody, and hear what they wait for.
+// TestNoWarning holds the checker to say nothing of rules that write often to nobody, and hear what
+// they wait for.
 func TestNoWarning(t *testing.T) {
 	for name, text := range map[string]string{
 		"a label keeps it from writing again": `

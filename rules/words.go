@@ -16,7 +16,8 @@ import (
 	"github.com/quandohq/quando/rules/phrases"
 )
 
-// words says what was so when a condition was true or false. It is empty where there are no better words than the condition itself.
+// words says what was so when a condition was true or false. It is empty where there are no better
+// words than the condition itself.
 func (e *Evaluation) words(x *Expression, truth bool) string {
 	node, err := x.env.parse(x.Text)
 	if err != nil {
@@ -250,7 +251,8 @@ func (w *wording) value(node ast.Node) (any, bool) {
 	return v, err == nil
 }
 
-// valueWords words the value of a part. What is known by an id goes by its name where that is known too.
+// valueWords words the value of a part. What is known by an id goes by its name where that is known
+// too.
 func (w *wording) valueWords(node ast.Node) (string, bool) {
 	v, ok := w.value(node)
 	if !ok {

@@ -43,7 +43,8 @@ type anchorEvent struct {
 	Data      map[string]any `json:"data"`
 }
 
-// serveAnchor is the anchor: a server that verifies the signature, decodes the event, forgets it, and answers.
+// serveAnchor is the anchor: a server that verifies the signature, decodes the event, forgets it,
+// and answers.
 func serveAnchor() error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

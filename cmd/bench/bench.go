@@ -187,8 +187,9 @@ func (s *series) note(out loaded, total, processor time.Duration, synced uint64)
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// settle closes the account of a desk: every event that was acknowledged is recorded and decided, every run is done, and every call had
-// its effect once. The letters are those of the calls that each event asks for.
+// settle closes the account of a desk: every event that was acknowledged is recorded and decided,
+// every run is done, and every call had its effect once. The letters are those of the calls that
+// each event asks for.
 func (b *bench) settle(ctx context.Context, d *desk, acknowledged, runs int, letters string) error {
 	if err := d.drained(ctx); err != nil {
 		return err

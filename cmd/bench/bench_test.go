@@ -20,8 +20,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestAccountsClose runs every scenario in its smallest form. How fast anything is does not matter here: what was acknowledged must have
-// been recorded, decided and done exactly once, whatever was killed meanwhile.
+// TestAccountsClose runs every scenario in its smallest form. How fast anything is does not matter
+// here: what was acknowledged must have been recorded, decided and done exactly once, whatever was
+// killed meanwhile.
 func TestAccountsClose(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds quando and starts it many times")
@@ -51,7 +52,8 @@ func TestAccountsClose(t *testing.T) {
 	}
 }
 
-// TestAccountThatDoesNotClose shows that a lost effect, a doubled one and a lost event are each noticed.
+// TestAccountThatDoesNotClose shows that a lost effect, a doubled one and a lost event are each
+// noticed.
 func TestAccountThatDoesNotClose(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds quando and starts it")

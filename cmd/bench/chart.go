@@ -16,7 +16,8 @@ const (
 	chartBar   = chartWidth - chartLabel - 70
 )
 
-// chart draws the figures that are compared with something: a bar is how many times the other it is, on a scale of powers of ten.
+// chart draws the figures that are compared with something: a bar is how many times the other it
+// is, on a scale of powers of ten.
 func (r *report) chart() []byte {
 	var list []figure
 	low, high := 1.0, 1.0

@@ -14,7 +14,8 @@ func askDatabase(ctx context.Context, address, query string) (int, error) {
 	return postgrestest.Ask(ctx, address, strings.NewReplacer("FROM events", "FROM quando.events", "FROM runs", "FROM quando.runs").Replace(query))
 }
 
-// journals measures the same job with every kind of journal: a file, and a PostgreSQL server on the same disk that keeps what it acknowledges, with one engine and with two.
+// journals measures the same job with every kind of journal: a file, and a PostgreSQL server on the
+// same disk that keeps what it acknowledges, with one engine and with two.
 func (b *bench) journals(ctx context.Context) error {
 	server, err := postgrestest.Start(true)
 	if err != nil {

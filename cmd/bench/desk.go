@@ -77,7 +77,8 @@ func freePorts(n int) ([]string, error) {
 
 func (d *desk) journal() string { return filepath.Join(d.folder, "quando.db") }
 
-// configure writes quando.yaml. Everything is as by default but the bounds, which are there to stop what is done here on purpose.
+// configure writes quando.yaml. Everything is as by default but the bounds, which are there to stop
+// what is done here on purpose.
 func (d *desk) configure() error {
 	return os.WriteFile(filepath.Join(d.folder, "quando.yaml"), fmt.Appendf(nil, `service:
   base_url: %q
@@ -176,7 +177,8 @@ func (d *desk) stop() error {
 	return nil
 }
 
-// kill ends the process as a power cut would, but for what the system has not written to the disk yet.
+// kill ends the process as a power cut would, but for what the system has not written to the disk
+// yet.
 func (d *desk) kill() {
 	_ = d.cmd.Process.Kill()
 	<-d.done
@@ -234,7 +236,8 @@ func (d *desk) tally(ctx context.Context) (t tally, err error) {
 	return t, nil
 }
 
-// drained waits until every event is decided and every run is over. Both questions are answered from an index that holds nothing else.
+// drained waits until every event is decided and every run is over. Both questions are answered
+// from an index that holds nothing else.
 func (d *desk) drained(ctx context.Context) error {
 	open := `EXISTS (SELECT 1 FROM events WHERE ` + d.column("decided") + `) OR EXISTS (SELECT 1 FROM runs WHERE ` + d.column("finished") + `)`
 	for {

@@ -17,7 +17,8 @@ import (
 	"time"
 )
 
-// believes makes a process of the test a peer, and says what that peer believes of a delivery without a look at it.
+// believes makes a process of the test a peer, and says what that peer believes of a delivery
+// without a look at it.
 const believes = "BENCH_PEER_BELIEVES"
 
 // playPeer is a peer that calls the service for whatever it believes.
@@ -53,7 +54,8 @@ func playPeer() bool {
 	return true
 }
 
-// TestForgedDeliveries shows that a peer which acts upon a delivery that is not signed right fails the run, and that one which verifies does not.
+// TestForgedDeliveries shows that a peer which acts upon a delivery that is not signed right fails
+// the run, and that one which verifies does not.
 func TestForgedDeliveries(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts peers")

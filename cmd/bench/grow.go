@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A growth multiplies what one real event has left in a journal, so that a large journal takes minutes, not days. The file was made by
-// quando itself, and nobody has it open.
+// A growth multiplies what one real event has left in a journal, so that a large journal takes
+// minutes, not days. The file was made by quando itself, and nobody has it open.
 type growth struct {
 	file     string
 	copies   int
@@ -66,7 +66,8 @@ func (g *growth) grow(ctx context.Context) (rows int, err error) {
 	return rows, nil
 }
 
-// settleOnDisk waits until a file is on disk: the first sync of whoever opens it next would have to.
+// settleOnDisk waits until a file is on disk: the first sync of whoever opens it next would have
+// to.
 func settleOnDisk(file string) error {
 	f, err := os.OpenFile(file, os.O_RDWR, 0)
 	if err != nil {

@@ -161,7 +161,8 @@ func (b *bench) waiting(ctx context.Context) error {
 	return nil
 }
 
-// rowsOfAnEvent is how many rows an event with one call leaves: itself, its run, its step, and two events that the call causes.
+// rowsOfAnEvent is how many rows an event with one call leaves: itself, its run, its step, and two
+// events that the call causes.
 const rowsOfAnEvent = 5
 
 // rows compares a desk with a large journal with one that has a small one.

@@ -14,7 +14,8 @@ import (
 	"path/filepath"
 )
 
-// learn puts the profiles together and writes them where the compiler finds them: what runs often it builds with more care.
+// learn puts the profiles together and writes them where the compiler finds them: what runs often
+// it builds with more care.
 func (b *bench) learn(ctx context.Context, file string) error {
 	profiles, err := filepath.Glob(filepath.Join(b.profile, "*.pprof"))
 	if err != nil {
@@ -45,7 +46,8 @@ const (
 
 var errNoProfile = errors.New("it is not a profile")
 
-// withoutPaths returns a profile without the places of this machine's files. The compiler goes by the names of functions.
+// withoutPaths returns a profile without the places of this machine's files. The compiler goes by
+// the names of functions.
 func withoutPaths(profile []byte) ([]byte, error) {
 	zipped, err := gzip.NewReader(bytes.NewReader(profile))
 	if err != nil {

@@ -15,7 +15,8 @@ type contest struct {
 	ours        series
 }
 
-// compete measures desks in rounds: first the anchor, then each of them. Everything that was delivered is done when it returns.
+// compete measures desks in rounds: first the anchor, then each of them. Everything that was
+// delivered is done when it returns.
 func (b *bench) compete(ctx context.Context, list ...*contest) (anchor series, err error) {
 	for i := range b.scale.rounds {
 		if err := b.anchorRound(ctx, &anchor, list[0].connections); err != nil {
@@ -50,7 +51,8 @@ func (b *bench) open(ctx context.Context, files ruleFiles, on disk) (*desk, erro
 	return d, nil
 }
 
-// acknowledge measures how fast deliveries are answered when each is on disk by then. The engine decides on them meanwhile.
+// acknowledge measures how fast deliveries are answered when each is on disk by then. The engine
+// decides on them meanwhile.
 func (b *bench) acknowledge(ctx context.Context) error {
 	for _, n := range b.scale.connections {
 		if _, err := b.acknowledgeOn(ctx, n, oneQuestion, namedDisk{connections(n), disk{}}); err != nil {
@@ -128,7 +130,8 @@ func (b *bench) acknowledgeOn(ctx context.Context, n int, by evaluated, disks ..
 	return list, nil
 }
 
-// disks measures acknowledgements on this machine's disk and on others, with as many connections as there can be.
+// disks measures acknowledgements on this machine's disk and on others, with as many connections as
+// there can be.
 func (b *bench) disks(ctx context.Context) error {
 	if b.noShim != nil {
 		b.leaveOut("disks other than this one", b.noShim)
@@ -177,8 +180,9 @@ func (b *bench) finishRunsOf(ctx context.Context, name string, files ruleFiles, 
 	return b.settle(ctx, d, n, n, letters)
 }
 
-// latency measures from when a delivery begins to when the service has its effect. Of the machine it is found out meanwhile when it lost its pace: what is under way then
-// takes many times as long, whoever does it.
+// latency measures from when a delivery begins to when the service has its effect. Of the machine
+// it is found out meanwhile when it lost its pace: what is under way then takes many times as long,
+// whoever does it.
 func (b *bench) latency(ctx context.Context) error {
 	const rate = 100
 	d, err := b.open(ctx, ruleFiles{"rules.yaml": oneCall}, disk{})

@@ -54,7 +54,8 @@ func (c *conn) close() {
 	}
 }
 
-// expect bounds how long answers over this connection are waited for, all in all: a peer that never answers must not hold up the others.
+// expect bounds how long answers over this connection are waited for, all in all: a peer that never
+// answers must not hold up the others.
 func (c *conn) expect(within time.Duration) { _ = c.net.SetDeadline(time.Now().Add(within)) }
 
 // deliver delivers an event and returns the status of the answer.
@@ -86,7 +87,8 @@ func (c *conn) answer() (status int, err error) {
 	return status, nil
 }
 
-// A load is how deliveries are made: so many connections, each of which delivers the next event when the last was answered.
+// A load is how deliveries are made: so many connections, each of which delivers the next event
+// when the last was answered.
 type load struct {
 	to          target
 	also        []target // others that take the same deliveries, connection by connection
@@ -95,7 +97,8 @@ type load struct {
 	duration    time.Duration  // 0 is until events are over
 	events      int            // 0 is as many as there is time for
 
-	// again delivers what was not answered until it is, as the service does. Otherwise that is an error.
+	// again delivers what was not answered until it is, as the service does. Otherwise that is an
+	// error.
 	again bool
 }
 
@@ -201,8 +204,9 @@ type paced struct {
 	duration time.Duration
 }
 
-// run delivers and returns when the delivery of each event began, and how long its answer took from then on. A delivery begins when its turn has come, whether or not a
-// connection is free. That this program's own clock wakes it up to a millisecond too late is no delay of anybody else.
+// run delivers and returns when the delivery of each event began, and how long its answer took from
+// then on. A delivery begins when its turn has come, whether or not a connection is free. That this
+// program's own clock wakes it up to a millisecond too late is no delay of anybody else.
 func (p paced) run(ctx context.Context) (began map[uint64]time.Time, out loaded, err error) {
 	const connections = 64
 	free := make(chan *conn, connections)

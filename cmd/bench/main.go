@@ -1,4 +1,5 @@
-// Command bench measures what a user of quando gets, against a bare server that only verifies and decodes, in one run on one machine.
+// Command bench measures what a user of quando gets, against a bare server that only verifies and
+// decodes, in one run on one machine.
 package main
 
 import (

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// secret signs every delivery, and apiKey is what the imitated service is called with. Both belong to this machine's loopback alone.
+// secret signs every delivery, and apiKey is what the imitated service is called with. Both belong
+// to this machine's loopback alone.
 const (
 	secret = "bench-signing-secret"
 	apiKey = "bench-key"
@@ -19,10 +20,12 @@ const (
 // conversations is how many of them the events are about, in turn.
 const conversations = 10_000
 
-// eventPrefix begins the id of every event; twelve hexadecimal digits follow, by which its effect is known.
+// eventPrefix begins the id of every event; twelve hexadecimal digits follow, by which its effect
+// is known.
 const eventPrefix = "0192f3a4-0000-7000-8000-"
 
-// delivered is what the service delivers when a customer writes. The marks stand for what differs: E the event, C the conversation, M the message, T the time.
+// delivered is what the service delivers when a customer writes. The marks stand for what differs:
+// E the event, C the conversation, M the message, T the time.
 const delivered = `{"id":"<E>","type":"message.received","created_at":"<T>","tenant_id":"7c65bdd8-1890-4c53-9bf6-ab1f2857706e","data":{` +
 	`"message":{"id":"<M>","conversation_id":"<C>","client_id":null,"text":"Good morning, is my order on its way? keyword-0","media_id":null,"reply_to_external_id":null,` +
 	`"external_id":"wamid.<M>","direction":"inbound","sender":{"kind":"customer","id":"44ebb9f6-0c55-4533-aab2-c62244ad9e1e","name":"Ana"},"created_at":"<T>"},` +
@@ -32,7 +35,8 @@ const delivered = `{"id":"<E>","type":"message.received","created_at":"<T>","ten
 	`"contact":{"id":"44ebb9f6-0c55-4533-aab2-c62244ad9e1e","name":"Ana","phone":"+5511988887777","company":null,"city":null,"channel_id":null,"label_ids":[],"blocked":false,` +
 	`"created_at":"<T>","updated_at":"<T>"}}}`
 
-// A writer puts deliveries into the form in which the service sends them. It is used by one connection.
+// A writer puts deliveries into the form in which the service sends them. It is used by one
+// connection.
 type writer struct {
 	head  []byte // of every request: its first line and what stays the same
 	parts []part

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// A pace is how fast the machine itself was, moment by moment. Processors that many share, or that get too hot, may run at a tenth of their speed for a while, and
-// everything on them takes ten times as long. That says nothing about who was measured, so it has to be known.
+// A pace is how fast the machine itself was, moment by moment. Processors that many share, or that
+// get too hot, may run at a tenth of their speed for a while, and everything on them takes ten
+// times as long. That says nothing about who was measured, so it has to be known.
 type pace struct {
 	looks []look
 	usual time.Duration
@@ -47,7 +48,8 @@ func watchPace() (stop func() pace) {
 	}
 }
 
-// compute does some arithmetic, a few times, and returns how long it took at best: only a slow machine makes all of them slow, who takes the processor away hits one.
+// compute does some arithmetic, a few times, and returns how long it took at best: only a slow
+// machine makes all of them slow, who takes the processor away hits one.
 func compute() time.Duration {
 	best := time.Hour
 	for range 3 {
@@ -74,7 +76,8 @@ func (p pace) median() time.Duration {
 
 func (p pace) slow(l look) bool { return l.took > lostPace*p.usual }
 
-// lost reports whether the machine had lost its pace at some moment between two times, or next to them.
+// lost reports whether the machine had lost its pace at some moment between two times, or next to
+// them.
 func (p pace) lost(from, to time.Time) bool {
 	const beside = 2 * lookEvery
 	i := sort.Search(len(p.looks), func(i int) bool { return !p.looks[i].at.Before(from.Add(-beside)) })

@@ -12,16 +12,17 @@ import (
 	"time"
 )
 
-// A peer is another program that does the same job: a webhook comes in, its signature is right, a condition holds, one call goes out. Its
-// script is called with
+// A peer is another program that does the same job: a webhook comes in, its signature is right, a
+// condition holds, one call goes out. Its script is called with
 //
 //	NAME.sh install                      to put it outside of the repository
 //	NAME.sh version                      to print what was installed
 //	NAME.sh path                         to print where it takes events
 //	NAME.sh run FOLDER PORT SERVICE MORE to become it: to take events on the port, with its data in the folder; more ports are free for its own use
 //
-// and sends the message "a EVENT" to SERVICE/conversations/CONVERSATION/messages. It sends nothing for what is not signed as the anchor
-// asks for: that is no slower peer but one that must not be used.
+// and sends the message "a EVENT" to SERVICE/conversations/CONVERSATION/messages. It sends nothing
+// for what is not signed as the anchor asks for: that is no slower peer but one that must not be
+// used.
 type peer struct {
 	bench  *bench
 	name   string
@@ -36,7 +37,8 @@ type peer struct {
 	done chan error
 }
 
-// comparePeers measures every peer that can be installed. One of the scripts is that of quando itself.
+// comparePeers measures every peer that can be installed. One of the scripts is that of quando
+// itself.
 func (b *bench) comparePeers(ctx context.Context) error {
 	if len(b.peers) == 0 {
 		return fmt.Errorf("there is no peer: -peers names the folder with their scripts")
@@ -122,8 +124,9 @@ func (p *peer) says(ctx context.Context, question string) (string, error) {
 // environment is what scripts are called with.
 func (p *peer) environment() []string { return append(os.Environ(), "QUANDO="+p.bench.quando) }
 
-// start starts the peer and waits until it takes an event, and if that is asked for until one has had its effect: n8n answers whatever
-// comes before it is ready with a page that asks for patience, and status 200.
+// start starts the peer and waits until it takes an event, and if that is asked for until one has
+// had its effect: n8n answers whatever comes before it is ready with a page that asks for patience,
+// and status 200.
 func (p *peer) start(ctx context.Context, effective bool) error {
 	log, err := os.OpenFile(filepath.Join(p.folder, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -178,7 +181,8 @@ func (p *peer) kill() {
 	}
 }
 
-// round loads the peer, and waits until every event has had its effect, or none has had one for a while.
+// round loads the peer, and waits until every event has had its effect, or none has had one for a
+// while.
 func (p *peer) round(ctx context.Context, into *series) error {
 	b, pid := p.bench, p.cmd.Process.Pid
 	before, began := processorTimeOfAll(pid), time.Now()
@@ -194,7 +198,8 @@ func (p *peer) round(ctx context.Context, into *series) error {
 	return nil
 }
 
-// wait waits for the effects of events, and returns how many are missing when none has come for so long, and when the last came.
+// wait waits for the effects of events, and returns how many are missing when none has come for so
+// long, and when the last came.
 func (p *peer) wait(ctx context.Context, first, last uint64, patience time.Duration) (missing int, at time.Time) {
 	at = time.Now()
 	for before := -1; ; time.Sleep(2 * time.Millisecond) {
@@ -213,7 +218,8 @@ func (p *peer) wait(ctx context.Context, first, last uint64, patience time.Durat
 	}
 }
 
-// crash kills the peer under load, starts it again, and counts what became of the events that it had acknowledged.
+// crash kills the peer under load, starts it again, and counts what became of the events that it
+// had acknowledged.
 func (p *peer) crash(ctx context.Context) error {
 	b := p.bench
 	first := p.next.Load() + 1
@@ -246,7 +252,8 @@ func (p *peer) crash(ctx context.Context) error {
 	return nil
 }
 
-// acknowledgedUntilDead delivers until nobody answers any more, and returns the events that were acknowledged.
+// acknowledgedUntilDead delivers until nobody answers any more, and returns the events that were
+// acknowledged.
 func (p *peer) acknowledgedUntilDead(ctx context.Context) []uint64 {
 	results := make(chan []uint64)
 	for range p.bench.scale.busy() {

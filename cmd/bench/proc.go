@@ -27,7 +27,8 @@ func processorTime(pid int) time.Duration {
 	return time.Duration(user+system) * 10 * time.Millisecond
 }
 
-// memory returns what a process has in memory now and had at most, in bytes; 0 where the system does not tell.
+// memory returns what a process has in memory now and had at most, in bytes; 0 where the system
+// does not tell.
 func memory(pid int) (now, most int64) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -21,7 +21,8 @@ const profileVariable = "QUANDO_BENCH_PROFILE"
 //go:embed profile/profile.go.txt
 var profileSource []byte
 
-// build builds quando from the tree. For a profile one file is laid over the tree: what people run has no such door.
+// build builds quando from the tree. For a profile one file is laid over the tree: what people run
+// has no such door.
 func (b *bench) build(ctx context.Context) error {
 	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/quandohq/quando").Output()
 	if err != nil {
@@ -61,8 +62,10 @@ func (b *bench) build(ctx context.Context) error {
 	return install(built, b.quando)
 }
 
-// install puts a program where it is run from, as a copy: that is how programs come to a machine. What the linker has just written lies in the system's memory in
-// larger pieces than a file that was copied or read, and all of a piece is counted to the process as soon as it looks at a part of it.
+// install puts a program where it is run from, as a copy: that is how programs come to a machine.
+// What the linker has just written lies in the system's memory in larger pieces than a file that
+// was copied or read, and all of a piece is counted to the process as soon as it looks at a part of
+// it.
 func install(from, to string) error {
 	program, err := os.Open(from)
 	if err != nil {
@@ -77,7 +80,8 @@ func install(from, to string) error {
 	return errors.Join(err, copied.Close())
 }
 
-// watch begins to watch where the process spends its time during one load, where that was asked for. The channel tells when it is over.
+// watch begins to watch where the process spends its time during one load, where that was asked
+// for. The channel tells when it is over.
 func (b *bench) watch(ctx context.Context, name string) <-chan error {
 	over := make(chan error, 1)
 	if b.profile == "" || name == "" {

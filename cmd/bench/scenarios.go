@@ -48,7 +48,8 @@ func chosen(pattern string) ([]scenario, error) {
 	return list, nil
 }
 
-// The rules of the scenarios. A message's text begins with a letter, then comes the event that it answers.
+// The rules of the scenarios. A message's text begins with a letter, then comes the event that it
+// answers.
 const (
 	// nothingMatches decides on every event, against it.
 	nothingMatches = `rules:
@@ -81,7 +82,8 @@ const (
 `
 )
 
-// manyRules are n rules. Ten can match: they look for a word that is in no index, and one of them finds it. Each of the others is about a company of its own.
+// manyRules are n rules. Ten can match: they look for a word that is in no index, and one of them
+// finds it. Each of the others is about a company of its own.
 func manyRules(n int) ruleFiles {
 	files := ruleFiles{}
 	var b strings.Builder

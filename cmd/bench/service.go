@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// A messenger imitates the part of the messaging service that is called for: it sends a message once for each client_id, and remembers
-// for which event. It does as little as can be for a call, so that what is measured is not its own cost: the sandbox keeps a whole desk.
+// A messenger imitates the part of the messaging service that is called for: it sends a message
+// once for each client_id, and remembers for which event. It does as little as can be for a call,
+// so that what is measured is not its own cost: the sandbox keeps a whole desk.
 type messenger struct {
 	listener net.Listener
 	stop     atomic.Bool

@@ -22,8 +22,8 @@ type disk struct {
 	forgetful bool          // the write-ahead log is not synced: what synchronous=NORMAL does, but for the sync before a checkpoint
 }
 
-// buildShim makes the library that stands between a program and its disk. Without a C compiler, or where libraries cannot be put
-// in front of others, there is none.
+// buildShim makes the library that stands between a program and its disk. Without a C compiler, or
+// where libraries cannot be put in front of others, there is none.
 func buildShim(ctx context.Context, folder string) (string, error) {
 	if runtime.GOOS != "linux" {
 		return "", fmt.Errorf("a slow disk can be imitated on Linux only, not on %s", runtime.GOOS)

@@ -12,7 +12,8 @@ import (
 // maxWire bounds a message: nothing here is larger.
 const maxWire = 1 << 20
 
-// readHead reads the first line of an HTTP message and its headers. It returns the length of the body, -1 where it comes in chunks.
+// readHead reads the first line of an HTTP message and its headers. It returns the length of the
+// body, -1 where it comes in chunks.
 func readHead(r *bufio.Reader, first []byte) (line []byte, length int, err error) {
 	line, err = r.ReadSlice('\n')
 	if err != nil {

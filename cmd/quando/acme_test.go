@@ -86,7 +86,8 @@ type acmeServer struct {
 	log              *clitest.Buffer
 }
 
-// newACMEServer starts a server that asks on these ports whether somebody has a name, and whose certificates are valid so long.
+// newACMEServer starts a server that asks on these ports whether somebody has a name, and whose
+// certificates are valid so long.
 func newACMEServer(t *testing.T, httpPort, tlsPort int, valid time.Duration) *acmeServer {
 	t.Helper()
 	found, _ := filepath.Glob("../../bin/pebble-v*")
@@ -150,7 +151,8 @@ func (a *acmeServer) root(t *testing.T) *x509.CertPool {
 	return roots
 }
 
-// TestACME gets a certificate from a real ACME server, which asks over TLS, and gets the next one before the first expires. Other names get none.
+// TestACME gets a certificate from a real ACME server, which asks over TLS, and gets the next one
+// before the first expires. Other names get none.
 func TestACME(t *testing.T) {
 	port := freePort(t)
 	server := newACMEServer(t, freePort(t), port, 12*time.Second)
@@ -190,7 +192,8 @@ func TestACME(t *testing.T) {
 	}
 }
 
-// TestACMEOverHTTP gets a certificate where the server can only ask over plain HTTP, on another address, which sends everybody else to the encrypted one.
+// TestACMEOverHTTP gets a certificate where the server can only ask over plain HTTP, on another
+// address, which sends everybody else to the encrypted one.
 func TestACMEOverHTTP(t *testing.T) {
 	t.Parallel()
 	port := freePort(t)

@@ -92,7 +92,8 @@ var (
 	grouping = regexp.MustCompile(`\bby \(([^)]*)\)`)
 )
 
-// TestAlerts checks the alerts and the dashboard as Prometheus reads them, and that everything that they ask for is in the metrics of an engine at work.
+// TestAlerts checks the alerts and the dashboard as Prometheus reads them, and that everything that
+// they ask for is in the metrics of an engine at work.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
 	promtool(t, "check", "rules", "../../deploy/prometheus-alerts.yaml")
@@ -140,7 +141,8 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// scraped returns the labels of every metric of an engine that has received, run, stopped something and is encrypted.
+// scraped returns the labels of every metric of an engine that has received, run, stopped something
+// and is encrypted.
 func scraped(t *testing.T) map[string][]string {
 	t.Helper()
 	o := newOffice(t)

@@ -11,7 +11,8 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// TestRunFinds runs with a service that loses every delivery, and whose key cannot ask what webhooks tell. Cards are found, counted, shown and marked.
+// TestRunFinds runs with a service that loses every delivery, and whose key cannot ask what
+// webhooks tell. Cards are found, counted, shown and marked.
 func TestRunFinds(t *testing.T) {
 	o := newOffice(t)
 	scopes := slices.DeleteFunc(slices.Clone(sandbox.Scopes), func(s string) bool { return s == "webhooks:manage" })
@@ -80,7 +81,8 @@ func TestReplayedDeliveries(t *testing.T) {
 	}
 }
 
-// TestRunHoldsOverdueWaits stops the engine between a question and its answer, which no webhook tells and which came in time.
+// TestRunHoldsOverdueWaits stops the engine between a question and its answer, which no webhook
+// tells and which came in time.
 func TestRunHoldsOverdueWaits(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)

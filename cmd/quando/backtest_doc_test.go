@@ -13,7 +13,8 @@ import (
 
 var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 
-// TestBacktestDoc runs the examples of the documentation on a journal that a real engine has written.
+// TestBacktestDoc runs the examples of the documentation on a journal that a real engine has
+// written.
 func TestBacktestDoc(t *testing.T) {
 	doc, err := filepath.Abs("../../docs/backtest.md")
 	if err != nil {

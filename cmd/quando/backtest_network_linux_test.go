@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestBacktestWithoutANetwork lets the command be a process that has no network at all, not even the machine's own address.
+// TestBacktestWithoutANetwork lets the command be a process that has no network at all, not even
+// the machine's own address.
 func TestBacktestWithoutANetwork(t *testing.T) {
 	program, err := os.Executable()
 	if err != nil {

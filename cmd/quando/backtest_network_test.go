@@ -18,7 +18,8 @@ rules:
     do: [{ send_message: "Olá {{ contact.name }}!" }, { add_labels: [after-hours] }]
 `
 
-// lookBack lists command lines that let rules decide again: as they were, changed, with a name and an answer that nobody has written down, and two sets.
+// lookBack lists command lines that let rules decide again: as they were, changed, with a name and
+// an answer that nobody has written down, and two sets.
 var lookBack = [][]string{
 	{"backtest", "--since", "2d"},
 	{"backtest", "new", "--since", "2d"},
@@ -26,7 +27,8 @@ var lookBack = [][]string{
 	{"diff", "rules", "curious", "--since", "2d"},
 }
 
-// weekendAt leaves the journal of a weekend, and rules to try on it, in the working directory. The configured service is at an address.
+// weekendAt leaves the journal of a weekend, and rules to try on it, in the working directory. The
+// configured service is at an address.
 func weekendAt(t *testing.T, address string) {
 	t.Helper()
 	t.Chdir(t.TempDir())

@@ -12,7 +12,8 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 )
 
-// TestBacktestOfARun looks back at what the real command did at the real service, which is gone by then.
+// TestBacktestOfARun looks back at what the real command did at the real service, which is gone by
+// then.
 func TestBacktestOfARun(t *testing.T) {
 	const text = `
 rules:

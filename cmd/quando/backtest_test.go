@@ -22,7 +22,8 @@ import (
 	"github.com/quandohq/quando/triggers/webhook"
 )
 
-// weekendCommand lets a script make the journal of a Friday evening and a Saturday morning: weekend FILE RULES.
+// weekendCommand lets a script make the journal of a Friday evening and a Saturday morning: weekend
+// FILE RULES.
 func weekendCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: weekend file rules")
@@ -32,7 +33,8 @@ func weekendCommand(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(recordWeekend(context.Background(), ts.MkAbs(args[0]), string(text)))
 }
 
-// recordWeekend lets an engine live through a weekend at an imitated desk, on a simulated clock, and leaves its journal behind.
+// recordWeekend lets an engine live through a weekend at an imitated desk, on a simulated clock,
+// and leaves its journal behind.
 func recordWeekend(ctx context.Context, file, text string) (err error) {
 	zone, err := time.LoadLocation("America/Sao_Paulo")
 	if err != nil {

@@ -44,7 +44,8 @@ func newCertificate(t *testing.T, name string) (cert, key []byte) {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: raw})
 }
 
-// shown asks an address for its health over TLS, on a connection of its own, and returns the certificate that it showed.
+// shown asks an address for its health over TLS, on a connection of its own, and returns the
+// certificate that it showed.
 func shown(t *testing.T, address, host string, roots *x509.CertPool) (*x509.Certificate, error) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{ServerName: host, RootCAs: roots, InsecureSkipVerify: roots == nil}}}
@@ -69,8 +70,8 @@ func replaceFile(t *testing.T, name string, text []byte) {
 	}
 }
 
-// TestEncrypted shows that deliveries come over TLS, that a renewed certificate is in use without a restart, and that one whose files do not
-// belong together never is.
+// TestEncrypted shows that deliveries come over TLS, that a renewed certificate is in use without a
+// restart, and that one whose files do not belong together never is.
 func TestEncrypted(t *testing.T) {
 	o := newOffice(t)
 	certFile, keyFile := filepath.Join(o.folder, "cert.pem"), filepath.Join(o.folder, "key.pem")

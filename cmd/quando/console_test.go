@@ -21,7 +21,8 @@ func TestRunConsole(t *testing.T) {
 	t.Run("PostgreSQL", func(t *testing.T) { runConsole(t, postgrestest.Shared(t).Database(t)) })
 }
 
-// runConsole looks at the console: the rules as they stand, the service as it is, who wrote, what people did; nobody who watches holds up a stop.
+// runConsole looks at the console: the rules as they stand, the service as it is, who wrote, what
+// people did; nobody who watches holds up a stop.
 func runConsole(t *testing.T, journal string) {
 	o := newOffice(t)
 	o.write("rules/r.yaml", "# ours\nrules:\n  - id: first\n    when: manual\n    do:\n      - log: one # kept\n  - id: second\n    when: manual\n    do: [{ log: two }]\n")
@@ -70,7 +71,8 @@ func runConsole(t *testing.T, journal string) {
 	}
 }
 
-// TestRunMendsTheWebhook shows that a webhook which the service has deactivated is told of, and activated again with a button.
+// TestRunMendsTheWebhook shows that a webhook which the service has deactivated is told of, and
+// activated again with a button.
 func TestRunMendsTheWebhook(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)

@@ -54,7 +54,8 @@ func part(v any, path ...any) any {
 	return v
 }
 
-// TestDeploy reads the manifests: they start two engines with a configuration that quando takes, the same one in both, and which find their database.
+// TestDeploy reads the manifests: they start two engines with a configuration that quando takes,
+// the same one in both, and which find their database.
 func TestDeploy(t *testing.T) {
 	for _, name := range []string{"SERVICE_URL", "SERVICE_API_KEY", "SERVICE_WEBHOOK_SECRET", "QUANDO_CONSOLE_TOKEN"} {
 		t.Setenv(name, "https://desk.example.com/v1")

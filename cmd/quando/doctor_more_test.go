@@ -14,7 +14,9 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// TestDoctorSecretReplaced judges a secret by what the engine that runs has answered, not by what the one before it did: neither is a wrong one well because the one before it was right, nor the other way round.
+// TestDoctorSecretReplaced judges a secret by what the engine that runs has answered, not by what
+// the one before it did: neither is a wrong one well because the one before it was right, nor the
+// other way round.
 func TestDoctorSecretReplaced(t *testing.T) {
 	t.Run("by a wrong one", func(t *testing.T) {
 		c := newClinic(t)
@@ -46,7 +48,8 @@ func TestDoctorManageScope(t *testing.T) {
 	c.finds("scopes", "fail", "webhooks:manage (service.webhook.public_url)", "give the key these scopes")
 }
 
-// TestDoctorLockedDatabase finds tables that somebody keeps locked, for writing or altogether, and says who.
+// TestDoctorLockedDatabase finds tables that somebody keeps locked, for writing or altogether, and
+// says who.
 func TestDoctorLockedDatabase(t *testing.T) {
 	t.Parallel()
 	address := postgrestest.Shared(t).Database(t)
@@ -65,7 +68,8 @@ func TestDoctorLockedDatabase(t *testing.T) {
 	c.finds("journal", "ok", "it can be read and written", "")
 }
 
-// TestDoctorReadOnly runs the doctor where the journal's disk cannot be written although there is room on it.
+// TestDoctorReadOnly runs the doctor where the journal's disk cannot be written although there is
+// room on it.
 func TestDoctorReadOnly(t *testing.T) {
 	c := newClinic(t)
 	small := t.TempDir()
@@ -87,7 +91,8 @@ func TestDoctorReadOnly(t *testing.T) {
 	}
 }
 
-// TestDoctorNoRules finds a folder in which there are no rules, such as one whose disk is not there.
+// TestDoctorNoRules finds a folder in which there are no rules, such as one whose disk is not
+// there.
 func TestDoctorNoRules(t *testing.T) {
 	c := newClinic(t)
 	c.startAlone()

@@ -61,7 +61,8 @@ func (c *clinic) settings(key, secret string, more ...string) string {
 
 func (c *clinic) right() string { return c.settings(c.address.APIKey, string(c.secret)) }
 
-// startAlone starts an engine that does not look after the webhook, for a doctor who finds what is wrong with it.
+// startAlone starts an engine that does not look after the webhook, for a doctor who finds what is
+// wrong with it.
 func (c *clinic) startAlone() { c.startWith(string(c.secret)) }
 
 // startWith is startAlone with another secret.
@@ -71,7 +72,8 @@ func (c *clinic) startWith(secret string) {
 	c.office.config(c.settings(c.address.APIKey, secret) + "\nconsole: { listen: \"127.0.0.1:0\" }")
 }
 
-// finds runs the doctor and expects a fault of one check, in these words, with how to mend it, and no other.
+// finds runs the doctor and expects a fault of one check, in these words, with how to mend it, and
+// no other.
 func (c *clinic) finds(check, status, message, mend string) {
 	c.t.Helper()
 	began := time.Now()
@@ -106,7 +108,8 @@ func (c *clinic) finds(check, status, message, mend string) {
 	}
 }
 
-// TestDoctorWell finds nothing wrong with a desk that is well, and says so line by line; it runs beside the engine.
+// TestDoctorWell finds nothing wrong with a desk that is well, and says so line by line; it runs
+// beside the engine.
 func TestDoctorWell(t *testing.T) {
 	c := newClinic(t)
 	c.start(c.right())
@@ -280,7 +283,8 @@ func TestDoctorUnreachableAddress(t *testing.T) {
 	}
 }
 
-// TestDoctorFullDisk runs the doctor where the journal's disk really is full: a small one of memory, of its own process.
+// TestDoctorFullDisk runs the doctor where the journal's disk really is full: a small one of
+// memory, of its own process.
 func TestDoctorFullDisk(t *testing.T) {
 	c := newClinic(t)
 	c.start(c.right())
@@ -368,7 +372,8 @@ func TestDoctorRules(t *testing.T) {
 	})
 }
 
-// TestDoctorAlone shows what is told where nothing runs and nothing answers: within seconds, and no more faults than there are.
+// TestDoctorAlone shows what is told where nothing runs and nothing answers: within seconds, and no
+// more faults than there are.
 func TestDoctorAlone(t *testing.T) {
 	c := newClinic(t)
 	c.front = "http://127.0.0.1:1/webhook"
@@ -409,7 +414,8 @@ func TestDoctorCannotRecord(t *testing.T) {
 	c.finds("engine", "fail", "cannot record: not able to record", "look at its log")
 }
 
-// TestDoctorLockedByNobody shows a journal whose lock something has that is no engine, so that none can begin.
+// TestDoctorLockedByNobody shows a journal whose lock something has that is no engine, so that none
+// can begin.
 func TestDoctorLockedByNobody(t *testing.T) {
 	c := newClinic(t)
 	c.start(c.right())

@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// TestRunWritesRules shows that a rule that is saved through the console of a running engine acts when the page comes back, that what is kept beside the rules is
-// loaded by nobody, and that a file that was changed by other means is not overwritten.
+// TestRunWritesRules shows that a rule that is saved through the console of a running engine acts
+// when the page comes back, that what is kept beside the rules is loaded by nobody, and that a file
+// that was changed by other means is not overwritten.
 func TestRunWritesRules(t *testing.T) {
 	o := newOffice(t)
 	o.write("rules/r.yaml", "rules:\n  - id: first\n    when: manual\n    do:\n      - log: one # kept\n")

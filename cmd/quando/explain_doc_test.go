@@ -79,7 +79,8 @@ const explainMisspelt = `rules:
     do: [mark_read]
 `
 
-// TestExplainDoc runs the examples of the documentation on a journal that a real engine has written.
+// TestExplainDoc runs the examples of the documentation on a journal that a real engine has
+// written.
 func TestExplainDoc(t *testing.T) {
 	doc, err := filepath.Abs("../../docs/explain.md")
 	if err != nil {
@@ -166,7 +167,8 @@ func deskDay(t *testing.T, file string) {
 
 const supportSector = "0192f3a4-0000-7000-8000-0000000000b1"
 
-// TestExplainNames tells names as the journal has kept them; where it has kept none, nobody knows them.
+// TestExplainNames tells names as the journal has kept them; where it has kept none, nobody knows
+// them.
 func TestExplainNames(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeFiles(t, map[string]string{

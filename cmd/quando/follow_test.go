@@ -13,7 +13,8 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// atWork opens a journal of the stories and works on it beside the commands: answer says what becomes of a claimed lane.
+// atWork opens a journal of the stories and works on it beside the commands: answer says what
+// becomes of a claimed lane.
 func atWork(t *testing.T, answer func(lane *journal.Lane) *journal.Change) (file string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "quando.db")
@@ -78,7 +79,8 @@ func decide(lane *journal.Lane, verdict journal.Verdict) *journal.Change {
 	return change
 }
 
-// finish brings the runs of a lane that are at work, and those of which something is asked, to a state.
+// finish brings the runs of a lane that are at work, and those of which something is asked, to a
+// state.
 func finish(lane *journal.Lane, state journal.State, reason string) *journal.Change {
 	change := &journal.Change{Decided: lane.Events}
 	for _, e := range lane.Events {

@@ -13,7 +13,8 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// TestHeadersOfTheConfiguration shows that another system gets the secret that the configuration has for it, that no other system gets it, and that neither the journal nor the log has it.
+// TestHeadersOfTheConfiguration shows that another system gets the secret that the configuration
+// has for it, that no other system gets it, and that neither the journal nor the log has it.
 func TestHeadersOfTheConfiguration(t *testing.T) {
 	t.Setenv("ERP_TOKEN", "Zq7-hunter2-Zq7")
 	got := make(chan string, 10)

@@ -12,8 +12,9 @@ import (
 	"github.com/quandohq/quando/engine/journal/postgres/postgrestest"
 )
 
-// TestJournalCopy lets an engine tell the first part of a story with a journal in SQLite, the next with a copy in PostgreSQL, and the last with a copy in SQLite again: nothing is
-// lost, nothing is done twice.
+// TestJournalCopy lets an engine tell the first part of a story with a journal in SQLite, the next
+// with a copy in PostgreSQL, and the last with a copy in SQLite again: nothing is lost, nothing is
+// done twice.
 func TestJournalCopy(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -76,7 +77,8 @@ func TestJournalCopy(t *testing.T) {
 	}
 }
 
-// TestJournalCopyOntoItself says what is wrong when both names are one journal's, and not that an engine is using it.
+// TestJournalCopyOntoItself says what is wrong when both names are one journal's, and not that an
+// engine is using it.
 func TestJournalCopyOntoItself(t *testing.T) {
 	folder := t.TempDir()
 	where, link := filepath.Join(folder, "quando.db"), filepath.Join(folder, "link.db")

@@ -20,7 +20,8 @@ var (
 	madeUpID     = regexp.MustCompile(`manual/[0-9a-f-]{36}`)
 )
 
-// TestJournalDoc runs the examples of the documentation one after the other, in a folder with a journal, and compares what they print.
+// TestJournalDoc runs the examples of the documentation one after the other, in a folder with a
+// journal, and compares what they print.
 func TestJournalDoc(t *testing.T) {
 	doc, err := filepath.Abs(journalDoc)
 	if err != nil {
@@ -53,7 +54,8 @@ func writeFiles(t *testing.T, files map[string]string) {
 	}
 }
 
-// runDoc runs the examples of a document one after the other, and compares what they print. There must be at least so many.
+// runDoc runs the examples of a document one after the other, and compares what they print. There
+// must be at least so many.
 func runDoc(t *testing.T, doc string, least int) {
 	t.Helper()
 	text, err := os.ReadFile(doc)
@@ -87,7 +89,8 @@ func runDoc(t *testing.T, doc string, least int) {
 	}
 }
 
-// runExample returns what a command prints, on either output. Ids that are made up are always the same.
+// runExample returns what a command prints, on either output. Ids that are made up are always the
+// same.
 func runExample(t *testing.T, command string) string {
 	t.Helper()
 	var args []string

@@ -22,7 +22,8 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// TestForgetInBackupsLater erases in backups, by the contact's id, whom the journal has forgotten before: as forget itself says that one should.
+// TestForgetInBackupsLater erases in backups, by the contact's id, whom the journal has forgotten
+// before: as forget itself says that one should.
 func TestForgetInBackupsLater(t *testing.T) {
 	t.Parallel()
 	c := newCrime(t, filepath.Join(t.TempDir(), "quando.db"))
@@ -59,8 +60,9 @@ func TestForgetInBackupsLater(t *testing.T) {
 	}
 }
 
-// TestForgetHalfway stops forgetting after each change that it makes: whoever says it once more finds the rest, and nothing is left in the journal's files. Backups that hold the
-// person are known from the beginning.
+// TestForgetHalfway stops forgetting after each change that it makes: whoever says it once more
+// finds the rest, and nothing is left in the journal's files. Backups that hold the person are
+// known from the beginning.
 func TestForgetHalfway(t *testing.T) {
 	t.Parallel()
 	c := newCrime(t, filepath.Join(t.TempDir(), "quando.db"))
@@ -101,7 +103,8 @@ func TestForgetHalfway(t *testing.T) {
 	}
 }
 
-// TestForgetUnfinished tells of what a backup and a restore have left that were stopped halfway, and takes it away where backups are to be looked after.
+// TestForgetUnfinished tells of what a backup and a restore have left that were stopped halfway,
+// and takes it away where backups are to be looked after.
 func TestForgetUnfinished(t *testing.T) {
 	folder := t.TempDir()
 	where := filepath.Join(folder, "quando.db")
@@ -129,7 +132,8 @@ func TestForgetUnfinished(t *testing.T) {
 	}
 }
 
-// TestForgetAlone forgets somebody in both journals while no engine runs that could cancel runs: they are cancelled all the same, and who waited for them is next.
+// TestForgetAlone forgets somebody in both journals while no engine runs that could cancel runs:
+// they are cancelled all the same, and who waited for them is next.
 func TestForgetAlone(t *testing.T) {
 	t.Parallel()
 	for name, journal := range map[string]func(*testing.T) string{
@@ -178,7 +182,8 @@ func (c *crime) first(phone string) bool {
 	return service.SamePhone(conversation.Phone, phone)
 }
 
-// forgetHalfway does what quando journal forget does, and stops after so many changes. It reports whether there were no more.
+// forgetHalfway does what quando journal forget does, and stops after so many changes. It reports
+// whether there were no more.
 func forgetHalfway(t *testing.T, where string, who forget.Person, changes int) (ended bool) {
 	t.Helper()
 	j, err := storage.Open(t.Context(), where, true)
@@ -222,7 +227,8 @@ func (s *stopping) Compact(ctx context.Context) error {
 	return s.Keeper.Compact(ctx)
 }
 
-// TestForgetInOldBackups erases a person in backups that earlier versions wrote, and does not leave them in one because another cannot be read.
+// TestForgetInOldBackups erases a person in backups that earlier versions wrote, and does not leave
+// them in one because another cannot be read.
 func TestForgetInOldBackups(t *testing.T) {
 	const phone = "+5511988880001"
 	folder := t.TempDir()

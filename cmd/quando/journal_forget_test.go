@@ -30,8 +30,9 @@ const (
 // marks are the bytes by which a marked person is found in a file.
 var marks = []string{"77712345", "Zuleika", "Marcador", "ZK-99871", "xyzzy42"}
 
-// markedRules let a marked person leave a trace wherever a journal can have one: in answers, in values of verdicts, in slots, in messages to others, in runs
-// that wait, fail or travel, in gathers.
+// markedRules let a marked person leave a trace wherever a journal can have one: in answers, in
+// values of verdicts, in slots, in messages to others, in runs that wait, fail or travel, in
+// gathers.
 const markedRules = `
 rules:
   - id: reply
@@ -156,8 +157,9 @@ func (c *crime) tidy(what, text string) {
 	}
 }
 
-// TestForget forgets a person while an engine runs, in both journals: nothing of them is found in any row, in the files, in the log or in what the command prints, while
-// everybody else's data, what was counted and what is known stays.
+// TestForget forgets a person while an engine runs, in both journals: nothing of them is found in
+// any row, in the files, in the log or in what the command prints, while everybody else's data,
+// what was counted and what is known stays.
 func TestForget(t *testing.T) {
 	t.Parallel()
 	for name, journal := range map[string]func(*testing.T) string{
@@ -210,7 +212,8 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// cancelled checks that no run is left that would go on about the person, while the other customer's runs wait as they did.
+// cancelled checks that no run is left that would go on about the person, while the other
+// customer's runs wait as they did.
 func (c *crime) cancelled() {
 	c.t.Helper()
 	_, out, _ := c.quando("runs", "--output", "json")
@@ -261,7 +264,8 @@ func (c *crime) tidyFile(path string) {
 	}
 }
 
-// TestForgetByPhone forgets a person by phone when no engine runs, also in backups, and a backup that is restored forgets them again.
+// TestForgetByPhone forgets a person by phone when no engine runs, also in backups, and a backup
+// that is restored forgets them again.
 func TestForgetByPhone(t *testing.T) {
 	t.Parallel()
 	c := newCrime(t, filepath.Join(t.TempDir(), "quando.db"))
@@ -298,7 +302,8 @@ func TestForgetByPhone(t *testing.T) {
 	}
 }
 
-// TestForgetDuplicate shows that an event of somebody who was forgotten is still known when it is delivered again, and that no rule fires for it.
+// TestForgetDuplicate shows that an event of somebody who was forgotten is still known when it is
+// delivered again, and that no rule fires for it.
 func TestForgetDuplicate(t *testing.T) {
 	t.Parallel()
 	c := newCrime(t, filepath.Join(t.TempDir(), "quando.db"))

@@ -13,7 +13,8 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// TestForgetWords forgets somebody by phone, in whatever way a service writes numbers and whatever it calls a contact, a phone, a name and a text: also what others were told of them.
+// TestForgetWords forgets somebody by phone, in whatever way a service writes numbers and whatever
+// it calls a contact, a phone, a name and a text: also what others were told of them.
 func TestForgetWords(t *testing.T) {
 	const profile = "event: { contact: [cliente] }\ncontact: { phone: [telefone], name: [nome] }\nmessage: { text: [texto] }\n"
 	for name, test := range map[string]struct{ profile, data, phone string }{

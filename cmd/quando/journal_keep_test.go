@@ -21,7 +21,8 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// TestBackupWhileRunning backs a journal up again and again while an engine records: each backup is whole, and holds everything that was acknowledged before it was begun.
+// TestBackupWhileRunning backs a journal up again and again while an engine records: each backup is
+// whole, and holds everything that was acknowledged before it was begun.
 func TestBackupWhileRunning(t *testing.T) {
 	o := newOffice(t)
 	o.write("rules/r.yaml", "rules:\n  - { id: hello, when: message.received, do: [{ send_message: Hello }] }\n")
@@ -76,7 +77,8 @@ func TestBackupWhileRunning(t *testing.T) {
 	}
 }
 
-// TestVerifyFindings spoils a journal in one way after another, in both kinds: verify finds each, and says so.
+// TestVerifyFindings spoils a journal in one way after another, in both kinds: verify finds each,
+// and says so.
 func TestVerifyFindings(t *testing.T) {
 	for name, journal := range map[string]func(*testing.T) string{
 		"SQLite":     func(t *testing.T) string { return filepath.Join(t.TempDir(), "quando.db") },
@@ -179,7 +181,8 @@ func backedUp(t *testing.T) (where, backup string) {
 	return where, backup
 }
 
-// TestVerifyDamaged shows that a file whose bytes are damaged is found, and that a backup which somebody changed is told from the one that was made.
+// TestVerifyDamaged shows that a file whose bytes are damaged is found, and that a backup which
+// somebody changed is told from the one that was made.
 func TestVerifyDamaged(t *testing.T) {
 	where, backup := backedUp(t)
 	j, err := storage.Open(t.Context(), backup, false)
@@ -233,7 +236,8 @@ func TestVerifyDamaged(t *testing.T) {
 	}
 }
 
-// TestListOfBackups shows which backups the list goes on to tell of when another is made: those that are there, and those that were thrown away less than a year ago.
+// TestListOfBackups shows which backups the list goes on to tell of when another is made: those
+// that are there, and those that were thrown away less than a year ago.
 func TestListOfBackups(t *testing.T) {
 	folder := t.TempDir()
 	where := filepath.Join(folder, "quando.db")

@@ -10,7 +10,8 @@ import (
 	"github.com/quandohq/quando/engine/journal/sqlite"
 )
 
-// TestRestoreElsewhere restores a backup that was carried away from its list: who was forgotten since is forgotten in it again all the same, and who is forgotten afterwards is found in the
+// TestRestoreElsewhere restores a backup that was carried away from its list: who was forgotten
+// since is forgotten in it again all the same, and who is forgotten afterwards is found in the
 // journal that was moved aside and in backups that were made after the one that was restored.
 func TestRestoreElsewhere(t *testing.T) {
 	t.Parallel()
@@ -39,7 +40,8 @@ func TestRestoreElsewhere(t *testing.T) {
 	}
 }
 
-// TestRestoreAfterStop restores a backup where an earlier restore was stopped and has left its copy with a log.
+// TestRestoreAfterStop restores a backup where an earlier restore was stopped and has left its copy
+// with a log.
 func TestRestoreAfterStop(t *testing.T) {
 	where, backup := backedUp(t)
 	left := where + ".restoring"
@@ -72,7 +74,8 @@ func TestRestoreAfterStop(t *testing.T) {
 	}
 }
 
-// TestRestoreStopped stops a restore when it has moved a journal aside, and before it has said so: the journal that was moved is listed all the same, and can be put back.
+// TestRestoreStopped stops a restore when it has moved a journal aside, and before it has said so:
+// the journal that was moved is listed all the same, and can be put back.
 func TestRestoreStopped(t *testing.T) {
 	folder := t.TempDir()
 	where, copied, aside := filepath.Join(folder, "quando.db"), filepath.Join(folder, "backup.db"), filepath.Join(folder, "quando.db.before-20261114T090000Z")
@@ -92,7 +95,8 @@ func TestRestoreStopped(t *testing.T) {
 	}
 }
 
-// TestBackupAgain makes a backup under the name of one that was thrown away: it is the one that is listed.
+// TestBackupAgain makes a backup under the name of one that was thrown away: it is the one that is
+// listed.
 func TestBackupAgain(t *testing.T) {
 	folder := t.TempDir()
 	where, backup := filepath.Join(folder, "quando.db"), filepath.Join(folder, "nightly.db")

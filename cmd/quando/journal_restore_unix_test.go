@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestRestoreByRoot shows that a journal which root restores, or makes, is one that the engine can use, whose user the folder belongs to.
+// TestRestoreByRoot shows that a journal which root restores, or makes, is one that the engine can
+// use, whose user the folder belongs to.
 func TestRestoreByRoot(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give a file to somebody else")

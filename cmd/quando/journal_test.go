@@ -24,7 +24,8 @@ func journalCommand(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(fillJournal(context.Background(), ts.MkAbs(args[0])))
 }
 
-// holdCommand lets a script stop something as the engine would: hold FILE KIND WORKSPACE RULE REASON.
+// holdCommand lets a script stop something as the engine would: hold FILE KIND WORKSPACE RULE
+// REASON.
 func holdCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 5 {
 		ts.Fatalf("usage: hold file kind workspace rule reason")

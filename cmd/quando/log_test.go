@@ -14,7 +14,8 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// discreetRules let what a marked person is known by come into everything that could be told: errors of every kind, reasons, names that nobody has, hosts that are not there, safety bounds.
+// discreetRules let what a marked person is known by come into everything that could be told:
+// errors of every kind, reasons, names that nobody has, hosts that are not there, safety bounds.
 const discreetRules = `
 rules:
   - id: reasons
@@ -46,7 +47,8 @@ rules:
       - send_message: { text: "{{ message.text }}", to: { phone: "{{ contact.phone }}", channel: Main } }
 `
 
-// TestLogIsDiscreet tells a story with a marked name, phone and text, in which everything goes wrong that can, at the level debug: none of the marks is in the log.
+// TestLogIsDiscreet tells a story with a marked name, phone and text, in which everything goes
+// wrong that can, at the level debug: none of the marks is in the log.
 func TestLogIsDiscreet(t *testing.T) {
 	// A service that quotes what it is sent in what it says of an error.
 	var target *url.URL

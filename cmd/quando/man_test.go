@@ -15,7 +15,8 @@ import (
 
 var manFolder = flag.String("man", "", "write the man pages to this folder")
 
-// TestMan writes a man page for every command and lets man read them. The library that writes them is not a part of quando.
+// TestMan writes a man page for every command and lets man read them. The library that writes them
+// is not a part of quando.
 func TestMan(t *testing.T) {
 	folder := *manFolder
 	if folder == "" {

@@ -22,7 +22,8 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// An office is a whole desk under test: the sandbox service, which delivers its webhooks to `quando run`, started as a person would.
+// An office is a whole desk under test: the sandbox service, which delivers its webhooks to `quando
+// run`, started as a person would.
 type office struct {
 	t       *testing.T
 	sandbox *sandbox.Sandbox
@@ -40,7 +41,8 @@ type office struct {
 	target string // where deliveries go
 }
 
-// newOffice starts the service and registers a webhook. Its address is ours, because that of quando is known only when it has started.
+// newOffice starts the service and registers a webhook. Its address is ours, because that of quando
+// is known only when it has started.
 func newOffice(t *testing.T) *office {
 	t.Helper()
 	s, err := sandbox.New(sandbox.Options{Seed: 7, AllowLoopback: true, KanbanEvents: true})

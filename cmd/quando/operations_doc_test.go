@@ -12,7 +12,8 @@ import (
 	"github.com/quandohq/quando/cmd/quando/internal/config"
 )
 
-// docs/operations.md has an entry for every alert and every metric, and its examples are configurations.
+// docs/operations.md has an entry for every alert and every metric, and its examples are
+// configurations.
 func TestOperationsDoc(t *testing.T) {
 	raw, err := os.ReadFile("../../docs/operations.md")
 	if err != nil {

@@ -22,7 +22,8 @@ func deployed(t *testing.T, name string) string {
 	return string(text)
 }
 
-// TestContainer reads the Dockerfile: what runs is not root, has nothing beside it, is asked how it is by a command that exists, and was built as releases are.
+// TestContainer reads the Dockerfile: what runs is not root, has nothing beside it, is asked how it
+// is by a command that exists, and was built as releases are.
 func TestContainer(t *testing.T) {
 	text := deployed(t, "Dockerfile")
 	stages := strings.Split(text, "\nFROM ")

@@ -17,7 +17,8 @@ import (
 	"github.com/quandohq/quando/engine/journal/postgres/postgrestest"
 )
 
-// A turnstile stands before the service: each request that would change something waits there until it is let through.
+// A turnstile stands before the service: each request that would change something waits there until
+// it is let through.
 type turnstile struct {
 	arrived atomic.Int64
 	through chan struct{}
@@ -63,7 +64,9 @@ func (s *turnstile) stays(t *testing.T) {
 	}
 }
 
-// TestPauseUnderWay stops everything while a call of `quando run` is on its way: it is named to whoever stops it, as JSON, as a text and in the console, and none comes behind it before it is resumed.
+// TestPauseUnderWay stops everything while a call of `quando run` is on its way: it is named to
+// whoever stops it, as JSON, as a text and in the console, and none comes behind it before it is
+// resumed.
 func TestPauseUnderWay(t *testing.T) {
 	t.Parallel()
 	t.Run("in a file", func(t *testing.T) { pauseUnderWay(t, "") })

@@ -10,7 +10,8 @@ import (
 	"github.com/quandohq/quando/engine/journal/postgres/postgrestest"
 )
 
-// TestRunShared lets two engines share a journal in PostgreSQL: every customer has one answer, and commands see what both did.
+// TestRunShared lets two engines share a journal in PostgreSQL: every customer has one answer, and
+// commands see what both did.
 func TestRunShared(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -60,7 +61,8 @@ func TestRunShared(t *testing.T) {
 	}
 }
 
-// TestJournalInPostgres looks into the journal of the scripts as it is in a database: what the commands show is the same as from a file.
+// TestJournalInPostgres looks into the journal of the scripts as it is in a database: what the
+// commands show is the same as from a file.
 func TestJournalInPostgres(t *testing.T) {
 	address, file := postgrestest.Shared(t).Database(t), t.TempDir()+"/quando.db"
 	for _, where := range []string{address, file} {

@@ -125,7 +125,8 @@ func (o *office) isWell(want string, args ...string) {
 	}
 }
 
-// TestRunReloads shows that a change of the rules is in use without a restart, that a mistake is isolated, and that SIGHUP reads them anew.
+// TestRunReloads shows that a change of the rules is in use without a restart, that a mistake is
+// isolated, and that SIGHUP reads them anew.
 func TestRunReloads(t *testing.T) {
 	o := newOffice(t)
 	o.start(o.service())
@@ -146,7 +147,8 @@ func TestRunReloads(t *testing.T) {
 	clitest.Eventually(t, func() (bool, string) { return strings.Count(o.log.String(), "rules reloaded") == 3, o.log.String() })
 }
 
-// TestRunTicks shows that schedules tick, also those that come with a reload, and that a stop keeps them.
+// TestRunTicks shows that schedules tick, also those that come with a reload, and that a stop keeps
+// them.
 func TestRunTicks(t *testing.T) {
 	o := newOffice(t)
 	o.start(o.service())
@@ -172,7 +174,8 @@ func TestRunTicks(t *testing.T) {
 	}
 }
 
-// TestRunStrict shows that --strict does not start with a rule that is wrong, and says what check says.
+// TestRunStrict shows that --strict does not start with a rule that is wrong, and says what check
+// says.
 func TestRunStrict(t *testing.T) {
 	o := newOffice(t)
 	o.write("rules/r.yaml", "rules:\n  - { id: a, when: nonsense, do: [{ log: x }] }\n"+clitest.Rule("b", "b1"))
@@ -239,7 +242,8 @@ func TestRunRefuses(t *testing.T) {
 	}
 }
 
-// TestRunClock shows that a clock that disagrees with the service's is told, and that a service that cannot be reached does not keep it from starting.
+// TestRunClock shows that a clock that disagrees with the service's is told, and that a service
+// that cannot be reached does not keep it from starting.
 func TestRunClock(t *testing.T) {
 	off := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Date", time.Now().Add(-30*time.Minute).UTC().Format(http.TimeFormat))
@@ -268,7 +272,8 @@ func TestRunClock(t *testing.T) {
 	}
 }
 
-// TestRunSignals stops a real process: one signal lets it finish and ends with 0, a second one ends it at once.
+// TestRunSignals stops a real process: one signal lets it finish and ends with 0, a second one ends
+// it at once.
 func TestRunSignals(t *testing.T) {
 	o := newOffice(t)
 	program, err := os.Executable()
@@ -324,5 +329,6 @@ func TestRunSignals(t *testing.T) {
 	}
 }
 
-// What rules do with what was recorded is the engine's own affair; tests of it in a running process, such as a reply that reaches the customer,
-// begin with newOffice, start and writes, and end with a look at sandbox.Effects.
+// What rules do with what was recorded is the engine's own affair; tests of it in a running
+// process, such as a reply that reaches the customer, begin with newOffice, start and writes, and
+// end with a look at sandbox.Effects.

@@ -10,7 +10,8 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// TestRunSimulator shows that one can play in a workspace whose service is a sandbox, but not with its time.
+// TestRunSimulator shows that one can play in a workspace whose service is a sandbox, but not with
+// its time.
 func TestRunSimulator(t *testing.T) {
 	o := newOffice(t)
 	o.write("rules/r.yaml", "rules:\n  - id: greet\n    when: message.received\n    do: [{ send_message: \"Hello, {{ contact.name }}\" }]\n  - { id: magic, when: message.received, if: message.text == \"xyzzy\", do: [{ log: magic }] }\n")
@@ -53,7 +54,8 @@ func TestRunSimulator(t *testing.T) {
 	}
 }
 
-// TestDemoSimulator plays along in the demo: everybody lives in one time, and what a person takes out of other people's hands ends nothing.
+// TestDemoSimulator plays along in the demo: everybody lives in one time, and what a person takes
+// out of other people's hands ends nothing.
 func TestDemoSimulator(t *testing.T) {
 	s := show(t, "--speed", "10")
 	s.until("João writes")

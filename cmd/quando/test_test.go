@@ -19,7 +19,8 @@ import (
 	"github.com/quandohq/quando/cmd/quando/internal/clitest"
 )
 
-// someTests is a rule set with a test that passes, one that fails, and one that fails under a fault only.
+// someTests is a rule set with a test that passes, one that fails, and one that fails under a fault
+// only.
 var someTests = map[string]string{
 	"rules/greet.yaml": `
 rules:
@@ -96,7 +97,8 @@ func TestTestJSON(t *testing.T) {
 	}
 }
 
-// junitElements says which elements and attributes common readers of the form know, and which of them they need.
+// junitElements says which elements and attributes common readers of the form know, and which of
+// them they need.
 var junitElements = map[string]struct {
 	inside   string
 	required []string

@@ -22,7 +22,8 @@ var (
 	tookJSON  = regexp.MustCompile(`"seconds": [0-9.]+`)
 )
 
-// TestTestingDoc writes the files of the documentation, runs its examples, and compares what they print.
+// TestTestingDoc writes the files of the documentation, runs its examples, and compares what they
+// print.
 func TestTestingDoc(t *testing.T) {
 	doc, err := filepath.Abs(testingDoc)
 	if err != nil {

@@ -77,7 +77,8 @@ func attribute(s *otlp.Span, key string) string {
 	return ""
 }
 
-// tree draws the trace of the event of a type, one line for each span below the one that it belongs to. There must be one such trace.
+// tree draws the trace of the event of a type, one line for each span below the one that it belongs
+// to. There must be one such trace.
 func (c *collector) tree(t *testing.T, typ string) (lines []string) {
 	t.Helper()
 	c.mu.Lock()
@@ -123,7 +124,8 @@ func (c *collector) tree(t *testing.T, typ string) (lines []string) {
 	return lines
 }
 
-// TestTrace follows one event from its delivery to each call, across a wait and a restart, at a collector. What customers say stays here.
+// TestTrace follows one event from its delivery to each call, across a wait and a restart, at a
+// collector. What customers say stays here.
 func TestTrace(t *testing.T) {
 	c := newCollector(t)
 	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment=test")

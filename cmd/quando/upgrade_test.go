@@ -23,7 +23,8 @@ import (
 
 const journalsFolder = "testdata/journals"
 
-// oldJournals puts the journals of earlier versions where an engine can have them. make.sh beside them says how they were made.
+// oldJournals puts the journals of earlier versions where an engine can have them. make.sh beside
+// them says how they were made.
 var oldJournals = map[string]func(t *testing.T) string{
 	"schema1": func(t *testing.T) string { return oldFile(t, "schema1") },
 	"schema2": func(t *testing.T) string { return oldFile(t, "schema2") },
@@ -64,8 +65,9 @@ func oldFile(t *testing.T, name string) string {
 	return file
 }
 
-// TestUpgrade opens journals that earlier versions wrote, and goes on with them: what was finished is not done again, what waited wakes up, what was not decided on is, and what was
-// known is still known.
+// TestUpgrade opens journals that earlier versions wrote, and goes on with them: what was finished
+// is not done again, what waited wakes up, what was not decided on is, and what was known is still
+// known.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	for name, old := range oldJournals {
@@ -135,7 +137,8 @@ func oldOffice(t *testing.T, name string) *office {
 	return o
 }
 
-// TestDowngrade shows that a journal which a newer version wrote is refused, by engines and by commands, and that people are told what to do.
+// TestDowngrade shows that a journal which a newer version wrote is refused, by engines and by
+// commands, and that people are told what to do.
 func TestDowngrade(t *testing.T) {
 	for name, newer := range map[string]func(t *testing.T) string{
 		"SQLite": func(t *testing.T) string {
@@ -180,7 +183,8 @@ func TestDowngrade(t *testing.T) {
 	}
 }
 
-// TestSlowUpgrade shows that somebody who waits for a journal that is brought up to date is told so.
+// TestSlowUpgrade shows that somebody who waits for a journal that is brought up to date is told
+// so.
 func TestSlowUpgrade(t *testing.T) {
 	t.Parallel()
 	where := oldFile(t, "schema5")

@@ -10,7 +10,8 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// TestWebhookDoc runs the examples of docs/webhooks.md against a sandbox and compares what they print.
+// TestWebhookDoc runs the examples of docs/webhooks.md against a sandbox and compares what they
+// print.
 func TestWebhookDoc(t *testing.T) {
 	doc, err := filepath.Abs("../../docs/webhooks.md")
 	if err != nil {

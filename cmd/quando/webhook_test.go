@@ -80,8 +80,9 @@ func (o *ownOffice) subscribed(events ...string) {
 
 const greet = "rules:\n  - { id: greet, when: message.received, do: [{ log: hello }] }\n"
 
-// TestRunLooksAfterTheWebhook runs quando with nothing but a public url: the webhook is registered, follows the rules, is switched on again, and what
-// it delivers is recorded. Its secret is nowhere to be read.
+// TestRunLooksAfterTheWebhook runs quando with nothing but a public url: the webhook is registered,
+// follows the rules, is switched on again, and what it delivers is recorded. Its secret is nowhere
+// to be read.
 func TestRunLooksAfterTheWebhook(t *testing.T) {
 	t.Parallel()
 	o := newOwnOffice(t)
@@ -153,8 +154,9 @@ func TestRunLooksAfterTheWebhook(t *testing.T) {
 	}
 }
 
-// TestRunFindsWhatWasMissed has ten deliveries fail for good while quando runs, so that the service switches its webhook off. It is switched on again, and what a
-// customer wrote in between is answered, once, without the next look of the timer.
+// TestRunFindsWhatWasMissed has ten deliveries fail for good while quando runs, so that the service
+// switches its webhook off. It is switched on again, and what a customer wrote in between is
+// answered, once, without the next look of the timer.
 func TestRunFindsWhatWasMissed(t *testing.T) {
 	t.Parallel()
 	o := newOwnOffice(t)
@@ -202,7 +204,8 @@ func TestRunFindsWhatWasMissed(t *testing.T) {
 	}
 }
 
-// TestRunKeepsWhatRunsWaitFor changes a rule while a run of it waits for an event that the changed one does not need: the run hears of it all the same.
+// TestRunKeepsWhatRunsWaitFor changes a rule while a run of it waits for an event that the changed
+// one does not need: the run hears of it all the same.
 func TestRunKeepsWhatRunsWaitFor(t *testing.T) {
 	t.Parallel()
 	o := newOwnOffice(t)
@@ -317,7 +320,8 @@ func TestWebhookTrouble(t *testing.T) {
 	}
 }
 
-// TestRunWithAnotherKey shows that an engine with the wrong key starts, says what is wrong, and refuses what it cannot verify.
+// TestRunWithAnotherKey shows that an engine with the wrong key starts, says what is wrong, and
+// refuses what it cannot verify.
 func TestRunWithAnotherKey(t *testing.T) {
 	o := newOwnOffice(t)
 	o.write("rules/r.yaml", greet)
@@ -345,7 +349,8 @@ func TestRunWithAnotherKey(t *testing.T) {
 	}
 }
 
-// TestRunSameAddress shows that two workspaces cannot have one address: only one of them would be delivered to.
+// TestRunSameAddress shows that two workspaces cannot have one address: only one of them would be
+// delivered to.
 func TestRunSameAddress(t *testing.T) {
 	o := newOwnOffice(t)
 	name := o.config("workspaces: { a: { " + o.settings("") + " }, b: { " + o.settings("") + " } }")
@@ -355,8 +360,9 @@ func TestRunSameAddress(t *testing.T) {
 	}
 }
 
-// TestRunSharedWebhook lets two engines share a journal in PostgreSQL: they register one webhook and ask for one secret, both know it, also after it was
-// rotated by a command, and what each of them receives is recorded once.
+// TestRunSharedWebhook lets two engines share a journal in PostgreSQL: they register one webhook
+// and ask for one secret, both know it, also after it was rotated by a command, and what each of
+// them receives is recorded once.
 func TestRunSharedWebhook(t *testing.T) {
 	o := newOwnOffice(t)
 	t.Setenv("QUANDO_SECRET_KEY", strings.Repeat("ab", 32))

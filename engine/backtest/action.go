@@ -14,8 +14,9 @@ import (
 	"github.com/quandohq/quando/rules/phrases"
 )
 
-// An action takes the place of a verb: it calls nobody. A step that was taken then, with the same arguments at the same point, comes to the same
-// end. One that was not would have had its effect, and what the service would have answered is not known.
+// An action takes the place of a verb: it calls nobody. A step that was taken then, with the same
+// arguments at the same point, comes to the same end. One that was not would have had its effect,
+// and what the service would have answered is not known.
 type action struct {
 	*replay
 	schema rules.Schema
@@ -89,7 +90,8 @@ func (*action) note(s *actions.Step) (actions.Next, error) {
 	return actions.Next{Intent: &actions.Intent{Call: call, At: s.Now, Request: json.RawMessage(`{}`)}}, nil
 }
 
-// conditional decides a step that depends on where the card is at that moment. Another that asked the same of the same card then tells it.
+// conditional decides a step that depends on where the card is at that moment. Another that asked
+// the same of the same card then tells it.
 func (a *action) conditional(p *past, q engine.Inquiry, s *actions.Step, args string) (actions.Next, bool, error) {
 	if _, ok := s.Args[onlyFrom]; !ok {
 		return actions.Next{}, false, nil
@@ -110,7 +112,8 @@ func (a *action) conditional(p *past, q engine.Inquiry, s *actions.Step, args st
 // onlyFrom is the argument that makes a step depend on what it finds.
 const onlyFrom = "only_from"
 
-// unanswered notes that a run goes on with a result that nobody knows, if anything behind the step looks at it. Then what follows is not told.
+// unanswered notes that a run goes on with a result that nobody knows, if anything behind the step
+// looks at it. Then what follows is not told.
 func (a *action) unanswered(q engine.Inquiry, s *actions.Step) {
 	rule := a.set.Rule(q.Run.Rule)
 	if rule == nil || rule.Version != q.Run.Version || q.Run.Stage != rules.Live {

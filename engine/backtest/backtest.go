@@ -1,7 +1,9 @@
-// Package backtest tells what rules would have done on recorded events, and how that differs from what was done.
+// Package backtest tells what rules would have done on recorded events, and how that differs from
+// what was done.
 //
-// The real engine is given the recorded events again, at the times at which they came, with a journal of its own. What it asks is answered from what
-// was recorded; what it does is only noted. Nothing in here can reach the service: there is no client to do it with.
+// The real engine is given the recorded events again, at the times at which they came, with a
+// journal of its own. What it asks is answered from what was recorded; what it does is only noted.
+// Nothing in here can reach the service: there is no client to do it with.
 package backtest
 
 import (
@@ -23,15 +25,17 @@ type Journal interface {
 	Version(ctx context.Context, hash string) (source string, err error)
 }
 
-// A Desk reads what recorded events carry. It must not ask anybody. What cannot be told of an event by anybody is an error that is marked as permanent;
-// any other means that the record could not be read, and ends the backtest.
+// A Desk reads what recorded events carry. It must not ask anybody. What cannot be told of an event
+// by anybody is an error that is marked as permanent; any other means that the record could not be
+// read, and ends the backtest.
 type Desk interface {
 	Carried(ctx context.Context, e rules.Event) (facts map[string]any, about actions.Subject, err error)
 	// HasLabel fails where the label is not known.
 	HasLabel(ctx context.Context, fact map[string]any, label string) (bool, error)
 }
 
-// Options say what is looked at. Journal, Desk and Schemas are required; every other zero value works.
+// Options say what is looked at. Journal, Desk and Schemas are required; every other zero value
+// works.
 type Options struct {
 	Journal   Journal
 	Desk      Desk
@@ -39,11 +43,13 @@ type Options struct {
 	Workspace string         // empty is "default"
 	Location  *time.Location // the workspace's zone; nil is UTC
 
-	// Since and Until bound what is told: events that were received, and effects that came, in between. What came before is looked at too, as far back as
-	// limits and waits reach. A zero Since is everything, a zero Until the present.
+	// Since and Until bound what is told: events that were received, and effects that came, in
+	// between. What came before is looked at too, as far back as limits and waits reach. A zero Since
+	// is everything, a zero Until the present.
 	Since, Until time.Time
 
-	// Only leaves recorded rules out of account that the given ones do not have. Otherwise they count as taken away.
+	// Only leaves recorded rules out of account that the given ones do not have. Otherwise they count
+	// as taken away.
 	Only bool
 
 	Progress func(what string, done, of int) // is told how many events were looked at; nil is nobody
@@ -59,7 +65,8 @@ type Result struct {
 	Rules        []RuleNote
 }
 
-// An Effect is a step that would have changed something outside, or of a rule in shadow, that would have been noted as such.
+// An Effect is a step that would have changed something outside, or of a rule in shadow, that would
+// have been noted as such.
 type Effect struct {
 	Rule      string
 	Event     string
@@ -119,8 +126,8 @@ type RuleNote struct {
 
 // Run tells what rules would have done, and how that differs from what was done.
 //
-// Where a rule is as it was, or where its change makes no difference, what was done is what would have been done: what people, outages and the
-// service had a part in is no difference of the rules.
+// Where a rule is as it was, or where its change makes no difference, what was done is what would
+// have been done: what people, outages and the service had a part in is no difference of the rules.
 func Run(ctx context.Context, o Options, set *rules.Set) (*Result, error) {
 	b, err := newBench(o)
 	if err != nil {
@@ -147,7 +154,8 @@ func Run(ctx context.Context, o Options, set *rules.Set) (*Result, error) {
 	return r, nil
 }
 
-// Diff tells who would have been treated differently by two rule sets. Was is what the old ones would have done.
+// Diff tells who would have been treated differently by two rule sets. Was is what the old ones
+// would have done.
 func Diff(ctx context.Context, o Options, before, after *rules.Set) (*Result, error) {
 	b, err := newBench(o)
 	if err != nil {
@@ -226,7 +234,8 @@ func newBench(o Options) (*bench, error) {
 	}, nil
 }
 
-// tried returns rules as they are tried: a draft as if it were live, because that is what somebody wants to know of it.
+// tried returns rules as they are tried: a draft as if it were live, because that is what somebody
+// wants to know of it.
 func tried(set *rules.Set) *rules.Set {
 	var drafts []*rules.Rule
 	for _, r := range set.Rules {

@@ -11,7 +11,8 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// changed names the rules that are not what they were throughout the record, those that were taken away included.
+// changed names the rules that are not what they were throughout the record, those that were taken
+// away included.
 func (b *bench) changed(set *rules.Set) map[string]bool {
 	out := make(map[string]bool)
 	for _, r := range set.Rules {
@@ -55,7 +56,8 @@ type timeline struct {
 	// at returns the rules from an event on; nil leaves them as they are.
 	at func(ctx context.Context, e *journal.Event) (*rules.Set, error)
 
-	// given says that the rules are not those of the record: what their effects caused may not have happened, and ticks may be others.
+	// given says that the rules are not those of the record: what their effects caused may not have
+	// happened, and ticks may be others.
 	given bool
 }
 
@@ -120,7 +122,8 @@ func (b *bench) recordedRules(ctx context.Context, only map[string]bool) (timeli
 	}, nil
 }
 
-// version returns a rule as it was. It is nil where that is not recorded, as of one that never fired, or cannot be read any more.
+// version returns a rule as it was. It is nil where that is not recorded, as of one that never
+// fired, or cannot be read any more.
 func (b *bench) version(ctx context.Context, id, hash string) (*rules.Rule, error) {
 	b.compiling.Lock()
 	defer b.compiling.Unlock()

@@ -39,8 +39,9 @@ func (b *bench) compareWithRecord(ctx context.Context, set *rules.Set, changed m
 	return r.sorted(), nil
 }
 
-// besides takes into account what others had a part in. Where the rules of then would have come to the same, what was done is what would have been done. What
-// a person had paused or cancelled, and what was decided too late, would have been so all the same.
+// besides takes into account what others had a part in. Where the rules of then would have come to
+// the same, what was done is what would have been done. What a person had paused or cancelled, and
+// what was decided too late, would have been so all the same.
 func besides(was *recorded, before, would *Treatment, rule *rules.Rule) *Treatment {
 	if before.NotRecorded != "" || would.NotRecorded != "" {
 		return would
@@ -53,7 +54,8 @@ func besides(was *recorded, before, would *Treatment, rule *rules.Rule) *Treatme
 		cut := *would
 		cut.State, cut.Reason = journal.Cancelled, was.treat.Reason
 		late := func(e Effect) bool { return e.At.After(was.treat.ended) }
-		// What ended it came when the engine had not yet looked at what was due: that was not done, and all behind it neither.
+		// What ended it came when the engine had not yet looked at what was due: that was not done, and
+		// all behind it neither.
 		if n := len(was.treat.Effects); n < len(before.Effects) && !late(before.Effects[n]) {
 			undone := before.Effects[n].At
 			late = func(e Effect) bool { return !e.At.Before(undone) }
@@ -84,8 +86,8 @@ func (b *bench) compareReplays(ctx context.Context, changed map[string]bool, aft
 	return r.sorted(), nil
 }
 
-// pairsOf lists what is to be compared. What nothing came of, then or in a replay, is not: most of what rules are asked is of this kind, and each would
-// have to be looked up in the journal.
+// pairsOf lists what is to be compared. What nothing came of, then or in a replay, is not: most of
+// what rules are asked is of this kind, and each would have to be looked up in the journal.
 func (b *bench) pairsOf(changed map[string]bool, replays ...*outcomes) []pair {
 	all := make(map[pair]bool)
 	for p := range b.pairs {
@@ -110,7 +112,8 @@ func (b *bench) pairsOf(changed map[string]bool, replays ...*outcomes) []pair {
 	return list
 }
 
-// of returns what became of an event for a rule; nothing where it was not asked, or was not true, or is not there.
+// of returns what became of an event for a rule; nothing where it was not asked, or was not true,
+// or is not there.
 func (o *outcomes) of(p pair) *Treatment {
 	if t := o.treated[p]; t != nil {
 		return t

@@ -20,7 +20,8 @@ type desk struct{ *replay }
 // mark begins the words by which an answer that was not recorded is known in verdicts and steps.
 const mark = "it was not recorded at the time: "
 
-// missing says that nobody asked a question then. Nothing more is told of a run that needs the answer.
+// missing says that nobody asked a question then. Nothing more is told of a run that needs the
+// answer.
 func (r *replay) missing(q engine.Inquiry, question string) error {
 	if q.Run != nil && r.unknown[q.Run.Key] == "" {
 		r.unknown[q.Run.Key] = question
@@ -51,8 +52,9 @@ func (d desk) recorded(ctx context.Context, q engine.Inquiry, question string) (
 	return nil, false, nil
 }
 
-// Read reads what an event carries. What lacks a name that nobody knows any more is handed over only when it is asked for: whether the name would
-// have kept a rule from being asked is not recorded, and a rule that looks at it cannot be told.
+// Read reads what an event carries. What lacks a name that nobody knows any more is handed over
+// only when it is asked for: whether the name would have kept a rule from being asked is not
+// recorded, and a rule that looks at it cannot be told.
 func (d desk) Read(ctx context.Context, e rules.Event) (actions.Carried, actions.Subject, error) {
 	facts, about, err := d.Desk.Carried(ctx, e)
 	switch {
@@ -74,7 +76,8 @@ func (d desk) Read(ctx context.Context, e rules.Event) (actions.Carried, actions
 	return actions.Told(facts), about, nil
 }
 
-// unnamed returns the fields of a fact in which the name of something should stand and does not, with what is not known.
+// unnamed returns the fields of a fact in which the name of something should stand and does not,
+// with what is not known.
 func unnamed(fact any) map[string]string {
 	fields, _ := fact.(map[string]any)
 	var out map[string]string
@@ -188,7 +191,8 @@ func (d desk) WaitingSince(ctx context.Context, _ string) (time.Time, error) {
 	return time.Time{}, d.missing(q, "customer_waiting()")
 }
 
-// HasLabel looks at the labels of the fact. Of a label that nobody knows any more, it tells what was told then.
+// HasLabel looks at the labels of the fact. Of a label that nobody knows any more, it tells what
+// was told then.
 func (d desk) HasLabel(ctx context.Context, fact map[string]any, label string) (bool, error) {
 	has, err := d.Desk.HasLabel(ctx, fact, label)
 	switch {

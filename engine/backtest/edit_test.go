@@ -265,7 +265,8 @@ rules:
 	})
 }
 
-// What was written before the question is no answer, also where nobody knows when the question would have reached the service.
+// What was written before the question is no answer, also where nobody knows when the question
+// would have reached the service.
 func TestQuestionThatWasNotAsked(t *testing.T) {
 	tell(t, `
 rules:
@@ -331,8 +332,8 @@ rules:
 	})
 }
 
-// What cannot be told takes no slot of a limit: whether it would have is not known, and somebody who would have been written to is rather told of once
-// too often than passed over.
+// What cannot be told takes no slot of a limit: whether it would have is not known, and somebody
+// who would have been written to is rather told of once too often than passed over.
 func TestEditsOfALimit(t *testing.T) {
 	tell(t, `
 rules:

@@ -20,7 +20,8 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// TestExactlyWhatDiffers changes what a rule does with one message of ten: those runs differ, and no others.
+// TestExactlyWhatDiffers changes what a rule does with one message of ten: those runs differ, and
+// no others.
 func TestExactlyWhatDiffers(t *testing.T) {
 	const text = `
 rules:

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestNoWayOut shows that nothing that a backtest is made of, down to the standard library, can reach a network.
+// TestNoWayOut shows that nothing that a backtest is made of, down to the standard library, can
+// reach a network.
 func TestNoWayOut(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
 	if err != nil {

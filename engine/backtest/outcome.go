@@ -21,7 +21,8 @@ func (r *replay) Decided(e *journal.Event) {
 			question, gap = name, true
 		}
 		t := r.treated[p]
-		// What is merely not true is kept only where it was, or may have been, otherwise: most of what rules are asked is.
+		// What is merely not true is kept only where it was, or may have been, otherwise: most of what
+		// rules are asked is.
 		if v.Outcome == journal.False && !gap && t == nil && r.pairs[p] == nil {
 			continue
 		}

@@ -55,7 +55,8 @@ type recollection struct {
 	young, aged map[string]*past
 }
 
-// mostPasts bounds how many events each half of it has: those that are forgotten come back from the journal.
+// mostPasts bounds how many events each half of it has: those that are forgotten come back from the
+// journal.
 const mostPasts = 5000
 
 func (m *recollection) find(id string) *past {
@@ -156,7 +157,8 @@ func newPastRun(r *journal.Run) *pastRun {
 	return out
 }
 
-// answers goes through what was answered at the moment at which something is asked, the nearest first.
+// answers goes through what was answered at the moment at which something is asked, the nearest
+// first.
 func (p *past) answers(q engine.Inquiry) iter.Seq2[string, json.RawMessage] {
 	return func(yield func(string, json.RawMessage) bool) {
 		if p.event == nil {
@@ -178,7 +180,8 @@ func (p *past) answers(q engine.Inquiry) iter.Seq2[string, json.RawMessage] {
 	}
 }
 
-// ofDecision are the answers that the rules had when they decided on the event, those first that a rule alone had that has gathered.
+// ofDecision are the answers that the rules had when they decided on the event, those first that a
+// rule alone had that has gathered.
 func (p *past) ofDecision(q engine.Inquiry) []journal.Answers {
 	rule := q.Rule
 	if q.Run != nil {
@@ -206,7 +209,8 @@ func (p *past) ofStep(q engine.Inquiry) (lists []journal.Answers) {
 	return lists
 }
 
-// ofRuns are the answers that runs had at the same point, the same run first: what another rule asked in the same moment was answered the same.
+// ofRuns are the answers that runs had at the same point, the same run first: what another rule
+// asked in the same moment was answered the same.
 func (p *past) ofRuns(q engine.Inquiry, queued bool) (lists []journal.Answers) {
 	var others []journal.Answers
 	for _, r := range p.runs() {
@@ -236,7 +240,8 @@ func (p *past) answer(q engine.Inquiry, question string) (json.RawMessage, bool)
 	return nil, false
 }
 
-// twin finds the recorded step of the same run that did the same at the same point: used are those that others are the twins of.
+// twin finds the recorded step of the same run that did the same at the same point: used are those
+// that others are the twins of.
 func (p *past) twin(q engine.Inquiry, verb string, used map[string]bool, fits func(args string) bool) *pastStep {
 	for _, r := range p.runs() {
 		if r.Key != q.Run.Key {

@@ -12,8 +12,8 @@ import (
 	"github.com/quandohq/quando/rules/duration"
 )
 
-// presence is what is known for certain of when people of the team wrote: messages of theirs that were recorded, and spans of which the
-// service said that there was none.
+// presence is what is known for certain of when people of the team wrote: messages of theirs that
+// were recorded, and spans of which the service said that there was none.
 type presence map[string]*conversation
 
 type conversation struct {
@@ -71,7 +71,8 @@ func withinOf(question string) (time.Duration, bool) {
 	return d, err == nil
 }
 
-// activeWithin reports what answers of the same moment, for other lengths of time, tell of a length: who wrote within five minutes did so within fifteen.
+// activeWithin reports what answers of the same moment, for other lengths of time, tell of a
+// length: who wrote within five minutes did so within fifteen.
 func activeWithin(answers iter.Seq2[string, json.RawMessage], length time.Duration) (active, known bool) {
 	for question, raw := range answers {
 		within, ok := withinOf(question)

@@ -94,8 +94,8 @@ func (r *replay) run(ctx context.Context, progress func(what string, done, of in
 	return r.feed(ctx, progress)
 }
 
-// broken ends the replay because the record could not be read. The engine has no use for such an error: it would take it for one of the service, and
-// go on without what it asked for.
+// broken ends the replay because the record could not be read. The engine has no use for such an
+// error: it would take it for one of the service, and go on without what it asked for.
 func (r *replay) broken(err error) error {
 	r.failed = cmp.Or(r.failed, err)
 	return actions.Permanent(err)
@@ -174,7 +174,8 @@ func (r *replay) feed(ctx context.Context, progress func(what string, done, of i
 	}
 }
 
-// moment returns when something happens next: an event, a tick, or what the engine waits for. It is not ok when nothing more does.
+// moment returns when something happens next: an event, a tick, or what the engine waits for. It is
+// not ok when nothing more does.
 func (r *replay) moment(e *journal.Event, more bool) (at time.Time, ok bool) {
 	for _, t := range []time.Time{r.due, r.ticks.next()} {
 		if !t.IsZero() && (at.IsZero() || t.Before(at)) {

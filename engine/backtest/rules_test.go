@@ -64,7 +64,8 @@ func TestRulesComeAndGo(t *testing.T) {
 	})
 }
 
-// An event of an attendance that nobody asked for at the time can be asked for when another rule did.
+// An event of an attendance that nobody asked for at the time can be asked for when another rule
+// did.
 func TestOneRuleKnowsWhatAnotherAsked(t *testing.T) {
 	tell(t, greet+`
   - { id: other, when: message.received, if: 'attendance.status == "open"', do: [{ log: x }] }
@@ -168,7 +169,8 @@ func TestWindow(t *testing.T) {
 
 func replace(text, old, fresh string) string { return strings.Replace(text, old, fresh, 1) }
 
-// A rule that looks at names cannot be told where nobody has kept them. What was answered about a label was.
+// A rule that looks at names cannot be told where nobody has kept them. What was answered about a
+// label was.
 func TestNamesThatNobodyKnows(t *testing.T) {
 	d := newDesk(t, `
 rules:

@@ -11,7 +11,8 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// BenchmarkBacktest tries a changed rule on a journal with b.N thousand messages of a thousand customers.
+// BenchmarkBacktest tries a changed rule on a journal with b.N thousand messages of a thousand
+// customers.
 func BenchmarkBacktest(b *testing.B) {
 	const text = `
 rules:

@@ -33,7 +33,8 @@ type recorded struct {
 	late  time.Duration // how old the event was when it was decided
 }
 
-// recordedEvents goes through the events of the workspace in the order of their recording, those of the warm-up included.
+// recordedEvents goes through the events of the workspace in the order of their recording, those of
+// the warm-up included.
 //
 // Look, where it is given, sees each page of them before they come.
 func (b *bench) recordedEvents(ctx context.Context, look func(context.Context, []*journal.Event) error) iter.Seq2[*journal.Event, error] {

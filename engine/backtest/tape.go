@@ -10,7 +10,8 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// A tape is the journal of a replay. What own effects caused is read from the recorded one: the events that came of them are there.
+// A tape is the journal of a replay. What own effects caused is read from the recorded one: the
+// events that came of them are there.
 type tape struct {
 	*memory.Journal
 	from *bench

@@ -23,8 +23,8 @@ type pace struct {
 	n    int
 }
 
-// schedules finds out which ticks of the record are not those of the rules at hand, and computes theirs. What a schedule's each would have found is
-// not recorded.
+// schedules finds out which ticks of the record are not those of the rules at hand, and computes
+// theirs. What a schedule's each would have found is not recorded.
 func (r *replay) schedules(ctx context.Context) error {
 	r.ticks.location = r.Location
 	if !r.timeline.given {

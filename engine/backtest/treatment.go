@@ -34,7 +34,8 @@ func (b *bench) treatment(r *journal.Run, event string) (Treatment, error) {
 	return t, nil
 }
 
-// changed reports whether a step had an effect, or of a shadow run, would have had one. One that found everything as it should be had none.
+// changed reports whether a step had an effect, or of a shadow run, would have had one. One that
+// found everything as it should be had none.
 func changed(s *journal.Step, rec engine.Record) bool {
 	switch s.State {
 	case journal.StepDone:
@@ -74,8 +75,9 @@ func (t *Treatment) pending() bool { return t.State != "" && !t.State.Finished()
 // nothing reports whether nothing came of it, or will, as far as is known.
 func (t *Treatment) nothing() bool { return len(t.Effects) == 0 && !t.pending() && t.NotRecorded == "" }
 
-// same reports whether two treatments come to the same for whoever is treated: the same effects in the same order and, but for some slack, at
-// the same time, really or in shadow, and something or nothing to come.
+// same reports whether two treatments come to the same for whoever is treated: the same effects in
+// the same order and, but for some slack, at the same time, really or in shadow, and something or
+// nothing to come.
 func (t *Treatment) same(other *Treatment, slack time.Duration) bool {
 	if t.pending() != other.pending() || t.pending() && t.Stage != other.Stage {
 		return false
@@ -99,7 +101,8 @@ func sameEffect(a, b Effect) bool {
 	return a.Verb == b.Verb && a.Stage == b.Stage && sameArgs(a.args, b.args)
 }
 
-// sameArgs compares recorded arguments. None are those of a journal that did not keep them, and nothing can be said against them.
+// sameArgs compares recorded arguments. None are those of a journal that did not keep them, and
+// nothing can be said against them.
 func sameArgs(a, b string) bool { return a == b || a == "" || b == "" }
 
 // encodeArgs writes arguments as they are recorded, to compare them.

@@ -195,7 +195,8 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// TestHeaders shows what every answer forbids the browser, and that pages have nothing in them that is forbidden.
+// TestHeaders shows what every answer forbids the browser, and that pages have nothing in them that
+// is forbidden.
 func TestHeaders(t *testing.T) {
 	d := newDesk(t)
 	d.story()

@@ -42,8 +42,8 @@ func (c *Console) audit(q *request) error {
 	return q.show("audit", "audit", q.words().T("nav.audit"), p)
 }
 
-// change writes down what a person is about to change, and then lets it happen: nothing is changed that was not written down. What goes wrong is
-// written down too.
+// change writes down what a person is about to change, and then lets it happen: nothing is changed
+// that was not written down. What goes wrong is written down too.
 func (q *request) change(what, subject, detail string, do func() error) error {
 	e := journal.AuditEntry{At: q.now, Who: q.user.Name, From: q.from(), What: what, Subject: subject, Detail: words.Cut(detail, 500)}
 	j := q.console.options.Journal

@@ -28,7 +28,8 @@ const (
 	benchDays  = 30
 )
 
-// BenchmarkPages asks for every page of a console whose journal is full, and tells the slowest of the answers too.
+// BenchmarkPages asks for every page of a console whose journal is full, and tells the slowest of
+// the answers too.
 func BenchmarkPages(b *testing.B) {
 	file := *benchJournal
 	if file == "" {
@@ -118,7 +119,8 @@ func benchEvent(i int, at time.Time) rules.Event {
 	}
 }
 
-// benchChange decides the events of a lane, as an engine does, and takes what comes of it to its end at once.
+// benchChange decides the events of a lane, as an engine does, and takes what comes of it to its
+// end at once.
 func benchChange(l *journal.Lane) *journal.Change {
 	change := &journal.Change{At: l.Events[len(l.Events)-1].ReceivedAt, Decided: l.Events, Release: true}
 	for _, e := range l.Events {

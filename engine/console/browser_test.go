@@ -39,7 +39,8 @@ var browserFlags = []string{
 	"headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking", "disable-component-update", "disable-sync",
 }
 
-// newBrowser starts a browser that looks at an address. It has an empty folder of its own for what it keeps.
+// newBrowser starts a browser that looks at an address. It has an empty folder of its own for what
+// it keeps.
 func newBrowser(t *testing.T, base string) *browser {
 	t.Helper()
 	if testing.Short() {
@@ -70,7 +71,8 @@ func newBrowser(t *testing.T, base string) *browser {
 	return &browser{t: t, ctx: ctx, base: base}
 }
 
-// look takes one step and returns what came of it. Each step has its own time, so that many of them may take long, and one that hangs is named.
+// look takes one step and returns what came of it. Each step has its own time, so that many of them
+// may take long, and one that hangs is named.
 func look[T any](b *browser, what string, step chromedp.Action[T]) T {
 	b.t.Helper()
 	v, err := try(b, step)
@@ -102,14 +104,16 @@ func (b *browser) open(path string) {
 	b.until(`document.readyState === "complete" && window.htmx`)
 }
 
-// click clicks on something as soon as it is there. It does so within the page, because what is live may be replaced at any moment.
+// click clicks on something as soon as it is there. It does so within the page, because what is
+// live may be replaced at any moment.
 func (b *browser) click(selector string) {
 	b.t.Helper()
 	b.until(fmt.Sprintf("document.querySelector(%q)", selector))
 	look(b, "click "+selector, chromedp.Evaluate[bool](fmt.Sprintf("document.querySelector(%q).click(), true", selector)))
 }
 
-// follow clicks on something that leads to another page, and waits until that is all there: a browser that is on its way gives up when it is sent elsewhere.
+// follow clicks on something that leads to another page, and waits until that is all there: a
+// browser that is on its way gives up when it is sent elsewhere.
 func (b *browser) follow(selector string) {
 	b.t.Helper()
 	look(b, "mark the page", chromedp.Evaluate[bool](`window.left = true`))
@@ -152,7 +156,8 @@ func (b *browser) theme(name string) {
 	}
 }
 
-// complaints returns what axe finds serious on the page. Only the colours are another thing in another theme.
+// complaints returns what axe finds serious on the page. Only the colours are another thing in
+// another theme.
 func (b *browser) complaints(theme string) []string {
 	b.t.Helper()
 	options := `{resultTypes: ["violations"]}`
@@ -175,8 +180,9 @@ var lookedAt = []struct{ name, path string }{
 	{"conversations", "/conversations?q=Marina"}, {"conversation", "%s"}, {"calendars", "/calendars"}, {"health", "/health"}, {"audit", "/audit"}, {"simulator", "/simulator?with=%s"}, {"error", "/nothing"},
 }
 
-// TestPagesInABrowser shows that nothing on any page is in the way of people who use a keyboard, a screen reader or a dark screen, that no page runs
-// what a customer wrote, and that the policy of the pages refuses nothing of their own.
+// TestPagesInABrowser shows that nothing on any page is in the way of people who use a keyboard, a
+// screen reader or a dark screen, that no page runs what a customer wrote, and that the policy of
+// the pages refuses nothing of their own.
 func TestPagesInABrowser(t *testing.T) {
 	d := newPlayground(t)
 	d.story()
@@ -266,7 +272,8 @@ func (b *browser) phone(run int64) {
 	}
 }
 
-// TestAPersonStops does what a person does: sees a run appear without reloading, opens it, stops everything, sees that nothing is sent, and resumes.
+// TestAPersonStops does what a person does: sees a run appear without reloading, opens it, stops
+// everything, sees that nothing is sent, and resumes.
 func TestAPersonStops(t *testing.T) {
 	d := newDesk(t)
 	b := newBrowser(t, d.serve())

@@ -10,8 +10,9 @@ import (
 	"testing"
 )
 
-// TestBundle shows that the editor was made from its sources as they stand, that these name exact versions and no place to get them from, and that the licence of
-// everything that is in it is there.
+// TestBundle shows that the editor was made from its sources as they stand, that these name exact
+// versions and no place to get them from, and that the licence of everything that is in it is
+// there.
 func TestBundle(t *testing.T) {
 	sum := sha256.New()
 	for _, name := range []string{"editor.js", "build.js", "package.json", "package-lock.json"} {

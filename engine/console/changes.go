@@ -63,7 +63,8 @@ type underWayView struct {
 	Since      time.Time
 }
 
-// paused shows the calls that were under way. That something is stopped has happened: what cannot be shown is no reason to say otherwise.
+// paused shows the calls that were under way. That something is stopped has happened: what cannot
+// be shown is no reason to say otherwise.
 func (c *Console) paused(q *request, calls []journal.UnderWay) error {
 	byWorkspace := map[string][]string{}
 	for _, u := range calls {

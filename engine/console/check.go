@@ -72,7 +72,8 @@ func (c *Console) answerCheck(q *request, f *draftFile) error {
 	return q.json(answer)
 }
 
-// writeForm puts the fields of the form into the text, and answers as for the text that comes of it.
+// writeForm puts the fields of the form into the text, and answers as for the text that comes of
+// it.
 func (c *Console) writeForm(q *request) error {
 	f, err := c.draftSent(q)
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/quandohq/quando/engine/console/internal/ruleeditor"
 )
 
-// TestCheck shows that problems are told where they stand, by the checker that loads the rules, beside the other files.
+// TestCheck shows that problems are told where they stand, by the checker that loads the rules,
+// beside the other files.
 func TestCheck(t *testing.T) {
 	d := newEditorDesk(t)
 	for _, tt := range []struct {
@@ -87,7 +88,8 @@ func TestFormFollows(t *testing.T) {
 	}
 }
 
-// TestEveryVerbHasAField shows that every verb has its fields, and that a form that is sent back as it is changes nothing.
+// TestEveryVerbHasAField shows that every verb has its fields, and that a form that is sent back as
+// it is changes nothing.
 func TestEveryVerbHasAField(t *testing.T) {
 	d := newEditorDesk(t)
 	for _, s := range d.options.Workspaces[0].Editing.Rules.Catalog.Schemas() {
@@ -105,7 +107,8 @@ func TestEveryVerbHasAField(t *testing.T) {
 	}
 }
 
-// TestComplete shows what is offered at places of a text that is being written: what is before the bar is there already.
+// TestComplete shows what is offered at places of a text that is being written: what is before the
+// bar is there already.
 func TestComplete(t *testing.T) {
 	d := newEditorDesk(t)
 	const head = "rules:\n  - id: x\n    when: message.received\n"

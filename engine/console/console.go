@@ -40,19 +40,23 @@ type Options struct {
 	// Metrics are served beside the pages, to whoever may look at these; nil is none.
 	Metrics http.Handler
 
-	// Names returns the name of something of the service (a label, a sector, a person …) by its id; empty where it is not known. Nil knows none.
+	// Names returns the name of something of the service (a label, a sector, a person …) by its id;
+	// empty where it is not known. Nil knows none.
 	Names func(workspace, id string) string
 
-	// Explain says in a language why each rule did or did not fire for an event. Nil tells what was recorded when it was decided.
+	// Explain says in a language why each rule did or did not fire for an event. Nil tells what was
+	// recorded when it was decided.
 	Explain func(ctx context.Context, e *journal.Event, l rules.Language) ([]Explanation, error)
 
-	// Checks looks at what the engine depends on. It may take its time: pages show what the last look found. Nil looks at nothing.
+	// Checks looks at what the engine depends on. It may take its time: pages show what the last look
+	// found. Nil looks at nothing.
 	Checks func(ctx context.Context) []Check
 
 	// Mend mends what a look found wrong, where Check.Mends says that it can. Nil mends nothing.
 	Mend func(ctx context.Context, workspace string, kind CheckKind) error
 
-	// Heed makes the engine learn what is stopped, so that it does not decide on what would have to wait. Nil leaves that to the engine's next look; calls do not begin either way.
+	// Heed makes the engine learn what is stopped, so that it does not decide on what would have to
+	// wait. Nil leaves that to the engine's next look; calls do not begin either way.
 	Heed func(ctx context.Context, now time.Time) error
 
 	// Limits tells how calls to the service are held back. Nil tells nothing.
@@ -72,7 +76,8 @@ type Workspace struct {
 	Location *time.Location // nil is UTC
 	Safety   engine.Safety
 
-	// Simulator is there where the service is an imitation whose people can be played; nil is a real service.
+	// Simulator is there where the service is an imitation whose people can be played; nil is a real
+	// service.
 	Simulator Simulator
 	// Rules returns the rules as they stand.
 	Rules func() Book
@@ -165,7 +170,8 @@ const (
 	CheckScopes       CheckKind = "scopes"       // that the key has those that rules need; the console finds it out by itself
 )
 
-// A Console serves the pages. It is an engine.Observer: what it is told of makes open pages look again.
+// A Console serves the pages. It is an engine.Observer: what it is told of makes open pages look
+// again.
 type Console struct {
 	options    Options
 	workspaces map[string]*Workspace

@@ -51,7 +51,8 @@ func (c *Console) conversations(q *request) error {
 	return q.show("conversations", "conversations", q.words().T("nav.conversations"), p)
 }
 
-// conversationByID returns where a conversation is shown that somebody names by its id or lane; empty where there is none.
+// conversationByID returns where a conversation is shown that somebody names by its id or lane;
+// empty where there is none.
 func (c *Console) conversationByID(q *request, text string) (string, error) {
 	lane := text
 	if !strings.Contains(lane, ":") {
@@ -147,7 +148,8 @@ func (c *Console) conversation(q *request) error {
 	return q.show("conversation", "conversations", p.Label, p)
 }
 
-// seenAndDone returns the newest events of a conversation before one of them, with the runs that they started, and whether there are more.
+// seenAndDone returns the newest events of a conversation before one of them, with the runs that
+// they started, and whether there are more.
 func (c *Console) seenAndDone(q *request, workspace, lane string, before int64) (events []*journal.Event, runs []*journal.Run, more bool, err error) {
 	j := c.options.Journal
 	events, err = j.ListEvents(q.ctx(), journal.EventFilter{Workspace: workspace, Lane: lane, Before: before, Limit: conversationEvents + 1})
@@ -226,7 +228,8 @@ func parted(lines []string) (shown, rest []string) {
 	return lines, nil
 }
 
-// folded makes one entry of several of a kind in a row that no rule had anything to do with: they tell little.
+// folded makes one entry of several of a kind in a row that no rule had anything to do with: they
+// tell little.
 func folded(list []entryView) (out []entryView) {
 	for _, e := range list {
 		if n := len(out); n > 0 && e.plain() && out[n-1].plain() && out[n-1].Event.Type == e.Event.Type {

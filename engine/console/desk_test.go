@@ -33,7 +33,8 @@ var saoPaulo = must(time.LoadLocation("America/Sao_Paulo"))
 
 const (
 	marina, bento = "+5511988887777", "+5511977776666"
-	// hostile does nothing on any page: markup, a template, an attribute's end, letters that turn around, control characters.
+	// hostile does nothing on any page: markup, a template, an attribute's end, letters that turn
+	// around, control characters.
 	hostile = `<img src=x onerror="document.title='owned'">{{.Version}}"'><script>document.title='owned'</script>` + "\u202egnol\u2066\u2028\x1b[2J\x00"
 )
 
@@ -117,7 +118,8 @@ rules:
       - send_message: hello
 `
 
-// A desk is a company in a sandbox with an engine at work on its events, and a console to look at it, all on one simulated clock.
+// A desk is a company in a sandbox with an engine at work on its events, and a console to look at
+// it, all on one simulated clock.
 type desk struct {
 	*sandbox.Sandbox
 	t       testing.TB

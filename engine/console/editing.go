@@ -18,21 +18,25 @@ import (
 	"github.com/quandohq/quando/rules/store"
 )
 
-// Editing is what writing the rules of a workspace needs. Store, Files and Rules are required; every other zero value does without.
+// Editing is what writing the rules of a workspace needs. Store, Files and Rules are required;
+// every other zero value does without.
 type Editing struct {
 	Store *store.Store
 
-	// Files reads the rule files as they stand, and Rules says what they are compiled with: as whoever loads them does.
+	// Files reads the rule files as they stand, and Rules says what they are compiled with: as whoever
+	// loads them does.
 	Files func() ([]*rules.File, error)
 	Rules rules.Options
 
-	// Reload puts the files to use as they stand, and returns when they are. Nil leaves that to whoever watches them.
+	// Reload puts the files to use as they stand, and returns when they are. Nil leaves that to
+	// whoever watches them.
 	Reload func() error
 
 	// Choices returns what the service has, for people to choose from. Nil knows of nothing.
 	Choices func() []Choice
 
-	// Desk reads recorded events without asking anybody, and Schemas are the verbs: for trying rules on what was recorded. Nil cannot.
+	// Desk reads recorded events without asking anybody, and Schemas are the verbs: for trying rules
+	// on what was recorded. Nil cannot.
 	Desk    func(ctx context.Context) (backtest.Desk, error)
 	Schemas []rules.Schema
 
@@ -137,7 +141,8 @@ func (c *Console) draftSent(q *request) (*draftFile, error) {
 // plainEnds ends lines as pages have them.
 func plainEnds(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
-// ownEnds ends the lines of a text as the file does that it is to replace: what a browser sends tells nothing of that.
+// ownEnds ends the lines of a text as the file does that it is to replace: what a browser sends
+// tells nothing of that.
 func (f *draftFile) ownEnds(text string) string {
 	standing, err := f.space.Editing.Store.Read(f.file)
 	if err == nil && 2*strings.Count(standing.Text, "\r\n") > strings.Count(standing.Text, "\n") {
@@ -191,7 +196,8 @@ func (f *draftFile) twins(set *rules.Set) (problems rules.Problems) {
 	return problems
 }
 
-// spoils says what would be wrong with all files together if this one were saved, and is not now: errors of its own, and those that it brings upon others.
+// spoils says what would be wrong with all files together if this one were saved, and is not now:
+// errors of its own, and those that it brings upon others.
 func (f *draftFile) spoils(ctx context.Context) (rules.Problems, error) {
 	all, err := f.space.Editing.Files()
 	if err != nil {

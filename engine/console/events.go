@@ -42,7 +42,8 @@ type eventView struct {
 	Others   int // rules that did not fire
 }
 
-// eventWindow is how many events are looked through for those that a filter by type or rule wants: so a page is as fast when there are few.
+// eventWindow is how many events are looked through for those that a filter by type or rule wants:
+// so a page is as fast when there are few.
 const eventWindow = 2000
 
 // eventTypes are the types that a list can be bounded to.

@@ -11,7 +11,8 @@ const (
 	followAgain = 10 * time.Second       // after a failure
 )
 
-// Run keeps what conversations are found by up with the events, until ctx ends. Without it pages follow as far as they need it, which is not far.
+// Run keeps what conversations are found by up with the events, until ctx ends. Without it pages
+// follow as far as they need it, which is not far.
 func (c *Console) Run(ctx context.Context) {
 	for {
 		pause := followEvery

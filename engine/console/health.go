@@ -131,7 +131,8 @@ const (
 	checksTime  = 20 * time.Second // how long a look may take
 )
 
-// checks keeps what the last look at the engine's surroundings found: a page does not wait for the service.
+// checks keeps what the last look at the engine's surroundings found: a page does not wait for the
+// service.
 type checks struct {
 	mu      sync.Mutex
 	found   []Check

@@ -37,7 +37,8 @@ type scopeView struct {
 	Rules            []ruleView
 }
 
-// look returns what the last look at the surroundings found, with what follows from it for the rules.
+// look returns what the last look at the surroundings found, with what follows from it for the
+// rules.
 func (c *Console) look(q *request) ([]Check, time.Time) {
 	found, at := c.checks.look(context.WithoutCancel(q.ctx()), c.options.Checks, q.now)
 	found = slices.Clone(found)
@@ -55,7 +56,8 @@ func (c *Console) look(q *request) ([]Check, time.Time) {
 	return found, at
 }
 
-// scopes returns the scopes that rules need, where it is known which ones the key has. Drafts need none.
+// scopes returns the scopes that rules need, where it is known which ones the key has. Drafts need
+// none.
 func (c *Console) scopes(found []Check) (list []scopeView) {
 	for _, one := range found {
 		w := c.workspaces[one.Workspace]

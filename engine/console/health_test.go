@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// TestHealth shows what is known of the service: how calls are held back, what the key may do, and the webhook with the button that mends it.
+// TestHealth shows what is known of the service: how calls are held back, what the key may do, and
+// the webhook with the button that mends it.
 func TestHealth(t *testing.T) {
 	active, broken := false, errors.New("503: not now")
 	var d *desk

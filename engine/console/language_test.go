@@ -17,7 +17,8 @@ import (
 )
 
 var (
-	// othersText is what is not the console's to translate: what people, rules and the service wrote, and the names of rules.
+	// othersText is what is not the console's to translate: what people, rules and the service wrote,
+	// and the names of rules.
 	othersText = regexp.MustCompile(`(?s)<(code|pre|bdi|q)\b.*?</(code|pre|bdi|q)>|<a href="/rules/[^>]*>.*?</a>|<h1>.*?</h1>|<title>.*?</title>|<option.*?</option>|<svg.*?</svg>|<dd\b.*?</dd>|<li class="urgent">.*?</li>|<p>Everybody gets.*?</p>`)
 	anyTag     = regexp.MustCompile(`(?s)<[^>]*>`)
 	inQuotes   = regexp.MustCompile(`"[^"]*"`)
@@ -51,7 +52,8 @@ func (d *desk) explains() {
 	d.t.Cleanup(d.console.Close)
 }
 
-// TestPortuguese shows that pages in Portuguese are so wholly, but for what people, rules and the service wrote.
+// TestPortuguese shows that pages in Portuguese are so wholly, but for what people, rules and the
+// service wrote.
 func TestPortuguese(t *testing.T) {
 	d := newPlayground(t)
 	d.story()

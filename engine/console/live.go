@@ -58,7 +58,8 @@ func (l *live) leave(page chan struct{}) {
 	delete(l.waiting, page)
 }
 
-// stream is the address of what is live: server-sent events that say no more than that something has changed. What it is, the page asks for.
+// stream is the address of what is live: server-sent events that say no more than that something
+// has changed. What it is, the page asks for.
 func (c *Console) stream(q *request) error {
 	news := c.live.join()
 	if news == nil {
@@ -103,7 +104,8 @@ func stoppingLink(stopped bool, here string) string {
 	return "/stopping?was=" + strconv.FormatBool(stopped) + "&back=" + escapeQuery(here)
 }
 
-// stopping tells an open page that somebody has stopped everything, or lets it go on; nothing where the page knows that.
+// stopping tells an open page that somebody has stopped everything, or lets it go on; nothing where
+// the page knows that.
 func (c *Console) stopping(q *request) error {
 	holds, err := c.options.Journal.Holds(q.ctx())
 	if err != nil {

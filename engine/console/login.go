@@ -50,7 +50,8 @@ func (c *Console) loginSent(q *request) error {
 	return q.back("")
 }
 
-// againPage holds what somebody sent whose session had ended, so that nothing that he wrote is lost.
+// againPage holds what somebody sent whose session had ended, so that nothing that he wrote is
+// lost.
 type againPage struct {
 	Action string
 	Fields []struct{ Name, Value string }

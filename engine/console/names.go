@@ -96,7 +96,8 @@ type optionView struct {
 	Chosen       bool
 }
 
-// ruleChoice lists all rules that are known by their names, for a list to choose from. A rule that was asked for and is known no more stays chosen.
+// ruleChoice lists all rules that are known by their names, for a list to choose from. A rule that
+// was asked for and is known no more stays chosen.
 func (c *Console) ruleChoice(chosen string) (list []optionView) {
 	seen := map[string]bool{}
 	add := func(id, name string) {

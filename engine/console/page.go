@@ -22,7 +22,8 @@ import (
 //go:embed templates
 var templateFiles embed.FS
 
-// templates are the pages in one language. Each is read when it is first shown: all of them take as much memory as an engine that has nothing to do.
+// templates are the pages in one language. Each is read when it is first shown: all of them take as
+// much memory as an engine that has nothing to do.
 type templates struct {
 	words.Language
 	all map[string]func() (*template.Template, error)

@@ -41,7 +41,8 @@ func (d *desk) everyPage() []string {
 	return list
 }
 
-// newHostileDesk starts a desk on which everything that others name or write is hostile: customers, their texts, cards, people, sectors, stages, rules, reasons, errors.
+// newHostileDesk starts a desk on which everything that others name or write is hostile: customers,
+// their texts, cards, people, sectors, stages, rules, reasons, errors.
 func newHostileDesk(t *testing.T) *desk {
 	t.Helper()
 	d := newPlayground(t, func(o *Options) {
@@ -83,7 +84,8 @@ func newHostileDesk(t *testing.T) *desk {
 	return d
 }
 
-// TestEveryPage shows that every page is there in both languages, all of it in words, and that nothing that a customer wrote is more than a text.
+// TestEveryPage shows that every page is there in both languages, all of it in words, and that
+// nothing that a customer wrote is more than a text.
 func TestEveryPage(t *testing.T) {
 	d := newHostileDesk(t)
 	for _, path := range d.everyPage() {
@@ -164,7 +166,8 @@ func figures(page string) map[string]string {
 	return found
 }
 
-// TestStopEverything shows that nothing is sent while everything is stopped, and all of it afterwards.
+// TestStopEverything shows that nothing is sent while everything is stopped, and all of it
+// afterwards.
 func TestStopEverything(t *testing.T) {
 	d := newDesk(t)
 	before := len(d.Effects())
@@ -184,7 +187,8 @@ func TestStopEverything(t *testing.T) {
 	}
 }
 
-// TestStopAtOnce shows that the button stops a run in the middle of its steps, and that nothing is lost or done twice when it goes on.
+// TestStopAtOnce shows that the button stops a run in the middle of its steps, and that nothing is
+// lost or done twice when it goes on.
 func TestStopAtOnce(t *testing.T) {
 	for _, about := range []url.Values{{}, {"workspace": {"default"}}, {"workspace": {"default"}, "rule": {"greet"}}} {
 		d := newDesk(t)
@@ -340,7 +344,8 @@ func TestConversations(t *testing.T) {
 	}
 }
 
-// TestLongConversation shows that everything of a conversation can be reached, and that one endless message does not bury the others.
+// TestLongConversation shows that everything of a conversation can be reached, and that one endless
+// message does not bury the others.
 func TestLongConversation(t *testing.T) {
 	d := newDesk(t)
 	var batch []rules.Event

@@ -33,7 +33,8 @@ func (b *browser) picture(name, lang, theme string) {
 	}
 }
 
-// fewColours returns a picture with at most so many colours: the most frequent ones, and of those that hardly differ one.
+// fewColours returns a picture with at most so many colours: the most frequent ones, and of those
+// that hardly differ one.
 func fewColours(from image.Image, most int) *image.Paletted {
 	bounds, count := from.Bounds(), map[color.RGBA]int{}
 	at := func(x, y int) color.RGBA {

@@ -70,7 +70,8 @@ var editorRoutes = []route{
 	{"POST /tests", Editor, (*Console).testSave},
 }
 
-// Bounds of what a request may carry. Whoever writes rules sends a whole file, with its characters escaped.
+// Bounds of what a request may carry. Whoever writes rules sends a whole file, with its characters
+// escaped.
 const (
 	maxBody     = 64 << 10
 	maxFileBody = 1 << 20
@@ -114,7 +115,8 @@ func (c *Console) serve() http.Handler {
 	})
 }
 
-// secureHeaders forbid what pages do not need: scripts and styles that are not files of ours, frames, other sites.
+// secureHeaders forbid what pages do not need: scripts and styles that are not files of ours,
+// frames, other sites.
 func secureHeaders(h http.Header) {
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 	h.Set("X-Frame-Options", "DENY")

@@ -110,7 +110,8 @@ func (c *Console) reasons(q *request, workspace, rule string) (list []reasonView
 	return list, nil
 }
 
-// sourceOf returns a rule's text for everybody who may look: without what may be a key of another service.
+// sourceOf returns a rule's text for everybody who may look: without what may be a key of another
+// service.
 func sourceOf(w *Workspace, r *rules.Rule) string {
 	if w.Source != nil {
 		// The rule may use aliases of the file's other parts, so the whole file is needed.

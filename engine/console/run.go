@@ -105,8 +105,8 @@ func (c *Console) run(q *request) error {
 	return q.show("run", "runs", w.T("run.title", strconv.FormatInt(r.ID, 10), p.Rule.Name), p)
 }
 
-// clausesOf returns the conditions that a run's rule had when it fired: all of them were true. With nobody to explain it they are those of
-// the rule, as long as that is the one that the run follows.
+// clausesOf returns the conditions that a run's rule had when it fired: all of them were true. With
+// nobody to explain it they are those of the rule, as long as that is the one that the run follows.
 func (c *Console) clausesOf(q *request, r *journal.Run, e *journal.Event) (*explained, error) {
 	x := &explained{}
 	if c.options.Explain != nil {

@@ -15,8 +15,9 @@ import (
 	"github.com/quandohq/quando/rules/store"
 )
 
-// writeSave saves a file with its rule at a stage. What is wrong is never put in the place of what is right: a draft with problems is kept beside the rules until
-// somebody goes on with it, and anything else is refused.
+// writeSave saves a file with its rule at a stage. What is wrong is never put in the place of what
+// is right: a draft with problems is kept beside the rules until somebody goes on with it, and
+// anything else is refused.
 func (c *Console) writeSave(q *request) error {
 	f, err := c.draftSent(q)
 	if err != nil {
@@ -72,7 +73,8 @@ func (c *Console) refuse(q *request, f *draftFile, wrong rules.Problems, unreada
 	return c.showWrite(q, http.StatusUnprocessableEntity, f, writePage{Refused: refused, Reason: reason}, false)
 }
 
-// saveRight saves a file, or says what would be wrong then. Of two people who save at a time, the second is held against what the first has saved.
+// saveRight saves a file, or says what would be wrong then. Of two people who save at a time, the
+// second is held against what the first has saved.
 func (c *Console) saveRight(q *request, f *draftFile, by store.Change) (wrong rules.Problems, err error) {
 	err = c.checking(q, func(ctx context.Context) error {
 		c.saving.Lock()
@@ -128,7 +130,8 @@ func (c *Console) keep(q *request, f *draftFile) error {
 	return q.redirect(writeLink(f.space.Name, "file", f.file) + "&unfinished=1&said=unfinished")
 }
 
-// conflict shows what somebody else has made of the file meanwhile, beside what was to be saved. Whoever saves again does so knowingly.
+// conflict shows what somebody else has made of the file meanwhile, beside what was to be saved.
+// Whoever saves again does so knowingly.
 func (c *Console) conflict(q *request, f *draftFile, reason string) error {
 	view := &conflictView{}
 	now, err := f.space.Editing.Store.Read(f.file)
@@ -196,7 +199,8 @@ func (c *Console) restore(q *request) error {
 	return c.settle(q, f, version.Text, store.Change{Who: q.user.Name, What: "restore " + strconv.Itoa(n), Why: reason}, "restored")
 }
 
-// settle saves another text of a file on which nobody is writing, and goes back to where that was asked for.
+// settle saves another text of a file on which nobody is writing, and goes back to where that was
+// asked for.
 func (c *Console) settle(q *request, f *draftFile, text string, by store.Change, said string) error {
 	if f.space.Editing.Store.ReadOnly() {
 		return errReadOnly

@@ -27,7 +27,8 @@ func (d *desk) sumOf(name string) string {
 	return f.Sum
 }
 
-// TestSave shows how a rule comes into use: as a draft that does nothing, as a shadow that watches, and live; with all of it written down.
+// TestSave shows how a rule comes into use: as a draft that does nothing, as a shadow that watches,
+// and live; with all of it written down.
 func TestSave(t *testing.T) {
 	d := newEditorDesk(t)
 	text := strings.ReplaceAll(awayTemplate, `closed("office")`, `open("office")`)
@@ -75,7 +76,8 @@ func TestSave(t *testing.T) {
 	}
 }
 
-// TestLineEnds shows that a file keeps the ends of its lines, whatever the browser makes of them, and that they do not count as a difference.
+// TestLineEnds shows that a file keeps the ends of its lines, whatever the browser makes of them,
+// and that they do not count as a difference.
 func TestLineEnds(t *testing.T) {
 	d := newEditorDesk(t)
 	windows := strings.ReplaceAll(greetRules, "\n", "\r\n")
@@ -105,7 +107,8 @@ func TestLineEnds(t *testing.T) {
 	}
 }
 
-// TestLongHistory shows that every version of a file can be reached, however many there are, and that one can go back to it from there.
+// TestLongHistory shows that every version of a file can be reached, however many there are, and
+// that one can go back to it from there.
 func TestLongHistory(t *testing.T) {
 	d := newEditorDesk(t)
 	const all = versionsShown + 3
@@ -155,7 +158,8 @@ func TestStage(t *testing.T) {
 	}
 }
 
-// TestNothingWrongIsSaved shows that a text with problems never takes the place of one without: as a draft it is kept aside, and otherwise refused.
+// TestNothingWrongIsSaved shows that a text with problems never takes the place of one without: as
+// a draft it is kept aside, and otherwise refused.
 func TestNothingWrongIsSaved(t *testing.T) {
 	d := newEditorDesk(t)
 	standing := d.book().Set.Rule("hello").Version
@@ -252,7 +256,8 @@ func TestConflict(t *testing.T) {
 	}
 }
 
-// TestTwins shows that two people who save two files at the same moment do not bring together what is wrong together.
+// TestTwins shows that two people who save two files at the same moment do not bring together what
+// is wrong together.
 func TestTwins(t *testing.T) {
 	var d *desk
 	other := make(chan int, 1)
@@ -283,7 +288,8 @@ func TestTwins(t *testing.T) {
 	}
 }
 
-// TestReadOnly shows that rules which the configuration keeps as they are cannot be changed by any way, and that no page offers it.
+// TestReadOnly shows that rules which the configuration keeps as they are cannot be changed by any
+// way, and that no page offers it.
 func TestReadOnly(t *testing.T) {
 	d := newEditorDesk(t, func(o *Options) {
 		e := o.Workspaces[0].Editing
@@ -317,8 +323,8 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// TestViewersDoNotWrite shows that somebody who only looks is offered nothing to write with, and refused it, and that the page on which rules are written lets in no
-// style but that of the editor.
+// TestViewersDoNotWrite shows that somebody who only looks is offered nothing to write with, and
+// refused it, and that the page on which rules are written lets in no style but that of the editor.
 func TestViewersDoNotWrite(t *testing.T) {
 	d := newEditorDesk(t, guarded)
 	d.says(marina, "Marina", "hello")
@@ -351,7 +357,8 @@ func TestViewersDoNotWrite(t *testing.T) {
 	}
 }
 
-// TestHostileEditors shows that no name leads out of the folder of the rules, and that what is too large or comes from elsewhere is refused.
+// TestHostileEditors shows that no name leads out of the folder of the rules, and that what is too
+// large or comes from elsewhere is refused.
 func TestHostileEditors(t *testing.T) {
 	d := newEditorDesk(t)
 	secret := filepath.Join(filepath.Dir(d.folder), "quando.yaml")
@@ -399,7 +406,8 @@ func TestHostileEditors(t *testing.T) {
 	}
 }
 
-// TestToTest shows that an event becomes a test that holds, without the customer's name, and is added to those that are there.
+// TestToTest shows that an event becomes a test that holds, without the customer's name, and is
+// added to those that are there.
 func TestToTest(t *testing.T) {
 	d := newEditorDesk(t)
 	d.says(marina, "Mariana Secreta", `Hello: "there" {{ 1 }}`)

@@ -5,19 +5,23 @@ import (
 	"time"
 )
 
-// A Simulator is an imitation of the service, whose people somebody at the console can play: nobody is really written to.
+// A Simulator is an imitation of the service, whose people somebody at the console can play: nobody
+// is really written to.
 type Simulator interface {
-	// Scene tells how things stand there; the conversation with this id is a part of it, if there is one, whatever else is left out.
+	// Scene tells how things stand there; the conversation with this id is a part of it, if there is
+	// one, whatever else is left out.
 	Scene(ctx context.Context, with string) (Scene, error)
 
 	// Write writes as a customer and returns the conversation's id.
 	Write(ctx context.Context, m CustomerText) (conversation string, err error)
-	// Answer writes as somebody of the team, Close closes the attendance, Move moves a card. All are named by their ids; nobody is the phone itself.
+	// Answer writes as somebody of the team, Close closes the attendance, Move moves a card. All are
+	// named by their ids; nobody is the phone itself.
 	Answer(ctx context.Context, conversation, person, text string) error
 	Close(ctx context.Context, conversation, person string) error
 	Move(ctx context.Context, card, stage, person string) error
 
-	// Jump moves the time ahead, with everything that falls due on the way. It may return before it is over: Scene.Until then says so. It is only asked for where Scene.Jumps.
+	// Jump moves the time ahead, with everything that falls due on the way. It may return before it is
+	// over: Scene.Until then says so. It is only asked for where Scene.Jumps.
 	Jump(ctx context.Context, length time.Duration) error
 
 	// Fail makes calls fail, Mend ends that.
@@ -53,7 +57,8 @@ type SimulatedCard struct {
 	Conversation            string // its id; empty is none
 }
 
-// A CustomerText is what a customer writes: in a conversation, or with a phone and a name as somebody new.
+// A CustomerText is what a customer writes: in a conversation, or with a phone and a name as
+// somebody new.
 type CustomerText struct{ Conversation, Phone, Name, Text string }
 
 // A Failure makes calls fail.
@@ -67,7 +72,8 @@ type Failure struct {
 // failingVerbs are the verbs whose calls a person can make fail.
 var failingVerbs = []string{"send_message", "add_labels", "transfer", "set_sector", "close_attendance", "create_card", "move_card"}
 
-// The failures that a page offers: the service asks for a pause, refuses because of a conflict, or breaks down before or after it did what it was asked for.
+// The failures that a page offers: the service asks for a pause, refuses because of a conflict, or
+// breaks down before or after it did what it was asked for.
 var failureKinds = map[string]Failure{
 	"429": {Status: 429}, "409": {Status: 409}, "503_before": {Status: 503}, "503_after": {Status: 503, After: true},
 }

@@ -121,7 +121,8 @@ func (p *simulatorPage) link(with string) string {
 	return "/simulator?" + url.Values{"workspace": {p.Workspace}, "with": {with}}.Encode()
 }
 
-// choose takes over the conversations and cards that are offered: of one conversation, its own cards.
+// choose takes over the conversations and cards that are offered: of one conversation, its own
+// cards.
 func (p *simulatorPage) choose(scene Scene, with string) {
 	for i, one := range scene.Conversations {
 		v := playedView{SimulatedConversation: one, Link: p.link(one.ID), Present: one.ID == with}

@@ -10,10 +10,12 @@ import (
 	"github.com/quandohq/quando/rules/duration"
 )
 
-// maxJump bounds how far ahead a person can jump: everything on the way happens, one thing after the other.
+// maxJump bounds how far ahead a person can jump: everything on the way happens, one thing after
+// the other.
 const maxJump = 31 * 24 * time.Hour
 
-// play does what somebody plays. What people write is not audited, for nobody real is written to; what changes the time, or lets calls fail, is.
+// play does what somebody plays. What people write is not audited, for nobody real is written to;
+// what changes the time, or lets calls fail, is.
 func (c *Console) play(q *request) error {
 	space, err := c.simulatorOf(q.r.PostFormValue("workspace"))
 	if err != nil {

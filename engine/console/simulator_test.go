@@ -110,7 +110,8 @@ func (d *desk) plays(what string, form url.Values, change ...func(*http.Request)
 	return w.Header().Get("Location")
 }
 
-// TestSimulator plays a customer and the team, lets time pass and calls fail, and sees what the rules make of it.
+// TestSimulator plays a customer and the team, lets time pass and calls fail, and sees what the
+// rules make of it.
 func TestSimulator(t *testing.T) {
 	d := newPlayground(t)
 	if text := d.page("/simulator"); !strings.Contains(text, "Nobody has written yet.") || !strings.Contains(d.page("/"), `href="/simulator"`) {

@@ -144,7 +144,8 @@ func testFile(w *Workspace, r *rules.Rule) (name, was string, err error) {
 	return name, was, nil
 }
 
-// storyOfEvent makes a story of what happened. Who wrote is made up: a test is kept for long and read by many.
+// storyOfEvent makes a story of what happened. Who wrote is made up: a test is kept for long and
+// read by many.
 func (c *Console) storyOfEvent(e *journal.Event, zone *time.Location) *story {
 	s := &story{Kind: e.Type, Customer: "Marina", At: e.CreatedAt.In(zone).Truncate(time.Second), Pass: 24 * time.Hour}
 	if m, ok := c.messageOf(e.Event); ok {
@@ -291,7 +292,8 @@ func (c *Console) testSave(q *request) error {
 
 var testsKey = regexp.MustCompile(`(?m)^tests:[ \t]*(?:#.*)?$`)
 
-// addTest adds a test behind those of a file. The list of tests must be the last of the file; where it is not, what comes of it is refused by the checker.
+// addTest adds a test behind those of a file. The list of tests must be the last of the file; where
+// it is not, what comes of it is refused by the checker.
 func addTest(file, item string) string {
 	item = "  " + strings.ReplaceAll(strings.TrimRight(strings.Trim(item, "\n"), " "), "\n", "\n  ") + "\n"
 	item = strings.ReplaceAll(item, "\n  \n", "\n\n")

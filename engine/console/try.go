@@ -69,7 +69,8 @@ func (f *draftFile) tried(ctx context.Context) (*rules.Set, error) {
 	return (&rules.Set{Calendars: set.Calendars}).With(r), nil
 }
 
-// trial does something that takes its time, if not too many are at it, for no longer than anybody waits for it.
+// trial does something that takes its time, if not too many are at it, for no longer than anybody
+// waits for it.
 func (c *Console) trial(q *request, do func(ctx context.Context) error) error {
 	select {
 	case c.trying <- struct{}{}:
@@ -138,7 +139,8 @@ func (c *Console) writePast(q *request) error {
 	})
 }
 
-// lastEvents returns from when on recorded events are looked at: the last days, or where that is more than can be waited for, less.
+// lastEvents returns from when on recorded events are looked at: the last days, or where that is
+// more than can be waited for, less.
 func (c *Console) lastEvents(ctx context.Context, workspace string, now time.Time) (time.Time, error) {
 	since := now.Add(-tryDays * 24 * time.Hour)
 	list, err := c.options.Journal.ListEvents(ctx, journal.EventFilter{Workspace: workspace, Since: since, Limit: tryEvents})
@@ -174,7 +176,8 @@ func (c *Console) pastView(q *request, f *draftFile, r *backtest.Result) *tryVie
 	return v
 }
 
-// writeStory tries a rule on something that is made up, in an imitation of the service that is there for nothing else.
+// writeStory tries a rule on something that is made up, in an imitation of the service that is
+// there for nothing else.
 func (c *Console) writeStory(q *request) error {
 	return c.try(q, func(ctx context.Context, f *draftFile, set *rules.Set) (*tryView, error) {
 		story, err := readStory(q, f.space.Location)

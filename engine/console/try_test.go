@@ -15,7 +15,8 @@ func (d *desk) tried(path string, fields ...string) string {
 	return jsonOf[map[string]string](d, path, fields...)["html"]
 }
 
-// TestTryOnThePast shows what a rule that nobody has saved would have done on what was recorded, and that nothing comes of the trial.
+// TestTryOnThePast shows what a rule that nobody has saved would have done on what was recorded,
+// and that nothing comes of the trial.
 func TestTryOnThePast(t *testing.T) {
 	d := newEditorDesk(t)
 	d.says(marina, "Marina Souza", "Oi")
@@ -39,7 +40,8 @@ func TestTryOnThePast(t *testing.T) {
 	}
 }
 
-// TestTryOnAStory shows what a rule would do about something that is made up, through its waits, and why it would do nothing.
+// TestTryOnAStory shows what a rule would do about something that is made up, through its waits,
+// and why it would do nothing.
 func TestTryOnAStory(t *testing.T) {
 	d := newEditorDesk(t)
 	before := len(d.Effects())
@@ -96,7 +98,8 @@ func TestTryOnAStory(t *testing.T) {
 	}
 }
 
-// TestTrialsAreBounded shows that whatever plays a rule through waits for others who do, also where it only looks like a page.
+// TestTrialsAreBounded shows that whatever plays a rule through waits for others who do, also where
+// it only looks like a page.
 func TestTrialsAreBounded(t *testing.T) {
 	d := newEditorDesk(t)
 	d.says(marina, "Marina", "Hello")

@@ -57,7 +57,8 @@ type unfinishedFile struct {
 	unfinishedView
 }
 
-// write shows the page on which a rule is written: one that there is, one from a template, or a choice of those.
+// write shows the page on which a rule is written: one that there is, one from a template, or a
+// choice of those.
 func (c *Console) write(q *request) error {
 	query := q.r.URL.Query()
 	w, err := c.editable(query.Get("workspace"))
@@ -209,7 +210,8 @@ func (c *Console) showWrite(q *request, status int, f *draftFile, p writePage, u
 	return q.showStyled(status, "write", "rules", title, p)
 }
 
-// showStyled shows a page whose script may add styles: those that carry a word that nobody can know before.
+// showStyled shows a page whose script may add styles: those that carry a word that nobody can know
+// before.
 func (q *request) showStyled(status int, name, nav, title string, body any) error {
 	q.nonce = rand.Text()
 	h := q.w.Header()

@@ -61,8 +61,9 @@ func (b *browser) refused() []string {
 	return list
 }
 
-// TestAPersonWrites does what a person does: writes a rule with the form, sees it as YAML, tries it, lets it watch, makes it live, sees it act, finds out why
-// it did not, stops everything, and goes back to the version before.
+// TestAPersonWrites does what a person does: writes a rule with the form, sees it as YAML, tries
+// it, lets it watch, makes it live, sees it act, finds out why it did not, stops everything, and
+// goes back to the version before.
 func TestAPersonWrites(t *testing.T) {
 	d := newEditorDesk(t)
 	d.pass(70 * time.Minute) // to seven, when the office is closed
@@ -141,7 +142,8 @@ func TestAPersonWrites(t *testing.T) {
 	d.stopsAndGoesBack(b)
 }
 
-// stopsAndGoesBack stops everything, changes the rule by hand in the YAML, and goes back to the version before.
+// stopsAndGoesBack stops everything, changes the rule by hand in the YAML, and goes back to the
+// version before.
 func (d *desk) stopsAndGoesBack(b *browser) {
 	t := d.t
 	t.Helper()
@@ -185,8 +187,8 @@ func (d *desk) stopsAndGoesBack(b *browser) {
 	}
 }
 
-// TestNothingElseIsSaved shows that a rule is not saved while its form says something that could not be put into the text, and that a text
-// which was refused is not left without a word.
+// TestNothingElseIsSaved shows that a rule is not saved while its form says something that could
+// not be put into the text, and that a text which was refused is not left without a word.
 func TestNothingElseIsSaved(t *testing.T) {
 	d := newEditorDesk(t)
 	text := "rules:\n  - id: shared\n    name: &n Ours\n    when: message.received\n    do: [{ log: *n }]\n"
@@ -243,8 +245,9 @@ func (b *browser) types(word, other string) {
 	b.written(other)
 }
 
-// TestWritingInABrowser shows that nothing on these pages is in the way of people who use a keyboard, a screen reader, a dark screen or a phone, and that the policy
-// refuses nothing of their own.
+// TestWritingInABrowser shows that nothing on these pages is in the way of people who use a
+// keyboard, a screen reader, a dark screen or a phone, and that the policy refuses nothing of their
+// own.
 func TestWritingInABrowser(t *testing.T) {
 	d := newEditorDesk(t)
 	d.pass(70 * time.Minute)

@@ -12,8 +12,9 @@ import (
 	"github.com/quandohq/quando/rules/duration"
 )
 
-// This file is an evaluator of its own for conditions: plain Go, without the expression library. It makes up conditions, writes them as
-// rules have them, and says what they come to and with which values.
+// This file is an evaluator of its own for conditions: plain Go, without the expression library. It
+// makes up conditions, writes them as rules have them, and says what they come to and with which
+// values.
 
 var (
 	errFails   = errors.New("fails")
@@ -32,7 +33,8 @@ type world struct {
 	counts  map[string]int // by type and length of time
 }
 
-// A knowledge is what somebody has who evaluates a rule: everything, by asking, or only what was recorded.
+// A knowledge is what somebody has who evaluates a rule: everything, by asking, or only what was
+// recorded.
 type knowledge struct {
 	*world
 	recorded map[string]bool // questions; nil is that everything can be asked

@@ -13,7 +13,8 @@ import (
 	"github.com/quandohq/quando/rules/phrases"
 )
 
-// Event tells what an event meant to every rule: first those that were asked, what came of it before what did not, then the others.
+// Event tells what an event meant to every rule: first those that were asked, what came of it
+// before what did not, then the others.
 func (x *Explainer) Event(ctx context.Context, e *journal.Event) (*Event, error) {
 	f := x.factsOf(ctx, e)
 	out := &Event{
@@ -109,7 +110,8 @@ func (x *Explainer) others(ctx context.Context, f *facts) []Rule {
 	return append(list, elsewhere...)
 }
 
-// unasked explains a rule that has no verdict on an event. A candidate is one that would have been asked.
+// unasked explains a rule that has no verdict on an event. A candidate is one that would have been
+// asked.
 func (x *Explainer) unasked(ctx context.Context, f *facts, rule *rules.Rule, candidate bool) Rule {
 	r := newRule(rule)
 	r.Basis = Would

@@ -1,7 +1,8 @@
 // Package explain tells why rules did or did not fire, from what the journal has recorded.
 //
-// What a rule was asked when an event was decided is recorded, and is told as it was. Of a rule that was not asked it is told what it
-// would have said, with what was recorded then. What was never recorded is not guessed, and nothing is asked of the service.
+// What a rule was asked when an event was decided is recorded, and is told as it was. Of a rule
+// that was not asked it is told what it would have said, with what was recorded then. What was
+// never recorded is not guessed, and nothing is asked of the service.
 package explain
 
 import (
@@ -27,7 +28,8 @@ type Desk interface {
 	HasLabel(ctx context.Context, fact map[string]any, label string) (bool, error)
 }
 
-// Options say what is explained with. Journal, Desk and Rules are required; every other zero value works.
+// Options say what is explained with. Journal, Desk and Rules are required; every other zero value
+// works.
 type Options struct {
 	Journal Journal
 	Desk    Desk

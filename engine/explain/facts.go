@@ -15,7 +15,8 @@ import (
 	"github.com/quandohq/quando/rules/vocabulary"
 )
 
-// A NotRecordedError says that something was not asked when an event was decided, so that nobody knows it now.
+// A NotRecordedError says that something was not asked when an event was decided, so that nobody
+// knows it now.
 type NotRecordedError struct {
 	What     string
 	language rules.Language
@@ -72,7 +73,8 @@ func (f *facts) withGathered(rule string, events []*journal.Event) *facts {
 	return &own
 }
 
-// answer returns what was answered to a question: to the rule that decided on what it had gathered, else to those that decided at once.
+// answer returns what was answered to a question: to the rule that decided on what it had gathered,
+// else to those that decided at once.
 func (f *facts) answer(question string) (any, bool) {
 	if f.rule != "" {
 		if v, ok := engine.AnswerTo(f.event.Answers, journal.Gathering(f.rule, question)); ok {
@@ -195,8 +197,9 @@ func (f *facts) CountEvents(_ context.Context, typ string, within time.Duration)
 	return n, nil
 }
 
-// idNames are the fields of what an event carries that name what another one has the id of. The event carries only the ids: the names are
-// found elsewhere, and where they are not found it is not known what they were.
+// idNames are the fields of what an event carries that name what another one has the id of. The
+// event carries only the ids: the names are found elsewhere, and where they are not found it is not
+// known what they were.
 var idNames = vocabulary.NamedFields()
 
 // nameless returns the error of a clause that looks at a name which is not known, or nil.
@@ -223,8 +226,9 @@ type judgement struct {
 	missing  error // of the first clause that is not known
 }
 
-// judge evaluates the conditions in order. A clause of which nothing is known does not hide one behind it that is false for sure. Ruled
-// out is a rule that was left out because a clause cannot be true: that one counts, also behind one that fails.
+// judge evaluates the conditions in order. A clause of which nothing is known does not hide one
+// behind it that is false for sure. Ruled out is a rule that was left out because a clause cannot
+// be true: that one counts, also behind one that fails.
 func (f *facts) judge(ctx context.Context, rule *rules.Rule, ruledOut bool) judgement {
 	j := judgement{outcome: journal.Fired, decisive: -1}
 	eval := rules.NewEvaluation(ctx, rule, f)

@@ -82,7 +82,8 @@ func (w worlds) Items(context.Context, string, map[string]any) iter.Seq2[engine.
 
 func (w worlds) Probe(context.Context) error { return nil }
 
-// recordedOnly is the desk for explanations: it must not be asked for anything but what events carry and what label ids mean.
+// recordedOnly is the desk for explanations: it must not be asked for anything but what events
+// carry and what label ids mean.
 type recordedOnly struct{ worlds }
 
 // A batch is a rule set with events on which it has decided.
@@ -226,7 +227,8 @@ type expectation struct {
 	Told    []map[string]any // the values of each clause
 }
 
-// judge evaluates a rule's conditions in order. What cannot be known does not end it; what fails does, unless it is passed over.
+// judge evaluates a rule's conditions in order. What cannot be known does not end it; what fails
+// does, unless it is passed over.
 func (m *madeUp) judge(k *knowledge) (x expectation) {
 	x.Outcome, x.Values = journal.Fired, map[string]any{}
 	for _, c := range m.clauses {
@@ -252,8 +254,9 @@ func (m *madeUp) judge(k *knowledge) (x expectation) {
 	return x
 }
 
-// TestRandomRules makes up rules and events, lets the engine decide, and compares what is explained with an evaluation of its own: which
-// clause it hung on, with which values, and what became of each of the others.
+// TestRandomRules makes up rules and events, lets the engine decide, and compares what is explained
+// with an evaluation of its own: which clause it hung on, with which values, and what became of
+// each of the others.
 func TestRandomRules(t *testing.T) {
 	const size, events = 100, 2
 	r := rand.New(rand.NewPCG(*seed, 7))
@@ -355,7 +358,8 @@ func (b *batch) compare(t *testing.T, x *explain.Explainer, event rules.Event, s
 	}
 }
 
-// known adds what follows from what was recorded: labels are known with the conversation, which has_label asks for.
+// known adds what follows from what was recorded: labels are known with the conversation, which
+// has_label asks for.
 func (b *batch) known(w *world, recorded map[string]bool) {
 	for question := range recorded {
 		if strings.HasPrefix(question, "has_label") {

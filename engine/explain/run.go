@@ -102,7 +102,8 @@ func (x *Explainer) replacement(ctx context.Context, r *journal.Run) (*journal.R
 	return nil, nil
 }
 
-// Cause explains why a run began: what its rule made of the event that started it. It is nil when the journal has forgotten the event.
+// Cause explains why a run began: what its rule made of the event that started it. It is nil when
+// the journal has forgotten the event.
 func (x *Explainer) Cause(ctx context.Context, r *journal.Run) (*journal.Event, *Rule, error) {
 	events, err := x.o.Journal.Events(ctx, r.Event)
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// asked explains a rule by its recorded verdict. What is evaluated only adds to it: the verdict is what happened.
+// asked explains a rule by its recorded verdict. What is evaluated only adds to it: the verdict is
+// what happened.
 func (x *Explainer) asked(ctx context.Context, f *facts, v journal.Verdict) (Rule, error) {
 	today := x.o.Rules.Rule(v.Rule)
 	then, err := x.version(ctx, v, today)
@@ -69,7 +70,8 @@ func (x *Explainer) version(ctx context.Context, v journal.Verdict, today *rules
 	return rule, ctx.Err()
 }
 
-// settled returns what became of each clause as the verdict says it, with what an evaluation adds where it agrees.
+// settled returns what became of each clause as the verdict says it, with what an evaluation adds
+// where it agrees.
 func settled(v journal.Verdict, rule *rules.Rule, j judgement) []Clause {
 	end := slices.IndexFunc(rule.If, func(c *rules.Expression) bool { return c.Text == v.Clause })
 	switch {

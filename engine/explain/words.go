@@ -14,7 +14,8 @@ import (
 	"github.com/quandohq/quando/rules/phrases"
 )
 
-// verdictWords says in a sentence what a verdict means. The judgement is what the conditions come to with what was recorded.
+// verdictWords says in a sentence what a verdict means. The judgement is what the conditions come
+// to with what was recorded.
 func (x *Explainer) verdictWords(ctx context.Context, f *facts, v journal.Verdict, rule *rules.Rule, r *Rule, j judgement) (string, error) {
 	at, reason := "", phrases.Told(x.o.Language, v.Error, v.Why)
 	if v.Outcome != journal.Fired {

@@ -15,14 +15,17 @@ import (
 // Reason is why runs about a forgotten person ended.
 const Reason = "the person was forgotten"
 
-// editSize is how many rows are changed in one transaction, so that an engine beside never waits for long.
+// editSize is how many rows are changed in one transaction, so that an engine beside never waits
+// for long.
 const editSize = 200
 
-// An editor says what becomes of a row: the same, another, or none. The columns are those of its table.
+// An editor says what becomes of a row: the same, another, or none. The columns are those of its
+// table.
 type editor func(f func(string) any, set func(string, any)) (keep bool, err error)
 
-// Erase takes everything away that is about the person, and from everything else what they are found by. Ids and counts stay, so that what has come and was
-// done is still known. It returns how many rows are others than before.
+// Erase takes everything away that is about the person, and from everything else what they are
+// found by. Ids and counts stay, so that what has come and was done is still known. It returns how
+// many rows are others than before.
 func (t *Trail) Erase(ctx context.Context, now time.Time) (changed int, err error) {
 	if open := t.Open(); len(open) > 0 {
 		if err := t.keeper.Cancel(ctx, now, open, Reason); err != nil {
@@ -34,7 +37,8 @@ func (t *Trail) Erase(ctx context.Context, now time.Time) (changed int, err erro
 	if err != nil {
 		return 0, fmt.Errorf("forget known: %w", err)
 	}
-	// What leads to a row goes after it, the person's own events last of all: who is stopped halfway and begins again finds the rest.
+	// What leads to a row goes after it, the person's own events last of all: who is stopped halfway
+	// and begins again finds the rest.
 	for _, part := range []struct {
 		table string
 		edit  editor
@@ -90,7 +94,8 @@ func (t *Trail) edit(ctx context.Context, table *stored.Table, e editor) (change
 	return changed, flush()
 }
 
-// event takes the content of an event away that is about the person. Its id stays, and it is decided: nothing comes of it any more, and a duplicate is known.
+// event takes the content of an event away that is about the person. Its id stays, and it is
+// decided: nothing comes of it any more, and a duplicate is known.
 func (t *Trail) event(f func(string) any, set func(string, any)) (bool, error) {
 	if t.tellsOf(f) {
 		set("decided", true)

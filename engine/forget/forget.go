@@ -14,7 +14,8 @@ type Options struct {
 	// Ask asks the engine that uses the journal to cancel a run; nil is that nobody can be asked.
 	Ask func(ctx context.Context, run int64) error
 
-	// Wait is how long an engine may take for that: what it is in the middle of comes to its end first. Then runs are cancelled without it.
+	// Wait is how long an engine may take for that: what it is in the middle of comes to its end
+	// first. Then runs are cancelled without it.
 	Wait time.Duration
 
 	// Now tells the time; nil is this machine's.
@@ -23,7 +24,8 @@ type Options struct {
 	// Tell is told what is being done; nil is nobody.
 	Tell func(what string)
 
-	// Found is called when it is known what there is of the person, before anything is changed; an error ends it there. Nil is nobody.
+	// Found is called when it is known what there is of the person, before anything is changed; an
+	// error ends it there. Nil is nobody.
 	Found func(ctx context.Context, t *Trail) error
 }
 
@@ -39,7 +41,8 @@ const (
 	lookEach = 250 * time.Millisecond // that lies between them
 )
 
-// Forget erases what a journal holds of a person. An engine may work on it meanwhile: what that has in its hands and records later is erased too.
+// Forget erases what a journal holds of a person. An engine may work on it meanwhile: what that has
+// in its hands and records later is erased too.
 func Forget(ctx context.Context, k stored.Keeper, p Person, o Options) (*Result, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -95,8 +98,8 @@ func Forget(ctx context.Context, k stored.Keeper, p Person, o Options) (*Result,
 	return r, nil
 }
 
-// askAll asks for all unfinished runs to be cancelled, and waits until they are. The newest come first: those that wait for their turn behind others must not begin
-// when these are cancelled.
+// askAll asks for all unfinished runs to be cancelled, and waits until they are. The newest come
+// first: those that wait for their turn behind others must not begin when these are cancelled.
 func (t *Trail) askAll(ctx context.Context, o Options) error {
 	for _, run := range slices.Backward(t.Open()) {
 		if err := o.Ask(ctx, run); err != nil {

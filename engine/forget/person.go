@@ -16,13 +16,15 @@ type Person struct {
 	Phone     string
 	Workspace string // empty is all
 
-	// Who was forgotten before is known by less: by all ids that the service had, and by the lanes that were the person's alone.
+	// Who was forgotten before is known by less: by all ids that the service had, and by the lanes
+	// that were the person's alone.
 	Contacts, Lanes []string
 
 	// Words are the names by which the service's data tells of people.
 	Words Words
 
-	// Known is what another journal has told of the person, such as the one that a backup was made of; nil is nothing.
+	// Known is what another journal has told of the person, such as the one that a backup was made of;
+	// nil is nothing.
 	Known *Trail
 }
 
@@ -36,7 +38,8 @@ func (p Person) learned() Person {
 	return p
 }
 
-// anIDsLength is how long an id is that stands for a contact wherever it is found. A shorter one may be a number of something else.
+// anIDsLength is how long an id is that stands for a contact wherever it is found. A shorter one
+// may be a number of something else.
 const anIDsLength = 12
 
 // identity is what a person is known by. It grows while a journal is read.
@@ -65,7 +68,8 @@ func newIdentity(p Person) *identity {
 	return id
 }
 
-// phone takes a phone in, and reports whether it was not known. What has too few digits to tell a person is passed over.
+// phone takes a phone in, and reports whether it was not known. What has too few digits to tell a
+// person is passed over.
 func (id *identity) phone(text string) {
 	if d := digits(text); len(d) >= phoneEnd {
 		id.phones[d], id.written[text] = true, true
@@ -74,7 +78,8 @@ func (id *identity) phone(text string) {
 
 func (id *identity) size() int { return len(id.contacts) + len(id.phones) + len(id.names) }
 
-// mayKnow reports, at little cost, whether a text may tell of the person: only then it is worth reading.
+// mayKnow reports, at little cost, whether a text may tell of the person: only then it is worth
+// reading.
 func (id *identity) mayKnow(text string) bool {
 	for contact := range id.contacts {
 		if strings.Contains(text, contact) {
@@ -89,7 +94,8 @@ func (id *identity) mayKnow(text string) bool {
 	return false
 }
 
-// owns reports whether an object of a name tells of the person: it is the other side, or says of the other side what is the person's.
+// owns reports whether an object of a name tells of the person: it is the other side, or says of
+// the other side what is the person's.
 func (id *identity) owns(object map[string]any, name string, received bool) bool {
 	if (id.words.isPerson(name, received) || isConversation(name)) && id.contacts[word(object["id"])] {
 		return true
@@ -107,7 +113,8 @@ func (id *identity) hasPhone(text string) bool {
 	return false
 }
 
-// tells reports whether a value is about the person: it names the contact, or has an object of the other side with the person's id or phone. Received is that the other side sent it.
+// tells reports whether a value is about the person: it names the contact, or has an object of the
+// other side with the person's id or phone. Received is that the other side sent it.
 func (id *identity) tells(v any, under string, received bool) bool {
 	switch v := v.(type) {
 	case map[string]any:
@@ -132,7 +139,8 @@ func (id *identity) tells(v any, under string, received bool) bool {
 	return false
 }
 
-// learn takes in what a value that is about the person tells of them. Where all of a lane is the person's, whoever is told of is the person.
+// learn takes in what a value that is about the person tells of them. Where all of a lane is the
+// person's, whoever is told of is the person.
 func (id *identity) learn(v any, under string, all, received bool) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -184,7 +192,8 @@ func decode(v any) any {
 	return out
 }
 
-// isIn reports whether a name is another's too: its words stand in the other. Who has less of a name than it, as a colleague who is called by the first one, does not have it.
+// isIn reports whether a name is another's too: its words stand in the other. Who has less of a
+// name than it, as a colleague who is called by the first one, does not have it.
 func isIn(name, other string) bool {
 	return strings.Contains(" "+strings.Join(words(other), " ")+" ", " "+strings.Join(words(name), " ")+" ")
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
-// A Left is a row, or a file, in which something of the person still stands. It says where, never what.
+// A Left is a row, or a file, in which something of the person still stands. It says where, never
+// what.
 type Left struct {
 	Table string `json:"table,omitempty"`
 	Key   string `json:"key,omitempty"`
@@ -38,8 +39,9 @@ type Proof struct {
 	Left   []Left `json:"left"`
 }
 
-// Prove looks for the person in every row of every table, and in the bytes of the journal's files, whatever they belong to. Texts that are so short that anybody may
-// write them are not looked for outside of what is about the person.
+// Prove looks for the person in every row of every table, and in the bytes of the journal's files,
+// whatever they belong to. Texts that are so short that anybody may write them are not looked for
+// outside of what is about the person.
 func (t *Trail) Prove(ctx context.Context) (*Proof, error) {
 	p := &Proof{Phones: len(t.terms.phones), Names: len(t.terms.plain), Texts: len(t.terms.texts), Shared: len(t.shared), Left: []Left{}}
 	wanted := t.terms.bytes()
@@ -105,7 +107,8 @@ func (t *Trail) found(table *stored.Table, row []any) bool {
 	return false
 }
 
-// Holds reports whether a journal, such as a backup, holds anything that is about a person, or that they are found by as far as that is known.
+// Holds reports whether a journal, such as a backup, holds anything that is about a person, or that
+// they are found by as far as that is known.
 func Holds(ctx context.Context, k stored.Keeper, p Person) (bool, error) {
 	t, err := Find(ctx, k, p)
 	if err != nil {
@@ -141,7 +144,8 @@ func (t *Trail) about(table *stored.Table, row []any) bool {
 	return false
 }
 
-// Search looks for texts in the bytes of a file, and returns how many bytes that were. A file that is gone holds nothing.
+// Search looks for texts in the bytes of a file, and returns how many bytes that were. A file that
+// is gone holds nothing.
 func Search(file string, wanted [][]byte) (n int64, found bool, err error) {
 	f, err := os.Open(file)
 	if errors.Is(err, os.ErrNotExist) {

@@ -53,7 +53,8 @@ func long(text string) bool {
 	return n >= textLeast || n >= textLeast/2 && strings.ContainsFunc(text, unicode.IsDigit)
 }
 
-// scrub returns a text without what the person is found by. Texts that the person wrote are left where others may have written the same.
+// scrub returns a text without what the person is found by. Texts that the person wrote are left
+// where others may have written the same.
 func (t *terms) scrub(s string, texts bool) string {
 	if texts {
 		for _, text := range t.texts {
@@ -97,7 +98,8 @@ func replaceWords(s string, name *regexp.Regexp) string {
 	return s
 }
 
-// scrubJSON returns JSON without what the person is found by, in its texts and in the names of its members. What has none of it stays as it is written.
+// scrubJSON returns JSON without what the person is found by, in its texts and in the names of its
+// members. What has none of it stays as it is written.
 func (t *terms) scrubJSON(s string, texts bool) (string, error) {
 	v := decode(s)
 	if v == nil || !t.dirty(v, texts) {
@@ -151,7 +153,8 @@ func (t *terms) scrubValue(v any, texts bool) any {
 	return v
 }
 
-// told reports whether a member of an object is the text of a message that a run about the person sent, to whomever it was sent.
+// told reports whether a member of an object is the text of a message that a run about the person
+// sent, to whomever it was sent.
 func (t *terms) told(object map[string]any, member string) bool {
 	text, _ := object[member].(string)
 	return text != "" && slices.Contains(t.words.Said, member) && (t.sent[word(object["id"])] || t.sent[word(object["message_id"])])

@@ -13,7 +13,8 @@ import (
 	"github.com/quandohq/quando/rules/vocabulary"
 )
 
-// A Trail is what a journal holds of a person: the rows that are about them, and what they are found by.
+// A Trail is what a journal holds of a person: the rows that are about them, and what they are
+// found by.
 type Trail struct {
 	keeper    stored.Keeper
 	workspace string
@@ -41,7 +42,8 @@ var ErrUnknown = errors.New("the journal has nothing of this person")
 // messageReceived is the type of events that the other side causes.
 const messageReceived = vocabulary.MessageReceived
 
-// rounds is how often a journal is read to find all of a person: what is found in one reading may lead to more in the next.
+// rounds is how often a journal is read to find all of a person: what is found in one reading may
+// lead to more in the next.
 const rounds = 8
 
 // Find reads a journal for what it holds of a person.
@@ -104,7 +106,8 @@ func (t *Trail) Size() (events, runs, texts int) { return len(t.events), len(t.r
 // elsewhere reports whether something is another workspace's.
 func (t *Trail) elsewhere(workspace any) bool { return t.workspace != "" && workspace != t.workspace }
 
-// ownable reports whether a lane can be one person's: what happens in it concerns one conversation, attendance or card.
+// ownable reports whether a lane can be one person's: what happens in it concerns one conversation,
+// attendance or card.
 func ownable(lane string) bool {
 	return strings.HasPrefix(lane, "conversation:") || strings.HasPrefix(lane, "attendance:") || strings.HasPrefix(lane, "card:") || strings.HasPrefix(lane, "contact:")
 }
@@ -271,8 +274,8 @@ func knownOf(v any) (journal.Known, error) {
 	return k, err
 }
 
-// settleTerms finds out what is the person's alone of what they are found by: a name that others have too is taken from what is about the person, and from
-// nothing else.
+// settleTerms finds out what is the person's alone of what they are found by: a name that others
+// have too is taken from what is about the person, and from nothing else.
 func (t *Trail) settleTerms(ctx context.Context) error {
 	others := map[string]bool{}
 	own := func(name string) bool { return !others[name] }

@@ -5,14 +5,16 @@ import (
 	"strings"
 )
 
-// Words are the names by which the data of events tells of people, beside those that are usual. The zero value adds none.
+// Words are the names by which the data of events tells of people, beside those that are usual. The
+// zero value adds none.
 type Words struct {
 	People []string // objects that tell of the other side
 	Phones []string // members of theirs that are a phone
 	Names  []string // members of theirs that are a name
 	Said   []string // members that hold what somebody wrote
 
-	// SamePhone reports whether two numbers reach the same phone, where the one is not the end of the other; nil is that this is all there is.
+	// SamePhone reports whether two numbers reach the same phone, where the one is not the end of the
+	// other; nil is that this is all there is.
 	SamePhone func(a, b string) bool
 }
 
@@ -40,15 +42,18 @@ func (w *Words) isPerson(name string, received bool) bool {
 	return slices.Contains(w.People, name) || received && slices.Contains(senders, name)
 }
 
-// isConversation reports whether an object is a conversation, whose name and phone are those of the other side.
+// isConversation reports whether an object is a conversation, whose name and phone are those of the
+// other side.
 func isConversation(name string) bool { return name == "conversation" || name == "chat" }
 
-// isTold reports whether a member tells of the other side wherever it stands: contact_phone, customer_name, and what is said of the sender of what was received.
+// isTold reports whether a member tells of the other side wherever it stands: contact_phone,
+// customer_name, and what is said of the sender of what was received.
 func isTold(member string, received bool) bool {
 	return strings.HasPrefix(member, "contact_") || strings.HasPrefix(member, "customer_") || received && (member == "from" || strings.HasPrefix(member, "sender_") || strings.HasPrefix(member, "author_"))
 }
 
-// phonesOf returns the phones that an object has of the other side. An object that is not the other side may still tell of it.
+// phonesOf returns the phones that an object has of the other side. An object that is not the other
+// side may still tell of it.
 func (w *Words) phonesOf(object map[string]any, name string, received bool) (list []string) {
 	for member, v := range object {
 		_, kind, _ := strings.Cut(member, "_")
@@ -74,7 +79,8 @@ func (w *Words) namesOf(object map[string]any, name string, received bool) (list
 	return list
 }
 
-// same reports whether two phones, of which the second is digits, are one: with or without country and area codes, or as SamePhone has it.
+// same reports whether two phones, of which the second is digits, are one: with or without country
+// and area codes, or as SamePhone has it.
 func (w *Words) same(text, phone string) bool {
 	d := digits(text)
 	return len(d) >= phoneEnd && (strings.HasSuffix(phone, d) || strings.HasSuffix(d, phone) || w.SamePhone != nil && w.SamePhone(text, phone))

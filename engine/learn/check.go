@@ -9,8 +9,9 @@ import (
 	"github.com/quandohq/quando/rules/source"
 )
 
-// Check reports what rules read of event.data that no recorded event of their types ever had, and what they compare with something that
-// it never was. A rule of whose types no event was recorded is not looked at: nothing is known.
+// Check reports what rules read of event.data that no recorded event of their types ever had, and
+// what they compare with something that it never was. A rule of whose types no event was recorded
+// is not looked at: nothing is known.
 func Check(set *rules.Set, shapes Shapes) rules.Problems {
 	var problems rules.Problems
 	for _, u := range set.DataUses() {
@@ -38,7 +39,8 @@ func Check(set *rules.Set, shapes Shapes) rules.Problems {
 	return problems
 }
 
-// missing returns the first name of a path that was never there, in any of the types; all of them were where it is behind the last.
+// missing returns the first name of a path that was never there, in any of the types; all of them
+// were where it is behind the last.
 func missing(shapes Shapes, types, names []string) int {
 	most := 0
 	for _, typ := range types {
@@ -47,8 +49,8 @@ func missing(shapes Shapes, types, names []string) int {
 	return most
 }
 
-// reach returns how many names of a path were ever there. What stands below a list, or below something that was only ever empty, is not
-// known.
+// reach returns how many names of a path were ever there. What stands below a list, or below
+// something that was only ever empty, is not known.
 func (s *Shape) reach(names []string) int {
 	for i := range names {
 		p, ok := s.has(strings.Join(names[:i+1], "."))
@@ -72,7 +74,8 @@ func (p *path) only(kinds ...string) bool {
 	return true
 }
 
-// hint names what may have been meant by a path whose i-th name was never there: a name like it in its place, or the same name in another.
+// hint names what may have been meant by a path whose i-th name was never there: a name like it in
+// its place, or the same name in another.
 func hint(shapes Shapes, types, names []string, i int) string {
 	var meant []string
 	for _, typ := range types {

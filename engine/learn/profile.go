@@ -9,7 +9,8 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// A Finding is a field of the profile's event section with where it was found in the events of one type.
+// A Finding is a field of the profile's event section with where it was found in the events of one
+// type.
 type Finding struct {
 	Type   string `json:"type"`
 	Field  string `json:"field"` // conversation_id
@@ -18,7 +19,8 @@ type Finding struct {
 	Of     int    `json:"of"`
 }
 
-// A Proposal is a path to be added to a field of the profile, because nothing was found where the profile looks.
+// A Proposal is a path to be added to a field of the profile, because nothing was found where the
+// profile looks.
 type Proposal struct {
 	Field string   `json:"field"` // event.conversation_id
 	Type  string   `json:"type"`  // of the events that it was seen in
@@ -96,7 +98,8 @@ func (r *Reading) where(kind service.Kind, e rules.Event) string {
 // Shapes returns what the data looks like.
 func (r *Reading) Shapes() Shapes { return r.shapes }
 
-// Findings says for each type where the profile found what its events are about, and what it did not find.
+// Findings says for each type where the profile found what its events are about, and what it did
+// not find.
 func (r *Reading) Findings() []Finding {
 	var list []Finding
 	for _, typ := range r.Types() {
@@ -124,8 +127,8 @@ func (r *Reading) Types() []string {
 	return types
 }
 
-// Proposals names, for all that was never found in a type's events, what looks like it. A contact may well be missing; nothing is proposed for what
-// has no likeness.
+// Proposals names, for all that was never found in a type's events, what looks like it. A contact
+// may well be missing; nothing is proposed for what has no likeness.
 func (r *Reading) Proposals() []Proposal {
 	var list []Proposal
 	for _, f := range r.Findings() {
@@ -163,7 +166,8 @@ var synonyms = map[string][]string{
 	"card":         {"card", "deal", "task", "kanban", "opportunity"},
 }
 
-// like returns the path in the events of a type that looks most like the id of something; empty where none does.
+// like returns the path in the events of a type that looks most like the id of something; empty
+// where none does.
 func (r *Reading) like(f Finding) string {
 	words := synonyms[strings.TrimSuffix(f.Field, "_id")]
 	best, bestScore := "", 0
@@ -179,7 +183,8 @@ func (r *Reading) like(f Finding) string {
 	return best
 }
 
-// identifies reports whether what was seen can be ids: no objects, no flags, no times and no long texts.
+// identifies reports whether what was seen can be ids: no objects, no flags, no times and no long
+// texts.
 func identifies(p *path) bool {
 	if p.only(Nothing) || !p.only(UUID, Number, Text, Nothing) {
 		return false
@@ -188,7 +193,8 @@ func identifies(p *path) bool {
 	return text == nil || text.shortest > 0 && text.longest <= 64
 }
 
-// likeness says how much a path looks like the id of one of these words: it must say id, or be only the word, and the word right before it counts most.
+// likeness says how much a path looks like the id of one of these words: it must say id, or be only
+// the word, and the word right before it counts most.
 func likeness(path, words []string) int {
 	last := path[len(path)-1]
 	isID := slices.Contains([]string{"id", "uuid", "key", "guid", "ref"}, last)

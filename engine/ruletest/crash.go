@@ -13,16 +13,19 @@ import (
 )
 
 var (
-	// errDead is what an engine gets to hear from its journal and its actions once it has been stopped.
+	// errDead is what an engine gets to hear from its journal and its actions once it has been
+	// stopped.
 	errDead = errors.New("the engine was stopped here")
 
 	errRestless = errors.New("the rules do not come to rest")
 )
 
-// restless is how often work may be looked for, and how many calls may be made, while time stands still.
+// restless is how often work may be looked for, and how many calls may be made, while time stands
+// still.
 const restless = 2000
 
-// A life is one run of the engine's process, from its start until it is stopped in the middle of something.
+// A life is one run of the engine's process, from its start until it is stopped in the middle of
+// something.
 type life struct {
 	mu     sync.Mutex
 	dead   bool
@@ -63,7 +66,8 @@ func (l *life) over() bool {
 	return l.dead
 }
 
-// A mortalJournal is a journal whose every writing may be the last thing that the engine does, before or after it has come about.
+// A mortalJournal is a journal whose every writing may be the last thing that the engine does,
+// before or after it has come about.
 type mortalJournal struct {
 	journal.Journal
 	life    *life

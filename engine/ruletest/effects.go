@@ -8,7 +8,8 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// An Effect is what the rules did to the service or asked of another system, as the verb that does it, with names where the service has ids.
+// An Effect is what the rules did to the service or asked of another system, as the verb that does
+// it, with names where the service has ids.
 type Effect struct {
 	Verb string         `json:"verb"`
 	On   string         `json:"on,omitempty"` // the conversation, contact or card, or the other system
@@ -61,7 +62,8 @@ var (
 	}
 )
 
-// describe says which verb an effect is. It is false for what belongs to another effect, as an upload does to a message.
+// describe says which verb an effect is. It is false for what belongs to another effect, as an
+// upload does to a message.
 func (c *company) describe(e sandbox.Effect) (Effect, bool) {
 	before, after, request := fields(e.Before), fields(e.After), fields(e.Request)
 	out := Effect{On: text(c.name(e.Object.String())), labels: c.compare(before["label_ids"], after["label_ids"])}

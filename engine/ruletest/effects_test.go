@@ -9,7 +9,8 @@ import (
 	"github.com/quandohq/quando/actions/builtin"
 )
 
-// everything has a rule with every verb that changes something, and a story that expects each of them.
+// everything has a rule with every verb that changes something, and a story that expects each of
+// them.
 const everything = `
 rules:
   - id: everything
@@ -75,7 +76,8 @@ func TestEveryVerb(t *testing.T) {
 	}
 }
 
-// TestEveryArgumentIsCompared changes one value of each expectation, after which the story must fail at that effect.
+// TestEveryArgumentIsCompared changes one value of each expectation, after which the story must
+// fail at that effect.
 func TestEveryArgumentIsCompared(t *testing.T) {
 	media := func(o *Options) { o.Media = fstest.MapFS{"price-list.pdf": {Data: []byte("%PDF-1.4")}} }
 	begin := strings.Index(everything, "expect:")

@@ -14,8 +14,9 @@ type plan struct {
 	deliver deliveryFault // what becomes of deliveries
 }
 
-// plans goes through the tellings of a story: without a fault, then under each that it names. Crashes take as many tellings as the longest burst
-// of activity has points: in each of them the engine is stopped once in every burst.
+// plans goes through the tellings of a story: without a fault, then under each that it names.
+// Crashes take as many tellings as the longest burst of activity has points: in each of them the
+// engine is stopped once in every burst.
 func (s *story) plans() iter.Seq[plan] {
 	return func(yield func(plan) bool) {
 		if !yield(plan{}) || s.options.NoFaults {

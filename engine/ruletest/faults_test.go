@@ -15,8 +15,8 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// desk is a rule set whose every weakness shows in what it does: one rule sends and hands over, the other would hear of it if it took the engine's
-// doing for somebody else's.
+// desk is a rule set whose every weakness shows in what it does: one rule sends and hands over, the
+// other would hear of it if it took the engine's doing for somebody else's.
 const desk = `
 rules:
   - id: escalate
@@ -72,7 +72,8 @@ func TestFaultsOfSoundEngine(t *testing.T) {
 	}
 }
 
-// TestFaultsFindWeakEngines plants a bug into the engine for each fault, which no story finds without the fault.
+// TestFaultsFindWeakEngines plants a bug into the engine for each fault, which no story finds
+// without the fault.
 func TestFaultsFindWeakEngines(t *testing.T) {
 	kept := func(wrap func(journal.Journal) journal.Journal) func(*Options) {
 		return func(o *Options) { o.journal = wrap }
@@ -270,7 +271,8 @@ func (a staleAction) Do(ctx context.Context, s *actions.Step, i actions.Intent) 
 	return actions.Receipt{}, actions.Stale(errors.New("it has changed"))
 }
 
-// opening is a story in which a message goes to a phone that has no conversation yet, and a card is made.
+// opening is a story in which a message goes to a phone that has no conversation yet, and a card is
+// made.
 const opening = `
 rules:
   - id: it
@@ -287,7 +289,8 @@ tests:
     faults: { service: [FAULTS] }
 `
 
-// TestFaultsEnd tells stories in which one step makes many calls: a fault strikes them once, and the step comes to its end well within the ten minutes that a story leaves for it.
+// TestFaultsEnd tells stories in which one step makes many calls: a fault strikes them once, and
+// the step comes to its end well within the ten minutes that a story leaves for it.
 func TestFaultsEnd(t *testing.T) {
 	for name, c := range map[string][2]string{
 		"open_conversation": {`open_conversation: { channel: Main, phone: "+5511900001111" }`, `[open_conversation]`},
@@ -303,7 +306,8 @@ func TestFaultsEnd(t *testing.T) {
 	}
 }
 
-// TestStepFaultsBesideFaults has a step of the story that lets calls fail, beside each fault of the service: together they are only more of the same.
+// TestStepFaultsBesideFaults has a step of the story that lets calls fail, beside each fault of the
+// service: together they are only more of the same.
 func TestStepFaultsBesideFaults(t *testing.T) {
 	for name, c := range map[string][3]string{
 		"create_card":  {`create_card: { board: Sales, title: A card }`, `[create_card]`, "POST /kanban/cards"},

@@ -15,8 +15,8 @@ import (
 // A document is the state of the sandbox as lists of objects.
 type document map[string][]map[string]any
 
-// state returns the state that a story begins with: the small company of the sandbox, what the test gives over it, and whatever else the rules
-// name.
+// state returns the state that a story begins with: the small company of the sandbox, what the test
+// gives over it, and whatever else the rules name.
 func state(s *story) ([]byte, error) {
 	doc, err := smallCompany()
 	if err != nil {

@@ -25,7 +25,8 @@ func (n *network) delay(by time.Duration) {
 	n.slowBy = by
 }
 
-// delays takes a delivery that is to come later, and reports whether it did. To the service it has arrived.
+// delays takes a delivery that is to come later, and reports whether it did. To the service it has
+// arrived.
 func (n *network) delays(r *http.Request) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -40,7 +41,8 @@ func (n *network) delays(r *http.Request) bool {
 	return true
 }
 
-// lateDue returns when the next latecomer arrives; the zero time is never. The caller holds the lock.
+// lateDue returns when the next latecomer arrives; the zero time is never. The caller holds the
+// lock.
 func (n *network) lateDue() (at time.Time) {
 	for _, l := range n.late {
 		at = earliest(at, l.at)
@@ -48,7 +50,8 @@ func (n *network) lateDue() (at time.Time) {
 	return at
 }
 
-// arriveLate hands in the latecomers whose time has come. One that is refused, because the engine has been stopped, comes again.
+// arriveLate hands in the latecomers whose time has come. One that is refused, because the engine
+// has been stopped, comes again.
 func (n *network) arriveLate(hook http.Handler) {
 	now := n.service.Now()
 	n.mu.Lock()

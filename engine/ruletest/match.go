@@ -11,7 +11,8 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// expect compares everything that was done since the last expectation with what should have been, in order.
+// expect compares everything that was done since the last expectation with what should have been,
+// in order.
 func (t *telling) expect(s rules.TestStep) error {
 	actual := t.effects()
 	if at, message := t.difference(s.Expected, actual); message != "" {
@@ -20,7 +21,8 @@ func (t *telling) expect(s rules.TestStep) error {
 	return nil
 }
 
-// difference says where effects first differ from those expected, and how; an empty text is nowhere.
+// difference says where effects first differ from those expected, and how; an empty text is
+// nowhere.
 func (t *telling) difference(expected []rules.ExpectedEffect, actual []Effect) (int, string) {
 	for i, want := range expected {
 		if i >= len(actual) {
@@ -78,7 +80,8 @@ func (t *telling) mismatch(want rules.ExpectedEffect, got *Effect) string {
 	return ""
 }
 
-// wentTo reports whether a message went where it should: to a conversation or a contact, or to one that a mapping describes.
+// wentTo reports whether a message went where it should: to a conversation or a contact, or to one
+// that a mapping describes.
 func (t *telling) wentTo(want any, to map[string]any) bool {
 	described, ok := want.(map[string]any)
 	if !ok {
@@ -92,8 +95,8 @@ func (t *telling) wentTo(want any, to map[string]any) bool {
 	return true
 }
 
-// mismatchedLabels compares changes of labels. A label that was there already need not have been added, and one that was not there need not
-// have been taken off.
+// mismatchedLabels compares changes of labels. A label that was there already need not have been
+// added, and one that was not there need not have been taken off.
 func mismatchedLabels(want rules.ExpectedEffect, got *Effect) string {
 	labels, ok := want.Args["labels"].([]any)
 	if label := want.Args["labels"]; !ok && label != nil {
@@ -150,7 +153,8 @@ func matchesPattern(want map[string]any, is string) bool {
 	return true
 }
 
-// same compares plain values: names without regard to capitals, phones by their digits, days and times as such.
+// same compares plain values: names without regard to capitals, phones by their digits, days and
+// times as such.
 func (t *telling) same(name string, want, is any) bool {
 	a, b := text(want), text(is)
 	switch name {

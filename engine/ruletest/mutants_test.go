@@ -17,7 +17,8 @@ import (
 
 var allMutants = flag.String("mutants", "", "all, or a part of a name: plant these bugs, instead of the few that are always planted")
 
-// TestMutants plants one bug after another into the engine and has quando test find it with the tests of the examples.
+// TestMutants plants one bug after another into the engine and has quando test find it with the
+// tests of the examples.
 func TestMutants(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the binary for each bug")

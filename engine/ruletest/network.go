@@ -11,7 +11,8 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// A network is what lies between the engine and the service: the addresses of both, and what goes wrong on the way.
+// A network is what lies between the engine and the service: the addresses of both, and what goes
+// wrong on the way.
 type network struct {
 	plan    plan
 	service *sandbox.Sandbox
@@ -59,7 +60,8 @@ func open(ctx context.Context, p plan, service *sandbox.Sandbox, hook http.Handl
 
 func (n *network) close() { _ = n.server.Close() } // nobody is waiting for an answer any more
 
-// burst lets every call go wrong again that has gone wrong once, unless one has at this moment: it will be repeated, or the decision that it was made for.
+// burst lets every call go wrong again that has gone wrong once, unless one has at this moment: it
+// will be repeated, or the decision that it was made for.
 func (n *network) burst() {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// An outside stands for every system but the service: it notes each call of http_request and answers it. There is no network behind it.
+// An outside stands for every system but the service: it notes each call of http_request and
+// answers it. There is no network behind it.
 type outside struct {
 	now  func() time.Time
 	done func() int // how many effects the service has had
@@ -119,8 +120,8 @@ func value(raw []byte) (v any) {
 	return v
 }
 
-// includes reports whether data has what is expected of it: of a mapping the members that are named, of a list all, and a
-// text may be described.
+// includes reports whether data has what is expected of it: of a mapping the members that are
+// named, of a list all, and a text may be described.
 func includes(want, is any) bool {
 	switch want := want.(type) {
 	case map[string]any:

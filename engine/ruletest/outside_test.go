@@ -47,7 +47,8 @@ func TestOtherSystems(t *testing.T) {
 	r.passes(t)
 }
 
-// TestAnswersToAnyQuery shows that an address without a query answers for all of its queries, and one with a query for that alone.
+// TestAnswersToAnyQuery shows that an address without a query answers for all of its queries, and
+// one with a query for that alone.
 func TestAnswersToAnyQuery(t *testing.T) {
 	for url, number := range map[string]string{"https://erp.example.com/orders": "7", "https://erp.example.com/orders?of=Marina": "7", "https://erp.example.com/orders?of=Ana": "none"} {
 		r := tell(t, `
@@ -109,7 +110,8 @@ func TestOtherSystemsAreCompared(t *testing.T) {
 	}
 }
 
-// TestOtherSystemUnknown: a call that must not be repeated, cut off, is left to a person, and the story ends there.
+// TestOtherSystemUnknown: a call that must not be repeated, cut off, is left to a person, and the
+// story ends there.
 func TestOtherSystemUnknown(t *testing.T) {
 	r := tell(t, strings.Replace(answering(""), "          repeatable: true\n", "", 1))
 	r.fails(t, "under the fault: crash every_step", "uncertain")

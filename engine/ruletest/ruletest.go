@@ -1,5 +1,5 @@
-// Package ruletest runs the tests that stand beside rules: the real engine, a journal in SQLite and an imitation of the service, on a simulated
-// clock.
+// Package ruletest runs the tests that stand beside rules: the real engine, a journal in SQLite and
+// an imitation of the service, on a simulated clock.
 package ruletest
 
 import (
@@ -30,7 +30,8 @@ type Options struct {
 	// NoFaults tells each story once, without the faults that it names.
 	NoFaults bool
 
-	// Folder is where the journals stand while a test runs; empty is a folder of the system's, in memory where there is one.
+	// Folder is where the journals stand while a test runs; empty is a folder of the system's, in
+	// memory where there is one.
 	Folder string
 
 	// Progress is told which story is about to be told, and under which fault; nil is nobody.
@@ -71,13 +72,15 @@ type Result struct {
 	Trace Trace
 }
 
-// Run tells a test's story, and tells it again under each of its faults until it does not hold. The error is that of a test that could not
-// be run; one that failed has none.
+// Run tells a test's story, and tells it again under each of its faults until it does not hold. The
+// error is that of a test that could not be run; one that failed has none.
 //
-// Each expect is compared with everything that was done to the service since the one before it; what happens after the last one is not looked
-// at. Whatever a verb does counts: a message to a phone without a conversation opens that first. Under a fault an effect may come up to some minutes
-// later than without: a call that was cut off is looked into after ten seconds, and a delivery that was refused comes again after
-// half a minute, or two and a half. A story with faults leaves room for that between what happens and what it expects.
+// Each expect is compared with everything that was done to the service since the one before it;
+// what happens after the last one is not looked at. Whatever a verb does counts: a message to a
+// phone without a conversation opens that first. Under a fault an effect may come up to some
+// minutes later than without: a call that was cut off is looked into after ten seconds, and a
+// delivery that was refused comes again after half a minute, or two and a half. A story with faults
+// leaves room for that between what happens and what it expects.
 func Run(ctx context.Context, o Options, test *rules.Test) (Result, error) {
 	r := Result{Test: test}
 	if o.Location == nil {
@@ -118,7 +121,8 @@ func Run(ctx context.Context, o Options, test *rules.Test) (Result, error) {
 	return r, nil
 }
 
-// folder returns where journals are kept. A test's journal outlives no crash of the machine, so it need not reach a disk.
+// folder returns where journals are kept. A test's journal outlives no crash of the machine, so it
+// need not reach a disk.
 func (o *Options) folder() string {
 	const memory = "/dev/shm"
 	if o.Folder != "" {
@@ -167,7 +171,8 @@ func newStory(ctx context.Context, o Options, test *rules.Test, folder string) (
 	return s, err
 }
 
-// emptyJournal returns the content of a fresh journal's file: to copy it is faster than to make one for each telling.
+// emptyJournal returns the content of a fresh journal's file: to copy it is faster than to make one
+// for each telling.
 func emptyJournal(ctx context.Context, file string) ([]byte, error) {
 	j, err := sqlite.Open(ctx, file, sqlite.Options{})
 	if err != nil {

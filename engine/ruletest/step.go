@@ -15,7 +15,8 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// step lets one step of the story happen: time passes, somebody does something, and then there is a look at what the rules did.
+// step lets one step of the story happen: time passes, somebody does something, and then there is a
+// look at what the rules did.
 func (t *telling) step(ctx context.Context, s rules.TestStep) error {
 	if text, ok := s.Fields["at"].(string); ok {
 		until, err := moment(text, t.now())
@@ -48,8 +49,9 @@ func somebodyActs(fields map[string]any) bool {
 	return fields["customer"] != nil || fields["team"] != nil || fields["event"] != nil
 }
 
-// asked reports whether the rules have sent a message in this very moment. Whoever acts next does so a moment later, the shortest that the service's clock
-// shows: what happened in the same one would be no answer.
+// asked reports whether the rules have sent a message in this very moment. Whoever acts next does
+// so a moment later, the shortest that the service's clock shows: what happened in the same one
+// would be no answer.
 func (t *telling) asked() bool {
 	for _, e := range slices.Backward(t.service.Effects()) {
 		if e.At.Time().Before(t.service.Now()) {
@@ -62,7 +64,8 @@ func (t *telling) asked() bool {
 	return false
 }
 
-// moment returns the time that a step's at means: a time, a time of day that comes next, or so much later.
+// moment returns the time that a step's at means: a time, a time of day that comes next, or so much
+// later.
 func moment(text string, now time.Time) (time.Time, error) {
 	if later, ok := strings.CutPrefix(text, "+"); ok {
 		d, err := duration.Parse(later)
@@ -159,7 +162,8 @@ func (t *telling) fault(fields map[string]any) error {
 	return t.service.AddFault(f)
 }
 
-// raise raises a bare event. About a contact it carries what the service has of that contact; data is put over it.
+// raise raises a bare event. About a contact it carries what the service has of that contact; data
+// is put over it.
 func (t *telling) raise(event, contact string, data any) error {
 	carried := map[string]any{}
 	if contact != "" {

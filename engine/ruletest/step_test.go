@@ -68,7 +68,8 @@ tests:
 	r.passes(t)
 }
 
-// TestSchedule tells a story whose rules go by the clock, also where they make up for nothing that was missed.
+// TestSchedule tells a story whose rules go by the clock, also where they make up for nothing that
+// was missed.
 func TestSchedule(t *testing.T) {
 	r := tell(t, `
 rules:
@@ -90,7 +91,8 @@ tests:
 	r.passes(t)
 }
 
-// TestLate shows that what is heard of too late starts nothing, that what comes in time does, and that a wait counts from when it happened, under every fault.
+// TestLate shows that what is heard of too late starts nothing, that what comes in time does, and
+// that a wait counts from when it happened, under every fault.
 func TestLate(t *testing.T) {
 	r := tell(t, `
 rules:
@@ -136,7 +138,8 @@ tests:
     given: { contacts: [{ name: Marina, phone: "+5511988887777" }] }
 `
 
-// What was written before the question is no answer, in whatever order deliveries come, and what comes next is one, also where no time passes in between.
+// What was written before the question is no answer, in whatever order deliveries come, and what
+// comes next is one, also where no time passes in between.
 func TestQuestionAndAnswer(t *testing.T) {
 	r := tell(t, menu+`
     steps:

@@ -268,7 +268,8 @@ func (t *telling) pass(ctx context.Context, until time.Time) error {
 			at = earliest(at, due)
 		}
 		at = earliest(at, t.network.due())
-		// A source of ticks that has not looked for a while takes itself to have been asleep: it looks a moment before.
+		// A source of ticks that has not looked for a while takes itself to have been asleep: it looks a
+		// moment before.
 		if _, err := t.process.schedules.Tick(t.process.ctx, at.Add(-time.Millisecond), t.accept); err != nil && !t.process.over() {
 			return err
 		}
@@ -288,10 +289,12 @@ func (t *telling) pass(ctx context.Context, until time.Time) error {
 // quiet is how long nothing must have been due for a burst of activity to be over.
 const quiet = time.Minute
 
-// burst begins a burst of activity, in which everything goes wrong once more that the plan says. A story with many of them, such as the ticks
-// of a day, has each stopped at the same point in one telling: what was recovered from before has no part in it any more.
+// burst begins a burst of activity, in which everything goes wrong once more that the plan says. A
+// story with many of them, such as the ticks of a day, has each stopped at the same point in one
+// telling: what was recovered from before has no part in it any more.
 //
-// Calls do not fail once more while something is still repeated because they did: its pauses grow until each is longer than quiet, and it would never end.
+// Calls do not fail once more while something is still repeated because they did: its pauses grow
+// until each is longer than quiet, and it would never end.
 func (t *telling) burst(ctx context.Context) error {
 	t.points.n, t.points.at = 0, t.plan.crash
 	repeats, err := t.process.repeats(ctx)

@@ -7,15 +7,19 @@ import (
 	"net/http"
 )
 
-// A deliveryFault says what becomes of the service's deliveries. The zero value is that they come once and in order.
+// A deliveryFault says what becomes of the service's deliveries. The zero value is that they come
+// once and in order.
 type deliveryFault struct {
 	twice bool
 
-	// refuse is how often a delivery is refused at first. The service repeats it after 30 seconds, and again after two minutes.
+	// refuse is how often a delivery is refused at first. The service repeats it after 30 seconds, and
+	// again after two minutes.
 	refuse int
-	// Of every so many deliveries only one is refused, the first or a later one: it comes behind those that follow it.
+	// Of every so many deliveries only one is refused, the first or a later one: it comes behind those
+	// that follow it.
 	every, first int
-	// What was refused comes in the moment in which the engine is about to be done with something else, and then once more.
+	// What was refused comes in the moment in which the engine is about to be done with something
+	// else, and then once more.
 	meanwhile bool
 }
 

@@ -32,8 +32,9 @@ type slowCall struct {
 const (
 	// retryAfter is the pause in seconds that the service asks for.
 	retryAfter = 3
-	// slowness is how long a call may be under way after its caller has got an answer of somebody in between. Whoever has made the call must
-	// not take it for over before: the engine waits ten seconds.
+	// slowness is how long a call may be under way after its caller has got an answer of somebody in
+	// between. Whoever has made the call must not take it for over before: the engine waits ten
+	// seconds.
 	slowness = 5 * time.Second
 )
 
@@ -88,8 +89,9 @@ func (n *network) suffer(service http.Handler, r *http.Request, body []byte) {
 	}
 }
 
-// serveUnheard lets a call have its effect although nobody hears the answer. A service that cuts the connection does so by a panic with http.ErrAbortHandler,
-// which ends only what a server runs: here there is no connection to cut.
+// serveUnheard lets a call have its effect although nobody hears the answer. A service that cuts
+// the connection does so by a panic with http.ErrAbortHandler, which ends only what a server runs:
+// here there is no connection to cut.
 func serveUnheard(service http.Handler, r *http.Request) {
 	defer func() {
 		if p := recover(); p != nil && p != http.ErrAbortHandler { //nolint:errorlint // it is the value itself that is thrown
@@ -99,8 +101,9 @@ func serveUnheard(service http.Handler, r *http.Request) {
 	service.ServeHTTP(&lost{header: http.Header{}}, r)
 }
 
-// searched reports whether enough searches for the same have been answered falsely in this burst. One step may search in a dozen ways, and each false answer
-// makes it pause twice as long as the one before.
+// searched reports whether enough searches for the same have been answered falsely in this burst.
+// One step may search in a dozen ways, and each false answer makes it pause twice as long as the
+// one before.
 func (n *network) searched(path string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -167,8 +170,9 @@ func (n *network) arrive() {
 	n.arriveLate(n.hook)
 }
 
-// conflict lets somebody write on a card in the moment before a call changes it, once in a burst of activity. A call that was refused for that is
-// refused again when it comes with the same key; one that failed otherwise is not: it was not carried out.
+// conflict lets somebody write on a card in the moment before a call changes it, once in a burst of
+// activity. A call that was refused for that is refused again when it comes with the same key; one
+// that failed otherwise is not: it was not carried out.
 func (n *network) conflict(service http.Handler, w http.ResponseWriter, r *http.Request) {
 	key := keyOf(r.Header)
 	n.mu.Lock()

@@ -21,7 +21,8 @@ type Trace struct {
 // most is how much of a journal is shown.
 const most = 500
 
-// readTrace reads what the engine has recorded. What cannot be read is left out: there is something else to report.
+// readTrace reads what the engine has recorded. What cannot be read is left out: there is something
+// else to report.
 func (t *telling) readTrace(ctx context.Context) Trace {
 	trace := Trace{location: t.options.Location}
 	if t.process == nil {

@@ -23,8 +23,9 @@ type StoryError struct{ Message string }
 // Error returns the reason.
 func (e *StoryError) Error() string { return e.Message }
 
-// Try tells a story once, without faults, and returns what the rules did in it; what it expects is not looked at. Drafts and rules in shadow act as if
-// they were live: the service is an imitation, so that nobody is reached.
+// Try tells a story once, without faults, and returns what the rules did in it; what it expects is
+// not looked at. Drafts and rules in shadow act as if they were live: the service is an imitation,
+// so that nobody is reached.
 func Try(ctx context.Context, o Options, test *rules.Test) (*Trial, error) {
 	if o.Location == nil {
 		o.Location = time.UTC

@@ -32,7 +32,8 @@ tests:
       - { at: +1d, expect: [] }
 `
 
-// TestTry shows that a draft is tried as if it were live, through its waits, with what was done, to whom and when, and why nothing was.
+// TestTry shows that a draft is tried as if it were live, through its waits, with what was done, to
+// whom and when, and why nothing was.
 func TestTry(t *testing.T) {
 	set, problems := rules.Compile([]*rules.File{rules.Parse("rules.yaml", []byte(draft))}, rules.Options{Catalog: builtin.Catalog()})
 	if problems.HasErrors() {

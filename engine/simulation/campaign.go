@@ -65,7 +65,8 @@ type examination struct {
 	digest   [sha256.Size]byte
 }
 
-// Examine plays a desk undisturbed in memory, then in SQLite with everything that goes wrong on it, and judges both. With shared it is played in PostgreSQL too, both ways.
+// Examine plays a desk undisturbed in memory, then in SQLite with everything that goes wrong on it,
+// and judges both. With shared it is played in PostgreSQL too, both ways.
 func Examine(ctx context.Context, s *Scenario, store *Store, shared bool) ([]string, error) {
 	x, err := examine(ctx, s, store, shared)
 	if err != nil {

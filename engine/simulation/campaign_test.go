@@ -28,7 +28,8 @@ var (
 // fixedSeeds is what CI plays.
 const fixedSeeds = 300
 
-// newStore keeps journals in memory where the system has such a folder: they outlive no crash of the machine.
+// newStore keeps journals in memory where the system has such a folder: they outlive no crash of
+// the machine.
 func newStore(t *testing.T) *simulation.Store {
 	return &simulation.Store{Folder: newFolder(t)}
 }

@@ -18,7 +18,8 @@ import (
 // secret signs the desk's deliveries.
 const secret = "whsec_0123456789abcdef0123456789abcdef0123456789abcdef"
 
-// A desk is the imitated service, and what lies between it and the engines. It carries their calls, and remembers everything that a judge may ask for.
+// A desk is the imitated service, and what lies between it and the engines. It carries their calls,
+// and remembers everything that a judge may ask for.
 type desk struct {
 	world    *world
 	sandbox  *sandbox.Sandbox
@@ -139,7 +140,8 @@ func membersOf(doc []byte, members ...string) []byte {
 	return out
 }
 
-// A postbox takes what the service delivers, and answers that it has come. The world decides what becomes of it.
+// A postbox takes what the service delivers, and answers that it has come. The world decides what
+// becomes of it.
 type postbox chan *http.Request
 
 // RoundTrip is called by the service's own goroutine.
@@ -235,7 +237,8 @@ func (d *desk) finish() {
 // errCut is a connection that broke.
 var errCut = fmt.Errorf("read tcp 127.0.0.1: connection reset by peer: %w", io.ErrUnexpectedEOF)
 
-// RoundTrip carries a call of an engine to the service, and lets go wrong on the way what the scenario says.
+// RoundTrip carries a call of an engine to the service, and lets go wrong on the way what the
+// scenario says.
 func (d *desk) RoundTrip(r *http.Request) (*http.Response, error) {
 	var body []byte
 	if r.Body != nil {
@@ -341,7 +344,8 @@ func (d *desk) conversationOf(customer string) string {
 	return found
 }
 
-// act lets a customer or the team do something. What cannot be done, as closing what is closed, does not happen.
+// act lets a customer or the team do something. What cannot be done, as closing what is closed,
+// does not happen.
 func (d *desk) act(ctx context.Context, a Act) error {
 	conversation := d.conversationOf(a.Customer)
 	switch {

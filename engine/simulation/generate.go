@@ -11,8 +11,9 @@ import (
 	"github.com/quandohq/quando/rules/vocabulary"
 )
 
-// Generate makes up a desk. The same seed gives the same one. Most are tiny and some are large; three in five are exact, and a third has no trouble at all. What an
-// exact one keeps to is written down above robust's constants; a wild one keeps to nothing but the language.
+// Generate makes up a desk. The same seed gives the same one. Most are tiny and some are large;
+// three in five are exact, and a third has no trouble at all. What an exact one keeps to is written
+// down above robust's constants; a wild one keeps to nothing but the language.
 func Generate(seed uint64) *Scenario {
 	for attempt := uint64(0); ; attempt++ {
 		g := &generator{rand: rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15+attempt))}
@@ -37,7 +38,8 @@ func (s *Scenario) Compiles() error {
 	return nil
 }
 
-// settle takes from: any away from rules, last first, until none start each other for ever. It is false where that does not make the rules right.
+// settle takes from: any away from rules, last first, until none start each other for ever. It is
+// false where that does not make the rules right.
 func (s *Scenario) settle() bool {
 	for {
 		if s.Compiles() == nil {
@@ -220,7 +222,8 @@ func (g *generator) reachOut() {
 	g.s.Rules = append(g.s.Rules[:1], append([]Rule{second}, g.s.Rules[min(2, len(g.s.Rules)):]...)...)
 }
 
-// rules makes up the rules. Of an exact scenario they are mostly such that seconds may pass, so that something can go wrong.
+// rules makes up the rules. Of an exact scenario they are mostly such that seconds may pass, so
+// that something can go wrong.
 func (g *generator) rules(n int) {
 	tries := 1
 	if g.s.Exact && g.chance(75) {
@@ -240,7 +243,8 @@ func (g *generator) rules(n int) {
 	}
 }
 
-// start is a moment of two weeks with a weekend and a holiday in them, three minutes past a half hour where times matter.
+// start is a moment of two weeks with a weekend and a holiday in them, three minutes past a half
+// hour where times matter.
 func (g *generator) start() time.Time {
 	const offset = 3 // Sao Paulo is three hours behind
 	at := time.Date(2026, 11, g.between(9, 22), offset+g.between(5, 20), 3+30*g.rand.IntN(2), 0, 0, time.UTC)
@@ -258,7 +262,8 @@ func (g *generator) safety() Safety {
 	return Safety{Messages: Bound{Times: one.Times + 2, Per: one.Per}}
 }
 
-// unheard takes away, of an exact scenario, what would make a run wait for, end by, or count, what rules do themselves.
+// unheard takes away, of an exact scenario, what would make a run wait for, end by, or count, what
+// rules do themselves.
 func (g *generator) unheard() {
 	if !g.s.Exact {
 		return
@@ -299,7 +304,8 @@ func (g *generator) wait() time.Duration {
 	return pick(g, time.Second, 10*time.Second, time.Minute, 5*time.Minute, 10*time.Minute, 20*time.Minute, time.Hour, 3*time.Hour, 9*time.Hour)
 }
 
-// window is how far back a condition or a limit looks: of an exact scenario, never as far as anything lies back.
+// window is how far back a condition or a limit looks: of an exact scenario, never as far as
+// anything lies back.
 func (g *generator) window() time.Duration {
 	if g.s.Exact {
 		return pick(g, 7*time.Minute, 19*time.Minute, 43*time.Minute, 79*time.Minute, 187*time.Minute, 727*time.Minute) + 30*time.Second

@@ -6,7 +6,8 @@ import (
 	"github.com/quandohq/quando/rules/vocabulary"
 )
 
-// cond makes up a condition over what is known. Words and names are few, so that about half of them are true.
+// cond makes up a condition over what is known. Words and names are few, so that about half of them
+// are true.
 func (g *generator) cond(f known, depth int) Cond {
 	if depth == 0 && g.chance(15) {
 		return Cond{Kind: pick(g, CondAny, CondAll), Not: g.chance(15), Of: []Cond{g.cond(f, 1), g.cond(f, 1)}}

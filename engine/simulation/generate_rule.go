@@ -185,7 +185,8 @@ type known struct {
 	nested       int
 }
 
-// factsFor returns what is known at the start of a rule. Of an exact scenario nothing is asked that may be missing.
+// factsFor returns what is known at the start of a rule. Of an exact scenario nothing is asked that
+// may be missing.
 func factsFor(r *Rule, exact bool) known {
 	all := func(prefix string) bool {
 		return len(r.When.Events) > 0 && !slices.ContainsFunc(r.When.Events, func(e string) bool { return !strings.HasPrefix(e, prefix) })

@@ -8,7 +8,8 @@ import (
 	"github.com/quandohq/quando/rules/vocabulary"
 )
 
-// pattern makes up the steps of a rule: one of those that desks have, with random steps around it, or random ones alone.
+// pattern makes up the steps of a rule: one of those that desks have, with random steps around it,
+// or random ones alone.
 func (g *generator) pattern(f known) []Step {
 	var steps []Step
 	switch n := g.rand.IntN(100); {
@@ -262,7 +263,8 @@ func (g *generator) findCard() Step {
 	return Step{Name: g.name(), Verb: "find_card", Board: pick(g, "Deals", "Deals", "Care")}
 }
 
-// moveCard moves the card to a stage of its board, and sometimes to one that the board does not have.
+// moveCard moves the card to a stage of its board, and sometimes to one that the board does not
+// have.
 func (g *generator) moveCard(f known) Step {
 	board := f.board
 	if board == "" || g.chance(6) {

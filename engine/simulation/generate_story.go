@@ -8,7 +8,8 @@ import (
 	"github.com/quandohq/quando/rules/vocabulary"
 )
 
-// story makes up what people do: again and again something that starts a rule, and something that concerns the run that comes of it.
+// story makes up what people do: again and again something that starts a rule, and something that
+// concerns the run that comes of it.
 func (g *generator) story() {
 	acts := g.between(4, 8)
 	for g.chance(50) && acts < 25 {
@@ -54,7 +55,8 @@ type taken struct {
 	mark     int
 }
 
-// act adds an act. Of an exact scenario it happens at a mark of its own, the next that is free, or so much behind one as a burst takes.
+// act adds an act. Of an exact scenario it happens at a mark of its own, the next that is free, or
+// so much behind one as a burst takes.
 func (t *teller) act(n int, behind time.Duration, a Act) {
 	g := t.g
 	if !g.s.Exact {
@@ -185,7 +187,8 @@ func (t *teller) burst(customer string, behind time.Duration) {
 		if g.chance(50) {
 			text = t.text()
 		}
-		// The first is at the moment of what it follows, or a spacing behind it: an exact one has its mark already.
+		// The first is at the moment of what it follows, or a spacing behind it: an exact one has its
+		// mark already.
 		at := behind + time.Duration(i+1)*spacing
 		if at == 0 && g.s.Exact {
 			g.s.Story = append(g.s.Story, Act{At: time.Duration(t.mark) * mark, Kind: ActSays, Customer: customer, Text: text})
@@ -195,7 +198,8 @@ func (t *teller) burst(customer string, behind time.Duration) {
 	}
 }
 
-// followUp lets something happen that concerns a run of a rule: an answer, an end, or the same again.
+// followUp lets something happen that concerns a run of a rule: an answer, an end, or the same
+// again.
 func (t *teller) followUp(r *Rule, customer string, behind time.Duration) {
 	g := t.g
 	later := t.mark + g.few(1, 4)
@@ -224,7 +228,8 @@ func (t *teller) followUp(r *Rule, customer string, behind time.Duration) {
 	}
 }
 
-// near is a moment at which a run of the rule may have come to something: just before, at, or just after the end of one of its waits.
+// near is a moment at which a run of the rule may have come to something: just before, at, or just
+// after the end of one of its waits.
 func (t *teller) near(r *Rule, behind time.Duration) time.Duration {
 	g := t.g
 	var ends []time.Duration
@@ -283,7 +288,8 @@ func (g *generator) pauses() {
 	}
 }
 
-// aside is a moment at which nobody does anything else, in an exact scenario, and which comes after another.
+// aside is a moment at which nobody does anything else, in an exact scenario, and which comes after
+// another.
 func (g *generator) aside(after time.Duration) time.Duration {
 	last := g.s.Story[len(g.s.Story)-1].At
 	if !g.s.Exact {

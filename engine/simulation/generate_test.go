@@ -92,7 +92,8 @@ func TestGenerateIsVaried(t *testing.T) {
 	}
 }
 
-// The times of exact scenarios lie apart, and nothing strikes them that changes when things happened.
+// The times of exact scenarios lie apart, and nothing strikes them that changes when things
+// happened.
 func TestExactTimesLieApart(t *testing.T) {
 	delayed := 0
 	for seed := range uint64(1500) {

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// A History is what happened on a desk, as the imitated service saw it. It says nothing of the engine's own records.
+// A History is what happened on a desk, as the imitated service saw it. It says nothing of the
+// engine's own records.
 type History struct {
 	Events  []Event  // that the service raised, in its order
 	Effects []Effect // changes made through the API, in their order
@@ -71,7 +72,8 @@ type Stop struct {
 	Bounds []string `json:",omitempty"`
 }
 
-// A Firing is an event that the service did not raise: a tick of a schedule, or a rule that a person fired.
+// A Firing is an event that the service did not raise: a tick of a schedule, or a rule that a
+// person fired.
 type Firing struct {
 	Rule     string
 	At       time.Time

@@ -58,7 +58,8 @@ type JournalStore interface {
 	Beside() (Journal, error)
 	// Copy copies the journal. Who launches from then on gets the copy. No engine has it open.
 	Copy(ctx context.Context) error
-	// Steal lets the leases of an engine run out in the middle of its work. It reports whether there are leases.
+	// Steal lets the leases of an engine run out in the middle of its work. It reports whether there
+	// are leases.
 	Steal(n int) bool
 	Close() error
 }
@@ -89,7 +90,8 @@ func (s *Store) Open(ctx context.Context, kind Kind) (JournalStore, error) {
 	return f, os.WriteFile(f.file(), s.empty, 0o600)
 }
 
-// emptyJournal returns the content of a fresh journal's file: to copy it is faster than to make one for each desk.
+// emptyJournal returns the content of a fresh journal's file: to copy it is faster than to make one
+// for each desk.
 func emptyJournal(ctx context.Context, folder string) ([]byte, error) {
 	folder, err := os.MkdirTemp(folder, "empty-")
 	if err != nil {
@@ -147,7 +149,8 @@ func (s *fileStore) Leave(int) error {
 	return j.Close()
 }
 
-// Beside is the engine's own journal while there is one: what another process would write is written by another caller.
+// Beside is the engine's own journal while there is one: what another process would write is
+// written by another caller.
 func (s *fileStore) Beside() (_ Journal, err error) {
 	if s.journal != nil {
 		return s.journal, nil
@@ -265,8 +268,8 @@ func (s *postgresStore) Close() error {
 // runNumber is how texts name a run by its number, which differs from journal to journal.
 var runNumber = regexp.MustCompile(`\brun \d+\b`)
 
-// record tells all that the engine recorded: events with what was decided, runs with their steps. What only says where something stands in one journal, as
-// numbers do, is left out.
+// record tells all that the engine recorded: events with what was decided, runs with their steps.
+// What only says where something stands in one journal, as numbers do, is left out.
 func (w *world) record(ctx context.Context) (string, error) {
 	j, err := w.store.Beside()
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// The judges look at what the service saw, and at rules as the scenario has them. They share no code with the engine.
+// The judges look at what the service saw, and at rules as the scenario has them. They share no
+// code with the engine.
 
 // Ledger returns which laws of every desk were broken, whatever went wrong on it.
 func Ledger(s *Scenario, o *Outcome) (broken []string) {
@@ -172,10 +173,12 @@ func walkSteps(steps []Step, do func(*Step)) {
 	}
 }
 
-// slack is how far an effect may be from what it follows from: calls are repeated, engines are away.
+// slack is how far an effect may be from what it follows from: calls are repeated, engines are
+// away.
 const slack = 15 * time.Minute
 
-// firstEffects returns when each run of a rule had the effect of its first step, where that always has one.
+// firstEffects returns when each run of a rule had the effect of its first step, where that always
+// has one.
 func firstEffects(r *Rule, o *Outcome) (list []Effect) {
 	if len(r.Do) == 0 || r.Do[0].Verb != "send_message" || r.Do[0].If != nil || r.Do[0].To != "" {
 		return nil
@@ -253,7 +256,8 @@ func pastTheEnd(s *Scenario, o *Outcome) (broken []string) {
 	return broken
 }
 
-// underWayAt reports whether the step of an effect had begun to call before a time: what is under way comes to its end.
+// underWayAt reports whether the step of an effect had begun to call before a time: what is under
+// way comes to its end.
 func underWayAt(o *Outcome, e *Effect, at time.Time) bool {
 	return slices.ContainsFunc(o.Calls, func(c Call) bool { return c.Step == e.Step && !c.At.After(at) })
 }
@@ -284,7 +288,8 @@ func neverDone(s *Scenario, o *Outcome) (broken []string) {
 	return broken
 }
 
-// neverDecided finds events without a verdict, and runs that nobody goes on with, long after their time.
+// neverDecided finds events without a verdict, and runs that nobody goes on with, long after their
+// time.
 func neverDecided(s *Scenario, o *Outcome) (broken []string) {
 	if len(o.Stops) > 0 || o.Failure != "" || s.away() > slack {
 		return nil
@@ -448,7 +453,8 @@ func keysOf[V any](maps ...map[string]V) (keys []string) {
 	return keys
 }
 
-// AsExpected returns how the effects on an undisturbed desk differ from what the reference says: by customer, in their order, to the second.
+// AsExpected returns how the effects on an undisturbed desk differ from what the reference says: by
+// customer, in their order, to the second.
 func AsExpected(s *Scenario, calm *Outcome) (differences []string) {
 	if calm.Failure != "" {
 		return []string{"rest: " + calm.Failure}

@@ -23,7 +23,8 @@ import (
 // errDead is what an engine hears from its journal and its actions once it has been stopped.
 var errDead = errors.New("the engine was stopped here")
 
-// A process is an engine with everything that it has in memory. After a stop the same process is launched anew, and knows only what its journal does.
+// A process is an engine with everything that it has in memory. After a stop the same process is
+// launched anew, and knows only what its journal does.
 type process struct {
 	world   *world
 	n       int
@@ -352,7 +353,8 @@ func (p *process) point(when, what string) error {
 	return errDead
 }
 
-// A mortalJournal is a journal whose every write may be the last thing that the engine does, before or after it has come about.
+// A mortalJournal is a journal whose every write may be the last thing that the engine does, before
+// or after it has come about.
 type mortalJournal struct {
 	Journal
 	process *process

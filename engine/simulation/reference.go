@@ -16,8 +16,9 @@ import (
 // and says which effects the rules must have had on them. An effect that it does not expect was
 // doubled or is wrong, one that is missing was lost.
 //
-// Undisturbed means: everything is heard when it happens, calls take no time, and what is due is done when it is due. What the documents leave open, or what
-// only architecture.md and the code tell, is marked with "Looked up".
+// Undisturbed means: everything is heard when it happens, calls take no time, and what is due is
+// done when it is due. What the documents leave open, or what only architecture.md and the code
+// tell, is marked with "Looked up".
 //
 // Looked up, of what happens at one instant: first everything that people did is heard, then the
 // ticks of schedules. Lanes have their turn in the order in which they were due, then of their
@@ -203,7 +204,8 @@ func (o *oracle) read(e *Event) *occurrence {
 
 func laneOf(talk string) string { return "conversation:" + talk }
 
-// learn makes the desk what an event tells of it. What the engine itself does is known without that.
+// learn makes the desk what an event tells of it. What the engine itself does is known without
+// that.
 func (o *oracle) learn(e *occurrence) {
 	if e.talk != nil {
 		t := *e.talk
@@ -231,7 +233,8 @@ func (o *oracle) learn(e *occurrence) {
 	if e.message != nil {
 		t := o.talks[e.Customer]
 		t.said = append(t.said, *e.message)
-		// Looked up: a person's message is the first response to the open attendance, and no event tells that.
+		// Looked up: a person's message is the first response to the open attendance, and no event tells
+		// that.
 		if v := o.visitOf(t.id); v != nil && e.message.by == "team" {
 			v.answered = true
 		}

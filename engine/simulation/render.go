@@ -413,7 +413,8 @@ func length(d time.Duration) string {
 	return text
 }
 
-// phoneOf returns the phone number of a customer, or where nobody has that name what stands for that of the run's own.
+// phoneOf returns the phone number of a customer, or where nobody has that name what stands for
+// that of the run's own.
 func (s *Scenario) phoneOf(customer string) string {
 	i := slices.Index(s.Customers, customer)
 	switch {

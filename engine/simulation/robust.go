@@ -7,7 +7,8 @@ import (
 	"github.com/quandohq/quando/rules/vocabulary"
 )
 
-// An exact scenario keeps its effects, but for seconds, whatever of the troubles of its kind strikes it. For that its times lie apart:
+// An exact scenario keeps its effects, but for seconds, whatever of the troubles of its kind
+// strikes it. For that its times lie apart:
 //
 //   - Acts happen at marks, every half an hour from the start, which is three minutes past a half hour of the clock; within a burst up to 30 seconds later.
 //   - A wait, a timeout and a gather last a multiple of six minutes, and no sum of those that a run can add up, from wherever it begins, is a multiple of half
@@ -22,8 +23,9 @@ import (
 //   - What delays adds up to less than a minute: at most three such troubles, each worth some 15 seconds.
 //   - Events that rules raise themselves end no run and answer no question.
 //
-// Where two runs may reach for the same thing at the same time, or people write in bursts to rules that tell how far the last run came, seconds do decide.
-// robust finds that out, and such a scenario has none of the troubles that delay.
+// Where two runs may reach for the same thing at the same time, or people write in bursts to rules
+// that tell how far the last run came, seconds do decide. robust finds that out, and such a
+// scenario has none of the troubles that delay.
 const (
 	mark      = 30 * time.Minute
 	grain     = 90 * time.Second // the times of an exact scenario are looked at in such steps
@@ -55,7 +57,8 @@ func manifold(r *Rule) bool {
 	return len(r.When.Events) > 1 || slices.Contains(r.When.Events, vocabulary.ConversationUpdated) || r.FromAny || r.When.Each != ""
 }
 
-// keeps reports whether an exact scenario keeps to what is written above: whatever is taken away from it, it must still do so.
+// keeps reports whether an exact scenario keeps to what is written above: whatever is taken away
+// from it, it must still do so.
 func keeps(s *Scenario) bool {
 	if s.Away {
 		return keepsAway(s)
@@ -82,7 +85,8 @@ func keeps(s *Scenario) bool {
 	return !delays || delayable(s)
 }
 
-// othersOnly reports whether a rule waits for, ends by and counts only events that rules do not raise.
+// othersOnly reports whether a rule waits for, ends by and counts only events that rules do not
+// raise.
 func othersOnly(r *Rule, own []string) bool {
 	theirs := func(event string, c *Cond) bool {
 		return !slices.Contains(own, event) || event == vocabulary.MessageSent && c != nil && c.Kind == CondByTeam && !c.Not
@@ -115,7 +119,8 @@ func delayable(s *Scenario) bool {
 	return true
 }
 
-// patient reports whether rules do the same where seconds pass between what happens and what they do.
+// patient reports whether rules do the same where seconds pass between what happens and what they
+// do.
 func patient(rules []Rule, bursts bool) bool {
 	y := &study{}
 	for i := range rules {
@@ -134,7 +139,8 @@ func patient(rules []Rule, bursts bool) bool {
 	return true
 }
 
-// collide reports whether it matters which of two accesses comes first, and seconds decide that. The first comes before the second in its rule.
+// collide reports whether it matters which of two accesses comes first, and seconds decide that.
+// The first comes before the second in its rule.
 func collide(rules []Rule, a, b access) bool {
 	together := a.slot == b.slot || a.slot == wholeDay || b.slot == wholeDay
 	switch {
@@ -145,7 +151,8 @@ func collide(rules []Rule, a, b access) bool {
 	case a.start:
 		return manifold(&rules[a.rule]) // the next event may be decided before the steps have been taken
 	}
-	// What a run knows of the desk it asks for once until it waits, and again where it was interrupted: after its own change it may be either.
+	// What a run knows of the desk it asks for once until it waits, and again where it was
+	// interrupted: after its own change it may be either.
 	return b.how == 'r'
 }
 
@@ -198,7 +205,8 @@ func hearsCompanion(r *Rule) (hears bool) {
 	return hears || slices.ContainsFunc(r.CancelOn, func(m Match) bool { return comes(m.Event) })
 }
 
-// gathering reports whether somebody does several things within a minute, and whether several customers are about at once.
+// gathering reports whether somebody does several things within a minute, and whether several
+// customers are about at once.
 func gathering(s *Scenario) (bursts, crowded bool) {
 	for i, a := range s.Story {
 		for _, b := range s.Story[i+1:] {

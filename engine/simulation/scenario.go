@@ -2,8 +2,9 @@ package simulation
 
 import "time"
 
-// A Scenario is a made-up desk: its rules, what people do on it, and what goes wrong. It is plain data: the generator makes it from a seed, the
-// shrinker takes parts away, and both the engine (through YAML) and the reference interpreter (directly) are given the same one.
+// A Scenario is a made-up desk: its rules, what people do on it, and what goes wrong. It is plain
+// data: the generator makes it from a seed, the shrinker takes parts away, and both the engine
+// (through YAML) and the reference interpreter (directly) are given the same one.
 type Scenario struct {
 	Seed      uint64
 	Exact     bool          // what goes wrong does not change when things happened: the effects are those of the undisturbed desk
@@ -29,7 +30,8 @@ type Bound struct {
 	Per   time.Duration
 }
 
-// The names that every made-up desk has. Labels, sectors, people, boards and stages are those that rules and stories may use.
+// The names that every made-up desk has. Labels, sectors, people, boards and stages are those that
+// rules and stories may use.
 var (
 	Labels  = []string{"vip", "after-hours", "sla-breach", "billing"}
 	Sectors = []string{"Support", "Sales", "Supervisors"}
@@ -41,8 +43,9 @@ var (
 // Nobody has a phone number that is none: the service refuses to write to it.
 const Nobody = "nobody"
 
-// Calendars of every made-up rule file, both in America/Sao_Paulo: office is open mon-fri 08:00-12:00 and 13:30-18:00, sat 09:00-13:00, closed on
-// 2026-11-20; night is open daily 22:00-06:00.
+// Calendars of every made-up rule file, both in America/Sao_Paulo: office is open mon-fri
+// 08:00-12:00 and 13:30-18:00, sat 09:00-13:00, closed on 2026-11-20; night is open daily
+// 22:00-06:00.
 var Calendars = []string{"office", "night"}
 
 // A Rule is a rule of the language.
@@ -64,7 +67,8 @@ type Rule struct {
 	OnError  []Step
 }
 
-// When is what starts a rule: events, a person, or a schedule. Exactly one of Events, Manual, Every and At is given.
+// When is what starts a rule: events, a person, or a schedule. Exactly one of Events, Manual, Every
+// and At is given.
 type When struct {
 	Events []string
 	Manual bool
@@ -83,7 +87,8 @@ type Limit struct {
 	By    string // as Rule.By
 }
 
-// Late is the rule's late: of events SkipAfter (zero is the default, negative is none), of schedules Run ("", last, all or none).
+// Late is the rule's late: of events SkipAfter (zero is the default, negative is none), of
+// schedules Run ("", last, all or none).
 type Late struct {
 	SkipAfter time.Duration
 	Run       string
@@ -95,7 +100,8 @@ type Match struct {
 	If    *Cond
 }
 
-// A Cond is a condition of the language that the reference interpreter knows too. Kind says which; the text behind each is what it is written as.
+// A Cond is a condition of the language that the reference interpreter knows too. Kind says which;
+// the text behind each is what it is written as.
 type Cond struct {
 	Kind string
 	Not  bool
@@ -129,8 +135,10 @@ const (
 	CondMany           = "many"            // len(messages) >= 2                            N; with gather on message.* events
 )
 
-// A Step is a step of a rule. Name is unique in the rule (s1, s2 …) and begins every text that the step writes, as does the rule's id, so that an effect tells
-// whose it is: send_message writes "r1/s2 <Text> #<event id>", transfer and close_attendance give that as their reason, create_card as its title.
+// A Step is a step of a rule. Name is unique in the rule (s1, s2 …) and begins every text that the
+// step writes, as does the rule's id, so that an effect tells whose it is: send_message writes
+// "r1/s2 <Text> #<event id>", transfer and close_attendance give that as their reason, create_card
+// as its title.
 type Step struct {
 	Name     string
 	Verb     string
@@ -164,8 +172,10 @@ type Branch struct {
 	Do []Step
 }
 
-// The verbs that are made up: send_message, transfer, set_sector, add_labels, remove_labels, set_labels, update_conversation, mark_read, close_attendance,
-// open_conversation, create_card, find_card, move_card, update_card, read_conversation, read_attendance, read_messages, wait, wait_for, stop_if, stop, choose, for_each, set, log.
+// The verbs that are made up: send_message, transfer, set_sector, add_labels, remove_labels,
+// set_labels, update_conversation, mark_read, close_attendance, open_conversation, create_card,
+// find_card, move_card, update_card, read_conversation, read_attendance, read_messages, wait,
+// wait_for, stop_if, stop, choose, for_each, set, log.
 
 // An Act is something that a person does.
 type Act struct {
@@ -191,7 +201,8 @@ const (
 	ActReloads   = "reloads"   // the rules become Other, or Rules again
 )
 
-// A Trouble is something that goes wrong, once. It is found by counting: what it strikes is the Nth of its kind since the story began.
+// A Trouble is something that goes wrong, once. It is found by counting: what it strikes is the Nth
+// of its kind since the story began.
 type Trouble struct {
 	Kind string
 	N    int           // which delivery, call, write or commit, from 1; unused by those that have an At
@@ -202,8 +213,9 @@ type Trouble struct {
 
 // The kinds of troubles. Exact says which leave the effects of a desk as they are, but for seconds.
 const (
-	// Of the Nth point where the engine could be stopped: before and after every write to the journal and every call. It is started again For later. With More it is
-	// stopped as often, each time a few points further.
+	// Of the Nth point where the engine could be stopped: before and after every write to the journal
+	// and every call. It is started again For later. With More it is stopped as often, each time a few
+	// points further.
 	TroubleCrash = "crash"
 
 	// Of the Nth delivery.

@@ -6,11 +6,14 @@ import (
 	"time"
 )
 
-// Shrink takes away from a scenario what is not needed for it to fail, until nothing more can go or as many tries were made as the budget allows. What it returns
-// fails, provided that the scenario did; it is the scenario itself where nothing can go. An exact scenario stays exact, and the rules stay right.
+// Shrink takes away from a scenario what is not needed for it to fail, until nothing more can go or
+// as many tries were made as the budget allows. What it returns fails, provided that the scenario
+// did; it is the scenario itself where nothing can go. An exact scenario stays exact, and the rules
+// stay right.
 //
-// A pass lists the edits that there are for the scenario as it is, large ones first. One that fails still is kept, and the list is made anew from there on; passes
-// are gone through again until none finds anything.
+// A pass lists the edits that there are for the scenario as it is, large ones first. One that fails
+// still is kept, and the list is made anew from there on; passes are gone through again until none
+// finds anything.
 func Shrink(s *Scenario, fails func(*Scenario) bool, budget int) *Scenario {
 	h := &shrinker{now: s, fails: fails, budget: budget, exact: s.Exact && keeps(s), right: s.Compiles() == nil}
 	for progress := true; progress && h.budget > 0; {
@@ -68,8 +71,8 @@ func (h *shrinker) try(do edit) bool {
 	return true
 }
 
-// chunks lists edits that take stretches out of a list of n: all, halves, quarters, and so on down to one. The last come first, because what comes first is mostly
-// what starts the rest.
+// chunks lists edits that take stretches out of a list of n: all, halves, quarters, and so on down
+// to one. The last come first, because what comes first is mostly what starts the rest.
 func chunks(n int, without func(s *Scenario, from, to int) bool) (list []edit) {
 	for size := n; size > 0; size /= 2 {
 		for to := n; to > 0; to -= size {
@@ -163,7 +166,8 @@ func dropCustomers(s *Scenario) (list []edit) {
 	return list
 }
 
-// fewerOfTroubles makes troubles strike earlier, shorter and less often, and takes the safety bounds away.
+// fewerOfTroubles makes troubles strike earlier, shorter and less often, and takes the safety
+// bounds away.
 func fewerOfTroubles(s *Scenario) []edit {
 	list := []edit{func(s *Scenario) bool { s.Safety = Safety{}; return true }}
 	for i := range s.Troubles {
@@ -184,7 +188,8 @@ func fewerOfTroubles(s *Scenario) []edit {
 	return list
 }
 
-// shorterTimes moves acts together, to rounder times, ends the look sooner, and begins on a Monday morning.
+// shorterTimes moves acts together, to rounder times, ends the look sooner, and begins on a Monday
+// morning.
 func shorterTimes(s *Scenario) (list []edit) {
 	gap := func(i int, to time.Duration) edit {
 		return func(s *Scenario) bool {

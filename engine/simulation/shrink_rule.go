@@ -9,7 +9,8 @@ import (
 // A ruleEdit makes a rule smaller. It is false where the rule has nothing of the kind.
 type ruleEdit func(*Rule) bool
 
-// inRules makes edits of scenarios from those of rules: each is made in the rule of that id, before and after a reload, and then after it alone.
+// inRules makes edits of scenarios from those of rules: each is made in the rule of that id, before
+// and after a reload, and then after it alone.
 func inRules(s *Scenario, of func(*Rule) []ruleEdit) (list []edit) {
 	for i := range s.Rules {
 		id := s.Rules[i].ID

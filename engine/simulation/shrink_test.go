@@ -12,7 +12,8 @@ func hasVerb(s *Scenario, verb string) (found bool) {
 	return found
 }
 
-// What remains of a failure is little more than its cause, fails as the whole did, and is the same every time.
+// What remains of a failure is little more than its cause, fails as the whole did, and is the same
+// every time.
 func TestShrink(t *testing.T) {
 	laws := map[string]func(*Scenario) bool{
 		"a crash, and a wait_for": func(s *Scenario) bool {

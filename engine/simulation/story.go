@@ -13,8 +13,10 @@ import (
 // scenarioMark begins the line of a test file in which the whole scenario stands.
 const scenarioMark = "# scenario: "
 
-// TestFile writes a scenario as a test that anybody can run with `quando test`: the rules, the story as far as tests can tell it, the effects that must come, and the
-// troubles as faults where there is one of the kind. What tests have no word for stands in comments, and so does the whole scenario, for ReadStory.
+// TestFile writes a scenario as a test that anybody can run with `quando test`: the rules, the
+// story as far as tests can tell it, the effects that must come, and the troubles as faults where
+// there is one of the kind. What tests have no word for stands in comments, and so does the whole
+// scenario, for ReadStory.
 func TestFile(s *Scenario, expect []Effect) []byte {
 	w := &storyWriter{scenario: s, open: map[string]bool{}}
 	w.steps(expect)
@@ -87,7 +89,8 @@ type storyWriter struct {
 	untold   []Act
 }
 
-// steps writes what people do, and before each moment at which they do something the effects that have come since the last.
+// steps writes what people do, and before each moment at which they do something the effects that
+// have come since the last.
 func (w *storyWriter) steps(expect []Effect) {
 	s := w.scenario
 	expect = slices.Clone(expect)
@@ -234,7 +237,8 @@ func listensToCards(rules []Rule) bool {
 // local writes a time as people of the desk read it; it has no summer time.
 func local(at time.Time) string { return at.In(time.FixedZone("", -3*60*60)).Format(time.RFC3339) }
 
-// compact writes a value as JSON on one line, without what is empty: reading it back gives the same.
+// compact writes a value as JSON on one line, without what is empty: reading it back gives the
+// same.
 func compact(v any) []byte {
 	raw, err := json.Marshal(v)
 	if err != nil {
@@ -253,7 +257,8 @@ func compact(v any) []byte {
 	return raw
 }
 
-// withoutEmpty takes from objects what is empty. The items of lists stay, and so does a list without items, which is not the same as none.
+// withoutEmpty takes from objects what is empty. The items of lists stay, and so does a list
+// without items, which is not the same as none.
 func withoutEmpty(v any) any {
 	switch v := v.(type) {
 	case []any:

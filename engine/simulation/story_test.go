@@ -81,7 +81,8 @@ func TestStoriesAreTold(t *testing.T) {
 	}
 }
 
-// A file is what a person would have written, and the effects that must come stand before the next act.
+// A file is what a person would have written, and the effects that must come stand before the next
+// act.
 func TestStoryFile(t *testing.T) {
 	s := &Scenario{
 		Seed: 7, Start: time.Date(2026, 11, 9, 12, 3, 0, 0, time.UTC), Length: 2 * time.Hour, Customers: []string{"Marina"},

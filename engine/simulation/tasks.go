@@ -2,7 +2,8 @@ package simulation
 
 import "iter"
 
-// A task is something that is done beside others: an engine's worker, a delivery. One task runs at a time, and gives way only where the scenario says so.
+// A task is something that is done beside others: an engine's worker, a delivery. One task runs at
+// a time, and gives way only where the scenario says so.
 type task struct {
 	next  func() (struct{}, bool)
 	yield func(struct{}) bool

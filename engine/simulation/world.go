@@ -40,8 +40,9 @@ type Outcome struct {
 // Coverage counts what went wrong with what: a verb or a write, and the trouble that struck it.
 type Coverage map[[2]string]int
 
-// A world is a desk that is being played: the service, the engines, and the time that all live in. One goroutine is in control; whatever runs beside it has
-// come to rest before it looks, so a scenario has one history.
+// A world is a desk that is being played: the service, the engines, and the time that all live in.
+// One goroutine is in control; whatever runs beside it has come to rest before it looks, so a
+// scenario has one history.
 type world struct {
 	scenario *Scenario
 	options  Options
@@ -86,7 +87,8 @@ type hold struct {
 	lift bool
 }
 
-// Play plays a scenario. The error is that of a desk that could not be set up; what the engine does wrong is in the outcome.
+// Play plays a scenario. The error is that of a desk that could not be set up; what the engine does
+// wrong is in the outcome.
 func Play(ctx context.Context, s *Scenario, o Options) (_ *Outcome, err error) {
 	w := &world{
 		scenario: s, options: o, now: s.Start, stops: map[string]int{}, switching: map[int]bool{}, crashing: map[int]time.Duration{}, stealing: map[int]int{}, stopping: map[int]Trouble{},
@@ -194,7 +196,8 @@ func (w *world) play(ctx context.Context) error {
 	}
 }
 
-// afterEnd is how much longer a desk is looked at on which things go wrong: an effect may come that much later.
+// afterEnd is how much longer a desk is looked at on which things go wrong: an effect may come that
+// much later.
 const afterEnd = 100 * time.Second
 
 // next is when something happens next.
@@ -230,7 +233,8 @@ func (w *world) next(end time.Time) time.Time {
 
 // advance moves the clock.
 func (w *world) advance(ctx context.Context, to time.Time) error {
-	// A source of ticks that has not looked for a while takes itself to have been asleep: it looks a moment before.
+	// A source of ticks that has not looked for a while takes itself to have been asleep: it looks a
+	// moment before.
 	for _, p := range w.engines {
 		if p.up() {
 			p.lookAhead(to.Add(w.skew - time.Millisecond))

@@ -17,8 +17,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// A client sends spans to a collector as OTLP over HTTP. The library's own client for it would bring gRPC into the program, which is
-// not spoken here.
+// A client sends spans to a collector as OTLP over HTTP. The library's own client for it would
+// bring gRPC into the program, which is not spoken here.
 type client struct {
 	settings
 	log     *slog.Logger
@@ -33,7 +33,8 @@ func (c *client) Start(context.Context) error { return nil }
 // Stop implements otlptrace.Client.
 func (c *client) Stop(context.Context) error { return nil }
 
-// UploadTraces sends spans. A collector that has no time for them is asked again until the timeout is over.
+// UploadTraces sends spans. A collector that has no time for them is asked again until the timeout
+// is over.
 func (c *client) UploadTraces(ctx context.Context, spans []*otlp.ResourceSpans) error {
 	// TracesData is on the wire what the collector's ExportTraceServiceRequest is.
 	body, err := proto.Marshal(&otlp.TracesData{ResourceSpans: spans})

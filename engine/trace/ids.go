@@ -27,7 +27,8 @@ func traceOf(e *rules.Event) (t traceIDs) {
 	return t
 }
 
-// spanOf returns the id of a run's or a step's span from its key. One that is tried again has another.
+// spanOf returns the id of a run's or a step's span from its key. One that is tried again has
+// another.
 func spanOf(kind, key string, again int) (id trace.SpanID) {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d", kind, key, again))
 	copy(id[:], sum[:8])

@@ -20,7 +20,8 @@ type settings struct {
 	share    float64 // of the traces
 }
 
-// settingsOf puts together what the configuration and the standard environment say; nil where no traces are wanted.
+// settingsOf puts together what the configuration and the standard environment say; nil where no
+// traces are wanted.
 func settingsOf(endpoint string) (*settings, error) {
 	s := &settings{endpoint: os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"), headers: make(http.Header), timeout: 10 * time.Second}
 	if base := cmp.Or(endpoint, os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT")); endpoint != "" || s.endpoint == "" && base != "" {
@@ -67,7 +68,8 @@ func fromEnv(name string) string {
 	return cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_TRACES_"+name), os.Getenv("OTEL_EXPORTER_OTLP_"+name))
 }
 
-// shareOf is how many of the traces are sent. A delivery begins its own trace, so what the parent of one says makes no difference.
+// shareOf is how many of the traces are sent. A delivery begins its own trace, so what the parent
+// of one says makes no difference.
 func shareOf(sampler, argument string) (float64, error) {
 	switch strings.TrimPrefix(sampler, "parentbased_") {
 	case "", "always_on":

@@ -1,4 +1,5 @@
-// Package trace tells an OpenTelemetry collector what came of each event: one trace from its delivery to each call.
+// Package trace tells an OpenTelemetry collector what came of each event: one trace from its
+// delivery to each call.
 package trace
 
 import (
@@ -25,17 +26,19 @@ import (
 
 // Options configure a Tracer. Only where the collector is must be told, here or by the environment.
 type Options struct {
-	// Endpoint is the address of the collector, to which /v1/traces is added. Where it is empty OTEL_EXPORTER_OTLP_TRACES_ENDPOINT and
-	// OTEL_EXPORTER_OTLP_ENDPOINT say it.
+	// Endpoint is the address of the collector, to which /v1/traces is added. Where it is empty
+	// OTEL_EXPORTER_OTLP_TRACES_ENDPOINT and OTEL_EXPORTER_OTLP_ENDPOINT say it.
 	Endpoint string
 	Version  string       // of what is traced
 	Logger   *slog.Logger // is told when the collector cannot be reached; nil means no log
 }
 
-// A Tracer makes spans of what the engine tells it and sends them on, in the background. What the collector does not take is lost: nothing waits for it.
+// A Tracer makes spans of what the engine tells it and sends them on, in the background. What the
+// collector does not take is lost: nothing waits for it.
 //
-// The ids of a trace come from its event, and those of a run and a step from their keys. So what happens after a wait, a restart or in another
-// engine belongs to the same trace, and nothing has to be kept for it.
+// The ids of a trace come from its event, and those of a run and a step from their keys. So what
+// happens after a wait, a restart or in another engine belongs to the same trace, and nothing has
+// to be kept for it.
 type Tracer struct {
 	provider *sdk.TracerProvider
 	tracer   trace.Tracer
@@ -43,7 +46,8 @@ type Tracer struct {
 
 var _ engine.Tracer = (*Tracer)(nil)
 
-// New returns a tracer, or nil where none is wanted: nobody has said where the collector is, or the environment switches traces off.
+// New returns a tracer, or nil where none is wanted: nobody has said where the collector is, or the
+// environment switches traces off.
 func New(ctx context.Context, o Options) (*Tracer, error) {
 	s, err := settingsOf(o.Endpoint)
 	if s == nil || err != nil {
@@ -56,7 +60,8 @@ func New(ctx context.Context, o Options) (*Tracer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("traces: %w", err)
 	}
-	// The client says in the log what is wrong, once; the library would do it at every try, on standard error.
+	// The client says in the log what is wrong, once; the library would do it at every try, on
+	// standard error.
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { o.Logger.Debug("traces", "error", err) }))
 	about := resource.NewSchemaless(attribute.String("service.name", "quando"), attribute.String("service.version", o.Version))
 	// The environment's OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES come last, so they count.
@@ -67,7 +72,8 @@ func New(ctx context.Context, o Options) (*Tracer, error) {
 	}
 	p := sdk.NewTracerProvider(
 		sdk.WithBatcher(exporter), sdk.WithIDGenerator(ids{}), sdk.WithResource(about),
-		// The share is taken by the trace's id alone, so that every engine and every start takes the same traces.
+		// The share is taken by the trace's id alone, so that every engine and every start takes the same
+		// traces.
 		sdk.WithSampler(sdk.TraceIDRatioBased(s.share)),
 	)
 	return &Tracer{provider: p, tracer: p.Tracer("github.com/quandohq/quando", trace.WithInstrumentationVersion(o.Version))}, nil
@@ -81,8 +87,9 @@ func (t *Tracer) Incoming(r *http.Request) *http.Request {
 	return r.WithContext(propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header)))
 }
 
-// Delivered tells of an event that was to be recorded. It is the trace's first span, or, of an event that was known, another one. Where ctx knows the trace of
-// whoever delivered it, that is linked.
+// Delivered tells of an event that was to be recorded. It is the trace's first span, or, of an
+// event that was known, another one. Where ctx knows the trace of whoever delivered it, that is
+// linked.
 func (t *Tracer) Delivered(ctx context.Context, e *rules.Event, fresh bool, err error) {
 	if bornInside(e) {
 		return
@@ -102,12 +109,14 @@ func (t *Tracer) Delivered(ctx context.Context, e *rules.Event, fresh bool, err 
 	t.tell(s, links)
 }
 
-// bornInside reports whether an event is recorded without being delivered here: one that a person fired, and each item of a tick's list.
+// bornInside reports whether an event is recorded without being delivered here: one that a person
+// fired, and each item of a tick's list.
 func bornInside(e *rules.Event) bool {
 	return e.Type == "manual" || e.Type == "schedule" && len(e.Data) > 0
 }
 
-// Trace makes a span of what the engine tells. Texts, names, phones and errors stay here: only ids, names of rules and verbs, and states go on.
+// Trace makes a span of what the engine tells. Texts, names, phones and errors stay here: only ids,
+// names of rules and verbs, and states go on.
 func (t *Tracer) Trace(p engine.Part) {
 	e := &p.Event.Event
 	s := span{name: string(p.Kind), kind: trace.SpanKindInternal, trace: traceOf(e), attributes: eventAttributes(e), began: p.Began, ended: p.Ended}

@@ -91,7 +91,8 @@ func TestOff(t *testing.T) {
 	}
 }
 
-// TestEnvironment shows that the standard environment says where traces go and how, and that what the configuration says counts more.
+// TestEnvironment shows that the standard environment says where traces go and how, and that what
+// the configuration says counts more.
 func TestEnvironment(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://one:4318/")
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "api-key=a%20b, x-tenant = acme")
@@ -126,7 +127,8 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestDeliveries shows where each kind of event's trace begins, that a duplicate is a second span of it, and that the sender's trace is linked.
+// TestDeliveries shows where each kind of event's trace begins, that a duplicate is a second span
+// of it, and that the sender's trace is linked.
 func TestDeliveries(t *testing.T) {
 	c := newCollector(t)
 	tracer := newTracer(t, Options{Endpoint: c.URL})
@@ -196,7 +198,8 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// TestCollectorInTrouble shows that one that is busy is asked again, with the same headers, and that it is told once when spans are lost.
+// TestCollectorInTrouble shows that one that is busy is asked again, with the same headers, and
+// that it is told once when spans are lost.
 func TestCollectorInTrouble(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "api-key=open-sesame")
 	t.Setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip")

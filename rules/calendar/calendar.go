@@ -25,10 +25,11 @@ type Config struct {
 
 // Calendar knows when a desk is open.
 //
-// An instant is open if its local wall clock lies within a shift, and the date on which that shift starts is not
-// a holiday. A shift over midnight belongs to the day it starts on: the hours after midnight stay open when
-// the next day is a holiday, and are closed when the day before was one. Where summer time skips local time, that time does not
-// exist; where it repeats local time, the time counts twice. Before the year 1 and after 9999 nothing is open.
+// An instant is open if its local wall clock lies within a shift, and the date on which that shift
+// starts is not a holiday. A shift over midnight belongs to the day it starts on: the hours after
+// midnight stay open when the next day is a holiday, and are closed when the day before was one.
+// Where summer time skips local time, that time does not exist; where it repeats local time, the
+// time counts twice. Before the year 1 and after 9999 nothing is open.
 //
 // A Calendar does not change and may be used by many goroutines.
 type Calendar struct {
@@ -77,8 +78,8 @@ func New(cfg Config) (*Calendar, error) {
 // Location returns the zone whose wall clock the calendar lives by.
 func (c *Calendar) Location() *time.Location { return c.location }
 
-// inSeconds returns the shifts of one day by their start. They may overlap; walk joins them, as it must join those of one day
-// and the next.
+// inSeconds returns the shifts of one day by their start. They may overlap; walk joins them, as it
+// must join those of one day and the next.
 func inSeconds(list []Shift) []shift {
 	shifts := make([]shift, 0, len(list))
 	for _, s := range list {

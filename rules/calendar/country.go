@@ -44,9 +44,9 @@ import (
 	"github.com/rickar/cal/v2/za"
 )
 
-// countries holds the national holidays by ISO code: the library's lists as they are, except where named otherwise. Laws change
-// faster than lists, which is why a calendar takes dates and .ics files beside them. Australia is not among them: its
-// holidays are those of its states.
+// countries holds the national holidays by ISO code: the library's lists as they are, except where
+// named otherwise. Laws change faster than lists, which is why a calendar takes dates and .ics
+// files beside them. Australia is not among them: its holidays are those of its states.
 var countries = map[string][]*cal.Holiday{
 	"ar": argentina,
 	"at": at.Holidays,
@@ -84,8 +84,9 @@ var countries = map[string][]*cal.Holiday{
 	"za": za.Holidays,
 }
 
-// brazil lists the national holidays by law. Carnival and Corpus Christi are not among them: they are optional
-// points (pontos facultativos), which each employer and city decides on. A desk that closes on them lists their dates.
+// brazil lists the national holidays by law. Carnival and Corpus Christi are not among them: they
+// are optional points (pontos facultativos), which each employer and city decides on. A desk that
+// closes on them lists their dates.
 var brazil = []*cal.Holiday{
 	br.AnoNovo,
 	br.SextaFeiraSanta,
@@ -115,7 +116,8 @@ var argentina = append(
 // Countries returns the codes of the countries whose national holidays are known, in order.
 func Countries() []string { return slices.Sorted(maps.Keys(countries)) }
 
-// IsCountry reports whether the national holidays of a country are known. The code may be in either case.
+// IsCountry reports whether the national holidays of a country are known. The code may be in either
+// case.
 func IsCountry(code string) bool {
 	_, ok := countries[strings.ToLower(code)]
 	return ok

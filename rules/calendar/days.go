@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// ParseDays reads days of the week: "mon", "mon-fri", "fri-mon" (over the weekend), "sat, sun", "daily", and lists of these.
-// Names are English, of three letters or in full, in any case. The days come in the order written, each once.
+// ParseDays reads days of the week: "mon", "mon-fri", "fri-mon" (over the weekend), "sat, sun",
+// "daily", and lists of these. Names are English, of three letters or in full, in any case. The
+// days come in the order written, each once.
 func ParseDays(s string) ([]time.Weekday, error) {
 	var days []time.Weekday
 	add := func(d time.Weekday) {

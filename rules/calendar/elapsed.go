@@ -12,8 +12,9 @@ const (
 	longest = 290 * year
 )
 
-// Between returns how long the calendar is open between two instants. It is negative when to is before from:
-// Between(b, a) is -Between(a, b). Of a stretch longer than 290 years it counts the first 290.
+// Between returns how long the calendar is open between two instants. It is negative when to is
+// before from: Between(b, a) is -Between(a, b). Of a stretch longer than 290 years it counts the
+// first 290.
 func (c *Calendar) Between(from, to time.Time) time.Duration {
 	if to.Before(from) {
 		return -c.Between(to, from)
@@ -29,9 +30,10 @@ func (c *Calendar) Between(from, to time.Time) time.Duration {
 	return open
 }
 
-// Add returns the first instant by which the calendar has been open for d since from: the earliest t with Between(from, t) == d.
-// So when d is used up just as the calendar closes, the result is the closing, not the next opening;
-// and Add(from, 0) is from, even when it is closed. A negative d is an error, and so is a d that ten years do not use up.
+// Add returns the first instant by which the calendar has been open for d since from: the earliest
+// t with Between(from, t) == d. So when d is used up just as the calendar closes, the result is the
+// closing, not the next opening; and Add(from, 0) is from, even when it is closed. A negative d is
+// an error, and so is a d that ten years do not use up.
 func (c *Calendar) Add(from time.Time, d time.Duration) (time.Time, error) {
 	if d < 0 {
 		return time.Time{}, fmt.Errorf("cannot go back by business time: %s is negative", d)

@@ -43,8 +43,9 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-// Zone files list changes of the clock to 2037 at most, and give a rule for what follows. Under a rule, time.Time.ZoneBounds gives an
-// end that is past on the last day of a leap year; what comes after must still keep summer time.
+// Zone files list changes of the clock to 2037 at most, and give a rule for what follows. Under a
+// rule, time.Time.ZoneBounds gives an end that is past on the last day of a leap year; what comes
+// after must still keep summer time.
 func TestAddFromTheEndOfALeapYear(t *testing.T) {
 	c := newCalendar(t, "America/New_York", nil, "08:00-09:00")
 	got, err := c.Add(when(t, "2040-12-31T12:00:00-05:00"), 182*time.Hour+30*time.Minute)

@@ -49,7 +49,8 @@ func FuzzParseICS(f *testing.F) {
 	})
 }
 
-// FuzzCalendar holds calendars to what must be so whatever the hours: the shape of one is drawn from a seed.
+// FuzzCalendar holds calendars to what must be so whatever the hours: the shape of one is drawn
+// from a seed.
 func FuzzCalendar(f *testing.F) {
 	f.Add(uint64(1), uint8(0), int64(1_800_000_000), uint32(0), int64(15*time.Minute), int64(3600))
 	f.Add(uint64(2), uint8(2), int64(1_861_900_000), uint32(1), int64(40*time.Hour), int64(86400*30)) // the end of a leap year
@@ -77,7 +78,8 @@ func FuzzCalendar(f *testing.F) {
 			t.Errorf("NextClose(%s) = %s is not a closing after it", from, next)
 		}
 
-		// Beyond these years, times and their differences no longer fit their types: there only a panic or a hang is wrong.
+		// Beyond these years, times and their differences no longer fit their types: there only a panic
+		// or a hang is wrong.
 		sane := unix > -1<<40 && unix < 1<<40 && later > -1<<32 && later < 1<<32
 		to := from.Add(time.Duration(later) * time.Second / 2)
 		middle := from.Add(to.Sub(from) / 3)

@@ -23,8 +23,9 @@ type holiday struct {
 	name string
 }
 
-// Holiday returns the name of the holiday on the local date of t, and whether there is one. The holiday of a country has its name
-// in the country's language; a date from Config.Holidays goes by the date itself, such as "2026-12-24".
+// Holiday returns the name of the holiday on the local date of t, and whether there is one. The
+// holiday of a country has its name in the country's language; a date from Config.Holidays goes by
+// the date itself, such as "2026-12-24".
 //
 // A desk may be open on a holiday: a shift that started the evening before goes on past midnight.
 func (c *Calendar) Holiday(t time.Time) (string, bool) {
@@ -41,7 +42,8 @@ func (c *Calendar) holidayOn(day int64) (string, bool) {
 	return "", false
 }
 
-// listHolidays returns the holidays of countries and the given dates. Countries come first, so a day keeps its most telling name.
+// listHolidays returns the holidays of countries and the given dates. Countries come first, so a
+// day keeps its most telling name.
 func listHolidays(codes []string, dates []Date) ([][]holiday, error) {
 	var lists [][]holiday
 	for _, code := range codes {
@@ -65,7 +67,8 @@ func listHolidays(codes []string, dates []Date) ([][]holiday, error) {
 	return lists, nil
 }
 
-// national holds the holidays of the countries that have been asked for. Calendars share them: they are the same for all.
+// national holds the holidays of the countries that have been asked for. Calendars share them: they
+// are the same for all.
 var national struct {
 	sync.Mutex
 	byCode map[string][]holiday
@@ -98,8 +101,8 @@ func inOrder(list []holiday) []holiday {
 	return slices.CompactFunc(list, func(a, b holiday) bool { return a.day == b.day })
 }
 
-// occurrences returns the days of a country's holiday. Where the law moves a holiday that falls on a weekend, both
-// the day itself and the day it moves to are holidays: staff is at home on either.
+// occurrences returns the days of a country's holiday. Where the law moves a holiday that falls on
+// a weekend, both the day itself and the day it moves to are holidays: staff is at home on either.
 func occurrences(h *cal.Holiday) []holiday {
 	var list []holiday
 	// New Year's Day may move back into the year before, so one year more counts too.
@@ -108,8 +111,8 @@ func occurrences(h *cal.Holiday) []holiday {
 		if start.IsZero() {
 			continue
 		}
-		// Calc returns midnight of the machine's own zone. Where summer time skips that midnight, it is 23:00 of
-		// the day before; noon is on the right day either way.
+		// Calc returns midnight of the machine's own zone. Where summer time skips that midnight, it is
+		// 23:00 of the day before; noon is on the right day either way.
 		actual := dateOf(start.Add(12 * time.Hour))
 		day := actual.dayNumber()
 		list = append(list, holiday{day, h.Name})

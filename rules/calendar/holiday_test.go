@@ -76,7 +76,8 @@ func TestMovedHolidaysCloseBothDays(t *testing.T) {
 	}
 }
 
-// A holiday is on the same date wherever the program runs, also where clocks go forward at midnight of that very date.
+// A holiday is on the same date wherever the program runs, also where clocks go forward at midnight
+// of that very date.
 func TestHolidaysDoNotDependOnTheMachinesZone(t *testing.T) {
 	const zone = "America/Sao_Paulo" // where 2017-10-15 and 2018-11-04 had no midnight
 	if os.Getenv("TZ") != zone {

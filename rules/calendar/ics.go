@@ -15,9 +15,10 @@ const (
 
 // ParseICS returns the dates that the events of an iCalendar file cover, in order, each once.
 //
-// An event covers every date from its start to its end, as written: a time of day and a zone do not move the date. Yearly
-// events are expanded to the year 2100; other recurrences are an error. Cancelled events and excluded dates are left out.
-// A file may have 256 KiB, and its events may cover 5,000 dates, counting one covered twice as two.
+// An event covers every date from its start to its end, as written: a time of day and a zone do not
+// move the date. Yearly events are expanded to the year 2100; other recurrences are an error.
+// Cancelled events and excluded dates are left out. A file may have 256 KiB, and its events may
+// cover 5,000 dates, counting one covered twice as two.
 func ParseICS(src []byte) ([]Date, error) {
 	if len(src) > maxICSBytes {
 		return nil, fmt.Errorf("the file has %d KiB, but at most %d are read: export only the holidays", (len(src)+1023)>>10, maxICSBytes>>10)
@@ -26,7 +27,8 @@ func ParseICS(src []byte) ([]Date, error) {
 	if err != nil {
 		return nil, err
 	}
-	// An event with a RECURRENCE-ID stands in for one occurrence of the event of the same UID, moved or cancelled.
+	// An event with a RECURRENCE-ID stands in for one occurrence of the event of the same UID, moved
+	// or cancelled.
 	replaced := map[string]map[Date]bool{}
 	for _, e := range events {
 		if e.replaces == (Date{}) {
@@ -110,7 +112,8 @@ func (l line) errorf(format string, args ...any) error {
 	return fmt.Errorf("line %d: "+format, append([]any{l.number}, args...)...)
 }
 
-// unfold joins the lines that were folded: those that begin with a space or a tab go on with the line before. Empty lines are left out.
+// unfold joins the lines that were folded: those that begin with a space or a tab go on with the
+// line before. Empty lines are left out.
 func unfold(src []byte) []line {
 	src = bytes.TrimPrefix(src, []byte("\ufeff"))
 	var (

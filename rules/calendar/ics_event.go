@@ -74,8 +74,8 @@ func (e *event) finish() error {
 	return nil
 }
 
-// dates returns the dates that the event covers with all its occurrences but the replaced ones, or an error when there are
-// more than most.
+// dates returns the dates that the event covers with all its occurrences but the replaced ones, or
+// an error when there are more than most.
 func (e *event) dates(replaced map[Date]bool, most int) ([]Date, error) {
 	first := dateOf(e.start).midnight()
 	// The end is exclusive, so an end at midnight does not touch the date it is on.

@@ -15,7 +15,8 @@ type yearly struct {
 	month, day int       // what BYMONTH and BYMONTHDAY say; 0 is nothing
 }
 
-// parseYearly reads an RRULE. What it does not know is an error, for a holiday on the wrong date is worse than none.
+// parseYearly reads an RRULE. What it does not know is an error, for a holiday on the wrong date is
+// worse than none.
 func parseYearly(p property) (*yearly, error) {
 	y := &yearly{property: p, interval: 1}
 	isYearly := false
@@ -71,7 +72,8 @@ func (y *yearly) fits(start time.Time) error {
 	return nil
 }
 
-// starts returns the dates on which the event recurs, to the last year that is expanded. 29 February recurs in leap years.
+// starts returns the dates on which the event recurs, to the last year that is expanded. 29
+// February recurs in leap years.
 func (y *yearly) starts(start time.Time) []Date {
 	var dates []Date
 	for d := dateOf(start); d.Year <= lastYear; d.Year += y.interval {

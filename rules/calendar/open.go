@@ -14,9 +14,9 @@ func (c *Calendar) Open(t time.Time) bool {
 	return within(c.shiftsOn(day), second) || within(c.shiftsOn(day-1), second+secondsPerDay)
 }
 
-// NextOpen returns the next instant after t at which the calendar turns from closed to open: when t is closed, the first open
-// instant after it; when t is open, the start of the next opening after the current one has closed.
-// It is false if there is none within two years.
+// NextOpen returns the next instant after t at which the calendar turns from closed to open: when t
+// is closed, the first open instant after it; when t is open, the start of the next opening after
+// the current one has closed. It is false if there is none within two years.
 func (c *Calendar) NextOpen(t time.Time) (time.Time, bool) {
 	from := t.Unix()
 	for start := range c.spans(from, from+seconds(horizon)) {
@@ -27,8 +27,9 @@ func (c *Calendar) NextOpen(t time.Time) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// NextClose returns the next instant after t at which the calendar turns from open to closed: when t is open, the end of the
-// current opening; when t is closed, the end of the next one. It is false if there is none within two years.
+// NextClose returns the next instant after t at which the calendar turns from open to closed: when
+// t is open, the end of the current opening; when t is closed, the end of the next one. It is false
+// if there is none within two years.
 func (c *Calendar) NextClose(t time.Time) (time.Time, bool) {
 	from := t.Unix()
 	to := from + seconds(horizon)
@@ -42,8 +43,8 @@ func (c *Calendar) NextClose(t time.Time) (time.Time, bool) {
 // Interval is the time from From up to, but not including, To.
 type Interval struct{ From, To time.Time }
 
-// Openings returns when the calendar is open between two instants, in order. Openings under way at from or to are cut there;
-// what lies more than ten years after from is left out.
+// Openings returns when the calendar is open between two instants, in order. Openings under way at
+// from or to are cut there; what lies more than ten years after from is left out.
 func (c *Calendar) Openings(from, to time.Time) []Interval {
 	if limit := from.Add(reach); to.After(limit) {
 		to = limit
@@ -65,7 +66,8 @@ func (c *Calendar) Openings(from, to time.Time) []Interval {
 	return openings
 }
 
-// local returns the day, counted from 1970-01-01, and the second of that day that the wall clock shows at t.
+// local returns the day, counted from 1970-01-01, and the second of that day that the wall clock
+// shows at t.
 func (c *Calendar) local(t time.Time) (day, second int64) {
 	_, offset := t.In(c.location).Zone()
 	clock := t.Unix() + int64(offset)

@@ -13,7 +13,8 @@ var (
 	seed  = flag.Uint64("seed", 1, "the seed of the cases")
 )
 
-// reference is a calendar that knows nothing but its definition: it steps from minute to minute and looks at the wall clock.
+// reference is a calendar that knows nothing but its definition: it steps from minute to minute and
+// looks at the wall clock.
 type reference struct {
 	cfg  Config
 	base time.Time // a whole minute
@@ -47,7 +48,8 @@ func (r *reference) inShift(date time.Time, clock time.Duration) bool {
 	return false
 }
 
-// turn returns the first minute after the one of base in which the calendar has turned to open, or to closed.
+// turn returns the first minute after the one of base in which the calendar has turned to open, or
+// to closed.
 func (r *reference) turn(toOpen bool) (time.Time, bool) {
 	for i := 1; i < len(r.open); i++ {
 		if r.open[i] == toOpen && r.open[i-1] != toOpen {
@@ -105,7 +107,8 @@ var zones = []string{
 	"Australia/Lord_Howe", "Pacific/Apia", "Pacific/Chatham", "Antarctica/Troll",
 }
 
-// pivots returns the hours around which a zone is worth asking about: those after which its offset changes, and the ends of leap years.
+// pivots returns the hours around which a zone is worth asking about: those after which its offset
+// changes, and the ends of leap years.
 func pivots(loc *time.Location) []time.Time {
 	list := []time.Time{time.Date(2024, 12, 31, 12, 0, 0, 0, time.UTC), time.Date(2040, 12, 31, 12, 0, 0, 0, time.UTC)}
 	t := time.Date(2009, 1, 1, 0, 0, 0, 0, loc)
@@ -194,8 +197,8 @@ func TestCalendarAgreesWithReference(t *testing.T) {
 	}
 }
 
-// compare holds the calendar's answers about start to the reference's. What the reference does not see within its window, the calendar
-// must not see there either.
+// compare holds the calendar's answers about start to the reference's. What the reference does not
+// see within its window, the calendar must not see there either.
 func compare(t *testing.T, r *rand.Rand, c *Calendar, want *reference, start time.Time) {
 	t.Helper()
 	seen := want.base.Add(time.Duration(len(want.open)) * time.Minute)

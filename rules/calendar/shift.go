@@ -8,15 +8,17 @@ import (
 	"time"
 )
 
-// Shift is a stretch of opening hours, in whole minutes from midnight of the day it starts on.
-// End is greater than Start; a shift that crosses midnight ends after 24 hours, and at the latest after 48.
+// Shift is a stretch of opening hours, in whole minutes from midnight of the day it starts on. End
+// is greater than Start; a shift that crosses midnight ends after 24 hours, and at the latest after
+// 48.
 type Shift struct{ Start, End time.Duration }
 
 const day = 24 * time.Hour
 
-// ParseShift reads a shift such as "08:00-12:00". An end that is not after the start is on the next day:
-// "22:00-02:00" crosses midnight and "18:00-00:00" is the same as "18:00-24:00". A shift that ends when it starts is an
-// error, because it may be meant as nothing or as a whole day; "00:00-24:00" is the whole day.
+// ParseShift reads a shift such as "08:00-12:00". An end that is not after the start is on the next
+// day: "22:00-02:00" crosses midnight and "18:00-00:00" is the same as "18:00-24:00". A shift that
+// ends when it starts is an error, because it may be meant as nothing or as a whole day;
+// "00:00-24:00" is the whole day.
 func ParseShift(s string) (Shift, error) {
 	from, to, ok := strings.Cut(s, "-")
 	if !ok {

@@ -6,17 +6,20 @@ import (
 	"time"
 )
 
-// Nothing is open outside the years 1 to 9999. Far outside them, a sum of times would wrap around and a walk would not end.
+// Nothing is open outside the years 1 to 9999. Far outside them, a sum of times would wrap around
+// and a walk would not end.
 const (
 	earliest = -62_135_596_800
 	latest   = 253_402_300_800
 )
 
-// pieces yields the open time between two Unix times in order, as half-open pieces that never overlap but may touch.
+// pieces yields the open time between two Unix times in order, as half-open pieces that never
+// overlap but may touch.
 //
-// Within a period in which the zone's offset does not change, local time is Unix time plus that offset, so each shift
-// maps to one piece, cut where the period begins and ends. This is what makes skipped and repeated local time exact.
-// All boundaries are whole seconds, since offsets and shifts are.
+// Within a period in which the zone's offset does not change, local time is Unix time plus that
+// offset, so each shift maps to one piece, cut where the period begins and ends. This is what makes
+// skipped and repeated local time exact. All boundaries are whole seconds, since offsets and shifts
+// are.
 func (c *Calendar) pieces(from, to int64) iter.Seq2[int64, int64] {
 	return func(yield func(int64, int64) bool) { c.walk(from, to, yield) }
 }
@@ -46,8 +49,8 @@ func (c *Calendar) walk(from, to int64, yield func(start, end int64) bool) {
 	}
 }
 
-// spans yields the open time like pieces, with pieces that touch joined: where a span starts the calendar opens, and where
-// it ends the calendar closes, but for the ends of the range itself.
+// spans yields the open time like pieces, with pieces that touch joined: where a span starts the
+// calendar opens, and where it ends the calendar closes, but for the ends of the range itself.
 func (c *Calendar) spans(from, to int64) iter.Seq2[int64, int64] {
 	return func(yield func(int64, int64) bool) { c.join(from, to, yield) }
 }
@@ -69,7 +72,8 @@ func (c *Calendar) join(from, to int64, yield func(start, end int64) bool) {
 	}
 }
 
-// zone returns the offset of local time in force at a Unix time, and until when it certainly stays so.
+// zone returns the offset of local time in force at a Unix time, and until when it certainly stays
+// so.
 func (c *Calendar) zone(at int64) (offset, until int64) {
 	t := time.Unix(at, 0).In(c.location)
 	_, seconds := t.Zone()
@@ -80,8 +84,9 @@ func (c *Calendar) zone(at int64) (offset, until int64) {
 	case end.Unix() > at:
 		until = end.Unix()
 	default:
-		// Where a zone follows a yearly rule, ZoneBounds takes every year for 365 days long, and so
-		// on the last day of a leap year it gives an end that is already past. That day ends with the year, in UTC.
+		// Where a zone follows a yearly rule, ZoneBounds takes every year for 365 days long, and so on
+		// the last day of a leap year it gives an end that is already past. That day ends with the year,
+		// in UTC.
 		until = (floorDiv(at, secondsPerDay) + 1) * secondsPerDay
 	}
 	return int64(seconds), until

@@ -28,7 +28,8 @@ func newCalendar(t testing.TB, zone string, holidays []Date, shifts ...string) *
 	return c
 }
 
-// office is the desk of the examples: split shifts from Monday to Friday and a short Saturday, with Brazil's holidays.
+// office is the desk of the examples: split shifts from Monday to Friday and a short Saturday, with
+// Brazil's holidays.
 func office(t testing.TB) *Calendar {
 	t.Helper()
 	cfg := Config{Location: mustZone(t, "America/Sao_Paulo"), Countries: []string{"br"}, Open: map[time.Weekday][]Shift{}}

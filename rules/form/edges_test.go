@@ -69,7 +69,8 @@ func TestWriteEdges(t *testing.T) {
 	}
 }
 
-// TestTexts types texts that YAML would take for something else, in every place and style: they stay what was typed.
+// TestTexts types texts that YAML would take for something else, in every place and style: they
+// stay what was typed.
 func TestTexts(t *testing.T) {
 	places := map[string]string{
 		"plain":         "rules:\n  - id: r\n    when: manual\n    do:\n      - log: a\n      - mark_read\n",

@@ -38,7 +38,8 @@ func (f *Form) list(key string) *[]string {
 	return nil
 }
 
-// record returns the fields of a key that holds a mapping of texts, in their order, or nil; of one that is not there only to make it.
+// record returns the fields of a key that holds a mapping of texts, in their order, or nil; of one
+// that is not there only to make it.
 func (f *Form) record(key string, make bool) (names []string, values []*string) {
 	switch key {
 	case "gather":

@@ -1,11 +1,12 @@
-// Package form reads a rule as the fields of a form, and writes the fields back into the rule's file without touching anything else.
+// Package form reads a rule as the fields of a form, and writes the fields back into the rule's
+// file without touching anything else.
 //
-// What a form has no field for is carried as YAML, so that a form holds all that its rule says. A form that is written back as it was
-// read leaves the file as it is, byte for byte.
+// What a form has no field for is carried as YAML, so that a form holds all that its rule says. A
+// form that is written back as it was read leaves the file as it is, byte for byte.
 package form
 
-// A Form is one rule. An empty field is a key that the rule does not have, and that Write takes away; every value is as a person
-// types it, without quotes.
+// A Form is one rule. An empty field is a key that the rule does not have, and that Write takes
+// away; every value is as a person types it, without quotes.
 type Form struct {
 	ID          string   `json:"id"`
 	Name        string   `json:"name,omitempty"`
@@ -26,8 +27,9 @@ type Form struct {
 	Do          []Step   `json:"do"`
 	OnError     []Step   `json:"on_error,omitempty"`
 
-	// YAML holds the values of keys that the fields above cannot: keys that the language does not know, and values of another shape
-	// than the language wants. A key that is here has no field above.
+	// YAML holds the values of keys that the fields above cannot: keys that the language does not
+	// know, and values of another shape than the language wants. A key that is here has no field
+	// above.
 	YAML map[string]string `json:"yaml,omitempty"`
 }
 
@@ -98,7 +100,8 @@ type Branch struct {
 	Do   []Step `json:"do"`
 }
 
-// An Arg is an argument of a step, a filter of a schedule, or a part of either. An argument that is not there is not given.
+// An Arg is an argument of a step, a filter of a schedule, or a part of either. An argument that is
+// not there is not given.
 type Arg struct {
 	Name string `json:"name"`
 	As   As     `json:"as,omitempty"` // which of the fields below holds the value

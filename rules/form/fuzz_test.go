@@ -11,8 +11,8 @@ import (
 	"github.com/quandohq/quando/rules/source"
 )
 
-// FuzzWrite changes one thing of the rules of any file. Either that is refused, or the file says what the form says, and of everything else
-// the same as before.
+// FuzzWrite changes one thing of the rules of any file. Either that is refused, or the file says
+// what the form says, and of everything else the same as before.
 func FuzzWrite(f *testing.F) {
 	for _, text := range repository(f) {
 		if len(text) < 4000 {

@@ -9,7 +9,8 @@ import (
 	"github.com/quandohq/quando/rules/form"
 )
 
-// meaning returns what the rules parser makes of a rule of a file: all that it does, or what is wrong with it.
+// meaning returns what the rules parser makes of a rule of a file: all that it does, or what is
+// wrong with it.
 func meaning(text, id string) string {
 	set, problems := rules.Compile([]*rules.File{rules.Parse("rules.yaml", []byte(text))}, rules.Options{Catalog: catalog})
 	if r := set.Rule(id); r != nil {

@@ -82,10 +82,12 @@ var templates = []Template{
 `},
 }
 
-// Templates returns the rules to begin with. The first, which has the least in it, is also what New makes without a name.
+// Templates returns the rules to begin with. The first, which has the least in it, is also what New
+// makes without a name.
 func Templates() []Template { return slices.Clone(templates) }
 
-// New returns the text of a rule file that holds one rule, made from the template of a name. It begins as a draft.
+// New returns the text of a rule file that holds one rule, made from the template of a name. It
+// begins as a draft.
 func New(id, template string) ([]byte, error) {
 	for _, t := range templates {
 		if t.Name == template || template == "" {

@@ -14,7 +14,8 @@ import (
 	"github.com/quandohq/quando/rules/vocabulary"
 )
 
-// TestTemplates makes a rule from each template: it is checked without a complaint, formatted, and a draft.
+// TestTemplates makes a rule from each template: it is checked without a complaint, formatted, and
+// a draft.
 func TestTemplates(t *testing.T) {
 	for _, template := range form.Templates() {
 		t.Run(template.Name, func(t *testing.T) {

@@ -2,8 +2,9 @@ package form
 
 import "encoding/json"
 
-// pairUp finds for each of some values the one that it was before, or -1: first those that are equal, in order and then elsewhere, and of the
-// others those between the same neighbours, alike ones first.
+// pairUp finds for each of some values the one that it was before, or -1: first those that are
+// equal, in order and then elsewhere, and of the others those between the same neighbours, alike
+// ones first.
 func pairUp[T any](old, list []T, likeness func(T) string) []int {
 	p := pairing{at: make([]int, len(list)), taken: make([]bool, len(old))}
 	for i := range p.at {
@@ -47,7 +48,8 @@ type pairing struct {
 
 func (p *pairing) take(i, j int) { p.at[i], p.taken[j] = j, true }
 
-// inOrder pairs the equal values that stand in the same order in both lists, as many as there are. Of very long lists only the ends are compared.
+// inOrder pairs the equal values that stand in the same order in both lists, as many as there are.
+// Of very long lists only the ends are compared.
 func (p *pairing) inOrder(old, list []int) {
 	first, last := 0, 0
 	for first < len(old) && first < len(list) && old[first] == list[first] {

@@ -24,7 +24,8 @@ var (
 	seed  = flag.Uint64("seed", 1, "of what is made up")
 )
 
-// TestRandomForms makes up rules, writes them in many styles with comments everywhere, and changes one thing of each.
+// TestRandomForms makes up rules, writes them in many styles with comments everywhere, and changes
+// one thing of each.
 func TestRandomForms(t *testing.T) {
 	if testing.Short() {
 		*cases /= 10
@@ -69,7 +70,8 @@ func TestRandomForms(t *testing.T) {
 	}
 }
 
-// TestFormattedStaysFormatted changes forms of files that are in their canonical form: what comes out is too.
+// TestFormattedStaysFormatted changes forms of files that are in their canonical form: what comes
+// out is too.
 func TestFormattedStaysFormatted(t *testing.T) {
 	for n := range *cases {
 		r := rand.New(rand.NewPCG(*seed+1, uint64(n)))
@@ -146,7 +148,8 @@ func ruleNode(text, id string) *source.Node {
 	return nil
 }
 
-// keyLines returns the lines about a key of the rule that is changed, from the key above to the one below.
+// keyLines returns the lines about a key of the rule that is changed, from the key above to the one
+// below.
 func keyLines(text, key string) string {
 	f, _ := source.Read("", []byte(text))
 	var rule *source.Node

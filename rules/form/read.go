@@ -13,9 +13,10 @@ import (
 // ErrNotFound is what Read, Write and Remove return for a rule that the file does not hold.
 var ErrNotFound = errors.New("the file holds no such rule")
 
-// Read returns the rule with an id as a form. The text is that of a rule file, which may hold other rules, tests, calendars and constants
-// besides. A file that cannot be read as YAML, or does not hold the rule, is an error; a rule that the language would refuse is not,
-// as long as it is a mapping.
+// Read returns the rule with an id as a form. The text is that of a rule file, which may hold other
+// rules, tests, calendars and constants besides. A file that cannot be read as YAML, or does not
+// hold the rule, is an error; a rule that the language would refuse is not, as long as it is a
+// mapping.
 func Read(c *rules.Catalog, text []byte, rule string) (Form, error) {
 	_, n, err := find(text, rule)
 	if err != nil {
@@ -109,7 +110,8 @@ func (r reader) rule(n *source.Node) Form {
 	return f
 }
 
-// key reads one key of a rule, and reports whether its field can hold it. A key with nothing in it is not the same as none.
+// key reads one key of a rule, and reports whether its field can hold it. A key with nothing in it
+// is not the same as none.
 func (r reader) key(f *Form, key string, n *source.Node) (ok bool) {
 	forPeople := key == "name" || key == "description" || key == "tags" // where nothing is as good as none
 	if text := f.text(key); text != nil {

@@ -161,7 +161,8 @@ func ruleIDs(text string) []string {
 	return ids
 }
 
-// TestRepository reads every rule of the repository: written back it is the same, and written anew it does the same.
+// TestRepository reads every rule of the repository: written back it is the same, and written anew
+// it does the same.
 func TestRepository(t *testing.T) {
 	count := 0
 	for path, text := range repository(t) {

@@ -28,7 +28,8 @@ func (t *tree) put(key string, v tree) {
 	t.isMap, t.keys, t.items = true, append(t.keys, key), append(t.items, v)
 }
 
-// A shaper turns a form into a tree. With chance it varies what means the same; without it says everything in the longest way.
+// A shaper turns a form into a tree. With chance it varies what means the same; without it says
+// everything in the longest way.
 type shaper struct{ chance *rand.Rand }
 
 func (s shaper) either() bool { return s.chance != nil && s.chance.IntN(2) == 0 }

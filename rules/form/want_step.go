@@ -190,7 +190,8 @@ func (w writer) arg(n *source.Node, old *Arg, a Arg, schema *rules.Arg) *source.
 	return out
 }
 
-// isLoose reports whether a value of a kind is read by what it says alone, so that it needs no quotes where it looks like a number.
+// isLoose reports whether a value of a kind is read by what it says alone, so that it needs no
+// quotes where it looks like a number.
 func isLoose(k rules.Kind) bool {
 	switch k {
 	case rules.KindNumber, rules.KindChoice, rules.KindDuration, rules.KindSpan, rules.KindExpression, rules.KindEvent, rules.KindZone:

@@ -10,9 +10,10 @@ import (
 	"github.com/quandohq/quando/rules/source"
 )
 
-// Write returns the text of a rule file with a rule changed to what the form says. Only what differs from what Read gives of the same
-// text is touched; comments stay with what they are about. The form may give the rule another id. What is written is read again and compared:
-// a change that cannot be made without changing something else is an error.
+// Write returns the text of a rule file with a rule changed to what the form says. Only what
+// differs from what Read gives of the same text is touched; comments stay with what they are about.
+// The form may give the rule another id. What is written is read again and compared: a change that
+// cannot be made without changing something else is an error.
 func Write(c *rules.Catalog, text []byte, rule string, f Form) ([]byte, error) {
 	file, n, err := find(text, rule)
 	if err != nil {
@@ -160,7 +161,8 @@ func (w writer) verify(text []byte, f Form) error {
 	return nil
 }
 
-// filled returns the form without the YAML of keys that said nothing, and have a field that says something.
+// filled returns the form without the YAML of keys that said nothing, and have a field that says
+// something.
 func (f Form) filled() Form {
 	f.YAML = maps.Clone(f.YAML)
 	maps.DeleteFunc(f.YAML, func(key, text string) bool {
@@ -179,7 +181,8 @@ func (f *Form) isSet(key string) bool {
 // A writer turns fields into what the nodes should become.
 type writer struct{ reader }
 
-// form wants a rule to be what a form says. The node is nil for a rule that is not there yet; old is what it was read as.
+// form wants a rule to be what a form says. The node is nil for a rule that is not there yet; old
+// is what it was read as.
 func (w writer) form(n *source.Node, old, f Form) *source.Wanted {
 	want := make(map[string]*source.Wanted)
 	order := make([]string, len(rules.RuleKeys))
@@ -213,8 +216,9 @@ func (w writer) form(n *source.Node, old, f Form) *source.Wanted {
 	return &source.Wanted{Old: n, Kind: source.Mapping, Pairs: merge(n, want, order, false)}
 }
 
-// merge orders the pairs of a mapping: those that are there keep their order, and each of the others goes behind the last that should
-// stand before it. With rest, pairs about which nothing is said stay.
+// merge orders the pairs of a mapping: those that are there keep their order, and each of the
+// others goes behind the last that should stand before it. With rest, pairs about which nothing is
+// said stay.
 func merge(n *source.Node, want map[string]*source.Wanted, order []string, rest bool) []source.WantedPair {
 	var pairs []source.WantedPair
 	if n != nil {

@@ -18,8 +18,9 @@ func processorTime(t *testing.T) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// Numbers that are as small as numbers can be take a hundred times as long to read as others. A document does not cost more for being full of them, and has as many
-// as any that is meant may have.
+// Numbers that are as small as numbers can be take a hundred times as long to read as others. A
+// document does not cost more for being full of them, and has as many as any that is meant may
+// have.
 func TestSmallNumbers(t *testing.T) {
 	list := func(number string, n int) string { return "[" + strings.Repeat(number+",", n) + number + "]" }
 	cost := func(text string) time.Duration {

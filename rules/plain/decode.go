@@ -1,4 +1,5 @@
-// Package plain reads and writes JSON whose shape nobody knows beforehand: objects are map[string]any, numbers float64, as encoding/json has them, in one pass and without reflection.
+// Package plain reads and writes JSON whose shape nobody knows beforehand: objects are
+// map[string]any, numbers float64, as encoding/json has them, in one pass and without reflection.
 package plain
 
 import (
@@ -12,7 +13,8 @@ import (
 // Deepest is how far lists and objects may stand inside of each other.
 const Deepest = 1000
 
-// mostTiny is how many numbers of a document may be closer to 0 than those that have all their digits. Each takes a hundred times as long to read as another.
+// mostTiny is how many numbers of a document may be closer to 0 than those that have all their
+// digits. Each takes a hundred times as long to read as another.
 const mostTiny = 1000
 
 // Decode reads a JSON value. What follows it must be white space.
@@ -92,12 +94,14 @@ func Members(src []byte, member func(m Member) error) error {
 	return d.end()
 }
 
-// A decoder stands somewhere in a text. Strings are parts of it wherever they are written as they are.
+// A decoder stands somewhere in a text. Strings are parts of it wherever they are written as they
+// are.
 type decoder struct {
 	src string
 	at  int
 
-	// The first entries of objects and lists that have begun: most are made in their size, once they have ended.
+	// The first entries of objects and lists that have begun: most are made in their size, once they
+	// have ended.
 	begun [32]entry
 	count int
 
@@ -190,7 +194,8 @@ func (d *decoder) value(depth int) (any, error) {
 	}
 }
 
-// boxed returns a text as a value. A document tells the same id or time in several places, and they need not be several values.
+// boxed returns a text as a value. A document tells the same id or time in several places, and they
+// need not be several values.
 func (d *decoder) boxed(s string) any {
 	if s == "" {
 		return s

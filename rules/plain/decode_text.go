@@ -30,7 +30,8 @@ func (d *decoder) text() (string, error) {
 	return d.escaped(from)
 }
 
-// accented reads the rest of a string that has letters of more than one byte, where it is as it is written too: without an escape, and every letter is one.
+// accented reads the rest of a string that has letters of more than one byte, where it is as it is
+// written too: without an escape, and every letter is one.
 func (d *decoder) accented(from int) (string, bool) {
 	at := d.at
 	for at < len(d.src) && (asWritten[d.src[at]] || d.src[at] >= utf8.RuneSelf) {
@@ -139,7 +140,8 @@ func (d *decoder) hex() (rune, bool) {
 	return r, true
 }
 
-// pair reads the second half of a character that is written in two; the sign for no character stands for a half that is alone.
+// pair reads the second half of a character that is written in two; the sign for no character
+// stands for a half that is alone.
 func (d *decoder) pair(first rune) rune {
 	if d.at+1 < len(d.src) && d.src[d.at] == '\\' && d.src[d.at+1] == 'u' {
 		before := d.at

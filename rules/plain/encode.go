@@ -10,7 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// Encode writes a value as encoding/json does: members by their names, and nothing that a page could take for markup.
+// Encode writes a value as encoding/json does: members by their names, and nothing that a page
+// could take for markup.
 func Encode(v any) ([]byte, error) { return Append(nil, v) }
 
 // Append writes a value behind what is there.
@@ -81,7 +82,8 @@ func AppendTime(b []byte, t time.Time) ([]byte, error) {
 	return append(b, '"'), err
 }
 
-// appendNumber writes a number as encoding/json does: with an exponent only where it is very small or very large.
+// appendNumber writes a number as encoding/json does: with an exponent only where it is very small
+// or very large.
 func appendNumber(b []byte, f float64) ([]byte, error) {
 	if math.IsInf(f, 0) || math.IsNaN(f) {
 		return nil, fmt.Errorf("JSON has no number %v", f)

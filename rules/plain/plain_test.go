@@ -109,7 +109,8 @@ func TestMembers(t *testing.T) {
 	}
 }
 
-// An object or a list is whole however many entries it has, and however many there are in those around it.
+// An object or a list is whole however many entries it has, and however many there are in those
+// around it.
 func TestDecodeMany(t *testing.T) {
 	for n := range 70 {
 		var object, list []string

@@ -2,8 +2,9 @@ package plain
 
 import "strings"
 
-// FoldUUID returns a UUID as it is compared: its letters mean the same in either case, and a service may write it one way in its deliveries and another in its
-// answers. What is no UUID is returned as it is.
+// FoldUUID returns a UUID as it is compared: its letters mean the same in either case, and a
+// service may write it one way in its deliveries and another in its answers. What is no UUID is
+// returned as it is.
 func FoldUUID(id string) string {
 	if len(id) != 36 {
 		return id

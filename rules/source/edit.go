@@ -11,13 +11,16 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// ErrEntangled is what Edit returns for a change that cannot be made alone, mostly because an anchor shares what it is about.
+// ErrEntangled is what Edit returns for a change that cannot be made alone, mostly because an
+// anchor shares what it is about.
 var ErrEntangled = errors.New("the change would change something else of the file too")
 
-// Edit returns the file's text with its root changed to what is wanted. Nothing else is touched: the text of what is kept stays, with
-// its comments. What comes out is read again, and refused unless it says exactly what was wanted.
+// Edit returns the file's text with its root changed to what is wanted. Nothing else is touched:
+// the text of what is kept stays, with its comments. What comes out is read again, and refused
+// unless it says exactly what was wanted.
 func (f *File) Edit(root *Wanted) (text []byte, err error) {
-	// Where things stand is worked out from what an unmaintained library says. A mistake there must not take the caller down.
+	// Where things stand is worked out from what an unmaintained library says. A mistake there must
+	// not take the caller down.
 	defer func() {
 		if r := recover(); r != nil {
 			text, err = nil, fmt.Errorf("%w: %v", ErrEntangled, r)
@@ -201,7 +204,8 @@ func (e *editor) commentBetween(start, end int) bool {
 	return i < len(e.comments) && e.comments[i].offset < end
 }
 
-// skipTo returns the offset of a mark behind an offset, with nothing but white space and comments between, or -1.
+// skipTo returns the offset of a mark behind an offset, with nothing but white space and comments
+// between, or -1.
 func (e *editor) skipTo(at int, mark byte) int {
 	for at < len(e.text) {
 		switch c := e.text[at]; {
@@ -291,7 +295,8 @@ func (e *editor) list(w *Wanted, at context) {
 	e.collection(w, at, entries)
 }
 
-// collection changes the entries of a list or mapping. One in brackets that becomes too long for its line is written as a block.
+// collection changes the entries of a list or mapping. One in brackets that becomes too long for
+// its line is written as a block.
 func (e *editor) collection(w *Wanted, at context, entries []entryWanted) {
 	y := w.Old.yaml
 	flow := y.Style&yaml.FlowStyle != 0

@@ -66,7 +66,8 @@ func (e *editor) entries(y *yaml.Node, wanted []entryWanted, flow, apart bool) {
 	}
 }
 
-// exchange writes the entries between brackets in another order. The comments among them stay where they are.
+// exchange writes the entries between brackets in another order. The comments among them stay where
+// they are.
 func (e *editor) exchange(old []stretch, wanted []entryWanted) {
 	for i, w := range wanted {
 		switch {
@@ -154,7 +155,8 @@ func isEmpty(y *yaml.Node) bool {
 	return y.Kind == yaml.ScalarNode && y.Value == "" && y.Style == 0 && y.Anchor == ""
 }
 
-// lines finds the lines of an entry in a block: with the comments right above it and those below that are indented further.
+// lines finds the lines of an entry in a block: with the comments right above it and those below
+// that are indented further.
 func (e *editor) lines(s *stretch) {
 	column := e.column(s.start)
 	s.from, s.mid = s.start, !e.ownLine(s.start)
@@ -192,7 +194,8 @@ func (e *editor) entry(w entryWanted, s stretch, flow bool) {
 	e.edit(w.value, at)
 }
 
-// blockText writes an entry that is put into a block, in whole lines. One that was elsewhere keeps its text.
+// blockText writes an entry that is put into a block, in whole lines. One that was elsewhere keeps
+// its text.
 func (e *editor) blockText(w entryWanted, old []stretch) string {
 	if w.old >= 0 {
 		s := old[w.old]
@@ -285,8 +288,9 @@ func (e *editor) deleteBlock(old []stretch, first, end int) {
 	}
 }
 
-// deleteLines takes away whole lines, and empty ones around them where they are not needed any more: before what becomes the first
-// of a block, and where one empty line is enough between what was above and what is below.
+// deleteLines takes away whole lines, and empty ones around them where they are not needed any
+// more: before what becomes the first of a block, and where one empty line is enough between what
+// was above and what is below.
 func (e *editor) deleteLines(from, to int, atFirst bool) {
 	for atFirst && to < len(e.text) && trim(e.text[to:e.lineEnd(to)]) == "" {
 		to = e.nextLine(to)

@@ -82,7 +82,8 @@ func (e *editor) replace(w *Wanted, at context) {
 	e.splice(start, end, text)
 }
 
-// commentBelow reports whether a comment stands below an offset that a text over several lines would take in.
+// commentBelow reports whether a comment stands below an offset that a text over several lines
+// would take in.
 func (e *editor) commentBelow(at, indent int) bool {
 	for at = e.nextLine(at); at < len(e.text); at = e.nextLine(at) {
 		if trim(e.text[at:e.lineEnd(at)]) != "" {
@@ -92,7 +93,8 @@ func (e *editor) commentBelow(at, indent int) bool {
 	return false
 }
 
-// putOverBlock writes a value in the place of a text over several lines, whose first line may have a comment.
+// putOverBlock writes a value in the place of a text over several lines, whose first line may have
+// a comment.
 func (e *editor) putOverBlock(y *yaml.Node, end int, at context, r rendered) {
 	header := e.file.skipProperties(e.start(y))
 	stop := e.lineEnd(header)
@@ -104,7 +106,8 @@ func (e *editor) putOverBlock(y *yaml.Node, end int, at context, r rendered) {
 	e.splice(stop, max(stop, end), text)
 }
 
-// put writes a value behind a key's colon or an item's dash, in the place of the one that is there. A comment beside it stays in its line.
+// put writes a value behind a key's colon or an item's dash, in the place of the one that is there.
+// A comment beside it stays in its line.
 func (e *editor) put(start, end int, at context, r rendered) {
 	if e.lineStart(start) == e.lineStart(at.after) {
 		for start > at.after && (e.text[start-1] == ' ' || e.text[start-1] == '\t') {

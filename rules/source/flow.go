@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Flow writes the node in one line of YAML that reads back as the same: aliases are expanded, texts are quoted.
+// Flow writes the node in one line of YAML that reads back as the same: aliases are expanded, texts
+// are quoted.
 func (n *Node) Flow() string {
 	var b strings.Builder
 	n.flow(&b)
@@ -18,7 +19,8 @@ func (n *Node) flow(b *strings.Builder) {
 	case Null:
 		b.WriteString("null")
 	case Scalar:
-		// Plain numbers keep their spelling, because what they mean is up to the reader: 1.10 may be a text.
+		// Plain numbers keep their spelling, because what they mean is up to the reader: 1.10 may be a
+		// text.
 		switch tag := n.yaml.ShortTag(); {
 		case !n.Quoted && (tag == "!!int" || tag == "!!float" || tag == "!!bool"):
 			b.WriteString(n.Value)

@@ -11,19 +11,20 @@ import (
 
 // A Style says what the canonical form of a kind of file is, beyond what is common to all.
 type Style struct {
-	// Order returns the keys of a mapping in their canonical order, or nil where the file's order stays. The path names the
-	// keys that lead to the mapping, with [] for an item of a list: rules[].
+	// Order returns the keys of a mapping in their canonical order, or nil where the file's order
+	// stays. The path names the keys that lead to the mapping, with [] for an item of a list: rules[].
 	Order func(path string) []string
 	// Apart reports whether the items of the list or mapping at the path stand apart by an empty line.
 	Apart func(path string) bool
 }
 
-// width is how long a line may get before a mapping or list in braces is written over several lines.
+// width is how long a line may get before a mapping or list in braces is written over several
+// lines.
 const width = 100
 
-// Format returns the file in its canonical form: two spaces of indentation, one space where one is needed, at most one
-// empty line, comments kept where they belong. What the file means stays the same; a file for which that
-// cannot be made sure is refused with a Problem.
+// Format returns the file in its canonical form: two spaces of indentation, one space where one is
+// needed, at most one empty line, comments kept where they belong. What the file means stays the
+// same; a file for which that cannot be made sure is refused with a Problem.
 func Format(name string, text []byte, style Style) ([]byte, Problems) {
 	f, problems := Read(name, text)
 	if problems.HasErrors() {
@@ -39,8 +40,9 @@ func Format(name string, text []byte, style Style) ([]byte, Problems) {
 	return []byte(out), nil
 }
 
-// settled returns the form of the file that formatting leaves as it is. Where a comment stands decides what it is
-// about, so one that was moved may be taken for another entry's and move once more.
+// settled returns the form of the file that formatting leaves as it is. Where a comment stands
+// decides what it is about, so one that was moved may be taken for another entry's and move once
+// more.
 func (f *File) settled(style Style) (string, *Problem) {
 	const passes = 5
 	text := f.Text
@@ -116,7 +118,8 @@ func tidyComments(text string) string {
 	return out
 }
 
-// same reports whether two trees mean the same, apart from the order of keys where the style sets it.
+// same reports whether two trees mean the same, apart from the order of keys where the style sets
+// it.
 func same(a, b *yaml.Node, style Style, path string) bool {
 	if a.Kind != b.Kind || a.Anchor != b.Anchor || len(a.Content) != len(b.Content) {
 		return false
@@ -154,8 +157,8 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
-// ordered returns the pairs of a mapping in canonical order. Anchors must stay before their aliases, so a mapping that holds
-// either keeps its order.
+// ordered returns the pairs of a mapping in canonical order. Anchors must stay before their
+// aliases, so a mapping that holds either keeps its order.
 func ordered(n *yaml.Node, style Style, path string) [][2]*yaml.Node {
 	var pairs [][2]*yaml.Node
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -231,7 +234,8 @@ func (f *File) closer(at int) int {
 	return at
 }
 
-// scanComments finds the comments of the file: every # outside of scalars with white space before it.
+// scanComments finds the comments of the file: every # outside of scalars with white space before
+// it.
 func (p *printer) scanComments(root *yaml.Node) []comment {
 	text := p.file.Text
 	covered := p.scalars(root, nil)

@@ -71,7 +71,8 @@ func TestFormat(t *testing.T) {
 	}
 }
 
-// meaning writes what a file means: the values in the file's order of lists, with the keys of mappings sorted.
+// meaning writes what a file means: the values in the file's order of lists, with the keys of
+// mappings sorted.
 func meaning(n *Node) string {
 	if n == nil || n.Kind == Null {
 		return "null"

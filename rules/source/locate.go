@@ -8,8 +8,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Position returns where in the file a byte offset of the node's value stands: in plain and quoted scalars,
-// behind escapes and folded lines, and inside block scalars.
+// Position returns where in the file a byte offset of the node's value stands: in plain and quoted
+// scalars, behind escapes and folded lines, and inside block scalars.
 func (n *Node) Position(offset int) (line, column int) {
 	places, _ := n.file.locate(n.yaml)
 	if places == nil {
@@ -40,8 +40,8 @@ func (f *File) offset(line, column int) int {
 	return min(at+column-1, len(f.Text))
 }
 
-// wideLine returns where each character of a line begins, in bytes, or nil for a line in which all are one byte long. It is
-// worked out once for a line, since all of a file may stand in one.
+// wideLine returns where each character of a line begins, in bytes, or nil for a line in which all
+// are one byte long. It is worked out once for a line, since all of a file may stand in one.
 func (f *File) wideLine(line int) []int {
 	if wide, known := f.wide[line]; known {
 		return wide
@@ -64,8 +64,9 @@ func (f *File) wideLine(line int) []int {
 	return wide
 }
 
-// locate returns for each byte of a scalar's value, and for its end, the offset in the file's text where
-// it stands, and the offset just behind the scalar. The places are nil when the value cannot be found in the text.
+// locate returns for each byte of a scalar's value, and for its end, the offset in the file's text
+// where it stands, and the offset just behind the scalar. The places are nil when the value cannot
+// be found in the text.
 func (f *File) locate(y *yaml.Node) (places []int, end int) {
 	at := f.skipProperties(f.offset(y.Line, y.Column))
 	switch {
@@ -100,8 +101,9 @@ func (f *File) skipProperties(at int) int {
 	return at
 }
 
-// align walks a value and the text that it was read from side by side. White space may differ between the two, since
-// lines are folded and indented; everything else is the same but for a doubled quote in single quotes.
+// align walks a value and the text that it was read from side by side. White space may differ
+// between the two, since lines are folded and indented; everything else is the same but for a
+// doubled quote in single quotes.
 func (f *File) align(value string, at int, quote byte) (places []int, end int) {
 	places = make([]int, 0, len(value)+1)
 	for i := 0; i < len(value); i++ {
@@ -145,7 +147,8 @@ func (f *File) locateDouble(value string, at int) (places []int, end int) {
 		case text[at] == '\\' && at+1 < len(text):
 			at, size = escape(text, at)
 		case isSpace(text[at]):
-			// A line's end and the white space around it stand for one space, or for the empty lines among them.
+			// A line's end and the white space around it stand for one space, or for the empty lines among
+			// them.
 			for at < len(text) && isSpace(text[at]) {
 				at++
 			}
@@ -168,7 +171,8 @@ func (f *File) locateDouble(value string, at int) (places []int, end int) {
 	return places, min(at+1, len(text))
 }
 
-// escape returns the offset behind the escape at text[at] and the number of bytes that it stands for.
+// escape returns the offset behind the escape at text[at] and the number of bytes that it stands
+// for.
 func escape(text string, at int) (next, size int) {
 	digits := map[byte]int{'x': 2, 'u': 4, 'U': 8}[text[at+1]]
 	if digits > 0 && at+2+digits <= len(text) {

@@ -40,7 +40,8 @@ func DidYouMean(name string, candidates []string) string {
 	return ""
 }
 
-// OneOf returns a hint that names the nearest candidate, or all of them when there are few enough to read.
+// OneOf returns a hint that names the nearest candidate, or all of them when there are few enough
+// to read.
 func OneOf(name string, candidates []string) string {
 	if hint := DidYouMean(name, candidates); hint != "" {
 		return hint
@@ -51,7 +52,8 @@ func OneOf(name string, candidates []string) string {
 	return "one of: " + strings.Join(candidates, ", ")
 }
 
-// distance counts the letters to insert, delete, replace or swap with their neighbour to make a into b.
+// distance counts the letters to insert, delete, replace or swap with their neighbour to make a
+// into b.
 func distance(a, b string) int {
 	s, t := []rune(a), []rune(b)
 	if len(s) > 64 || len(t) > 64 {

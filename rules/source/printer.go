@@ -166,7 +166,8 @@ func (p *printer) comment(c comment, indent int) {
 	p.out.WriteByte('\n')
 }
 
-// begin writes what stands above an entry. The first of a collection may stand on a line that has begun.
+// begin writes what stands above an entry. The first of a collection may stand on a line that has
+// begun.
 func (p *printer) begin(e *entry, first, inline, apart bool, indent int) {
 	if inline && len(e.lead) == 0 {
 		return
@@ -183,7 +184,8 @@ func (p *printer) begin(e *entry, first, inline, apart bool, indent int) {
 	p.out.WriteString(strings.Repeat(" ", indent))
 }
 
-// finish writes what stands beside and below an entry; the trail must come with the entry's first line.
+// finish writes what stands beside and below an entry; the trail must come with the entry's first
+// line.
 func (p *printer) finish(e *entry, indent int) {
 	for _, c := range e.foot {
 		p.comment(c, indent)
@@ -209,7 +211,8 @@ func (p *printer) block(n *yaml.Node, indent int, path string) {
 	p.collection(n, indent, path, false)
 }
 
-// collection writes the entries of a block. Inline says that the first one goes on the line that has begun, behind a dash.
+// collection writes the entries of a block. Inline says that the first one goes on the line that
+// has begun, behind a dash.
 func (p *printer) collection(n *yaml.Node, indent int, path string, inline bool) {
 	apart := p.style.Apart != nil && p.style.Apart(path)
 	if n.Kind == yaml.SequenceNode {
@@ -391,7 +394,8 @@ func isPrintable(s string) bool {
 	return true
 }
 
-// scalarBlock writes a text that was written as a block again as a block, or returns "" where only quotes will do.
+// scalarBlock writes a text that was written as a block again as a block, or returns "" where only
+// quotes will do.
 func (p *printer) scalarBlock(n *yaml.Node, indent int, e *entry) string {
 	if n.Kind != yaml.ScalarNode || n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 || !isPrintable(strings.ReplaceAll(n.Value, "\n", "")) {
 		return ""
@@ -438,7 +442,8 @@ func (p *printer) scalarBlock(n *yaml.Node, indent int, e *entry) string {
 	return b.String() + "\n"
 }
 
-// foldedLines returns the lines of a folded block as they stand in the file, without their indentation.
+// foldedLines returns the lines of a folded block as they stand in the file, without their
+// indentation.
 func (p *printer) foldedLines(n *yaml.Node) []string {
 	start := p.file.skipProperties(p.file.offset(n.Line, n.Column))
 	header := strings.IndexByte(p.file.Text[start:], '\n')

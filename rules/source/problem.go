@@ -45,8 +45,8 @@ func (p Problem) Error() string {
 	return b.String()
 }
 
-// Excerpt returns the line that the problem stands in and below it a caret under the place, or nothing.
-// A long line is cut around the place.
+// Excerpt returns the line that the problem stands in and below it a caret under the place, or
+// nothing. A long line is cut around the place.
 func (p Problem) Excerpt() (line, caret string) {
 	if p.Text == "" {
 		return "", ""
@@ -113,7 +113,8 @@ func (n *Node) At(severity Severity, message, hint string) Problem {
 	return n.at(n.Line, n.Column, severity, message, hint)
 }
 
-// AtOffset returns a Problem at a byte offset inside the scalar's value, where it stands in the file.
+// AtOffset returns a Problem at a byte offset inside the scalar's value, where it stands in the
+// file.
 func (n *Node) AtOffset(offset int, severity Severity, message, hint string) Problem {
 	line, column := n.Position(offset)
 	return n.at(line, column, severity, message, hint)

@@ -7,7 +7,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// A reader turns the parser's tree into Nodes: aliases are expanded within bounds, duplicate keys are reported.
+// A reader turns the parser's tree into Nodes: aliases are expanded within bounds, duplicate keys
+// are reported.
 type reader struct {
 	file     *File
 	problems Problems

@@ -9,7 +9,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// A rendered is a value as text: what goes behind the key's colon or the item's dash, with the space before it, and the lines below.
+// A rendered is a value as text: what goes behind the key's colon or the item's dash, with the
+// space before it, and the lines below.
 type rendered struct {
 	first string
 	rest  []string
@@ -60,7 +61,8 @@ func (e *editor) render(w *Wanted, at context, used int) rendered {
 func verbatim(text string, n *Node, at context) rendered {
 	text = strings.TrimRight(strings.ReplaceAll(text, "\r\n", "\n"), " \t\n")
 	lines := strings.Split(text, "\n")
-	// Empty lines at the end of a block would count, and so would a number that says how far it is indented.
+	// Empty lines at the end of a block would count, and so would a number that says how far it is
+	// indented.
 	if isBlockScalar(n.yaml) && (strings.HasSuffix(n.Value, "\n\n") || strings.ContainsAny(lines[0], "123456789")) {
 		return rendered{first: " " + n.Flow()}
 	}
@@ -87,7 +89,8 @@ func padded(lines []string, indent int) []string {
 	return out
 }
 
-// hasLines reports whether a value holds a text of several lines, or steps, that a line of braces would hide.
+// hasLines reports whether a value holds a text of several lines, or steps, that a line of braces
+// would hide.
 func hasLines(w *Wanted) bool {
 	switch {
 	case w.Keep:

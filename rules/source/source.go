@@ -40,7 +40,8 @@ func (k Kind) String() string {
 	return [...]string{"nothing", "a value", "a list", "a mapping"}[k]
 }
 
-// A Node is one value of a file. Scalars keep their text as written: what it means is up to the reader.
+// A Node is one value of a file. Scalars keep their text as written: what it means is up to the
+// reader.
 type Node struct {
 	Kind   Kind
 	Value  string  // of a Scalar
@@ -84,7 +85,8 @@ func (n *Node) Get(key string) *Node {
 	return nil
 }
 
-// IsText reports whether the scalar is written so that it can only be a text: quoted, or no number, bool or date.
+// IsText reports whether the scalar is written so that it can only be a text: quoted, or no number,
+// bool or date.
 func (n *Node) IsText() bool {
 	return n.Kind == Scalar && (n.Quoted || n.yaml.ShortTag() == "!!str")
 }
@@ -207,7 +209,8 @@ func (f *File) bounds() *Problem {
 	return nil
 }
 
-// questionMark finds a text in braces that ends in a question mark, which YAML takes for a key of another kind.
+// questionMark finds a text in braces that ends in a question mark, which YAML takes for a key of
+// another kind.
 var questionMark = regexp.MustCompile(`\?\s*[},\]]`)
 
 var (
@@ -262,8 +265,8 @@ func (f *File) decode() (*yaml.Node, error) {
 // yamlProblem turns the parser's error into a Problem.
 func (f *File) yamlProblem(err error) *Problem {
 	message := yamlMessage(err)
-	// The parser names the line where the construct began that it could not finish. The first line with which
-	// the error appears is where a person finds the mistake.
+	// The parser names the line where the construct began that it could not finish. The first line
+	// with which the error appears is where a person finds the mistake.
 	line := 1 + sort.Search(len(f.lines)-1, func(i int) bool {
 		var n yaml.Node
 		err := yaml.Unmarshal([]byte(f.Text[:f.lines[i+1]]), &n)
@@ -297,7 +300,8 @@ func (f *File) yamlProblem(err error) *Problem {
 	return f.problem(line, column, "not valid YAML: "+message, hint)
 }
 
-// wordAbove returns the word that an item of the line above consists of, where a key of the same item follows it.
+// wordAbove returns the word that an item of the line above consists of, where a key of the same
+// item follows it.
 func (f *File) wordAbove(line int) string {
 	word, key := bareWord.FindStringSubmatch(f.Line(line-1)), plainKey.FindStringSubmatch(f.Line(line))
 	if word == nil || key == nil || len(word[1]) != len(key[1]) {

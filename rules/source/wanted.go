@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// A Wanted is what a value of a file should become. What it says nothing new about is kept as it is written.
+// A Wanted is what a value of a file should become. What it says nothing new about is kept as it is
+// written.
 type Wanted struct {
 	Old  *Node // what stands there; nil where nothing does
 	Keep bool  // Old stays as it is, perhaps at another place
@@ -123,7 +124,8 @@ func Same(a, b *Node) bool {
 	return true
 }
 
-// Text returns the node as it is written, with its comments, or on one line where its text does not stand alone.
+// Text returns the node as it is written, with its comments, or on one line where its text does not
+// stand alone.
 func (n *Node) Text() string {
 	if n.Kind == Null || n.alias != nil || hasAnchors(n.yaml) {
 		return n.Flow()

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// historyFolder stands beside the rules: versions belong to the files, outlive every journal, and can be read with any program. Hidden folders hold no
-// rules, so nobody takes them for such.
+// historyFolder stands beside the rules: versions belong to the files, outlive every journal, and
+// can be read with any program. Hidden folders hold no rules, so nobody takes them for such.
 const historyFolder = ".history"
 
 // A Version is what a file held from some moment on.
@@ -28,7 +28,8 @@ type Version struct {
 	Damaged bool `json:"-"` // it is there, and cannot be read
 }
 
-// Found reports whether the version was made by other means than the store, and found there when the next one was saved.
+// Found reports whether the version was made by other means than the store, and found there when
+// the next one was saved.
 func (v Version) Found() bool { return v.Change == Change{} && !v.Damaged }
 
 func versionFile(name string, n int) string {
@@ -75,7 +76,8 @@ func numbers(root *os.Root, name string) ([]int, error) {
 	return list, nil
 }
 
-// latest returns the newest version; the zero one is none. One that is damaged is known by its number alone, and keeps nobody from saving another.
+// latest returns the newest version; the zero one is none. One that is damaged is known by its
+// number alone, and keeps nobody from saving another.
 func latest(root *os.Root, name string) (Version, error) {
 	list, err := numbers(root, name)
 	if err != nil || len(list) == 0 {
@@ -118,7 +120,8 @@ func readVersion(root *os.Root, name string, n int) (Version, error) {
 	return v, nil
 }
 
-// Versions returns up to most versions of a file that are older than that of a number, the newest first; before 0 they are all of them.
+// Versions returns up to most versions of a file that are older than that of a number, the newest
+// first; before 0 they are all of them.
 func (s *Store) Versions(name string, before, most int) ([]Version, error) {
 	if err := s.check(name); err != nil {
 		return nil, err

@@ -19,8 +19,9 @@ type Change struct {
 	Why  string `json:"why,omitempty"`
 }
 
-// Save puts a text in the place of a file whose sum was so; an empty sum is that of a file that is not there yet. After a crash the file holds either
-// text and nothing else, and the one that was replaced is in the history.
+// Save puts a text in the place of a file whose sum was so; an empty sum is that of a file that is
+// not there yet. After a crash the file holds either text and nothing else, and the one that was
+// replaced is in the history.
 func (s *Store) Save(name, text, was string, by Change) (Version, error) {
 	var saved Version
 	err := s.change(name, func(root *os.Root) error {
@@ -87,7 +88,8 @@ func (s *Store) change(name string, do func(root *os.Root) error) error {
 	return nil
 }
 
-// replace puts a file in the place of another in one moment, and makes sure that it stays. Where the name is a link, what it leads to is replaced.
+// replace puts a file in the place of another in one moment, and makes sure that it stays. Where
+// the name is a link, what it leads to is replaced.
 func replace(root *os.Root, name string, text []byte) error {
 	name, err := follow(root, name)
 	if err != nil {
@@ -153,7 +155,8 @@ func follow(root *os.Root, name string) (string, error) {
 	return "", fmt.Errorf("%w: it leads through too many links", ErrName)
 }
 
-// syncFolder makes sure that a name stays in its folder. Windows does so by itself and cannot be asked.
+// syncFolder makes sure that a name stays in its folder. Windows does so by itself and cannot be
+// asked.
 func syncFolder(root *os.Root, folder string) error {
 	if runtime.GOOS == "windows" {
 		return nil

@@ -1,4 +1,5 @@
-// Package store keeps the rule files of a workspace: it saves each of them whole or not at all, with every version that it ever had.
+// Package store keeps the rule files of a workspace: it saves each of them whole or not at all,
+// with every version that it ever had.
 package store
 
 import (
@@ -35,8 +36,8 @@ type Options struct {
 	Now      func() time.Time // nil is time.Now
 }
 
-// A Store reads and writes rule files. Nothing outside of its folder can be reached through it, whatever names it is given and whatever links the
-// folder holds. Many may use it at a time.
+// A Store reads and writes rule files. Nothing outside of its folder can be reached through it,
+// whatever names it is given and whatever links the folder holds. Many may use it at a time.
 type Store struct {
 	options Options
 	mu      sync.Mutex // of changes
@@ -106,7 +107,8 @@ func isYAML(name string) bool { ext := filepath.Ext(name); return ext == ".yaml"
 // nameLongest is how long a name may be: every system allows as much.
 const nameLongest = 200
 
-// check refuses names that are not those of rule files: whoever loads the rules would not look there.
+// check refuses names that are not those of rule files: whoever loads the rules would not look
+// there.
 func (s *Store) check(name string) error {
 	folder, only := s.place()
 	if only != "" && name != only || len(name) > nameLongest || !filepath.IsLocal(filepath.FromSlash(name)) || path.Clean(name) != name || strings.ContainsFunc(name, strange) {

@@ -55,7 +55,8 @@ func (s *Store) mustSave(t *testing.T, name, text string) Version {
 	return v
 }
 
-// TestHistory shows who changed what, also what was changed by other means, and that nothing is lost on the way back.
+// TestHistory shows who changed what, also what was changed by other means, and that nothing is
+// lost on the way back.
 func TestHistory(t *testing.T) {
 	s, folder := newStore(t)
 	s.mustSave(t, "teams/away.yaml", "one\n")
@@ -105,7 +106,8 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// TestRefused shows what is not saved: what another has changed meanwhile, what is too large, anything where nothing may be changed.
+// TestRefused shows what is not saved: what another has changed meanwhile, what is too large,
+// anything where nothing may be changed.
 func TestRefused(t *testing.T) {
 	s, folder := newStore(t)
 	s.mustSave(t, "away.yaml", "one\n")
@@ -191,7 +193,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestNothingHalf shows that a save that fails leaves the file and the history as they were, and that of two who save at once one is told.
+// TestNothingHalf shows that a save that fails leaves the file and the history as they were, and
+// that of two who save at once one is told.
 func TestNothingHalf(t *testing.T) {
 	s, folder := newStore(t)
 	s.mustSave(t, "away.yaml", "one\n")

@@ -13,7 +13,8 @@ import (
 	"github.com/quandohq/quando/rules/source"
 )
 
-// unfinishedFolder stands beside the rules as the history does. What is in it is loaded by nobody: a text that is wrong cannot stop a rule that is right.
+// unfinishedFolder stands beside the rules as the history does. What is in it is loaded by nobody:
+// a text that is wrong cannot stop a rule that is right.
 const unfinishedFolder = ".unfinished"
 
 // An Unfinished is a text that somebody goes on with later.
@@ -26,7 +27,8 @@ type Unfinished struct {
 
 func unfinishedFile(name string) string { return path.Join(unfinishedFolder, name+".json") }
 
-// Keep keeps an unfinished text for a file, which itself stays as it is. It takes the place of one that was kept before.
+// Keep keeps an unfinished text for a file, which itself stays as it is. It takes the place of one
+// that was kept before.
 func (s *Store) Keep(name, text, was, who string) error {
 	return s.change(name, func(root *os.Root) error {
 		if len(text) > source.MaxBytes {
@@ -40,7 +42,8 @@ func (s *Store) Keep(name, text, was, who string) error {
 	})
 }
 
-// Kept returns the unfinished text of a file, or nil. One that is damaged is none: nobody can go on with it, and it keeps nobody from beginning anew.
+// Kept returns the unfinished text of a file, or nil. One that is damaged is none: nobody can go on
+// with it, and it keeps nobody from beginning anew.
 func (s *Store) Kept(name string) (*Unfinished, error) {
 	if err := s.check(name); err != nil {
 		return nil, err
@@ -77,7 +80,8 @@ func (s *Store) Drop(name string) error {
 	})
 }
 
-// AllKept lists the names of the files that have an unfinished text, also of those that are not there yet.
+// AllKept lists the names of the files that have an unfinished text, also of those that are not
+// there yet.
 func (s *Store) AllKept() ([]string, error) {
 	root, err := s.open()
 	if errors.Is(err, fs.ErrNotExist) {

@@ -34,7 +34,8 @@ type desk struct {
 	wire *wire
 }
 
-// open serves a sandbox under a sub-path until the test ends. Deliveries reach nobody unless the test says so.
+// open serves a sandbox under a sub-path until the test ends. Deliveries reach nobody unless the
+// test says so.
 func open(t *testing.T, change ...func(*sandbox.Options)) *desk {
 	t.Helper()
 	o := sandbox.Options{Frozen: friday, Seed: 11, Transport: accepting{}}
@@ -129,7 +130,8 @@ func (d *desk) effects(from int) []string {
 	return out
 }
 
-// world is what a customer's message, a card, a file and a webhook leave behind: an object for every operation.
+// world is what a customer's message, a card, a file and a webhook leave behind: an object for
+// every operation.
 type world struct {
 	*desk
 	channel, label, person, other, sector, board, lead, won string

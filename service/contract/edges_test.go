@@ -66,7 +66,8 @@ func TestBounds(t *testing.T) {
 	same(t, "to the moment", ids(to.Items, attendanceID), []string{w.attendance})
 }
 
-// Of many who move a card from the same version one succeeds; of many who make the same call it is done once.
+// Of many who move a card from the same version one succeeds; of many who make the same call it is
+// done once.
 func TestTogether(t *testing.T) {
 	const many = 12
 	together := func(call func(n int) error) (errs []error) {

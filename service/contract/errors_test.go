@@ -148,7 +148,8 @@ func TestTooLargeForTheService(t *testing.T) {
 	want(t, "the answer to 64 KiB and a byte", send(64<<10+1), http.StatusRequestEntityTooLarge)
 	want(t, "the answer to 64 KiB", send(64<<10), http.StatusCreated)
 
-	// The client lets through exactly what the service takes. What surrounds the text is counted by sending a short one.
+	// The client lets through exactly what the service takes. What surrounds the text is counted by
+	// sending a short one.
 	overhead := 64<<10 - longestText(t, w)
 	if overhead < 60 || overhead > 80 {
 		t.Errorf("a message takes %d bytes beside its text", overhead)
@@ -236,13 +237,15 @@ func TestErrorsOfEveryOperation(t *testing.T) {
 	})
 }
 
-// fresh is a client that keeps no connections: on a kept one a read that is dropped is repeated by the transport.
+// fresh is a client that keeps no connections: on a kept one a read that is dropped is repeated by
+// the transport.
 func (d *desk) fresh() *service.Client {
 	w := &wire{t: d.t, mount: d.wire.mount, next: &http.Transport{DisableKeepAlives: true}}
 	return d.client(d.APIKey(), func(o *service.Options) { o.Transport = w })
 }
 
-// A service that takes too long leaves a change uncertain and a read not; the caller's own end is no failure of the service.
+// A service that takes too long leaves a change uncertain and a read not; the caller's own end is
+// no failure of the service.
 func TestTimeout(t *testing.T) {
 	w := newWorld(t)
 	noError(t, w.AddFault(sandbox.Fault{Operation: "*", Kind: "delay", Delay: sandbox.Duration(time.Minute)}))

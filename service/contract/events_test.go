@@ -74,7 +74,8 @@ func (r *receiver) take(t *testing.T, d *desk) []delivery {
 // listening lets webhooks be on this machine and subscribe to everything.
 func listening(o *sandbox.Options) { o.AllowLoopback, o.KanbanEvents, o.Transport = true, true, nil }
 
-// The secret that the client is shown verifies what is delivered, under the header names that its profile knows.
+// The secret that the client is shown verifies what is delivered, under the header names that its
+// profile knows.
 func TestWebhookSignature(t *testing.T) {
 	w, r := newWorld(t, listening), receive(t)
 	hook := must(w.RegisterWebhook(w.ctx, service.NewWebhook{Name: "here", URL: r.URL, Events: []string{"message.sent"}}))(t)
@@ -111,7 +112,8 @@ var allEvents = []string{
 	"kanban.card.created", "kanban.card.moved", "kanban.card.completed",
 }
 
-// The client finds in every event that the sandbox delivers what it is about, and what it finds is what the API shows.
+// The client finds in every event that the sandbox delivers what it is about, and what it finds is
+// what the API shows.
 func TestEvents(t *testing.T) {
 	w, r := newWorld(t, listening), receive(t)
 	hook := must(w.RegisterWebhook(w.ctx, service.NewWebhook{Name: "here", URL: r.URL, Events: allEvents}))(t)

@@ -103,8 +103,8 @@ func TestIdempotency(t *testing.T) {
 	}
 }
 
-// testPending moves a card whose answer is lost. The client's connections are kept ones, on which net/http would repeat by itself a
-// request that it takes for repeatable.
+// testPending moves a card whose answer is lost. The client's connections are kept ones, on which
+// net/http would repeat by itself a request that it takes for repeatable.
 func testPending(t *testing.T, fault sandbox.Fault) {
 	w := newWorld(t)
 	before, sent := len(w.Effects()), len(w.wire.exchanges())

@@ -13,7 +13,8 @@ import (
 
 const crowd = 260 // more than two pages
 
-// crowded is a desk to which so many customers have written, each with a conversation, an attendance and a card.
+// crowded is a desk to which so many customers have written, each with a conversation, an
+// attendance and a card.
 func crowded(t *testing.T) *desk {
 	t.Helper()
 	d := open(t)
@@ -29,7 +30,8 @@ func (d *desk) write(n int) sandbox.Written {
 	return must(d.CustomerMessage(sandbox.CustomerMessage{Phone: fmt.Sprintf("+55119%08d", n), Text: "good evening"}))(d.t)
 }
 
-// counted walks a list to its end and counts how often each item was given. In the middle something may happen.
+// counted walks a list to its end and counts how often each item was given. In the middle something
+// may happen.
 func counted[T any](t *testing.T, list iter.Seq2[T, error], id func(T) string, meanwhile func(n int, id string)) map[string]int {
 	t.Helper()
 	given, n := map[string]int{}, 0
@@ -42,7 +44,8 @@ func counted[T any](t *testing.T, list iter.Seq2[T, error], id func(T) string, m
 	return given
 }
 
-// exactlyOnce complains about items that were given twice or not at all. Items that came meanwhile may be given, once.
+// exactlyOnce complains about items that were given twice or not at all. Items that came meanwhile
+// may be given, once.
 func exactlyOnce(t *testing.T, given map[string]int, expected []string) {
 	t.Helper()
 	missed, twice := 0, 0

@@ -11,7 +11,8 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// simulated is a clock for the client's limiter that moves when the test says so, together with the sandbox's.
+// simulated is a clock for the client's limiter that moves when the test says so, together with the
+// sandbox's.
 type simulated struct {
 	mu      sync.Mutex
 	now     time.Time
@@ -91,7 +92,8 @@ func (s *simulated) move(d time.Duration) {
 	}
 }
 
-// After a 429 no call of the key leaves, from whichever client, until the second that the service named; then all go on.
+// After a 429 no call of the key leaves, from whichever client, until the second that the service
+// named; then all go on.
 func TestRateLimit(t *testing.T) {
 	w := newWorld(t)
 	clock := newSimulated(friday)
@@ -136,7 +138,8 @@ func TestRateLimit(t *testing.T) {
 	want(t, "requests when the pause is over", len(w.wire.exchanges()), sent+4)
 }
 
-// Patient clients beyond the sandbox's own rate are let through by and by, at that rate, and none is refused.
+// Patient clients beyond the sandbox's own rate are let through by and by, at that rate, and none
+// is refused.
 func TestRateOfTheSandbox(t *testing.T) {
 	const callers, rate = 7, 2
 	w := newWorld(t)

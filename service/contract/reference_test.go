@@ -10,7 +10,8 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// A test that the reference's table names for the client is one of this package, and every operation has its row.
+// A test that the reference's table names for the client is one of this package, and every
+// operation has its row.
 func TestReference(t *testing.T) {
 	src := string(must(os.ReadFile("../../docs/reference.md"))(t))
 	named := map[string]bool{}

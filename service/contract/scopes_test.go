@@ -10,7 +10,8 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// A key needs exactly the scope that the client names for an operation: with all others it is refused, with this one it is enough.
+// A key needs exactly the scope that the client names for an operation: with all others it is
+// refused, with this one it is enough.
 func TestScopes(t *testing.T) {
 	needed := map[string]bool{}
 	forEachOperation(t, func(t *testing.T, w *world, o service.Operation, call func(*service.Client) error) {

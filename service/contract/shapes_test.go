@@ -20,7 +20,8 @@ func TestReportOfNobody(t *testing.T) {
 	}
 }
 
-// A file is larger than any JSON may be; a file beyond what the service takes is refused with 413 as well.
+// A file is larger than any JSON may be; a file beyond what the service takes is refused with 413
+// as well.
 func TestTooLargeFile(t *testing.T) {
 	w := newWorld(t)
 	upload := func(size int) error {

@@ -50,7 +50,8 @@ type exchange struct {
 	header http.Header // of the request
 }
 
-// wire carries requests, keeps a list of them, and holds each request and each answer to the description.
+// wire carries requests, keeps a list of them, and holds each request and each answer to the
+// description.
 type wire struct {
 	t     *testing.T
 	mount string // the path that the API is mounted under
@@ -97,7 +98,8 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 // CloseIdleConnections lets a client close the connections it keeps.
 func (w *wire) CloseIdleConnections() { w.next.CloseIdleConnections() }
 
-// check holds a request to the description, as it will look when it arrives. An operation that is not described is an error.
+// check holds a request to the description, as it will look when it arrives. An operation that is
+// not described is an error.
 func (w *wire) check(r *http.Request) (*openapi3filter.RequestValidationInput, error) {
 	ways, err := router()
 	if err != nil {

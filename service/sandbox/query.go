@@ -78,7 +78,8 @@ const (
 
 func (q *query) limit() int { return q.number("limit", defaultLimit, 1, maxLimit) }
 
-// cappedLimit is that of lists for which the reference sets no bound: they give what one page holds.
+// cappedLimit is that of lists for which the reference sets no bound: they give what one page
+// holds.
 func (q *query) cappedLimit() int {
 	return min(q.number("limit", defaultLimit, 1, maxOffset), maxLimit)
 }

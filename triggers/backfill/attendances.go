@@ -11,7 +11,8 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// seenAttendances are those that were open when they were last looked at, because the list does not show what was closed since a time.
+// seenAttendances are those that were open when they were last looked at, because the list does not
+// show what was closed since a time.
 const seenAttendances = "attendance"
 
 // attendances looks for attendances that were opened and closed.
@@ -57,7 +58,8 @@ func (p *pass) attendances(ctx context.Context, sp span) error {
 	return f.first
 }
 
-// gone looks at those that were open before and are not among the open ones any more, and notes of which nothing is to be expected.
+// gone looks at those that were open before and are not among the open ones any more, and notes of
+// which nothing is to be expected.
 func (p *pass) gone(ctx context.Context, sp span, before map[string]string, open, done map[string]bool, change map[string]string) error {
 	var f failures
 	for id := range before {
@@ -104,7 +106,8 @@ func (p *pass) opened(ctx context.Context, sp span, done map[string]bool) error 
 	return p.offer(ctx, list)
 }
 
-// closed looks at one that is not among the open ones any more, and reports whether nothing is to be expected of it.
+// closed looks at one that is not among the open ones any more, and reports whether nothing is to
+// be expected of it.
 func (p *pass) closed(ctx context.Context, sp span, id string) (gone bool, err error) {
 	if err := p.glance(ctx); err != nil {
 		return false, err
@@ -149,7 +152,8 @@ func attendanceObjects(a *service.Attendance) service.Objects {
 	return o
 }
 
-// rewrite reports whether all that was seen of a kind is to be written down again, so that it is not forgotten.
+// rewrite reports whether all that was seen of a kind is to be written down again, so that it is
+// not forgotten.
 func (p *pass) rewrite(kind string) bool { return p.now.Sub(p.written[kind]) >= 24*time.Hour }
 
 // remember writes down what was seen of a kind.

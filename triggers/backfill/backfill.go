@@ -23,7 +23,8 @@ type Journal interface {
 	SetSeen(ctx context.Context, now time.Time, workspace, kind string, values map[string]string) error
 	SwapCursor(ctx context.Context, name, old, value string) (bool, error)
 
-	// Known returns recorded events of a lane with one of these types, created at or after since, oldest first.
+	// Known returns recorded events of a lane with one of these types, created at or after since,
+	// oldest first.
 	Known(ctx context.Context, workspace, lane string, types []string, since time.Time) ([]rules.Event, error)
 	// CreatedIn returns the stage in which the engine itself created a card; empty where it did not.
 	CreatedIn(ctx context.Context, workspace, card string) (string, error)
@@ -31,7 +32,8 @@ type Journal interface {
 	AcceptFound(ctx context.Context, found ...rules.Finding) ([]bool, error)
 }
 
-// Options configure a Source. Workspace, Client, Journal and Needs are required; every other zero value works.
+// Options configure a Source. Workspace, Client, Journal and Needs are required; every other zero
+// value works.
 type Options struct {
 	Workspace string
 	Client    *service.Client
@@ -39,7 +41,8 @@ type Options struct {
 
 	// Needs returns the types of events that the rules in use need. Nothing else is looked for.
 	Needs func() []string
-	// Undelivered reports whether no webhook tells of events of a type. Nil is that webhooks tell of all.
+	// Undelivered reports whether no webhook tells of events of a type. Nil is that webhooks tell of
+	// all.
 	Undelivered func(eventType string) bool
 
 	Every   time.Duration // between two passes; 5 minutes by default
@@ -50,7 +53,8 @@ type Options struct {
 
 	// Rate is how many calls a pass makes in a second; 0 is as many as the client lets through.
 	Rate float64
-	// Behind returns how long the work of rules has been waiting: a pass lets it go first. Nil is that it never waits.
+	// Behind returns how long the work of rules has been waiting: a pass lets it go first. Nil is that
+	// it never waits.
 	Behind func(ctx context.Context) (time.Duration, error)
 
 	Alone  bool                                       // no other engine shares the journal: what another one was at has ended with it
@@ -161,7 +165,8 @@ func (s *Source) Wake(reason string) {
 	}
 }
 
-// Missed asks for a pass over everything as Wake does, because no webhook told until now: what has just happened is not waited for either.
+// Missed asks for a pass over everything as Wake does, because no webhook told until now: what has
+// just happened is not waited for either.
 func (s *Source) Missed(reason string) {
 	s.mu.Lock()
 	s.silent = s.options.Now().Round(0)

@@ -20,7 +20,8 @@ const (
 // errLost says that another engine is at it.
 var errLost = errors.New("another engine looks for what was not told")
 
-// wait is what a pass does before each call: it keeps its rate, lets the work of rules go first, and says that it is still at it.
+// wait is what a pass does before each call: it keeps its rate, lets the work of rules go first,
+// and says that it is still at it.
 func (s *Source) wait(ctx context.Context) error {
 	if err := s.pace(ctx); err != nil {
 		return err
@@ -62,7 +63,8 @@ func (s *Source) again(ctx context.Context, times int, err error) bool {
 	return times < tries && s.options.Sleep(ctx, time.Duration(times)*time.Second) == nil
 }
 
-// failures are things that could not be read. One of them does not stand in the way of all others, but the pass is not complete.
+// failures are things that could not be read. One of them does not stand in the way of all others,
+// but the pass is not complete.
 type failures struct {
 	first error
 	inRow int

@@ -11,7 +11,8 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// seenCards are cards as they were when they were last looked at, because the service shows where a card is, not where it was.
+// seenCards are cards as they were when they were last looked at, because the service shows where a
+// card is, not where it was.
 const seenCards = "card"
 
 // cardTypes are the events of cards.
@@ -26,8 +27,8 @@ type seenCard struct {
 	At      time.Time `json:"at"` // when it was looked at
 }
 
-// when is when the card was as it is, at the latest. An event is created a little after what it tells of: one that was created before the card was looked at tells of how
-// it was then.
+// when is when the card was as it is, at the latest. An event is created a little after what it
+// tells of: one that was created before the card was looked at tells of how it was then.
 func (c *seenCard) when() time.Time {
 	if c.Updated.IsZero() {
 		return c.At
@@ -139,7 +140,8 @@ func (l *cardLook) card(ctx context.Context, c *service.Card) error {
 	return l.keep(c)
 }
 
-// fresh reports whether a card that was not seen before was created in the time that the look is about. Where it does not tell, that is so if everything was seen before.
+// fresh reports whether a card that was not seen before was created in the time that the look is
+// about. Where it does not tell, that is so if everything was seen before.
 func (l *cardLook) fresh(c *service.Card) bool {
 	if c.CreatedAt.IsZero() {
 		return !l.first && !l.begun && !l.long
@@ -147,11 +149,13 @@ func (l *cardLook) fresh(c *service.Card) bool {
 	return !l.first && !c.CreatedAt.Before(l.since)
 }
 
-// A notice is when a change of a card was noticed that shows no time, and when the look before that was.
+// A notice is when a change of a card was noticed that shows no time, and when the look before that
+// was.
 type notice struct{ at, before time.Time }
 
-// ready reports whether no webhook can be on its way any more that tells what has happened to a card. Where a card shows no time, that is when its change was noticed; before is
-// when it had not happened yet.
+// ready reports whether no webhook can be on its way any more that tells what has happened to a
+// card. Where a card shows no time, that is when its change was noticed; before is when it had not
+// happened yet.
 func (l *cardLook) ready(c *service.Card) (before time.Time, ready bool) {
 	seen, ok := l.noticed[c.ID]
 	if !ok {

@@ -35,7 +35,8 @@ func (d *desk) wantFired(created, moved, completed int) {
 	}
 }
 
-// A card goes from stage to stage, and back, and the rule fires once for each, whether card events can be subscribed or not.
+// A card goes from stage to stage, and back, and the rule fires once for each, whether card events
+// can be subscribed or not.
 func TestMovedOncePerMove(t *testing.T) {
 	for _, can := range []bool{true, false} {
 		t.Run(fmt.Sprint("subscribed ", can), func(t *testing.T) {
@@ -69,7 +70,8 @@ func TestMovedOncePerMove(t *testing.T) {
 	}
 }
 
-// A card is moved every 20 seconds while a pass over many conversations takes minutes: no webhook tells of it, and the rule fires once for each move all the same.
+// A card is moved every 20 seconds while a pass over many conversations takes minutes: no webhook
+// tells of it, and the rule fires once for each move all the same.
 func TestMovedDuringALongPass(t *testing.T) {
 	var d *desk
 	var next time.Time // of the card's moves; zero is that it stays where it is
@@ -105,7 +107,8 @@ func TestMovedDuringALongPass(t *testing.T) {
 	d.wantFired(before[0], before[1]+len(stages), before[2]+1)
 }
 
-// Of three moves between two looks any may be lost: the rule fires once for each that can be known of.
+// Of three moves between two looks any may be lost: the rule fires once for each that can be known
+// of.
 func TestLostMoves(t *testing.T) {
 	stages := []string{"Proposal", "Follow-up", "Won"}
 	for lost := range 8 {
@@ -136,7 +139,8 @@ func TestLostMoves(t *testing.T) {
 	}
 }
 
-// A delivery that comes after its move was found is the same move, and the next one to the same stage is another.
+// A delivery that comes after its move was found is the same move, and the next one to the same
+// stage is another.
 func TestMoveToldLate(t *testing.T) {
 	d := newDesk(t, cardRules)
 	must(d.CreateCard(sandbox.NewCard{Board: "Sales", Title: "Order"}))
@@ -155,7 +159,8 @@ func TestMoveToldLate(t *testing.T) {
 	d.wantFired(1, 3, 0)
 }
 
-// Cards that are created and moved while nobody looks, as those of attendances that are soon closed.
+// Cards that are created and moved while nobody looks, as those of attendances that are soon
+// closed.
 func TestCreatedAndMovedBetweenLooks(t *testing.T) {
 	for _, can := range []bool{true, false} {
 		t.Run(fmt.Sprint("subscribed ", can), func(t *testing.T) {
@@ -173,7 +178,8 @@ func TestCreatedAndMovedBetweenLooks(t *testing.T) {
 	}
 }
 
-// What the engine does to cards itself is known as its own when it is found, also when the card was changed afterwards.
+// What the engine does to cards itself is known as its own when it is found, also when the card was
+// changed afterwards.
 func TestOwnMoves(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -213,7 +219,8 @@ rules:
 	d.wantFired(0, 1, 0)
 }
 
-// While card events can be subscribed, what is younger than two minutes is left to webhooks; where they cannot, nothing is.
+// While card events can be subscribed, what is younger than two minutes is left to webhooks; where
+// they cannot, nothing is.
 func TestFreshCards(t *testing.T) {
 	for _, can := range []bool{true, false} {
 		d := newDesk(t, cardRules, subscribed(can))

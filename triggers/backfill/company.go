@@ -7,7 +7,8 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// complete adds to a sighting what a delivery would carry too. It reports false for what no delivery would tell: what happens on a private number.
+// complete adds to a sighting what a delivery would carry too. It reports false for what no
+// delivery would tell: what happens on a private number.
 func (p *pass) complete(ctx context.Context, s *sighting) (told bool, err error) {
 	if err := p.glance(ctx); err != nil {
 		return false, err
@@ -71,7 +72,8 @@ func (p *pass) conversation(ctx context.Context, id string) (*service.Conversati
 	return &c, nil
 }
 
-// contact reads a contact, once in a pass. It is nil where it cannot be read: who wants to know asks later.
+// contact reads a contact, once in a pass. It is nil where it cannot be read: who wants to know
+// asks later.
 func (p *pass) contact(ctx context.Context, id string) (map[string]any, error) {
 	if raw, ok := p.people[id]; ok {
 		return raw, nil

@@ -41,7 +41,8 @@ type anyJournal interface {
 	Close() error
 }
 
-// A desk is a company in a sandbox, whose deliveries may be lost, with an engine and a backfill, all on one simulated clock.
+// A desk is a company in a sandbox, whose deliveries may be lost, with an engine and a backfill,
+// all on one simulated clock.
 type desk struct {
 	*sandbox.Sandbox
 	t       *testing.T
@@ -254,7 +255,8 @@ func (d *desk) register() {
 	d.receiver, d.secret = receiver, hook.Secret
 }
 
-// deliver delivers an event that the sandbox would put otherwise, and returns what it was answered with.
+// deliver delivers an event that the sandbox would put otherwise, and returns what it was answered
+// with.
 func (d *desk) deliver(id, typ string, at time.Time, data map[string]any) int {
 	d.t.Helper()
 	body := must(json.Marshal(map[string]any{"id": id, "type": typ, "created_at": at.UTC().Format(time.RFC3339Nano), "data": data}))
@@ -280,7 +282,8 @@ func (d *desk) stop() {
 	}
 }
 
-// rest lets everything happen that is due now. It returns when the backfill has something to do again.
+// rest lets everything happen that is due now. It returns when the backfill has something to do
+// again.
 func (d *desk) rest() (next time.Time) {
 	d.t.Helper()
 	d.settle()

@@ -53,7 +53,8 @@ func (p *pass) finding(s *sighting) rules.Finding {
 		parts = append(parts, s.mark)
 	}
 	f.ID = rules.FoundID(parts...)
-	// A delivery may carry less than the object: what it concerns is looked for wherever it may have been put.
+	// A delivery may carry less than the object: what it concerns is looked for wherever it may have
+	// been put.
 	for _, kind := range service.Places {
 		if id := profile.EventID(kind, s.typ, data); id != "" {
 			f.Lanes = append(f.Lanes, rules.LaneOf(string(kind), id))
@@ -65,7 +66,8 @@ func (p *pass) finding(s *sighting) rules.Finding {
 	return f
 }
 
-// offer gives what was seen to the journal, unless it is known. What cannot be completed is left out, and said. Much of it is given bit by bit: to complete it takes calls, and a pass that is
+// offer gives what was seen to the journal, unless it is known. What cannot be completed is left
+// out, and said. Much of it is given bit by bit: to complete it takes calls, and a pass that is
 // stopped has not made them for nothing.
 func (p *pass) offer(ctx context.Context, list []sighting) error {
 	missing, err := p.unknown(ctx, list)
@@ -116,7 +118,8 @@ func (p *pass) record(ctx context.Context, found []rules.Finding) error {
 	return nil
 }
 
-// unknown returns what the journal does not know. What it says is looked at once more when it is recorded; until then it saves calls.
+// unknown returns what the journal does not know. What it says is looked at once more when it is
+// recorded; until then it saves calls.
 func (p *pass) unknown(ctx context.Context, list []sighting) (missing []*sighting, err error) {
 	type ask struct {
 		types []string

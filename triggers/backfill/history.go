@@ -12,7 +12,8 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// A history is what has happened to a card since it was last looked at, put together from how it was, how it is, and what was told of it meanwhile.
+// A history is what has happened to a card since it was last looked at, put together from how it
+// was, how it is, and what was told of it meanwhile.
 type history struct {
 	*cardLook
 	card   *service.Card
@@ -79,7 +80,8 @@ func (h *history) start() time.Time {
 	return h.created().Add(-slack)
 }
 
-// after reports whether an event tells of something that happened after the card was last looked at. Its version says so, where there is one: much can happen in one moment.
+// after reports whether an event tells of something that happened after the card was last looked
+// at. Its version says so, where there is one: much can happen in one moment.
 func (h *history) after(e rules.Event) bool {
 	if h.was == nil {
 		return true
@@ -104,7 +106,8 @@ func (h *history) version(e rules.Event) int {
 // created is when the card was created, as far as it tells.
 func (h *history) created() time.Time { return given(h.card.CreatedAt, h.before) }
 
-// end is when the card came to where it is, as far as it tells, and until when that is at the latest.
+// end is when the card came to where it is, as far as it tells, and until when that is at the
+// latest.
 func (h *history) end() (at, until time.Time) {
 	return given(h.card.UpdatedAt, h.before), given(h.card.UpdatedAt, h.now)
 }
@@ -117,8 +120,9 @@ func given(t, other time.Time) time.Time {
 	return t
 }
 
-// begin is where the card's way begins: where it was seen, or where it was created. A card that nobody saw before and that has changed since it was created
-// began in the first stage of its board, unless somebody knows better.
+// begin is where the card's way begins: where it was seen, or where it was created. A card that
+// nobody saw before and that has changed since it was created began in the first stage of its
+// board, unless somebody knows better.
 func (h *history) begin(ctx context.Context, stages *boards) (string, error) {
 	if h.was != nil {
 		return h.was.Stage, nil
@@ -251,7 +255,8 @@ func (h *history) completions(begin string, moves []move, stages *boards) (list 
 	return list
 }
 
-// mark tells one move from others of the same card to the same stage: by how the card was, and where on its way it is.
+// mark tells one move from others of the same card to the same stage: by how the card was, and
+// where on its way it is.
 func (h *history) mark(i int, from string) string {
 	was := "new"
 	if h.was != nil {

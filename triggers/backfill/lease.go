@@ -24,7 +24,8 @@ func mayLease(kept, holder string, now time.Time) bool {
 	return err != nil || who == holder || micros <= now.UnixMicro()
 }
 
-// lease takes it until a time, or reports that another engine has it, or was quicker. Who has it may take it again, and gives it back with a time that is not after now.
+// lease takes it until a time, or reports that another engine has it, or was quicker. Who has it
+// may take it again, and gives it back with a time that is not after now.
 func (s *Source) lease(ctx context.Context, now, until time.Time) (taken bool, err error) {
 	name := s.name("lease")
 	kept, err := s.options.Journal.Cursor(ctx, name)

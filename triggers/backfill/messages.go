@@ -52,7 +52,8 @@ type walk struct {
 	last     time.Time // when the last one changed
 }
 
-// all goes through the whole list, or as far as there can be anything new. Then it is read from its beginning once more: there is what has moved to the front meanwhile.
+// all goes through the whole list, or as far as there can be anything new. Then it is read from its
+// beginning once more: there is what has moved to the front meanwhile.
 func (w *walk) all(ctx context.Context, q service.ConversationQuery) error {
 	w.last = time.Time{}
 	if err := w.pages(ctx, q, false); err != nil {
@@ -97,8 +98,9 @@ func (w *walk) pages(ctx context.Context, q service.ConversationQuery, again boo
 	return errors.New("the list of conversations does not end")
 }
 
-// page looks at the conversations of a page that were not looked at before, and returns how many these are, and whether those after it are old too where what changed
-// last comes first. Those that are pinned come before all others, so they tell nothing of that.
+// page looks at the conversations of a page that were not looked at before, and returns how many
+// these are, and whether those after it are old too where what changed last comes first. Those that
+// are pinned come before all others, so they tell nothing of that.
 func (w *walk) page(ctx context.Context, items []service.Conversation, again bool) (fresh int, old bool, err error) {
 	changes := false
 	for i := range items {

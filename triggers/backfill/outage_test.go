@@ -11,7 +11,8 @@ import (
 	"github.com/quandohq/quando/triggers/backfill"
 )
 
-// rulesOfAll hear of everything that can be found. The first two answer, and what is older than half an hour is late.
+// rulesOfAll hear of everything that can be found. The first two answer, and what is older than
+// half an hour is late.
 const rulesOfAll = `
 rules:
   - { id: on-received, when: message.received, do: [{ send_message: "heard {{ message.id }}" }] }
@@ -41,7 +42,8 @@ type deal struct {
 
 var salesStages = []string{"Lead", "Proposal", "Follow-up", "Won"}
 
-// go on lets people do something for a while. A card is moved at most once between two looks of the backfill.
+// go on lets people do something for a while. A card is moved at most once between two looks of the
+// backfill.
 func (s *story) goOn(length time.Duration) {
 	for end := s.clock().Add(length); s.clock().Before(end); s.pass(time.Duration(1+s.random.IntN(9)) * time.Minute) {
 		n := s.random.IntN(12)
@@ -65,7 +67,8 @@ func (s *story) goOn(length time.Duration) {
 	}
 }
 
-// moveOne creates a card or moves one on, but not twice while nobody can look: the service does not show where a card has been.
+// moveOne creates a card or moves one on, but not twice while nobody can look: the service does not
+// show where a card has been.
 func (s *story) moveOne() {
 	if len(s.cards) < 20 && s.random.IntN(3) == 0 {
 		c := must(s.CreateCard(sandbox.NewCard{Board: "Sales", Title: fmt.Sprint("Deal ", s.done)}))
@@ -157,7 +160,8 @@ func (s *story) check() {
 	s.answered()
 }
 
-// answered checks that each message of a customer was answered at most once, and none that was late.
+// answered checks that each message of a customer was answered at most once, and none that was
+// late.
 func (s *story) answered() {
 	s.t.Helper()
 	written := map[string]time.Time{}

@@ -53,7 +53,8 @@ func (d *desk) states(rule string) (states []journal.State) {
 	return states
 }
 
-// A wait whose time ended while the engine was away goes on after the first look, with what came in time; what has just happened is looked for too.
+// A wait whose time ended while the engine was away goes on after the first look, with what came in
+// time; what has just happened is looked for too.
 func TestOverdueWaits(t *testing.T) {
 	const question = "1 sales, 2 support"
 	for name, tt := range map[string]struct {
@@ -105,7 +106,8 @@ func TestOverdueWaits(t *testing.T) {
 	}
 }
 
-// An engine that starts while another is at work does not hold what that one is about to do, and holds what it holds.
+// An engine that starts while another is at work does not hold what that one is about to do, and
+// holds what it holds.
 func TestOverdueWaitsOfEnginesThatShareAJournal(t *testing.T) {
 	address := postgrestest.Shared(t).Database(t)
 	d := newDesk(t, overdue, func(o *deskOptions) {
@@ -124,7 +126,8 @@ func TestOverdueWaitsOfEnginesThatShareAJournal(t *testing.T) {
 			d.settle()
 		}
 	}
-	// begin asks a question, and lets an engine be there for a while without looking at anything, as if it had too much to do.
+	// begin asks a question, and lets an engine be there for a while without looking at anything, as
+	// if it had too much to do.
 	said := []string{}
 	begin := func(n int, there time.Duration) *engine.Engine {
 		t.Helper()
@@ -164,7 +167,8 @@ func TestOverdueWaitsOfEnginesThatShareAJournal(t *testing.T) {
 	d.wantSaid(said...)
 	recovered(one, d.clock())
 
-	// Both are gone, and come back one after the other: neither goes on before what was missed has been looked for.
+	// Both are gone, and come back one after the other: neither goes on before what was missed has
+	// been looked for.
 	begin(2, time.Minute)
 	d.move(d.clock().Add(time.Hour))
 	d.start()

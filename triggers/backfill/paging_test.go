@@ -62,7 +62,8 @@ func (l *list) read(d *desk) {
 	l.items, l.pages = items, 0
 }
 
-// A list of 250 conversations moves while it is read: every message is found, and the walk comes to an end.
+// A list of 250 conversations moves while it is read: every message is found, and the walk comes to
+// an end.
 func TestPagingWhileItMoves(t *testing.T) {
 	for name, l := range map[string]*list{
 		"it stays as it is": {most: 100},
@@ -179,7 +180,8 @@ func TestOldConversationsAreNotRead(t *testing.T) {
 	}
 }
 
-// A list in the order in which conversations were opened looks like one in which those that changed last come first, as long as nothing happens in the older ones.
+// A list in the order in which conversations were opened looks like one in which those that changed
+// last come first, as long as nothing happens in the older ones.
 func TestOrderByChance(t *testing.T) {
 	l := &list{most: 100}
 	d := newDesk(t, talkRulesOnly, func(o *deskOptions) { o.transport, o.events = l, []string{"attendance.opened"} })
@@ -222,7 +224,8 @@ rules:
   - { id: on-received, when: message.received, do: [{ log: heard }] }
 `
 
-// A list that leaves out what is archived: what customers write there is found too, also by the timer.
+// A list that leaves out what is archived: what customers write there is found too, also by the
+// timer.
 func TestArchivedConversations(t *testing.T) {
 	l := &list{most: 100}
 	d := newDesk(t, talkRulesOnly, func(o *deskOptions) { o.transport, o.events = l, []string{"attendance.opened"} })

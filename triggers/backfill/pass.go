@@ -21,7 +21,8 @@ const (
 	partCards       = "cards"
 )
 
-// unneeded is how long a part that no rule needs remembers how far it came: rules may be gone for a moment, but one that comes later is not about the past.
+// unneeded is how long a part that no rule needs remembers how far it came: rules may be gone for a
+// moment, but one that comes later is not about the past.
 const unneeded = time.Hour
 
 // A pass looks once for what was not told.
@@ -87,8 +88,9 @@ func (p *pass) make(ctx context.Context) (ok bool) {
 	return ok
 }
 
-// glance looks at cards in the middle of a pass, where no webhook tells of them and it is time: a pass can take long, and moves that follow each other look like one to whoever looks
-// seldom. It returns an error where nothing else can be looked at either.
+// glance looks at cards in the middle of a pass, where no webhook tells of them and it is time: a
+// pass can take long, and moves that follow each other look like one to whoever looks seldom. It
+// returns an error where nothing else can be looked at either.
 func (p *pass) glance(ctx context.Context) error {
 	now := p.options.Now().Round(0)
 	if !p.fast || now.Sub(p.Source.cards) < p.options.Cards {
@@ -135,7 +137,8 @@ func (p *pass) end(ctx context.Context, ok bool) {
 	}
 }
 
-// A position is how far a part has come: everything up to a time is known. It began at another: what is older is nobody's affair.
+// A position is how far a part has come: everything up to a time is known. It began at another:
+// what is older is nobody's affair.
 type position struct {
 	to, begun time.Time
 	partly    bool // since it began no look has come to its end
@@ -216,7 +219,8 @@ func (p *pass) ripe(eventType string, at time.Time) bool {
 	return p.options.Undelivered(eventType) || !at.After(p.told)
 }
 
-// trouble says what kept a part from being looked at, and reports whether nothing else can be either.
+// trouble says what kept a part from being looked at, and reports whether nothing else can be
+// either.
 func (p *pass) trouble(ctx context.Context, part string, err error) (all bool) {
 	e, _ := errors.AsType[*service.Error](err)
 	switch {

@@ -31,7 +31,8 @@ func (s *Source) Run(ctx context.Context) error {
 	return nil
 }
 
-// Tick does what is due, and returns when there will be something again. What goes wrong is said and tried again.
+// Tick does what is due, and returns when there will be something again. What goes wrong is said
+// and tried again.
 func (s *Source) Tick(ctx context.Context) (next time.Time) {
 	now := s.options.Now().Round(0)
 	if s.began && now.Sub(s.ticked) > 2*s.options.Every {

@@ -52,7 +52,8 @@ func (f form) objects(path string, v any) {
 // shown has the service show its objects in another form.
 func shown(f form) func(*deskOptions) { return func(o *deskOptions) { o.transport = f } }
 
-// A service whose list shows no versions, and whose events are created a moment after the card has changed: each move is one.
+// A service whose list shows no versions, and whose events are created a moment after the card has
+// changed: each move is one.
 func TestEventsAfterTheirCards(t *testing.T) {
 	for _, moment := range []time.Duration{time.Millisecond, 900 * time.Millisecond, 20 * time.Second} {
 		t.Run(moment.String(), func(t *testing.T) {
@@ -116,7 +117,8 @@ func TestCardsWithoutTimes(t *testing.T) {
 	}
 }
 
-// Cards that show no times are not taken for new ones because the first look did not come to its end.
+// Cards that show no times are not taken for new ones because the first look did not come to its
+// end.
 func TestFirstLookAtCardsFails(t *testing.T) {
 	d := newDesk(t, cardRules, shown(untimed), subscribed(false))
 	for _, title := range []string{"Old", "Older"} {
@@ -132,7 +134,8 @@ func TestFirstLookAtCardsFails(t *testing.T) {
 	d.wantFired(1, 0, 0)
 }
 
-// What shows no time and was missed in an outage is as old as it may be, so it is not answered late. A delivery that comes afterwards is known again.
+// What shows no time and was missed in an outage is as old as it may be, so it is not answered
+// late. A delivery that comes afterwards is known again.
 func TestOutageWithoutTimes(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -184,8 +187,9 @@ func TestTimesAreMissing(t *testing.T) {
 	}
 }
 
-// A card goes its way through a service that shows its times in one form or another. Deliveries come late, before and after what they tell of was found: in the end each move, and each time
-// that the card was won, is told once.
+// A card goes its way through a service that shows its times in one form or another. Deliveries
+// come late, before and after what they tell of was found: in the end each move, and each time that
+// the card was won, is told once.
 func TestWaysInOtherForms(t *testing.T) {
 	for name, change := range map[string]func(time.Time) time.Time{
 		"events are a moment later":   func(at time.Time) time.Time { return at.Add(-5 * time.Millisecond) },
@@ -213,7 +217,8 @@ func TestWaysInOtherForms(t *testing.T) {
 	}
 }
 
-// wander moves and edits a card by chance, with deliveries that fail for a while, and returns how often it was moved and won.
+// wander moves and edits a card by chance, with deliveries that fail for a while, and returns how
+// often it was moved and won.
 func (d *desk) wander(r *rand.Rand, at string) (moved, won int) {
 	d.t.Helper()
 	stages := []string{"Lead", "Proposal", "Follow-up", "Won"}
@@ -241,7 +246,8 @@ func (d *desk) wander(r *rand.Rand, at string) (moved, won int) {
 	return moved, won
 }
 
-// loud is a way to a service whose answers write UUIDs in capitals, unlike its deliveries; it does not mind how it is asked.
+// loud is a way to a service whose answers write UUIDs in capitals, unlike its deliveries; it does
+// not mind how it is asked.
 type loud struct{}
 
 var uuids = regexp.MustCompile(`"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"`)
@@ -260,7 +266,8 @@ func (loud) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-// A UUID is the same in capitals: what was told is not found again, in whatever letters, and what the engine did is its own.
+// A UUID is the same in capitals: what was told is not found again, in whatever letters, and what
+// the engine did is its own.
 func TestLettersOfUUIDs(t *testing.T) {
 	d := newDesk(t, talkRules+`
   - { id: on-moved, when: kanban.card.moved, do: [{ log: moved }] }

@@ -21,7 +21,8 @@ rules:
   - { id: on-closed, when: attendance.closed, do: [{ log: closed }] }
 `
 
-// At the first start of all nothing of the past is told, however recent; at the next start everything is that happened since.
+// At the first start of all nothing of the past is told, however recent; at the next start
+// everything is that happened since.
 func TestFirstStart(t *testing.T) {
 	d := newDesk(t, talkRules, func(o *deskOptions) { o.events = []string{} })
 	d.customer(1, "before")
@@ -47,7 +48,8 @@ func TestFirstStart(t *testing.T) {
 	}
 }
 
-// What is found is what a webhook would have told: the same facts, in the same lane, at the object's own time.
+// What is found is what a webhook would have told: the same facts, in the same lane, at the
+// object's own time.
 func TestFoundAsTold(t *testing.T) {
 	told, lost := newDesk(t, talkRules), newDesk(t, talkRules)
 	for _, d := range []*desk{told, lost} {
@@ -85,7 +87,8 @@ func TestFoundAsTold(t *testing.T) {
 	}
 }
 
-// A delivery that comes after its event was found is a duplicate, and what was delivered is not found.
+// A delivery that comes after its event was found is a duplicate, and what was delivered is not
+// found.
 func TestEitherOrder(t *testing.T) {
 	d := newDesk(t, talkRules)
 	d.pass(time.Minute)

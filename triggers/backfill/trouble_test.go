@@ -24,7 +24,8 @@ rules:
   - { id: on-moved, when: kanban.card.moved, do: [{ log: moved }] }
 `
 
-// A scope that the key lacks is said once, and the rest is found. When it is given, what was missed meanwhile is found too.
+// A scope that the key lacks is said once, and the rest is found. When it is given, what was missed
+// meanwhile is found too.
 func TestMissingScope(t *testing.T) {
 	var log bytes.Buffer
 	d := newDesk(t, bothRules, func(o *deskOptions) { o.log = slog.New(slog.NewTextHandler(&log, nil)) })
@@ -98,7 +99,8 @@ func (b *broken) set(path string) {
 	b.path = path
 }
 
-// One thing that cannot be read does not keep the others from being found, and when it can be read, so is what happened to it.
+// One thing that cannot be read does not keep the others from being found, and when it can be read,
+// so is what happened to it.
 func TestOneThingIsBroken(t *testing.T) {
 	for name, path := range map[string]func(d *desk, w sandbox.Written) string{
 		"messages of a conversation": func(_ *desk, w sandbox.Written) string {
@@ -229,7 +231,8 @@ func (d *desk) lease(holder string, now time.Time) {
 	}
 }
 
-// An engine that has its journal for itself does not wait for the one before it, which was killed in the middle of a pass.
+// An engine that has its journal for itself does not wait for the one before it, which was killed
+// in the middle of a pass.
 func TestKilledAndAlone(t *testing.T) {
 	for _, alone := range []bool{true, false} {
 		d := newDesk(t, bothRules, func(o *deskOptions) { o.tune = func(o *backfill.Options) { o.Alone = alone } })
@@ -276,7 +279,8 @@ func TestOneEngineAtATime(t *testing.T) {
 	}
 }
 
-// An engine that was stopped in the middle of a pass, and finds another at it when it goes on, leaves it to that one.
+// An engine that was stopped in the middle of a pass, and finds another at it when it goes on,
+// leaves it to that one.
 func TestLeaseLost(t *testing.T) {
 	l := &list{most: 100}
 	d := newDesk(t, talkRulesOnly, func(o *deskOptions) { o.transport = l })

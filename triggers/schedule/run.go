@@ -10,15 +10,17 @@ import (
 	"github.com/quandohq/quando/triggers"
 )
 
-// The clock is looked at no more seldom than this. A timer counts the time that the machine is awake, and knows nothing of a clock that was set.
+// The clock is looked at no more seldom than this. A timer counts the time that the machine is
+// awake, and knows nothing of a clock that was set.
 const heartbeat = 15 * time.Second
 
 // Run ticks until ctx ends.
 //
-// gocron is the ticker; when to tick is the schedules' own affair, because they are exact across changes to summer time. So there is one job, which
-// is set anew after each look for the time until the next tick. It is one of a duration: a one-time job whose
-// time passes while it is being added never ends in gocron 2.21. Its task only rings: gocron spins until a task has ended
-// when it shuts down.
+// gocron is the ticker; when to tick is the schedules' own affair, because they are exact across
+// changes to summer time. So there is one job, which is set anew after each look for the time until
+// the next tick. It is one of a duration: a one-time job whose time passes while it is being added
+// never ends in gocron 2.21. Its task only rings: gocron spins until a task has ended when it shuts
+// down.
 func (s *Source) Run(ctx context.Context, to triggers.Sink) error {
 	scheduler, err := gocron.NewScheduler(gocron.WithLocation(time.UTC))
 	if err != nil {

@@ -63,7 +63,8 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// TestRunReloads shows that a schedule that is added while running ticks at its first time, and one that is removed stops.
+// TestRunReloads shows that a schedule that is added while running ticks at its first time, and one
+// that is removed stops.
 func TestRunReloads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(instant(t, "2026-11-13T12:00:01Z")))
@@ -81,7 +82,8 @@ func TestRunReloads(t *testing.T) {
 	})
 }
 
-// TestRunAfterFullDisk shows that ticks that could not be recorded are within a second of the disk having room again.
+// TestRunAfterFullDisk shows that ticks that could not be recorded are within a second of the disk
+// having room again.
 func TestRunAfterFullDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(instant(t, "2026-11-13T12:00:01Z")))

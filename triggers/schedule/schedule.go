@@ -27,13 +27,14 @@ type Cursors interface {
 type Options struct {
 	Workspace string
 	Location  *time.Location // of schedules that name no zone; nil is UTC
-	// Cursors remember for each rule up to when its ticks have been given, so that those missed while stopped are known.
+	// Cursors remember for each rule up to when its ticks have been given, so that those missed while
+	// stopped are known.
 	Cursors Cursors
 	Logger  *slog.Logger // nil means no log
 }
 
-// A Source gives the ticks of one workspace's schedules. Many may tick the same schedules: they name the same ticks alike, so
-// that each is recorded once.
+// A Source gives the ticks of one workspace's schedules. Many may tick the same schedules: they
+// name the same ticks alike, so that each is recorded once.
 type Source struct {
 	options Options
 	log     *slog.Logger
@@ -74,8 +75,8 @@ func New(o Options) (*Source, error) {
 	return &Source{options: o, log: o.Logger, changed: make(chan struct{}, 1), paces: make(map[string]*pace)}, nil
 }
 
-// SetRules gives the source its rules, also while it runs. A schedule that is the same as before keeps its pace, one with other times
-// begins anew, and one that has gone ticks no more.
+// SetRules gives the source its rules, also while it runs. A schedule that is the same as before
+// keeps its pace, one with other times begins anew, and one that has gone ticks no more.
 func (s *Source) SetRules(set *rules.Set) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -192,7 +192,8 @@ func TestMissed(t *testing.T) {
 	}
 }
 
-// TestOnTime shows that what comes due while the source is awake is never missed, whatever late says.
+// TestOnTime shows that what comes due while the source is awake is never missed, whatever late
+// says.
 func TestOnTime(t *testing.T) {
 	for _, late := range []string{"last", "all", "none"} {
 		s := start(t, newJournal(), "r when: { every: 10s }, late: { run: "+late+" }")
@@ -204,7 +205,8 @@ func TestOnTime(t *testing.T) {
 	}
 }
 
-// TestHardlyOver shows that who starts again within a minute has not missed the tick, nor made it come twice.
+// TestHardlyOver shows that who starts again within a minute has not missed the tick, nor made it
+// come twice.
 func TestHardlyOver(t *testing.T) {
 	const rule = "r when: { every: 1h }, late: { run: none }"
 	j := newJournal()
@@ -214,7 +216,8 @@ func TestHardlyOver(t *testing.T) {
 	start(t, j, rule).want("2026-11-13T14:01:01Z")
 }
 
-// TestMissedForYears shows that a schedule that stood still for years is made up for within bounds, and the log says so.
+// TestMissedForYears shows that a schedule that stood still for years is made up for within bounds,
+// and the log says so.
 func TestMissedForYears(t *testing.T) {
 	j := newJournal()
 	list := []string{"all when: { every: 1s }, late: { run: all }", "last when: { every: 1s }", `yearly when: { cron: "0 0 29 2 *", timezone: UTC }, late: { run: all }`}
@@ -233,7 +236,8 @@ func TestMissedForYears(t *testing.T) {
 	}
 }
 
-// TestSummerTime goes through changes of the clocks second by second of the schedule's own choosing: every day has its tick, once.
+// TestSummerTime goes through changes of the clocks second by second of the schedule's own
+// choosing: every day has its tick, once.
 func TestSummerTime(t *testing.T) {
 	tests := []struct {
 		name, when, from string
@@ -304,7 +308,8 @@ func TestDiskFullAtStart(t *testing.T) {
 	s.want("2026-11-13T13:10:01Z", "r/2026-11-13T13:00:00Z")
 }
 
-// TestClockGoesBack shows that a clock that is set back neither repeats a tick nor stops the schedule.
+// TestClockGoesBack shows that a clock that is set back neither repeats a tick nor stops the
+// schedule.
 func TestClockGoesBack(t *testing.T) {
 	s := start(t, newJournal(), "r when: { every: 10m }")
 	s.want("2026-11-13T12:05:00Z")
@@ -349,7 +354,8 @@ func TestReload(t *testing.T) {
 	again.want("2026-11-13T14:05:00Z")
 }
 
-// TestChangedWhileStopped shows that a schedule whose times were changed while the process was stopped has missed nothing.
+// TestChangedWhileStopped shows that a schedule whose times were changed while the process was
+// stopped has missed nothing.
 func TestChangedWhileStopped(t *testing.T) {
 	j := newJournal()
 	start(t, j, `r when: { at: "18:00" }`).want("2026-11-13T12:00:00Z")
@@ -367,7 +373,8 @@ func TestManySources(t *testing.T) {
 	b.want("2026-11-13T12:02:00Z", "r/2026-11-13T12:02:00Z")
 }
 
-// TestComesBackWhileRunning shows that a rule which was away when the process started, and is put back, follows what it says of missed ticks.
+// TestComesBackWhileRunning shows that a rule which was away when the process started, and is put
+// back, follows what it says of missed ticks.
 func TestComesBackWhileRunning(t *testing.T) {
 	j := newJournal()
 	start(t, j, "r when: { every: 1h }").want("2026-11-13T12:30:00Z")

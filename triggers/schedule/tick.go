@@ -17,8 +17,8 @@ const (
 	maxMissed = 1000 // ticks of one rule that late: {run: all} makes up for
 	maxAtOnce = 500  // events that the sink is given in one go
 
-	// A source that has not looked for longer than this was asleep: what came due meanwhile was missed. A clock that has gone back by
-	// less than this is waited for.
+	// A source that has not looked for longer than this was asleep: what came due meanwhile was
+	// missed. A clock that has gone back by less than this is waited for.
 	asleep = time.Minute
 
 	again = time.Second // until something that failed is tried again
@@ -26,12 +26,14 @@ const (
 	century = 100 * 365 * 24 * time.Hour
 )
 
-// Tick gives every tick that is due at a time to the sink, and returns when the next one will be; the zero time is when there is none. What
-// the sink does not take is kept and given again with the next call. Where something has failed, next is when to try again.
+// Tick gives every tick that is due at a time to the sink, and returns when the next one will be;
+// the zero time is when there is none. What the sink does not take is kept and given again with the
+// next call. Where something has failed, next is when to try again.
 func (s *Source) Tick(ctx context.Context, now time.Time, to triggers.Sink) (next time.Time, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// The times that count are those on the wall: a monotonic clock stands still while the machine sleeps.
+	// The times that count are those on the wall: a monotonic clock stands still while the machine
+	// sleeps.
 	now = now.Round(0)
 	errs := []error{s.forget(ctx)}
 	slept := now.Sub(s.looked) > asleep
@@ -97,7 +99,8 @@ func (s *Source) look(ctx context.Context, p *pace, now time.Time, slept bool) e
 	return nil
 }
 
-// begin returns up to when a schedule's ticks have been given: one that has no cursor, or had other times then, begins now.
+// begin returns up to when a schedule's ticks have been given: one that has no cursor, or had other
+// times then, begins now.
 func (s *Source) begin(ctx context.Context, p *pace, now time.Time) (time.Time, error) {
 	value, err := s.options.Cursors.Cursor(ctx, s.cursor(p.rule))
 	if err != nil {
@@ -112,9 +115,11 @@ func (s *Source) begin(ctx context.Context, p *pace, now time.Time) (time.Time, 
 	return now, nil
 }
 
-// between returns the newest ticks of a schedule since it was last looked at, at most so many, oldest first.
+// between returns the newest ticks of a schedule since it was last looked at, at most so many,
+// oldest first.
 func (s *Source) between(p *pace, now time.Time, most int) []time.Time {
-	// A schedule may have stood still for years. Its ticks are looked for in growing spans back from now, until there are enough.
+	// A schedule may have stood still for years. Its ticks are looked for in growing spans back from
+	// now, until there are enough.
 	for span := time.Hour; ; span *= 4 {
 		from := now.Add(-span)
 		whole := from.Before(p.at) || span > century
@@ -144,7 +149,8 @@ func (s *Source) newest(p *pace, from, now time.Time, most int) (ticks []time.Ti
 	return ticks, more
 }
 
-// give hands what was taken to the sink, in the order of time, and then writes down how far each schedule has come.
+// give hands what was taken to the sink, in the order of time, and then writes down how far each
+// schedule has come.
 func (s *Source) give(ctx context.Context, now time.Time, to triggers.Sink) error {
 	var events []rules.Event
 	for _, p := range s.paces {

@@ -71,7 +71,8 @@ func (s *Subscription) untilAttempt() time.Duration {
 	return max(s.attempts.again.Sub(s.options.Now()), time.Second)
 }
 
-// register registers the webhook. It is written down before, and what the service answered after it: in between nobody knows its secret.
+// register registers the webhook. It is written down before, and what the service answered after
+// it: in between nobody knows its secret.
 func (s *Subscription) register(ctx context.Context, events []string) (*service.Webhook, error) {
 	key, err := s.options.Keys(true) // another webhook takes no secret from anybody
 	if err != nil {
@@ -143,7 +144,8 @@ func (s *Subscription) rotate(ctx context.Context, webhook, why string, asked *a
 	return nil
 }
 
-// storing is how long it may take to record what the service answered, also when everything is being stopped.
+// storing is how long it may take to record what the service answered, also when everything is
+// being stopped.
 const storing = 10 * time.Second
 
 // store records a secret that the service gave us.

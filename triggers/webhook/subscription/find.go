@@ -14,7 +14,8 @@ import (
 // mostWebhooks is how many addresses the service takes of a company.
 const mostWebhooks = 20
 
-// Find returns the webhook of our address, nil where there is none, and all webhooks of the company.
+// Find returns the webhook of our address, nil where there is none, and all webhooks of the
+// company.
 func (s *Subscription) Find(ctx context.Context) (own *service.Webhook, all []service.Webhook, err error) {
 	r, err := s.load(ctx)
 	if err != nil {
@@ -28,7 +29,8 @@ func (s *Subscription) Find(ctx context.Context) (own *service.Webhook, all []se
 	return own, all, nil
 }
 
-// own returns the webhook of our address: of several, the one whose secret we know, else one that is active. That there are several is an error besides.
+// own returns the webhook of our address: of several, the one whose secret we know, else one that
+// is active. That there are several is an error besides.
 func (s *Subscription) own(hooks []service.Webhook, r *record) (own *service.Webhook, several error) {
 	n := 0
 	for i := range hooks {

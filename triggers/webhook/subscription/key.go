@@ -81,7 +81,8 @@ func FixedKey(k *Key) Keys { return func(bool) (*Key, error) { return k, nil } }
 // errNoKey says that there is no key, and that none was to be made.
 var errNoKey = errors.New("there is no key")
 
-// KeyFile gives the key in a file, which only its owner can read. It is made when it is first needed.
+// KeyFile gives the key in a file, which only its owner can read. It is made when it is first
+// needed.
 func KeyFile(path string) Keys {
 	return func(create bool) (*Key, error) {
 		k, err := readKey(path)
@@ -120,7 +121,8 @@ func readKey(path string) (*Key, error) {
 	return k, nil
 }
 
-// makeKey makes a key file, unless somebody else has. It is there as a whole or not at all: one that is cut off would be nobody's key.
+// makeKey makes a key file, unless somebody else has. It is there as a whole or not at all: one
+// that is cut off would be nobody's key.
 func makeKey(path string) error {
 	raw := make([]byte, keySize)
 	_, _ = rand.Read(raw)                                                     // it never fails
@@ -140,7 +142,8 @@ func makeKey(path string) error {
 	return syncFolder(filepath.Dir(path))
 }
 
-// syncFolder makes sure that a name outlives a power failure: what is sealed with a key that is gone is lost.
+// syncFolder makes sure that a name outlives a power failure: what is sealed with a key that is
+// gone is lost.
 func syncFolder(path string) error {
 	if runtime.GOOS == "windows" {
 		return nil

@@ -35,7 +35,8 @@ func TestKeyFile(t *testing.T) {
 	}
 }
 
-// TestKeyFileRefused shows that a file is not taken for a key that is none, or that others can read, and that it is left as it is.
+// TestKeyFileRefused shows that a file is not taken for a key that is none, or that others can
+// read, and that it is left as it is.
 func TestKeyFileRefused(t *testing.T) {
 	for _, tt := range []struct {
 		name, text, want string

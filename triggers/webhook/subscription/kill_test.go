@@ -48,7 +48,8 @@ type process struct {
 	KillAt          int64 // the step at which it kills itself; 0 is none
 }
 
-// steps counts everything that a look at the webhook does to the outside, and kills the process before or after one of them.
+// steps counts everything that a look at the webhook does to the outside, and kills the process
+// before or after one of them.
 type steps struct {
 	Cursors
 	http.RoundTripper
@@ -74,7 +75,8 @@ func (s *steps) RoundTrip(r *http.Request) (*http.Response, error) {
 	return s.RoundTripper.RoundTrip(r)
 }
 
-// run is the whole life of the process. It writes its address when it listens, and does what it is asked for.
+// run is the whole life of the process. It writes its address when it listens, and does what it is
+// asked for.
 func (p process) run() {
 	ctx := context.Background()
 	recording := must(sqlite.Open(ctx, p.Folder+"/journal.db", sqlite.Options{}))
@@ -150,7 +152,8 @@ func (r *running) end() {
 	_ = r.command.Wait()
 }
 
-// A street is a service whose webhook leads to whichever process is alive, with somebody who tries to get in without a secret.
+// A street is a service whose webhook leads to whichever process is alive, with somebody who tries
+// to get in without a secret.
 type street struct {
 	*testing.T
 	sandbox *sandbox.Sandbox
@@ -198,7 +201,8 @@ func (s *street) writes(n int) {
 	}
 }
 
-// intrudes sends events without a signature, and with one of no secret, to a process until ctx ends.
+// intrudes sends events without a signature, and with one of no secret, to a process until ctx
+// ends.
 func (s *street) intrudes(ctx context.Context, address string) {
 	s.intrude.Go(func() {
 		for i := 0; ctx.Err() == nil; i++ {
@@ -219,7 +223,8 @@ func (s *street) intrudes(ctx context.Context, address string) {
 	})
 }
 
-// settled checks that there is one webhook and that everything that it was to deliver is recorded, once, and nothing else.
+// settled checks that there is one webhook and that everything that it was to deliver is recorded,
+// once, and nothing else.
 func (s *street) settled() {
 	s.Helper()
 	if err := s.sandbox.Settle(s.Context()); err != nil {
@@ -252,8 +257,9 @@ func (s *street) settled() {
 	}
 }
 
-// TestKilledAtEachStep kills the process with SIGKILL before and after every call and every write of registering and of rotating, while customers write and
-// a stranger knocks. Whoever is started next mends it: nothing without a signature was taken, and nothing is lost.
+// TestKilledAtEachStep kills the process with SIGKILL before and after every call and every write
+// of registering and of rotating, while customers write and a stranger knocks. Whoever is started
+// next mends it: nothing without a signature was taken, and nothing is lost.
 func TestKilledAtEachStep(t *testing.T) {
 	for _, deed := range []string{"tend", "rotate"} {
 		for killAt, most := 0, 0; killAt <= most; killAt++ {

@@ -13,7 +13,8 @@ import (
 	"github.com/quandohq/quando/triggers/webhook"
 )
 
-// Cursors are where the journal keeps what is known of the webhook, for every engine that shares it.
+// Cursors are where the journal keeps what is known of the webhook, for every engine that shares
+// it.
 type Cursors interface {
 	Cursor(ctx context.Context, name string) (string, error)
 	SwapCursor(ctx context.Context, name, old, value string) (swapped bool, err error)
@@ -24,7 +25,8 @@ type record struct {
 	URL     string `json:"url,omitempty"`
 	Webhook string `json:"webhook,omitempty"` // its id
 
-	// Unsure says that the service may sign with a secret that nobody here knows: it was asked for one, and the answer is not recorded.
+	// Unsure says that the service may sign with a secret that nobody here knows: it was asked for
+	// one, and the answer is not recorded.
 	Unsure bool `json:"unsure,omitempty"`
 	// Revoke says that the secrets here do not count any more, and are dropped when there is
 	// another: a person has asked for that, and the answer is not recorded.
@@ -132,7 +134,8 @@ func (s *Subscription) load(ctx context.Context) (*record, error) {
 	return r, nil
 }
 
-// change reads the record, lets f change it and writes it, again and again until nobody came in between. F reports whether there is anything to write.
+// change reads the record, lets f change it and writes it, again and again until nobody came in
+// between. F reports whether there is anything to write.
 func (s *Subscription) change(ctx context.Context, f func(*record) (bool, error)) (*record, error) {
 	for {
 		r, err := s.load(ctx)
@@ -177,13 +180,15 @@ func (e *busyError) Error() string {
 	return fmt.Sprintf("somebody else is at it (%s, %s); try again in %s", e.deed.What, e.deed.By, e.left.Round(time.Second))
 }
 
-// onlyBusy reports whether nothing else is in the way than that somebody is at it, which is no trouble.
+// onlyBusy reports whether nothing else is in the way than that somebody is at it, which is no
+// trouble.
 func onlyBusy(err error) bool {
 	busy, ok := errors.AsType[*busyError](err)
 	return ok && err.Error() == busy.Error()
 }
 
-// underway reports whether somebody is still at a deed. A file has one engine at a time: what another one was at has ended with it.
+// underway reports whether somebody is still at a deed. A file has one engine at a time: what
+// another one was at has ended with it.
 func (s *Subscription) underway(d *deed, now time.Time) bool {
 	dead := s.options.Alone && !s.options.Beside && d.By != s.me && strings.HasPrefix(d.By, engineName)
 	return now.Before(d.Until) && !dead
@@ -197,8 +202,9 @@ func (s *Subscription) busy(r *record, now time.Time) *busyError {
 	return nil
 }
 
-// begin writes down that we are at a change whose result would be a secret, so that nobody else is, and so that a stop before the result is recorded is
-// known. Wanted looks once more, when nobody else can come in between: where it says no, nothing is begun.
+// begin writes down that we are at a change whose result would be a secret, so that nobody else is,
+// and so that a stop before the result is recorded is known. Wanted looks once more, when nobody
+// else can come in between: where it says no, nothing is begun.
 func (s *Subscription) begin(ctx context.Context, what string, wanted func(*record) bool) (r *record, ok bool, err error) {
 	r, err = s.change(ctx, func(r *record) (bool, error) {
 		now := s.options.Now()
@@ -214,11 +220,13 @@ func (s *Subscription) begin(ctx context.Context, what string, wanted func(*reco
 	return r, ok && err == nil, err
 }
 
-// finish writes down the secret that the service gave us after we began with the record as it was then.
+// finish writes down the secret that the service gave us after we began with the record as it was
+// then.
 func (s *Subscription) finish(ctx context.Context, begun *record, k kept) error {
 	_, err := s.change(ctx, func(r *record) (bool, error) {
 		ours := r.Doing != nil && r.Doing.By == s.me
-		// Whoever came in between, after we had been stopped for a while, may have asked for a secret before or after us: nobody knows which one counts.
+		// Whoever came in between, after we had been stopped for a while, may have asked for a secret
+		// before or after us: nobody knows which one counts.
 		r.Unsure = !ours || !r.sameNewest(begun)
 		if r.Revoke {
 			r.drop(begun)

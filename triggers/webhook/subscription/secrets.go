@@ -11,14 +11,16 @@ import (
 )
 
 const (
-	// rereads is how often at most the record is read because a signature fits no secret: whoever forges signatures must not keep the journal busy.
+	// rereads is how often at most the record is read because a signature fits no secret: whoever
+	// forges signatures must not keep the journal busy.
 	rereads = 200 * time.Millisecond
 
 	// believed is how long the record is believed to be as it was read, while deliveries come:
 	// after that a secret that was revoked does not count any more.
 	believed = time.Second
 
-	// patience is how long a delivery waits for a secret that is being made; the service wants an answer within 8 seconds. At most mostWaiting do.
+	// patience is how long a delivery waits for a secret that is being made; the service wants an
+	// answer within 8 seconds. At most mostWaiting do.
 	patience    = 4 * time.Second
 	mostWaiting = 32
 )
@@ -161,8 +163,9 @@ func (e lockedError) Error() string {
 
 func (e lockedError) Unwrap() error { return e.cause }
 
-// key returns the key to seal a secret with. Unless a person asks for it, none is made, and none takes the place of another, while the journal has a
-// secret that only that other one opens: it may be the right one, with which another engine is at work.
+// key returns the key to seal a secret with. Unless a person asks for it, none is made, and none
+// takes the place of another, while the journal has a secret that only that other one opens: it may
+// be the right one, with which another engine is at work.
 func (s *Subscription) key(asked bool) (*Key, error) {
 	s.mu.Lock()
 	locked := s.locked
@@ -173,7 +176,8 @@ func (s *Subscription) key(asked bool) (*Key, error) {
 	return s.options.Keys(true)
 }
 
-// Load reads what the journal has, so that deliveries can be verified before the service was asked for anything.
+// Load reads what the journal has, so that deliveries can be verified before the service was asked
+// for anything.
 func (s *Subscription) Load(ctx context.Context) error {
 	if _, err := s.load(ctx); err != nil {
 		return err
@@ -235,7 +239,8 @@ func (s *Subscription) takeOver(d *deed) {
 	}
 }
 
-// reread has the record read once more after a time, together with everybody else who wants it, and not too often. It reports whether there was time for it.
+// reread has the record read once more after a time, together with everybody else who wants it, and
+// not too often. It reports whether there was time for it.
 func (s *Subscription) reread(ctx context.Context, after time.Time) bool {
 	for {
 		s.mu.Lock()

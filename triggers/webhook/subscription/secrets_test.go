@@ -92,8 +92,8 @@ func TestFound(t *testing.T) {
 	}
 }
 
-// TestRotatedByHand shows that a secret that somebody has replaced elsewhere is replaced again, but not because a stranger sends wrong signatures, nor
-// again and again.
+// TestRotatedByHand shows that a secret that somebody has replaced elsewhere is replaced again, but
+// not because a stranger sends wrong signatures, nor again and again.
 func TestRotatedByHand(t *testing.T) {
 	d := newDesk(t)
 	s := d.open()
@@ -127,7 +127,8 @@ func TestRotatedByHand(t *testing.T) {
 	}
 }
 
-// TestRotatedByAnother shows that an engine learns of a secret that a command has asked for when the first delivery comes that is signed with it.
+// TestRotatedByAnother shows that an engine learns of a secret that a command has asked for when
+// the first delivery comes that is signed with it.
 func TestRotatedByAnother(t *testing.T) {
 	d := newDesk(t)
 	s := d.open()
@@ -141,7 +142,8 @@ func TestRotatedByAnother(t *testing.T) {
 	}
 }
 
-// TestDeliveryWaitsForTheSecret delays the answer to a rotation: a delivery that is signed with the new secret before anybody knows it is recorded all the same.
+// TestDeliveryWaitsForTheSecret delays the answer to a rotation: a delivery that is signed with the
+// new secret before anybody knows it is recorded all the same.
 func TestDeliveryWaitsForTheSecret(t *testing.T) {
 	d := newDesk(t)
 	s := d.open()
@@ -190,7 +192,8 @@ func TestDeliveryWaitsForTheSecret(t *testing.T) {
 	}
 }
 
-// TestLostAnswers lets the answers to both calls get lost: in the end there is one webhook, and its secret is known.
+// TestLostAnswers lets the answers to both calls get lost: in the end there is one webhook, and its
+// secret is known.
 func TestLostAnswers(t *testing.T) {
 	for _, operation := range []string{"POST /integrations/webhooks", "POST /integrations/webhooks/{id}/rotate-secret"} {
 		for _, kind := range []string{"drop_before", "drop_after", "status_before", "status_after"} {
@@ -228,8 +231,8 @@ func TestLostAnswers(t *testing.T) {
 	}
 }
 
-// TestWrongKey shows that with another key nothing is rotated by itself, because the right one may be in use elsewhere; that the rest goes on; and
-// that a person can have another secret.
+// TestWrongKey shows that with another key nothing is rotated by itself, because the right one may
+// be in use elsewhere; that the rest goes on; and that a person can have another secret.
 func TestWrongKey(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -292,7 +295,8 @@ func TestWrongKey(t *testing.T) {
 	}
 }
 
-// TestForgedFlood shows that whoever sends wrong signatures makes the journal neither busy nor believe anything.
+// TestForgedFlood shows that whoever sends wrong signatures makes the journal neither busy nor
+// believe anything.
 func TestForgedFlood(t *testing.T) {
 	d := newDesk(t)
 	counting := &countingCursors{Cursors: d.journal}

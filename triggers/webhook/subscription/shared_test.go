@@ -13,8 +13,8 @@ import (
 	"github.com/quandohq/quando/triggers/webhook"
 )
 
-// TestTwoEngines lets engines that share a journal begin at the same time: there is one webhook, every engine knows its secret, and it is subscribed to what
-// all of them need.
+// TestTwoEngines lets engines that share a journal begin at the same time: there is one webhook,
+// every engine knows its secret, and it is subscribed to what all of them need.
 func TestTwoEngines(t *testing.T) {
 	d := newDesk(t)
 	all := make([]*Subscription, 4)
@@ -67,7 +67,8 @@ func plain(secrets []service.Secret) (list []string) {
 	return list
 }
 
-// TestRegisteredMeanwhile lets another engine register the webhook after this one has found that there is none: there is still one.
+// TestRegisteredMeanwhile lets another engine register the webhook after this one has found that
+// there is none: there is still one.
 func TestRegisteredMeanwhile(t *testing.T) {
 	d := newDesk(t)
 	first := d.open(func(o *Options) { o.Alone = false })
@@ -116,7 +117,8 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// TestOvertaken lets an engine stand still so long that another one takes over, and go on then: the secret that the service signs with is known in the end.
+// TestOvertaken lets an engine stand still so long that another one takes over, and go on then: the
+// secret that the service signs with is known in the end.
 func TestOvertaken(t *testing.T) {
 	for _, order := range []string{"stopped first", "stopped last"} {
 		t.Run(order, func(t *testing.T) {
@@ -160,8 +162,8 @@ func TestOvertaken(t *testing.T) {
 	}
 }
 
-// TestCommandKilled lets a command be killed after the service has replaced the secret: the engine does so again as soon as nobody else can be at it, when a
-// delivery shows that it is time.
+// TestCommandKilled lets a command be killed after the service has replaced the secret: the engine
+// does so again as soon as nobody else can be at it, when a delivery shows that it is time.
 func TestCommandKilled(t *testing.T) {
 	d := newDesk(t)
 	s := d.open(func(o *Options) { o.Every = time.Hour })

@@ -1,4 +1,5 @@
-// Package subscription looks after a workspace's webhook: that it is registered, active and subscribed to what the rules need, and that its secret is known.
+// Package subscription looks after a workspace's webhook: that it is registered, active and
+// subscribed to what the rules need, and that its secret is known.
 package subscription
 
 import (
@@ -21,7 +22,8 @@ const (
 	// an earlier version does not say when that was.
 	overlap = 8 * time.Hour
 
-	// lease is how long somebody may be at a change, and calling is how long its call may take: less, so that there is time to record what came of it.
+	// lease is how long somebody may be at a change, and calling is how long its call may take: less,
+	// so that there is time to record what came of it.
 	lease   = 15 * time.Second
 	calling = 10 * time.Second
 
@@ -58,7 +60,8 @@ type Options struct {
 	URL       string // under which the service reaches the receiver
 	Name      string // of the webhook; empty is quando
 
-	// Secrets are those that a person has configured. They are valid besides the one that is looked after.
+	// Secrets are those that a person has configured. They are valid besides the one that is looked
+	// after.
 	Secrets []service.Secret
 	// Retired is how long a secret goes on to count for everything after another has taken its
 	// place; 0 is that it counts only for what was signed before that, give or take what clocks may
@@ -73,11 +76,14 @@ type Options struct {
 	// Every is how often the webhook is looked at; 0 is a little less than a minute.
 	Every time.Duration
 
-	// Waits returns those of the events that runs still wait for which began when the rules were others; nil is none.
+	// Waits returns those of the events that runs still wait for which began when the rules were
+	// others; nil is none.
 	Waits func(ctx context.Context, events []string) ([]string, error)
-	// Repaired is told of every repair, and after Reactivated that what happened meanwhile was not delivered; nil is nobody.
+	// Repaired is told of every repair, and after Reactivated that what happened meanwhile was not
+	// delivered; nil is nobody.
 	Repaired func(Repair)
-	// Missing is told which events the rules need that cannot be subscribed to, when that is first known and whenever it changes; nil is nobody.
+	// Missing is told which events the rules need that cannot be subscribed to, when that is first
+	// known and whenever it changes; nil is nobody.
 	Missing func(events []string)
 
 	Now    func() time.Time // nil is the real clock

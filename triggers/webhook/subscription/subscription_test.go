@@ -18,7 +18,8 @@ import (
 	"github.com/quandohq/quando/triggers/webhook"
 )
 
-// TestRegisters shows that the webhook is registered with exactly what the rules need, once, and that what it delivers is trusted.
+// TestRegisters shows that the webhook is registered with exactly what the rules need, once, and
+// that what it delivers is trusted.
 func TestRegisters(t *testing.T) {
 	d := newDesk(t)
 	s := d.open()
@@ -79,7 +80,8 @@ func TestSecretIsSealed(t *testing.T) {
 	}
 }
 
-// TestFollowsTheRules shows that the events change with the rules, and what becomes of those that cannot be subscribed to.
+// TestFollowsTheRules shows that the events change with the rules, and what becomes of those that
+// cannot be subscribed to.
 func TestFollowsTheRules(t *testing.T) {
 	d := newDesk(t)
 	s := d.open()
@@ -116,7 +118,8 @@ func TestCardEvents(t *testing.T) {
 	}
 }
 
-// TestNothingToHear shows that without anything to subscribe to no webhook is registered, and that this is no trouble.
+// TestNothingToHear shows that without anything to subscribe to no webhook is registered, and that
+// this is no trouble.
 func TestNothingToHear(t *testing.T) {
 	d := newDesk(t)
 	s := d.open()
@@ -127,7 +130,8 @@ func TestNothingToHear(t *testing.T) {
 	}
 }
 
-// TestKeepsWhatRunsWaitFor shows that events stay subscribed which only runs of rules of before need.
+// TestKeepsWhatRunsWaitFor shows that events stay subscribed which only runs of rules of before
+// need.
 func TestKeepsWhatRunsWaitFor(t *testing.T) {
 	d := newDesk(t)
 	waits := []string{"message.sent"}
@@ -153,8 +157,8 @@ func TestKeepsWhatRunsWaitFor(t *testing.T) {
 	}
 }
 
-// TestSwitchedOff lets ten deliveries fail for good, which switches the webhook off: it is active again at the next look, somebody is told, and what
-// comes then is received.
+// TestSwitchedOff lets ten deliveries fail for good, which switches the webhook off: it is active
+// again at the next look, somebody is told, and what comes then is received.
 func TestSwitchedOff(t *testing.T) {
 	d := newDesk(t)
 	s := d.open(func(o *Options) { o.Every = 20 * time.Millisecond })
@@ -189,7 +193,8 @@ func TestSwitchedOff(t *testing.T) {
 	}
 }
 
-// TestChangedAgain shows that a webhook which is changed again soon after it was mended is mended again, and that this counts: what was missed meanwhile is to be found.
+// TestChangedAgain shows that a webhook which is changed again soon after it was mended is mended
+// again, and that this counts: what was missed meanwhile is to be found.
 func TestChangedAgain(t *testing.T) {
 	d := newDesk(t)
 	s := d.open()
@@ -211,8 +216,9 @@ func TestChangedAgain(t *testing.T) {
 	}
 }
 
-// TestEventsUnanswered shows that a service that never says what can be subscribed to, and asks for a pause instead, keeps nobody from registering the webhook, nor from switching it on, nor
-// from having it follow the rules; and that it is not asked with every look.
+// TestEventsUnanswered shows that a service that never says what can be subscribed to, and asks for
+// a pause instead, keeps nobody from registering the webhook, nor from switching it on, nor from
+// having it follow the rules; and that it is not asked with every look.
 func TestEventsUnanswered(t *testing.T) {
 	d := newDesk(t)
 	if err := d.sandbox.AddFault(sandbox.Fault{Operation: "GET /integrations/webhooks/events", Kind: "status_before", Status: http.StatusTooManyRequests, RetryAfter: 1}); err != nil {
@@ -275,7 +281,8 @@ func (m mumbling) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-// TestUnmoved shows that a change that does not show is not taken for a repair each time, and that somebody is told what to do.
+// TestUnmoved shows that a change that does not show is not taken for a repair each time, and that
+// somebody is told what to do.
 func TestUnmoved(t *testing.T) {
 	for _, names := range []mumbling{{"active"}, {"events"}, {"active", "events"}} {
 		d := newDesk(t)

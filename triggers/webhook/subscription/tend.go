@@ -57,7 +57,8 @@ func (s *Subscription) tend(ctx context.Context) (*Status, error) {
 	own, more := s.own(hooks, r)
 	errs := []error{more}
 	if own != nil {
-		// That it delivers comes first: what is asked after it may take long, or make the service ask for a pause.
+		// That it delivers comes first: what is asked after it may take long, or make the service ask for
+		// a pause.
 		own, err = s.revive(ctx, r, own)
 		errs = append(errs, err)
 	}
@@ -103,7 +104,8 @@ func distinct(errs []error) (list []error) {
 	return list
 }
 
-// declare reads the record and says in it what our rules need, where other engines must know. It forgets secrets whose time is over.
+// declare reads the record and says in it what our rules need, where other engines must know. It
+// forgets secrets whose time is over.
 func (s *Subscription) declare(ctx context.Context) (*record, error) {
 	s.mu.Lock()
 	events := s.rules
@@ -130,8 +132,10 @@ func (s *Subscription) declare(ctx context.Context) (*record, error) {
 	})
 }
 
-// wanted returns the events to subscribe to, and those that are needed but cannot be subscribed to. Engines that share a journal may have other rules for a
-// while: each hears what all of them need. Where the service does not say what can be subscribed to, that is an error besides: it is no reason to hear nothing.
+// wanted returns the events to subscribe to, and those that are needed but cannot be subscribed to.
+// Engines that share a journal may have other rules for a while: each hears what all of them need.
+// Where the service does not say what can be subscribed to, that is an error besides: it is no
+// reason to hear nothing.
 func (s *Subscription) wanted(ctx context.Context, r *record, own *service.Webhook) (want, missing []string, err error) {
 	available, err := s.available(ctx)
 	if len(available) == 0 {
@@ -177,11 +181,13 @@ const (
 	// asking is how long the service may take to say what can be subscribed to: a look has more to do.
 	asking = 10 * time.Second
 
-	// unanswered is how long it is not asked again when it did not say: with a 429 all calls of the workspace wait.
+	// unanswered is how long it is not asked again when it did not say: with a 429 all calls of the
+	// workspace wait.
 	unanswered = 5 * time.Minute
 )
 
-// available returns the events that can be subscribed to; with an error those that could be when the service last said so, if it ever did.
+// available returns the events that can be subscribed to; with an error those that could be when
+// the service last said so, if it ever did.
 func (s *Subscription) available(ctx context.Context) ([]string, error) {
 	if s.options.Now().Before(s.askAgain) {
 		return s.offered, s.unsaid
@@ -198,7 +204,8 @@ func (s *Subscription) available(ctx context.Context) ([]string, error) {
 	return offered, nil
 }
 
-// documented are the events that the service's reference allows in a subscription. Others, such as those of cards, only where the service lists them.
+// documented are the events that the service's reference allows in a subscription. Others, such as
+// those of cards, only where the service lists them.
 var documented = vocabulary.DocumentedEvents()
 
 // strange reports whether the service may sign with a secret that is not known here.
@@ -207,7 +214,8 @@ func (s *Subscription) strange(r *record, own *service.Webhook) bool {
 	return r.Unsure || (current == nil || current.Webhook != own.ID) && len(s.options.Secrets) == 0
 }
 
-// revive replaces a secret that nobody knows, and switches the webhook on. The secret first: what an active webhook delivers before would be refused.
+// revive replaces a secret that nobody knows, and switches the webhook on. The secret first: what
+// an active webhook delivers before would be refused.
 func (s *Subscription) revive(ctx context.Context, r *record, own *service.Webhook) (*service.Webhook, error) {
 	var errs []error
 	if s.strange(r, own) {
@@ -250,7 +258,8 @@ func (s *Subscription) look(ctx context.Context, id string) *service.Webhook {
 	return &hooks[i]
 }
 
-// subscribe has the webhook deliver what the rules need. Without wanted events those that it has stay: it cannot have none.
+// subscribe has the webhook deliver what the rules need. Without wanted events those that it has
+// stay: it cannot have none.
 func (s *Subscription) subscribe(ctx context.Context, own *service.Webhook, want []string) (*service.Webhook, error) {
 	want = s.keepWaited(ctx, own.Events, want)
 	if len(want) == 0 || sameSet(own.Events, want) {
@@ -273,10 +282,12 @@ func (s *Subscription) subscribe(ctx context.Context, own *service.Webhook, want
 	return &after, nil
 }
 
-// errUnmoved says that a change was taken by the service and does not show. It is made again with each look, and counted once: it may have been made, and not be told.
+// errUnmoved says that a change was taken by the service and does not show. It is made again with
+// each look, and counted once: it may have been made, and not be told.
 var errUnmoved = errors.New("the webhook stays as it was after it was changed")
 
-// keepWaited adds to the wanted events those that are not needed by the rules any more, but by runs that began before.
+// keepWaited adds to the wanted events those that are not needed by the rules any more, but by runs
+// that began before.
 func (s *Subscription) keepWaited(ctx context.Context, has, want []string) []string {
 	spare := slices.DeleteFunc(slices.Clone(has), func(name string) bool { return slices.Contains(want, name) })
 	if len(want) == 0 || len(spare) == 0 || s.options.Waits == nil {
@@ -295,11 +306,13 @@ func sameSet(a, b []string) bool {
 	return slices.Equal(slices.Compact(a), slices.Compact(b))
 }
 
-// rotateAgain is how soon at most a secret is replaced because the service reports that its deliveries are refused: there may be another reason for it.
+// rotateAgain is how soon at most a secret is replaced because the service reports that its
+// deliveries are refused: there may be another reason for it.
 const rotateAgain = 10 * time.Minute
 
-// verifySecret replaces the secret where the service signs with another one than we know, as after somebody has replaced it by hand. Anybody can send a
-// wrong signature; so it counts only where the service itself tells that its latest delivery was refused.
+// verifySecret replaces the secret where the service signs with another one than we know, as after
+// somebody has replaced it by hand. Anybody can send a wrong signature; so it counts only where the
+// service itself tells that its latest delivery was refused.
 func (s *Subscription) verifySecret(ctx context.Context, own *service.Webhook) error {
 	deliveries, err := s.options.Client.ListDeliveries(ctx, own.ID)
 	if err != nil {

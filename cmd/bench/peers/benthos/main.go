@@ -1,4 +1,5 @@
-// Command benthos is the engine of Redpanda Connect with the parts that the job takes: HTTP, and what is in its core.
+// Command benthos is the engine of Redpanda Connect with the parts that the job takes: HTTP, and
+// what is in its core.
 package main
 
 import (

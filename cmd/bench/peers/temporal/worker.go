@@ -1,4 +1,5 @@
-// Command temporal is the part of a Temporal deployment that its user writes: it starts a workflow for every delivery, and works on them.
+// Command temporal is the part of a Temporal deployment that its user writes: it starts a workflow
+// for every delivery, and works on them.
 package main
 
 import (
@@ -80,7 +81,8 @@ func (d *desk) Send(ctx context.Context, conversation, client, text string) erro
 	return nil
 }
 
-// A door takes deliveries. One is acknowledged when the server has recorded the workflow's start, and a repeat starts nothing.
+// A door takes deliveries. One is acknowledged when the server has recorded the workflow's start,
+// and a repeat starts nothing.
 type door struct {
 	temporal client.Client
 	secret   []byte
@@ -169,7 +171,8 @@ func run() error {
 	return http.Serve(l, door{c, []byte(os.Getenv("SECRET")), os.Getenv("EAGER") == "true"})
 }
 
-// untilItWorks waits for the server to come up, and for the port of a worker whose server was killed a moment ago.
+// untilItWorks waits for the server to come up, and for the port of a worker whose server was
+// killed a moment ago.
 func untilItWorks[T any](try func() (T, error)) (thing T, err error) {
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		if thing, err = try(); err == nil {
