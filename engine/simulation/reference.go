@@ -17,7 +17,7 @@ import (
 // doubled or is wrong, one that is missing was lost.
 //
 // Undisturbed means: everything is heard when it happens, calls take no time, and what is due is
-// done when it is due. What the documents leave open, or what only architecture.md and the code
+// done when it is due. What the documents leave open, or what only engine/README.md and the code
 // tell, is marked with "Looked up".
 //
 // Looked up, of what happens at one instant: first everything that people did is heard, then the
@@ -434,7 +434,7 @@ func (o *oracle) work() (busy bool) {
 	return busy
 }
 
-// visit does what is due in a lane. Looked up (architecture.md, "One event, file by file"): of a
+// visit does what is due in a lane. Looked up (engine/README.md, "One event, file by file"): of a
 // lane in which more than four events wait, four are taken at a time, and what was due when the
 // first of them came goes before, unless one of those that wait may end it, or be what it waits
 // for.

@@ -5,9 +5,7 @@ import (
 	"crypto/rand"
 	"io/fs"
 	"log/slog"
-	"net"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -23,25 +21,6 @@ func tellExposed(where string, log *slog.Logger) {
 	if files, _ := storage.ExposedFiles(where); len(files) > 0 {
 		log.Warn("others may read the journal", "files", files, "mend", storage.ExposedFix(files))
 	}
-}
-
-// strictTransport adds HSTS to answers over TLS. It leaves out localhost, which other programs on
-// this machine serve without TLS.
-func strictTransport(h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.TLS != nil && !isLocalName(r.Host) {
-			w.Header().Set("Strict-Transport-Security", "max-age=15552000")
-		}
-		h.ServeHTTP(w, r)
-	})
-}
-
-// isLocalName reports whether a Host is an IP address or localhost.
-func isLocalName(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	return net.ParseIP(strings.Trim(host, "[]")) != nil || strings.EqualFold(host, "localhost")
 }
 
 // unknownWorkspaceHandler answers deliveries for workspaces that do not exist exactly as a receiver

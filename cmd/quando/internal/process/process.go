@@ -131,9 +131,6 @@ func New(c *config.Config, list []config.NamedWorkspace, j storage.Journal, log 
 	p.metrics = newMetrics(j, c.JournalPath(), p.present)
 	p.Recorder = &Recorder{
 		tracer: tracer,
-		Accept: func(ctx context.Context, events ...rules.Event) ([]bool, error) {
-			return p.Engine.Accept(ctx, events...)
-		},
 		write: func(ctx context.Context) error {
 			return j.SetCursor(ctx, "ready", time.Now().UTC().Format(time.RFC3339))
 		},
@@ -172,8 +169,11 @@ func New(c *config.Config, list []config.NamedWorkspace, j storage.Journal, log 
 	if tracer != nil { // a nil *trace.Tracer would not be nil as an engine.Tracer
 		o.Tracer = tracer
 	}
-	p.Engine, err = engine.New(o, workspaces...)
-	return p, err
+	if p.Engine, err = engine.New(o, workspaces...); err != nil {
+		return nil, err
+	}
+	p.Recorder.Accept = p.Engine.Accept
+	return p, nil
 }
 
 // addUnit gives a workspace what feeds it: its webhook, its schedules, its rules, and returns what

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -71,6 +72,25 @@ func incoming(h http.Handler, t *trace.Tracer) http.Handler {
 		return h
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.ServeHTTP(w, t.Incoming(r)) })
+}
+
+// strictTransport adds HSTS to answers over TLS. It leaves out localhost, which other programs on
+// this machine serve without TLS.
+func strictTransport(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.TLS != nil && !isLocalName(r.Host) {
+			w.Header().Set("Strict-Transport-Security", "max-age=15552000")
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// isLocalName reports whether a Host is an IP address or localhost.
+func isLocalName(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return net.ParseIP(strings.Trim(host, "[]")) != nil || strings.EqualFold(host, "localhost")
 }
 
 // publicHandler serves the webhooks and health. The default workspace's webhook has the short
