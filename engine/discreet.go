@@ -3,13 +3,16 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"regexp"
 	"strings"
 	"syscall"
 )
 
-// Discreet says of an error what may be written into a log. What customers write, their names and phones belong into the journal, which forgets them, and nowhere else; and an
-// error may quote any of it. So only what an error says of itself that it holds no data is told, and what the system says; the rest is in the journal.
+// Discreet returns what a log may say of an error. What customers write, their names and phones
+// belong into the journal, which can forget them, and an error may quote any of it. So the log has
+// only what an error says of itself that it holds no data, and what the system says; of any other
+// error it has the type, and the commands that show the text.
 func Discreet(err error) string {
 	if err == nil {
 		return ""
@@ -27,7 +30,11 @@ func Discreet(err error) string {
 	case errors.As(err, &number):
 		return number.Error()
 	}
-	return "the journal tells: quando runs, quando events"
+	cause := err
+	for next := errors.Unwrap(cause); next != nil; next = errors.Unwrap(cause) {
+		cause = next
+	}
+	return fmt.Sprintf("withheld (%T): quando runs and quando events show it", cause)
 }
 
 // phones are lanes that are named by a phone.

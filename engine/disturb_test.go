@@ -17,7 +17,8 @@ import (
 
 var disturbances = flag.Int("disturbances", 4, "how often TestDatabaseCrashes crashes the database, and five times as often TestConnectionsCut cuts connections")
 
-// TestDatabaseCrashes lets the database crash and come back, again and again, while two engines serve customers.
+// TestDatabaseCrashes lets the database crash and come back, again and again, while two engines
+// serve customers.
 func TestDatabaseCrashes(t *testing.T) {
 	server := must(postgrestest.Start(true))
 	t.Cleanup(func() { _ = server.Stop() })
@@ -41,8 +42,8 @@ func TestDatabaseCrashes(t *testing.T) {
 	t.Logf("%d crashes, %d messages, %d effects", *disturbances, c.written, len(c.effects()))
 }
 
-// TestConnectionsCut breaks the connections of two engines to their database while customers write: at any moment, and so that an answer is lost whose
-// transaction was committed.
+// TestConnectionsCut breaks the connections of two engines to their database while customers write:
+// at any moment, and so that an answer is lost whose transaction was committed.
 func TestConnectionsCut(t *testing.T) {
 	server := postgrestest.Shared(t)
 	address := server.Database(t)
@@ -102,17 +103,18 @@ func TestTicksOnce(t *testing.T) {
 	}
 }
 
-// TestPauseOfAll answers one call of one engine with 429: none of the three calls the service again before the pause is over.
+// TestPauseOfAll answers one call of one engine with 429: none of the three calls the service again
+// before the pause is over.
 func TestPauseOfAll(t *testing.T) {
 	address := postgrestest.Shared(t).Database(t)
 	c := newCrowd(t, address, address)
-	var doors []*door
+	var proxies []*callProxy
 	var engines []*child
 	for range 3 {
-		d := newDoor(t, c.BaseURL)
+		d := newCallProxy(t, c.BaseURL)
 		p := c.process
 		p.BaseURL, p.Timeout = d.URL, 10*time.Second // a call that is slow is not cut off: it would be made again, later and later
-		doors, engines = append(doors, d), append(engines, p.start(t))
+		proxies, engines = append(proxies, d), append(engines, p.start(t))
 	}
 	c.relay.lead(engines...)
 	c.writes(10)
@@ -126,7 +128,7 @@ func TestPauseOfAll(t *testing.T) {
 	c.check()
 
 	var asked time.Time
-	for _, d := range doors {
+	for _, d := range proxies {
 		for _, p := range d.passed() {
 			if p.status == 429 {
 				asked = p.answered
@@ -136,7 +138,7 @@ func TestPauseOfAll(t *testing.T) {
 	late := map[string]int{}
 	before, after := 0, 0
 	var heard time.Duration
-	for i, d := range doors {
+	for i, d := range proxies {
 		for _, p := range d.passed() {
 			switch since := p.came.Sub(asked); {
 			case since <= 0:
@@ -159,5 +161,6 @@ func TestPauseOfAll(t *testing.T) {
 	t.Logf("the last call of an engine that had not heard of the pause yet came %s after the answer; %d calls waited for its end", heard.Round(time.Millisecond), after)
 }
 
-// known is within what time an engine hears that another was asked for a pause: it looks four times in a second.
+// known is within what time an engine hears that another was asked for a pause: it looks four times
+// in a second.
 const known = time.Second

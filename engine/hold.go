@@ -28,10 +28,12 @@ func (e *Engine) holdOn(workspace, rule, lane string) *journal.Hold {
 	return nil
 }
 
-// errStopped says that the workspace was stopped while something was being decided, which must wait then.
+// errStopped says that the workspace was stopped while something was being decided, which must wait
+// then.
 var errStopped = errors.New("the workspace is stopped")
 
-// pausedRule returns what stops a rule alone; nil is nothing. What stops the whole workspace is an error: nothing is lost by that, it only comes later.
+// pausedRule returns what stops a rule alone; nil is nothing. What stops the whole workspace is an
+// error: nothing is lost by that, it only comes later.
 func (v *laneState) pausedRule(rule string) (*journal.Hold, error) {
 	h := v.engine.holdOn(v.lane.Workspace, rule, v.lane.Name)
 	if h != nil && h.Rule == "" {
@@ -40,7 +42,8 @@ func (v *laneState) pausedRule(rule string) (*journal.Hold, error) {
 	return h, nil
 }
 
-// leaveAlone notes a workspace that is not configured here: its lanes are another engine's, or wait until it is configured again.
+// leaveAlone notes a workspace that is not configured here: its lanes are another engine's, or wait
+// until it is configured again.
 func (e *Engine) leaveAlone(workspace string) {
 	if e.workspaces[workspace] == nil {
 		e.strangers.Store(workspace, true)
@@ -63,7 +66,8 @@ func (e *Engine) pausedWorkspaces() []string {
 	return names
 }
 
-// readHolds learns what is stopped, also by other processes. Pauses that the service asked for end by themselves.
+// readHolds learns what is stopped, also by other processes. Pauses that the service asked for end
+// by themselves.
 func (e *Engine) readHolds(ctx context.Context, now time.Time) error {
 	e.holding.Lock()
 	defer e.holding.Unlock()
@@ -85,7 +89,8 @@ func (e *Engine) readHolds(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// tell replaces what is stopped and tells the observer of the difference. The caller holds the lock.
+// tell replaces what is stopped and tells the observer of the difference. The caller holds the
+// lock.
 func (e *Engine) tell(list []journal.Hold) {
 	var before []journal.Hold
 	if h := e.holds.Load(); h != nil {
@@ -134,8 +139,8 @@ func (e *Engine) learn(h journal.Hold) {
 	e.tell(append(list, h))
 }
 
-// Pause stops a rule, or with an empty rule a workspace, or with an empty workspace everything, until Resume. Calls under way come
-// to their end; no other begins, in any engine.
+// Pause stops a rule, or with an empty rule a workspace, or with an empty workspace everything,
+// until Resume. Calls under way come to their end; no other begins, in any engine.
 func (e *Engine) Pause(ctx context.Context, now time.Time, workspace, rule, reason string) error {
 	return e.stop(ctx, journal.Hold{Workspace: workspace, Rule: rule, Kind: journal.HoldPerson, Reason: reason, Since: now})
 }
@@ -158,10 +163,11 @@ func (e *Engine) Resume(ctx context.Context, now time.Time, workspace, rule stri
 	return any, e.readHolds(ctx, now)
 }
 
-// Heed learns at once what others have stopped in the journal, or let go on, instead of at the next look.
-func (e *Engine) Heed(ctx context.Context, now time.Time) error { return e.readHolds(ctx, now) }
+// ReloadHolds reads the holds from the journal now, instead of at the next regular read.
+func (e *Engine) ReloadHolds(ctx context.Context, now time.Time) error { return e.readHolds(ctx, now) }
 
-// probe asks the service whether it takes the keys again that it refused, of one workspace after the other.
+// probe asks the service whether it takes the keys again that it refused, of one workspace after
+// the other.
 func (e *Engine) probe(ctx context.Context, now time.Time) error {
 	for _, name := range slices.Sorted(maps.Keys(e.workspaces)) {
 		if err := e.workspaces[name].probe(ctx, e, now); err != nil {

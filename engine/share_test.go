@@ -51,7 +51,8 @@ func eventually(t *testing.T, within time.Duration, what string, is func() bool)
 
 func (c *child) signal(s syscall.Signal) { _ = c.Process.Signal(s) }
 
-// halt stops the process. A signal is only the request: threads that are running go on until the system comes to them.
+// halt stops the process. A signal is only the request: threads that are running go on until the
+// system comes to them.
 func (c *child) halt() {
 	c.signal(syscall.SIGSTOP)
 	for began := time.Now(); !c.isStopped() && time.Since(began) < time.Minute; {
@@ -77,12 +78,14 @@ func (c *child) leases(address string) int {
 	return postgrestest.Count(c.t, address, `SELECT count(*) FROM quando.leases d JOIN quando.engines e ON e.id = d.engine WHERE e.name LIKE '% ' || $1::text`, fmt.Sprint(c.Process.Pid))
 }
 
-// margin is what a takeover may take longer than the lease. An engine that is stopped in the middle of a transaction has locks that the database takes
-// away after ten seconds; the rest is for slow machines.
+// margin is what a takeover may take longer than the lease. An engine that is stopped in the middle
+// of a transaction has locks that the database takes away after ten seconds; the rest is for slow
+// machines.
 const margin = 30 * time.Second
 
-// TestStopped stops one of two engines for longer than its lease, again and again, while customers write: the other takes over all that it had, serves everybody, and
-// whatever the first one does when it goes on is refused.
+// TestStopped stops one of two engines for longer than its lease, again and again, while customers
+// write: the other takes over all that it had, serves everybody, and whatever the first one does
+// when it goes on is refused.
 func TestStopped(t *testing.T) {
 	address := postgrestest.Shared(t).Database(t)
 	c := newCrowd(t, address, address)
@@ -111,8 +114,9 @@ func TestStopped(t *testing.T) {
 	t.Logf("%d stops with %d lanes under way, taken over within %s at a lease of %s, %d changes refused, %d messages", *stops, had, longest.Round(time.Millisecond), lease, refused, c.written)
 }
 
-// TestStoppedAtACall stops an engine at one call: before it has left, when it has had its effect and nobody has heard, and when it is answered and not
-// recorded. Another engine takes over and finishes the run, a person works on, and the first engine goes on: it changes nothing any more.
+// TestStoppedAtACall stops an engine at one call: before it has left, when it has had its effect
+// and nobody has heard, and when it is answered and not recorded. Another engine takes over and
+// finishes the run, a person works on, and the first engine goes on: it changes nothing any more.
 func TestStoppedAtACall(t *testing.T) {
 	calls := []string{"transfer", "create_card"}
 	if *stops > 3 {
@@ -132,14 +136,14 @@ func stoppedAt(t *testing.T, when, call string) {
 	address := postgrestest.Shared(t).Database(t)
 	c := newCrowd(t, address, address)
 	p := c.process
-	door := newDoor(t, p.BaseURL)
-	p.BaseURL = door.URL
+	proxy := newCallProxy(t, p.BaseURL)
+	p.BaseURL = proxy.URL
 	if when != "during" {
 		p.Stop = when + " " + call
 	}
 	first := p.start(t)
 	if when == "during" {
-		door.answering = func(r *http.Request) bool {
+		proxy.answering = func(r *http.Request) bool {
 			if !isCall(r, call) {
 				return true
 			}
@@ -185,8 +189,9 @@ func isCall(r *http.Request, call string) bool {
 	return strings.HasSuffix(r.URL.Path, path) || call == "patch_conversation" && strings.Contains(r.URL.Path, path)
 }
 
-// A door is where an engine's calls come out: each engine has its own, so that it is seen who calls, and when.
-type door struct {
+// A callProxy is what an engine calls the service through. Each engine has its own, so that the
+// test sees which engine calls, and when.
+type callProxy struct {
 	*httptest.Server
 	answering func(*http.Request) bool // whether the caller is answered; nil is always
 
@@ -194,25 +199,25 @@ type door struct {
 	calls []passed
 }
 
-// passed is a request that came through a door.
+// passed is a request that went through a callProxy.
 type passed struct {
 	came, answered time.Time
 	status         int
 	what           string
 }
 
-// came is when a request came to its door, in its context.
-type came struct{}
+// arrivedKey is the context key of the time at which a request arrived.
+type arrivedKey struct{}
 
-func newDoor(t *testing.T, to string) *door {
-	d := &door{}
+func newCallProxy(t *testing.T, to string) *callProxy {
+	d := &callProxy{}
 	target := must(url.Parse(to))
 	proxy := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		ModifyResponse: func(r *http.Response) error {
 			d.mu.Lock()
 			defer d.mu.Unlock()
-			d.calls = append(d.calls, passed{r.Request.Context().Value(came{}).(time.Time), time.Now(), r.StatusCode, r.Request.Method + " " + r.Request.URL.Path})
+			d.calls = append(d.calls, passed{r.Request.Context().Value(arrivedKey{}).(time.Time), time.Now(), r.StatusCode, r.Request.Method + " " + r.Request.URL.Path})
 			if d.answering != nil && !d.answering(r.Request) {
 				panic(http.ErrAbortHandler)
 			}
@@ -220,14 +225,14 @@ func newDoor(t *testing.T, to string) *door {
 		},
 	}
 	d.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		proxy.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), came{}, time.Now())))
+		proxy.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), arrivedKey{}, time.Now())))
 	}))
 	t.Cleanup(d.Close)
 	return d
 }
 
 // passed returns what came through so far.
-func (d *door) passed() []passed {
+func (d *callProxy) passed() []passed {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.calls)

@@ -65,7 +65,7 @@ func TestManyConnections(t *testing.T) {
 				t.Fatalf("not everything can be stopped: %v", err)
 			}
 			_ = res.Body.Close()
-			a.logs("stopped", map[string]any{"kind": "person"})
+			a.logs("hold placed", map[string]any{"kind": "person"})
 		})
 	}
 }

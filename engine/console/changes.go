@@ -114,10 +114,10 @@ func (c *Console) resume(q *request) error {
 
 // heed lets the engine learn what is stopped before a page says so.
 func (c *Console) heed(q *request) {
-	if c.options.Heed == nil {
+	if c.options.ReloadHolds == nil {
 		return
 	}
-	if err := c.options.Heed(q.ctx(), q.now); err != nil {
+	if err := c.options.ReloadHolds(q.ctx(), q.now); err != nil {
 		c.log.Error("the engine could not be told at once what is stopped", "error", err) // it looks again by itself
 	}
 }

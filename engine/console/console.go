@@ -55,9 +55,9 @@ type Options struct {
 	// Mend mends what a look found wrong, where Check.Mends says that it can. Nil mends nothing.
 	Mend func(ctx context.Context, workspace string, kind CheckKind) error
 
-	// Heed makes the engine learn what is stopped, so that it does not decide on what would have to
-	// wait. Nil leaves that to the engine's next look; calls do not begin either way.
-	Heed func(ctx context.Context, now time.Time) error
+	// ReloadHolds makes the engine learn what is stopped, so that it does not decide on what would
+	// have to wait. Nil leaves that to the engine's next look; calls do not begin either way.
+	ReloadHolds func(ctx context.Context, now time.Time) error
 
 	// Limits tells how calls to the service are held back. Nil tells nothing.
 	Limits func() []Limit

@@ -178,7 +178,7 @@ func newDesk(t testing.TB, change ...func(*Options)) *desk {
 			}
 		},
 	}
-	d.options.Heed = func(ctx context.Context, now time.Time) error { return d.engine.Heed(ctx, now) }
+	d.options.ReloadHolds = func(ctx context.Context, now time.Time) error { return d.engine.ReloadHolds(ctx, now) }
 	d.options.Mend = func(context.Context, string, CheckKind) error { return nil }
 	d.options.Limits = func() []Limit {
 		return []Limit{{Workspace: "default", PerSecond: 20, Until: friday, Asked: friday.Add(-30 * time.Second), Length: 30 * time.Second, Times: 1}}

@@ -28,7 +28,7 @@ func (p *Process) newConsole(c *config.Config) (*console.Console, error) {
 	o := console.Options{
 		Journal: p.journal, Metrics: p.metrics.handler(), Version: cli.Version(), Logger: p.log, Checks: p.checks, Mend: p.mend, Limits: p.limits, Repairs: p.repairs, Explain: p.explain, Names: (&knownNames{journal: p.journal}).name,
 		Now:    p.present,
-		Heed:   func(ctx context.Context, now time.Time) error { return p.Engine.Heed(ctx, now) },
+		ReloadHolds:   func(ctx context.Context, now time.Time) error { return p.Engine.ReloadHolds(ctx, now) },
 		Access: access(c),
 	}
 	for i, u := range p.Units {

@@ -94,8 +94,8 @@ func TestMetrics(t *testing.T) {
 	}
 	for _, want := range []string{
 		`level=ERROR msg="run failed" workspace=acme rule=r run=7 lane=conversation:c1 state=failed stage=live steps=0`,
-		`level=INFO msg="run finished" workspace=acme rule=q run=8`, `level=ERROR msg=stopped workspace=acme rule="" kind=key reason="the service refuses the key"`,
-		`level=INFO msg="goes on" workspace=acme`,
+		`level=INFO msg="run finished" workspace=acme rule=q run=8`, `level=ERROR msg="hold placed" workspace=acme rule="" kind=key reason="the service refuses the key"`,
+		`level=INFO msg="hold lifted" workspace=acme`,
 	} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("no %s in\n%s", want, log.String())

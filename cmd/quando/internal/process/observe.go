@@ -102,10 +102,10 @@ func (l runLog) Held(h journal.Hold) {
 	if !h.Until.IsZero() {
 		args = append(args, "until", h.Until)
 	}
-	l.log.Error("stopped", args...)
+	l.log.Error("hold placed", args...)
 }
 
-func (l runLog) Lifted(h journal.Hold) { l.log.Info("goes on", holdArgs(h)...) }
+func (l runLog) Lifted(h journal.Hold) { l.log.Info("hold lifted", holdArgs(h)...) }
 
 func holdArgs(h journal.Hold) []any {
 	args := []any{"workspace", h.Workspace, "rule", h.Rule, "kind", string(h.Kind)}
