@@ -90,7 +90,7 @@ func keepable(v any, depth int) error {
 	case nil, bool, string:
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Errorf("a cursor or count must be a number, and is %v", v)
+			return fmt.Errorf("JSON has no number %v", v)
 		}
 	case []any:
 		for _, item := range v {
