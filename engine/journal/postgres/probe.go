@@ -14,7 +14,7 @@ import (
 )
 
 // ErrBusy says that somebody else keeps a journal's tables locked.
-var ErrBusy = errors.New("another program has it locked")
+var ErrBusy = errors.New("it is locked")
 
 // Probe finds out whether a journal can be written at present: whether somebody keeps one of its tables locked for longer than a patience. It writes nothing. Where it is locked, it names the
 // sessions that have the locks.
