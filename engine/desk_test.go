@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,13 +16,13 @@ import (
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/desktest"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/journal/sqlite"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/vocabulary"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/service/sandbox"
-	"github.com/quandohq/quando/triggers/webhook"
 )
 
 // friday is ten to six, ten minutes before the office closes.
@@ -40,7 +39,7 @@ type desk struct {
 	*sandbox.Sandbox
 	t       *testing.T
 	address sandbox.Address
-	clock   *clock
+	clock   *desktest.Clock
 	file    string
 	options deskOptions
 	set     *rules.Set
@@ -79,49 +78,21 @@ type deskOptions struct {
 	recovery  time.Duration
 }
 
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) set(t time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = t
-}
-
 func newDesk(t *testing.T, text string, change ...func(*deskOptions)) *desk {
 	t.Helper()
-	d := &desk{t: t, clock: &clock{now: friday}, file: filepath.Join(t.TempDir(), "journal.db")}
+	d := &desk{t: t, clock: desktest.NewClock(friday), file: filepath.Join(t.TempDir(), "journal.db")}
 	for _, f := range change {
 		f(&d.options)
 	}
-	d.Sandbox = must(sandbox.New(sandbox.Options{Frozen: friday.Add(d.options.ahead), Seed: 7, AllowLoopback: true, KanbanEvents: true, Transport: d.options.deliver}))
-	t.Cleanup(func() { _ = d.Close() })
-	d.address = must(d.Start(t.Context(), "127.0.0.1:0"))
+	d.Sandbox, d.address = desktest.Start(t, func(o *sandbox.Options) { o.Frozen, o.Transport = friday.Add(d.options.ahead), d.options.deliver })
 	d.key = service.Secret(d.address.APIKey)
-	d.set = compile(t, text)
+	d.set = desktest.Compile(t, text)
 	d.watch = &stateWatch{t: t, drawn: transitions(t), last: make(map[string]journal.State)}
 	d.open()
 	t.Cleanup(func() { _ = d.journal.Close() })
 	d.register()
 	d.effects()
 	return d
-}
-
-func compile(t *testing.T, text string) *rules.Set {
-	t.Helper()
-	set, problems := rules.Compile([]*rules.File{rules.Parse("rules.yaml", []byte(text))}, rules.Options{Catalog: builtin.Catalog()})
-	if problems.HasErrors() {
-		t.Fatal(problems)
-	}
-	return set
 }
 
 // open makes an engine on the journal, as at a start.
@@ -142,20 +113,12 @@ func (d *desk) open() {
 		BaseURL: d.address.BaseURL, APIKey: d.key, Now: d.clock.Now, MaxWait: -1, Allow: actions.MayCall, Timeout: 5 * time.Second, Profile: d.options.profile,
 		Transport: transport,
 	}))
-	o := builtin.Options{Client: d.client, Directory: service.NewDirectory(d.client), HTTP: d.options.http, Location: saoPaulo}
-	o.Own = func(ctx context.Context, m service.Message) (bool, error) {
-		return d.engine.Owns(ctx, "default", m.ID, m.ClientID)
-	}
-	list := must(builtin.New(o))
+	var wrap []func(actions.Action) actions.Action
 	if d.options.action != nil {
-		for i := range list {
-			list[i] = d.options.action(list[i])
-		}
+		wrap = append(wrap, d.options.action)
 	}
-	w := engine.Workspace{
-		Name: "default", Actions: must(actions.NewRegistry(list...)), Desk: must(builtin.NewDesk(o)), Location: saoPaulo, Safety: d.options.safety,
-		Timeout: d.options.timeout, Recovery: d.options.recovery,
-	}
+	w := desktest.Workspace(builtin.Options{Client: d.client, HTTP: d.options.http, Location: saoPaulo}, func() *engine.Engine { return d.engine }, wrap...)
+	w.Safety, w.Timeout, w.Recovery = d.options.safety, d.options.timeout, d.options.recovery
 	d.engine = must(engine.New(engine.Options{Journal: journal, Observer: d.watch, Tracer: d.options.tracer, Workers: d.options.workers}, append([]engine.Workspace{w}, d.options.others...)...))
 	if err := d.engine.SetRules("default", d.set); err != nil {
 		d.t.Fatal(err)
@@ -185,23 +148,12 @@ func (d *desk) restart() {
 // register lets the sandbox deliver its events here, as they would come from the service.
 func (d *desk) register() {
 	d.t.Helper()
-	var secret service.Secret
-	receiver := must(webhook.New(webhook.Options{
-		Workspace: "default", Secrets: func(time.Time) []service.Secret { return []service.Secret{secret} },
-		Sink: func(ctx context.Context, events ...rules.Event) ([]bool, error) {
-			d.mu.Lock()
-			sink := d.sink
-			d.mu.Unlock()
-			for i := range events {
-				events[i].ReceivedAt = d.clock.Now()
-			}
-			return sink(ctx, events...)
-		},
-	}))
-	server := httptest.NewServer(receiver)
-	d.t.Cleanup(server.Close)
-	hook := must(d.client.RegisterWebhook(d.t.Context(), service.NewWebhook{Name: "engine", URL: server.URL, Events: vocabulary.EventTypes()}))
-	secret = hook.Secret
+	desktest.Register(d.t, d.client, vocabulary.EventTypes(), d.clock.Now, func(ctx context.Context, events ...rules.Event) ([]bool, error) {
+		d.mu.Lock()
+		sink := d.sink
+		d.mu.Unlock()
+		return sink(ctx, events...)
+	})
 }
 
 // rest lets everything happen that is due now, and what comes of it.
@@ -266,7 +218,7 @@ func (d *desk) move(to time.Time) {
 	if _, err := d.SetClock(d.t.Context(), to.Add(d.options.ahead)); err != nil {
 		d.t.Fatal(err)
 	}
-	d.clock.set(to)
+	d.clock.Set(to)
 }
 
 // customer lets a customer write, and waits for what comes of it.

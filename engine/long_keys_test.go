@@ -10,6 +10,7 @@ import (
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/desktest"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/journal/postgres"
 	"github.com/quandohq/quando/engine/journal/postgres/postgrestest"
@@ -24,7 +25,7 @@ import (
 func TestLongKeys(t *testing.T) {
 	client := must(service.New(service.Options{BaseURL: "http://127.0.0.1:1", APIKey: "key"}))
 	o := builtin.Options{Client: client, Directory: service.NewDirectory(client)}
-	set := compile(t, `
+	set := desktest.Compile(t, `
 rules:
   - { id: it, when: message.received, by: message.text, mode: single, limit: { times: 1, per: 1h }, do: [{ wait: 1h }] }
 `)

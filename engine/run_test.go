@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/desktest"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/service/sandbox"
 )
@@ -197,7 +198,7 @@ rules:
 	var group sync.WaitGroup
 	group.Go(func() {
 		for i := range reloads {
-			if err := d.engine.SetRules("default", compile(t, text(i))); err != nil {
+			if err := d.engine.SetRules("default", desktest.Compile(t, text(i))); err != nil {
 				t.Error(err)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/desktest"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/service/sandbox"
@@ -288,7 +289,7 @@ rules:
 `
 	d := newDesk(t, text)
 	d.customer(ana, "hello")
-	d.set = compile(t, `
+	d.set = desktest.Compile(t, `
 rules:
   - { id: it, when: message.received, do: [{ send_message: "another" }] }
 `)

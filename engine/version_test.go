@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/quandohq/quando/engine/desktest"
 	"github.com/quandohq/quando/engine/journal"
 )
 
@@ -51,7 +52,7 @@ rules:
 	d.customer(ana, "slow")
 	d.customer("+5511966665555", "slow")
 	d.customer(bia, "quick")
-	if err := d.engine.SetRules("default", compile(t, "rules: []")); err != nil {
+	if err := d.engine.SetRules("default", desktest.Compile(t, "rules: []")); err != nil {
 		t.Fatal(err)
 	}
 	kept.slow.Store(true)

@@ -1,23 +1,19 @@
 package backtest_test
 
 import (
-	"context"
-	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/desktest"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/journal/sqlite"
-	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/vocabulary"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/service/sandbox"
-	"github.com/quandohq/quando/triggers/webhook"
 )
 
 const anaPhone = "+5511988887777"
@@ -35,34 +31,18 @@ type desk struct {
 func newDesk(t *testing.T, text string) *desk {
 	t.Helper()
 	start := time.Date(2026, 11, 13, 17, 50, 0, 0, saoPaulo)
-	d := &desk{t: t, text: text, Sandbox: must(sandbox.New(sandbox.Options{Frozen: start, Seed: 7, AllowLoopback: true, KanbanEvents: true}))}
-	t.Cleanup(func() { _ = d.Close() })
-	address := must(d.Start(t.Context(), "127.0.0.1:0"))
+	d := &desk{t: t, text: text}
+	var address sandbox.Address
+	d.Sandbox, address = desktest.Start(t, func(o *sandbox.Options) { o.Frozen = start })
 	d.journal = must(sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "journal.db"), sqlite.Options{}))
 	t.Cleanup(func() { _ = d.journal.Close() })
 	client := must(service.New(service.Options{BaseURL: address.BaseURL, APIKey: service.Secret(address.APIKey), Now: d.Now, MaxWait: -1}))
 	t.Cleanup(client.CloseIdleConnections)
 	d.directory = service.NewDirectory(client)
-	o := builtin.Options{Client: client, Directory: d.directory, Location: saoPaulo}
-	o.Own = func(ctx context.Context, m service.Message) (bool, error) {
-		return d.engine.Owns(ctx, "default", m.ID, m.ClientID)
-	}
-	d.engine = must(engine.New(engine.Options{Journal: d.journal}, engine.Workspace{
-		Name: "default", Actions: must(actions.NewRegistry(must(builtin.New(o))...)), Desk: must(builtin.NewDesk(o)), Location: saoPaulo,
-	}))
+	w := desktest.Workspace(builtin.Options{Client: client, Directory: d.directory, Location: saoPaulo}, func() *engine.Engine { return d.engine })
+	d.engine = must(engine.New(engine.Options{Journal: d.journal}, w))
 	d.use(text)
-	var secret service.Secret
-	server := httptest.NewServer(must(webhook.New(webhook.Options{
-		Workspace: "default", Secrets: func(time.Time) []service.Secret { return []service.Secret{secret} },
-		Sink: func(ctx context.Context, events ...rules.Event) ([]bool, error) {
-			for i := range events {
-				events[i].ReceivedAt = d.Now()
-			}
-			return d.engine.Accept(ctx, events...)
-		},
-	})))
-	t.Cleanup(server.Close)
-	secret = must(client.RegisterWebhook(t.Context(), service.NewWebhook{Name: "engine", URL: server.URL, Events: vocabulary.EventTypes()})).Secret
+	desktest.Register(t, client, vocabulary.EventTypes(), d.Now, d.engine.Accept)
 	return d
 }
 
@@ -70,7 +50,7 @@ func newDesk(t *testing.T, text string) *desk {
 func (d *desk) use(text string) {
 	d.t.Helper()
 	d.text = text
-	if err := d.engine.SetRules("default", compile(d.t, calendar+text)); err != nil {
+	if err := d.engine.SetRules("default", desktest.Compile(d.t, calendar+text)); err != nil {
 		d.t.Fatal(err)
 	}
 }

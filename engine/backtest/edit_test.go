@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/engine/backtest"
+	"github.com/quandohq/quando/engine/desktest"
 	"github.com/quandohq/quando/engine/journal/sqlite"
 	"github.com/quandohq/quando/engine/ruletest"
 	"github.com/quandohq/quando/rules"
@@ -32,7 +32,7 @@ calendars:
 // tell lets rules live through a story, and hands the journal to look.
 func tell(t *testing.T, text, story string, look func(s *scene)) {
 	t.Helper()
-	set := compile(t, calendar+text+"tests:\n  - name: it\n    start: 2026-11-13T17:50:00-03:00\n    given: { contacts: [{ name: Ana, phone: \"+5511988887777\" }, { name: Bia, phone: \"+5511977776666\" }], cards: [{ board: Sales, stage: Proposal, title: Order of Ana, contact: Ana }, { board: Sales, stage: Lead, title: Order of Bia, contact: Bia }] }\n    steps:\n      - { at: \"+1s\", expect: [] }\n"+story)
+	set := desktest.Compile(t, calendar+text+"tests:\n  - name: it\n    start: 2026-11-13T17:50:00-03:00\n    given: { contacts: [{ name: Ana, phone: \"+5511988887777\" }, { name: Bia, phone: \"+5511977776666\" }], cards: [{ board: Sales, stage: Proposal, title: Order of Ana, contact: Ana }, { board: Sales, stage: Lead, title: Order of Bia, contact: Bia }] }\n    steps:\n      - { at: \"+1s\", expect: [] }\n"+story)
 	result, err := ruletest.Run(t.Context(), ruletest.Options{Set: set, Look: func(told ruletest.Told) error {
 		j := must(sqlite.Open(t.Context(), told.Journal, sqlite.Options{Beside: true}))
 		defer j.Close()
@@ -47,15 +47,6 @@ func tell(t *testing.T, text, story string, look func(s *scene)) {
 	}
 }
 
-func compile(t *testing.T, text string) *rules.Set {
-	t.Helper()
-	set, problems := rules.Compile([]*rules.File{rules.Parse("rules.yaml", []byte(text))}, rules.Options{Catalog: builtin.Catalog()})
-	if problems.HasErrors() {
-		t.Fatal(problems)
-	}
-	return set
-}
-
 // edit tries the rules with a part of their text replaced; nothing leaves them as they are.
 func (s *scene) edit(replace ...string) *backtest.Result {
 	s.t.Helper()
@@ -63,7 +54,7 @@ func (s *scene) edit(replace ...string) *backtest.Result {
 	if len(replace) > 0 && text == s.text {
 		s.t.Fatalf("there is no %q in the rules", replace[0])
 	}
-	r, err := backtest.Run(s.t.Context(), s.options, compile(s.t, calendar+text))
+	r, err := backtest.Run(s.t.Context(), s.options, desktest.Compile(s.t, calendar+text))
 	if err != nil {
 		s.t.Fatal(err)
 	}

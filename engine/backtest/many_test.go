@@ -15,6 +15,7 @@ import (
 	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/backtest"
+	"github.com/quandohq/quando/engine/desktest"
 	"github.com/quandohq/quando/engine/journal/sqlite"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
@@ -45,7 +46,7 @@ rules:
 		{"what is said to all", "Hi {{ contact.name }}", func(int) bool { return true }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := must(backtest.Run(t.Context(), o, compileB(t, replace(text, "Hello {{ contact.name }}", c.to))))
+			r := must(backtest.Run(t.Context(), o, desktest.Compile(t, replace(text, "Hello {{ contact.name }}", c.to))))
 			var want, got []string
 			for i := range messages {
 				if c.differs(i) {
@@ -65,7 +66,7 @@ rules:
 // fill lets an engine live through messages that come every ten seconds.
 func fill(b testing.TB, j *sqlite.Journal, text string, at time.Time, n int) time.Time {
 	b.Helper()
-	set := compileB(b, text)
+	set := desktest.Compile(b, text)
 	list := []actions.Action{}
 	for _, s := range builtin.Schemas() {
 		list = append(list, noAction{s})
@@ -95,15 +96,6 @@ func fill(b testing.TB, j *sqlite.Journal, text string, at time.Time, n int) tim
 		}
 	}
 	return at
-}
-
-func compileB(b testing.TB, text string) *rules.Set {
-	b.Helper()
-	set, problems := rules.Compile([]*rules.File{rules.Parse("rules.yaml", []byte(text))}, rules.Options{Catalog: builtin.Catalog()})
-	if problems.HasErrors() {
-		b.Fatal(problems)
-	}
-	return set
 }
 
 // noAction does at once what it is asked for.

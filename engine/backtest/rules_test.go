@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/quandohq/quando/engine/backtest"
+	"github.com/quandohq/quando/engine/desktest"
 	"github.com/quandohq/quando/service"
 )
 
@@ -126,7 +127,7 @@ func TestOwnMessages(t *testing.T) {
 func TestDiff(t *testing.T) {
 	tell(t, away, evening, func(s *scene) {
 		diff := func(before, after string) *backtest.Result {
-			r, err := backtest.Diff(t.Context(), s.options, compile(t, calendar+before), compile(t, calendar+after))
+			r, err := backtest.Diff(t.Context(), s.options, desktest.Compile(t, calendar+before), desktest.Compile(t, calendar+after))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine/backtest"
+	"github.com/quandohq/quando/engine/desktest"
 	"github.com/quandohq/quando/engine/journal/sqlite"
 	"github.com/quandohq/quando/service"
 )
@@ -25,7 +26,7 @@ rules:
 	end := fill(b, j, text, start, 1000*b.N)
 	o := optionsOf(j, "default", service.Snapshot{}, end)
 	for _, c := range []struct{ name, from, to string }{{"same", "", ""}, {"changed", "Hello", "Hi"}} {
-		set := compileB(b, replace(text, c.from, c.to))
+		set := desktest.Compile(b, replace(text, c.from, c.to))
 		began, used := time.Now(), processorTime(b)
 		r, err := backtest.Run(b.Context(), o, set)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/engine/backtest"
+	"github.com/quandohq/quando/engine/desktest"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/service"
 )
@@ -27,7 +28,7 @@ func TestRecordThatCannotBeRead(t *testing.T) {
 	} {
 		tell(t, c.rules, c.story, func(s *scene) {
 			record := s.options.Journal
-			set := compile(t, calendar+replace(c.rules, c.from, c.to))
+			set := desktest.Compile(t, calendar+replace(c.rules, c.from, c.to))
 			for at := int64(1); ; at += step {
 				torn := &tornJournal{Journal: record, at: at}
 				o := s.options

@@ -14,16 +14,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/desktest"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/journal/sqlite"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/vocabulary"
 	"github.com/quandohq/quando/service"
 	"github.com/quandohq/quando/service/sandbox"
-	"github.com/quandohq/quando/triggers/webhook"
 )
 
 // friday is ten to six, ten minutes before the office closes.
@@ -154,15 +153,14 @@ func (d *desk) clock() time.Time {
 func newDesk(t testing.TB, change ...func(*Options)) *desk {
 	t.Helper()
 	d := &desk{t: t, now: friday}
-	d.Sandbox = must(sandbox.New(sandbox.Options{Frozen: friday, Seed: 7, AllowLoopback: true, KanbanEvents: true}))
-	t.Cleanup(func() { _ = d.Close() })
-	address := must(d.Start(t.Context(), "127.0.0.1:0"))
+	var address sandbox.Address
+	d.Sandbox, address = desktest.Start(t, func(o *sandbox.Options) { o.Frozen = friday })
 	d.journal = must(sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "quando.db"), sqlite.Options{}))
 	t.Cleanup(func() { _ = d.journal.Close() })
 	d.client = must(service.New(service.Options{BaseURL: address.BaseURL, APIKey: service.Secret(address.APIKey), Now: d.clock, MaxWait: -1, Timeout: 5 * time.Second}))
 	hang := brokenServer(t)
-	d.build(hang, address)
-	d.register()
+	d.build(hang)
+	desktest.Register(t, d.client, vocabulary.EventTypes(), d.clock, d.engine.Accept)
 	d.options = Options{
 		Journal: d.journal, Version: "v1.2.3", Now: d.clock, Access: Access{Listen: "127.0.0.1:8081"},
 		Workspaces: []Workspace{{
@@ -195,13 +193,9 @@ func newDesk(t testing.TB, change ...func(*Options)) *desk {
 }
 
 // build makes the engine.
-func (d *desk) build(erp string, _ sandbox.Address) {
+func (d *desk) build(erp string) {
 	d.t.Helper()
-	o := builtin.Options{Client: d.client, Directory: service.NewDirectory(d.client), HTTP: []builtin.HTTPHost{{Host: erp}}, Location: saoPaulo}
-	o.Own = func(ctx context.Context, m service.Message) (bool, error) {
-		return d.engine.Owns(ctx, "default", m.ID, m.ClientID)
-	}
-	w := engine.Workspace{Name: "default", Actions: must(actions.NewRegistry(must(builtin.New(o))...)), Desk: must(builtin.NewDesk(o)), Location: saoPaulo}
+	w := desktest.Workspace(builtin.Options{Client: d.client, HTTP: []builtin.HTTPHost{{Host: erp}}, Location: saoPaulo}, func() *engine.Engine { return d.engine })
 	d.engine = must(engine.New(engine.Options{Journal: d.journal, Observer: d}, w))
 	d.files = []*rules.File{rules.Parse("rules.yaml", fmt.Appendf(nil, deskRules, erp)), rules.Parse("broken.yaml", []byte(brokenRules))}
 	d.set, _ = rules.Compile(d.files, rules.Options{Catalog: builtin.Catalog()})
@@ -237,23 +231,6 @@ func brokenServer(t testing.TB) string {
 	}))
 	t.Cleanup(s.Close)
 	return s.Listener.Addr().String()
-}
-
-func (d *desk) register() {
-	d.t.Helper()
-	var secret service.Secret
-	receiver := must(webhook.New(webhook.Options{
-		Workspace: "default", Secrets: func(time.Time) []service.Secret { return []service.Secret{secret} },
-		Sink: func(ctx context.Context, events ...rules.Event) ([]bool, error) {
-			for i := range events {
-				events[i].ReceivedAt = d.clock()
-			}
-			return d.engine.Accept(ctx, events...)
-		},
-	}))
-	server := httptest.NewServer(receiver)
-	d.t.Cleanup(server.Close)
-	secret = must(d.client.RegisterWebhook(d.t.Context(), service.NewWebhook{Name: "engine", URL: server.URL, Events: vocabulary.EventTypes()})).Secret
 }
 
 // rest lets everything happen that is due now, and what comes of it.

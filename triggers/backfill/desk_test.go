@@ -19,9 +19,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/engine"
+	"github.com/quandohq/quando/engine/desktest"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/journal/sqlite"
 	"github.com/quandohq/quando/rules"
@@ -92,10 +92,8 @@ func newDesk(t *testing.T, text string, change ...func(*deskOptions)) *desk {
 	for _, f := range change {
 		f(&o)
 	}
-	d := &desk{t: t, now: friday, set: compile(t, text), open: o.open, change: o.tune, log: o.log, recovery: o.recovery, counted: map[string]int{}, events: o.events}
-	d.Sandbox = must(sandbox.New(o.sandbox))
-	t.Cleanup(func() { _ = d.Close() })
-	d.address = must(d.Start(t.Context(), "127.0.0.1:0"))
+	d := &desk{t: t, now: friday, set: desktest.Compile(t, text), open: o.open, change: o.tune, log: o.log, recovery: o.recovery, counted: map[string]int{}, events: o.events}
+	d.Sandbox, d.address = desktest.Start(t, func(with *sandbox.Options) { *with = o.sandbox })
 	d.key, d.transport = service.Secret(d.address.APIKey), o.transport
 	d.start()
 	t.Cleanup(func() { _ = d.journal.Close() })
@@ -106,15 +104,6 @@ func newDesk(t *testing.T, text string, change ...func(*deskOptions)) *desk {
 		d.register()
 	}
 	return d
-}
-
-func compile(t *testing.T, text string) *rules.Set {
-	t.Helper()
-	set, problems := rules.Compile([]*rules.File{rules.Parse("rules.yaml", []byte(text))}, rules.Options{Catalog: builtin.Catalog()})
-	if problems.HasErrors() {
-		t.Fatal(problems)
-	}
-	return set
 }
 
 // clock is the time that everything lives in.
@@ -147,15 +136,10 @@ func (d *desk) start() {
 	j := d.open()
 	client := must(service.New(service.Options{BaseURL: d.address.BaseURL, APIKey: d.key, Now: d.clock, Timeout: 5 * time.Second, Transport: d.transport, Sleep: d.sleep}))
 	var e *engine.Engine
-	o := builtin.Options{Client: client, Directory: service.NewDirectory(client), Location: time.UTC}
-	o.Own = func(ctx context.Context, m service.Message) (bool, error) {
-		return e.Owns(ctx, "default", m.ID, m.ClientID)
-	}
+	w := desktest.Workspace(builtin.Options{Client: client, Location: time.UTC}, func() *engine.Engine { return e })
 	var s *backfill.Source
-	e = must(engine.New(engine.Options{Journal: j, Keep: 30 * 24 * time.Hour}, engine.Workspace{
-		Name: "default", Actions: must(actions.NewRegistry(must(builtin.New(o))...)), Desk: must(builtin.NewDesk(o)), Location: time.UTC,
-		Recovery: d.recovery, Away: func() { s.Missed("no engine was there for a while") },
-	}))
+	w.Recovery, w.Away = d.recovery, func() { s.Missed("no engine was there for a while") }
+	e = must(engine.New(engine.Options{Journal: j, Keep: 30 * 24 * time.Hour}, w))
 	if err := e.SetRules("default", d.set); err != nil {
 		d.t.Fatal(err)
 	}

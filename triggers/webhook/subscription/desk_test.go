@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/actions/builtin"
+	"github.com/quandohq/quando/engine/desktest"
 	"github.com/quandohq/quando/engine/journal/sqlite"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/service"
@@ -45,14 +46,10 @@ type desk struct {
 
 func newDesk(t *testing.T, change ...func(*sandbox.Options)) *desk {
 	t.Helper()
-	o := sandbox.Options{Seed: 5, AllowLoopback: true}
-	for _, f := range change {
-		f(&o)
-	}
-	d := &desk{T: t, sandbox: must(sandbox.New(o)), folder: t.TempDir(), outcomes: map[webhook.Outcome]int{}}
+	d := &desk{T: t, folder: t.TempDir(), outcomes: map[webhook.Outcome]int{}}
 	d.logger = slog.New(slog.NewTextHandler(&d.log, nil))
-	t.Cleanup(func() { _ = d.sandbox.Close() })
-	d.address = must(d.sandbox.Start(t.Context(), "127.0.0.1:0"))
+	without := func(o *sandbox.Options) { o.KanbanEvents = false }
+	d.sandbox, d.address = desktest.Start(t, append([]func(*sandbox.Options){without}, change...)...)
 	d.client = must(service.New(service.Options{BaseURL: d.address.BaseURL, APIKey: service.Secret(d.address.APIKey)}))
 	d.journal = must(sqlite.Open(t.Context(), d.path("journal.db"), sqlite.Options{}))
 	t.Cleanup(func() { _ = d.journal.Close() })
