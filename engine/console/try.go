@@ -12,6 +12,7 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/ruletest"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // Bounds of a trial: somebody waits for it, and the engine works beside it.
@@ -154,7 +155,7 @@ func (c *Console) pastView(q *request, f *draftFile, r *backtest.Result) *tryVie
 	people := map[string]bool{}
 	for _, e := range r.Effects {
 		people[e.Who+"\x00"+e.About.Conversation] = true
-		if e.Verb == "send_message" {
+		if e.Verb == vocabulary.SendMessage {
 			v.Messages++
 		}
 		if len(v.Deeds) == tryShown {
