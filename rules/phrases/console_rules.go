@@ -1,7 +1,7 @@
-package words
+package phrases
 
-// ruleMessages put the language of rules into words.
-var ruleMessages = map[string][2]string{
+// consoleRules put the language of rules into words.
+var consoleRules = table{
 	"rule.words":          {"In words", "Em palavras"},
 	"rule.when":           {"When", "Quando"},
 	"rule.if":             {"if", "se"},

@@ -1,7 +1,7 @@
-package words
+package phrases
 
-// editorMessages are those of the pages on which rules are written.
-var editorMessages = map[string][2]string{
+// consoleEditor are those of the pages on which rules are written.
+var consoleEditor = table{
 	"write.title":            {"Write a rule", "Escrever uma regra"},
 	"write.begin":            {"Write a rule", "Escrever uma regra"},
 	"write.begin_help":       {"Begin with one of these, or with nothing. A rule begins as a draft: it does nothing until you say so.", "Comece com uma destas, ou do zero. Uma regra começa como rascunho: não faz nada até você dizer."},

@@ -1,7 +1,7 @@
-package words
+package phrases
 
-// fieldMessages name the fields of the form: the keys of a rule, and the arguments of verbs.
-var fieldMessages = map[string][2]string{
+// consoleFields name the fields of the form: the keys of a rule, and the arguments of verbs.
+var consoleFields = table{
 	"field.id":             {"Id", "Id"},
 	"field.name":           {"Name", "Nome"},
 	"field.description":    {"Description", "Descrição"},
