@@ -2,6 +2,8 @@ package phrases
 
 import (
 	"fmt"
+	"regexp"
+	"strings"
 
 	"github.com/quandohq/quando/rules/vocabulary"
 )
@@ -21,7 +23,7 @@ type table map[Code]texts
 
 // catalogue is every text, by theme. A code is in one of the tables only.
 var catalogue = [...]table{
-	engineReasons, verbReasons, backfillProblems, conditions, explanations, events,
+	engineReasons, verbReasons, backfillProblems, conditions, explanations, events, verbs, verbArguments,
 	consoleFrame, consolePages, consoleRules, consoleSimulator, consoleHealth, consoleEditor, consoleFields,
 }
 
@@ -45,4 +47,38 @@ func lookUp(code Code) (t texts, ok bool) {
 		}
 	}
 	return t, ok
+}
+
+// slot is an argument that has a name, or what is left out without one.
+var slot = regexp.MustCompile(`\[[^]]*\]|\{[^}]*\}`)
+
+// Fill returns a text of the catalogue whose arguments have names. {person|sector} is the first of
+// these that has a value, and {sector|=none} says none without one. What stands in brackets is left
+// out where no argument in it has a value.
+func Fill(l Language, code Code, value func(name string) string) string {
+	text, _ := fill(Say(l, code), value)
+	return text
+}
+
+func fill(text string, value func(name string) string) (out string, filled bool) {
+	out = slot.ReplaceAllStringFunc(text, func(part string) string {
+		inside := part[1 : len(part)-1]
+		if part[0] == '[' {
+			if inner, ok := fill(inside, value); ok {
+				return inner
+			}
+			return ""
+		}
+		for name := range strings.SplitSeq(inside, "|") {
+			if own, ok := strings.CutPrefix(name, "="); ok {
+				return own
+			}
+			if v := value(name); v != "" {
+				filled = true
+				return v
+			}
+		}
+		return ""
+	})
+	return out, filled
 }
