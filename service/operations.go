@@ -32,7 +32,8 @@ func declare(method, path, scope string) Operation {
 // operation the reference does not have.
 func ScopeOf(method, path string) (string, bool) { return scopeOf(table, method, path) }
 
-// Operations lists the operations of the reference, and the card operations that it does not show and this profile adds.
+// Operations lists the operations of the reference, and the card operations that it does not show
+// and this profile adds.
 func (p *Profile) Operations() []Operation {
 	ops := slices.Clone(table)
 	for _, o := range []Operation{p.Cards.operation(p.Cards.Get), p.Cards.operation(p.Cards.Create), p.Cards.operation(p.Cards.Update), p.Cards.operation(p.Cards.Move)} {

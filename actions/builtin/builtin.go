@@ -1,7 +1,8 @@
-// Package builtin provides the verbs that ship with the binary and tells rules what they want to know of the service.
+// Package builtin provides the verbs that ship with the binary, and tells rules what they want to
+// know of the service.
 //
-// The table of the verbs is here. A verb has a file, with its schema, its plan, and its call with what makes that safe to
-// repeat. What rules ask is answered in desk….go.
+// The table of the verbs is here. A verb has a file, with its schema, its plan, and its call with
+// what makes that safe to repeat. What rules ask is answered in desk….go.
 package builtin
 
 import (
