@@ -1,11 +1,15 @@
 package actions
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/quandohq/quando/rules/phrases"
+	"github.com/quandohq/quando/rules/redact"
 )
 
 // ArgumentWords shows an argument to people: lists and mappings without their brackets, nothing as
@@ -34,4 +38,41 @@ func ArgumentWords(v any) string {
 		return fmt.Sprint(v)
 	}
 	return string(text)
+}
+
+// An Effect is what a verb did, or would do.
+type Effect struct {
+	Verb string
+	Who  string         // the customer, the card or the other system; empty is somebody
+	Args map[string]any // as the step was asked
+}
+
+// Would says what a verb would do, "transfer Marina to Support", and what it quotes, such as the text
+// of a message.
+func (e Effect) Would(l phrases.Language) (words, quoted string) { return e.say(l, ".would") }
+
+// Did says what a verb did, or would have: "transferred Marina to Support".
+func (e Effect) Did(l phrases.Language) (words, quoted string) { return e.say(l, ".did") }
+
+func (e Effect) say(l phrases.Language, form phrases.Code) (words, quoted string) {
+	args, _ := redact.Value(e.Args).(map[string]any)
+	value := func(name string) string {
+		switch name {
+		case "who":
+			return cmp.Or(e.Who, phrases.Say(l, "verb.somebody"))
+		case "verb":
+			return e.Verb
+		case "arguments":
+			return ArgumentWords(args)
+		}
+		return ArgumentWords(args[name])
+	}
+	verb := "verb." + phrases.Code(e.Verb)
+	if phrases.Knows(verb + ".quotes") {
+		quoted = phrases.Fill(l, verb+".quotes", value)
+	}
+	if !phrases.Knows(verb + form) {
+		verb = "verb.other"
+	}
+	return phrases.Fill(l, verb+form, value), quoted
 }

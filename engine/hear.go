@@ -100,9 +100,9 @@ func (v *judge) ends(ctx context.Context, r *journal.Run, e *journal.Event, f *f
 		switch {
 		case err != nil:
 			// Whether it should go on is not known, and a person will see that it did not.
-			return ending{journal.FailedRun, phrases.Text(fmt.Sprintf("cancel_on: %s: %v", e.Type, err))}, nil
+			return ending{journal.FailedRun, phrases.New(phrases.CancelFailed, e.Type, err)}, nil
 		case met:
-			return ending{journal.Cancelled, phrases.Text("cancel_on: " + e.Type)}, nil
+			return ending{journal.Cancelled, phrases.New(phrases.CancelOn, e.Type)}, nil
 		}
 	}
 	return ending{}, nil

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/quandohq/quando/rules/source"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // maxSteps bounds the steps of one rule.
@@ -222,7 +223,7 @@ func (c *compiler) arguments(verb, n *source.Node, s *Step, env *environment) *e
 	if given[schema.Unless] == nil {
 		c.rule.Facts = union(c.rule.Facts, []string{schema.Needs, schema.Pins})
 	}
-	if s.Verb == "send_message" && given["to"] == nil && c.sends == nil {
+	if s.Verb == vocabulary.SendMessage && given["to"] == nil && c.sends == nil {
 		c.sends = verb
 	}
 	env = c.control(s, given, env)

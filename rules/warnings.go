@@ -150,7 +150,7 @@ func (c *compiler) warnOfSecrets(n *source.Node, name string, headers bool) {
 		return
 	}
 	// Each value is checked once for each role, however many aliases refer to it.
-	look := secretLook{n.Line, n.Column, headers && redact.IsSecretHeader(name) || redact.IsSecretName(name), name == "url" || name == "http_request"}
+	look := secretLook{n.Line, n.Column, headers && redact.IsSecretHeader(name) || redact.IsSecretName(name), name == "url" || name == vocabulary.HTTPRequest}
 	if c.looked[look] {
 		return
 	}
@@ -159,7 +159,7 @@ func (c *compiler) warnOfSecrets(n *source.Node, name string, headers bool) {
 		return
 	}
 	hint := "take it out, and let `http_request.headers` of the configuration send it"
-	if name == "url" || name == "http_request" {
+	if name == "url" || name == vocabulary.HTTPRequest {
 		hint = "where that system takes it as a header too, let `http_request.headers` of the configuration send it"
 	}
 	p := n.At(source.Warning, "this looks like a secret, and whoever may see the rules or the journal can read it", hint)

@@ -7,6 +7,14 @@ import (
 	"time"
 )
 
+var (
+	opListAttendances   = declare("GET", "/attendances", "attendances:read")
+	opGetAttendance     = declare("GET", "/attendances/{id}", "attendances:read")
+	opCurrentAttendance = declare("GET", "/conversations/{id}/attendance", "attendances:read")
+	opListAssignments   = declare("GET", "/conversations/{id}/assignments", "attendances:read")
+	opCloseAttendance   = declare("POST", "/conversations/{id}/attendance/close", "attendances:write")
+)
+
 // The states of an attendance.
 const (
 	StatusOpen   = "open"
@@ -72,7 +80,7 @@ type AttendanceQuery struct {
 
 // ListAttendances gives one page of attendances.
 func (c *Client) ListAttendances(ctx context.Context, q AttendanceQuery) (Page[Attendance], error) {
-	o := table[opListAttendances]
+	o := opListAttendances
 	if err := checkLimit(o, q.Limit); err != nil {
 		return Page[Attendance]{}, err
 	}
@@ -92,7 +100,7 @@ func (c *Client) ListAttendances(ctx context.Context, q AttendanceQuery) (Page[A
 // Attendances walks all attendances that fit, from q.Cursor on.
 func (c *Client) Attendances(ctx context.Context, q AttendanceQuery) iter.Seq2[Attendance, error] {
 	q.Limit = pageSize(q.Limit)
-	return byCursor(table[opListAttendances], q.Cursor, func(a *Attendance) string { return a.ID }, func(cursor string) (Page[Attendance], error) {
+	return byCursor(opListAttendances, q.Cursor, func(a *Attendance) string { return a.ID }, func(cursor string) (Page[Attendance], error) {
 		q.Cursor = cursor
 		return c.ListAttendances(ctx, q)
 	})
@@ -100,13 +108,13 @@ func (c *Client) Attendances(ctx context.Context, q AttendanceQuery) iter.Seq2[A
 
 // GetAttendance reads one attendance with its contact and responsible person.
 func (c *Client) GetAttendance(ctx context.Context, id string) (Attendance, error) {
-	v, _, err := one(ctx, c, request{op: table[opGetAttendance], id: id}, "attendance", c.profile.Attendance.ID, DecodeAttendance)
+	v, _, err := one(ctx, c, request{op: opGetAttendance, id: id}, "attendance", c.profile.Attendance.ID, DecodeAttendance)
 	return v, err
 }
 
 // CurrentAttendance reads the attendance a conversation is in; it is nil when there is none.
 func (c *Client) CurrentAttendance(ctx context.Context, conversation string) (*Attendance, error) {
-	a, _, err := one(ctx, c, request{op: table[opCurrentAttendance], id: conversation}, "attendance", c.profile.Attendance.ID, DecodeAttendance)
+	a, _, err := one(ctx, c, request{op: opCurrentAttendance, id: conversation}, "attendance", c.profile.Attendance.ID, DecodeAttendance)
 	if err != nil || a.ID == "" {
 		return nil, err
 	}
@@ -119,7 +127,7 @@ func (c *Client) CloseAttendance(ctx context.Context, conversation, reason strin
 	body := struct {
 		Reason string `json:"reason,omitempty"`
 	}{reason}
-	v, _, err := one(ctx, c, request{op: table[opCloseAttendance], id: conversation, body: body}, "attendance", c.profile.Attendance.ID, DecodeAttendance)
+	v, _, err := one(ctx, c, request{op: opCloseAttendance, id: conversation, body: body}, "attendance", c.profile.Attendance.ID, DecodeAttendance)
 	return v, err
 }
 
@@ -149,7 +157,7 @@ func DecodeAssignment(raw map[string]any, p *Profile) Assignment {
 
 // ListAssignments lists the responsible persons a conversation has had.
 func (c *Client) ListAssignments(ctx context.Context, conversation string) ([]Assignment, error) {
-	return all(ctx, c, request{op: table[opListAssignments], id: conversation}, DecodeAssignment)
+	return all(ctx, c, request{op: opListAssignments, id: conversation}, DecodeAssignment)
 }
 
 // AttendanceFields names the fields of an attendance.

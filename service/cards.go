@@ -9,6 +9,10 @@ import (
 	"time"
 )
 
+var (
+	opListCards = declare("GET", "/kanban/cards", "read")
+)
+
 // CardResult is a card after a call that changed it.
 type CardResult struct {
 	Card
@@ -57,7 +61,7 @@ func (c *Client) searchCard(ctx context.Context, id string) (Card, error) {
 	} else if found || err != nil {
 		return card, err
 	}
-	o := table[opListCards]
+	o := opListCards
 	return Card{}, &Error{Op: o.String(), Status: http.StatusNotFound, Code: "not_found", Scope: o.Scope, Message: "no card with the id " + id + " is in the list"}
 }
 

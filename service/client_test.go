@@ -133,8 +133,8 @@ func TestScopeOf(t *testing.T) {
 	if got, _ := scopeOf(clash, "GET", "/a/b"); got != "literal" {
 		t.Errorf("a placeholder beats the name itself: %q", got)
 	}
-	if len(Operations) != 39 {
-		t.Errorf("%d operations; the reference has 39", len(Operations))
+	if len(table) != 39 {
+		t.Errorf("%d operations; the reference has 39", len(table))
 	}
 }
 

@@ -7,6 +7,13 @@ import (
 	"time"
 )
 
+var (
+	opListContacts  = declare("GET", "/contacts", "contacts:read")
+	opCreateContact = declare("POST", "/contacts", "contacts:write")
+	opGetContact    = declare("GET", "/contacts/{id}", "contacts:read")
+	opUpdateContact = declare("PATCH", "/contacts/{id}", "contacts:write")
+)
+
 // Contact is a customer in the company's address book.
 type Contact struct {
 	ID        string
@@ -48,12 +55,12 @@ func (c *Client) ListContacts(ctx context.Context, q ContactQuery) (Page[Contact
 	v.set("channel", q.Channel)
 	v.num("limit", q.Limit)
 	v.num("offset", q.Offset)
-	return list(ctx, c, request{op: table[opListContacts], query: url.Values(v)}, DecodeContact)
+	return list(ctx, c, request{op: opListContacts, query: url.Values(v)}, DecodeContact)
 }
 
 // Contacts walks all contacts that fit, from q.Offset on.
 func (c *Client) Contacts(ctx context.Context, q ContactQuery) iter.Seq2[Contact, error] {
-	return byOffset(table[opListContacts], pageSize(q.Limit), q.Offset, func(v *Contact) string { return v.ID },
+	return byOffset(opListContacts, pageSize(q.Limit), q.Offset, func(v *Contact) string { return v.ID },
 		func(limit, offset int) (Page[Contact], error) {
 			q.Limit, q.Offset = limit, offset
 			return c.ListContacts(ctx, q)
@@ -71,7 +78,7 @@ type NewContact struct {
 
 // CreateContact adds a contact. The call has no key: look it up with FindContact first, and again before a repeat.
 func (c *Client) CreateContact(ctx context.Context, n NewContact) (Contact, error) {
-	o := table[opCreateContact]
+	o := opCreateContact
 	if n.Name == "" || n.Phone == "" {
 		return Contact{}, invalid(o, "a contact needs a name and a phone")
 	}
@@ -81,7 +88,7 @@ func (c *Client) CreateContact(ctx context.Context, n NewContact) (Contact, erro
 
 // GetContact reads one contact.
 func (c *Client) GetContact(ctx context.Context, id string) (Contact, error) {
-	v, _, err := one(ctx, c, request{op: table[opGetContact], id: id}, "contact", c.profile.Contact.ID, DecodeContact)
+	v, _, err := one(ctx, c, request{op: opGetContact, id: id}, "contact", c.profile.Contact.ID, DecodeContact)
 	return v, err
 }
 
@@ -96,7 +103,7 @@ type ContactPatch struct {
 
 // UpdateContact sets absolute values, so a repeat is harmless.
 func (c *Client) UpdateContact(ctx context.Context, id string, p ContactPatch) (Contact, error) {
-	v, _, err := one(ctx, c, request{op: table[opUpdateContact], id: id, body: p}, "contact", c.profile.Contact.ID, DecodeContact)
+	v, _, err := one(ctx, c, request{op: opUpdateContact, id: id, body: p}, "contact", c.profile.Contact.ID, DecodeContact)
 	return v, err
 }
 

@@ -8,6 +8,17 @@ import (
 	"time"
 )
 
+var (
+	opListChannels       = declare("GET", "/channels", "conversations:read")
+	opListConversations  = declare("GET", "/conversations", "conversations:read")
+	opCreateConversation = declare("POST", "/conversations", "conversations:write")
+	opGetConversation    = declare("GET", "/conversations/{id}", "conversations:read")
+	opUpdateConversation = declare("PATCH", "/conversations/{id}", "conversations:write")
+	opReadConversation   = declare("POST", "/conversations/{id}/read", "conversations:write")
+	opTransfer           = declare("POST", "/conversations/{id}/transfer", "conversations:write")
+	opSetSector          = declare("PUT", "/conversations/{id}/sector", "conversations:write")
+)
+
 // Channel is a WhatsApp number of the company.
 type Channel struct {
 	ID      string
@@ -98,17 +109,17 @@ func (q ConversationQuery) values() url.Values {
 
 // ListChannels lists the company's WhatsApp numbers.
 func (c *Client) ListChannels(ctx context.Context) ([]Channel, error) {
-	return all(ctx, c, request{op: table[opListChannels]}, DecodeChannel)
+	return all(ctx, c, request{op: opListChannels}, DecodeChannel)
 }
 
 // ListConversations gives one page of conversations.
 func (c *Client) ListConversations(ctx context.Context, q ConversationQuery) (Page[Conversation], error) {
-	return list(ctx, c, request{op: table[opListConversations], query: q.values()}, DecodeConversation)
+	return list(ctx, c, request{op: opListConversations, query: q.values()}, DecodeConversation)
 }
 
 // Conversations walks all conversations that fit, from q.Offset on.
 func (c *Client) Conversations(ctx context.Context, q ConversationQuery) iter.Seq2[Conversation, error] {
-	return byOffset(table[opListConversations], pageSize(q.Limit), q.Offset, func(v *Conversation) string { return v.ID },
+	return byOffset(opListConversations, pageSize(q.Limit), q.Offset, func(v *Conversation) string { return v.ID },
 		func(limit, offset int) (Page[Conversation], error) {
 			q.Limit, q.Offset = limit, offset
 			return c.ListConversations(ctx, q)
@@ -126,7 +137,7 @@ type NewConversation struct {
 // CreateConversation opens a conversation. The call has no key: look it up with FindConversation first, and again before a
 // repeat.
 func (c *Client) CreateConversation(ctx context.Context, n NewConversation) (Conversation, error) {
-	o := table[opCreateConversation]
+	o := opCreateConversation
 	if n.ChannelID == "" {
 		return Conversation{}, invalid(o, "channel_id is missing: which number should the conversation use?")
 	}
@@ -139,7 +150,7 @@ func (c *Client) CreateConversation(ctx context.Context, n NewConversation) (Con
 
 // GetConversation reads one conversation.
 func (c *Client) GetConversation(ctx context.Context, id string) (Conversation, error) {
-	return c.conversation(ctx, request{op: table[opGetConversation], id: id})
+	return c.conversation(ctx, request{op: opGetConversation, id: id})
 }
 
 // ConversationPatch changes the fields that are set. LabelIDs replaces all labels.
@@ -153,12 +164,12 @@ type ConversationPatch struct {
 
 // UpdateConversation sets absolute values, so a repeat is harmless.
 func (c *Client) UpdateConversation(ctx context.Context, id string, p ConversationPatch) (Conversation, error) {
-	return c.conversation(ctx, request{op: table[opUpdateConversation], id: id, body: p})
+	return c.conversation(ctx, request{op: opUpdateConversation, id: id, body: p})
 }
 
 // MarkRead marks a conversation as read. A repeat is harmless.
 func (c *Client) MarkRead(ctx context.Context, id string) error {
-	_, err := c.do(ctx, request{op: table[opReadConversation], id: id})
+	_, err := c.do(ctx, request{op: opReadConversation, id: id})
 	return err
 }
 
@@ -171,7 +182,7 @@ type Transfer struct {
 
 // TransferConversation hands a conversation over. The call has no key: before a repeat, read the conversation and its assignments.
 func (c *Client) TransferConversation(ctx context.Context, id string, t Transfer) (Conversation, error) {
-	return c.conversation(ctx, request{op: table[opTransfer], id: id, body: t})
+	return c.conversation(ctx, request{op: opTransfer, id: id, body: t})
 }
 
 // SectorChange sets a conversation's sector; Null takes it out of every sector.
@@ -182,7 +193,7 @@ type SectorChange struct {
 
 // SetSector sets the sector. A repeat is harmless.
 func (c *Client) SetSector(ctx context.Context, id string, s SectorChange) (Conversation, error) {
-	return c.conversation(ctx, request{op: table[opSetSector], id: id, body: s})
+	return c.conversation(ctx, request{op: opSetSector, id: id, body: s})
 }
 
 // conversation is zero but for its Raw when a change is answered with something else than the conversation.

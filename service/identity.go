@@ -6,6 +6,10 @@ import (
 	"time"
 )
 
+var (
+	opMe = declare("GET", "/me", "")
+)
+
 // Identity is the integration that the key belongs to.
 type Identity struct {
 	ID         string
@@ -30,7 +34,7 @@ func DecodeIdentity(raw map[string]any, p *Profile) Identity {
 
 // Me asks who the key is. Every valid key may.
 func (c *Client) Me(ctx context.Context) (Identity, error) {
-	who, out, err := one(ctx, c, request{op: table[opMe]}, "identity", c.profile.Identity.ID, DecodeIdentity)
+	who, out, err := one(ctx, c, request{op: opMe}, "identity", c.profile.Identity.ID, DecodeIdentity)
 	if t, bad := http.ParseTime(out.header.Get("Date")); bad == nil {
 		who.ServedAt = t
 	}

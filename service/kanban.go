@@ -8,6 +8,11 @@ import (
 	"unicode/utf8"
 )
 
+var (
+	opListBoards = declare("GET", "/kanban/boards", "read")
+	opGetBoard   = declare("GET", "/kanban/boards/{id}", "read")
+)
+
 // Board is a Kanban board.
 type Board struct {
 	ID       string
@@ -78,12 +83,12 @@ func (c *Client) ListBoards(ctx context.Context, archived bool) ([]Board, error)
 	if archived {
 		v.set("archived", "1")
 	}
-	return all(ctx, c, request{op: table[opListBoards], query: url.Values(v)}, DecodeBoard)
+	return all(ctx, c, request{op: opListBoards, query: url.Values(v)}, DecodeBoard)
 }
 
 // GetBoard reads one board.
 func (c *Client) GetBoard(ctx context.Context, id string) (Board, error) {
-	v, _, err := one(ctx, c, request{op: table[opGetBoard], id: id}, "board", c.profile.Board.ID, DecodeBoard)
+	v, _, err := one(ctx, c, request{op: opGetBoard, id: id}, "board", c.profile.Board.ID, DecodeBoard)
 	return v, err
 }
 
@@ -104,7 +109,7 @@ const maxCardSearch = 100
 
 // ListCards gives one page of cards.
 func (c *Client) ListCards(ctx context.Context, q CardQuery) (Page[Card], error) {
-	o := table[opListCards]
+	o := opListCards
 	if err := checkLimit(o, q.Limit); err != nil {
 		return Page[Card]{}, err
 	}
@@ -127,7 +132,7 @@ func (c *Client) ListCards(ctx context.Context, q CardQuery) (Page[Card], error)
 // Cards walks all cards that fit, from q.Cursor on.
 func (c *Client) Cards(ctx context.Context, q CardQuery) iter.Seq2[Card, error] {
 	q.Limit = pageSize(q.Limit)
-	return byCursor(table[opListCards], q.Cursor, func(c *Card) string { return c.ID }, func(cursor string) (Page[Card], error) {
+	return byCursor(opListCards, q.Cursor, func(c *Card) string { return c.ID }, func(cursor string) (Page[Card], error) {
 		q.Cursor = cursor
 		return c.ListCards(ctx, q)
 	})

@@ -59,7 +59,7 @@ func TestHeaderThatCannotBeSent(t *testing.T) {
 	h := serving(t)
 	c := h.client(t)
 	for _, value := range []string{"1\r\nX: y", "1\nX: y", "1\x00", "\x7f"} {
-		_, err := c.do(t.Context(), request{op: table[opUpdateContact], id: "1", ifMatch: value})
+		_, err := c.do(t.Context(), request{op: opUpdateContact, id: "1", ifMatch: value})
 		if err == nil || IsUncertain(err) || !strings.Contains(err.Error(), "If-Match") || h.requests.Load() != 0 {
 			t.Errorf("%q: %v, %d requests", value, err, h.requests.Load())
 		}

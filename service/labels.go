@@ -2,6 +2,10 @@ package service
 
 import "context"
 
+var (
+	opListLabels = declare("GET", "/labels", "contacts:read")
+)
+
 // Label marks contacts, conversations and cards.
 type Label struct {
 	ID    string
@@ -18,5 +22,5 @@ func DecodeLabel(raw map[string]any, p *Profile) Label {
 
 // ListLabels lists all labels.
 func (c *Client) ListLabels(ctx context.Context) ([]Label, error) {
-	return all(ctx, c, request{op: table[opListLabels]}, DecodeLabel)
+	return all(ctx, c, request{op: opListLabels}, DecodeLabel)
 }

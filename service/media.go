@@ -12,6 +12,11 @@ import (
 	"time"
 )
 
+var (
+	opUploadMedia = declare("POST", "/media", "media:write")
+	opMediaURL    = declare("GET", "/media/{id}/url", "messages:read")
+)
+
 // Media is an uploaded file.
 type Media struct {
 	ID          string // the media_id of a message
@@ -79,7 +84,7 @@ func newUpload(f File) (*upload, error) {
 
 // UploadMedia uploads a file and gives the id to send it with. A repeat is harmless: it leaves a file that nobody sends.
 func (c *Client) UploadMedia(ctx context.Context, f File) (Media, error) {
-	o := table[opUploadMedia]
+	o := opUploadMedia
 	if f.Content == nil {
 		return Media{}, invalid(o, "there is no content to upload")
 	}
@@ -102,7 +107,7 @@ func (c *Client) UploadMedia(ctx context.Context, f File) (Media, error) {
 
 // MediaURL gives a temporary download link.
 func (c *Client) MediaURL(ctx context.Context, id string) (MediaLink, error) {
-	r := request{op: table[opMediaURL], id: id}
+	r := request{op: opMediaURL, id: id}
 	v, out, err := one(ctx, c, r, "media", c.profile.Media.URL, DecodeMediaLink)
 	if s, ok := out.value.(string); ok {
 		v.URL = s

@@ -11,6 +11,12 @@ import (
 	"github.com/google/uuid"
 )
 
+var (
+	opListMessages = declare("GET", "/conversations/{id}/messages", "messages:read")
+	opSendMessage  = declare("POST", "/conversations/{id}/messages", "messages:send")
+	opGetMessage   = declare("GET", "/messages/{id}", "messages:read")
+)
+
 // The sides of a message.
 const (
 	Inbound  = "inbound"  // from the customer
@@ -80,7 +86,7 @@ type MessageQuery struct {
 
 // ListMessages gives one page of a conversation's messages, newest first.
 func (c *Client) ListMessages(ctx context.Context, conversation string, q MessageQuery) (Page[Message], error) {
-	o := table[opListMessages]
+	o := opListMessages
 	if err := checkLimit(o, q.Limit); err != nil {
 		return Page[Message]{}, err
 	}
@@ -94,7 +100,7 @@ func (c *Client) ListMessages(ctx context.Context, conversation string, q Messag
 // Messages walks a conversation's messages from the newest, or from before the given cursor, backwards.
 // Where the answers name no next cursor, the last message of a page is the cursor of the next one.
 func (c *Client) Messages(ctx context.Context, conversation, before string) iter.Seq2[Message, error] {
-	return byCursor(table[opListMessages], before, func(m *Message) string { return m.ID }, func(cursor string) (Page[Message], error) {
+	return byCursor(opListMessages, before, func(m *Message) string { return m.ID }, func(cursor string) (Page[Message], error) {
 		page, err := c.ListMessages(ctx, conversation, MessageQuery{Limit: maxLimit, Before: cursor})
 		if n := len(page.Items); n > 0 && !page.cursorGiven {
 			page.NextCursor = page.Items[n-1].Cursor
@@ -115,7 +121,7 @@ type NewMessage struct {
 
 // SendMessage sends a message. A repeat with the same ClientID gives the message already created and sends nothing.
 func (c *Client) SendMessage(ctx context.Context, conversation string, m NewMessage) (Message, error) {
-	o := table[opSendMessage]
+	o := opSendMessage
 	if _, err := uuid.Parse(m.ClientID); err != nil {
 		return Message{}, invalid(o, "client_id %q is not a UUID", m.ClientID)
 	}
@@ -128,7 +134,7 @@ func (c *Client) SendMessage(ctx context.Context, conversation string, m NewMess
 
 // GetMessage reads one message.
 func (c *Client) GetMessage(ctx context.Context, id string) (Message, error) {
-	v, _, err := one(ctx, c, request{op: table[opGetMessage], id: id}, "message", c.profile.Message.ID, DecodeMessage)
+	v, _, err := one(ctx, c, request{op: opGetMessage, id: id}, "message", c.profile.Message.ID, DecodeMessage)
 	return v, err
 }
 

@@ -18,110 +18,24 @@ func (o Operation) String() string { return o.Method + " " + o.Path }
 // Changes reports whether the operation may have an effect.
 func (o Operation) Changes() bool { return o.Method != "GET" }
 
-type op int
+// table has every operation of the reference. Each is declared in the file of what it is about.
+var table []Operation
 
-const (
-	opMe op = iota
-	opListChannels
-	opListConversations
-	opCreateConversation
-	opGetConversation
-	opUpdateConversation
-	opReadConversation
-	opTransfer
-	opSetSector
-	opListMessages
-	opSendMessage
-	opGetMessage
-	opUploadMedia
-	opMediaURL
-	opListContacts
-	opCreateContact
-	opGetContact
-	opUpdateContact
-	opListLabels
-	opListAttendances
-	opGetAttendance
-	opCurrentAttendance
-	opListAssignments
-	opCloseAttendance
-	opListTeam
-	opListSectors
-	opCompanyRules
-	opReport
-	opListWebhooks
-	opRegisterWebhook
-	opListEvents
-	opUpdateWebhook
-	opDeleteWebhook
-	opRotateSecret
-	opTestWebhook
-	opListDeliveries
-	opListBoards
-	opGetBoard
-	opListCards
-)
-
-var table = [...]Operation{
-	opMe: {"GET", "/me", ""},
-
-	opListChannels:       {"GET", "/channels", "conversations:read"},
-	opListConversations:  {"GET", "/conversations", "conversations:read"},
-	opCreateConversation: {"POST", "/conversations", "conversations:write"},
-	opGetConversation:    {"GET", "/conversations/{id}", "conversations:read"},
-	opUpdateConversation: {"PATCH", "/conversations/{id}", "conversations:write"},
-	opReadConversation:   {"POST", "/conversations/{id}/read", "conversations:write"},
-	opTransfer:           {"POST", "/conversations/{id}/transfer", "conversations:write"},
-	opSetSector:          {"PUT", "/conversations/{id}/sector", "conversations:write"},
-
-	opListMessages: {"GET", "/conversations/{id}/messages", "messages:read"},
-	opSendMessage:  {"POST", "/conversations/{id}/messages", "messages:send"},
-	opGetMessage:   {"GET", "/messages/{id}", "messages:read"},
-	opUploadMedia:  {"POST", "/media", "media:write"},
-	opMediaURL:     {"GET", "/media/{id}/url", "messages:read"},
-
-	opListContacts:  {"GET", "/contacts", "contacts:read"},
-	opCreateContact: {"POST", "/contacts", "contacts:write"},
-	opGetContact:    {"GET", "/contacts/{id}", "contacts:read"},
-	opUpdateContact: {"PATCH", "/contacts/{id}", "contacts:write"},
-	opListLabels:    {"GET", "/labels", "contacts:read"},
-
-	opListAttendances:   {"GET", "/attendances", "attendances:read"},
-	opGetAttendance:     {"GET", "/attendances/{id}", "attendances:read"},
-	opCurrentAttendance: {"GET", "/conversations/{id}/attendance", "attendances:read"},
-	opListAssignments:   {"GET", "/conversations/{id}/assignments", "attendances:read"},
-	opCloseAttendance:   {"POST", "/conversations/{id}/attendance/close", "attendances:write"},
-
-	opListTeam:     {"GET", "/team", "team:read"},
-	opListSectors:  {"GET", "/sectors", "team:read"},
-	opCompanyRules: {"GET", "/company/attendance", "team:read"},
-	opReport:       {"GET", "/reports/attendance", "reports:read"},
-
-	opListWebhooks:    {"GET", "/integrations/webhooks", "webhooks:manage"},
-	opRegisterWebhook: {"POST", "/integrations/webhooks", "webhooks:manage"},
-	opListEvents:      {"GET", "/integrations/webhooks/events", "webhooks:manage"},
-	opUpdateWebhook:   {"PATCH", "/integrations/webhooks/{id}", "webhooks:manage"},
-	opDeleteWebhook:   {"DELETE", "/integrations/webhooks/{id}", "webhooks:manage"},
-	opRotateSecret:    {"POST", "/integrations/webhooks/{id}/rotate-secret", "webhooks:manage"},
-	opTestWebhook:     {"POST", "/integrations/webhooks/{id}/test", "webhooks:manage"},
-	opListDeliveries:  {"GET", "/integrations/webhooks/{id}/deliveries", "webhooks:manage"},
-
-	opListBoards: {"GET", "/kanban/boards", "read"},
-	opGetBoard:   {"GET", "/kanban/boards/{id}", "read"},
-	opListCards:  {"GET", "/kanban/cards", "read"},
+// declare adds an operation to the table.
+func declare(method, path, scope string) Operation {
+	o := Operation{method, path, scope}
+	table = append(table, o)
+	return o
 }
-
-// Operations lists every operation of the reference, in its order. The card operations that the reference does not
-// show come from the profile: see [Profile.Operations].
-var Operations = slices.Clone(table[:])
 
 // ScopeOf is the scope an operation of the reference needs; path may hold ids or {id}. It reports false for an
 // operation the reference does not have.
-func ScopeOf(method, path string) (string, bool) { return scopeOf(table[:], method, path) }
+func ScopeOf(method, path string) (string, bool) { return scopeOf(table, method, path) }
 
-// Operations lists the operations of the reference and the card operations this profile adds to them.
+// Operations lists the operations of the reference, and the card operations that it does not show
+// and this profile adds.
 func (p *Profile) Operations() []Operation {
-	ops := slices.Clone(table[:])
+	ops := slices.Clone(table)
 	for _, o := range []Operation{p.Cards.operation(p.Cards.Get), p.Cards.operation(p.Cards.Create), p.Cards.operation(p.Cards.Update), p.Cards.operation(p.Cards.Move)} {
 		if o.Path != "" {
 			ops = append(ops, o)

@@ -106,7 +106,7 @@ type CardOperation struct {
 func (c *CardProfile) operation(o CardOperation) Operation {
 	scope := c.WriteScope
 	if o.Method == "GET" {
-		scope = table[opListCards].Scope
+		scope = opListCards.Scope
 	}
 	return Operation{Method: o.Method, Path: o.Path, Scope: scope}
 }

@@ -6,6 +6,10 @@ import (
 	"time"
 )
 
+var (
+	opReport = declare("GET", "/reports/attendance", "reports:read")
+)
+
 // Totals are the figures of a period, of one person, of one sector, or of one day.
 type Totals struct {
 	Opened        int
@@ -79,6 +83,6 @@ func (c *Client) AttendanceReport(ctx context.Context, q ReportQuery) (Report, e
 	}
 	v.set("sector", q.Sector)
 	v.set("user", q.User)
-	r, _, err := one(ctx, c, request{op: table[opReport], query: url.Values(v)}, "report", c.profile.Report.Opened, DecodeReport)
+	r, _, err := one(ctx, c, request{op: opReport, query: url.Values(v)}, "report", c.profile.Report.Opened, DecodeReport)
 	return r, err
 }

@@ -6,6 +6,12 @@ import (
 	"time"
 )
 
+var (
+	opListTeam     = declare("GET", "/team", "team:read")
+	opListSectors  = declare("GET", "/sectors", "team:read")
+	opCompanyRules = declare("GET", "/company/attendance", "team:read")
+)
+
 // Person is a member of the team.
 type Person struct {
 	ID            string
@@ -25,7 +31,7 @@ func DecodePerson(raw map[string]any, p *Profile) Person {
 
 // ListTeam lists the people, to whom conversations can be transferred.
 func (c *Client) ListTeam(ctx context.Context) ([]Person, error) {
-	return all(ctx, c, request{op: table[opListTeam]}, DecodePerson)
+	return all(ctx, c, request{op: opListTeam}, DecodePerson)
 }
 
 // Sector is a part of the company that takes conversations.
@@ -56,7 +62,7 @@ func DecodeSector(raw map[string]any, p *Profile) Sector {
 
 // ListSectors lists the sectors with their members and queues.
 func (c *Client) ListSectors(ctx context.Context) ([]Sector, error) {
-	return all(ctx, c, request{op: table[opListSectors]}, DecodeSector)
+	return all(ctx, c, request{op: opListSectors}, DecodeSector)
 }
 
 // CompanyRules are the company's rules for attendances.
@@ -86,6 +92,6 @@ func DecodeCompanyRules(raw map[string]any, p *Profile) CompanyRules {
 
 // GetCompanyRules reads the company's attendance rules.
 func (c *Client) GetCompanyRules(ctx context.Context) (CompanyRules, error) {
-	v, _, err := one(ctx, c, request{op: table[opCompanyRules]}, "rules", c.profile.CompanyRules.Mode, DecodeCompanyRules)
+	v, _, err := one(ctx, c, request{op: opCompanyRules}, "rules", c.profile.CompanyRules.Mode, DecodeCompanyRules)
 	return v, err
 }

@@ -7,6 +7,17 @@ import (
 	"time"
 )
 
+var (
+	opListWebhooks    = declare("GET", "/integrations/webhooks", "webhooks:manage")
+	opRegisterWebhook = declare("POST", "/integrations/webhooks", "webhooks:manage")
+	opListEvents      = declare("GET", "/integrations/webhooks/events", "webhooks:manage")
+	opUpdateWebhook   = declare("PATCH", "/integrations/webhooks/{id}", "webhooks:manage")
+	opDeleteWebhook   = declare("DELETE", "/integrations/webhooks/{id}", "webhooks:manage")
+	opRotateSecret    = declare("POST", "/integrations/webhooks/{id}/rotate-secret", "webhooks:manage")
+	opTestWebhook     = declare("POST", "/integrations/webhooks/{id}/test", "webhooks:manage")
+	opListDeliveries  = declare("GET", "/integrations/webhooks/{id}/deliveries", "webhooks:manage")
+)
+
 // Webhook is an address that receives events.
 type Webhook struct {
 	ID        string
@@ -54,7 +65,7 @@ func redact(raw map[string]any, paths Paths) map[string]any {
 
 // ListWebhooks lists the registered webhooks.
 func (c *Client) ListWebhooks(ctx context.Context) ([]Webhook, error) {
-	return all(ctx, c, request{op: table[opListWebhooks]}, DecodeWebhook)
+	return all(ctx, c, request{op: opListWebhooks}, DecodeWebhook)
 }
 
 // NewWebhook is an address to register. All fields are required, and the URL must be https.
@@ -66,7 +77,7 @@ type NewWebhook struct {
 
 // RegisterWebhook registers an address. The answer's Secret is not shown again.
 func (c *Client) RegisterWebhook(ctx context.Context, n NewWebhook) (Webhook, error) {
-	o := table[opRegisterWebhook]
+	o := opRegisterWebhook
 	if n.Name == "" || n.URL == "" || len(n.Events) == 0 {
 		return Webhook{}, invalid(o, "a webhook needs a name, a url and at least one event")
 	}
@@ -76,7 +87,7 @@ func (c *Client) RegisterWebhook(ctx context.Context, n NewWebhook) (Webhook, er
 
 // ListEvents lists the names of the events that can be subscribed to.
 func (c *Client) ListEvents(ctx context.Context) ([]string, error) {
-	r := request{op: table[opListEvents]}
+	r := request{op: opListEvents}
 	out, err := c.do(ctx, r)
 	if err != nil {
 		return nil, err
@@ -106,20 +117,20 @@ type WebhookPatch struct {
 
 // UpdateWebhook sets absolute values, so a repeat is harmless.
 func (c *Client) UpdateWebhook(ctx context.Context, id string, p WebhookPatch) (Webhook, error) {
-	v, _, err := one(ctx, c, request{op: table[opUpdateWebhook], id: id, body: p}, "webhook", c.profile.Webhook.ID, DecodeWebhook)
+	v, _, err := one(ctx, c, request{op: opUpdateWebhook, id: id, body: p}, "webhook", c.profile.Webhook.ID, DecodeWebhook)
 	return v, err
 }
 
 // DeleteWebhook removes a webhook.
 func (c *Client) DeleteWebhook(ctx context.Context, id string) error {
-	_, err := c.do(ctx, request{op: table[opDeleteWebhook], id: id})
+	_, err := c.do(ctx, request{op: opDeleteWebhook, id: id})
 	return err
 }
 
 // RotateSecret replaces the signing secret and gives the new one. It is the call that must not be repeated blindly: each
 // time there is another secret.
 func (c *Client) RotateSecret(ctx context.Context, id string) (Webhook, error) {
-	r := request{op: table[opRotateSecret], id: id}
+	r := request{op: opRotateSecret, id: id}
 	w, out, err := one(ctx, c, r, "webhook", c.profile.Webhook.ID, DecodeWebhook)
 	if err != nil {
 		return w, err
@@ -144,7 +155,7 @@ func (c *Client) withSecret(w Webhook, out reply) Webhook {
 
 // TestWebhook asks the service to send a test event.
 func (c *Client) TestWebhook(ctx context.Context, id string) error {
-	_, err := c.do(ctx, request{op: table[opTestWebhook], id: id})
+	_, err := c.do(ctx, request{op: opTestWebhook, id: id})
 	return err
 }
 
@@ -173,5 +184,5 @@ func DecodeDelivery(raw map[string]any, p *Profile) Delivery {
 
 // ListDeliveries lists the latest deliveries of a webhook.
 func (c *Client) ListDeliveries(ctx context.Context, id string) ([]Delivery, error) {
-	return all(ctx, c, request{op: table[opListDeliveries], id: id}, DecodeDelivery)
+	return all(ctx, c, request{op: opListDeliveries, id: id}, DecodeDelivery)
 }

@@ -1,7 +1,8 @@
-// Package builtin provides the verbs that ship with the binary, one file each, and tells rules what they want to know of the service.
+// Package builtin provides the verbs that ship with the binary, and tells rules what they want to
+// know of the service.
 //
-// A verb's file holds its schema and its plan. The calls that plans ask for stand in files of their own (call_….go), each with
-// what makes it safe to repeat. What rules ask is answered in desk….go.
+// The table of the verbs is here. A verb has a file, with its schema, its plan, and its call with
+// what makes that safe to repeat. What rules ask is answered in desk….go.
 package builtin
 
 import (
@@ -46,39 +47,64 @@ func New(o Options) ([]actions.Action, error) {
 	list := verbs()
 	out := make([]actions.Action, len(list))
 	for i := range list {
-		list[i].desk = d
-		out[i] = &list[i]
+		out[i] = &action{list[i], d}
 	}
 	return out, nil
 }
 
-// verbs lists the verbs in the order in which the documentation does.
+// verbs lists the verbs in the order in which the documentation does. The last call of a verb is the
+// one that has its effect; those before it prepare it.
 func verbs() []verb {
+	const conversation, cards = "/conversations/{id}", "/kanban/cards"
+	open := kind{callOpen, "POST /conversations", on[openCall]}
+	patch := kind{callPatchConversation, "PATCH " + conversation, on[patchConversationCall]}
+	patchContact := kind{callPatchContact, "PATCH /contacts/{id}", on[patchContactCall]}
 	return []verb{
-		{schema: sendMessage, plan: planSendMessage},
-		{schema: transfer, plan: planTransfer},
-		{schema: setSector, plan: planSetSector},
-		{schema: addLabels, plan: planAddLabels},
-		{schema: removeLabels, plan: planRemoveLabels},
-		{schema: setLabels, plan: planSetLabels},
-		{schema: updateConversation, plan: planUpdateConversation},
-		{schema: markRead, plan: planMarkRead},
-		{schema: openConversation, plan: planOpenConversation},
-		{schema: closeAttendance, plan: planCloseAttendance},
-		{schema: createContact, plan: planCreateContact},
-		{schema: updateContact, plan: planUpdateContact},
-		{schema: findCard, plan: planFindCard},
-		{schema: moveCard, plan: planMoveCard},
-		{schema: createCard, plan: planCreateCard},
-		{schema: updateCard, plan: planUpdateCard},
-		{schema: readAttendance, plan: planReadAttendance},
-		{schema: readConversation, plan: planReadConversation},
-		{schema: readContact, plan: planReadContact},
-		{schema: readMessages, plan: planReadMessages},
-		{schema: readAssignments, plan: planReadAssignments},
-		{schema: readReport, plan: planReadReport},
-		{schema: httpRequest, plan: planHTTPRequest},
+		{sendMessage, planSendMessage, calls{{callUpload, "POST /media", on[uploadCall]}, open, {callSend, "POST " + conversation + "/messages", on[sendCall]}}},
+		{transfer, planTransfer, calls{{callTransfer, "POST " + conversation + "/transfer", on[transferCall]}}},
+		{setSector, planSetSector, calls{{callSetSector, "PUT " + conversation + "/sector", on[sectorCall]}}},
+		{addLabels, planLabels(func(ids []string) labelChange { return labelChange{Add: ids} }), calls{patch}},
+		{removeLabels, planLabels(func(ids []string) labelChange { return labelChange{Remove: ids} }), calls{patch}},
+		{setLabels, planLabels(func(ids []string) labelChange { return labelChange{Add: ids, Only: true} }), calls{patch}},
+		{updateConversation, planUpdateConversation, calls{patch}},
+		{markRead, planMarkRead, calls{{callMarkRead, "POST " + conversation + "/read", on[markReadCall]}}},
+		{openConversation, planOpenConversation, calls{open}},
+		{closeAttendance, planCloseAttendance, calls{{callClose, "POST " + conversation + "/attendance/close", on[closeCall]}}},
+		{createContact, planCreateContact, calls{patchContact, {callCreateContact, "POST /contacts", on[createContactCall]}}},
+		{updateContact, planUpdateContact, calls{patchContact}},
+		{findCard, planFindCard, nil},
+		{moveCard, planMoveCard, calls{{callMoveCard, "POST " + cards + "/{id}/move", on[moveCardCall]}}},
+		{createCard, planCreateCard, calls{{callCreateCard, "POST " + cards, on[createCardCall]}}},
+		{updateCard, planUpdateCard, calls{{callPatchCard, "PATCH " + cards + "/{id}", on[patchCardCall]}}},
+		{readAttendance, planReadAttendance, nil},
+		{readConversation, planReadConversation, nil},
+		{readContact, planReadContact, nil},
+		{readMessages, planReadMessages, nil},
+		{readAssignments, planReadAssignments, nil},
+		{readReport, planReadReport, nil},
+		{httpRequest, planHTTPRequest, calls{{callHTTP, "", on[httpCall]}}},
 	}
+}
+
+// Operation is the operation of the service that has a verb's effect, by the name that the
+// service's reference has for it; empty where there is none.
+func Operation(verb string) string {
+	for _, v := range verbs() {
+		if v.schema.Verb == verb {
+			return v.operation()
+		}
+	}
+	return ""
+}
+
+// VerbOf is the first verb whose effect an operation has; empty where there is none.
+func VerbOf(operation string) string {
+	for _, v := range verbs() {
+		if operation != "" && v.operation() == operation {
+			return v.schema.Verb
+		}
+	}
+	return ""
 }
 
 // Schemas returns the verbs' descriptions, in the order in which the documentation lists them.

@@ -2,9 +2,12 @@ package builtin
 
 import (
 	"context"
+	"iter"
+	"slices"
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/service"
 )
 
@@ -77,4 +80,119 @@ func (d *desk) newCard(ctx context.Context, a args) (card service.NewCard, err e
 		card.DueDate = &due
 	}
 	return card, err
+}
+
+// callCreateCard is POST /kanban/cards with a key: the same key and card give the first answer again. Where the service does not
+// know how the first call ended, the board is searched for the card.
+const callCreateCard = "create_card"
+
+type createCardCall struct{ *desk }
+
+type createCardRequest struct {
+	Key  string          `json:"key"`
+	Card service.NewCard `json:"card"`
+}
+
+type createCardBefore struct {
+	Twins []string `json:"twins"` // the ids of cards that already looked the same
+}
+
+func (c createCardCall) do(ctx context.Context, _ *actions.Step, i actions.Intent) (actions.Receipt, error) {
+	in, before, err := recordedBoth[createCardRequest, createCardBefore](i)
+	if err != nil {
+		return actions.Receipt{}, err
+	}
+	card, err := c.CreateCard(ctx, in.Key, in.Card)
+	if !isPending(err) {
+		if err != nil {
+			return actions.Receipt{}, err
+		}
+		return in.receipt(card.Card), nil
+	}
+	found, lookErr := c.created(ctx, in.Card, before)
+	switch {
+	case lookErr != nil:
+		return actions.Receipt{}, lookErr
+	case found == nil:
+		return actions.Receipt{}, actions.Stale(err) // the key is spent, and nothing came of it
+	}
+	return in.receipt(*found), nil
+}
+
+func (c createCardCall) settle(ctx context.Context, s *actions.Step, i actions.Intent) (actions.Settlement, error) {
+	if !tooOld(s, i) {
+		return repeat() // the key tells better than a search whether there is a card
+	}
+	in, before, err := recordedBoth[createCardRequest, createCardBefore](i)
+	if err != nil {
+		return actions.Settlement{}, err
+	}
+	found, err := c.created(ctx, in.Card, before)
+	if err != nil {
+		return actions.Settlement{}, err
+	}
+	if found == nil {
+		return settled(actions.Unknown, phrases.CardCallOld)
+	}
+	return happened(in.receipt(*found))
+}
+
+// created finds the card that a call has made: one that looks like it and was not there before.
+func (d *desk) created(ctx context.Context, n service.NewCard, before createCardBefore) (*service.Card, error) {
+	for card, err := range d.lookalikes(ctx, n) {
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(before.Twins, card.ID) {
+			continue
+		}
+		whole, err := d.GetCard(ctx, card.ID)
+		return &whole, err
+	}
+	return nil, nil
+}
+
+const (
+	maxCardSearch = 100 // characters that the service searches cards by
+	maxLookalikes = 500 // cards that one search compares
+)
+
+// lookalikes walks the cards of a board that have what a new card is to have. Its stage does not count, since cards are moved.
+func (d *desk) lookalikes(ctx context.Context, n service.NewCard) iter.Seq2[service.Card, error] {
+	title := []rune(n.Title)
+	q := service.CardQuery{Board: n.BoardID, Q: string(title[:min(len(title), maxCardSearch)]), Status: d.Profile().Cards.SearchStatus}
+	return func(yield func(service.Card, error) bool) {
+		seen := 0
+		for card, err := range d.Cards(ctx, q) {
+			if (err != nil || looksLike(card, n)) && !yield(card, err) {
+				return
+			}
+			if seen++; seen >= maxLookalikes {
+				return
+			}
+		}
+	}
+}
+
+// looksLike reports whether a card has what a new one is to have.
+func looksLike(card service.Card, n service.NewCard) bool {
+	return card.Title == n.Title && card.BoardID == n.BoardID &&
+		(n.ContactID == "" || card.ContactID == n.ContactID) && (n.ConversationID == "" || card.ConversationID == n.ConversationID)
+}
+
+// made compares the card with the one that was asked for.
+func (c createCardCall) made(ctx context.Context, i actions.Intent, about actions.Subject) (bool, error) {
+	in, before, err := recordedBoth[createCardRequest, createCardBefore](i)
+	if err != nil || about.Card == "" || slices.ContainsFunc(before.Twins, func(id string) bool { return sameID(id, about.Card) }) {
+		return false, err
+	}
+	card, err := c.GetCard(ctx, about.Card)
+	return err == nil && looksLike(card, in.Card), err
+}
+
+func (r createCardRequest) receipt(card service.Card) actions.Receipt {
+	return receipt(cardFact(card),
+		actions.Caused{Event: "kanban.card.created", Object: card.ID, Stage: card.StageID},
+		// A card may begin in a winning stage.
+		actions.Caused{Event: "kanban.card.completed", Object: card.ID, Stage: card.StageID})
 }

@@ -1,15 +1,21 @@
 package builtin
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptrace"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 var httpRequest = rules.Schema{
@@ -96,4 +102,136 @@ func checkHeader(name, value string) error {
 		return fmt.Errorf("the header %s has a line break or another control character in it", name)
 	}
 	return nil
+}
+
+// callHTTP is a request to another system. It carries an Idempotency-Key, but nobody knows what that system makes of it: after
+// an unknown result a person decides, unless the rule says that the call may be repeated, or it is a GET.
+const callHTTP = "http"
+
+type httpCall struct{ *desk }
+
+type httpRecord struct {
+	Method     string            `json:"method"`
+	URL        string            `json:"url"`
+	Headers    map[string]string `json:"headers,omitempty"` // but those that may be secrets
+	Body       json.RawMessage   `json:"body,omitempty"`
+	Timeout    time.Duration     `json:"timeout,omitempty"`
+	Key        string            `json:"key"`
+	Repeatable bool              `json:"repeatable,omitempty"`
+}
+
+func (c httpCall) do(ctx context.Context, s *actions.Step, i actions.Intent) (actions.Receipt, error) {
+	in, err := recorded[httpRecord](i.Request)
+	if err != nil {
+		return actions.Receipt{}, err
+	}
+	timeout := c.outside.timeout
+	if in.Timeout > 0 {
+		timeout = min(in.Timeout, maxHTTPTimeout)
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	var left atomic.Bool
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { left.Store(true) }})
+	request, host, err := c.request(ctx, s, in)
+	if err != nil {
+		return actions.Receipt{}, actions.Permanent(err)
+	}
+	// The transport follows no redirect, and its errors do not repeat the address.
+	answer, err := host.transport.RoundTrip(request)
+	if err != nil {
+		err = fmt.Errorf("%s %s: %w", in.Method, request.URL.Host, err)
+		if isAddressError(err) {
+			return actions.Receipt{}, actions.Permanent(err)
+		}
+		if left.Load() {
+			err = actions.Uncertain(err)
+		}
+		return actions.Receipt{}, err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	return readAnswer(in.Method+" "+request.URL.Host, answer)
+}
+
+func (c httpCall) request(ctx context.Context, s *actions.Step, in httpRecord) (*http.Request, *outsideHost, error) {
+	u, host, err := c.outside.find(in.URL) // again: the list may have changed since the call was planned
+	if err != nil {
+		return nil, nil, err
+	}
+	given, err := headersOf(s.Args)
+	if err != nil {
+		return nil, nil, err
+	}
+	h := http.Header{"User-Agent": {"quando"}, "Accept": {"application/json, */*;q=0.5"}}
+	for name, value := range in.Headers {
+		h.Set(name, value)
+	}
+	for name, value := range given {
+		if actions.IsSecret(name) {
+			h.Set(name, value)
+		}
+	}
+	for name, value := range host.Headers {
+		h.Set(name, value)
+	}
+	// Lower case on purpose: under its usual spelling the transport takes the header as leave to repeat the request unasked.
+	h["idempotency-key"] = []string{in.Key}
+	r := &http.Request{Method: in.Method, URL: u, Host: u.Host, Header: h, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+	if len(in.Body) > 0 {
+		if h.Get("Content-Type") == "" {
+			h.Set("Content-Type", "application/json")
+		}
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(in.Body)), int64(len(in.Body))
+	}
+	return r.WithContext(ctx), host, nil
+}
+
+// readAnswer tells what an answer means. A 429 holds back this step alone: it is not the service that asks for it.
+func readAnswer(what string, r *http.Response) (actions.Receipt, error) {
+	err := fmt.Errorf("%s: answered %d %s", what, r.StatusCode, strings.ToLower(http.StatusText(r.StatusCode)))
+	switch status := r.StatusCode; {
+	case status == http.StatusTooManyRequests, status == http.StatusTooEarly:
+		return actions.Receipt{}, actions.Later(retryAfter(r.Header), err)
+	case status >= 500, status == http.StatusRequestTimeout:
+		return actions.Receipt{}, actions.Later(retryAfter(r.Header), actions.Uncertain(err))
+	case status >= 300 && status < 400:
+		return actions.Receipt{}, actions.Permanent(fmt.Errorf("%w (redirects are not followed: write the final address)", err))
+	case status < 200, status >= 400:
+		return actions.Receipt{}, actions.Permanent(err)
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxHTTPAnswer+1))
+	if err != nil {
+		return actions.Receipt{}, actions.Uncertain(fmt.Errorf("%s: the answer broke off: %w", what, err))
+	}
+	if len(body) > maxHTTPAnswer {
+		return actions.Receipt{}, actions.Permanent(fmt.Errorf("%s: done, but its answer is larger than %d KiB", what, maxHTTPAnswer>>10))
+	}
+	answer := map[string]any{"status": r.StatusCode, "json": nil, "text": strings.ToValidUTF8(string(body), "\uFFFD")}
+	if json.Valid(body) {
+		answer["json"] = json.RawMessage(body)
+	}
+	return receipt(answer), nil
+}
+
+// retryAfter reads how many seconds the answer asks to wait, an hour at most.
+func retryAfter(h http.Header) time.Duration {
+	n, err := strconv.Atoi(h.Get("Retry-After"))
+	if err != nil {
+		return 0
+	}
+	return time.Duration(min(max(n, 0), 3600)) * time.Second
+}
+
+func (c httpCall) settle(_ context.Context, s *actions.Step, i actions.Intent) (actions.Settlement, error) {
+	in, err := recorded[httpRecord](i.Request)
+	if err != nil {
+		return actions.Settlement{}, err
+	}
+	if in.Repeatable || in.Method == http.MethodGet {
+		return repeat()
+	}
+	if s.Failed != nil && !actions.IsUncertain(s.Failed) {
+		return repeat() // the last try is known to have had no effect
+	}
+	return settled(actions.Unknown, phrases.RequestUnsure)
 }

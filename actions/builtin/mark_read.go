@@ -37,3 +37,27 @@ func planMarkRead(ctx context.Context, d *desk, s *actions.Step) (actions.Next, 
 	}
 	return intend(s, callMarkRead, actions.Intent{Emits: markRead.Emits}, markReadRequest{Conversation: id}, nil)
 }
+
+// callMarkRead is POST …/read. A repeat is harmless.
+const callMarkRead = "mark_read"
+
+type markReadCall struct{ *desk }
+
+type markReadRequest struct {
+	Conversation string `json:"conversation"`
+}
+
+func (c markReadCall) do(ctx context.Context, _ *actions.Step, i actions.Intent) (actions.Receipt, error) {
+	in, err := recorded[markReadRequest](i.Request)
+	if err != nil {
+		return actions.Receipt{}, err
+	}
+	if err := c.MarkRead(ctx, in.Conversation); err != nil {
+		return actions.Receipt{}, err
+	}
+	return receipt(nil, actions.Caused{Event: "conversation.updated", Object: in.Conversation, Set: setting(map[string]any{"unread": false})}), nil
+}
+
+func (markReadCall) settle(context.Context, *actions.Step, actions.Intent) (actions.Settlement, error) {
+	return repeat()
+}

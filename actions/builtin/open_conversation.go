@@ -2,10 +2,12 @@ package builtin
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/phrases"
+	"github.com/quandohq/quando/service"
 )
 
 var openConversation = rules.Schema{
@@ -38,4 +40,116 @@ func planOpenConversation(ctx context.Context, d *desk, s *actions.Step) (action
 		return actions.Next{}, err
 	}
 	return already(fact, phrases.ConversationIsThere)
+}
+
+// callOpen is POST /conversations. It has no key: the conversation is looked up by phone and channel first, and again before a repeat.
+const callOpen = "open"
+
+type openCall struct{ *desk }
+
+type openRequest struct {
+	service.NewConversation
+	LookUp string `json:"look_up"` // the phone that the conversation is found by
+}
+
+// planOpen finds the direct conversation that phone or contact, and channel, lead to, or plans to open it.
+func (d *desk) planOpen(ctx context.Context, s *actions.Step, a args) (*service.Conversation, actions.Next, error) {
+	request, err := d.openRequest(ctx, a)
+	if err != nil {
+		return nil, actions.Next{}, err
+	}
+	found, err := d.FindConversation(ctx, request.LookUp, request.ChannelID)
+	if found != nil || err != nil {
+		return found, actions.Next{}, err
+	}
+	next, err := intend(s, callOpen, actions.Intent{
+		Lane: actions.PhoneLane(request.LookUp), Elsewhere: true, Emits: opens,
+	}, request, nil)
+	return nil, next, err
+}
+
+func (d *desk) openRequest(ctx context.Context, a args) (openRequest, error) {
+	name, err := a.need("channel")
+	if err != nil {
+		return openRequest{}, err
+	}
+	channel, err := d.directory.ID(ctx, service.KindChannel, name)
+	if err != nil {
+		return openRequest{}, err
+	}
+	out := openRequest{NewConversation: service.NewConversation{ChannelID: channel, Name: a.text("name")}}
+	if a.has("contact") {
+		if out.ContactID, err = a.need("contact"); err != nil {
+			return out, err
+		}
+		contact, err := d.GetContact(ctx, out.ContactID)
+		if err != nil {
+			return out, err
+		}
+		out.LookUp = contact.Phone
+	} else {
+		if out.Phone, err = a.need("phone"); err != nil {
+			return out, err
+		}
+		out.LookUp = out.Phone
+	}
+	if len(service.PhoneCandidates(out.LookUp)) == 0 {
+		return out, actions.Permanent(fmt.Errorf("%q is not a phone number that a conversation can be opened with", out.LookUp))
+	}
+	return out, nil
+}
+
+// resultOpen ends a step with the conversation that was opened.
+func (d *desk) resultOpen(ctx context.Context, r actions.Receipt) (actions.Next, error) {
+	return result(ctx, r, rules.ConversationType, d.facts.nameConversation)
+}
+
+func (c openCall) do(ctx context.Context, _ *actions.Step, i actions.Intent) (actions.Receipt, error) {
+	in, err := recorded[openRequest](i.Request)
+	if err != nil {
+		return actions.Receipt{}, err
+	}
+	conversation, err := c.CreateConversation(ctx, in.NewConversation)
+	if err == nil {
+		return c.opened(conversation), nil
+	}
+	if isConflict(err) {
+		// Somebody else has opened it meanwhile: that one is as good.
+		if found, lookErr := c.FindConversation(ctx, in.LookUp, in.ChannelID); lookErr == nil && found != nil {
+			return c.opened(*found), nil
+		}
+	}
+	return actions.Receipt{}, err
+}
+
+func (c openCall) settle(ctx context.Context, _ *actions.Step, i actions.Intent) (actions.Settlement, error) {
+	in, err := recorded[openRequest](i.Request)
+	if err != nil {
+		return actions.Settlement{}, err
+	}
+	found, err := c.FindConversation(ctx, in.LookUp, in.ChannelID)
+	if err != nil {
+		return actions.Settlement{}, err
+	}
+	if found == nil {
+		return repeat()
+	}
+	return happened(c.opened(*found))
+}
+
+// made looks the conversation up again: it was not there when the call was planned.
+func (c openCall) made(ctx context.Context, i actions.Intent, about actions.Subject) (bool, error) {
+	in, err := recorded[openRequest](i.Request)
+	if err != nil || about.Conversation == "" {
+		return false, err
+	}
+	found, err := c.FindConversation(ctx, in.LookUp, in.ChannelID)
+	return found != nil && sameID(found.ID, about.Conversation), err
+}
+
+// opened names the conversation in all that it caused: the call is made in the lane of a phone, and its events come in another.
+func (c openCall) opened(v service.Conversation) actions.Receipt {
+	return receipt(conversationFact(v),
+		actions.Caused{Event: "attendance.opened", Object: v.ID},
+		actions.Caused{Event: "kanban.card.created", Object: v.ID})
 }

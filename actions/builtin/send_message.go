@@ -2,10 +2,16 @@ package builtin
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"unicode/utf8"
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/plain"
 	"github.com/quandohq/quando/service"
 )
 
@@ -79,4 +85,156 @@ func conversationLane(s *actions.Step, conversation string) string {
 		return ""
 	}
 	return actions.ConversationLane(conversation)
+}
+
+// callSend is POST …/messages. It carries a client_id of its own: for a repeat the service returns the message already created.
+const callSend = "send"
+
+type sendCall struct{ *desk }
+
+type sendRequest struct {
+	Conversation string             `json:"conversation"`
+	Message      service.NewMessage `json:"message"`
+}
+
+func (c sendCall) do(ctx context.Context, _ *actions.Step, i actions.Intent) (actions.Receipt, error) {
+	in, ok := i.Planned.(sendRequest)
+	if !ok || !in.survives() {
+		var err error
+		if in, err = recorded[sendRequest](i.Request); err != nil {
+			return actions.Receipt{}, err
+		}
+	}
+	m, err := c.SendMessage(ctx, in.Conversation, in.Message)
+	if err != nil {
+		return actions.Receipt{}, err
+	}
+	told := messageMembers(in.complete(m), "engine")
+	r := actions.Receipt{Caused: []actions.Caused{
+		{Event: "message.sent", Object: m.ID, Set: withID(`{"client_id":`, in.Message.ClientID, `}`)},
+		{Event: "conversation.updated", Object: in.Conversation, Set: withID(`{"last_message":{"id":`, m.ID, `}}`)},
+	}}
+	r.Answer, _ = appendMembers(make([]byte, 0, 512), told[:]) // one that cannot be recorded is not worth a failure: the call has been made
+	r.Fact = object(told[:])                                   // all of it is texts and a time in UTC, which come back from JSON as they are
+	return r, nil
+}
+
+// survives reports whether the request comes back from JSON as it is: what is no character does not.
+func (r sendRequest) survives() bool {
+	m := &r.Message
+	return utf8.ValidString(m.Text) && utf8.ValidString(r.Conversation) && utf8.ValidString(m.ReplyToExternalID) && utf8.ValidString(m.MediaID)
+}
+
+// withID writes JSON with an id in it; an empty one is null.
+func withID(before, id, after string) json.RawMessage {
+	b := append(make([]byte, 0, len(before)+len(id)+len(after)+len("null")), before...)
+	if id == "" {
+		b = append(b, "null"...)
+	} else {
+		b = plain.AppendText(b, id)
+	}
+	return append(b, after...)
+}
+
+// complete completes what the service's answer may leave out with what was sent.
+func (r sendRequest) complete(m service.Message) service.Message {
+	m.ConversationID, m.ClientID = r.Conversation, r.Message.ClientID
+	if m.Text == "" {
+		m.Text = r.Message.Text
+	}
+	if m.MediaID == "" {
+		m.MediaID = r.Message.MediaID
+	}
+	return m
+}
+
+func (sendCall) settle(context.Context, *actions.Step, actions.Intent) (actions.Settlement, error) {
+	return repeat()
+}
+
+// made knows a message by its client_id.
+func (c sendCall) made(ctx context.Context, i actions.Intent, about actions.Subject) (bool, error) {
+	in, err := recorded[sendRequest](i.Request)
+	if err != nil || about.Message == "" {
+		return false, err
+	}
+	m, err := c.GetMessage(ctx, about.Message)
+	return err == nil && sameID(m.ClientID, in.Message.ClientID), err
+}
+
+// callUpload is POST /media. A repeat is harmless: it leaves a file that nobody sends.
+const callUpload = "upload"
+
+type uploadCall struct{ *desk }
+
+type uploadRequest struct {
+	File string `json:"file"` // in the media folder; its content is read when it is uploaded
+}
+
+type uploadAnswer struct {
+	MediaID string `json:"media_id"`
+}
+
+// planMedia finds the id of the file that a message is to carry, or plans its upload.
+func (d *desk) planMedia(s *actions.Step) (id string, next actions.Next, err error) {
+	media := args(s.Args).text("media")
+	if media == "" || isUUID(media) {
+		return media, next, nil
+	}
+	if r, ok := s.Receipt(callUpload); ok {
+		answer, err := recorded[uploadAnswer](r.Answer)
+		return answer.MediaID, next, err
+	}
+	f, _, err := d.open(media)
+	if err != nil {
+		return "", next, err
+	}
+	_ = f.Close() // nothing was read
+	next, err = intend(s, callUpload, actions.Intent{}, uploadRequest{File: media}, nil)
+	return "", next, err
+}
+
+// open opens a file of the media folder, and tells its size. Paths that lead out of the folder are no files of it.
+func (d *desk) open(name string) (fs.File, int64, error) {
+	if d.media == nil {
+		return nil, 0, actions.Permanent(fmt.Errorf("media: there is no folder for %q; put it into media/ beside the rules", name))
+	}
+	missing := actions.Permanent(fmt.Errorf("media: the folder media/ has no file %q", name))
+	f, err := d.media.Open(name)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
+		return nil, 0, missing
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Mode().IsRegular() {
+		return f, info.Size(), nil
+	}
+	_ = f.Close() // nothing was read
+	if err == nil {
+		err = missing
+	}
+	return nil, 0, err
+}
+
+func (c uploadCall) do(ctx context.Context, _ *actions.Step, i actions.Intent) (actions.Receipt, error) {
+	in, err := recorded[uploadRequest](i.Request)
+	if err != nil {
+		return actions.Receipt{}, err
+	}
+	f, size, err := c.open(in.File)
+	if err != nil {
+		return actions.Receipt{}, err
+	}
+	defer func() { _ = f.Close() }()
+	m, err := c.UploadMedia(ctx, service.File{Name: path.Base(in.File), Size: size, Content: f})
+	if err != nil {
+		return actions.Receipt{}, err
+	}
+	return receipt(uploadAnswer{MediaID: m.ID}), nil
+}
+
+func (uploadCall) settle(context.Context, *actions.Step, actions.Intent) (actions.Settlement, error) {
+	return repeat()
 }

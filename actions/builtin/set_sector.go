@@ -47,3 +47,55 @@ func planSetSector(ctx context.Context, d *desk, s *actions.Step) (actions.Next,
 	return intend(s, callSetSector, actions.Intent{Emits: setSector.Emits},
 		sectorRequest{Conversation: id, Sector: sector, Reason: a.text("reason")}, sectorBefore{Sector: conversation.SectorID})
 }
+
+// callSetSector is PUT …/sector. It sets an absolute value, so a repeat is harmless, except to somebody who has
+// put the conversation into a third sector meanwhile.
+const callSetSector = "set_sector"
+
+type sectorCall struct{ *desk }
+
+type sectorRequest struct {
+	Conversation string `json:"conversation"`
+	Sector       string `json:"sector"` // empty takes it out of every sector
+	Reason       string `json:"reason,omitempty"`
+}
+
+type sectorBefore struct {
+	Sector string `json:"sector"`
+}
+
+func (c sectorCall) do(ctx context.Context, _ *actions.Step, i actions.Intent) (actions.Receipt, error) {
+	in, err := recorded[sectorRequest](i.Request)
+	if err != nil {
+		return actions.Receipt{}, err
+	}
+	change := service.SectorChange{SectorID: service.Null[string](), Reason: in.Reason}
+	if in.Sector != "" {
+		change.SectorID = service.Set(in.Sector)
+	}
+	if _, err := c.SetSector(ctx, in.Conversation, change); err != nil {
+		return actions.Receipt{}, err
+	}
+	return in.receipt(), nil
+}
+
+func (c sectorCall) settle(ctx context.Context, _ *actions.Step, i actions.Intent) (actions.Settlement, error) {
+	in, before, err := recordedBoth[sectorRequest, sectorBefore](i)
+	if err != nil {
+		return actions.Settlement{}, err
+	}
+	now, err := c.GetConversation(ctx, in.Conversation)
+	switch {
+	case err != nil:
+		return actions.Settlement{}, err
+	case now.SectorID == in.Sector:
+		return happened(in.receipt())
+	case now.SectorID == before.Sector:
+		return repeat()
+	}
+	return settled(actions.Overtook, phrases.SectorSetByOther)
+}
+
+func (r sectorRequest) receipt() actions.Receipt {
+	return receipt(nil, actions.Caused{Event: "conversation.updated", Object: r.Conversation, Set: setting(map[string]any{"sector": orNil(r.Sector)})})
+}

@@ -2,9 +2,13 @@ package builtin
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/service"
 )
 
@@ -40,4 +44,95 @@ func planTransfer(ctx context.Context, d *desk, s *actions.Step) (actions.Next, 
 		return actions.Next{}, err
 	}
 	return d.planTransferTo(ctx, s, transferRequest{Conversation: id, To: to})
+}
+
+// callTransfer is POST …/transfer. It has no key: before a repeat the conversation and its history are read. At the target means done,
+// untouched means repeat, and anything else is somebody's doing that is not undone.
+const callTransfer = "transfer"
+
+type transferCall struct{ *desk }
+
+type transferRequest struct {
+	Conversation string           `json:"conversation"`
+	To           service.Transfer `json:"to"`
+}
+
+type transferBefore struct {
+	Assignee string `json:"assignee,omitempty"`
+	Sector   string `json:"sector,omitempty"`
+	History  string `json:"history"` // a digest of the assignments: a transfer there and back shows nowhere else
+}
+
+// at reports whether a conversation is where the transfer takes it. A transfer to a sector alone has arrived also when somebody of
+// that sector has taken the conversation meanwhile: it is not taken back from them.
+func (r transferRequest) at(c service.Conversation) bool {
+	return (r.To.UserID == "" || r.To.UserID == c.AssigneeID) && (r.To.SectorID == "" || r.To.SectorID == c.SectorID)
+}
+
+// planTransferTo plans a transfer, unless the conversation is there.
+func (d *desk) planTransferTo(ctx context.Context, s *actions.Step, request transferRequest) (actions.Next, error) {
+	conversation, before, err := d.whereabouts(ctx, request.Conversation)
+	if err != nil {
+		return actions.Next{}, err
+	}
+	if request.at(conversation) {
+		return already(nil, phrases.ConversationIsThere)
+	}
+	return intend(s, callTransfer, actions.Intent{Emits: transfer.Emits}, request, before)
+}
+
+// whereabouts reads who is responsible for a conversation, and how that came about.
+func (d *desk) whereabouts(ctx context.Context, id string) (service.Conversation, transferBefore, error) {
+	c, err := d.GetConversation(ctx, id)
+	if err != nil {
+		return c, transferBefore{}, err
+	}
+	history, err := d.ListAssignments(ctx, id)
+	if err != nil {
+		return c, transferBefore{}, err
+	}
+	h := sha256.New()
+	for _, a := range history {
+		_, _ = fmt.Fprintf(h, "%s|%s|%s|%s|%s\n", a.ID, a.Action, a.UserID, a.SectorID, a.At)
+	}
+	return c, transferBefore{Assignee: c.AssigneeID, Sector: c.SectorID, History: hex.EncodeToString(h.Sum(nil)[:8])}, nil
+}
+
+func (c transferCall) do(ctx context.Context, _ *actions.Step, i actions.Intent) (actions.Receipt, error) {
+	in, err := recorded[transferRequest](i.Request)
+	if err != nil {
+		return actions.Receipt{}, err
+	}
+	if _, err := c.TransferConversation(ctx, in.Conversation, in.To); err != nil {
+		return actions.Receipt{}, err
+	}
+	return in.receipt(), nil
+}
+
+func (c transferCall) settle(ctx context.Context, _ *actions.Step, i actions.Intent) (actions.Settlement, error) {
+	in, before, err := recordedBoth[transferRequest, transferBefore](i)
+	if err != nil {
+		return actions.Settlement{}, err
+	}
+	conversation, now, err := c.whereabouts(ctx, in.Conversation)
+	switch {
+	case err != nil:
+		return actions.Settlement{}, err
+	case in.at(conversation):
+		return happened(in.receipt())
+	case now == before:
+		return repeat()
+	}
+	return settled(actions.Overtook, phrases.ConversationMovedByOther)
+}
+
+func (r transferRequest) receipt() actions.Receipt {
+	set := map[string]any{}
+	if r.To.UserID != "" {
+		set["assignee"] = r.To.UserID
+	}
+	if r.To.SectorID != "" {
+		set["sector"] = r.To.SectorID
+	}
+	return receipt(nil, actions.Caused{Event: "conversation.updated", Object: r.Conversation, Set: setting(set)})
 }

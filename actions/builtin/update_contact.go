@@ -5,6 +5,8 @@ import (
 
 	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
+	"github.com/quandohq/quando/service"
 )
 
 var updateContact = rules.Schema{
@@ -44,4 +46,120 @@ func planUpdateContact(ctx context.Context, d *desk, s *actions.Step) (actions.N
 		return actions.Next{}, err
 	}
 	return d.planContactPatch(s, contact, patch, labels)
+}
+
+// callPatchContact is PATCH /contacts/{id}; labels are read back as those of a conversation are.
+const callPatchContact = "patch_contact"
+
+type patchContactCall struct{ *desk }
+
+type patchContactRequest struct {
+	Contact string               `json:"contact"`
+	Patch   service.ContactPatch `json:"patch"`
+	Labels  *labelChange         `json:"labels,omitempty"`
+}
+
+// contactChange reads what the arguments of a step change of a contact.
+func (d *desk) contactChange(ctx context.Context, a args) (service.ContactPatch, *labelChange, error) {
+	var patch service.ContactPatch
+	for name, field := range map[string]*service.Opt[string]{"name": &patch.Name, "company": &patch.Company, "city": &patch.City} {
+		if text := a.text(name); text != "" {
+			*field = service.Set(text)
+		}
+	}
+	if blocked, given := a.flag("blocked"); given {
+		patch.Blocked = service.Set(blocked)
+	}
+	var change labelChange
+	var err error
+	if change.Add, err = d.labels(ctx, a, "add_labels"); err != nil {
+		return patch, nil, err
+	}
+	if change.Remove, err = d.labels(ctx, a, "remove_labels"); err != nil {
+		return patch, nil, err
+	}
+	if len(change.Add)+len(change.Remove) == 0 {
+		return patch, nil, nil
+	}
+	return patch, &change, nil
+}
+
+// changedContact ends the step with the contact that a patch left, unless its labels did not last.
+func changedContact(ctx context.Context, s *actions.Step, labels *labelChange) (actions.Next, bool, error) {
+	r, ok := s.Receipt(callPatchContact)
+	if !ok {
+		return actions.Next{}, false, nil
+	}
+	answer, err := recorded[map[string]any](r.Answer)
+	if err != nil {
+		return actions.Next{}, true, err
+	}
+	if labels != nil && !labels.in(idsOf(answer["label_ids"])) {
+		return actions.Next{}, false, nil
+	}
+	next, err := result(ctx, r, rules.ContactType, nil)
+	return next, true, err
+}
+
+// planContactPatch plans the part of a change that is not so already.
+func (d *desk) planContactPatch(s *actions.Step, now service.Contact, patch service.ContactPatch, labels *labelChange) (actions.Next, error) {
+	fact := contactFact(now)
+	want := fieldsOf(patch)
+	for name, field := range map[string]*service.Opt[string]{"name": &patch.Name, "company": &patch.Company, "city": &patch.City} {
+		if sameValue(fact[name], want[name]) {
+			*field = service.Opt[string]{}
+		}
+	}
+	if now.Blocked == want["blocked"] {
+		patch.Blocked = service.Opt[bool]{}
+	}
+	if labels != nil && !labels.in(now.LabelIDs) {
+		patch.LabelIDs = service.Set(labels.on(now.LabelIDs))
+	}
+	want = fieldsOf(patch)
+	if len(want) == 0 {
+		return already(fact, phrases.ContactIsSo)
+	}
+	if patch.LabelIDs.IsZero() {
+		labels = nil
+	}
+	return intend(s, callPatchContact, actions.Intent{Generation: generation(s, callPatchContact)},
+		patchContactRequest{Contact: now.ID, Patch: patch, Labels: labels}, part(fact, want))
+}
+
+func (c patchContactCall) do(ctx context.Context, _ *actions.Step, i actions.Intent) (actions.Receipt, error) {
+	in, err := recorded[patchContactRequest](i.Request)
+	if err != nil {
+		return actions.Receipt{}, err
+	}
+	now, err := c.UpdateContact(ctx, in.Contact, in.Patch)
+	if err != nil {
+		return actions.Receipt{}, err
+	}
+	if in.Labels != nil || now.ID == "" {
+		if read, err := c.GetContact(ctx, in.Contact); err == nil {
+			now = read
+		}
+	}
+	return receipt(contactFact(now)), nil
+}
+
+func (c patchContactCall) settle(ctx context.Context, _ *actions.Step, i actions.Intent) (actions.Settlement, error) {
+	in, before, err := recordedBoth[patchContactRequest, map[string]any](i)
+	if err != nil {
+		return actions.Settlement{}, err
+	}
+	now, err := c.GetContact(ctx, in.Contact)
+	if err != nil {
+		return actions.Settlement{}, err
+	}
+	want := fieldsOf(in.Patch)
+	switch v := settlePatch(want, before, part(contactFact(now), want), in.Labels); v {
+	case actions.Happened:
+		return happened(receipt(contactFact(now)))
+	case actions.Overtook:
+		return settled(v, phrases.ChangedByOther)
+	default:
+		return settled(v, "")
+	}
 }

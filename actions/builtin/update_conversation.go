@@ -55,3 +55,89 @@ func planUpdateConversation(ctx context.Context, d *desk, s *actions.Step) (acti
 	}
 	return planConversationPatch(s, now, patchConversationRequest{Conversation: id, Patch: patch})
 }
+
+// callPatchConversation is PATCH /conversations/{id}. After a change of labels the conversation is read back, because whoever
+// changes them at the same moment writes the whole list too.
+const callPatchConversation = "patch_conversation"
+
+type patchConversationCall struct{ *desk }
+
+type patchConversationRequest struct {
+	Conversation string                    `json:"conversation"`
+	Patch        service.ConversationPatch `json:"patch"`
+	Labels       *labelChange              `json:"labels,omitempty"` // how the patch's label_ids came about
+}
+
+// planConversationLabels plans a change of a conversation's labels, again when it did not last.
+func (d *desk) planConversationLabels(ctx context.Context, s *actions.Step, change labelChange) (actions.Next, error) {
+	if r, ok := s.Receipt(callPatchConversation); ok {
+		answer, err := recorded[map[string]any](r.Answer)
+		if err != nil {
+			return actions.Next{}, err
+		}
+		if change.in(idsOf(answer["label_ids"])) {
+			return done(nil)
+		}
+	}
+	id, err := args(s.Args).of("conversation", s.Conversation)
+	if err != nil {
+		return actions.Next{}, err
+	}
+	conversation, err := d.GetConversation(ctx, id)
+	if err != nil {
+		return actions.Next{}, err
+	}
+	if change.in(conversation.LabelIDs) {
+		return already(nil, phrases.LabelsAreSo)
+	}
+	patch := service.ConversationPatch{LabelIDs: service.Set(change.on(conversation.LabelIDs))}
+	return planConversationPatch(s, conversation, patchConversationRequest{Conversation: id, Patch: patch, Labels: &change})
+}
+
+func planConversationPatch(s *actions.Step, now service.Conversation, request patchConversationRequest) (actions.Next, error) {
+	i := actions.Intent{Generation: generation(s, callPatchConversation), Emits: []string{"conversation.updated"}}
+	return intend(s, callPatchConversation, i, request, part(conversationFact(now), fieldsOf(request.Patch)))
+}
+
+func (c patchConversationCall) do(ctx context.Context, _ *actions.Step, i actions.Intent) (actions.Receipt, error) {
+	in, err := recorded[patchConversationRequest](i.Request)
+	if err != nil {
+		return actions.Receipt{}, err
+	}
+	now, err := c.UpdateConversation(ctx, in.Conversation, in.Patch)
+	if err != nil {
+		return actions.Receipt{}, err
+	}
+	if in.Labels != nil {
+		// What cannot be read back is taken from the answer; failing that, the next plan reads it.
+		if read, err := c.GetConversation(ctx, in.Conversation); err == nil {
+			now = read
+		}
+	}
+	return in.receipt(now), nil
+}
+
+func (c patchConversationCall) settle(ctx context.Context, _ *actions.Step, i actions.Intent) (actions.Settlement, error) {
+	in, before, err := recordedBoth[patchConversationRequest, map[string]any](i)
+	if err != nil {
+		return actions.Settlement{}, err
+	}
+	now, err := c.GetConversation(ctx, in.Conversation)
+	if err != nil {
+		return actions.Settlement{}, err
+	}
+	want := fieldsOf(in.Patch)
+	switch v := settlePatch(want, before, part(conversationFact(now), want), in.Labels); v {
+	case actions.Happened:
+		return happened(in.receipt(now))
+	case actions.Overtook:
+		return settled(v, phrases.ChangedByOther)
+	default:
+		return settled(v, "")
+	}
+}
+
+func (r patchConversationRequest) receipt(now service.Conversation) actions.Receipt {
+	set := fieldsOf(r.Patch)
+	return receipt(part(conversationFact(now), set), actions.Caused{Event: "conversation.updated", Object: r.Conversation, Set: setting(set)})
+}

@@ -15,18 +15,52 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// A verb is a schema and a plan; what the plan asks for is made by the desk's calls.
+// A verb is a schema, a plan, and the calls that the plan may ask for.
 type verb struct {
 	schema rules.Schema
-	plan   func(context.Context, *desk, *actions.Step) (actions.Next, error)
-	desk   *desk
+	plan   planner
+	calls  calls
+}
+
+func (v *verb) operation() string {
+	if len(v.calls) == 0 {
+		return ""
+	}
+	return v.calls[len(v.calls)-1].operation
+}
+
+// An action is a verb of a desk.
+type action struct {
+	verb
+	desk *desk
+}
+
+// A planner says what comes next in a step.
+type planner func(context.Context, *desk, *actions.Step) (actions.Next, error)
+
+// calls are the kinds of calls that a plan may ask for.
+type calls []kind
+
+// A kind of call has a name, by which intents and receipts are recorded, and is one operation of the
+// service, by the name that the service's reference has for it; empty is none of its.
+type kind struct {
+	name, operation string
+	on              func(*desk) call
+}
+
+// on makes a kind's calls on a desk.
+func on[C interface {
+	~struct{ *desk }
+	call
+}](d *desk) call {
+	return C(struct{ *desk }{d})
 }
 
 // Schema describes the verb.
-func (v *verb) Schema() rules.Schema { return v.schema }
+func (v *action) Schema() rules.Schema { return v.schema }
 
 // Plan says what comes next in a step.
-func (v *verb) Plan(ctx context.Context, s *actions.Step) (actions.Next, error) {
+func (v *action) Plan(ctx context.Context, s *actions.Step) (actions.Next, error) {
 	next, err := v.plan(ctx, v.desk, s)
 	if err != nil {
 		return actions.Next{}, v.failed(err)
@@ -39,7 +73,7 @@ func (v *verb) Plan(ctx context.Context, s *actions.Step) (actions.Next, error) 
 
 // givenUp is the end of a call that was refused, or undone, at every try. The last refusal is told as words alone: its mark
 // asks for yet another try.
-func (v *verb) givenUp(s *actions.Step, tries int) error {
+func (v *action) givenUp(s *actions.Step, tries int) error {
 	reason := "what it changes was changed by others each time"
 	if s.Failed != nil {
 		reason = s.Failed.Error()
@@ -48,7 +82,7 @@ func (v *verb) givenUp(s *actions.Step, tries int) error {
 }
 
 // Do makes the call of a recorded intent.
-func (v *verb) Do(ctx context.Context, s *actions.Step, i actions.Intent) (actions.Receipt, error) {
+func (v *action) Do(ctx context.Context, s *actions.Step, i actions.Intent) (actions.Receipt, error) {
 	c, err := v.desk.call(i)
 	if err != nil {
 		return actions.Receipt{}, err
@@ -73,7 +107,7 @@ func (v *verb) Do(ctx context.Context, s *actions.Step, i actions.Intent) (actio
 }
 
 // Settle finds out what became of a call.
-func (v *verb) Settle(ctx context.Context, s *actions.Step, i actions.Intent) (actions.Settlement, error) {
+func (v *action) Settle(ctx context.Context, s *actions.Step, i actions.Intent) (actions.Settlement, error) {
 	c, err := v.desk.call(i)
 	if err != nil {
 		return actions.Settlement{}, err
@@ -88,7 +122,7 @@ func (v *verb) Settle(ctx context.Context, s *actions.Step, i actions.Intent) (a
 }
 
 // Made reports whether what an event is about came of a call.
-func (v *verb) Made(ctx context.Context, i actions.Intent, about actions.Subject) (bool, error) {
+func (v *action) Made(ctx context.Context, i actions.Intent, about actions.Subject) (bool, error) {
 	c, err := v.desk.call(i)
 	if err != nil {
 		return false, err
@@ -105,7 +139,7 @@ func (v *verb) Made(ctx context.Context, i actions.Intent, about actions.Subject
 }
 
 // failed names the verb in an error and marks it with what follows.
-func (v *verb) failed(err error) error { return classify(fmt.Errorf("%s: %w", v.schema.Verb, err)) }
+func (v *action) failed(err error) error { return classify(fmt.Errorf("%s: %w", v.schema.Verb, err)) }
 
 // A call is one kind of request, with what makes it safe to repeat.
 type call interface {
@@ -141,7 +175,7 @@ func newDesk(o Options) (*desk, error) {
 	if o.Client == nil {
 		return nil, errors.New("builtin: a client is required")
 	}
-	d := &desk{Client: o.Client, profile: o.Client.Profile(), directory: o.Directory, media: o.Media, location: o.Location}
+	d := &desk{Client: o.Client, profile: o.Client.Profile(), directory: o.Directory, media: o.Media, location: o.Location, calls: map[string]call{}}
 	d.unshown = unshown(d.profile)
 	if d.directory == nil {
 		d.directory = service.NewDirectory(o.Client)
@@ -154,21 +188,10 @@ func newDesk(o Options) (*desk, error) {
 	if d.outside, err = newOutside(o); err != nil {
 		return nil, err
 	}
-	d.calls = map[string]call{
-		callUpload:            uploadCall{d},
-		callOpen:              openCall{d},
-		callSend:              sendCall{d},
-		callTransfer:          transferCall{d},
-		callSetSector:         sectorCall{d},
-		callMarkRead:          markReadCall{d},
-		callPatchConversation: patchConversationCall{d},
-		callClose:             closeCall{d},
-		callCreateContact:     createContactCall{d},
-		callPatchContact:      patchContactCall{d},
-		callCreateCard:        createCardCall{d},
-		callMoveCard:          moveCardCall{d},
-		callPatchCard:         patchCardCall{d},
-		callHTTP:              httpCall{d.outside},
+	for _, v := range verbs() {
+		for _, k := range v.calls {
+			d.calls[k.name] = k.on(d)
+		}
 	}
 	return d, nil
 }
@@ -255,4 +278,42 @@ func repeat() (actions.Settlement, error) { return actions.Settlement{Verdict: a
 
 func settled(v actions.Verdict, code phrases.Code) (actions.Settlement, error) {
 	return actions.Settlement{Verdict: v, Why: phrases.New(code)}, nil
+}
+
+// id turns the name that an argument gives into an id; empty when the argument is not given. One that is given and empty
+// is a mistake: without it the step would do something else than it says.
+func (d *desk) id(ctx context.Context, a args, arg string, kind service.Kind) (string, error) {
+	if !a.has(arg) {
+		return "", nil
+	}
+	name, err := a.need(arg)
+	if err != nil {
+		return "", err
+	}
+	return d.directory.ID(ctx, kind, name)
+}
+
+// result ends a step with the facts that a call recorded, after finding the names that belong to them.
+func result(ctx context.Context, r actions.Receipt, t *rules.Type, name func(context.Context, map[string]any) error) (actions.Next, error) {
+	v := r.Fact
+	if v == nil {
+		var err error
+		if v, err = actions.Typed(t, r.Answer); err != nil {
+			return actions.Next{}, actions.Permanent(err)
+		}
+	}
+	if fact, ok := v.(map[string]any); ok && name != nil {
+		if err := name(ctx, fact); err != nil {
+			return actions.Next{}, err
+		}
+	}
+	return done(v)
+}
+
+// read ends a step that only reads.
+func read[T any](value T, err error) (actions.Next, error) {
+	if err != nil {
+		return actions.Next{}, err
+	}
+	return done(value)
 }

@@ -121,24 +121,24 @@ func recordWeekend(ctx context.Context, file, text string) (err error) {
 
 // liveWeekend lets customers write and Bruno answer.
 func liveWeekend(ctx context.Context, desk *sandbox.Sandbox, e *engine.Engine) error {
-	for _, deed := range []struct {
+	for _, act := range []struct {
 		after     time.Duration
 		name, say string
 	}{
 		{0, "Marina", "olá"}, {20 * time.Minute, "Marina", "alguém?"}, {5 * time.Second, "Marina", "?"}, {10 * time.Minute, "Paulo", "oi"},
 		{5 * time.Minute, "Bruno", "um momento"}, {10 * time.Minute, "Paulo", "obrigado"}, {12 * time.Hour, "Marina", "bom dia"}, {2 * time.Hour, "", ""},
 	} {
-		if err := passTime(ctx, desk, e, deed.after); err != nil {
+		if err := passTime(ctx, desk, e, act.after); err != nil {
 			return err
 		}
-		phone := map[string]string{"Marina": "+5511988887777", "Paulo": "+5511977776666"}[deed.name]
+		phone := map[string]string{"Marina": "+5511988887777", "Paulo": "+5511977776666"}[act.name]
 		var err error
-		switch deed.name {
+		switch act.name {
 		case "":
 		case "Bruno":
-			_, err = desk.TeamMessage(sandbox.TeamMessage{Conversation: "+5511977776666", Person: deed.name, Text: deed.say})
+			_, err = desk.TeamMessage(sandbox.TeamMessage{Conversation: "+5511977776666", Person: act.name, Text: act.say})
 		default:
-			_, err = desk.CustomerMessage(sandbox.CustomerMessage{Phone: phone, Name: deed.name, Text: deed.say})
+			_, err = desk.CustomerMessage(sandbox.CustomerMessage{Phone: phone, Name: act.name, Text: act.say})
 		}
 		if err != nil {
 			return err

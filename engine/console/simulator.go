@@ -3,6 +3,8 @@ package console
 import (
 	"context"
 	"time"
+
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // A Simulator is an imitation of the service, whose people somebody at the console can play: nobody
@@ -70,7 +72,9 @@ type Failure struct {
 }
 
 // failingVerbs are the verbs whose calls a person can make fail.
-var failingVerbs = []string{"send_message", "add_labels", "transfer", "set_sector", "close_attendance", "create_card", "move_card"}
+var failingVerbs = []vocabulary.Verb{
+	vocabulary.SendMessage, vocabulary.AddLabels, vocabulary.Transfer, vocabulary.SetSector, vocabulary.CloseAttendance, vocabulary.CreateCard, vocabulary.MoveCard,
+}
 
 // The failures that a page offers: the service asks for a pause, refuses because of a conflict, or
 // breaks down before or after it did what it was asked for.

@@ -21,14 +21,14 @@ func (c *Console) play(q *request) error {
 	if err != nil {
 		return err
 	}
-	deeds := map[string]func(*request, *Workspace) error{
+	plays := map[string]func(*request, *Workspace) error{
 		"write": c.playCustomer, "answer": c.playAnswer, "close": c.playClose, "move": c.playMove, "jump": c.playJump, "fail": c.playFailure, "mend": c.playMend,
 	}
-	deed := deeds[q.r.PathValue("what")]
-	if deed == nil {
+	play := plays[q.r.PathValue("what")]
+	if play == nil {
 		return errNotFound
 	}
-	return deed(q, space)
+	return play(q, space)
 }
 
 // field reads what a person wrote, which must not be nothing.

@@ -6,12 +6,13 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/engine"
 	"github.com/quandohq/quando/engine/backtest"
-	"github.com/quandohq/quando/engine/console/internal/words"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/engine/ruletest"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // Bounds of a trial: somebody waits for it, and the engine works beside it.
@@ -29,8 +30,8 @@ type tryView struct {
 	Since    time.Time
 	Until    time.Time
 	Events   int
-	Deeds    []words.DeedView
-	More     int // deeds that are not shown
+	Effects  []effectView
+	More     int // effects that are not shown
 	People   int // whom it would have reached
 	Messages int
 	Unknown  int    // events on which nothing can be said, because nobody asked then what the rule asks
@@ -85,6 +86,17 @@ func (c *Console) trial(q *request, do func(ctx context.Context) error) error {
 		return problem(http.StatusConflict, "try.long")
 	}
 	return err
+}
+
+// An effectView is what a rule would do, in words.
+type effectView struct {
+	At            time.Time
+	Words, Quoted string // what, and what would be written
+}
+
+func (q *request) effect(at time.Time, e actions.Effect) effectView {
+	words, quoted := e.Would(q.words().RulesLanguage())
+	return effectView{at, engine.Harmless(words), engine.Harmless(quoted)}
 }
 
 // try lets a rule be tried, and shows what came of it.
@@ -156,14 +168,14 @@ func (c *Console) pastView(q *request, f *draftFile, r *backtest.Result) *tryVie
 	people := map[string]bool{}
 	for _, e := range r.Effects {
 		people[e.Who+"\x00"+e.About.Conversation] = true
-		if e.Verb == "send_message" {
+		if e.Verb == vocabulary.SendMessage {
 			v.Messages++
 		}
-		if len(v.Deeds) == tryShown {
+		if len(v.Effects) == tryShown {
 			v.More++
 			continue
 		}
-		v.Deeds = append(v.Deeds, q.words().Deed(words.Deed{At: c.at(f.space.Name, e.At), Verb: e.Verb, Who: e.Who, Args: e.Arguments}))
+		v.Effects = append(v.Effects, q.effect(c.at(f.space.Name, e.At), actions.Effect{Verb: e.Verb, Who: e.Who, Args: e.Arguments}))
 	}
 	v.People = len(people)
 	for _, g := range r.NotRecorded {
@@ -193,7 +205,7 @@ func (c *Console) writeStory(q *request) error {
 		}
 		v := &tryView{Since: story.At, Until: trial.Until}
 		for _, e := range trial.Effects {
-			v.Deeds = append(v.Deeds, q.words().Deed(words.Deed{At: e.At, Verb: e.Verb, Who: e.On, Args: e.Args}))
+			v.Effects = append(v.Effects, q.effect(e.At, actions.Effect{Verb: e.Verb, Who: e.On, Args: e.Args}))
 		}
 		for _, e := range trial.Trace.Events {
 			for _, verdict := range e.Verdicts {

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quandohq/quando/actions/builtin"
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/vocabulary"
 	"github.com/quandohq/quando/service/sandbox"
 )
 
@@ -47,84 +50,59 @@ func (t *telling) effects() []Effect {
 	return out
 }
 
-// The arguments of verbs, by the fields of the requests that carry them.
-var (
-	ofTransfer     = map[string]string{"user_id": "person", "sector_id": "sector", "reason": "reason"}
-	ofSector       = map[string]string{"sector_id": "sector", "reason": "reason"}
-	ofMessage      = map[string]string{"text": "text", "media_id": "media", "reply_to_external_id": "reply_to"}
-	ofOpening      = map[string]string{"channel_id": "channel", "phone": "phone", "contact_id": "contact", "name": "name"}
-	ofConversation = map[string]string{"archived": "archived", "pinned": "pinned", "muted": "muted", "name": "name"}
-	ofClosing      = map[string]string{"reason": "reason"}
-	ofContact      = map[string]string{"name": "name", "phone": "phone", "company": "company", "city": "city", "channel_id": "channel", "blocked": "blocked"}
-	ofCard         = map[string]string{
-		"board_id": "board", "stage_id": "stage", "title": "title", "description": "description", "priority": "priority", "label_ids": "label",
-		"due_date": "due", "contact_id": "contact", "conversation_id": "conversation",
-	}
-)
+// argumentOf are the arguments of verbs by the fields of the requests that carry them, where their
+// names differ.
+var argumentOf = map[string]string{
+	"user_id": "person", "sector_id": "sector", "media_id": "media", "reply_to_external_id": "reply_to", "channel_id": "channel", "contact_id": "contact",
+	"board_id": "board", "stage_id": "stage", "label_ids": "label", "due_date": "due", "conversation_id": "conversation",
+}
 
 // describe says which verb an effect is. It is false for what belongs to another effect, as an
 // upload does to a message.
 func (c *company) describe(e sandbox.Effect) (Effect, bool) {
 	before, after, request := fields(e.Before), fields(e.After), fields(e.Request)
-	out := Effect{On: text(c.name(e.Object.String())), labels: c.compare(before["label_ids"], after["label_ids"])}
-	take := func(verb string, of map[string]string) (Effect, bool) {
-		out.Verb, out.Args = verb, c.args(of, request)
-		return out, true
+	verb := builtin.VerbOf(e.Operation)
+	if e.Operation == builtin.Operation(vocabulary.CreateContact) && before != nil {
+		verb = vocabulary.UpdateContact
 	}
-	switch e.Operation {
-	case "POST /conversations/{id}/messages":
+	out := Effect{
+		Verb: verb, On: text(c.name(e.Object.String())), Args: c.args(verb, request), subject: e.Object.String(),
+		labels: c.compare(before["label_ids"], after["label_ids"]),
+	}
+	switch verb {
+	case vocabulary.SendMessage:
+		out.On, out.subject = text(c.name(after["conversation_id"])), c.to(after["conversation_id"])
+	case vocabulary.CloseAttendance:
 		out.On = text(c.name(after["conversation_id"]))
-		out, _ := take("send_message", ofMessage)
-		out.subject = c.to(after["conversation_id"])
-		return out, true
-	case "POST /conversations/{id}/transfer":
-		return take("transfer", ofTransfer)
-	case "PUT /conversations/{id}/sector":
-		return take("set_sector", ofSector)
-	case "PATCH /conversations/{id}":
-		return out.patch(c.args(ofConversation, request)), true
-	case "POST /conversations/{id}/read":
-		return take("mark_read", nil)
-	case "POST /conversations":
-		return take("open_conversation", ofOpening)
-	case "POST /conversations/{id}/attendance/close":
-		out.On = text(c.name(after["conversation_id"]))
-		return take("close_attendance", ofClosing)
-	case "POST /contacts", "PATCH /contacts/{id}":
-		verb := "update_contact"
-		if before == nil {
-			verb = "create_contact"
-		}
-		out, _ := take(verb, ofContact)
-		out.subject = e.Object.String()
+	case vocabulary.AddLabels, vocabulary.RemoveLabels, vocabulary.SetLabels, vocabulary.UpdateConversation:
+		return out.patch(c.args(vocabulary.UpdateConversation, request)), true
+	case vocabulary.CreateContact, vocabulary.UpdateContact:
 		out.putLabels()
-		return out, true
-	case "POST /kanban/cards":
-		out, _ := take("create_card", ofCard)
+	case vocabulary.CreateCard:
 		out.Args["stage"] = c.name(after["stage_id"]) // the first, unless it was given
-		return out, true
-	case "PATCH /kanban/cards/{id}":
-		out.subject = e.Object.String()
-		return take("update_card", ofCard)
-	case "POST /kanban/cards/{id}/move":
-		out.Verb, out.from, out.subject = "move_card", c.name(before["stage_id"]), e.Object.String()
+	case vocabulary.MoveCard:
+		out.from = c.name(before["stage_id"])
 		out.Args = map[string]any{"to": c.name(after["stage_id"]), "board": c.name(after["board_id"])}
-		return out, true
 	}
-	return out, false
+	return out, verb != ""
 }
 
-// args returns the arguments that a request carries.
-func (c *company) args(of map[string]string, request map[string]any) map[string]any {
+// args returns the arguments of a verb that a request carries.
+func (c *company) args(verb string, request map[string]any) map[string]any {
 	args := map[string]any{}
-	for field, arg := range of {
-		value, ok := request[field]
-		if !ok {
+	schemas := builtin.Schemas()
+	i := slices.IndexFunc(schemas, func(s rules.Schema) bool { return s.Verb == verb })
+	for field, value := range request {
+		arg, renamed := argumentOf[field]
+		if !renamed {
+			arg = field
+		}
+		if i < 0 || !slices.ContainsFunc(schemas[i].Args, func(a rules.Arg) bool { return a.Name == arg }) {
 			continue
 		}
 		if list, ok := value.([]any); ok {
 			args[arg] = c.named(list)
-		} else if arg == field {
+		} else if !renamed {
 			args[arg] = value
 		} else {
 			args[arg] = c.name(value)
@@ -155,14 +133,14 @@ func (e Effect) patch(args map[string]any) Effect {
 	e.Args = args
 	switch l := e.labels; {
 	case len(args) > 0 || len(l.added)+len(l.removed) == 0:
-		e.Verb = "update_conversation"
+		e.Verb = vocabulary.UpdateConversation
 		e.putLabels()
 	case len(l.removed) == 0:
-		e.Verb, e.Args["labels"] = "add_labels", l.added
+		e.Verb, e.Args["labels"] = vocabulary.AddLabels, l.added
 	case len(l.added) == 0:
-		e.Verb, e.Args["labels"] = "remove_labels", l.removed
+		e.Verb, e.Args["labels"] = vocabulary.RemoveLabels, l.removed
 	default:
-		e.Verb, e.Args["labels"] = "set_labels", l.after
+		e.Verb, e.Args["labels"] = vocabulary.SetLabels, l.after
 	}
 	return e
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // expect compares everything that was done since the last expectation with what should have been,
@@ -62,12 +63,12 @@ func (t *telling) mismatch(want rules.ExpectedEffect, got *Effect) string {
 			if list, ok := value.([]any); ok && slices.ContainsFunc(list, func(v any) bool { return t.same("", v, is) }) {
 				continue
 			}
-		case want.Verb+"."+name == "send_message.to":
+		case want.Verb == vocabulary.SendMessage && name == "to":
 			if !t.wentTo(value, got.subject.(map[string]any)) {
 				return fmt.Sprintf("it went to %s, not to %s", show(got.subject), show(value))
 			}
 			continue
-		case name == "card" || want.Verb+"."+name == "update_contact.contact":
+		case name == "card" || want.Verb == vocabulary.UpdateContact && name == "contact":
 			if t.same("", value, got.On) || t.same("", value, got.subject) {
 				continue
 			}
@@ -109,11 +110,11 @@ func mismatchedLabels(want rules.ExpectedEffect, got *Effect) string {
 	}
 	change, fits := got.labels, false
 	switch want.Verb {
-	case "add_labels":
+	case vocabulary.AddLabels:
 		fits = len(change.removed) == 0 && within(change.added, labels) && within(labels, change.after)
-	case "remove_labels":
+	case vocabulary.RemoveLabels:
 		fits = len(change.added) == 0 && within(change.removed, labels) && !slices.ContainsFunc(labels, func(v any) bool { return within([]any{v}, change.after) })
-	case "set_labels":
+	case vocabulary.SetLabels:
 		fits = within(labels, change.after) && within(change.after, labels)
 	}
 	if fits || want.Args["labels"] == nil && want.Verb == got.Verb {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // An outside stands for every system but the service: it notes each call of http_request and
@@ -55,7 +57,7 @@ func (o *outside) RoundTrip(r *http.Request) (*http.Response, error) {
 	defer o.mu.Unlock()
 	if key := keyOf(r.Header); !o.keys[key] {
 		o.keys[key] = key != ""
-		o.calls = append(o.calls, outsideCall{Effect{Verb: "http_request", On: r.URL.Host, Args: args, At: o.now()}, o.done()})
+		o.calls = append(o.calls, outsideCall{Effect{Verb: vocabulary.HTTPRequest, On: r.URL.Host, Args: args, At: o.now()}, o.done()})
 	}
 	answer := outsideAnswer{status: http.StatusOK, body: []byte("{}")}
 	for _, a := range o.answers {

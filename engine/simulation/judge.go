@@ -49,13 +49,13 @@ var onceVerbs = []string{"send_message", "create_card", "transfer", "close_atten
 
 // twice finds what was done twice: by the step that called, and by what was written.
 func twice(_ *Scenario, o *Outcome) (broken []string) {
-	type deed struct{ key, verb, detail string }
-	seen := map[deed]time.Time{}
+	type effect struct{ key, verb, detail string }
+	seen := map[effect]time.Time{}
 	for _, e := range o.Effects {
 		if !slices.Contains(onceVerbs, e.Verb) {
 			continue
 		}
-		d := deed{e.Step, e.Verb, e.Detail}
+		d := effect{e.Step, e.Verb, e.Detail}
 		if before, again := seen[d]; again {
 			broken = append(broken, fmt.Sprintf("%s %q of %s to %s at %s, and at %s", e.Verb, e.Detail, e.Step, e.Customer, clock(before), clock(e.At)))
 		}
@@ -69,10 +69,10 @@ func calledAgain(s *Scenario, o *Outcome) (broken []string) {
 	if len(o.Stops) > 0 {
 		return nil // what became of it may be found out when it goes on
 	}
-	type deed struct{ step, method, path string }
-	came := map[deed]time.Time{}
+	type call struct{ step, method, path string }
+	came := map[call]time.Time{}
 	for _, c := range o.Calls {
-		d := deed{c.Step, c.Method, c.Path}
+		d := call{c.Step, c.Method, c.Path}
 		before, again := came[d]
 		switch {
 		case !c.Came || c.Step == "":

@@ -1,6 +1,12 @@
 package phrases
 
-import "fmt"
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/quandohq/quando/rules/vocabulary"
+)
 
 // texts are a text in English and in Brazilian Portuguese, in the format of package fmt.
 type texts [languages]string
@@ -16,7 +22,23 @@ func (t texts) with(l Language, args []any) string {
 type table map[Code]texts
 
 // catalogue is every text, by theme. A code is in one of the tables only.
-var catalogue = [...]table{engineReasons, verbReasons, backfillProblems, conditions, explanations}
+var catalogue = [...]table{
+	engineReasons, verbReasons, backfillProblems, conditions, explanations, events, verbs, verbArguments,
+	consoleFrame, consolePages, consoleRules, consoleSimulator, consoleHealth, consoleEditor, consoleFields,
+}
+
+// events are what each event is called, and what happens when it starts a rule.
+var events = func() table {
+	t := table{}
+	for _, typ := range vocabulary.AllEventTypes() {
+		e := vocabulary.EventOf(typ)
+		t["event."+Code(typ)] = e.Name
+		if e.When[English] != "" {
+			t["when."+Code(typ)] = e.When
+		}
+	}
+	return t
+}()
 
 func lookUp(code Code) (t texts, ok bool) {
 	for _, part := range catalogue {
@@ -25,4 +47,38 @@ func lookUp(code Code) (t texts, ok bool) {
 		}
 	}
 	return t, ok
+}
+
+// slot is an argument that has a name, or what is left out without one.
+var slot = regexp.MustCompile(`\[[^]]*\]|\{[^}]*\}`)
+
+// Fill returns a text of the catalogue whose arguments have names. {person|sector} is the first of
+// these that has a value, and {sector|=none} says none without one. What stands in brackets is left
+// out where no argument in it has a value.
+func Fill(l Language, code Code, value func(name string) string) string {
+	text, _ := fill(Say(l, code), value)
+	return text
+}
+
+func fill(text string, value func(name string) string) (out string, filled bool) {
+	out = slot.ReplaceAllStringFunc(text, func(part string) string {
+		inside := part[1 : len(part)-1]
+		if part[0] == '[' {
+			if inner, ok := fill(inside, value); ok {
+				return inner
+			}
+			return ""
+		}
+		for name := range strings.SplitSeq(inside, "|") {
+			if own, ok := strings.CutPrefix(name, "="); ok {
+				return own
+			}
+			if v := value(name); v != "" {
+				filled = true
+				return v
+			}
+		}
+		return ""
+	})
+	return out, filled
 }

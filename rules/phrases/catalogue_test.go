@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-var argumentOf = regexp.MustCompile(`%(\[\d\])?[a-z]`)
+var argumentOf = regexp.MustCompile(`%(\[\d\])?[a-z]|\{[^}=]*`)
 
 // TestCatalogue shows that every text is there in every language, with the same things in it.
 func TestCatalogue(t *testing.T) {

@@ -16,6 +16,8 @@ const (
 	SafetyMessages     Code = "reason.safety.messages"
 	SafetyConversation Code = "reason.safety.conversation"
 	Replaced           Code = "reason.replaced"
+	CancelOn           Code = "reason.cancel_on"
+	CancelFailed       Code = "reason.cancel_on.failed"
 	VersionUnreadable  Code = "reason.version.unreadable"
 	EventGone          Code = "reason.event.gone"
 	StepFailed         Code = "reason.step.failed"
@@ -48,6 +50,8 @@ var engineReasons = table{
 	SafetyMessages:     {"safety: automatic messages are bounded to %d in %s", "segurança: mensagens automáticas são limitadas a %d em %s"},
 	SafetyConversation: {"safety: automatic messages to one conversation are bounded to %d in %s", "segurança: mensagens automáticas para uma conversa são limitadas a %d em %s"},
 	Replaced:           {"replaced by a newer run", "substituída por uma execução mais nova"},
+	CancelOn:           {"cancel_on: %s", "cancel_on: %s"},
+	CancelFailed:       {"cancel_on: %s: %s", "cancel_on: %s: %s"},
 	VersionUnreadable:  {"the version of the rule that the run began with cannot be read", "a versão da regra com que a execução começou não pode ser lida"},
 	EventGone:          {"the event that it began with is gone from the journal", "o evento com que começou já não está no diário"},
 	StepFailed:         {"step %s (%s): %s", "passo %s (%s): %s"},

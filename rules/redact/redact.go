@@ -12,6 +12,7 @@ import (
 
 	"github.com/quandohq/quando/rules/internal/template"
 	"github.com/quandohq/quando/rules/source"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // A Secrecy says how much of a value is shown to people who may not write rules. It is the one
@@ -52,7 +53,7 @@ func (s Secrecy) Of(name string) Secrecy {
 		return headerValue
 	case s == namedSecret || isHiddenName(name):
 		return namedSecret
-	case name == "url" || name == "http_request":
+	case name == "url" || name == vocabulary.HTTPRequest:
 		return calledAddress
 	}
 	return Ordinary

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quandohq/quando/actions/builtin"
+	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/vocabulary"
 )
 
@@ -96,6 +98,42 @@ func TestAddingAnEventType(t *testing.T) {
 		own := slices.ContainsFunc(ownWords, func(prefix string) bool { return strings.HasPrefix(file, prefix) })
 		if slices.Contains(types, text) && !own && !slices.Contains(files, file) {
 			t.Errorf("%s writes %q out: use the constant or the table of rules/vocabulary", file, text)
+		}
+	})
+}
+
+// verbWords are the files that write a verb out although the list does not name them: for people,
+// for rules that are examples, or because they must not share the table.
+var verbWords = []string{
+	"actions/builtin/",            // the verbs themselves, whose calls may have the same names
+	"engine/internal/planted/",    // edits of files
+	"engine/journal/journaltest/", // tests of journals, with steps of any verb
+	"engine/simulation/",          // judges and what they read share no code with the engine
+	"rules/other_words.go",        // what else people call a verb
+	"rules/vocabulary/verbs.go",   // the verbs that code must name
+	"service/",                    // the service has words of its own
+	"cmd/bench/",                  // a module of its own
+}
+
+// TestAddingAVerb shows that no other file knows a verb by its name, neither as a text nor in a code
+// of the catalogue.
+func TestAddingAVerb(t *testing.T) {
+	files := listed(t, "Adding a verb", 5)
+	var verbs []string
+	for _, s := range builtin.Schemas() {
+		verbs = append(verbs, s.Verb)
+	}
+	for _, s := range builtin.Schemas() { // what is an argument's name too is no sign of the verb
+		verbs = slices.DeleteFunc(verbs, func(verb string) bool {
+			return slices.ContainsFunc(s.Args, func(a rules.Arg) bool { return a.Name == verb })
+		})
+	}
+	literals(t, func(file, text string) {
+		own := slices.ContainsFunc(verbWords, func(prefix string) bool { return strings.HasPrefix(file, prefix) })
+		_, name, _ := strings.Cut(text, "verb.")
+		name, _, _ = strings.Cut(name, ".")
+		if (slices.Contains(verbs, text) || slices.Contains(verbs, name)) && !own && !slices.Contains(files, file) {
+			t.Errorf("%s writes %q out: use the table of actions/builtin or a constant of rules/vocabulary", file, text)
 		}
 	})
 }

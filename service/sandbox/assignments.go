@@ -1,6 +1,18 @@
 package sandbox
 
-import "github.com/quandohq/quando/service/sandbox/internal/store"
+import (
+	"net/http"
+
+	"github.com/quandohq/quando/service/sandbox/internal/store"
+)
+
+func assignmentOperations() []*operation {
+	return []*operation{
+		change("POST /conversations/{id}/transfer", "conversations:write", http.StatusOK, (*Sandbox).transferConversation),
+		change("PUT /conversations/{id}/sector", "conversations:write", http.StatusOK, (*Sandbox).setSector),
+		read("GET /conversations/{id}/assignments", "attendances:read", (*Sandbox).listAssignments),
+	}
+}
 
 const (
 	taken      = "taken"

@@ -3,12 +3,22 @@ package sandbox
 import (
 	"fmt"
 	"math"
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/quandohq/quando/service/sandbox/internal/store"
 )
+
+func attendanceOperations() []*operation {
+	return []*operation{
+		read("GET /attendances", "attendances:read", (*Sandbox).listAttendances),
+		read("GET /attendances/{id}", "attendances:read", (*Sandbox).getAttendance),
+		read("GET /conversations/{id}/attendance", "attendances:read", (*Sandbox).currentAttendance),
+		change("POST /conversations/{id}/attendance/close", "attendances:write", http.StatusOK, (*Sandbox).closeAttendance),
+	}
+}
 
 const (
 	protocolPrefix   = "ATD"

@@ -2,6 +2,13 @@ package sandbox
 
 import "github.com/quandohq/quando/service/sandbox/internal/store"
 
+func boardOperations() []*operation {
+	return []*operation{
+		read("GET /kanban/boards", "read", (*Sandbox).listBoards),
+		read("GET /kanban/boards/{id}", "read", (*Sandbox).getBoard),
+	}
+}
+
 // listBoards gives a bare array, of the boards the key may see. Without the
 // filter the archived ones are left out.
 func (s *Sandbox) listBoards(c *call) (any, error) {

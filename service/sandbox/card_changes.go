@@ -1,12 +1,21 @@
 package sandbox
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/quandohq/quando/service/sandbox/internal/store"
 )
+
+func cardChangeOperations() []*operation {
+	return []*operation{
+		keyed("POST /kanban/cards", "write", http.StatusCreated, (*Sandbox).createCard),
+		change("PATCH /kanban/cards/{id}", "write", http.StatusOK, (*Sandbox).patchCard),
+		keyed("POST /kanban/cards/{id}/move", "write", http.StatusOK, (*Sandbox).moveCard),
+	}
+}
 
 // cardFields are the members of a card that a caller may set.
 type cardFields struct {

@@ -12,6 +12,13 @@ import (
 	"github.com/quandohq/quando/service/sandbox/internal/store"
 )
 
+func cardOperations() []*operation {
+	return []*operation{
+		read("GET /kanban/cards", "read", (*Sandbox).listCards),
+		read("GET /kanban/cards/{id}", "read", (*Sandbox).getCard),
+	}
+}
+
 var priorities = []string{"low", "medium", "high", "urgent"}
 
 const maxSearch = 100 // characters of q

@@ -1,10 +1,21 @@
 package sandbox
 
 import (
+	"net/http"
 	"slices"
 
 	"github.com/quandohq/quando/service/sandbox/internal/store"
 )
+
+func contactOperations() []*operation {
+	return []*operation{
+		read("GET /contacts", "contacts:read", (*Sandbox).listContacts),
+		change("POST /contacts", "contacts:write", http.StatusCreated, (*Sandbox).createContact),
+		read("GET /contacts/{id}", "contacts:read", (*Sandbox).getContact),
+		change("PATCH /contacts/{id}", "contacts:write", http.StatusOK, (*Sandbox).patchContact),
+		read("GET /labels", "contacts:read", (*Sandbox).listLabels),
+	}
+}
 
 func (s *Sandbox) listLabels(*call) (any, error) { return listOf(s.store.Labels), nil }
 

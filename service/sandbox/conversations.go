@@ -1,10 +1,22 @@
 package sandbox
 
 import (
+	"net/http"
 	"slices"
 
 	"github.com/quandohq/quando/service/sandbox/internal/store"
 )
+
+func conversationOperations() []*operation {
+	return []*operation{
+		read("GET /channels", "conversations:read", (*Sandbox).listChannels),
+		read("GET /conversations", "conversations:read", (*Sandbox).listConversations),
+		change("POST /conversations", "conversations:write", http.StatusCreated, (*Sandbox).openConversation),
+		read("GET /conversations/{id}", "conversations:read", (*Sandbox).getConversation),
+		change("PATCH /conversations/{id}", "conversations:write", http.StatusOK, (*Sandbox).patchConversation),
+		change("POST /conversations/{id}/read", "conversations:write", http.StatusOK, (*Sandbox).readConversation),
+	}
+}
 
 func (s *Sandbox) listChannels(c *call) (any, error) {
 	return listOf(s.store.Channels), nil

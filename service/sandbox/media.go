@@ -18,6 +18,13 @@ import (
 	"github.com/quandohq/quando/service/sandbox/internal/store"
 )
 
+func mediaOperations() []*operation {
+	return []*operation{
+		uploading("POST /media", "media:write", http.StatusCreated, (*Sandbox).uploadMedia),
+		read("GET /media/{id}/url", "messages:read", (*Sandbox).mediaURL),
+	}
+}
+
 // linkLasts is how long a download link works; the reference says only that
 // it is temporary.
 const linkLasts = time.Hour

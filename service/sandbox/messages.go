@@ -1,10 +1,19 @@
 package sandbox
 
 import (
+	"net/http"
 	"sort"
 
 	"github.com/quandohq/quando/service/sandbox/internal/store"
 )
+
+func messageOperations() []*operation {
+	return []*operation{
+		read("GET /conversations/{id}/messages", "messages:read", (*Sandbox).listMessages),
+		change("POST /conversations/{id}/messages", "messages:send", http.StatusCreated, (*Sandbox).sendMessage),
+		read("GET /messages/{id}", "messages:read", (*Sandbox).getMessage),
+	}
+}
 
 // listMessages gives a conversation's messages newest first. A cursor is the
 // id of a message: next_cursor leads further the way one is going, to older

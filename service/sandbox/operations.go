@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -42,65 +43,24 @@ func change(name, scope string, status int, serve func(*Sandbox, *call) (any, er
 	return &operation{name: name, scope: scope, status: status, serve: serve, changes: true}
 }
 
-// operations lists the whole API.
+// keyed is a change that requires an Idempotency-Key.
+func keyed(name, scope string, status int, serve func(*Sandbox, *call) (any, error)) *operation {
+	op := change(name, scope, status, serve)
+	op.idempotent = true
+	return op
+}
+
+// uploading is a change whose body is not JSON.
+func uploading(name, scope string, status int, serve func(*Sandbox, *call) (any, error)) *operation {
+	op := change(name, scope, status, serve)
+	op.upload = true
+	return op
+}
+
+// operations lists the whole API: each file has those that it serves.
 func operations() []*operation {
-	const ok, created, noContent = http.StatusOK, http.StatusCreated, http.StatusNoContent
-	upload := change("POST /media", "media:write", created, (*Sandbox).uploadMedia)
-	upload.upload = true
-	createCard := change("POST /kanban/cards", "write", created, (*Sandbox).createCard)
-	createCard.idempotent = true
-	moveCard := change("POST /kanban/cards/{id}/move", "write", ok, (*Sandbox).moveCard)
-	moveCard.idempotent = true
-	return []*operation{
-		read("GET /me", "", (*Sandbox).me),
-
-		read("GET /channels", "conversations:read", (*Sandbox).listChannels),
-		read("GET /conversations", "conversations:read", (*Sandbox).listConversations),
-		change("POST /conversations", "conversations:write", created, (*Sandbox).openConversation),
-		read("GET /conversations/{id}", "conversations:read", (*Sandbox).getConversation),
-		change("PATCH /conversations/{id}", "conversations:write", ok, (*Sandbox).patchConversation),
-		change("POST /conversations/{id}/read", "conversations:write", ok, (*Sandbox).readConversation),
-		change("POST /conversations/{id}/transfer", "conversations:write", ok, (*Sandbox).transferConversation),
-		change("PUT /conversations/{id}/sector", "conversations:write", ok, (*Sandbox).setSector),
-
-		read("GET /conversations/{id}/messages", "messages:read", (*Sandbox).listMessages),
-		change("POST /conversations/{id}/messages", "messages:send", created, (*Sandbox).sendMessage),
-		read("GET /messages/{id}", "messages:read", (*Sandbox).getMessage),
-		upload,
-		read("GET /media/{id}/url", "messages:read", (*Sandbox).mediaURL),
-
-		read("GET /contacts", "contacts:read", (*Sandbox).listContacts),
-		change("POST /contacts", "contacts:write", created, (*Sandbox).createContact),
-		read("GET /contacts/{id}", "contacts:read", (*Sandbox).getContact),
-		change("PATCH /contacts/{id}", "contacts:write", ok, (*Sandbox).patchContact),
-		read("GET /labels", "contacts:read", (*Sandbox).listLabels),
-
-		read("GET /attendances", "attendances:read", (*Sandbox).listAttendances),
-		read("GET /attendances/{id}", "attendances:read", (*Sandbox).getAttendance),
-		read("GET /conversations/{id}/attendance", "attendances:read", (*Sandbox).currentAttendance),
-		read("GET /conversations/{id}/assignments", "attendances:read", (*Sandbox).listAssignments),
-		change("POST /conversations/{id}/attendance/close", "attendances:write", ok, (*Sandbox).closeAttendance),
-
-		read("GET /team", "team:read", (*Sandbox).listTeam),
-		read("GET /sectors", "team:read", (*Sandbox).listSectors),
-		read("GET /company/attendance", "team:read", (*Sandbox).companyRules),
-		read("GET /reports/attendance", "reports:read", (*Sandbox).report),
-
-		read("GET /integrations/webhooks", "webhooks:manage", (*Sandbox).listWebhooks),
-		change("POST /integrations/webhooks", "webhooks:manage", created, (*Sandbox).registerWebhook),
-		read("GET /integrations/webhooks/events", "webhooks:manage", (*Sandbox).listEvents),
-		change("PATCH /integrations/webhooks/{id}", "webhooks:manage", ok, (*Sandbox).patchWebhook),
-		change("DELETE /integrations/webhooks/{id}", "webhooks:manage", noContent, (*Sandbox).deleteWebhook),
-		change("POST /integrations/webhooks/{id}/rotate-secret", "webhooks:manage", ok, (*Sandbox).rotateSecret),
-		change("POST /integrations/webhooks/{id}/test", "webhooks:manage", ok, (*Sandbox).testWebhook),
-		read("GET /integrations/webhooks/{id}/deliveries", "webhooks:manage", (*Sandbox).listDeliveries),
-
-		read("GET /kanban/boards", "read", (*Sandbox).listBoards),
-		read("GET /kanban/boards/{id}", "read", (*Sandbox).getBoard),
-		read("GET /kanban/cards", "read", (*Sandbox).listCards),
-		read("GET /kanban/cards/{id}", "read", (*Sandbox).getCard),
-		createCard,
-		change("PATCH /kanban/cards/{id}", "write", ok, (*Sandbox).patchCard),
-		moveCard,
-	}
+	return slices.Concat(
+		teamOperations(), conversationOperations(), assignmentOperations(), messageOperations(), mediaOperations(), contactOperations(),
+		attendanceOperations(), reportOperations(), webhookOperations(), boardOperations(), cardOperations(), cardChangeOperations(),
+	)
 }

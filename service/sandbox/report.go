@@ -9,6 +9,12 @@ import (
 	"github.com/quandohq/quando/service/sandbox/internal/store"
 )
 
+func reportOperations() []*operation {
+	return []*operation{
+		read("GET /reports/attendance", "reports:read", (*Sandbox).report),
+	}
+}
+
 // totals are the numbers of a period, or of a part of it.
 type totals struct {
 	Opened               int      `json:"opened"`

@@ -1,5 +1,14 @@
 package sandbox
 
+func teamOperations() []*operation {
+	return []*operation{
+		read("GET /me", "", (*Sandbox).me),
+		read("GET /team", "team:read", (*Sandbox).listTeam),
+		read("GET /sectors", "team:read", (*Sandbox).listSectors),
+		read("GET /company/attendance", "team:read", (*Sandbox).companyRules),
+	}
+}
+
 // me is the identity of the integration.
 func (s *Sandbox) me(c *call) (any, error) {
 	scopes := c.key.Scopes

@@ -1,11 +1,25 @@
 package sandbox
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/quandohq/quando/service/sandbox/internal/store"
 )
+
+func webhookOperations() []*operation {
+	return []*operation{
+		read("GET /integrations/webhooks", "webhooks:manage", (*Sandbox).listWebhooks),
+		change("POST /integrations/webhooks", "webhooks:manage", http.StatusCreated, (*Sandbox).registerWebhook),
+		read("GET /integrations/webhooks/events", "webhooks:manage", (*Sandbox).listEvents),
+		change("PATCH /integrations/webhooks/{id}", "webhooks:manage", http.StatusOK, (*Sandbox).patchWebhook),
+		change("DELETE /integrations/webhooks/{id}", "webhooks:manage", http.StatusNoContent, (*Sandbox).deleteWebhook),
+		change("POST /integrations/webhooks/{id}/rotate-secret", "webhooks:manage", http.StatusOK, (*Sandbox).rotateSecret),
+		change("POST /integrations/webhooks/{id}/test", "webhooks:manage", http.StatusOK, (*Sandbox).testWebhook),
+		read("GET /integrations/webhooks/{id}/deliveries", "webhooks:manage", (*Sandbox).listDeliveries),
+	}
+}
 
 const (
 	maxWebhooks  = 20 // addresses of a company

@@ -17,16 +17,16 @@ var byExamples = []Bug{
 		{"engine/judge.go", `limit > 0 && age > limit {`, `limit < 0 && age > limit {`},
 	}},
 	{Name: "every try of a message has a client_id of its own", Edits: []Edit{
-		{"actions/builtin/call_send.go", `	m, err := c.SendMessage(`, `	in.Message.ClientID = uuid.NewString()
+		{"actions/builtin/send_message.go", `	m, err := c.SendMessage(`, `	in.Message.ClientID = uuid.NewString()
 	m, err := c.SendMessage(`},
-		{"actions/builtin/call_send.go", `	"github.com/quandohq/quando/actions"
+		{"actions/builtin/send_message.go", `	"github.com/quandohq/quando/actions"
 `, `	"github.com/google/uuid"
 	"github.com/quandohq/quando/actions"
 `},
 	}, Examples: "blocked-words/.*"},
 	{Name: "every try of a new card has a key of its own", Edits: []Edit{
-		{"actions/builtin/call_create_card.go", `c.CreateCard(ctx, in.Key, in.Card)`, `c.CreateCard(ctx, rand.Text(), in.Card)`},
-		{"actions/builtin/call_create_card.go", `	"context"
+		{"actions/builtin/create_card.go", `c.CreateCard(ctx, in.Key, in.Card)`, `c.CreateCard(ctx, rand.Text(), in.Card)`},
+		{"actions/builtin/create_card.go", `	"context"
 `, `	"context"
 	"crypto/rand"
 `},
@@ -172,7 +172,7 @@ var byExamples = []Bug{
 		{"actions/builtin/move_card.go", `len(from) > 0 && !slices.Contains(from, card.StageID) {`, `len(from) > 0 && !slices.Contains(from, card.StageID) && card.StageID == "" {`},
 	}},
 	{Name: "a move that was cut off is repeated although a person has moved the card since", Edits: []Edit{
-		{"actions/builtin/call_move_card.go", `		return settled(actions.Overtook, phrases.CardMovedByOther)
+		{"actions/builtin/move_card.go", `		return settled(actions.Overtook, phrases.CardMovedByOther)
 `, `		return settled(actions.Replan, "")
 `},
 		{"actions/builtin/move_card.go", `len(from) > 0 && !slices.Contains(from, card.StageID) {`, `len(from) > 0 && s.Generation == 0 && !slices.Contains(from, card.StageID) {`},

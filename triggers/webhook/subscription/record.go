@@ -31,15 +31,15 @@ type record struct {
 	// Revoke says that the secrets here do not count any more, and are dropped when there is
 	// another: a person has asked for that, and the answer is not recorded.
 	Revoke  bool            `json:"revoke,omitempty"`
-	Doing   *deed           `json:"doing,omitempty"`
+	Doing   *task           `json:"doing,omitempty"`
 	Secrets []kept          `json:"secrets,omitempty"` // the newest first
 	Needs   map[string]need `json:"needs,omitempty"`   // of each engine that shares the journal
 
 	text string // as it was read
 }
 
-// A deed is a change that somebody is at. It is written down before it begins.
-type deed struct {
+// A task is a change that somebody is at. It is written down before it begins.
+type task struct {
 	What  string    `json:"what"`
 	By    string    `json:"by"`
 	Until time.Time `json:"until"` // nobody is at it any more
@@ -172,12 +172,12 @@ func (s *Subscription) swap(ctx context.Context, r *record) (bool, error) {
 
 // busyError says that somebody else is at a change.
 type busyError struct {
-	deed deed
+	task task
 	left time.Duration
 }
 
 func (e *busyError) Error() string {
-	return fmt.Sprintf("somebody else is at it (%s, %s); try again in %s", e.deed.What, e.deed.By, e.left.Round(time.Second))
+	return fmt.Sprintf("somebody else is at it (%s, %s); try again in %s", e.task.What, e.task.By, e.left.Round(time.Second))
 }
 
 // onlyBusy reports whether nothing else is in the way than that somebody is at it, which is no
@@ -187,9 +187,9 @@ func onlyBusy(err error) bool {
 	return ok && err.Error() == busy.Error()
 }
 
-// underway reports whether somebody is still at a deed. A file has one engine at a time: what
+// underway reports whether somebody is still at a task. A file has one engine at a time: what
 // another one was at has ended with it.
-func (s *Subscription) underway(d *deed, now time.Time) bool {
+func (s *Subscription) underway(d *task, now time.Time) bool {
 	dead := s.options.Alone && !s.options.Beside && d.By != s.me && strings.HasPrefix(d.By, engineName)
 	return now.Before(d.Until) && !dead
 }
@@ -197,7 +197,7 @@ func (s *Subscription) underway(d *deed, now time.Time) bool {
 // busy returns who else is at a change; nil is nobody.
 func (s *Subscription) busy(r *record, now time.Time) *busyError {
 	if d := r.Doing; d != nil && d.By != s.me && s.underway(d, now) {
-		return &busyError{deed: *d, left: d.Until.Sub(now)}
+		return &busyError{task: *d, left: d.Until.Sub(now)}
 	}
 	return nil
 }
@@ -214,7 +214,7 @@ func (s *Subscription) begin(ctx context.Context, what string, wanted func(*reco
 		if ok = wanted(r); !ok {
 			return false, nil
 		}
-		r.URL, r.Unsure, r.Doing = s.options.URL, true, &deed{What: what, By: s.me, Until: now.Add(lease)}
+		r.URL, r.Unsure, r.Doing = s.options.URL, true, &task{What: what, By: s.me, Until: now.Add(lease)}
 		return true, nil
 	})
 	return r, ok && err == nil, err

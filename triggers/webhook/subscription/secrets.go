@@ -225,7 +225,7 @@ func (s *Subscription) Renew(ctx context.Context, signed time.Time) []service.Se
 // takeOver has the webhook looked at because somebody else has left it with a secret that nobody
 // knows, or has not come back from a change, as the first delivery shows that no secret fits. There
 // is one look for each change: a delivery may be forged.
-func (s *Subscription) takeOver(d *deed) {
+func (s *Subscription) takeOver(d *task) {
 	name := "given up"
 	if d != nil {
 		name = d.By + " " + d.Until.String()

@@ -128,7 +128,7 @@ type Subscription struct {
 	told    bool                      // it was
 	opened  map[string]service.Secret // by what is sealed
 	locked  error                     // why sealed secrets cannot be opened; nil is that all can
-	doing   *deed                     // what somebody was at when the record was last read
+	doing   *task                     // what somebody was at when the record was last read
 	unsure  bool                      // nobody knew the secret then
 	awaited string                    // the change of somebody else whose end a delivery has asked for
 	refused int                       // signatures that fitted no secret since the last look

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/cmd/quando/internal/cli"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
@@ -205,7 +206,7 @@ const onTrial = "would have: " // of a rule that only records what it would do
 
 // run tells what one run has done, what it waits for, or how it ended.
 func (t *teller) run(at time.Time, s *runStory) {
-	var done []deed
+	var done []actions.Effect
 	waits := ""
 	for _, step := range s.Steps {
 		if step.State == journal.StepWaiting && s.State == journal.Waiting && s.waiting != step.Path {
@@ -214,7 +215,7 @@ func (t *teller) run(at time.Time, s *runStory) {
 		}
 		if step.State.Finished() && !s.told[step.Path] {
 			s.told[step.Path] = true
-			done = append(done, t.deeds(s.Run, step)...)
+			done = append(done, t.effects(s.Run, step)...)
 		}
 	}
 	c, shadow, room := t.colour, s.Stage != rules.Live, lineWidth-indent-ruleWidth-cli.Width("→ ")

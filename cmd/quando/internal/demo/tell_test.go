@@ -23,14 +23,14 @@ func TestDemoTeller(t *testing.T) {
 	tell.act(startTime(), "%s writes: “%s”", "Eve", "\x1b]0;\x07 "+strings.Repeat("long ", 40))
 	r := &journal.Run{ID: 1, Rule: "away-reply", Stage: "live", State: journal.FailedRun, Reason: "422: no\nsuch channel"}
 	r.About.Contact = "c1"
-	r.Steps = []*journal.Step{{Path: "1", Verb: "transfer", State: journal.StepDone, Record: []byte(`{"sent":[{"call":"transfer","request":{"to":{"sector_id":"c1"}}}]}`)}}
+	r.Steps = []*journal.Step{{Path: "1", Verb: "transfer", State: journal.StepDone, Record: []byte(`{"args":{"sector":"c1"},"receipts":[{"call":"transfer"}]}`)}}
 	tell.Changed(r)
 	tell.Changed(r)
 	tell.runs(startTime())
 	tell.closing(startTime())
 	text := out.String()
 	clitest.HasLines(t, text,
-		`17:40      Eve writes: “\\x1b\]0;\\a long .*…`, `17:40  away-reply            → Eve\\x1b\[2J: transferred to Eve\\x1b\[2J`,
+		`17:40      Eve writes: “\\x1b\]0;\\a long .*…`, `17:40  away-reply            → transferred Eve\\x1b\[2J to Eve\\x1b\[2J`,
 		`17:40  away-reply            failed: 422: no\\nsuch channel`, `    customers 0 · events 0 · runs 1: 0 done · .* · 0 waiting · 1 failed`,
 		`    messages 0 · transfers 1 · .*`)
 	if strings.ContainsAny(text, "\x1b\x07") {

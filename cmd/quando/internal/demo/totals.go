@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quandohq/quando/engine/journal"
+	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // totals sum up a demo.
@@ -15,18 +16,18 @@ type totals struct {
 	outcomes                                 map[journal.State]int // of runs that have ended
 }
 
-// add counts a call that rules have made.
-func (t *totals) add(c call) {
-	switch c.Call {
-	case "send":
+// add counts what a verb did.
+func (t *totals) add(verb vocabulary.Verb) {
+	switch verb {
+	case vocabulary.SendMessage:
 		t.messages++
-	case "transfer", "set_sector":
+	case vocabulary.Transfer, vocabulary.SetSector:
 		t.transfers++
-	case "patch_conversation":
+	case vocabulary.AddLabels, vocabulary.RemoveLabels, vocabulary.SetLabels:
 		t.labels++
-	case "create_card":
+	case vocabulary.CreateCard:
 		t.made++
-	case "move_card":
+	case vocabulary.MoveCard:
 		t.moved++
 	}
 }

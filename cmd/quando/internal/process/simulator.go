@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quandohq/quando/actions/builtin"
 	"github.com/quandohq/quando/engine/console"
 	"github.com/quandohq/quando/service/sandbox"
 )
@@ -154,16 +155,13 @@ func (s *SandboxControl) Jump(context.Context, time.Duration) error {
 	return errors.New("the engine lives in real time, so the time cannot be moved")
 }
 
-// verbOperations are the operations of the service that verbs come down to.
-var verbOperations = map[string]string{
-	"": "*", "send_message": "POST /conversations/{id}/messages", "add_labels": "PATCH /conversations/{id}", "transfer": "POST /conversations/{id}/transfer",
-	"set_sector": "PUT /conversations/{id}/sector", "close_attendance": "POST /conversations/{id}/attendance/close", "create_card": "POST /kanban/cards", "move_card": "POST /kanban/cards/{id}/move",
-}
-
 // Fail asks for a fault.
 func (s *SandboxControl) Fail(ctx context.Context, f console.Failure) error {
-	operation, known := verbOperations[f.Verb]
-	if !known {
+	operation := builtin.Operation(f.Verb)
+	if f.Verb == "" {
+		operation = "*"
+	}
+	if operation == "" {
 		return fmt.Errorf("there are no calls of %q to fail", f.Verb)
 	}
 	fault := sandbox.Fault{Operation: operation, Kind: "status_before", Status: f.Status, Count: f.Times}
@@ -179,11 +177,9 @@ func (s *SandboxControl) Fail(ctx context.Context, f console.Failure) error {
 // failureOf puts a fault as the console has it. One that it does not offer keeps the name of its
 // operation.
 func failureOf(f sandbox.Fault) console.Failure {
-	out := console.Failure{Verb: f.Operation, Status: f.Status, After: f.Kind == "status_after", Times: f.Count}
-	for verb, operation := range verbOperations {
-		if operation == f.Operation {
-			out.Verb = verb
-		}
+	out := console.Failure{Verb: cmp.Or(builtin.VerbOf(f.Operation), f.Operation), Status: f.Status, After: f.Kind == "status_after", Times: f.Count}
+	if f.Operation == "*" {
+		out.Verb = ""
 	}
 	if f.Kind != "status_before" && f.Kind != "status_after" {
 		out.Status = 0

@@ -43,10 +43,10 @@ type (
 		Reason      string          `json:"reason"`
 		State       journal.State   `json:"state"`
 		Stage       rules.Stage     `json:"stage"`
-		Effects     []deedJSON      `json:"effects"`
+		Effects     []doneJSON      `json:"effects"`
 		NotRecorded string          `json:"not_recorded"`
 	}
-	deedJSON struct {
+	doneJSON struct {
 		At        time.Time      `json:"at"`
 		Verb      string         `json:"verb"`
 		Arguments map[string]any `json:"arguments"`
@@ -87,9 +87,9 @@ func newBacktestJSON(r *backtest.Result) *backtestJSON {
 }
 
 func newTreatmentJSON(t backtest.Treatment) treatmentJSON {
-	out := treatmentJSON{Outcome: t.Outcome, Reason: t.Reason, State: t.State, Stage: t.Stage, Effects: []deedJSON{}, NotRecorded: t.NotRecorded}
+	out := treatmentJSON{Outcome: t.Outcome, Reason: t.Reason, State: t.State, Stage: t.Stage, Effects: []doneJSON{}, NotRecorded: t.NotRecorded}
 	for _, e := range t.Effects {
-		out.Effects = append(out.Effects, deedJSON{e.At.UTC(), e.Verb, cli.OrEmpty(e.Arguments)})
+		out.Effects = append(out.Effects, doneJSON{e.At.UTC(), e.Verb, cli.OrEmpty(e.Arguments)})
 	}
 	return out
 }

@@ -8,11 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quandohq/quando/actions"
 	"github.com/quandohq/quando/cmd/quando/internal/cli"
 	"github.com/quandohq/quando/cmd/quando/internal/view"
 	"github.com/quandohq/quando/engine/backtest"
 	"github.com/quandohq/quando/engine/journal"
 	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/rules/phrases"
 )
 
 // inWords is how many effects, differences and gaps are told in words; JSON has them all.
@@ -128,7 +130,7 @@ func (t *backtestText) effects(r *backtest.Result) {
 		if e.Stage == rules.Shadow {
 			words = "would have, were it live, "
 		}
-		line := fmt.Sprintf("%s  %s %s%s", t.moment(r, e.At), cli.Harmless(e.Rule), words, deedWords(e))
+		line := fmt.Sprintf("%s  %s %s%s", t.moment(r, e.At), cli.Harmless(e.Rule), words, effectWords(e))
 		fmt.Fprintln(t.w, cli.Truncate(line, cli.TableWidth))
 	}
 	t.more(len(r.Effects))
@@ -181,7 +183,7 @@ func (t *backtestText) differences(r *backtest.Result) {
 // treatment says what became of an event for a rule, one effect to a line.
 func (t *backtestText) treatment(r *backtest.Result, is backtest.Treatment, d backtest.Difference) (lines []string) {
 	for _, e := range is.Effects {
-		line := deedWords(e)
+		line := effectWords(e)
 		if at := t.moment(r, e.At); at != t.moment(r, d.At) {
 			line = at + "  " + line
 		}
@@ -249,4 +251,14 @@ func (t *backtestText) waiting(r *backtest.Result) {
 			fmt.Fprintf(t.w, "\n%s of %s would still wait.\n", cli.Count(n.Waiting, "run"), cli.Harmless(n.ID))
 		}
 	}
+}
+
+// effectWords says what an effect is, in words that follow "would have": sent to Marina: “…”.
+func effectWords(e backtest.Effect) string {
+	who := cmp.Or(e.Who, e.About.Conversation, e.About.Card)
+	words, quoted := actions.Effect{Verb: e.Verb, Who: who, Args: e.Arguments}.Did(phrases.English)
+	if quoted != "" {
+		words += " “" + quoted + "”"
+	}
+	return cli.Harmless(words)
 }

@@ -1,5 +1,5 @@
-// Package words has the texts of the console's pages in every language that they are written in,
-// and puts into words what the engine knows: times, numbers, rules and what they do.
+// Package words puts into words what the console's pages show, in the language of who looks: times,
+// numbers, rules and what they do.
 package words
 
 import (
@@ -16,23 +16,22 @@ import (
 	"github.com/quandohq/quando/rules"
 	"github.com/quandohq/quando/rules/phrases"
 	"github.com/quandohq/quando/rules/redact"
-	"github.com/quandohq/quando/rules/vocabulary"
 )
 
 // A Language is one in which pages are written.
 type Language struct {
-	Code string // en, pt
-	Tag  string // as browsers name it
-	Name string // in itself
-	at   int    // its place in a message: a rules.Language
-	time string // how a moment is written
-	day  string // how a day is written
+	Code     string // en, pt
+	Tag      string // as browsers name it
+	Name     string // in itself
+	language phrases.Language
+	time     string // how a moment is written
+	day      string // how a day is written
 }
 
 // Languages are those that pages are written in; the first is for those who ask for none of them.
 var Languages = []Language{
-	{"en", "en", "English", 0, "2006-01-02 15:04:05", " 2006-01-02"},
-	{"pt", "pt-BR", "Português", 1, "02/01/2006 15:04:05", " 02/01/2006"},
+	{"en", "en", "English", phrases.English, "2006-01-02 15:04:05", " 2006-01-02"},
+	{"pt", "pt-BR", "Português", phrases.Portuguese, "02/01/2006 15:04:05", " 02/01/2006"},
 }
 
 // Cookie names the cookie that holds the language which a person chose.
@@ -64,44 +63,12 @@ func LanguageOf(r *http.Request) string {
 	return best
 }
 
-// messages are all texts of the pages, by their keys, in each language.
-var messages = [...]map[string][2]string{commonMessages, pageMessages, ruleMessages, simulatorMessages, healthMessages, editorMessages, fieldMessages, eventMessages}
-
-// eventMessages are the texts about events: what each is called, and what happens when it comes.
-var eventMessages = func() map[string][2]string {
-	texts := make(map[string][2]string)
-	for _, typ := range vocabulary.AllEventTypes() {
-		e := vocabulary.EventOf(typ)
-		texts["event."+typ] = e.Name
-		if e.When[0] != "" {
-			texts["when."+typ] = e.When
-		}
-	}
-	return texts
-}()
-
-func message(key string) (m [2]string, ok bool) {
-	for _, part := range messages {
-		if m, ok = part[key]; ok {
-			break
-		}
-	}
-	return m, ok
-}
-
 // Knows reports whether there is such a message.
-func (w Language) Knows(key string) bool { _, ok := message(key); return ok }
+func (w Language) Knows(key string) bool { return phrases.Knows(phrases.Code(key)) }
 
-// T returns a message. A key that there is none for is shown as it stands, so that it is noticed.
+// T returns a message of the catalogue.
 func (w Language) T(key string, args ...any) string {
-	m, ok := message(key)
-	if !ok {
-		return "⟦" + key + "⟧"
-	}
-	if len(args) == 0 {
-		return m[w.at]
-	}
-	return fmt.Sprintf(m[w.at], args...)
+	return phrases.Say(w.language, phrases.Code(key), args...)
 }
 
 // N returns a message about a number of things: one of key.one and key.many.
@@ -128,7 +95,7 @@ func (w Language) Told(text string, why *phrases.Phrase) string {
 }
 
 // RulesLanguage is the language as rules and explanations name it.
-func (w Language) RulesLanguage() rules.Language { return rules.Language(w.at) }
+func (w Language) RulesLanguage() rules.Language { return w.language }
 
 // Functions are what templates can ask for, in this language.
 func (w Language) Functions() template.FuncMap {

@@ -1,7 +1,7 @@
-package words
+package phrases
 
-// simulatorMessages are those of the page on which somebody plays customers and the team.
-var simulatorMessages = map[string][2]string{
+// consoleSimulator are those of the page on which somebody plays customers and the team.
+var consoleSimulator = table{
 	"nav.simulator": {"Simulator", "Simulador"},
 
 	"sim.help":         {"The service is a sandbox: nobody real is written to. Play a customer or the team, and see what the rules make of it.", "O serviço é um sandbox: ninguém de verdade recebe nada. Faça o papel de um cliente ou da equipe e veja o que as regras fazem."},

@@ -1,7 +1,7 @@
-package words
+package phrases
 
-// healthMessages are those about the service that the engine depends on.
-var healthMessages = map[string][2]string{
+// consoleHealth are those about the service that the engine depends on.
+var consoleHealth = table{
 	"check.scopes":      {"Scopes", "Escopos"},
 	"need.check.scopes": {"The key of the workspace %s lacks scopes that rules need", "Faltam à chave da empresa %s escopos de que as regras precisam"},
 

@@ -1,8 +1,8 @@
-package words
+package phrases
 
-// commonMessages are those of the frame around the pages, of states and of errors: English, then
+// consoleFrame are those of the frame around the pages, of states and of errors: English, then
 // Brazilian Portuguese.
-var commonMessages = map[string][2]string{
+var consoleFrame = table{
 	"layout.skip":    {"Skip to the content", "Ir para o conteúdo"},
 	"layout.nav":     {"Pages", "Páginas"},
 	"layout.stopped": {"Everything is stopped. Events are still recorded; nothing is sent.", "Tudo está parado. Os eventos continuam sendo registrados; nada é enviado."},

@@ -1,7 +1,7 @@
-package words
+package phrases
 
-// editorMessages are those of the pages on which rules are written.
-var editorMessages = map[string][2]string{
+// consoleEditor are those of the pages on which rules are written.
+var consoleEditor = table{
 	"write.title":            {"Write a rule", "Escrever uma regra"},
 	"write.begin":            {"Write a rule", "Escrever uma regra"},
 	"write.begin_help":       {"Begin with one of these, or with nothing. A rule begins as a draft: it does nothing until you say so.", "Comece com uma destas, ou do zero. Uma regra começa como rascunho: não faz nada até você dizer."},
@@ -144,18 +144,6 @@ var editorMessages = map[string][2]string{
 	"pass.3d":                    {"3 days", "3 dias"},
 	"pass.7d":                    {"a week", "uma semana"},
 	"pass.30d":                   {"30 days", "30 dias"},
-
-	"deed.somebody":      {"somebody", "alguém"},
-	"deed.send_message":  {"send to %s:", "enviar a %s:"},
-	"deed.transfer":      {"transfer %s to %s", "transferir %s para %s"},
-	"deed.set_sector":    {"put %s into the sector %s", "colocar %s no setor %s"},
-	"deed.add_labels":    {"add the labels %s to %s", "adicionar as etiquetas %s a %s"},
-	"deed.remove_labels": {"take the labels %s off %s", "tirar as etiquetas %s de %s"},
-	"deed.set_labels":    {"set the labels %s of %s", "definir as etiquetas %s de %s"},
-	"deed.move_card":     {"move the card of %s to %s", "mover o cartão de %s para %s"},
-	"deed.create_card":   {"create the card “%s” for %s", "criar o cartão “%s” para %s"},
-	"deed.http_request":  {"call %s %s", "chamar %s %s"},
-	"deed.other":         {"%s: %s", "%s: %s"},
 
 	"history.title":     {"History of %s", "Histórico de %s"},
 	"history.link":      {"History", "Histórico"},

@@ -1,7 +1,7 @@
-package words
+package phrases
 
-// ruleMessages put the language of rules into words.
-var ruleMessages = map[string][2]string{
+// consoleRules put the language of rules into words.
+var consoleRules = table{
 	"rule.words":          {"In words", "Em palavras"},
 	"rule.when":           {"When", "Quando"},
 	"rule.if":             {"if", "se"},
@@ -35,36 +35,4 @@ var ruleMessages = map[string][2]string{
 	"each.conversations": {"conversations", "conversas"},
 	"each.contacts":      {"contacts", "contatos"},
 	"each.cards":         {"cards", "cartões"},
-
-	"verb.send_message":        {"send a message", "enviar uma mensagem"},
-	"verb.transfer":            {"transfer the conversation", "transferir a conversa"},
-	"verb.set_sector":          {"set the sector", "definir o setor"},
-	"verb.add_labels":          {"add labels", "adicionar etiquetas"},
-	"verb.remove_labels":       {"remove labels", "remover etiquetas"},
-	"verb.set_labels":          {"set the labels", "definir as etiquetas"},
-	"verb.update_conversation": {"change the conversation", "alterar a conversa"},
-	"verb.mark_read":           {"mark as read", "marcar como lida"},
-	"verb.open_conversation":   {"open a conversation", "abrir uma conversa"},
-	"verb.close_attendance":    {"close the attendance", "encerrar o atendimento"},
-	"verb.create_contact":      {"create a contact", "criar um contato"},
-	"verb.update_contact":      {"change the contact", "alterar o contato"},
-	"verb.find_card":           {"find a card", "procurar um cartão"},
-	"verb.move_card":           {"move the card", "mover o cartão"},
-	"verb.create_card":         {"create a card", "criar um cartão"},
-	"verb.update_card":         {"change the card", "alterar o cartão"},
-	"verb.read_attendance":     {"read the attendance", "ler o atendimento"},
-	"verb.read_conversation":   {"read the conversation", "ler a conversa"},
-	"verb.read_contact":        {"read the contact", "ler o contato"},
-	"verb.read_messages":       {"read messages", "ler mensagens"},
-	"verb.read_assignments":    {"read who was responsible", "ler quem foi responsável"},
-	"verb.read_report":         {"read the report", "ler o relatório"},
-	"verb.http_request":        {"call another system", "chamar outro sistema"},
-	"verb.wait":                {"wait", "esperar"},
-	"verb.wait_for":            {"wait for an event", "esperar um evento"},
-	"verb.stop_if":             {"stop if", "parar se"},
-	"verb.stop":                {"stop", "parar"},
-	"verb.choose":              {"choose", "escolher"},
-	"verb.for_each":            {"for each", "para cada"},
-	"verb.set":                 {"remember", "guardar"},
-	"verb.log":                 {"write into the log", "escrever no log"},
 }

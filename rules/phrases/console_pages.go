@@ -1,7 +1,7 @@
-package words
+package phrases
 
-// pageMessages are those of single pages.
-var pageMessages = map[string][2]string{
+// consolePages are those of single pages.
+var consolePages = table{
 	"today.needs":     {"What needs a person", "O que precisa de uma pessoa"},
 	"today.fine":      {"Nothing. Everything runs by itself.", "Nada. Tudo corre sozinho."},
 	"today.more.one":  {"and %s more", "e mais %s"},

@@ -11,24 +11,6 @@ import (
 // A patch sets absolute values, so a repeat is harmless to everybody but a person who has chosen a third value meanwhile, and
 // to labels that somebody else has given in between. The fields of a patch and of the object's facts have the same names.
 
-// A labelChange says what is to become of labels, whatever labels there are.
-type labelChange struct {
-	Add    []string `json:"add,omitempty"`
-	Remove []string `json:"remove,omitempty"`
-	Only   bool     `json:"only,omitempty"` // no others than Add
-}
-
-// on returns what the labels become.
-func (c labelChange) on(labels []string) []string {
-	if c.Only {
-		return c.Add
-	}
-	return merged(labels, c.Add, c.Remove)
-}
-
-// in reports whether the labels are as they should be.
-func (c labelChange) in(labels []string) bool { return sameLabels(c.on(labels), labels) }
-
 // fieldsOf reads the fields that a patch sets.
 func fieldsOf(patch any) map[string]any {
 	raw, err := json.Marshal(patch)

@@ -1,0 +1,103 @@
+package builtin
+
+import (
+	"context"
+	"slices"
+
+	"github.com/quandohq/quando/actions"
+	"github.com/quandohq/quando/rules"
+	"github.com/quandohq/quando/service"
+)
+
+var addLabels = rules.Schema{
+	Verb: "add_labels", Main: "labels", Summary: "Add labels to the conversation",
+	Args: []rules.Arg{
+		{Name: "labels", Kind: rules.KindNames, Refers: "label", Required: true, Summary: "names or ids"},
+	},
+	Needs:   "conversation",
+	Scopes:  []string{"conversations:read", "conversations:write"},
+	Emits:   []string{"conversation.updated"},
+	Example: "[vip]",
+}
+
+var removeLabels = rules.Schema{
+	Verb: "remove_labels", Main: "labels", Summary: "Take labels off the conversation",
+	Args: []rules.Arg{
+		{Name: "labels", Kind: rules.KindNames, Refers: "label", Required: true, Summary: "names or ids"},
+	},
+	Needs:   "conversation",
+	Scopes:  []string{"conversations:read", "conversations:write"},
+	Emits:   []string{"conversation.updated"},
+	Example: "[vip]",
+}
+
+var setLabels = rules.Schema{
+	Verb: "set_labels", Main: "labels", Summary: "Give the conversation these labels and no others",
+	Args: []rules.Arg{
+		{Name: "labels", Kind: rules.KindNames, Refers: "label", Required: true, Null: true, Summary: "names or ids; an empty list takes all off"},
+	},
+	Needs:   "conversation",
+	Scopes:  []string{"conversations:read", "conversations:write"},
+	Emits:   []string{"conversation.updated"},
+	Example: "[vip]",
+}
+
+// planLabels plans what becomes of the conversation's labels when a step names some.
+func planLabels(change func(ids []string) labelChange) planner {
+	return func(ctx context.Context, d *desk, s *actions.Step) (actions.Next, error) {
+		ids, err := d.labels(ctx, s.Args, "labels")
+		if err != nil {
+			return actions.Next{}, err
+		}
+		return d.planConversationLabels(ctx, s, change(ids))
+	}
+}
+
+// A labelChange says what is to become of labels, whatever labels there are.
+type labelChange struct {
+	Add    []string `json:"add,omitempty"`
+	Remove []string `json:"remove,omitempty"`
+	Only   bool     `json:"only,omitempty"` // no others than Add
+}
+
+// on returns what the labels become.
+func (c labelChange) on(labels []string) []string {
+	if c.Only {
+		return c.Add
+	}
+	return merged(labels, c.Add, c.Remove)
+}
+
+// in reports whether the labels are as they should be.
+func (c labelChange) in(labels []string) bool { return sameLabels(c.on(labels), labels) }
+
+// labels turns the names that an argument gives into the ids of labels, each once.
+func (d *desk) labels(ctx context.Context, a args, arg string) ([]string, error) {
+	ids := []string{}
+	for _, name := range a.texts(arg) {
+		id, err := d.directory.ID(ctx, service.KindLabel, name)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+// merged returns the labels with some added and some taken off, in their old order.
+func merged(labels, add, remove []string) []string {
+	out := []string{}
+	for _, id := range slices.Concat(labels, add) {
+		if !slices.Contains(out, id) && !slices.Contains(remove, id) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// sameLabels reports whether two lists hold the same labels, in whatever order.
+func sameLabels(a, b []string) bool {
+	return len(a) == len(b) && !slices.ContainsFunc(a, func(id string) bool { return !slices.Contains(b, id) })
+}
