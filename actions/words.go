@@ -47,12 +47,22 @@ type Effect struct {
 	Args map[string]any // as the step was asked
 }
 
-// Would says what a verb would do, "transfer Marina to Support", and what it quotes, such as the text
-// of a message.
+// Would says what a verb would do, "transfer Marina to Support", and what it quotes, such as the
+// text of a message.
 func (e Effect) Would(l phrases.Language) (words, quoted string) { return e.say(l, ".would") }
 
 // Did says what a verb did, or would have: "transferred Marina to Support".
 func (e Effect) Did(l phrases.Language) (words, quoted string) { return e.say(l, ".did") }
+
+// Brief says what a verb did to somebody who is named already: "transferred to Support". It is
+// empty where what the verb quotes says it all.
+func (e Effect) Brief(l phrases.Language) (words, quoted string) {
+	words, quoted = e.say(l, ".brief")
+	if quoted != "" && !phrases.Knows("verb."+phrases.Code(e.Verb)+".brief") {
+		words = ""
+	}
+	return words, quoted
+}
 
 func (e Effect) say(l phrases.Language, form phrases.Code) (words, quoted string) {
 	args, _ := redact.Value(e.Args).(map[string]any)

@@ -83,7 +83,7 @@ func TestDemoSimulator(t *testing.T) {
 		return evening.MatchString(text) && !strings.Contains(text, "on the way to"), text
 	})
 	// Everything on the way has happened at its own time.
-	clitest.HasLines(t, s.out.String(), `17:55  sla-escalation        → labelled João .*`, `18:01  away-reply            → sent to Marina: .*`)
+	clitest.HasLines(t, s.out.String(), `17:55  sla-escalation        → João: .*`, `18:01  away-reply            → Marina: .*`)
 	s.end()
 	s.over()
 }

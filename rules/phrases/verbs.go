@@ -1,8 +1,9 @@
 package phrases
 
-// verbs are what each verb is called, and what it would do and did: words that follow "would" and
-// "would have". Their arguments have the names that Fill knows them by: those of the verb, and
-// {who}, {verb} and {arguments}. What a verb quotes is shown behind its words.
+// verbs are what each verb is called, what it would do and did (words that follow "would" and
+// "would have"), and in brief what it did (words that follow a name and a colon). Their arguments
+// have the names that Fill knows them by: those of the verb, and {who}, {verb} and {arguments}.
+// What a verb quotes is shown behind its words.
 var verbs = table{
 	"verb.send_message":        {"send a message", "enviar uma mensagem"},
 	"verb.send_message.would":  {"send to {to|who}:", "enviar a {to|who}:"},
@@ -12,59 +13,73 @@ var verbs = table{
 	"verb.transfer":       {"transfer the conversation", "transferir a conversa"},
 	"verb.transfer.would": {"transfer {who} to {person|sector}", "transferir {who} para {person|sector}"},
 	"verb.transfer.did":   {"transferred {who} to {person|sector}[ ({reason})]", "transferiu {who} para {person|sector}[ ({reason})]"},
+	"verb.transfer.brief": {"transferred to {person|sector}", "transferiu para {person|sector}"},
 
 	"verb.set_sector":       {"set the sector", "definir o setor"},
 	"verb.set_sector.would": {"put {who} into the sector {sector|=none}", "colocar {who} no setor {sector|=nenhum}"},
 	"verb.set_sector.did":   {"put {who} into the sector {sector|=none}[ ({reason})]", "colocou {who} no setor {sector|=nenhum}[ ({reason})]"},
+	"verb.set_sector.brief": {"put into the sector {sector|=none}", "colocou no setor {sector|=nenhum}"},
 
 	"verb.add_labels":       {"add labels", "adicionar etiquetas"},
 	"verb.add_labels.would": {"add the labels {labels} to {who}", "adicionar as etiquetas {labels} a {who}"},
 	"verb.add_labels.did":   {"labelled {who} {labels}", "etiquetou {who} com {labels}"},
+	"verb.add_labels.brief": {"label {labels}", "etiqueta {labels}"},
 
 	"verb.remove_labels":       {"remove labels", "remover etiquetas"},
 	"verb.remove_labels.would": {"take the labels {labels} off {who}", "tirar as etiquetas {labels} de {who}"},
 	"verb.remove_labels.did":   {"taken the label {labels} off {who}", "tirou a etiqueta {labels} de {who}"},
+	"verb.remove_labels.brief": {"no more label {labels}", "sem a etiqueta {labels}"},
 
 	"verb.set_labels":       {"set the labels", "definir as etiquetas"},
 	"verb.set_labels.would": {"set the labels {labels|=none} of {who}", "definir as etiquetas {labels|=nenhuma} de {who}"},
 	"verb.set_labels.did":   {"labelled {who} only {labels|=nothing}", "etiquetou {who} só com {labels|=nada}"},
+	"verb.set_labels.brief": {"labels {labels|=none}", "etiquetas {labels|=nenhuma}"},
 
 	"verb.update_conversation":       {"change the conversation", "alterar a conversa"},
 	"verb.update_conversation.would": {"change the conversation of {who}[: {arguments}]", "alterar a conversa de {who}[: {arguments}]"},
 	"verb.update_conversation.did":   {"changed the conversation of {who}[: {arguments}]", "alterou a conversa de {who}[: {arguments}]"},
+	"verb.update_conversation.brief": {"changed {arguments}", "alterou {arguments}"},
 
 	"verb.mark_read":       {"mark as read", "marcar como lida"},
 	"verb.mark_read.would": {"mark as read: {who}", "marcar como lida: {who}"},
 	"verb.mark_read.did":   {"marked as read: {who}", "marcou como lida: {who}"},
+	"verb.mark_read.brief": {"marked as read", "marcou como lida"},
 
 	"verb.open_conversation":       {"open a conversation", "abrir uma conversa"},
 	"verb.open_conversation.would": {"open a conversation with {name|phone|contact|who}", "abrir uma conversa com {name|phone|contact|who}"},
 	"verb.open_conversation.did":   {"opened a conversation with {name|phone|contact|who}", "abriu uma conversa com {name|phone|contact|who}"},
+	"verb.open_conversation.brief": {"opened a conversation", "abriu uma conversa"},
 
 	"verb.close_attendance":       {"close the attendance", "encerrar o atendimento"},
 	"verb.close_attendance.would": {"close the attendance of {who}[ ({reason})]", "encerrar o atendimento de {who}[ ({reason})]"},
 	"verb.close_attendance.did":   {"closed the attendance of {who}[ ({reason})]", "encerrou o atendimento de {who}[ ({reason})]"},
+	"verb.close_attendance.brief": {"closed the attendance", "encerrou o atendimento"},
 
 	"verb.create_contact":       {"create a contact", "criar um contato"},
 	"verb.create_contact.would": {"create the contact {name|phone}", "criar o contato {name|phone}"},
 	"verb.create_contact.did":   {"created the contact {name|phone}", "criou o contato {name|phone}"},
+	"verb.create_contact.brief": {"new contact", "novo contato"},
 
 	"verb.update_contact":       {"change the contact", "alterar o contato"},
 	"verb.update_contact.would": {"change the contact {who}[: {arguments}]", "alterar o contato {who}[: {arguments}]"},
 	"verb.update_contact.did":   {"changed the contact {who}[: {arguments}]", "alterou o contato {who}[: {arguments}]"},
+	"verb.update_contact.brief": {"changed {arguments}", "alterou {arguments}"},
 
 	"verb.find_card":       {"find a card", "procurar um cartão"},
 	"verb.move_card":       {"move the card", "mover o cartão"},
 	"verb.move_card.would": {"move the card of {who} to {to}", "mover o cartão de {who} para {to}"},
 	"verb.move_card.did":   {"moved a card of {who} to {to}", "moveu um cartão de {who} para {to}"},
+	"verb.move_card.brief": {"moved the card to {to}", "moveu o cartão para {to}"},
 
 	"verb.create_card":       {"create a card", "criar um cartão"},
 	"verb.create_card.would": {"create the card “{title}” for {who}", "criar o cartão “{title}” para {who}"},
 	"verb.create_card.did":   {"created the card “{title}” for {who}", "criou o cartão “{title}” para {who}"},
+	"verb.create_card.brief": {"new card “{title}”[ in {stage}]", "novo cartão “{title}”[ em {stage}]"},
 
 	"verb.update_card":       {"change the card", "alterar o cartão"},
 	"verb.update_card.would": {"set {arguments} on a card of {who}", "definir {arguments} em um cartão de {who}"},
 	"verb.update_card.did":   {"set {arguments} on a card of {who}", "definiu {arguments} em um cartão de {who}"},
+	"verb.update_card.brief": {"card {arguments}", "cartão {arguments}"},
 
 	"verb.read_attendance":    {"read the attendance", "ler o atendimento"},
 	"verb.read_conversation":  {"read the conversation", "ler a conversa"},
@@ -75,6 +90,7 @@ var verbs = table{
 	"verb.http_request":       {"call another system", "chamar outro sistema"},
 	"verb.http_request.would": {"call {method|=GET} {url}", "chamar {method|=GET} {url}"},
 	"verb.http_request.did":   {"called {method|=GET} {url}", "chamou {method|=GET} {url}"},
+	"verb.http_request.brief": {"called {url}", "chamou {url}"},
 
 	"verb.wait":     {"wait", "esperar"},
 	"verb.wait_for": {"wait for an event", "esperar um evento"},
@@ -88,6 +104,7 @@ var verbs = table{
 	"verb.somebody":    {"somebody", "alguém"},
 	"verb.other.would": {"{verb}: {who}[: {arguments}]", "{verb}: {who}[: {arguments}]"},
 	"verb.other.did":   {"done {verb} for {who}[: {arguments}]", "fez {verb} para {who}[: {arguments}]"},
+	"verb.other.brief": {"{verb}[: {arguments}]", "{verb}[: {arguments}]"},
 }
 
 // verbArguments name the arguments of verbs in the form.

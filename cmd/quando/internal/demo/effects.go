@@ -14,7 +14,8 @@ import (
 	"github.com/quandohq/quando/rules/phrases"
 )
 
-// effects says what a step did, or would have done. Steps that only look or think have done nothing.
+// effects says what a step did, or would have done. Steps that only look or think have done
+// nothing.
 func (t *teller) effects(r *journal.Run, s *journal.Step) []actions.Effect {
 	record, err := engine.ReadRecord(s)
 	if err != nil {
@@ -40,6 +41,9 @@ func (t *teller) effects(r *journal.Run, s *journal.Step) []actions.Effect {
 func (t *teller) named(v any) any {
 	switch v := v.(type) {
 	case string:
+		if day, err := time.Parse(time.DateOnly, v); err == nil {
+			return day.Format("2 Jan")
+		}
 		return cmp.Or(t.names[v], v)
 	case time.Time:
 		return v.In(t.zone).Format("2 Jan")
@@ -89,25 +93,36 @@ func (t *teller) waits(at time.Time, r *journal.Run, s *journal.Step) string {
 	return fmt.Sprintf("%s: waits until %s", t.about(r), until)
 }
 
-// sentence joins effects into one line of a width: sent to Marina: “Olá …”, labelled Marina vip. What
-// they quote is cut shorter than the rest.
+// sentence joins effects into one line of a width: Marina: “Olá …”, label after-hours. A name is
+// said once, and what effects quote is cut shorter than the rest.
 func sentence(effects []actions.Effect, columns int) string {
+	effects = together(effects)
 	fixed, quotes := 0, 0
 	var words, quoted []string
-	for _, e := range together(effects) {
-		w, q := e.Did(phrases.English)
+	for i, e := range effects {
+		w, q := e.Brief(phrases.English)
+		switch {
+		case i == 0:
+			w = e.Who + ": " + w
+		case e.Who != effects[i-1].Who:
+			w = "; " + e.Who + ": " + w
+		default:
+			w = ", " + w
+		}
 		words, quoted = append(words, cli.Harmless(w)), append(quoted, cli.Harmless(q))
-		if fixed += cli.Width(cli.Harmless(w)) + 2; q != "" {
+		if fixed += cli.Width(words[i]); q != "" {
 			quotes++
 			fixed += 3
 		}
 	}
+	var b strings.Builder
 	for i, q := range quoted {
+		b.WriteString(words[i])
 		if q != "" {
-			words[i] += " “" + cli.Truncate(q, max(20, (columns-fixed)/quotes)) + "”"
+			b.WriteString("“" + cli.Truncate(q, max(20, (columns-fixed)/quotes)) + "”")
 		}
 	}
-	return cli.Truncate(strings.Join(words, ", "), columns)
+	return cli.Truncate(b.String(), columns)
 }
 
 // together joins those to whom the same was done.

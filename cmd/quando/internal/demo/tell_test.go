@@ -30,7 +30,7 @@ func TestDemoTeller(t *testing.T) {
 	tell.closing(startTime())
 	text := out.String()
 	clitest.HasLines(t, text,
-		`17:40      Eve writes: “\\x1b\]0;\\a long .*…`, `17:40  away-reply            → transferred Eve\\x1b\[2J to Eve\\x1b\[2J`,
+		`17:40      Eve writes: “\\x1b\]0;\\a long .*…`, `17:40  away-reply            → Eve\\x1b\[2J: transferred to Eve\\x1b\[2J`,
 		`17:40  away-reply            failed: 422: no\\nsuch channel`, `    customers 0 · events 0 · runs 1: 0 done · .* · 0 waiting · 1 failed`,
 		`    messages 0 · transfers 1 · .*`)
 	if strings.ContainsAny(text, "\x1b\x07") {
