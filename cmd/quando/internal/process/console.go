@@ -27,9 +27,9 @@ import (
 func (p *Process) newConsole(c *config.Config) (*console.Console, error) {
 	o := console.Options{
 		Journal: p.journal, Metrics: p.metrics.handler(), Version: cli.Version(), Logger: p.log, Checks: p.checks, Mend: p.mend, Limits: p.limits, Repairs: p.repairs, Explain: p.explain, Names: (&knownNames{journal: p.journal}).name,
-		Now:    p.present,
-		ReloadHolds:   func(ctx context.Context, now time.Time) error { return p.Engine.ReloadHolds(ctx, now) },
-		Access: access(c),
+		Now:         p.present,
+		ReloadHolds: func(ctx context.Context, now time.Time) error { return p.Engine.ReloadHolds(ctx, now) },
+		Access:      access(c),
 	}
 	for i, u := range p.Units {
 		b := p.Books[i]
