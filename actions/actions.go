@@ -147,7 +147,10 @@ type Intent struct {
 type Receipt struct {
 	Call   string          `json:"call"`
 	Answer json.RawMessage `json:"answer,omitempty"`
-	Caused []Caused        `json:"caused,omitempty"` // what the engine will hear of its own doing
+
+	// Caused is what the engine will hear of its own doing. A journal keeps it by itself, not with
+	// the receipt.
+	Caused []Caused `json:"-"`
 
 	// Fact is the answer as Typed reads it, for a Plan that comes right after it. It is not recorded:
 	// nil is that Answer must be read.
@@ -157,13 +160,13 @@ type Receipt struct {
 // Caused is an event that a call causes, as far as the answer tells: by it the engine knows its own
 // effects when they come back.
 type Caused struct {
-	Event  string `json:"event"`            // message.sent
-	Object string `json:"object,omitempty"` // the id of the message, card, attendance or conversation
-	Stage  string `json:"stage,omitempty"`  // of a moved card: where it went
+	Event  string // message.sent
+	Object string // the id of the message, card, attendance or conversation
+	Stage  string // of a moved card: where it went
 
 	// Set is what the call set, as a part of the object's facts, an object in JSON: an event that
 	// shows something else in these fields is somebody else's doing.
-	Set json.RawMessage `json:"set,omitempty"`
+	Set json.RawMessage
 }
 
 // ConversationLane is the lane of a conversation.

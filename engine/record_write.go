@@ -179,14 +179,6 @@ func (w *recordWriter) receipt(r actions.Receipt) {
 	w.b = append(w.b, '{')
 	w.b = plain.AppendText(w.name("call"), r.Call)
 	w.raw("answer", r.Answer)
-	list(w, "caused", r.Caused, func(c actions.Caused) {
-		w.b = append(w.b, '{')
-		w.b = plain.AppendText(w.name("event"), c.Event)
-		w.text("object", c.Object)
-		w.text("stage", c.Stage)
-		w.raw("set", c.Set)
-		w.b = append(w.b, '}')
-	})
 	w.b = append(w.b, '}')
 }
 
