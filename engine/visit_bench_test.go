@@ -26,6 +26,20 @@ const (
 	nothingWants = `rules:
   - { id: never, when: message.received, if: message.text == "there is no such text", do: [{ send_message: "a {{ event.id }}" }] }
 `
+	twelveFalse = `rules:
+  - { id: away, when: message.received, if: message.text contains "anybody there", do: [{ send_message: "a {{ event.id }}" }] }
+  - { id: price, when: message.received, if: 'message.text matches "(?i)price|how much"', do: [{ send_message: "a {{ event.id }}" }] }
+  - { id: invoice, when: message.received, if: says("invoice") or says("receipt"), do: [{ send_message: "a {{ event.id }}" }] }
+  - { id: thanks, when: message.received, if: lower(message.text) startsWith "thank", do: [{ send_message: "a {{ event.id }}" }] }
+  - { id: cancel, when: message.received, if: says("cancel") and not says("order"), do: [{ send_message: "a {{ event.id }}" }] }
+  - { id: long, when: message.received, if: len(message.text) > 2000, do: [{ send_message: "a {{ event.id }}" }] }
+  - { id: group, when: message.received, if: conversation.name contains "Team", do: [{ send_message: "a {{ event.id }}" }] }
+  - { id: abroad, when: message.received, if: not (contact.phone startsWith "+55"), do: [{ send_message: "a {{ event.id }}" }] }
+  - { id: nameless, when: message.received, if: len(contact.name) > 80 or len(contact.name) < 2, do: [{ send_message: "a {{ event.id }}" }] }
+  - { id: code, when: message.received, if: 'message.text matches "^[0-9]{6}$"', do: [{ send_message: "a {{ event.id }}" }] }
+  - { id: link, when: message.received, if: message.text contains "https://", do: [{ send_message: "a {{ event.id }}" }] }
+  - { id: shout, when: message.received, if: len(message.text) > 10 and upper(message.text) == message.text, do: [{ send_message: "a {{ event.id }}" }] }
+`
 	sendsOnce = `rules:
   - { id: answer, when: message.received, if: message.text contains "order", do: [{ send_message: "a {{ event.id }}" }] }
 `
@@ -129,7 +143,7 @@ func (c *conveyor) work(t testing.TB, e *engine.Engine, visits int) {
 // What a visit costs beside the journal and the network: of an event that no rule can want, of one for which a rule's condition is not true, and of runs.
 func BenchmarkVisit(b *testing.B) {
 	for _, bench := range []struct{ name, rules string }{
-		{"unwanted", nothingWants}, {"false", nothingFires}, {"one-call", sendsOnce}, {"two-calls", sendsTwice},
+		{"unwanted", nothingWants}, {"false", nothingFires}, {"twelve-false", twelveFalse}, {"one-call", sendsOnce}, {"two-calls", sendsTwice},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			c, e := newConveyor(b, bench.rules)

@@ -131,8 +131,10 @@ func brief(v any) any {
 	const most = 200
 	switch v := v.(type) {
 	case string:
-		if r := []rune(v); len(r) > most {
-			return string(r[:most]) + "…"
+		if len(v) > most {
+			if r := []rune(v); len(r) > most {
+				return string(r[:most]) + "…"
+			}
 		}
 	case []any:
 		return fmt.Sprintf("%d items", len(v))

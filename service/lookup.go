@@ -28,15 +28,19 @@ func Lookup(raw map[string]any, candidates []string) (any, bool) {
 
 func at(raw map[string]any, path string) (any, bool) {
 	// Most candidates are one name, and most of the others begin with one that is not there.
-	name, rest, more := strings.Cut(path, ".")
-	v, ok := raw[name]
-	switch {
-	case path == ".":
-		return raw, raw != nil
-	case !ok || !more:
+	dot := strings.IndexByte(path, '.')
+	if dot < 0 {
+		v, ok := raw[path]
 		return v, ok
 	}
-	return within(v, rest)
+	if path == "." {
+		return raw, raw != nil
+	}
+	v, ok := raw[path[:dot]]
+	if !ok {
+		return nil, false
+	}
+	return within(v, path[dot+1:])
 }
 
 // within follows a path from a value on.

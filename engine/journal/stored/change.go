@@ -65,7 +65,7 @@ func verdictsText(list []journal.Verdict) *string {
 	if len(list) == 0 {
 		return nil
 	}
-	b := append(make([]byte, 0, 512), '[')
+	b := append(make([]byte, 0, 256*len(list)), '[')
 	for i := range list {
 		if i > 0 {
 			b = append(b, ',')
@@ -82,7 +82,7 @@ func appendVerdict(b []byte, v *journal.Verdict) []byte {
 	b = plain.AppendText(append(b, `,"outcome":`...), string(v.Outcome))
 	b = appendMember(b, `,"clause":`, v.Clause)
 	if len(v.Values) > 0 {
-		b = append(append(b, `,"values":`...), valuesText(v.Values)...)
+		b = appendValues(append(b, `,"values":`...), v.Values)
 	}
 	b = appendMember(b, `,"error":`, v.Error)
 	if v.Why != nil {
@@ -124,10 +124,10 @@ func answersText(answers journal.Answers) *string {
 	return &text
 }
 
-// valuesText is how the values of a verdict are kept. One that JSON does not know, such as what is not a number, is kept as a text.
-func valuesText(values map[string]any) []byte {
-	if b, err := plain.Encode(values); err == nil {
-		return b
+// appendValues writes how the values of a verdict are kept. One that JSON does not know, such as what is not a number, is kept as a text.
+func appendValues(b []byte, values map[string]any) []byte {
+	if all, err := plain.Append(b, values); err == nil {
+		return all
 	}
 	readable := make(map[string]any, len(values))
 	for name, value := range values {
@@ -136,6 +136,6 @@ func valuesText(values map[string]any) []byte {
 		}
 		readable[name] = value
 	}
-	b, _ := json.Marshal(readable) // each of them can be
-	return b
+	text, _ := json.Marshal(readable) // each of them can be
+	return append(b, text...)
 }
