@@ -5,6 +5,7 @@ package batch
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -122,8 +123,10 @@ func (q *Queue[T]) run() {
 	}
 }
 
-// next returns the items of the next batch.
+// next returns the items of the next batch. Those who are about to hand something in, as those who
+// were just answered, go first and share it.
 func (q *Queue[T]) next() (items []*item[T]) {
+	runtime.Gosched()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	weight, n := 0, 0
