@@ -123,8 +123,8 @@ func (q *Queue[T]) run() {
 	}
 }
 
-// next returns the items of the next batch. Those who are about to hand something in, as those who
-// were just answered, go first and share it.
+// next returns the items of the next batch. It yields first: callers that were just answered hand in
+// their next item, and share the batch.
 func (q *Queue[T]) next() (items []*item[T]) {
 	runtime.Gosched()
 	q.mu.Lock()
