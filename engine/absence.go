@@ -16,11 +16,13 @@ const (
 	signEvery = 10 * time.Second // how often the engines of a workspace say that they are there
 	signLost  = 30 * time.Second // after so long without a sign none was
 
-	// recheckEvery is how soon a wait that is held is looked at again, at first. The longer it takes, the less often: many may be held.
+	// recheckEvery is how soon a wait that is held is looked at again, at first. The longer it takes,
+	// the less often: many may be held.
 	recheckEvery = 3 * time.Second
 )
 
-// An absence is a time in which no engine of a workspace may have been there: what the service told went nowhere.
+// An absence is a time in which no engine of a workspace may have been there: what the service told
+// went nowhere.
 type absence struct {
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
@@ -29,15 +31,17 @@ type absence struct {
 // covers reports whether something that was due at a time was due in the absence.
 func (a absence) covers(due time.Time) bool { return due.After(a.From) && !due.After(a.To) }
 
-// presence is what the engines of a workspace have written down of themselves, in a cursor that they share: an engine that starts while others are at work must neither
-// hold what they are about to do, nor do what they hold.
+// presence is what the engines of a workspace have written down of themselves, in a cursor that
+// they share: an engine that starts while others are at work must neither hold what they are about
+// to do, nor do what they hold.
 type presence struct {
 	Seen     time.Time `json:"seen"`               // when one last said that it is there
 	Absences []absence `json:"absences,omitempty"` // after which not everything was looked for that was not told
 }
 
-// sign returns what is to be written down by an engine that is there now, and whether it may have missed something. One that starts cannot know whether another was there since
-// the last sign. Where certainly none was, nobody has looked for what was missed before either.
+// sign returns what is to be written down by an engine that is there now, and whether it may have
+// missed something. One that starts cannot know whether another was there since the last sign.
+// Where certainly none was, nobody has looked for what was missed before either.
 func (p presence) sign(now time.Time, starts bool, recovery time.Duration) (next presence, missed bool) {
 	nobody := now.Sub(p.Seen).Abs() > signLost
 	next = presence{Seen: now, Absences: slices.Clone(p.Absences)}
@@ -68,8 +72,9 @@ type absences struct {
 	list   atomic.Pointer[[]absence]
 }
 
-// recheckAt returns when a wait whose time is over is looked at again that is held: no engine was there when it ended, and an event could end it, or the run, that came in time
-// and is not known. The zero time is that it is not held.
+// recheckAt returns when a wait whose time is over is looked at again that is held: no engine was
+// there when it ended, and an event could end it, or the run, that came in time and is not known.
+// The zero time is that it is not held.
 func (k *walk) recheckAt(s *rules.Step, rec *record) (at time.Time) {
 	w, now := k.workspace, k.now()
 	list := w.absences.list.Load()
@@ -93,8 +98,9 @@ func latest(a, b time.Time) time.Time {
 
 func presenceCursor(workspace string) string { return "present/" + workspace }
 
-// SignIn says that the engine is there, if it has not done so for a while, and finds out when none was. Run does it before it claims anything. Who ticks the engine in place of
-// Run calls it only where an engine that was away is to be noticed.
+// SignIn says that the engine is there, if it has not done so for a while, and finds out when none
+// was. Run does it before it claims anything. Who ticks the engine in place of Run calls it only
+// where an engine that was away is to be noticed.
 func (e *Engine) SignIn(ctx context.Context, now time.Time) error {
 	now = now.UTC().Round(0) // a machine that slept is noticed by the clock on the wall only
 	for _, w := range e.workspaces {
@@ -132,7 +138,8 @@ func (e *Engine) signIn(ctx context.Context, w *workspace, now time.Time) error 
 	return nil
 }
 
-// Recovered says that everything has been looked for that was not told of what happened in a workspace until a time. Waits go on that were held for that.
+// Recovered says that everything has been looked for that was not told of what happened in a
+// workspace until a time. Waits go on that were held for that.
 func (e *Engine) Recovered(ctx context.Context, workspace string, until time.Time) error {
 	w := e.workspaces[workspace]
 	if w == nil || w.Recovery == 0 {

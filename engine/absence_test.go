@@ -54,7 +54,8 @@ func (d *desk) signIn() {
 	}
 }
 
-// A wait whose time ended while no engine was there does not go on before what came in time has been delivered again; one that no event can end does.
+// A wait whose time ended while no engine was there does not go on before what came in time has
+// been delivered again; one that no event can end does.
 func TestWaitThatEndedWhileNoEngineWasThere(t *testing.T) {
 	const question, heard, label, escalated = send + "1 sales, 2 support", send + "heard ", patches, transfers + "late"
 	begin := func(t *testing.T) *desk {
@@ -194,7 +195,8 @@ func TestWaitThatEndedWhileNoEngineWasThere(t *testing.T) {
 	})
 }
 
-// However much has come that was missed, all of it is heard before waits go on that were over by then.
+// However much has come that was missed, all of it is heard before waits go on that were over by
+// then.
 func TestMuchThatWasMissed(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -234,7 +236,8 @@ rules:
 	d.wantStates("sla", journal.Cancelled)
 }
 
-// A machine that slept has missed something too, and so has an engine that could not use its journal.
+// A machine that slept has missed something too, and so has an engine that could not use its
+// journal.
 func TestWaitThatEndedWhileTheMachineSlept(t *testing.T) {
 	d := newDesk(t, overdue, func(o *deskOptions) { o.recovery = 3 * time.Minute })
 	d.signIn()

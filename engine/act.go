@@ -17,8 +17,9 @@ import (
 	"github.com/quandohq/quando/rules/vocabulary"
 )
 
-// act carries out a step of an action: plan, record the intent, make the call, record the receipt, plan again, until there is a result.
-// Every call but an intent's first comes right after the action has settled what became of the one before.
+// act carries out a step of an action: plan, record the intent, make the call, record the receipt,
+// plan again, until there is a result. Every call but an intent's first comes right after the
+// action has settled what became of the one before.
 func (k *walk) act(ctx context.Context, s *rules.Step, taken *journal.Step, rec *record) (flow, error) {
 	action := k.workspace.Actions.Action(s.Verb)
 	if action == nil {
@@ -130,7 +131,8 @@ func (k *walk) intend(ctx context.Context, action actions.Action, step *actions.
 	return k.announce(ctx, taken, rec, before, k.slots(rec.Intent)...)
 }
 
-// laneOf is where a call takes place: in the lane of what it touches, which need not be that of the run's events.
+// laneOf is where a call takes place: in the lane of what it touches, which need not be that of the
+// run's events.
 func (k *walk) laneOf(s *rules.Step, i *actions.Intent) string {
 	if i.Lane != "" {
 		return i.Lane
@@ -141,8 +143,9 @@ func (k *walk) laneOf(s *rules.Step, i *actions.Intent) string {
 	return k.run.Home
 }
 
-// announce records that a call is about to be made, and where nobody knows yet in which lane its events come, that they may come before its
-// answer. Every try is announced: the mark of the one before it may be over. Where the call may not begin, the step's record is what it was before.
+// announce records that a call is about to be made, and where nobody knows yet in which lane its
+// events come, that they may come before its answer. Every try is announced: the mark of the one
+// before it may be over. Where the call may not begin, the step's record is what it was before.
 func (k *walk) announce(ctx context.Context, taken *journal.Step, rec *record, before record, take ...journal.Slot) (flow, bool, error) {
 	marked := len(k.change.Caused)
 	if rec.Intent.Elsewhere {
@@ -172,8 +175,10 @@ func (k *walk) announce(ctx context.Context, taken *journal.Step, rec *record, b
 	return onward, false, nil
 }
 
-// standStill leaves a run where it is whose call the journal did not let begin: somebody has stopped it, and the engine had not learnt of it. An event that is not recorded yet is recorded
-// as any other, and decided on when that is known; a run of a stopped rule that has not begun does not.
+// standStill leaves a run where it is whose call the journal did not let begin: somebody has
+// stopped it, and the engine had not learnt of it. An event that is not recorded yet is recorded as
+// any other, and decided on when that is known; a run of a stopped rule that has not begun does
+// not.
 func (k *walk) standStill(ctx context.Context, on journal.Hold) error {
 	k.engine.learn(on)
 	switch {
@@ -226,8 +231,8 @@ func (k *walk) tooMany(ctx context.Context, bound *journal.BoundError) error {
 	return err
 }
 
-// settle finds out what became of a call that has no receipt. When it returns without an end, the call is to be made again, or, where the
-// intent is gone, something else comes next.
+// settle finds out what became of a call that has no receipt. When it returns without an end, the
+// call is to be made again, or, where the intent is gone, something else comes next.
 func (k *walk) settle(ctx context.Context, action actions.Action, step *actions.Step, s *rules.Step, taken *journal.Step, rec *record) (flow, bool, error) {
 	if k.run.Lane != k.lane.Name {
 		return parked, true, nil
@@ -293,8 +298,9 @@ func (k *walk) ask(taken *journal.Step, rec *record, reason *phrases.Phrase) flo
 	return parked
 }
 
-// try notes when a call is tried. Whoever finds it without a receipt looks into it when the timeout is over, and so it must not leave later: recording it may
-// take long, and a process may be stopped in between for so long that its lane is another's.
+// try notes when a call is tried. Whoever finds it without a receipt looks into it when the timeout
+// is over, and so it must not leave later: recording it may take long, and a process may be stopped
+// in between for so long that its lane is another's.
 func (k *walk) try(rec *record) {
 	rec.Tried, rec.Answered, rec.Lost = k.now(), false, false
 	k.latest = time.Now().Add(k.workspace.Timeout)
@@ -356,7 +362,8 @@ func (k *walk) receive(rec *record, taken *journal.Step, r actions.Receipt) {
 	k.changed(k.run).Effects++
 }
 
-// trouble decides what follows from an error: the workspace waits, the step is taken again later, or it has failed.
+// trouble decides what follows from an error: the workspace waits, the step is taken again later,
+// or it has failed.
 func (k *walk) trouble(ctx context.Context, s *rules.Step, taken *journal.Step, rec *record, err error) (flow, error) {
 	if ctx.Err() != nil {
 		return over, ctx.Err()
@@ -422,11 +429,12 @@ func (k *walk) later(ctx context.Context, s *rules.Step, taken *journal.Step, re
 	return parked, nil
 }
 
-// longest is how long a step is repeated at most: a day short of how long the service remembers the key of a call.
+// longest is how long a step is repeated at most: a day short of how long the service remembers the
+// key of a call.
 const longest = 6 * 24 * time.Hour
 
-// backoff is the pause before the next attempt: it doubles up to five minutes, and differs from step to step, so that what failed together is
-// not repeated together.
+// backoff is the pause before the next attempt: it doubles up to five minutes, and differs from
+// step to step, so that what failed together is not repeated together.
 func backoff(key string, failures int) time.Duration {
 	pause := min(time.Second<<min(failures-1, 20), 5*time.Minute)
 	h := fnv.New64a()
@@ -463,7 +471,8 @@ func isAction(s *rules.Step) bool {
 	return true
 }
 
-// nothing is what later steps see of a result that a shadow run does not have: an object with all its fields empty.
+// nothing is what later steps see of a result that a shadow run does not have: an object with all
+// its fields empty.
 func nothing(t *rules.Type) any {
 	if t == nil || t.Fields() == nil {
 		return nil

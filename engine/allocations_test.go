@@ -4,8 +4,8 @@ package engine_test
 
 import "testing"
 
-// What a visit allocates is bounded, a little above what it is: what is allocated must be collected, and that costs about as much again. The race detector
-// allocates besides.
+// What a visit allocates is bounded, a little above what it is: what is allocated must be
+// collected, and that costs about as much again. The race detector allocates besides.
 func TestAllocationsOfAVisit(t *testing.T) {
 	for _, tc := range []struct {
 		name, rules string

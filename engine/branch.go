@@ -12,7 +12,8 @@ import (
 	"github.com/quandohq/quando/rules/phrases"
 )
 
-// nests reports whether a step has steps of its own, which are walked also when its own part is done.
+// nests reports whether a step has steps of its own, which are walked also when its own part is
+// done.
 func nests(s *rules.Step) bool { return s.Verb == "choose" || s.Verb == "for_each" }
 
 // branch takes the steps of a choose or a for_each. The way is recorded before it is gone.

@@ -263,7 +263,8 @@ func (d *desk) revive(r *reaper) {
 	d.restart()
 }
 
-// Whenever the process dies, each effect is there exactly once after it was started again, and the run has come to its end.
+// Whenever the process dies, each effect is there exactly once after it was started again, and the
+// run has come to its end.
 func TestDeathAtEveryPoint(t *testing.T) {
 	for _, verb := range slices.Sorted(maps.Keys(every)) {
 		t.Run(verb, func(t *testing.T) {

@@ -24,7 +24,8 @@ import (
 
 var kills = flag.Int("kills", 10, "how often TestKill kills the engine")
 
-// A relay hands deliveries to the processes that live, in turns, and waits while none takes them: a load balancer with much patience.
+// A relay hands deliveries to the processes that live, in turns, and waits while none takes them: a
+// load balancer with much patience.
 type relay struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -76,8 +77,9 @@ func (r *relay) lead(to ...*child) {
 	r.to = slices.Clone(to)
 }
 
-// A crowd of customers writes to a desk that engines serve, each in a process of its own. In the end each customer has exactly one answer, one label, one card
-// that was moved once, and one transfer.
+// A crowd of customers writes to a desk that engines serve, each in a process of its own. In the
+// end each customer has exactly one answer, one label, one card that was moved once, and one
+// transfer.
 type crowd struct {
 	*sandbox.Sandbox
 	process
@@ -92,7 +94,8 @@ type crowd struct {
 func newCrowd(t *testing.T, address, look string) *crowd {
 	t.Helper()
 	c := &crowd{t: t, relay: newRelay(t)}
-	// What the relay cannot hand on yet is not given up: another attempt of the service would come after half a minute.
+	// What the relay cannot hand on yet is not given up: another attempt of the service would come
+	// after half a minute.
 	c.Sandbox = must(sandbox.New(sandbox.Options{AllowLoopback: true, KanbanEvents: true, Seed: 3, DeliveryTimeout: 2 * time.Minute}))
 	t.Cleanup(func() { _ = c.Close() })
 	at := must(c.Start(t.Context(), "127.0.0.1:0"))
@@ -140,8 +143,9 @@ func (c *crowd) served() {
 	})
 }
 
-// await waits for something. Its patience is counted in looks, not in time: a machine that crawls or stands still looks less often too. And what an engine
-// will come back to at a later time is late, not lost: after calls that were not answered in time the pauses double.
+// await waits for something. Its patience is counted in looks, not in time: a machine that crawls
+// or stands still looks less often too. And what an engine will come back to at a later time is
+// late, not lost: after calls that were not answered in time the pauses double.
 func (c *crowd) await(what string, so func() bool) {
 	c.t.Helper()
 	for looks := 0; !so(); time.Sleep(50 * time.Millisecond) {
@@ -197,7 +201,8 @@ func (c *crowd) effects() (list []string) {
 	return list
 }
 
-// check compares what was done with what should have been done. Of all that was told, nothing is left undecided.
+// check compares what was done with what should have been done. Of all that was told, nothing is
+// left undecided.
 func (c *crowd) check() {
 	c.t.Helper()
 	if err := c.Settle(c.t.Context()); err != nil {
@@ -212,7 +217,8 @@ func (c *crowd) check() {
 	}
 }
 
-// Killed again and again while customers write: in the end each has exactly one answer, one label and one card.
+// Killed again and again while customers write: in the end each has exactly one answer, one label
+// and one card.
 func TestKill(t *testing.T) {
 	t.Run("in a file", func(t *testing.T) { killed(t, filepath.Join(t.TempDir(), "journal.db"), 1) })
 	t.Run("in a database", func(t *testing.T) { killed(t, postgrestest.Shared(t).Database(t), 2) })

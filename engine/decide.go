@@ -14,7 +14,8 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// decideAll decides on the lane's events in their order, and takes the first steps of the runs that come of each before the next.
+// decideAll decides on the lane's events in their order, and takes the first steps of the runs that
+// come of each before the next.
 func (v *visit) decideAll(ctx context.Context, first *decision) error {
 	if v.lane.More {
 		if err := v.catchUp(ctx); err != nil {
@@ -42,7 +43,8 @@ func (v *visit) decideAll(ctx context.Context, first *decision) error {
 	return nil
 }
 
-// catchUp does what was due before the first event came. Where more comes to a lane than can be done, it would not have its turn otherwise.
+// catchUp does what was due before the first event came. Where more comes to a lane than can be
+// done, it would not have its turn otherwise.
 func (v *visit) catchUp(ctx context.Context) error {
 	for _, r := range v.lane.Runs {
 		if r.State == journal.Held && r.WakeAt.IsZero() && v.due(r, v.now()) {
@@ -57,7 +59,8 @@ func (v *visit) catchUp(ctx context.Context) error {
 	return v.walkDue(ctx, came)
 }
 
-// undecided leaves an event, and those behind it, for later. An error says why, unless the lane is due again already.
+// undecided leaves an event, and those behind it, for later. An error says why, unless the lane is
+// due again already.
 func (v *visit) undecided(ctx context.Context, e *journal.Event, err error) error {
 	if err != nil && v.fresh != nil {
 		return errRecordFirst
@@ -77,7 +80,8 @@ func (v *visit) undecided(ctx context.Context, e *journal.Event, err error) erro
 	return err
 }
 
-// A decision is what was decided on an event: which runs are to begin, and whether nobody can be in the way of one.
+// A decision is what was decided on an event: which runs are to begin, and whether nobody can be in
+// the way of one.
 type decision struct {
 	starts []*journal.Start
 	facts  *facts
@@ -90,7 +94,8 @@ type decision struct {
 // isOver reports whether nothing is left to do but to record the decision.
 func (d *decision) isOver() bool { return len(d.starts) == 0 && d.err == nil }
 
-// decide gives every rule that an event may call for its verdict. As long as an answer may be missing nothing is changed: the event may have to be decided another time.
+// decide gives every rule that an event may call for its verdict. As long as an answer may be
+// missing nothing is changed: the event may have to be decided another time.
 func (v *visit) decide(ctx context.Context, e *journal.Event) *decision {
 	d := &decision{facts: v.factsOf(e), sure: true}
 	defer v.survive(&d.err)
@@ -142,7 +147,8 @@ func (v *visit) giveVerdicts(ctx context.Context, e *journal.Event, d *decision)
 	return nil
 }
 
-// begin takes the first steps of runs. Where somebody else may be in the way of one, the journal is asked before anything is planned.
+// begin takes the first steps of runs. Where somebody else may be in the way of one, the journal is
+// asked before anything is planned.
 func (v *visit) begin(ctx context.Context, starts []*journal.Start, f *facts, sure bool) error {
 	if !sure {
 		if err := v.save(ctx, false); err != nil {
@@ -168,7 +174,8 @@ func (v *visit) begin(ctx context.Context, starts []*journal.Start, f *facts, su
 	return nil
 }
 
-// postpone leaves an event undecided because the desk could not answer. How long grows with how long it has been so.
+// postpone leaves an event undecided because the desk could not answer. How long grows with how
+// long it has been so.
 func (v *visit) postpone(ctx context.Context, e *journal.Event, err *deskError) error {
 	now := v.now()
 	halted, holdErr := v.pause(ctx, err)
@@ -189,8 +196,8 @@ func (v *visit) postpone(ctx context.Context, e *journal.Event, err *deskError) 
 	return nil
 }
 
-// patience is how long to wait before the desk is asked again what it could not answer for so long, or that it is given up. A scope that
-// is missing is waited for, like a refused key.
+// patience is how long to wait before the desk is asked again what it could not answer for so long,
+// or that it is given up. A scope that is missing is waited for, like a refused key.
 func patience(err error, waited time.Duration) (pause time.Duration, givenUp bool) {
 	switch {
 	case actions.IsDenied(err):
@@ -243,8 +250,8 @@ func (v *visit) start(p *prospect, f *facts, own *journal.Caused) *journal.Start
 	return s
 }
 
-// sure reports whether nothing can keep a run from beginning: there is no limit, and no unfinished run of its rule. A by of its own may be
-// that of a run in another lane.
+// sure reports whether nothing can keep a run from beginning: there is no limit, and no unfinished
+// run of its rule. A by of its own may be that of a run in another lane.
 func (v *visit) sure(p *prospect) bool {
 	return p.rule.Limit == nil && p.rule.By == nil && !v.unfinished(p)
 }
@@ -264,7 +271,8 @@ func runKey(e *journal.Event, rule *rules.Rule) string {
 	return e.Workspace + "/" + rule.ID + "/" + e.ID
 }
 
-// stageOf says whether a run acts: a live rule may take a share of the keys only, always the same ones.
+// stageOf says whether a run acts: a live rule may take a share of the keys only, always the same
+// ones.
 func stageOf(rule *rules.Rule, by string) rules.Stage {
 	if rule.Stage != rules.Live || rule.Sample >= 1 {
 		return rule.Stage

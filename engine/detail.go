@@ -8,7 +8,8 @@ import (
 	"github.com/quandohq/quando/rules/phrases"
 )
 
-// A Detail is what a step's record tells people: what it was asked for, what was sent and answered, how long it waited.
+// A Detail is what a step's record tells people: what it was asked for, what was sent and answered,
+// how long it waited.
 type Detail struct {
 	At, Ended time.Time
 	Until     time.Time // of a wait
@@ -50,7 +51,8 @@ func DetailOf(s *journal.Step) (Detail, error) {
 	return d, nil
 }
 
-// WhyOf returns why a step ended as it did, or what went wrong with it; nil where others wrote that.
+// WhyOf returns why a step ended as it did, or what went wrong with it; nil where others wrote
+// that.
 func WhyOf(s *journal.Step) *phrases.Phrase {
 	var r struct{ Why *phrases.Phrase }
 	if json.Unmarshal(s.Record, &r) != nil {

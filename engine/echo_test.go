@@ -9,7 +9,8 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// A service that tells of a change more than once does not make a rule answer its own calls for ever, and what a person changes meanwhile is the person's.
+// A service that tells of a change more than once does not make a rule answer its own calls for
+// ever, and what a person changes meanwhile is the person's.
 func TestServiceThatRepeatsItself(t *testing.T) {
 	d := newDesk(t, `
 rules:

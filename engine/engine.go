@@ -25,11 +25,13 @@ type Options struct {
 	Tracer   Tracer        // nil is nobody
 }
 
-// An Observer is told what happens, for metrics and for people who watch. It is called by many goroutines at once and must not block.
+// An Observer is told what happens, for metrics and for people who watch. It is called by many
+// goroutines at once and must not block.
 type Observer interface {
 	// Decided is told of an event with its verdicts, when they are recorded.
 	Decided(e *journal.Event)
-	// Began is told of a run that began at an event, Changed of one that came to another state or took a step, with its steps so far.
+	// Began is told of a run that began at an event, Changed of one that came to another state or took
+	// a step, with its steps so far.
 	Began(r *journal.Run, e *journal.Event)
 	Changed(r *journal.Run)
 	// Called is told of a call of a step: how long it took and what came of it.

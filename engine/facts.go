@@ -13,8 +13,8 @@ import (
 	"github.com/quandohq/quando/rules/duration"
 )
 
-// facts answers what expressions ask about an event: from what it carries, else from the desk, which is asked once for each thing and
-// only when it is needed.
+// facts answers what expressions ask about an event: from what it carries, else from the desk,
+// which is asked once for each thing and only when it is needed.
 type facts struct {
 	lane     *laneState
 	event    *journal.Event
@@ -186,7 +186,8 @@ func (f *facts) answer(question string, v any) {
 	f.asked[question] = raw
 }
 
-// forget makes facts be fetched afresh: after a wait a rule never decides on what was true before it slept.
+// forget makes facts be fetched afresh: after a wait a rule never decides on what was true before
+// it slept.
 func (f *facts) forget() {
 	f.stale = true
 	clear(f.fetched)

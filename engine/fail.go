@@ -12,7 +12,8 @@ import (
 	"github.com/quandohq/quando/rules/phrases"
 )
 
-// fail ends a step that no repeat mends. In a shadow run it may only be the lack of what was not done before it.
+// fail ends a step that no repeat mends. In a shadow run it may only be the lack of what was not
+// done before it.
 func (k *walk) fail(ctx context.Context, s *rules.Step, taken *journal.Step, rec *record, err error) (flow, error) {
 	if k.run.Stage != rules.Live && k.pretended() {
 		return k.end(ctx, s, taken, rec, journal.StepWould, nothing(s.Schema.Result), phrases.New(phrases.CannotTell, err))
@@ -35,8 +36,8 @@ func (k *walk) pretended() bool {
 	return false
 }
 
-// afterFailure goes on behind a step that has failed: with the next one where the step says so, else with the rule's on_error steps, and
-// the run has failed.
+// afterFailure goes on behind a step that has failed: with the next one where the step says so,
+// else with the rule's on_error steps, and the run has failed.
 func (k *walk) afterFailure(ctx context.Context, s *rules.Step, taken *journal.Step, rec *record) (flow, error) {
 	if s.OnError == "continue" {
 		return onward, k.remember(s, taken, rec)
@@ -68,7 +69,8 @@ func (v *pending) retry(r *journal.Run) error {
 		if strings.HasPrefix(s.Path, "on_error.") {
 			continue
 		}
-		// The last that was reached is the one that ended the run, unless something else did; those that failed before it were to be passed over.
+		// The last that was reached is the one that ended the run, unless something else did; those that
+		// failed before it were to be passed over.
 		if s.State != journal.StepFailed {
 			return nil
 		}

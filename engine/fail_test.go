@@ -67,7 +67,8 @@ rules:
 	d.wantStates("other", journal.Done)
 }
 
-// A text that is too long to be sent will be too long tomorrow: the step fails, and does not keep those behind it waiting.
+// A text that is too long to be sent will be too long tomorrow: the step fails, and does not keep
+// those behind it waiting.
 func TestTextTooLong(t *testing.T) {
 	for _, text := range []string{"{{ message.text }}", "{{ message.text }}, you wrote"} {
 		d := newDesk(t, fmt.Sprintf("rules:\n  - { id: it, when: message.received, do: [{ send_message: %q }] }\n", text))

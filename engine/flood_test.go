@@ -27,7 +27,8 @@ var (
 	floodWorkers = flag.Int("workers", 0, "lanes that TestFloodTimes works on at once; 0 is as many as usual")
 )
 
-// A hall is one engine with many workspaces, each with its own client, rules and directory, and events that really happened to give to them.
+// A hall is one engine with many workspaces, each with its own client, rules and directory, and
+// events that really happened to give to them.
 type hall struct {
 	t      *testing.T
 	engine *engine.Engine
@@ -156,8 +157,8 @@ func inBoth(t *testing.T, test func(*testing.T, anyJournal)) {
 	}
 }
 
-// TestFlood lets one workspace have far more to do than the engine can, and then 199 others one event each: those are decided before
-// the backlog of the first, which has its turn like everybody.
+// TestFlood lets one workspace have far more to do than the engine can, and then 199 others one
+// event each: those are decided before the backlog of the first, which has its turn like everybody.
 func TestFlood(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes long")
@@ -183,8 +184,8 @@ func TestFlood(t *testing.T) {
 		await(199, quiet)
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		// A workspace of which nothing is being worked on has the next turn, so the one that floods has one for one at most; by their age its events
-		// would all have come first.
+		// A workspace of which nothing is being worked on has the next turn, so the one that floods has
+		// one for one at most; by their age its events would all have come first.
 		flooding, rest := 0, 199
 		for i, w := range h.decided {
 			switch {
@@ -201,7 +202,8 @@ func TestFlood(t *testing.T) {
 	})
 }
 
-// TestFloodTimes measures how long it takes from an event to its effect in 199 workspaces, alone and while another floods.
+// TestFloodTimes measures how long it takes from an event to its effect in 199 workspaces, alone
+// and while another floods.
 func TestFloodTimes(t *testing.T) {
 	if *flood == 0 {
 		t.Skip("make flood measures it")
@@ -229,7 +231,8 @@ func at(sorted []time.Duration, percent int) time.Duration {
 	return sorted[len(sorted)*percent/100].Round(100 * time.Microsecond)
 }
 
-// round gives every quiet workspace so many events, one every 10 ms over all of them, and returns how long each took to its effect, shortest first.
+// round gives every quiet workspace so many events, one every 10 ms over all of them, and returns
+// how long each took to its effect, shortest first.
 func (h *hall) round(name string, times int) (list []time.Duration) {
 	h.t.Helper()
 	for n := range times {

@@ -67,7 +67,8 @@ rules:
 	d.wantStates("it", journal.Done)
 }
 
-// Whoever delivers an event does not wait for the service: what rules ask of it is asked when the event is recorded.
+// Whoever delivers an event does not wait for the service: what rules ask of it is asked when the
+// event is recorded.
 func TestNobodyWaitsForTheService(t *testing.T) {
 	service := blocked{func(r *http.Request) bool { return r.Method == http.MethodGet }, make(chan struct{})}
 	d := newDesk(t, `
@@ -84,7 +85,8 @@ rules:
 	d.until("it is decided", func() bool { return must(d.journal.FindEvent(t.Context(), "default", "m1")).Decided })
 }
 
-// Whoever delivers an event does not wait for workers either, where all of them are waiting for the service.
+// Whoever delivers an event does not wait for workers either, where all of them are waiting for the
+// service.
 func TestNobodyWaitsForWorkers(t *testing.T) {
 	service := blocked{func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/messages") }, make(chan struct{})}
 	d := newDesk(t, `
@@ -122,7 +124,8 @@ func (f faulty) Plan(ctx context.Context, s *actions.Step) (actions.Next, error)
 	return f.Action.Plan(ctx, s)
 }
 
-// A fault in quando is not the end of the process, nor of the event at which it showed: it is recorded, and tried again.
+// A fault in quando is not the end of the process, nor of the event at which it showed: it is
+// recorded, and tried again.
 func TestFault(t *testing.T) {
 	var left atomic.Int32
 	left.Store(2)

@@ -131,12 +131,14 @@ func (v *pending) gathered(g *journal.Gather) {
 	v.lane.Gathers = slices.DeleteFunc(v.lane.Gathers, func(other *journal.Gather) bool { return other == g })
 }
 
-// expands reports whether an event is a tick of a rule that goes through a list: each item becomes an event of its own.
+// expands reports whether an event is a tick of a rule that goes through a list: each item becomes
+// an event of its own.
 func expands(rule *rules.Rule, e *journal.Event) bool {
 	return e.Type == "schedule" && len(e.Data) == 0 && rule.When.Schedule != nil && rule.When.Schedule.Each != ""
 }
 
-// expand records an event for each item of a tick's list. It may be done again: an item's event is known by the tick and the item.
+// expand records an event for each item of a tick's list. It may be done again: an item's event is
+// known by the tick and the item.
 func (v *judge) expand(ctx context.Context, rule *rules.Rule, e *journal.Event, f *facts, verdict *journal.Verdict) error {
 	schedule := rule.When.Schedule
 	eval := v.evaluate(ctx, rule, f)

@@ -46,7 +46,8 @@ rules:
 	d.wantStates("slow", journal.Done)
 }
 
-// A gather decides on the last of all messages, also of those that its condition would not be true for by themselves.
+// A gather decides on the last of all messages, also of those that its condition would not be true
+// for by themselves.
 func TestGatherOfWhatDoesNotFit(t *testing.T) {
 	d := newDesk(t, `
 rules:

@@ -10,8 +10,9 @@ import (
 // happenedAtOnce is how many events of a lane are read at a time.
 const happenedAtOnce = 100
 
-// happened goes through the events of a lane with one of these types, created at or after since, oldest first: all of them, however many there are, a part at a time.
-// What the journal gets meanwhile may be left out.
+// happened goes through the events of a lane with one of these types, created at or after since,
+// oldest first: all of them, however many there are, a part at a time. What the journal gets
+// meanwhile may be left out.
 func (e *Engine) happened(ctx context.Context, workspace, lane string, types []string, since time.Time) iter.Seq2[*journal.Event, error] {
 	return func(yield func(*journal.Event, error) bool) {
 		seen := map[int64]bool{} // of those that were created at since

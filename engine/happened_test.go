@@ -24,7 +24,8 @@ func (d *desk) chatter(last string) {
 	d.customer(ana, last)
 }
 
-// An answer is heard also when much was written between the question and it, before the run could wait for it.
+// An answer is heard also when much was written between the question and it, before the run could
+// wait for it.
 func TestAnswerBehindManyMessages(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -70,7 +71,8 @@ rules:
 	d.wantStates("it", journal.Cancelled)
 }
 
-// What a call of the engine caused is known when the service tells of it twice, also where it told of much else just before.
+// What a call of the engine caused is known when the service tells of it twice, also where it told
+// of much else just before.
 func TestEchoBehindManyEvents(t *testing.T) {
 	d := newDesk(t, `
 rules:

@@ -106,7 +106,8 @@ rules:
 	d.wantStates("it", journal.Cancelled)
 }
 
-// A wait for an answer is not over while an event that came in time cannot be decided yet: it may be the answer.
+// A wait for an answer is not over while an event that came in time cannot be decided yet: it may
+// be the answer.
 func TestAnswerThatCannotBeDecidedYet(t *testing.T) {
 	for _, behind := range []int{0, 2 * journal.MostEvents} {
 		d := newDesk(t, `
@@ -133,7 +134,8 @@ rules:
 	}
 }
 
-// A run does not go on past an event that waits for a call to be settled where one behind it ends the run.
+// A run does not go on past an event that waits for a call to be settled where one behind it ends
+// the run.
 func TestEndingBehindAnOpenCall(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -152,7 +154,8 @@ rules:
 	d.wantStates("moves", journal.Done)
 }
 
-// A run is not ended by a message of the engine whose call has no receipt yet: it is heard when it is known whose it is.
+// A run is not ended by a message of the engine whose call has no receipt yet: it is heard when it
+// is known whose it is.
 func TestOwnMessageWithoutReceiptEndsNothing(t *testing.T) {
 	d := newDesk(t, `
 rules:

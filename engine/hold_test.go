@@ -49,7 +49,8 @@ rules:
 	d.expect(send + "hello")
 }
 
-// outpaced is a journal in which a hold is lifted between the engine's look at what is stopped and its claim.
+// outpaced is a journal in which a hold is lifted between the engine's look at what is stopped and
+// its claim.
 type outpaced struct {
 	fileJournal
 	lift bool
@@ -64,7 +65,8 @@ func (j *outpaced) Claim(ctx context.Context, now time.Time, n int, except []str
 	return j.fileJournal.Claim(ctx, now, n, except)
 }
 
-// A run goes on whose rule is resumed beside the engine, also when the engine comes to its lane before it has learnt of that.
+// A run goes on whose rule is resumed beside the engine, also when the engine comes to its lane
+// before it has learnt of that.
 func TestResumedBeforeItIsKnown(t *testing.T) {
 	var kept *outpaced
 	d := newDesk(t, `
@@ -99,7 +101,8 @@ func (a stopper) Do(ctx context.Context, s *actions.Step, i actions.Intent) (act
 	return a.Action.Do(ctx, s, i)
 }
 
-// What is stopped in the middle of a run's steps begins no other call, and goes on behind the last one when it is resumed.
+// What is stopped in the middle of a run's steps begins no other call, and goes on behind the last
+// one when it is resumed.
 func TestStoppedBetweenSteps(t *testing.T) {
 	for name, rule := range map[string]string{"everything": "", "the rule": "it"} {
 		t.Run(name, func(t *testing.T) {
@@ -186,7 +189,8 @@ func (j *slowHolds) Holds(ctx context.Context) ([]journal.Hold, error) {
 	return j.fileJournal.Holds(ctx)
 }
 
-// What arrives while an engine that starts does not know yet what is stopped leads to nothing that is stopped.
+// What arrives while an engine that starts does not know yet what is stopped leads to nothing that
+// is stopped.
 func TestStoppedBeforeTheStart(t *testing.T) {
 	for name, test := range map[string]struct {
 		workspace, rule string
@@ -238,7 +242,8 @@ rules:
 	}
 }
 
-// interrupting is a journal in which everything is paused just before events are read for the first time.
+// interrupting is a journal in which everything is paused just before events are read for the first
+// time.
 type interrupting struct {
 	fileJournal
 	pause func()
@@ -249,7 +254,8 @@ func (j interrupting) Events(ctx context.Context, seqs ...int64) ([]*journal.Eve
 	return j.fileJournal.Events(ctx, seqs...)
 }
 
-// What is being decided on while everything is stopped is decided on afterwards, and not taken for what comes while a single rule is paused.
+// What is being decided on while everything is stopped is decided on afterwards, and not taken for
+// what comes while a single rule is paused.
 func TestStoppedWhileItIsDecided(t *testing.T) {
 	for name, rule := range map[string]string{
 		"an event": `

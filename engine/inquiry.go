@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// An Inquiry says on whose behalf a desk is asked, or an action planned. The service's own desk does not care; one that answers from what was recorded
-// does.
+// An Inquiry says on whose behalf a desk is asked, or an action planned. The service's own desk
+// does not care; one that answers from what was recorded does.
 type Inquiry struct {
 	Event   *journal.Event // that the facts are about
 	Trigger *journal.Event // of the run; the event itself where there is no run yet

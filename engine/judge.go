@@ -170,7 +170,8 @@ func (v *judge) count(eval *rules.Evaluation, p *prospect, e *journal.Event) err
 	return nil
 }
 
-// unanswered returns the error of an expression that failed only because the desk could not answer now.
+// unanswered returns the error of an expression that failed only because the desk could not answer
+// now.
 func unanswered(err error) error {
 	if e, ok := errors.AsType[*deskError](err); ok && !actions.IsPermanent(e) {
 		return e
@@ -202,7 +203,8 @@ func (v *judge) late(ctx context.Context, rule *rules.Rule, e *journal.Event, ag
 	return nil, nil
 }
 
-// laterTick reports whether a later tick of the same rule waits in the lane, also among the events that are not loaded.
+// laterTick reports whether a later tick of the same rule waits in the lane, also among the events
+// that are not loaded.
 func (v *judge) laterTick(ctx context.Context, e *journal.Event) (bool, error) {
 	later := func(other *journal.Event) bool {
 		return other.Rule == e.Rule && other.Type == e.Type && other.CreatedAt.After(e.CreatedAt)
@@ -221,7 +223,8 @@ func (v *judge) laterTick(ctx context.Context, e *journal.Event) (bool, error) {
 // evaluations are those of visits that are over.
 var evaluations sync.Pool
 
-// evaluate returns an evaluation of a rule's expressions. There is one in a visit, so it is for one rule at a time.
+// evaluate returns an evaluation of a rule's expressions. There is one in a visit, so it is for one
+// rule at a time.
 func (v *judge) evaluate(ctx context.Context, rule *rules.Rule, f *facts) *rules.Evaluation {
 	if v.evaluation == nil {
 		v.evaluation, _ = evaluations.Get().(*rules.Evaluation)

@@ -11,7 +11,8 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// backlog lets so much be written in a conversation that its lane is worked on in parts, and its attendance be closed at last. Nothing of it is decided on yet.
+// backlog lets so much be written in a conversation that its lane is worked on in parts, and its
+// attendance be closed at last. Nothing of it is decided on yet.
 func (d *desk) backlog() (messages int) {
 	d.t.Helper()
 	messages = 3*journal.MostEvents + 1
@@ -64,7 +65,8 @@ func TestManyTicks(t *testing.T) {
 	}
 }
 
-// A run does not go on past an event that cannot be decided yet where an event behind it may end the run, also one that is far behind.
+// A run does not go on past an event that cannot be decided yet where an event behind it may end
+// the run, also one that is far behind.
 func TestEndingFarBehind(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -82,7 +84,8 @@ rules:
 	d.wantStates("it", journal.Cancelled)
 }
 
-// What comes after a run was due does not keep it waiting, however much it is: where more comes than can be done it would wait for ever.
+// What comes after a run was due does not keep it waiting, however much it is: where more comes
+// than can be done it would wait for ever.
 func TestDueBeforeTheBacklog(t *testing.T) {
 	d := newDesk(t, `
 rules:

@@ -29,7 +29,8 @@ const long = `set: { at: "{{ now() }}", n: "{{ 3 }}", words: "{{ split('a b', ' 
 
 var stride = flag.Int("stride", 9, "every how many points TestDeathInALongRun kills the engine")
 
-// Whenever the process dies in a run that waits, branches, loops and travels, it comes to the same end.
+// Whenever the process dies in a run that waits, branches, loops and travels, it comes to the same
+// end.
 func TestDeathInALongRun(t *testing.T) {
 	whole := tell(t, long, 0)
 	if whole.state != journal.Stopped {

@@ -10,9 +10,10 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 )
 
-// elsewhere stands for the object of an event that a call without an answer may cause: only the answer tells which object it is, and in which
-// lane its events come. Such a Caused is a mark. Until its To, events like the call's wait for the answer, in the whole workspace; after
-// it the action is asked whether they are the call's. A mark goes with the answer.
+// elsewhere stands for the object of an event that a call without an answer may cause: only the
+// answer tells which object it is, and in which lane its events come. Such a Caused is a mark.
+// Until its To, events like the call's wait for the answer, in the whole workspace; after it the
+// action is asked whether they are the call's. A mark goes with the answer.
 const elsewhere = "?"
 
 // A markedCall is a call of a step that may have a mark.
@@ -49,8 +50,8 @@ func (v *pending) unmark(r *journal.Run, s *journal.Step, rec *record) {
 	}
 }
 
-// endCall ends a call that will not be made again by itself: no event waits for it any more. Where its effect is not known, a mark stays by which its events
-// are recognised when they come.
+// endCall ends a call that will not be made again by itself: no event waits for it any more. Where
+// its effect is not known, a mark stays by which its events are recognised when they come.
 func (v *pending) endCall(r *journal.Run, s *journal.Step, rec *record) {
 	if rec.Intent == nil || r.ID == 0 {
 		return
@@ -81,7 +82,8 @@ func (v *visit) takeMarks(ctx context.Context) error {
 	return nil
 }
 
-// content reads what a mark says of its call; nil where it says nothing, as when the person has been forgotten whom it was about.
+// content reads what a mark says of its call; nil where it says nothing, as when the person has
+// been forgotten whom it was about.
 func contentOf(c *journal.Caused) *markContent {
 	content := &markContent{}
 	if err := json.Unmarshal(c.Set, content); err != nil || content.Intent == nil {
@@ -90,7 +92,8 @@ func contentOf(c *journal.Caused) *markContent {
 	return content
 }
 
-// isOf reports whether a mark is that of a call. One that does not say of which call it is belongs to all of its run.
+// isOf reports whether a mark is that of a call. One that does not say of which call it is belongs
+// to all of its run.
 func isOf(c *journal.Caused, call markedCall) bool {
 	if c.Run != call.Run {
 		return false
@@ -99,8 +102,9 @@ func isOf(c *journal.Caused, call markedCall) bool {
 	return content == nil || content.Step == call.Step
 }
 
-// heedMarks finds out whether an event may be the doing of a call without an answer. An *openCallError says that it has to wait. It reports
-// whether the event is such a call's: then it is adopted.
+// heedMarks finds out whether an event may be the doing of a call without an answer. An
+// *openCallError says that it has to wait. It reports whether the event is such a call's: then it
+// is adopted.
 func (v *visit) heedMarks(ctx context.Context, e *journal.Event, f *facts, marks []*journal.Caused, again bool) (adopted bool, err error) {
 	var doubtful []*journal.Caused
 	for _, c := range marks {
@@ -130,7 +134,8 @@ func (v *visit) heedMarks(ctx context.Context, e *journal.Event, f *facts, marks
 	return false, nil
 }
 
-// made asks the action of a verb whether what an event is about came of a call. An object that cannot be read did not.
+// made asks the action of a verb whether what an event is about came of a call. An object that
+// cannot be read did not.
 func (v *visit) made(ctx context.Context, f *facts, verb string, i *actions.Intent) (bool, error) {
 	action := v.workspace.Actions.Action(verb)
 	if action == nil {

@@ -18,14 +18,16 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// marked are steps whose events come in a lane that is not known before the call has an answer, with that call.
+// marked are steps whose events come in a lane that is not known before the call has an answer,
+// with that call.
 var marked = map[string]struct{ step, call string }{
 	"create_card":       {`create_card: { board: Sales, title: Another }`, "POST /kanban/cards"},
 	"open_conversation": {`open_conversation: { channel: Main, phone: "+5511900001111" }`, "POST /conversations"},
 	"send_message/to":   {`send_message: { text: hello, to: { phone: "+5511900001111", channel: Main } }`, "POST /conversations"},
 }
 
-// overheard is a rule that takes a step when Ana writes go, and one that fires on what such a step causes, unless it is the engine's own doing.
+// overheard is a rule that takes a step when Ana writes go, and one that fires on what such a step
+// causes, unless it is the engine's own doing.
 func overheard(step, more string) string {
 	return fmt.Sprintf(`
 rules:
@@ -56,7 +58,8 @@ func (d *desk) undecided() (n int) {
 	return n
 }
 
-// However often a call has had no clear answer before it had its effect, and however long it has none after that, what it caused is the engine's own, and others do not wait for it.
+// However often a call has had no clear answer before it had its effect, and however long it has
+// none after that, what it caused is the engine's own, and others do not wait for it.
 func TestOwnAfterUncertainAnswers(t *testing.T) {
 	steps := maps.Clone(marked)
 	steps["create_card/here"] = struct{ step, call string }{`create_card: { board: Sales, title: Another, conversation: "{{ conversation.id }}" }`, "POST /kanban/cards"}
@@ -144,7 +147,8 @@ func TestNobodyWaitsForCallThatIsOver(t *testing.T) {
 	}
 }
 
-// What a call caused that had no answer is the engine's own doing also when its run has ended meanwhile.
+// What a call caused that had no answer is the engine's own doing also when its run has ended
+// meanwhile.
 func TestOwnOfRunThatEnded(t *testing.T) {
 	// Ana's attendance is closed, by a person, right after the call.
 	fired := func(t *testing.T, name, fault string, state journal.State) int {
@@ -177,7 +181,8 @@ func TestOwnOfRunThatEnded(t *testing.T) {
 	}
 }
 
-// Wherever the process dies, what a call caused is the engine's own afterwards, and nobody waits for the call when its run is over.
+// Wherever the process dies, what a call caused is the engine's own afterwards, and nobody waits
+// for the call when its run is over.
 func TestOwnAfterDeath(t *testing.T) {
 	told := func(t *testing.T, name string, n int) (points, fired int) {
 		r := &reaper{}
@@ -287,7 +292,8 @@ func (a calling) Do(ctx context.Context, s *actions.Step, i actions.Intent) (act
 	return a.Action.Do(ctx, s, i)
 }
 
-// An event that may be a call's is not decided when what is known of the call cannot be read, also where that shows only after another call was settled.
+// An event that may be a call's is not decided when what is known of the call cannot be read, also
+// where that shows only after another call was settled.
 func TestOpenCallThatCannotBeRead(t *testing.T) {
 	kept := &torn{}
 	var d *desk

@@ -19,7 +19,8 @@ func processorTime(t *testing.T) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// Of whom an event mentions each is told once: a contact before a conversation of the same name, in the order in which they stand.
+// Of whom an event mentions each is told once: a contact before a conversation of the same name, in
+// the order in which they stand.
 func TestMentionsAreToldOnce(t *testing.T) {
 	got := journal.Mentions(map[string]any{
 		"a": map[string]any{"chat": map[string]any{"name": "Ana"}, "conversation": map[string]any{"name": "Team"}},

@@ -24,12 +24,13 @@ func (*openCallError) Error() string {
 	return "a call that may have caused the event has no answer yet"
 }
 
-// recognise finds out whether the engine itself caused an event. A message and a moved card are known by what they are; everything else by
-// what it is about, when it was recorded and created, and whether it shows what the call set: a
-// change that was known before the call, or that a person made a moment later, is a person's. Of
-// several calls the newest counts: its event shows what those before it have set too. One call
-// accounts for one event of each type, and for a changed conversation that is shown just so once
-// more, unless again says that the event was recognised before.
+// recognise finds out whether the engine itself caused an event. A message and a moved card are
+// known by what they are; everything else by what it is about, when it was recorded and created,
+// and whether it shows what the call set: a change that was known before the call, or that a person
+// made a moment later, is a person's. Of several calls the newest counts: its event shows what
+// those before it have set too. One call accounts for one event of each type, and for a changed
+// conversation that is shown just so once more, unless again says that the event was recognised
+// before.
 func (v *visit) recognise(ctx context.Context, e *journal.Event, f *facts, again bool) (*journal.Caused, error) {
 	if e.Rule != "" || !mayBeOwn(e.Type) {
 		return nil, nil // a tick, a command, a customer
@@ -155,7 +156,8 @@ func (v *laneState) ahead() time.Duration {
 	return v.workspace.Ahead()
 }
 
-// shows reports whether an event, with what it carries of its object, is the one that an own call caused.
+// shows reports whether an event, with what it carries of its object, is the one that an own call
+// caused.
 func (f *facts) shows(e *journal.Event, fact map[string]any, c *journal.Caused, again bool) bool {
 	if e.Type == vocabulary.MessageSent && c.Object != "" && c.Object == ObjectKey(f.about.Message) {
 		return true
@@ -223,7 +225,8 @@ func agrees(shown, set any) bool {
 	return shown == set
 }
 
-// throughJSON returns a value as JSON would give it back, so that recorded and fresh ones can be compared.
+// throughJSON returns a value as JSON would give it back, so that recorded and fresh ones can be
+// compared.
 func throughJSON(v any) any {
 	raw, err := plain.Encode(v)
 	if err != nil {
@@ -297,7 +300,8 @@ func (u *unsaved) has(m messageKey) bool {
 	return u.sent[m]
 }
 
-// expect notes what an own call caused. A message is known as the engine's own before that is on disk: the next step may ask.
+// expect notes what an own call caused. A message is known as the engine's own before that is on
+// disk: the next step may ask.
 func (v *pending) expect(c journal.Caused) {
 	c.Object = ObjectKey(c.Object)
 	v.change.Caused = append(v.change.Caused, c)
@@ -315,8 +319,8 @@ func (e *Engine) forgetUnsaved(list []journal.Caused) {
 	}
 }
 
-// settleFirst makes an event wait whose own call may still be open: only its receipt tells whose doing it is. It reports whether the
-// event, and those behind it, must wait.
+// settleFirst makes an event wait whose own call may still be open: only its receipt tells whose
+// doing it is. It reports whether the event, and those behind it, must wait.
 func (v *visit) settleFirst(ctx context.Context, e *journal.Event, f *facts) (waits bool, err error) {
 	for _, r := range slices.Clone(v.lane.Runs) {
 		rec, err := v.openCall(r, e)
@@ -362,7 +366,8 @@ func (v *visit) settleCall(ctx context.Context, r *journal.Run) error {
 	return v.walk(ctx, r, nil)
 }
 
-// adopt makes an event known as the doing of a call that has no answer: it had its effect, whenever it will be answered.
+// adopt makes an event known as the doing of a call that has no answer: it had its effect, whenever
+// it will be answered.
 func (v *pending) adopt(f *facts, c journal.Caused) {
 	e := f.event
 	c.Workspace, c.Lane, c.Event, c.Object, c.To = e.Workspace, e.Lane, e.Type, f.object(), e.CreatedAt.Add(afterCall)
@@ -385,8 +390,8 @@ func (f *facts) object() string {
 	return object
 }
 
-// await makes an event wait for the answer to a call of its lane. Where none comes, the action tells whether the event is the call's, or else the
-// next look at the call does.
+// await makes an event wait for the answer to a call of its lane. Where none comes, the action
+// tells whether the event is the call's, or else the next look at the call does.
 func (v *visit) await(ctx context.Context, r *journal.Run, rec *record, e *journal.Event, f *facts) (waits bool, err error) {
 	until := rec.Tried.Add(v.workspace.Timeout + afterCall)
 	if v.now().Before(until) {
@@ -409,7 +414,8 @@ func (v *visit) await(ctx context.Context, r *journal.Run, rec *record, e *journ
 	return false, nil
 }
 
-// openCall returns the record of a run's call that has no receipt and may cause an event like this one.
+// openCall returns the record of a run's call that has no receipt and may cause an event like this
+// one.
 func (v *laneState) openCall(r *journal.Run, e *journal.Event) (*record, error) {
 	if r.State.Finished() || r.Lane != v.lane.Name {
 		return nil, nil
@@ -428,7 +434,8 @@ func (v *laneState) openCall(r *journal.Run, e *journal.Event) (*record, error) 
 	return rec, nil
 }
 
-// clientID returns the client_id that the event's message was sent with; empty where it is not told, or there is no message.
+// clientID returns the client_id that the event's message was sent with; empty where it is not
+// told, or there is no message.
 func (f *facts) clientID(ctx context.Context) (string, error) {
 	if f.event.Type != vocabulary.MessageSent {
 		return "", nil

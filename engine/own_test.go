@@ -51,7 +51,8 @@ rules:
 	}
 }
 
-// What is expected of a call before its answer is forgotten with the answer: nothing is looked through for ever.
+// What is expected of a call before its answer is forgotten with the answer: nothing is looked
+// through for ever.
 func TestExpectedElsewhereIsForgotten(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -64,7 +65,8 @@ rules:
 	}
 }
 
-// A conversation that the engine opens to write to somebody is its own doing, with the attendance and the card that the service adds.
+// A conversation that the engine opens to write to somebody is its own doing, with the attendance
+// and the card that the service adds.
 func TestOwnOpeningStartsNothing(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -128,7 +130,8 @@ func (j *forgetful) Caused(ctx context.Context, workspace, typ string, objects [
 	return j.fileJournal.Caused(ctx, workspace, typ, objects)
 }
 
-// A message of which it cannot be told whose it is, while a call has no answer, waits until that can be told.
+// A message of which it cannot be told whose it is, while a call has no answer, waits until that
+// can be told.
 func TestOwnMessageThatCannotBeTold(t *testing.T) {
 	var kept *forgetful
 	d := newDesk(t, `

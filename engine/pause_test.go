@@ -20,7 +20,8 @@ import (
 	"github.com/quandohq/quando/engine/journal/postgres/postgrestest"
 )
 
-// beaten is a journal in which somebody else stops something just before a call is recorded, of which the engine has not learnt then.
+// beaten is a journal in which somebody else stops something just before a call is recorded, of
+// which the engine has not learnt then.
 type beaten struct {
 	fileJournal
 	t     *testing.T
@@ -39,8 +40,9 @@ func (j *beaten) Save(ctx context.Context, l *journal.Lane, c *journal.Change) e
 	return j.fileJournal.Save(ctx, l, c)
 }
 
-// A call that somebody else has stopped in the moment in which it was to begin does not begin: a run's first, a later one, one that is repeated, one whose events come elsewhere. When it is resumed
-// the run goes on there, and what was refused was no attempt.
+// A call that somebody else has stopped in the moment in which it was to begin does not begin: a
+// run's first, a later one, one that is repeated, one whose events come elsewhere. When it is
+// resumed the run goes on there, and what was refused was no attempt.
 func TestStoppedBeforeACall(t *testing.T) {
 	const steps = `
 rules:
@@ -98,7 +100,8 @@ rules:
 			if got := last[len(last)-1].Attempts; got != test.attempts {
 				t.Errorf("it took %d attempts", got)
 			}
-			// The answer to a call is recorded with the next one, so that the call before may be named; the one that was refused is not.
+			// The answer to a call is recorded with the next one, so that the call before may be named; the
+			// one that was refused is not.
 			for _, u := range kept.named {
 				if test.after == 0 || test.attempts == 2 || u.Step != "1" {
 					t.Errorf("a call is named that is not under way: %+v", u)
@@ -108,7 +111,8 @@ rules:
 	}
 }
 
-// A rule that was stopped before the run began is not started by the event, as the engine would have decided if it had learnt of it.
+// A rule that was stopped before the run began is not started by the event, as the engine would
+// have decided if it had learnt of it.
 func TestStoppedBeforeARun(t *testing.T) {
 	kept := &beaten{t: t, hold: journal.Hold{Workspace: "default", Rule: "it", Kind: journal.HoldPerson, Reason: "stop"}}
 	d := newDesk(t, `
@@ -131,7 +135,8 @@ rules:
 	d.expect(send + "one")
 }
 
-// A gateway notes every request that would change something, in the moment in which it arrives, and hands it on a little later.
+// A gateway notes every request that would change something, in the moment in which it arrives, and
+// hands it on a little later.
 type gateway struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -162,8 +167,10 @@ func (g *gateway) since(n int) ([]string, int) {
 	return slices.Clone(g.arrived[n:]), len(g.arrived)
 }
 
-// While customers write and engines answer them, somebody beside the engines stops everything, or the rule, again and again: when he has been told that it is stopped, nothing arrives at the
-// service but the calls that he was told of. What was stopped goes on when it is resumed; in the end every customer has each answer once, and no call was tried twice.
+// While customers write and engines answer them, somebody beside the engines stops everything, or
+// the rule, again and again: when he has been told that it is stopped, nothing arrives at the
+// service but the calls that he was told of. What was stopped goes on when it is resumed; in the
+// end every customer has each answer once, and no call was tried twice.
 func TestPauseStopsCalls(t *testing.T) {
 	t.Run("in a file", func(t *testing.T) { stopAndGo(t, filepath.Join(t.TempDir(), "journal.db"), 1) })
 	t.Run("in a database", func(t *testing.T) { stopAndGo(t, postgrestest.Shared(t).Database(t), 2) })
@@ -229,7 +236,8 @@ rules:
 	t.Logf("%d messages, of which %d were answered, %d calls under way, %d lanes lost, %d calls tried again", c.written, fired, named, lost, len(again))
 }
 
-// answeredOnce waits until every message that the rule fired for has its three answers, each once and in order, and returns how many there are. The others came while the rule was stopped.
+// answeredOnce waits until every message that the rule fired for has its three answers, each once
+// and in order, and returns how many there are. The others came while the rule was stopped.
 func (c *crowd) answeredOnce() (fired int) {
 	c.t.Helper()
 	lanes := map[string]journal.Outcome{}

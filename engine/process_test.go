@@ -55,7 +55,8 @@ type process struct {
 	Schedules       bool   // they tick
 }
 
-// run is the whole life of the process. It writes its address when it listens, and what it is asked for.
+// run is the whole life of the process. It writes its address when it listens, and what it is asked
+// for.
 func (p process) run() {
 	began := time.Now()
 	ctx := context.Background()
@@ -118,7 +119,8 @@ type anyJournal interface {
 	Close() error
 }
 
-// lease is how long a process that was killed or stopped keeps its lanes: short, so that they are soon another's.
+// lease is how long a process that was killed or stopped keeps its lanes: short, so that they are
+// soon another's.
 const lease = time.Second
 
 // open opens the journal, in a file or in a database.
@@ -129,7 +131,8 @@ func (p process) open(ctx context.Context, beside bool) (anyJournal, error) {
 	return sqlite.Open(ctx, p.Journal, sqlite.Options{Beside: beside})
 }
 
-// A watched journal counts the lanes that the engine is busy with, and the changes that were refused because the lane is another engine's.
+// A watched journal counts the lanes that the engine is busy with, and the changes that were
+// refused because the lane is another engine's.
 type watched struct {
 	anyJournal
 	busy, refused atomic.Int64
@@ -250,7 +253,8 @@ func (c *child) stop() {
 	_ = c.Wait()
 }
 
-// Runs that wait cost disk, not memory; one that is due starts at once; a start does not read them all.
+// Runs that wait cost disk, not memory; one that is due starts at once; a start does not read them
+// all.
 func TestManyWaitingRuns(t *testing.T) {
 	d := newDesk(t, `
 rules:

@@ -12,20 +12,23 @@ import (
 	"github.com/quandohq/quando/rules/vocabulary"
 )
 
-// A mark is a point in what happens in a lane, by the service's clock. Of two events of one instant the one that was recorded later is the later one.
+// A mark is a point in what happens in a lane, by the service's clock. Of two events of one instant
+// the one that was recorded later is the later one.
 type mark struct {
 	at    time.Time
 	event int64 // its sequence number; 0 is that everything of that instant is later, negative that nothing is
 }
 
-// before reports whether something that happened at a time, and was recorded under a number, is later than the mark.
+// before reports whether something that happened at a time, and was recorded under a number, is
+// later than the mark.
 func (m mark) before(at time.Time, event int64) bool {
 	return at.After(m.at) || at.Equal(m.at) && m.event >= 0 && event > m.event
 }
 
-// A question is what a wait_for waits for an answer to: the message that the run sent last, or where it sent none since its last wait, the end of the step
-// before. Between the two and the wait there may be a stop of the engine, a pause of the workspace or a call that is repeated, and the customer knows
-// nothing of these.
+// A question is what a wait_for waits for an answer to: the message that the run sent last, or
+// where it sent none since its last wait, the end of the step before. Between the two and the wait
+// there may be a stop of the engine, a pause of the workspace or a call that is repeated, and the
+// customer knows nothing of these.
 type question struct {
 	after   mark      // an answer is later: than the message, or the event that ended the last wait_for. The zero mark is what started the run
 	ended   time.Time // the end of the step before, by our clock; the zero time is that after says it all
@@ -55,8 +58,8 @@ func (q question) next(r *journal.Run, s *rules.Step, taken *journal.Step, rec *
 	return question{after: q.after, ended: rec.Ended, earlier: earlier, newest: rec.Number}
 }
 
-// isQuestion reports whether a step has sent a message, or of a shadow run would have, to whom the run's events come from. What was told to somebody else is nothing
-// that the customer could answer.
+// isQuestion reports whether a step has sent a message, or of a shadow run would have, to whom the
+// run's events come from. What was told to somebody else is nothing that the customer could answer.
 func isQuestion(r *journal.Run, s *rules.Step, rec *record, message map[string]any) bool {
 	if !slices.Contains(s.Schema.Emits, vocabulary.MessageSent) || len(rec.Receipts) == 0 && rec.Intent == nil {
 		return false
@@ -65,7 +68,8 @@ func isQuestion(r *journal.Run, s *rules.Step, rec *record, message map[string]a
 	return s.Args["to"] == nil || actions.ConversationLane(conversation) == r.Home
 }
 
-// happened returns when an event happened: of a message, when it was written, where the event tells that. It may be told of long after.
+// happened returns when an event happened: of a message, when it was written, where the event tells
+// that. It may be told of long after.
 func (f *facts) happened(ctx context.Context) (time.Time, error) {
 	if vocabulary.ObjectOf(f.event.Type) == vocabulary.Message {
 		fact, _, err := f.told(ctx, "message")
@@ -90,8 +94,9 @@ func happenedAt(event map[string]any) time.Time {
 	return at
 }
 
-// answers reports whether an event that happened at a time can be what a wait_for waits for: it is later than the question, and not too late. What
-// was received in time has happened in time, whatever the service's clock says.
+// answers reports whether an event that happened at a time can be what a wait_for waits for: it is
+// later than the question, and not too late. What was received in time has happened in time,
+// whatever the service's clock says.
 func (r *record) answers(e *journal.Event, at time.Time) bool {
 	after := mark{r.After, r.Number}
 	if r.After.IsZero() {
@@ -100,7 +105,8 @@ func (r *record) answers(e *journal.Event, at time.Time) bool {
 	return after.before(at, e.Seq) && !(at.After(r.Until) && e.ReceivedAt.After(r.Until))
 }
 
-// startMark is the mark of what started a run. The events that the engine itself makes have the time of its clock.
+// startMark is the mark of what started a run. The events that the engine itself makes have the
+// time of its clock.
 func (k *walk) startMark(ctx context.Context) (mark, error) {
 	e := k.facts.event
 	if e.Rule != "" {
@@ -110,7 +116,8 @@ func (k *walk) startMark(ctx context.Context) (mark, error) {
 	return mark{at, e.Seq}, err
 }
 
-// lookBack makes a wait_for that begins hear what came since the question: what was decided before the wait began would be lost to it.
+// lookBack makes a wait_for that begins hear what came since the question: what was decided before
+// the wait began would be lost to it.
 func (k *walk) lookBack(ctx context.Context, rec *record) (err error) {
 	q := k.last
 	if q.after.at.IsZero() {

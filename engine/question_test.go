@@ -11,7 +11,8 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// An answer counts also when the run could not yet wait for it: a call between the question and the wait was repeated, everything was stopped, or the engine was.
+// An answer counts also when the run could not yet wait for it: a call between the question and the
+// wait was repeated, everything was stopped, or the engine was.
 func TestAnswerBeforeTheWait(t *testing.T) {
 	const rule = `
 rules:
@@ -92,7 +93,8 @@ rules:
 	d.wantStates("it", journal.Stopped)
 }
 
-// One answer is not taken for two, also where the service's clock is ahead and the answer seems to have come after the wait that it ended.
+// One answer is not taken for two, also where the service's clock is ahead and the answer seems to
+// have come after the wait that it ended.
 func TestAnswerIsHeardOnce(t *testing.T) {
 	d := newDesk(t, `
 rules:
@@ -128,7 +130,8 @@ rules:
       - choose: [{ if: answer != nil, do: [{ send_message: "heard {{ answer.message.text }}" }] }, { else: [{ send_message: nothing }] }]
 `
 
-// What the customer wrote before the question is no answer to it, in whatever order deliveries come and whatever the clocks say.
+// What the customer wrote before the question is no answer to it, in whatever order deliveries come
+// and whatever the clocks say.
 func TestMessageBeforeTheQuestion(t *testing.T) {
 	const question = send + "1 sales, 2 support"
 	for name, ahead := range map[string]time.Duration{"the same clock": 0, "the service's clock is ahead": 3 * time.Second, "the service's clock is behind": -3 * time.Second} {
@@ -170,7 +173,8 @@ func TestMessageBeforeTheQuestion(t *testing.T) {
 		d.pass(time.Hour)
 		d.expect(question, send+"nothing")
 	})
-	// The message was there before its call was answered: what came in between is the answer, and what was before it is none.
+	// The message was there before its call was answered: what came in between is the answer, and what
+	// was before it is none.
 	t.Run("the call is repeated", func(t *testing.T) {
 		for _, answered := range []bool{true, false} {
 			d := newDesk(t, menu)
@@ -214,7 +218,8 @@ rules:
 	d.expect(send+"they were asked", send+"heard yes")
 }
 
-// Two waits in a row hear two messages, also of one instant, and those that the first one passed over mean nothing to the second.
+// Two waits in a row hear two messages, also of one instant, and those that the first one passed
+// over mean nothing to the second.
 func TestTwoAnswersInARow(t *testing.T) {
 	const rule = `
 rules:

@@ -68,5 +68,6 @@ func EncodeArgs(schema *rules.Schema, args map[string]any) (json.RawMessage, err
 // DecodeValue reads a recorded value back as expressions saw it.
 func DecodeValue(raw json.RawMessage) (any, error) { return decode(raw) }
 
-// Nothing is what later steps see of a result that nobody knows: an object with all its fields empty.
+// Nothing is what later steps see of a result that nobody knows: an object with all its fields
+// empty.
 func Nothing(schema *rules.Schema) any { return nothing(schema.Result) }

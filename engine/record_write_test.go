@@ -11,7 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A record is what encoding/json makes of it, whatever it holds: with each field alone, with all of them, and with none.
+// A record is what encoding/json makes of it, whatever it holds: with each field alone, with all of
+// them, and with none.
 func TestRecordIsWrittenAsJSON(t *testing.T) {
 	var full record
 	fill(reflect.ValueOf(&full).Elem())
@@ -86,7 +87,8 @@ func fill(v reflect.Value) {
 	}
 }
 
-// A value that is said to survive is the same after it was recorded and read back; those that are not are read back.
+// A value that is said to survive is the same after it was recorded and read back; those that are
+// not are read back.
 func TestValuesThatSurvive(t *testing.T) {
 	zone := time.FixedZone("", 3600)
 	now := time.Now()
@@ -116,7 +118,8 @@ func TestValuesThatSurvive(t *testing.T) {
 	}
 }
 
-// Recorded values read as they always did: what older versions have recorded, and what is compared by its text.
+// Recorded values read as they always did: what older versions have recorded, and what is compared
+// by its text.
 func TestHowValuesAreRecorded(t *testing.T) {
 	at := time.Date(2026, 11, 13, 17, 50, 0, 5000, time.UTC)
 	for _, tc := range []struct {

@@ -14,7 +14,8 @@ import (
 
 var days = flag.Int("days", 26, "how many days TestRetention lets pass; what is kept is a third of that, without the 15 days that ids are kept longer")
 
-// retained are rules whose traces are of every kind: answers, runs that wait and end, limits, gathers, messages to others.
+// retained are rules whose traces are of every kind: answers, runs that wait and end, limits,
+// gathers, messages to others.
 const retained = `
 rules:
   - id: reply
@@ -39,8 +40,9 @@ rules:
     do: [{ send_message: { text: "{{ contact.name }} has come", to: { phone: "` + bia + `", channel: Main } } }]
 `
 
-// TestRetention lets days of the same traffic pass, each with customers who never came before: from the day on which as much is forgotten as comes, neither the journal's file
-// nor any of its tables grows.
+// TestRetention lets days of the same traffic pass, each with customers who never came before: from
+// the day on which as much is forgotten as comes, neither the journal's file nor any of its tables
+// grows.
 func TestRetention(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes long")
@@ -86,7 +88,8 @@ func TestRetention(t *testing.T) {
 	}
 }
 
-// forgetOld takes up whom events mention and forgets what is older than is kept, as an engine that runs does.
+// forgetOld takes up whom events mention and forgets what is older than is kept, as an engine that
+// runs does.
 func (d *desk) forgetOld(keep time.Duration) {
 	d.t.Helper()
 	for more := true; more; {

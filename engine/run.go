@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Tick does everything that is due at a time, and returns when there will be something again; the zero time is when somebody says so.
-// Time stands still meanwhile.
+// Tick does everything that is due at a time, and returns when there will be something again; the
+// zero time is when somebody says so. Time stands still meanwhile.
 func (e *Engine) Tick(ctx context.Context, now time.Time) (next time.Time, err error) {
 	clock := func() time.Time { return now }
 	for {
@@ -113,7 +113,8 @@ func settleDelay(ctx context.Context, took time.Duration) {
 	pauseFor(ctx, min(4*took, 5*time.Millisecond))
 }
 
-// Run works until ctx ends, then lets the calls under way come to an end. It returns nil after a clean stop.
+// Run works until ctx ends, then lets the calls under way come to an end. It returns nil after a
+// clean stop.
 func (e *Engine) Run(ctx context.Context) error {
 	working, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
@@ -171,7 +172,8 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 }
 
-// awaitJournal finds out, as soon as the journal can be used, what is stopped, because what arrives is decided on at once, and when no engine was there.
+// awaitJournal finds out, as soon as the journal can be used, what is stopped, because what arrives
+// is decided on at once, and when no engine was there.
 func (e *Engine) awaitJournal(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := e.readHolds(ctx, time.Now())
@@ -236,7 +238,8 @@ func (e *Engine) claim(ctx context.Context, n int) ([]*journal.Lane, error) {
 	return lanes, err
 }
 
-// rest waits until there may be something to do. Holds that end are not waited for: they are looked at often enough.
+// rest waits until there may be something to do. Holds that end are not waited for: they are looked
+// at often enough.
 func (e *Engine) rest(ctx context.Context) {
 	wait := look
 	_, full := e.shares.room(0)

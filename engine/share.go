@@ -8,9 +8,10 @@ import (
 	"time"
 )
 
-// shares sees to it that a workspace with much to do leaves room for the others: each may have as many lanes under way as keep one worker for each
-// processor busy. A worker that waits for the service is not busy, so of a workspace whose service takes its time more lanes may be under way. An engine
-// with one workspace has nothing to share.
+// shares sees to it that a workspace with much to do leaves room for the others: each may have as
+// many lanes under way as keep one worker for each processor busy. A worker that waits for the
+// service is not busy, so of a workspace whose service takes its time more lanes may be under way.
+// An engine with one workspace has nothing to share.
 type shares struct {
 	mu sync.Mutex
 	of map[string]*share // nil where nothing is shared
@@ -34,7 +35,8 @@ func (w *share) most() int {
 	return int(n)
 }
 
-// room returns how many of n lanes may be claimed at once, and the workspaces that have their share.
+// room returns how many of n lanes may be claimed at once, and the workspaces that have their
+// share.
 func (s *shares) room(n int) (most int, full []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,7 +71,8 @@ func (s *shares) begin(lanes []*journal.Lane) {
 	}
 }
 
-// end notes that a lane is not under way any more, how long its visit took, and how much of that it waited for the service.
+// end notes that a lane is not under way any more, how long its visit took, and how much of that it
+// waited for the service.
 func (s *shares) end(workspace string, took, waited time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// TestShares lets a workspace have as many lanes under way as keep one worker for each processor busy, and more when they wait for its service.
+// TestShares lets a workspace have as many lanes under way as keep one worker for each processor
+// busy, and more when they wait for its service.
 func TestShares(t *testing.T) {
 	s := &shares{of: map[string]*share{"flooding": {}, "quiet": {}}}
 	each := runtime.GOMAXPROCS(0)

@@ -53,7 +53,8 @@ func (w *stateWatch) Changed(r *journal.Run) {
 	}
 }
 
-// reachable reports whether a run can be seen first in a state: what it did before it was first recorded shows only in the end of it.
+// reachable reports whether a run can be seen first in a state: what it did before it was first
+// recorded shows only in the end of it.
 func (w *stateWatch) reachable(s journal.State) bool {
 	return w.drawn[[2]journal.State{"", s}] || w.drawn[[2]journal.State{journal.Running, s}]
 }

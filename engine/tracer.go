@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// A Tracer is told what came of events, part by part, each when it is over. It is called by many goroutines at once and must not block.
-// What it is told may hold what customers wrote: whoever passes it on chooses what is fit to be seen.
+// A Tracer is told what came of events, part by part, each when it is over. It is called by many
+// goroutines at once and must not block. What it is told may hold what customers wrote: whoever
+// passes it on chooses what is fit to be seen.
 type Tracer interface{ Trace(p Part) }
 
 // A PartKind says what a part of a trace is.
@@ -31,7 +32,8 @@ type Part struct {
 	Call  string        // of a call: its name within the step, such as "send"
 	Err   error         // of a call: what came of it
 
-	// RunAgain and StepAgain say how often a person let the run, and the step, be tried once more: a part that is told again is another one then.
+	// RunAgain and StepAgain say how often a person let the run, and the step, be tried once more: a
+	// part that is told again is another one then.
 	RunAgain, StepAgain int
 
 	Began, Ended time.Time
@@ -90,7 +92,8 @@ func (v *visit) traceSaved(ctx context.Context, c *journal.Change) {
 	}
 }
 
-// traceRun tells of the steps of a run that have come to their end in this visit, and of the run if it has.
+// traceRun tells of the steps of a run that have come to their end in this visit, and of the run if
+// it has.
 func (v *visit) traceRun(ctx context.Context, t Tracer, r *journal.Run, changed []*journal.Step) {
 	e, err := v.event(ctx, r.Event)
 	if err != nil {

@@ -13,8 +13,9 @@ import (
 	"github.com/quandohq/quando/rules/plain"
 )
 
-// Values of expressions are recorded as JSON, which knows no times, durations or whole numbers. Those are written as an object with one
-// member whose name says what it is, so that a resumed run sees exactly what the first walk saw.
+// Values of expressions are recorded as JSON, which knows no times, durations or whole numbers.
+// Those are written as an object with one member whose name says what it is, so that a resumed run
+// sees exactly what the first walk saw.
 const (
 	tagTime     = "$time"
 	tagDuration = "$duration"
@@ -133,7 +134,8 @@ func appendMembers(b []byte, object map[string]any) (_ []byte, err error) {
 	return append(b, '}'), nil
 }
 
-// survives reports whether a value comes back from encode and decode just as it is, so that neither is needed to know what was recorded.
+// survives reports whether a value comes back from encode and decode just as it is, so that neither
+// is needed to know what was recorded.
 func survives(v any) bool {
 	switch v := v.(type) {
 	case nil, bool, float64, int, time.Duration:
@@ -194,7 +196,8 @@ func untagged(v any) (any, error) {
 	return v, nil
 }
 
-// readable returns values for people with those as texts that JSON does not know, such as what is not a number.
+// readable returns values for people with those as texts that JSON does not know, such as what is
+// not a number.
 func readable(values map[string]any) map[string]any {
 	out := make(map[string]any, len(values))
 	for name, value := range values {

@@ -7,7 +7,8 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 )
 
-// A customer who writes something that is a number to a machine only does not stop the conversation.
+// A customer who writes something that is a number to a machine only does not stop the
+// conversation.
 func TestNumbersThatAreNone(t *testing.T) {
 	d := newDesk(t, `
 rules:

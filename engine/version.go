@@ -15,7 +15,8 @@ type versions struct {
 	list map[string]*version // by workspace and version
 }
 
-// A version is a rule as it was. Its lock is held while it is read and compiled, so that only runs of the same version wait for that.
+// A version is a rule as it was. Its lock is held while it is read and compiled, so that only runs
+// of the same version wait for that.
 type version struct {
 	mu    sync.Mutex
 	known bool
@@ -41,7 +42,8 @@ func (c *versions) of(workspace, hash string) *version {
 	return v
 }
 
-// ruleOf returns the rule of a run, in the version that the run began with. It is nil where that cannot be read any more.
+// ruleOf returns the rule of a run, in the version that the run began with. It is nil where that
+// cannot be read any more.
 func (v *laneState) ruleOf(ctx context.Context, r *journal.Run) (*rules.Rule, error) {
 	if rule := v.workspace.rules.Load().Rule(r.Rule); rule != nil && rule.Version == r.Version {
 		return rule, nil

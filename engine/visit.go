@@ -10,10 +10,12 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// A visit is one worker's time in a claimed lane: what was asked of its runs, its events in order, then the runs that are due.
+// A visit is one worker's time in a claimed lane: what was asked of its runs, its events in order,
+// then the runs that are due.
 //
-// What happens is collected and handed to the journal at two moments only: before a call is made, because its intent must be on disk
-// by then, and at the end. So a call's receipt and the next call's intent are one commit.
+// What happens is collected and handed to the journal at two moments only: before a call is made,
+// because its intent must be on disk by then, and at the end. So a call's receipt and the next
+// call's intent are one commit.
 type visit struct {
 	*laneState
 	*pending
@@ -77,7 +79,8 @@ func (v *visit) work(ctx context.Context, first *decision) (err error) {
 		return v.save(ctx, true)
 	}
 	if slices.ContainsFunc(v.lane.Runs, v.isHeld) {
-		// The lane may be due because that was lifted a moment ago: nobody would ask for its attention again.
+		// The lane may be due because that was lifted a moment ago: nobody would ask for its attention
+		// again.
 		if err := v.engine.readHolds(ctx, v.now()); err != nil {
 			return err
 		}

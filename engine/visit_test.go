@@ -49,7 +49,8 @@ rules:
 	}
 }
 
-// A wait that begins between two microseconds ends when the journal says that it is due, and not a moment later for ever.
+// A wait that begins between two microseconds ends when the journal says that it is due, and not a
+// moment later for ever.
 func TestTimesBetweenMicroseconds(t *testing.T) {
 	d := newDesk(t, `
 rules:

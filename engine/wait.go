@@ -10,7 +10,8 @@ import (
 	"github.com/quandohq/quando/rules/phrases"
 )
 
-// wait lets a run sleep: it is a row with a time, not a goroutine. A run waits where its events come.
+// wait lets a run sleep: it is a row with a time, not a goroutine. A run waits where its events
+// come.
 func (k *walk) wait(ctx context.Context, s *rules.Step, taken *journal.Step, rec *record) (flow, error) {
 	if k.run.Lane != k.run.Home {
 		return k.travel(k.run.Home, taken)
@@ -59,8 +60,9 @@ func (k *walk) wait(ctx context.Context, s *rules.Step, taken *journal.Step, rec
 	return parked, nil
 }
 
-// until is when a wait ends. It counts from the end of the step before it; a run's first step counts from when the event happened, so
-// that a late event does not stretch a promise to a customer.
+// until is when a wait ends. It counts from the end of the step before it; a run's first step
+// counts from when the event happened, so that a late event does not stretch a promise to a
+// customer.
 func (k *walk) until(s *rules.Step) (time.Time, error) {
 	if s.Verb == "wait" && s.Condition != nil {
 		value, err := k.eval.Value(s.Condition)
@@ -91,7 +93,8 @@ func waitOf(s *rules.Step) string {
 	return s.Span.String()
 }
 
-// came returns the first of the events that came meanwhile for which the condition holds, as expressions see it; nil is none.
+// came returns the first of the events that came meanwhile for which the condition holds, as
+// expressions see it; nil is none.
 func (k *walk) came(ctx context.Context, s *rules.Step, rec *record) (any, error) {
 	if _, err := k.eventsOf(ctx, rec.Heard...); err != nil {
 		return nil, err
@@ -121,8 +124,8 @@ func (k *walk) came(ctx context.Context, s *rules.Step, rec *record) (any, error
 	return nil, nil
 }
 
-// travel takes a run to another lane, where its next step takes place: one worker at a time works on everything that concerns one
-// conversation or one phone.
+// travel takes a run to another lane, where its next step takes place: one worker at a time works
+// on everything that concerns one conversation or one phone.
 func (k *walk) travel(lane string, taken *journal.Step) (flow, error) {
 	k.run.Lane, k.run.WakeAt = lane, k.now()
 	k.touch(k.run, taken)

@@ -14,8 +14,8 @@ import (
 	"github.com/quandohq/quando/rules/phrases"
 )
 
-// A walk takes the steps of a run, from the first: those that have come to their end are only remembered, so a resumed run goes the
-// same way that it went before.
+// A walk takes the steps of a run, from the first: those that have come to their end are only
+// remembered, so a resumed run goes the same way that it went before.
 type walk struct {
 	*visit
 	run   *journal.Run
@@ -113,7 +113,8 @@ func (v *visit) walk(ctx context.Context, r *journal.Run, f *facts) error {
 	return nil
 }
 
-// setback lets a run wait that could not be begun for want of an answer. What is not the desk's is returned.
+// setback lets a run wait that could not be begun for want of an answer. What is not the desk's is
+// returned.
 func (k *walk) setback(ctx context.Context, err error) error {
 	missing, ok := errors.AsType[*deskError](err)
 	if !ok {
@@ -137,7 +138,8 @@ func (k *walk) setback(ctx context.Context, err error) error {
 	return nil
 }
 
-// deny holds a run, and no other, until the key may do what it asks for: that is tried again and again.
+// deny holds a run, and no other, until the key may do what it asks for: that is tried again and
+// again.
 func (k *walk) deny(err error) {
 	k.run.State, k.run.WakeAt = journal.Held, k.now().Add(probeEvery)
 	k.run.Because(phrases.Of(err))
@@ -154,7 +156,8 @@ func (v *pending) hold(r *journal.Run) {
 	v.touch(r)
 }
 
-// stopped reports whether the run may begin nothing more for now. Its rule alone can be stopped too, also between two of its calls.
+// stopped reports whether the run may begin nothing more for now. Its rule alone can be stopped
+// too, also between two of its calls.
 func (k *walk) stopped() bool {
 	if k.visit.stopped() {
 		return true
@@ -176,7 +179,8 @@ func (k *walk) take(ctx context.Context, list []*rules.Step) (flow, error) {
 	return onward, nil
 }
 
-// note puts what the desk was asked for a step into the step's record. A step that is taken again may have been told something else.
+// note puts what the desk was asked for a step into the step's record. A step that is taken again
+// may have been told something else.
 func (k *walk) note(rec *record) {
 	if rec.Answers == nil {
 		rec.Answers = k.facts.asked
@@ -280,7 +284,8 @@ func (k *walk) remember(s *rules.Step, taken *journal.Step, rec *record) error {
 	return err
 }
 
-// learn makes a step's result known to those behind it, as it is recorded. What a step that was not taken would have given stays what it was.
+// learn makes a step's result known to those behind it, as it is recorded. What a step that was not
+// taken would have given stays what it was.
 func (k *walk) learn(s *rules.Step, taken *journal.Step, rec *record, value any) {
 	k.ended, k.failed = rec.Ended, nil
 	k.last = k.last.next(k.run, s, taken, rec, value, k.steps[k.path(s.Path)] != nil)

@@ -9,7 +9,8 @@ import (
 	"github.com/quandohq/quando/actions"
 )
 
-// args are the rendered arguments of a step. An optional argument whose expression gave nil counts as not given.
+// args are the rendered arguments of a step. An optional argument whose expression gave nil counts
+// as not given.
 type args map[string]any
 
 // has reports whether an argument was given, null included.
@@ -94,8 +95,8 @@ func (a args) when(name string, zone *time.Location) (time.Time, error) {
 	return t.In(zone), nil
 }
 
-// of chooses the object that a step works on: the one that an argument names, else the one at hand. An argument that
-// was given and names nothing is a mistake, and never means the one at hand.
+// of chooses the object that a step works on: the one that an argument names, else the one at hand.
+// An argument that was given and names nothing is a mistake, and never means the one at hand.
 func (a args) of(name, atHand string) (string, error) {
 	if s := strings.TrimSpace(a.text(name)); s != "" {
 		return s, nil

@@ -19,7 +19,8 @@ import (
 const sentAnswer = `{"id":"0192f3a4-0000-7000-b000-000000000001","conversation_id":"0192f3a4-0000-7000-9000-000000000001","client_id":"0192f3a4-0000-5000-b000-000000000001","text":"a 1","media_id":null,` +
 	`"reply_to_external_id":null,"external_id":"wamid.2","direction":"outbound","sender":{"kind":"api","id":"a7a3a18e-3b98-4109-9c55-ea7a178af9a7","name":"Bench"},"created_at":"2026-11-13T20:50:00.123Z"}`
 
-// What it costs to plan a message and to send it, with the network of this machine, to a service that does next to nothing.
+// What it costs to plan a message and to send it, with the network of this machine, to a service
+// that does next to nothing.
 func BenchmarkSendMessage(b *testing.B) {
 	sends := newSender(b)
 	b.ReportAllocs()
@@ -30,7 +31,8 @@ func BenchmarkSendMessage(b *testing.B) {
 	}
 }
 
-// A message must not become dearer unnoticed: an engine does little else. The bound leaves room for what a pool loses under the race detector.
+// A message must not become dearer unnoticed: an engine does little else. The bound leaves room for
+// what a pool loses under the race detector.
 func TestSendMessageAllocates(t *testing.T) {
 	sends := newSender(t)
 	got := testing.AllocsPerRun(500, func() {
@@ -43,7 +45,8 @@ func TestSendMessageAllocates(t *testing.T) {
 	}
 }
 
-// newSender returns what plans a message and sends it as an engine does: within a context that can end, and within a time.
+// newSender returns what plans a message and sends it as an engine does: within a context that can
+// end, and within a time.
 func newSender(t testing.TB) func() error {
 	l := must(net.Listen("tcp", "127.0.0.1:0"))
 	t.Cleanup(func() { _ = l.Close() })

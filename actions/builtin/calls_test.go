@@ -78,7 +78,8 @@ func TestHeldAndPermanentAnswers(t *testing.T) {
 	d.wantEffects(transferOp, 0)
 }
 
-// What has no key is looked up before it is asked for again, since another service than the sandbox may make it twice.
+// What has no key is looked up before it is asked for again, since another service than the sandbox
+// may make it twice.
 func TestKeylessCreationIsLookedUpBeforeARepeat(t *testing.T) {
 	for operation, step := range map[string]struct {
 		verb string

@@ -131,7 +131,8 @@ func (d *desk) rewindCard() {
 	})
 }
 
-// rewrite changes the items of a part of the sandbox's state, and drops those that are not to be kept.
+// rewrite changes the items of a part of the sandbox's state, and drops those that are not to be
+// kept.
 func (d *desk) rewrite(part string, keep func(item m) bool) {
 	var state m
 	if err := json.Unmarshal(d.State(), &state); err != nil {
@@ -217,8 +218,8 @@ func TestOldCardCallsAreNotRepeated(t *testing.T) {
 	}
 }
 
-// A card that looks the same and was there before is not taken for the one that was created: here that one is lost, and
-// its key stays pending.
+// A card that looks the same and was there before is not taken for the one that was created: here
+// that one is lost, and its key stays pending.
 func TestCreatedCardIsToldFromItsTwin(t *testing.T) {
 	d := newDesk(t)
 	r, run := d.meanwhile("create_card", m{"board": "Sales", "title": "Ana's order"}, sandbox.Fault{Operation: createOp, Kind: "drop_after"}, func() {

@@ -13,7 +13,8 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// heard collects the events that the service raises, and returns those that have come since it was last asked.
+// heard collects the events that the service raises, and returns those that have come since it was
+// last asked.
 func (d *desk) heard() func() []rules.Event {
 	d.t.Helper()
 	var mu sync.Mutex
@@ -44,8 +45,9 @@ func (d *desk) heard() func() []rules.Event {
 	}
 }
 
-// TestEveryEventIsAccountedFor lets every verb act and listens to what the service raises: an event that no receipt accounts for would pass for
-// somebody else's doing when it comes back, and start rules; one that the schema does not tell is a cycle that nobody warns of.
+// TestEveryEventIsAccountedFor lets every verb act and listens to what the service raises: an event
+// that no receipt accounts for would pass for somebody else's doing when it comes back, and start
+// rules; one that the schema does not tell is a cycle that nobody warns of.
 func TestEveryEventIsAccountedFor(t *testing.T) {
 	cases := append(slices.Clone(verbCases),
 		verbCase{"into a winning stage", "move_card", plain(m{"to": "Won"}), nil},

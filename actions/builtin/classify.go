@@ -8,7 +8,8 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// classify marks an error with what follows from it. It is the one place that knows what the service's answers mean:
+// classify marks an error with what follows from it. It is the one place that knows what the
+// service's answers mean:
 //
 //	400, 404, 413, other 4xx, a wrong name    permanent: no repeat mends it
 //	401, a redirect                           held: the workspace waits for a person

@@ -10,14 +10,15 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// A Desk tells what rules want to know of the service: what events carry, what they do not carry, and what a schedule goes through.
-// Errors are marked as those of the verbs are.
+// A Desk tells what rules want to know of the service: what events carry, what they do not carry,
+// and what a schedule goes through. Errors are marked as those of the verbs are.
 type Desk struct {
 	desk *desk
 	own  *service.Profile // for the engine's own events
 }
 
-// NewDesk returns a desk. It uses the Client, the Directory, the Location and Own of the options, and connects to nothing.
+// NewDesk returns a desk. It uses the Client, the Directory, the Location and Own of the options,
+// and connects to nothing.
 func NewDesk(o Options) (*Desk, error) {
 	d, err := newDesk(o)
 	if err != nil {
@@ -32,8 +33,8 @@ func (d *Desk) Probe(ctx context.Context) error {
 	return failedTo("ask who the key is", err)
 }
 
-// HasLabel reports whether a label, by its name or its id, is among those of a conversation, a contact or a card. What is not there
-// has no labels.
+// HasLabel reports whether a label, by its name or its id, is among those of a conversation, a
+// contact or a card. What is not there has no labels.
 func (d *Desk) HasLabel(ctx context.Context, fact map[string]any, label string) (bool, error) {
 	labels, _ := fact["label_ids"].([]any)
 	label = strings.TrimSpace(label)
@@ -55,7 +56,8 @@ func failedTo(do string, err error) error {
 	return classify(fmt.Errorf("%s: %w", do, err))
 }
 
-// failedToRead is failedTo for an object by its id. One that is not there is a person's business, so the error says so.
+// failedToRead is failedTo for an object by its id. One that is not there is a person's business,
+// so the error says so.
 func failedToRead(kind service.Kind, id string, err error) error {
 	if service.IsNotFound(err) {
 		return actions.Permanent(fmt.Errorf("the %s %s is not there any more, or the key may not see it: %w", kind, id, err))

@@ -15,8 +15,9 @@ import (
 // maxID is how long an id may be, in bytes: it becomes part of keys, lanes and addresses.
 const maxID = 200
 
-// ownEvents is the profile of events that the engine itself makes: whatever the service calls them in its own events, here objects stand
-// under their names and ids under conversation_id and the like.
+// ownEvents is the profile of events that the engine itself makes: whatever the service calls them
+// in its own events, here objects stand under their names and ids under conversation_id and the
+// like.
 func ownEvents(p service.Profile) *service.Profile {
 	e := &p.Event
 	e.Self = nil
@@ -30,10 +31,12 @@ func ownEvents(p service.Profile) *service.Profile {
 	return &p
 }
 
-// Read returns what an event carries and the ids of what it is about. An object counts as carried only when it is whole:
-// a rule must not decide on values that nobody gave. A part of one still tells what it is about.
+// Read returns what an event carries and the ids of what it is about. An object counts as carried
+// only when it is whole: a rule must not decide on values that nobody gave. A part of one still
+// tells what it is about.
 //
-// Where kanban.card.moved does not carry its card, the card is read, because only the event knows where it came from.
+// Where kanban.card.moved does not carry its card, the card is read, because only the event knows
+// where it came from.
 func (d *Desk) Read(ctx context.Context, e rules.Event) (actions.Carried, actions.Subject, error) {
 	c, err := d.read(ctx, e)
 	if err != nil {
@@ -98,7 +101,8 @@ type carriedFact struct {
 	fact map[string]any
 }
 
-// learn finds out what the event is about: what it says of that itself comes before what its objects say.
+// learn finds out what the event is about: what it says of that itself comes before what its
+// objects say.
 func (c *carried) learn() {
 	e, about := &c.event, &c.about
 	about.Message, about.Conversation = e.ID(service.KindMessage), e.ID(service.KindConversation)
@@ -176,8 +180,8 @@ func (c *carried) moved(ctx context.Context, card service.Card) (map[string]any,
 	return c.facts.MovedCard(ctx, card, move.FromStageID, move.By.ID)
 }
 
-// readCard reads the card that was moved, where the event does not show all of it. One that cannot be read is left to whoever asks for it: most
-// rules do not.
+// readCard reads the card that was moved, where the event does not show all of it. One that cannot
+// be read is left to whoever asks for it: most rules do not.
 func (c *carried) readCard(ctx context.Context) error {
 	if raw := c.event.Object(service.KindCard); raw != nil && c.profile.IsWhole(service.KindCard, raw) {
 		return nil

@@ -118,7 +118,8 @@ func ignoring(fields ...string) cmp.Option {
 	}, cmp.Ignore())
 }
 
-// TestEventsCarryWhatTheServiceTells lets a desk have its everyday, and compares what each event carries with what is fetched.
+// TestEventsCarryWhatTheServiceTells lets a desk have its everyday, and compares what each event
+// carries with what is fetched.
 func TestEventsCarryWhatTheServiceTells(t *testing.T) {
 	d := newDesk(t, func(o *builtin.Options) {
 		o.Own = func(_ context.Context, m service.Message) (bool, error) { return m.ClientID != "", nil }
@@ -191,8 +192,8 @@ func event(typ, data string) rules.Event {
 	return e
 }
 
-// TestPartsAreNotFacts takes fields away from what events carry: what is left tells what the event is about, and is fetched when it is
-// asked for.
+// TestPartsAreNotFacts takes fields away from what events carry: what is left tells what the event
+// is about, and is fetched when it is asked for.
 func TestPartsAreNotFacts(t *testing.T) {
 	d := newDesk(t)
 	data := `{"message":{"id":"m1"},"conversation":{"id":"c1","name":"Ana","kind":"direct"},"contact":{"id":"p1","name":"Ana","phone":"+55"},"attendance":{"id":"a1","status":"open"},"card":{"id":"k1","title":"x"}}`
@@ -219,7 +220,8 @@ func TestPartsAreNotFacts(t *testing.T) {
 	}
 }
 
-// TestMovedCard shows that a rule learns where a card came from, whatever the event carries of the card.
+// TestMovedCard shows that a rule learns where a card came from, whatever the event carries of the
+// card.
 func TestMovedCard(t *testing.T) {
 	d := newDesk(t)
 	heard := d.heard()
@@ -245,7 +247,8 @@ func TestMovedCard(t *testing.T) {
 			t.Errorf("%s: %+v", name, about)
 		}
 	}
-	// A card that cannot be read is left to rules that ask for it; a service that is down is asked again.
+	// A card that cannot be read is left to rules that ask for it; a service that is down is asked
+	// again.
 	part.Data["card"] = m{"id": "00000000-0000-4000-8000-000000000000"}
 	if facts, about, err := d.tells.Carried(t.Context(), part); err != nil || facts["card"] != nil || about.Card == "" {
 		t.Errorf("a card that is gone: %v, %+v, %v", facts, about, err)
@@ -262,7 +265,8 @@ func TestMovedCard(t *testing.T) {
 	}
 }
 
-// TestCarriedByAnotherProfile reads events of a service that names things otherwise; what the engine puts into its own events is read all the same.
+// TestCarriedByAnotherProfile reads events of a service that names things otherwise; what the
+// engine puts into its own events is read all the same.
 func TestCarriedByAnotherProfile(t *testing.T) {
 	profile, errs := service.ProfileFromMap(m{
 		"event": m{"conversation": "payload.talk", "conversation_id": "payload.talk.id", "contact": []any{}, "contact_id": []any{}},
@@ -294,7 +298,8 @@ func TestNamesThatCannotBeFoundNow(t *testing.T) {
 	}
 }
 
-// TestNamesThatNobodyAsksFor shows that an event is read without the names that only a part of its facts needs.
+// TestNamesThatNobodyAsksFor shows that an event is read without the names that only a part of its
+// facts needs.
 func TestNamesThatNobodyAsksFor(t *testing.T) {
 	d := newDesk(t)
 	heard := d.heard()
@@ -337,7 +342,8 @@ func TestIDsThatCannotBe(t *testing.T) {
 	}
 }
 
-// FuzzCarried gives events whatever data: they carry facts of the right types, or none, or an error that no repeat mends.
+// FuzzCarried gives events whatever data: they carry facts of the right types, or none, or an error
+// that no repeat mends.
 func FuzzCarried(f *testing.F) {
 	d := newDesk(f)
 	for _, e := range d.everyday() {

@@ -8,8 +8,8 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// Fact reads a fact afresh and completes about by what was learnt on the way. It is nil where there is none: a card that nobody
-// named, the attendance of a conversation that has none now.
+// Fact reads a fact afresh and completes about by what was learnt on the way. It is nil where there
+// is none: a card that nobody named, the attendance of a conversation that has none now.
 func (d *Desk) Fact(ctx context.Context, name string, about *actions.Subject) (any, error) {
 	l := &lookup{desk: d.desk, about: about}
 	fact, err := l.fact(ctx, name)
@@ -97,8 +97,8 @@ func (l *lookup) card(ctx context.Context) (service.Card, error) {
 	return c, err
 }
 
-// attendance is the one that is named, else the conversation's present one, which is named from then on: after a wait the run is still
-// about that one.
+// attendance is the one that is named, else the conversation's present one, which is named from
+// then on: after a wait the run is still about that one.
 func (l *lookup) attendance(ctx context.Context) (*service.Attendance, error) {
 	if l.about.Attendance == "" {
 		if err := l.findConversation(ctx); err != nil {
@@ -146,7 +146,8 @@ func (l *lookup) findConversation(ctx context.Context) error {
 	return nil
 }
 
-// findContact finds out which contact it is. A card and an attendance name theirs, as a conversation does.
+// findContact finds out which contact it is. A card and an attendance name theirs, as a
+// conversation does.
 func (l *lookup) findContact(ctx context.Context) error {
 	if l.about.Contact == "" {
 		if err := l.findConversation(ctx); err != nil {
@@ -161,7 +162,8 @@ func (l *lookup) findContact(ctx context.Context) error {
 	return nil
 }
 
-// there reports an object that could not be read. An answer without the object, which a profile may be to blame for, is no object either.
+// there reports an object that could not be read. An answer without the object, which a profile may
+// be to blame for, is no object either.
 func there(kind service.Kind, id, got string, err error) error {
 	switch {
 	case err != nil:

@@ -14,7 +14,8 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// TestFactsAreFound begins with the least that an event may tell, and asks for everything that it leads to.
+// TestFactsAreFound begins with the least that an event may tell, and asks for everything that it
+// leads to.
 func TestFactsAreFound(t *testing.T) {
 	d := newDesk(t)
 	written := must(d.CustomerMessage(sandbox.CustomerMessage{Phone: ana, Text: "one more"}))
@@ -64,7 +65,8 @@ func TestFactsAreFound(t *testing.T) {
 	}
 }
 
-// TestAttendanceOfARun shows that a run stays with its attendance, also when the customer's next one has begun.
+// TestAttendanceOfARun shows that a run stays with its attendance, also when the customer's next
+// one has begun.
 func TestAttendanceOfARun(t *testing.T) {
 	d := newDesk(t)
 	about := actions.Subject{Conversation: d.conversation}

@@ -11,8 +11,9 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// Items goes through what a schedule's each names, each thing once. The filters are those of the rule language, with their rendered values;
-// names are looked up. An item's data holds the object as the list shows it, for Carried to read.
+// Items goes through what a schedule's each names, each thing once. The filters are those of the
+// rule language, with their rendered values; names are looked up. An item's data holds the object
+// as the list shows it, for Carried to read.
 func (d *Desk) Items(ctx context.Context, each string, where map[string]any) iter.Seq2[actions.Item, error] {
 	return func(yield func(actions.Item, error) bool) {
 		f, err := newFilters(d.desk, each, where)
@@ -47,7 +48,8 @@ type filters struct {
 	err error
 }
 
-// newFilters refuses filters that are empty or unknown: with one less the schedule would go through other things than were meant.
+// newFilters refuses filters that are empty or unknown: with one less the schedule would go through
+// other things than were meant.
 func newFilters(d *desk, each string, where map[string]any) (*filters, error) {
 	list := rules.EachItems()
 	i := slices.IndexFunc(list, func(e rules.Each) bool { return e.Name == each })

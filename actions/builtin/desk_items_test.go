@@ -95,7 +95,8 @@ func TestItems(t *testing.T) {
 	}
 }
 
-// TestItemsComeBackAsFacts records items as a journal does: the events that come of them carry what is fetched for the same thing.
+// TestItemsComeBackAsFacts records items as a journal does: the events that come of them carry what
+// is fetched for the same thing.
 func TestItemsComeBackAsFacts(t *testing.T) {
 	d := newDesk(t)
 	must(d.TeamMessage(sandbox.TeamMessage{Conversation: d.conversation, Person: "Bruno", Text: "hi"}))
@@ -126,7 +127,8 @@ func TestItemsComeBackAsFacts(t *testing.T) {
 	}
 }
 
-// TestItemsOfManyPages goes through lists that move while they are read: nothing comes twice, nothing that was there is left out.
+// TestItemsOfManyPages goes through lists that move while they are read: nothing comes twice,
+// nothing that was there is left out.
 func TestItemsOfManyPages(t *testing.T) {
 	d := newDesk(t)
 	for i := range 230 {
@@ -232,7 +234,8 @@ func TestItemsThatCannotBeFound(t *testing.T) {
 			t.Errorf("%s %v: %d answers", c.each, c.where, n)
 		}
 	}
-	// A service that fails on the way ends the list with the reason, and an end that was asked for is one.
+	// A service that fails on the way ends the list with the reason, and an end that was asked for is
+	// one.
 	for i := range 120 {
 		must(d.CustomerMessage(sandbox.CustomerMessage{Phone: fmt.Sprintf("+55119%08d", i), Name: fmt.Sprint("Customer ", i), Text: "hello"}))
 	}

@@ -40,8 +40,8 @@ func ownMessages(o *builtin.Options) {
 	o.Own = func(_ context.Context, m service.Message) (bool, error) { return m.ClientID != "", nil }
 }
 
-// TestTalk tells of conversations whether a person is active, and since when the customer waits. Ana has said hello before the first
-// line, at minute 0.
+// TestTalk tells of conversations whether a person is active, and since when the customer waits.
+// Ana has said hello before the first line, at minute 0.
 func TestTalk(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -76,7 +76,8 @@ func TestTalk(t *testing.T) {
 	}
 }
 
-// TestLongTalk shows that a conversation of several pages is read page by page, and no further than it must be.
+// TestLongTalk shows that a conversation of several pages is read page by page, and no further than
+// it must be.
 func TestLongTalk(t *testing.T) {
 	d := newDesk(t, ownMessages)
 	d.talk("team", "customer")
@@ -116,8 +117,8 @@ func TestWaitingWithoutAClock(t *testing.T) {
 	}
 }
 
-// TestDoubt shows what is made of messages that do not tell who wrote them, or when, and of conversations without an end: nobody is
-// written over.
+// TestDoubt shows what is made of messages that do not tell who wrote them, or when, and of
+// conversations without an end: nobody is written over.
 func TestDoubt(t *testing.T) {
 	for name, c := range map[string]struct {
 		message string // of which the conversation has endlessly many

@@ -16,7 +16,8 @@ type OfflineOptions struct {
 	Own func(context.Context, service.Message) (bool, error)
 }
 
-// An Offline reads recorded events as a Desk does, without a service: it has no client, so there is nothing that it could ask.
+// An Offline reads recorded events as a Desk does, without a service: it has no client, so there is
+// nothing that it could ask.
 type Offline struct{ desk *Desk }
 
 // NewOffline returns an Offline.
@@ -30,12 +31,14 @@ func NewOffline(o OfflineOptions) *Offline {
 	return &Offline{&Desk{desk: &desk{profile: profile, directory: directory, facts: NewFacts(directory, o.Own)}, own: ownEvents(*profile)}}
 }
 
-// Carried is Desk.Carried. A moved card of which the event shows a part only is not there, and what has no name in the snapshot has none.
+// Carried is Desk.Carried. A moved card of which the event shows a part only is not there, and what
+// has no name in the snapshot has none.
 func (o *Offline) Carried(ctx context.Context, e rules.Event) (map[string]any, actions.Subject, error) {
 	return o.desk.Carried(ctx, e)
 }
 
-// HasLabel is Desk.HasLabel. A label that the snapshot does not know is an error that no repeat mends.
+// HasLabel is Desk.HasLabel. A label that the snapshot does not know is an error that no repeat
+// mends.
 func (o *Offline) HasLabel(ctx context.Context, fact map[string]any, label string) (bool, error) {
 	return o.desk.HasLabel(ctx, fact, label)
 }

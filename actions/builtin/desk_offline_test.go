@@ -12,7 +12,8 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// TestOfflineReadsTheSame lets a desk have its everyday, and reads its events with and without the service.
+// TestOfflineReadsTheSame lets a desk have its everyday, and reads its events with and without the
+// service.
 func TestOfflineReadsTheSame(t *testing.T) {
 	own := func(_ context.Context, m service.Message) (bool, error) { return m.ClientID != "", nil }
 	d := newDesk(t, func(o *builtin.Options) { o.Own = own })

@@ -20,7 +20,8 @@ var friday = time.Date(2026, 11, 13, 17, 50, 0, 0, time.FixedZone("-03", -3*3600
 
 const ana, nobody = "+5511988887777", "+5511977776666"
 
-// A desk is a company in a sandbox behind real HTTP, with a conversation and a card to work on, and the verbs.
+// A desk is a company in a sandbox behind real HTTP, with a conversation and a card to work on, and
+// the verbs.
 type desk struct {
 	*sandbox.Sandbox
 	t        testing.TB
@@ -159,8 +160,8 @@ func (d *desk) fault(f sandbox.Fault) {
 	}
 }
 
-// A wire makes requests fail on their way, whatever they ask for: what the sandbox's own faults cannot do is to let
-// the first ones through.
+// A wire makes requests fail on their way, whatever they ask for: what the sandbox's own faults
+// cannot do is to let the first ones through.
 type wire struct {
 	http.Handler
 	mu    sync.Mutex

@@ -9,8 +9,9 @@ import (
 	"github.com/quandohq/quando/actions"
 )
 
-// A driver carries a step out as the engine does: it records each intent before and each receipt after a call, and after
-// whatever goes wrong it settles before it repeats. Everything recorded goes through JSON, as through a journal.
+// A driver carries a step out as the engine does: it records each intent before and each receipt
+// after a call, and after whatever goes wrong it settles before it repeats. Everything recorded
+// goes through JSON, as through a journal.
 type driver struct {
 	*desk
 	action actions.Action
@@ -102,7 +103,8 @@ func (d *driver) run() (actions.Result, error) {
 	return actions.Result{}, fmt.Errorf("the step does not come to an end: %v", d.errs)
 }
 
-// settle lets the action find out what became of a call. It returns the end of the step, or whether to make the call again.
+// settle lets the action find out what became of a call. It returns the end of the step, or whether
+// to make the call again.
 func (d *driver) settle(open **actions.Intent) (end *actions.Result, again bool, err error) {
 	s, err := d.action.Settle(context.Background(), d.now(), **open)
 	if err != nil {
@@ -131,7 +133,8 @@ func (d *driver) settle(open **actions.Intent) (end *actions.Result, again bool,
 
 func (d *driver) receive(r actions.Receipt) { d.step.Receipts = append(d.step.Receipts, *through(&r)) }
 
-// wait notes an error and lets the time pass that it asks for; it reports whether the step has failed for good.
+// wait notes an error and lets the time pass that it asks for; it reports whether the step has
+// failed for good.
 func (d *driver) wait(err error) (stop bool) {
 	d.errs = append(d.errs, err)
 	d.clock.advance(max(11*time.Second, actions.Wait(err), actions.StepWait(err)))

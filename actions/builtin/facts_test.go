@@ -17,7 +17,8 @@ import (
 	"github.com/quandohq/quando/service/sandbox"
 )
 
-// fits checks that a value is of its type: an object has exactly its fields, and each is nil or of the right kind.
+// fits checks that a value is of its type: an object has exactly its fields, and each is nil or of
+// the right kind.
 func fits(t testing.TB, where string, typ *rules.Type, v any) {
 	t.Helper()
 	switch {

@@ -15,7 +15,8 @@ import (
 
 type m = map[string]any
 
-// A verbCase is a step whose effects are known, and must be the same whatever goes wrong on the way.
+// A verbCase is a step whose effects are known, and must be the same whatever goes wrong on the
+// way.
 type verbCase struct {
 	name    string
 	verb    string
@@ -76,7 +77,8 @@ func (c verbCase) start(t *testing.T) *driver {
 	return driver
 }
 
-// finish runs a case to its end, which must be done. Uploads count once: a second one leaves a file that nobody sends.
+// finish runs a case to its end, which must be done. Uploads count once: a second one leaves a file
+// that nobody sends.
 func (c verbCase) finish(t *testing.T, d *driver) outcome {
 	t.Helper()
 	before := len(d.Effects())
@@ -104,7 +106,8 @@ func (c verbCase) finish(t *testing.T, d *driver) outcome {
 	return out
 }
 
-// A namer gives ids names in the order in which they are seen: after a repeated upload the sandbox makes other ids than without.
+// A namer gives ids names in the order in which they are seen: after a repeated upload the sandbox
+// makes other ids than without.
 type namer map[string]string
 
 var someID = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|wamid\.[0-9A-F]{32}`)
@@ -118,8 +121,9 @@ func (n namer) in(s string) string {
 	})
 }
 
-// TestEveryFaultAtEveryCall lets every verb suffer every fault at every request that it makes, reads included, and stops it at every
-// point. Each effect must exist once, and the result must be the same.
+// TestEveryFaultAtEveryCall lets every verb suffer every fault at every request that it makes,
+// reads included, and stops it at every point. Each effect must exist once, and the result must be
+// the same.
 func TestEveryFaultAtEveryCall(t *testing.T) {
 	for _, c := range verbCases {
 		t.Run(c.verb+"/"+c.name, func(t *testing.T) {
@@ -210,7 +214,8 @@ func TestEveryVerbHasACase(t *testing.T) {
 	}
 }
 
-// The reference does not show what changes are answered with: a service that tells nothing must do as well.
+// The reference does not show what changes are answered with: a service that tells nothing must do
+// as well.
 func TestServiceThatAnswersNothing(t *testing.T) {
 	for _, c := range verbCases {
 		t.Run(c.verb+"/"+c.name, func(t *testing.T) {

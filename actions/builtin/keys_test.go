@@ -9,7 +9,8 @@ import (
 	"github.com/quandohq/quando/actions"
 )
 
-// A client_id is the name-based UUID of the step's key, as the standard has it: one that came out differently would send again what is under way.
+// A client_id is the name-based UUID of the step's key, as the standard has it: one that came out
+// differently would send again what is under way.
 func TestClientIDIsOfVersionFive(t *testing.T) {
 	for _, key := range []string{"", "acme/rule/event/1", strings.Repeat("a long event id ", 40), "é\x00\xff"} {
 		want := uuid.NewSHA1(clientIDs, []byte(key)).String()

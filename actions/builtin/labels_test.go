@@ -26,7 +26,8 @@ func TestLabelsOfOthersAreKept(t *testing.T) {
 	}
 }
 
-// Somebody who read the labels before us writes them after us: read back, the label is missing, and is given again.
+// Somebody who read the labels before us writes them after us: read back, the label is missing, and
+// is given again.
 func TestLabelsAreReadBack(t *testing.T) {
 	d := newDesk(t)
 	vip, late := d.id(service.KindLabel, "vip"), d.id(service.KindLabel, "sla-breach")

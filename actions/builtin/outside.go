@@ -14,13 +14,15 @@ import (
 
 // An HTTPHost is a system that http_request may call.
 type HTTPHost struct {
-	// Host is a name or an address, perhaps with a port: hooks.example.com, erp.example.com:8443, 10.0.0.5:8080. Without a port it
-	// is the usual one of http and https.
+	// Host is a name or an address, perhaps with a port: hooks.example.com, erp.example.com:8443,
+	// 10.0.0.5:8080. Without a port it is the usual one of http and https.
 	Host string
-	// Private lets the name lead to this machine or to a private network. Otherwise only public addresses are called, unless
-	// Host is itself the address. Link-local addresses, where clouds keep their credentials, are called only when Host is one.
+	// Private lets the name lead to this machine or to a private network. Otherwise only public
+	// addresses are called, unless Host is itself the address. Link-local addresses, where clouds keep
+	// their credentials, are called only when Host is one.
 	Private bool
-	// Headers are sent with every call, such as Authorization: from the configuration, so that no rule and no journal has them.
+	// Headers are sent with every call, such as Authorization: from the configuration, so that no rule
+	// and no journal has them.
 	Headers map[string]string
 	// PlainHTTP lets Headers travel unencrypted to another machine.
 	PlainHTTP bool
@@ -81,7 +83,8 @@ func newOutside(options Options) (*outside, error) {
 			// No proxy: it would be the proxy's address that is checked, not the system's.
 			DialContext:         (&net.Dialer{Timeout: 5 * time.Second, Control: h.control}).DialContext,
 			TLSHandshakeTimeout: 5 * time.Second,
-			// A kept connection may be gone when it is used next, and then nobody knows whether the call was carried out.
+			// A kept connection may be gone when it is used next, and then nobody knows whether the call was
+			// carried out.
 			DisableKeepAlives:  true,
 			DisableCompression: true, // the bound on answers is one on what they unpack to
 		}
@@ -90,7 +93,8 @@ func newOutside(options Options) (*outside, error) {
 	return o, nil
 }
 
-// find returns the entry that allows an address. Its errors name the host alone, since the rest may hold secrets.
+// find returns the entry that allows an address. Its errors name the host alone, since the rest may
+// hold secrets.
 func (o *outside) find(address string) (*url.URL, *outsideHost, error) {
 	u, err := url.Parse(address)
 	switch {
@@ -143,8 +147,8 @@ func (e errAddress) Error() string {
 
 func isAddressError(err error) bool { _, ok := errors.AsType[errAddress](err); return ok }
 
-// control looks at each address just before it is called, after the name was resolved: a name that leads elsewhere the second
-// time is looked at the second time.
+// control looks at each address just before it is called, after the name was resolved: a name that
+// leads elsewhere the second time is looked at the second time.
 func (h *outsideHost) control(_, address string, _ syscall.RawConn) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {

@@ -8,8 +8,9 @@ import (
 	"github.com/quandohq/quando/actions"
 )
 
-// A patch sets absolute values, so a repeat is harmless to everybody but a person who has chosen a third value meanwhile, and
-// to labels that somebody else has given in between. The fields of a patch and of the object's facts have the same names.
+// A patch sets absolute values, so a repeat is harmless to everybody but a person who has chosen a
+// third value meanwhile, and to labels that somebody else has given in between. The fields of a
+// patch and of the object's facts have the same names.
 
 // fieldsOf reads the fields that a patch sets.
 func fieldsOf(patch any) map[string]any {

@@ -19,7 +19,8 @@ const (
 	createOp   = "POST /kanban/cards"
 )
 
-// meanwhile runs a step whose n-th try is answered 503, after its effect or before, and lets something happen before it is settled.
+// meanwhile runs a step whose n-th try is answered 503, after its effect or before, and lets
+// something happen before it is settled.
 func (d *desk) meanwhile(verb string, args m, f sandbox.Fault, happens func()) (actions.Result, *driver) {
 	d.t.Helper()
 	f.Count = 1
@@ -93,7 +94,8 @@ func TestTransferThatAPersonOvertookIsSuperseded(t *testing.T) {
 	}
 }
 
-// A person who puts the conversation back to where it was leaves it looking untouched: only the history tells.
+// A person who puts the conversation back to where it was leaves it looking untouched: only the
+// history tells.
 func TestTransferThatAPersonTookBackIsNotRepeated(t *testing.T) {
 	d := newDesk(t)
 	must(d.TeamTransfer(sandbox.TeamTransfer{Conversation: d.conversation, Person: "Ana", Sector: "Support"}))
@@ -172,7 +174,8 @@ func TestCloseOfAnOlderAttendanceMakesNoCall(t *testing.T) {
 	d.wantEffects(closeOp, 0)
 }
 
-// Between the look and the call somebody closes it: the service refuses, and all is as it should be.
+// Between the look and the call somebody closes it: the service refuses, and all is as it should
+// be.
 func TestCloseOfWhatWasJustClosed(t *testing.T) {
 	d := newDesk(t)
 	d.faults.see(func(r *http.Request) {

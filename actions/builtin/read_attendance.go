@@ -17,7 +17,8 @@ var readAttendance = rules.Schema{
 	Scopes: []string{"attendances:read"},
 }
 
-// planReadAttendance reads the attendance that the run is about, also when the conversation has a newer one.
+// planReadAttendance reads the attendance that the run is about, also when the conversation has a
+// newer one.
 func planReadAttendance(ctx context.Context, d *desk, s *actions.Step) (actions.Next, error) {
 	a := args(s.Args)
 	if a.has("attendance") || s.Attendance != "" {

@@ -17,13 +17,15 @@ import (
 	"github.com/quandohq/quando/rules/phrases"
 )
 
-// A Journal keeps everything that the engine must not forget: events, verdicts, runs, steps, holds. What a method has returned
-// is on disk. Times are kept to the microsecond.
+// A Journal keeps everything that the engine must not forget: events, verdicts, runs, steps, holds.
+// What a method has returned is on disk. Times are kept to the microsecond.
 //
-// The unit of work is a lane: whoever has claimed it works on it alone until it is released, and hands in what happened as Changes.
-// Everything that crosses lanes, such as a limit or a rule's mode with a `by` of its own, is decided by the journal inside of a commit.
+// The unit of work is a lane: whoever has claimed it works on it alone until it is released, and
+// hands in what happened as Changes. Everything that crosses lanes, such as a limit or a rule's
+// mode with a `by` of its own, is decided by the journal inside of a commit.
 type Journal interface {
-	// Accept records events and makes their lanes due as of their ReceivedAt. An event whose workspace and id are known records nothing.
+	// Accept records events and makes their lanes due as of their ReceivedAt. An event whose workspace
+	// and id are known records nothing.
 	Accept(ctx context.Context, events []rules.Event) (fresh []bool, err error)
 
 	// Claim takes up to max lanes that are due, with everything that waits in them, and of the steps
@@ -38,18 +40,19 @@ type Journal interface {
 	Open(workspace, lane string) *Lane
 	Drop(lane *Lane)
 
-	// Save records a change of a claimed lane, all of it or nothing. It fails with ErrLost when the lane is not the caller's any
-	// more, with a *HeldError when the rule or the workspace of its Call is stopped, with a *BoundError when a slot that the change must
-	// have is not free, and with ErrChanged when a gather that the change ends has grown meanwhile. When it has returned, the change is
-	// the caller's again.
+	// Save records a change of a claimed lane, all of it or nothing. It fails with ErrLost when the
+	// lane is not the caller's any more, with a *HeldError when the rule or the workspace of its Call
+	// is stopped, with a *BoundError when a slot that the change must have is not free, and with
+	// ErrChanged when a gather that the change ends has grown meanwhile. When it has returned, the
+	// change is the caller's again.
 	Save(ctx context.Context, lane *Lane, change *Change) error
 
-	// Due returns when the next lane is due; the zero time when none is. Claimed lanes and those of the workspaces in except are
-	// left out.
+	// Due returns when the next lane is due; the zero time when none is. Claimed lanes and those of
+	// the workspaces in except are left out.
 	Due(ctx context.Context, except []string) (time.Time, error)
 
-	// Ask asks something of a run from outside of its lane: its lane is due, and whoever works on it will see. It returns ErrNoRun
-	// when there is none.
+	// Ask asks something of a run from outside of its lane: its lane is due, and whoever works on it
+	// will see. It returns ErrNoRun when there is none.
 	Ask(ctx context.Context, now time.Time, run int64, ask Ask) error
 
 	// Hold stops a rule or a workspace; a hold of the same name is replaced. It returns the calls of
@@ -65,7 +68,8 @@ type Journal interface {
 	Cursor(ctx context.Context, name string) (string, error)
 	SetCursor(ctx context.Context, name, value string) error
 
-	// SwapCursor keeps a position only where the one before it is still old, and reports whether it did: of many who change the same, one does. Empty is none.
+	// SwapCursor keeps a position only where the one before it is still old, and reports whether it
+	// did: of many who change the same, one does. Empty is none.
 	SwapCursor(ctx context.Context, name, old, value string) (swapped bool, err error)
 
 	// Newest returns the number of the newest event that this journal knows it has; 0 is none. Every
@@ -73,28 +77,32 @@ type Journal interface {
 	// already.
 	Newest() int64
 
-	// Events returns events by their sequence numbers, in that order; those that are gone are left out.
+	// Events returns events by their sequence numbers, in that order; those that are gone are left
+	// out.
 	Events(ctx context.Context, seqs ...int64) ([]*Event, error)
 
-	// Happened returns the events of a lane with one of these types, created at or after since, oldest first, at most max.
+	// Happened returns the events of a lane with one of these types, created at or after since, oldest
+	// first, at most max.
 	Happened(ctx context.Context, workspace, lane string, types []string, since time.Time, max int) ([]*Event, error)
 
 	// Count returns how many events of a type a lane has had, created at or after since.
 	Count(ctx context.Context, workspace, lane, typ string, since time.Time) (int, error)
 
-	// Caused returns what own calls caused that has one of these objects: what the engine will hear, or has heard, of its own doing.
-	// typ is the event's type; empty is any.
+	// Caused returns what own calls caused that has one of these objects: what the engine will hear,
+	// or has heard, of its own doing. typ is the event's type; empty is any.
 	Caused(ctx context.Context, workspace, typ string, objects []string) ([]Caused, error)
 
 	// Version returns the source of a rule by the hash of its version, or ErrNoVersion.
 	Version(ctx context.Context, hash string) (source string, err error)
 
-	// Prune forgets what is older than keep, a bounded part at a time, and reports whether there is more. The ids of events outlive their
-	// content by 15 days, so that a late duplicate is still known. What unfinished runs need stays.
+	// Prune forgets what is older than keep, a bounded part at a time, and reports whether there is
+	// more. The ids of events outlive their content by 15 days, so that a late duplicate is still
+	// known. What unfinished runs need stays.
 	Prune(ctx context.Context, now time.Time, keep time.Duration) (more bool, err error)
 }
 
-// A Notifier is a journal that hears of it when another process has put something into it. News has something then. Who does not wait for it looks by itself.
+// A Notifier is a journal that hears of it when another process has put something into it. News has
+// something then. Who does not wait for it looks by itself.
 type Notifier interface{ News() <-chan struct{} }
 
 // A Finder is a journal that takes events which nobody told of, and knows them again when
@@ -146,18 +154,19 @@ type Event struct {
 	Answers  Answers // to what the rules asked when it was decided
 }
 
-// Answers are what the desk told rules, by what was asked, in the form that a recorded value has: with them a decision can be looked into, and made
-// again, when the desk would tell something else.
+// Answers are what the desk told rules, by what was asked, in the form that a recorded value has:
+// with them a decision can be looked into, and made again, when the desk would tell something else.
 type Answers map[string]json.RawMessage
 
 // AnswerNow is the question under which the time of a decision is recorded.
 const AnswerNow = "now()"
 
-// GatherNow is the question under which the time is recorded when a rule decided on what it had gathered.
+// GatherNow is the question under which the time is recorded when a rule decided on what it had
+// gathered.
 func GatherNow(rule string) string { return Gathering(rule, AnswerNow) }
 
-// Gathering is the question under which an answer is recorded that a rule had when it decided on what it had gathered, where the rules that
-// decided at once had another.
+// Gathering is the question under which an answer is recorded that a rule had when it decided on
+// what it had gathered, where the rules that decided at once had another.
 func Gathering(rule, question string) string { return question + " of " + rule }
 
 // With adds the answers that a rule had when it decided on what it had gathered. Those that
@@ -211,7 +220,8 @@ func (v *Verdict) Because(o Outcome, why *phrases.Phrase) {
 	v.Outcome, v.Error, v.Why = o, why.String(), why.Coded()
 }
 
-// MostEvents is how many events of a lane are worked on in one visit. What waits in a lane may be long, and lanes are many: neither memory nor who comes next should depend on it.
+// MostEvents is how many events of a lane are worked on in one visit. What waits in a lane may be
+// long, and lanes are many: neither memory nor who comes next should depend on it.
 const MostEvents = 4
 
 // A Lane is a claimed lane with what waits in it.
@@ -274,7 +284,8 @@ type Run struct {
 	Ancestry  []string    // the rules whose effects led to it
 	About     actions.Subject
 	StartedAt time.Time
-	// WakeAt is when there is something to do; the zero time is when somebody asks for it. It is kept for unfinished runs.
+	// WakeAt is when there is something to do; the zero time is when somebody asks for it. It is kept
+	// for unfinished runs.
 	WakeAt     time.Time
 	FinishedAt time.Time
 	Reason     string          // why it was stopped, cancelled or held, or what failed
@@ -363,7 +374,8 @@ type Change struct {
 	// in the lane.
 	Fresh *Event
 
-	// Call is the run whose call begins when the change is recorded; nil is that none does. The change is refused with a *HeldError where something stops the run.
+	// Call is the run whose call begins when the change is recorded; nil is that none does. The change
+	// is refused with a *HeldError where something stops the run.
 	Call *Run
 
 	// Take are slots that must be free, else the change is refused with a *BoundError. They are
@@ -373,11 +385,13 @@ type Change struct {
 	Starts  []*Start
 	Gather  []Gather // each with one event, which joins those of the same rule and by that are being gathered
 
-	// Ended are gathers that are over. One that has grown since it was claimed makes the change refused with ErrChanged.
+	// Ended are gathers that are over. One that has grown since it was claimed makes the change
+	// refused with ErrChanged.
 	Ended []*Gather
 
-	// Runs are unfinished runs, or ones just finished, with their steps that changed; they make way for the Starts. A run that has another lane now makes that
-	// lane due, and so does one that is held by nothing any more. One that is finished lets the next one queued behind it begin.
+	// Runs are unfinished runs, or ones just finished, with their steps that changed; they make way
+	// for the Starts. A run that has another lane now makes that lane due, and so does one that is
+	// held by nothing any more. One that is finished lets the next one queued behind it begin.
 	Runs []*RunChange
 
 	Caused []Caused
@@ -386,8 +400,9 @@ type Change struct {
 
 	Asks []RunAsk
 
-	// Release gives the lane back. It is due again at Next, which may be the zero time, when one of its gathers ends, or at once where there
-	// was news. A gather that is over already makes it due only where there is no Next.
+	// Release gives the lane back. It is due again at Next, which may be the zero time, when one of
+	// its gathers ends, or at once where there was news. A gather that is over already makes it due
+	// only where there is no Next.
 	Release bool
 	Next    time.Time
 }
@@ -400,8 +415,9 @@ type RunChange struct {
 	Effects  int  // calls that had their effect
 }
 
-// A Start asks for a run to begin. The journal decides, by what is stopped, by the unfinished runs of the same workspace, rule and by, and
-// by the limit. It sets Run.ID and Run.State, or the verdict's outcome where the run does not come about.
+// A Start asks for a run to begin. The journal decides, by what is stopped, by the unfinished runs
+// of the same workspace, rule and by, and by the limit. It sets Run.ID and Run.State, or the
+// verdict's outcome where the run does not come about.
 type Start struct {
 	Run     *Run // with the Steps to record if it begins at once
 	Mode    rules.Mode
@@ -412,8 +428,10 @@ type Start struct {
 	Begun   bool     // set by the journal: it exists and is not queued
 }
 
-// Refused says why a run does not begin while these holds are in place, beside these unfinished ones of the same workspace, rule and by, the oldest first. An empty outcome is that it may: also
-// where the whole workspace is stopped, because then the run only waits, and where the run itself is held already.
+// Refused says why a run does not begin while these holds are in place, beside these unfinished
+// ones of the same workspace, rule and by, the oldest first. An empty outcome is that it may: also
+// where the whole workspace is stopped, because then the run only waits, and where the run itself
+// is held already.
 func (s *Start) Refused(holds []Hold, others []int64) (outcome Outcome, why *phrases.Phrase) {
 	paused := slices.IndexFunc(holds, func(h Hold) bool { return h.Rule != "" && h.Covers(s.Run.Workspace, s.Run.Rule, s.Run.Lane) })
 	switch {
@@ -450,7 +468,8 @@ type Gather struct {
 	Quiet, AtMost       time.Duration
 }
 
-// A Caused is an event that an own call causes: by it the engine knows its own effects when they come back.
+// A Caused is an event that an own call causes: by it the engine knows its own effects when they
+// come back.
 type Caused struct {
 	ID        int64 // given by the journal
 	Workspace string

@@ -41,7 +41,8 @@ var mentioned = map[string]map[string]MentionKind{
 	"attendance":   {"protocol": MentionProtocol, "protocol_number": MentionProtocol},
 }
 
-// Mentions returns whom the data of an event mentions, each once. A contact's own name comes before that of its conversation.
+// Mentions returns whom the data of an event mentions, each once. A contact's own name comes before
+// that of its conversation.
 func Mentions(data map[string]any) []Mention {
 	f := finder{seen: map[Mention]bool{}}
 	f.look(data, mentionDepth)
@@ -106,8 +107,9 @@ func shorten(s string, most int) string {
 	return s
 }
 
-// keys returns what a mention is found by: a name by the beginning of each of its words, a phone by the end of its digits, which is why
-// they are turned around, a protocol number by its beginning or that of its digits.
+// keys returns what a mention is found by: a name by the beginning of each of its words, a phone by
+// the end of its digits, which is why they are turned around, a protocol number by its beginning or
+// that of its digits.
 func (m Mention) keys() []string {
 	switch m.Kind {
 	case MentionPhone:
@@ -129,7 +131,8 @@ func (m Mention) keys() []string {
 	return words[:min(len(words), mentionWords)]
 }
 
-// A Known is what the other side of a lane is known by: the texts of each kind of mention, the newest first.
+// A Known is what the other side of a lane is known by: the texts of each kind of mention, the
+// newest first.
 type Known map[MentionKind][]KnownText
 
 // A KnownText is one of them, and the day on which it was last mentioned, counted from 1970 in UTC.
@@ -223,11 +226,13 @@ func (k Known) Who(workspace, lane string) Who {
 type LaneSearch struct {
 	Kind MentionKind
 
-	// Prefixes are the beginnings of keys. Every lane that fits has keys for all of them, so that one is enough to find it, best the rarest.
+	// Prefixes are the beginnings of keys. Every lane that fits has keys for all of them, so that one
+	// is enough to find it, best the rarest.
 	Prefixes []string
 }
 
-// phoneEnd is how many of the last digits of a phone tell it: what stands before them is written in many ways.
+// phoneEnd is how many of the last digits of a phone tell it: what stands before them is written in
+// many ways.
 const phoneEnd = 8
 
 // LaneSearches returns what a text can mean.
@@ -247,7 +252,8 @@ func LaneSearches(text string) []LaneSearch {
 	return list
 }
 
-// Fits reports whether a lane is what is looked for: it is known by one text that has keys for all prefixes.
+// Fits reports whether a lane is what is looked for: it is known by one text that has keys for all
+// prefixes.
 func (s LaneSearch) Fits(k Known) bool {
 	return slices.ContainsFunc(k[s.Kind], func(t KnownText) bool {
 		keys := Mention{s.Kind, t.Text}.keys()

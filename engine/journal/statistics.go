@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// Statistics is the side of a journal that sums up, for people who watch. What a method costs does not grow with the journal: the sums
-// are kept while things are recorded, and what lanes are found by is kept by Follow.
+// Statistics is the side of a journal that sums up, for people who watch. What a method costs does
+// not grow with the journal: the sums are kept while things are recorded, and what lanes are found
+// by is kept by Follow.
 type Statistics interface {
 	// Counts returns what was counted, the oldest first.
 	Counts(ctx context.Context, f CountFilter) ([]Count, error)
@@ -17,12 +18,14 @@ type Statistics interface {
 	// Reasons returns why a rule did not fire since a time, by days, the most frequent first.
 	Reasons(ctx context.Context, workspace, rule string, since time.Time) ([]Reason, error)
 
-	// Follow takes up whom events mention, in the order of recording, a bounded part at a time, and reports whether there is more. Accept leaves that
-	// for later: Follow is called again and again beside everything else, and lets those go first who have something to record.
+	// Follow takes up whom events mention, in the order of recording, a bounded part at a time, and
+	// reports whether there is more. Accept leaves that for later: Follow is called again and again
+	// beside everything else, and lets those go first who have something to record.
 	Follow(ctx context.Context) (more bool, err error)
 
-	// FindLanes returns the lanes whose events mention a name, a phone or a protocol number, the newest first, at most limit. Before it looks, it
-	// follows the events for a bounded part, and so does Who.
+	// FindLanes returns the lanes whose events mention a name, a phone or a protocol number, the
+	// newest first, at most limit. Before it looks, it follows the events for a bounded part, and so
+	// does Who.
 	FindLanes(ctx context.Context, text string, limit int) ([]Who, error)
 
 	// Who returns who lanes of a workspace are about, by lane, as far as their events tell.
@@ -38,8 +41,8 @@ type RuleName struct{ Workspace, Rule string }
 // A CountKind is what is counted.
 type CountKind string
 
-// What is counted. Only runs have a detail: their last state, and "shadow" where a run of a shadow rule is done. What rules did not fire for is counted
-// by its reason.
+// What is counted. Only runs have a detail: their last state, and "shadow" where a run of a shadow
+// rule is done. What rules did not fire for is counted by its reason.
 const (
 	CountFired   CountKind = "fired"
 	CountRuns    CountKind = "run"    // that ended
@@ -49,7 +52,8 @@ const (
 // CountShadow is the detail of shadow runs that are done.
 const CountShadow = "shadow"
 
-// RuleCounts is the shortest stretch of time for which the counts of a single rule are kept. Stretches begin at whole multiples of it in UTC.
+// RuleCounts is the shortest stretch of time for which the counts of a single rule are kept.
+// Stretches begin at whole multiples of it in UTC.
 const RuleCounts = 6 * time.Hour
 
 // A CountFilter says how counts are summed up.

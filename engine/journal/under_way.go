@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// An UnderWay is a call whose intent is recorded and that has not ended: it may be on its way to the service.
+// An UnderWay is a call whose intent is recorded and that has not ended: it may be on its way to
+// the service.
 type UnderWay struct {
 	Run       int64     `json:"run,string"`
 	Key       string    `json:"key"` // of the run
@@ -24,7 +25,8 @@ func (u UnderWay) Compare(other UnderWay) int {
 	return cmp.Or(u.Since.Compare(other.Since), cmp.Compare(u.Run, other.Run), strings.Compare(u.Step, other.Step))
 }
 
-// CallUnderWay returns the call of a run's step that is under way. It is not ok where there is none. One whose record cannot be read is named all the same.
+// CallUnderWay returns the call of a run's step that is under way. It is not ok where there is
+// none. One whose record cannot be read is named all the same.
 func CallUnderWay(r *Run, s *Step) (call UnderWay, ok bool) {
 	if s.State != StepOpen {
 		return call, false

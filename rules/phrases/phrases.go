@@ -31,7 +31,8 @@ type Phrase struct {
 	Args []any `json:"args,omitempty"`
 }
 
-// New returns the phrase of a code. An argument that is an error is a phrase where the error is one.
+// New returns the phrase of a code. An argument that is an error is a phrase where the error is
+// one.
 func New(code Code, args ...any) *Phrase {
 	p := &Phrase{Code: code}
 	for _, a := range args {
@@ -143,9 +144,9 @@ func readArgument(raw json.RawMessage) (any, error) {
 	return argument(v), err
 }
 
-// Recorded returns a recorded text as the phrase that was recorded beside it. A text without one, or
-// with one that says something else, is one that others wrote: an engine of another version, or the
-// forgetting of a person, may have changed the text alone.
+// Recorded returns a recorded text as the phrase that was recorded beside it. A text without one,
+// or with one that says something else, is one that others wrote: an engine of another version, or
+// the forgetting of a person, may have changed the text alone.
 func Recorded(text string, why *Phrase) *Phrase {
 	if why != nil && why.In(English) == text {
 		return why
@@ -161,8 +162,8 @@ func Told(l Language, text string, why *Phrase) string {
 	return Recorded(text, why).In(l)
 }
 
-// Say returns a text of the catalogue. A code that it does not have is told as it stands, so that it
-// is noticed.
+// Say returns a text of the catalogue. A code that it does not have is told as it stands, so that
+// it is noticed.
 func Say(l Language, code Code, args ...any) string {
 	format, ok := lookUp(code)
 	if !ok {

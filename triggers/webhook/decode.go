@@ -11,8 +11,8 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// decode reads an event. Names are taken exactly: Go's decoder would let ID stand for id, and the last of two win. So a name that comes twice is refused, also in
-// another case.
+// decode reads an event. Names are taken exactly: Go's decoder would let ID stand for id, and the
+// last of two win. So a name that comes twice is refused, also in another case.
 func decode(body []byte) (rules.Event, error) {
 	var e rules.Event
 	var created string
@@ -66,8 +66,9 @@ func decode(body []byte) (rules.Event, error) {
 	return e, nil
 }
 
-// asRecorded returns JSON that can be recorded as it came; empty is that it must be written anew. What is recorded is searched, so that no letter may hide
-// behind an escape, and every letter must be one.
+// asRecorded returns JSON that can be recorded as it came; empty is that it must be written anew.
+// What is recorded is searched, so that no letter may hide behind an escape, and every letter must
+// be one.
 func asRecorded(raw string) string {
 	if strings.Contains(raw, `\u`) || !utf8.ValidString(raw) {
 		return ""
@@ -75,8 +76,8 @@ func asRecorded(raw string) string {
 	return raw
 }
 
-// lane names what an event concerns: its conversation, else its card, else its attendance, else its message, else the event alone. Events of one lane are
-// handled one after the other.
+// lane names what an event concerns: its conversation, else its card, else its attendance, else its
+// message, else the event alone. Events of one lane are handled one after the other.
 func lane(p *service.Profile, e rules.Event) string {
 	if kind, id := p.EventPlace(e.Type, e.Data); id != "" {
 		return rules.LaneOf(string(kind), id)

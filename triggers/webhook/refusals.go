@@ -6,11 +6,12 @@ import (
 	"time"
 )
 
-// tellEvery is how often the log tells of deliveries that were refused for the same reason: anybody can send some, as fast as the network allows, and that must not
-// fill the disk.
+// tellEvery is how often the log tells of deliveries that were refused for the same reason: anybody
+// can send some, as fast as the network allows, and that must not fill the disk.
 const tellEvery = time.Minute
 
-// refusals tell the log of deliveries that were refused: the first of each outcome at once, and those behind it by their number.
+// refusals tell the log of deliveries that were refused: the first of each outcome at once, and
+// those behind it by their number.
 type refusals struct {
 	log       *slog.Logger
 	workspace string
@@ -41,7 +42,8 @@ func (r *refusals) tell(o Outcome, reason error) {
 	time.AfterFunc(tellEvery, func() { r.sumUp(o) })
 }
 
-// sumUp tells of those that were not told of. After a while without any the next one is told of at once again.
+// sumUp tells of those that were not told of. After a while without any the next one is told of at
+// once again.
 func (r *refusals) sumUp(o Outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

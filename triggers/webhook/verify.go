@@ -19,7 +19,8 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// A desktop is the memory that a delivery is received in. It is used for one after another, and nothing of it is handed on.
+// A desktop is the memory that a delivery is received in. It is used for one after another, and
+// nothing of it is handed on.
 type desktop struct {
 	signed []byte   // what the signature is over: the timestamp, a dot and the body, of a large one its beginning
 	head   int      // the bytes of it that come before the body
@@ -183,7 +184,8 @@ func (r *Receiver) verify(c claim, d *desktop, secrets []service.Secret) (Outcom
 	return "", nil
 }
 
-// agrees reports headers that say something else than the body. The body counts, because only the body is signed.
+// agrees reports headers that say something else than the body. The body counts, because only the
+// body is signed.
 func (r *Receiver) agrees(h http.Header, id, typ string) error {
 	if v := h.Get(r.headers.id); v != "" && plain.FoldUUID(v) != id {
 		return fmt.Errorf("%s says %.200q and the body %q", r.headers.id, v, id)

@@ -1,4 +1,5 @@
-// Package webhook receives the service's signed deliveries: it verifies, decodes, records and only then answers.
+// Package webhook receives the service's signed deliveries: it verifies, decodes, records and only
+// then answers.
 package webhook
 
 import (
@@ -61,7 +62,8 @@ type Options struct {
 	Renew func(ctx context.Context, signed time.Time) []service.Secret
 	// Sink records the events.
 	Sink triggers.Sink
-	// Profile says what the headers are called and where an event's data carries what it is about; nil is the default one.
+	// Profile says what the headers are called and where an event's data carries what it is about; nil
+	// is the default one.
 	Profile *service.Profile
 	// Bodies bounds the memory of what is not verified yet, over all receivers that share it; nil
 	// is a bound for this one.
@@ -137,7 +139,8 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	_, _ = io.WriteString(w, body) // who delivers may have gone away
 }
 
-// answer returns what the service is told. Why a delivery is not trusted stays between us and the log.
+// answer returns what the service is told. Why a delivery is not trusted stays between us and the
+// log.
 func answer(o Outcome) (status int, body string) {
 	switch o {
 	case Recorded:

@@ -73,7 +73,8 @@ func (p *pouch) deliver(t testing.TB) {
 	}
 }
 
-// What a delivery costs beside the network and the journal: its signature is checked, it is decoded, and its lane is found.
+// What a delivery costs beside the network and the journal: its signature is checked, it is
+// decoded, and its lane is found.
 func BenchmarkReceive(b *testing.B) {
 	p := newPouch(b)
 	b.ReportAllocs()

@@ -147,7 +147,8 @@ func TestIDInCapitals(t *testing.T) {
 	}
 }
 
-// TestTimesOfOthers shows that other forms of ISO 8601 are events too: a delivery refused for its form would be refused for ever.
+// TestTimesOfOthers shows that other forms of ISO 8601 are events too: a delivery refused for its
+// form would be refused for ever.
 func TestTimesOfOthers(t *testing.T) {
 	for _, created := range []string{"2027-01-15T08:00:00", "2027-01-15T08:00:00.123456", "2027-01-15T08:00:00+0000", "2027-01-15T08:00Z", "20270115T080000Z", "2027-01-15 08:00:00Z"} {
 		d := newDesk(t)
@@ -169,7 +170,8 @@ func TestOldSecretWorksDuringRotation(t *testing.T) {
 	}
 }
 
-// TestRenewedSecret shows that a secret that was rotated a moment ago is found, that Renew is asked for nothing else, and that it lets nobody in without a signature.
+// TestRenewedSecret shows that a secret that was rotated a moment ago is found, that Renew is asked
+// for nothing else, and that it lets nobody in without a signature.
 func TestRenewedSecret(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -210,7 +212,8 @@ func TestRenewedSecret(t *testing.T) {
 	}
 }
 
-// TestRefuses shows that what cannot be trusted or understood is refused, counted with its reason, and not recorded.
+// TestRefuses shows that what cannot be trusted or understood is refused, counted with its reason,
+// and not recorded.
 func TestRefuses(t *testing.T) {
 	resign := func(offset time.Duration) func(*http.Request) {
 		return func(r *http.Request) {
@@ -331,7 +334,8 @@ func TestOnlyPost(t *testing.T) {
 	}
 }
 
-// TestTheSameEventAtOnce delivers one event a thousand times at the same time: one is new, the others are duplicates.
+// TestTheSameEventAtOnce delivers one event a thousand times at the same time: one is new, the
+// others are duplicates.
 func TestTheSameEventAtOnce(t *testing.T) {
 	d := newDesk(t)
 	server := httptest.NewServer(d)
@@ -367,7 +371,8 @@ func TestTheSameEventAtOnce(t *testing.T) {
 	}
 }
 
-// TestFromTheService receives every event that the sandbox delivers, over real HTTP, and finds its lane.
+// TestFromTheService receives every event that the sandbox delivers, over real HTTP, and finds its
+// lane.
 func TestFromTheService(t *testing.T) {
 	s, err := sandbox.New(sandbox.Options{Seed: 3, AllowLoopback: true, KanbanEvents: true})
 	if err != nil {
@@ -446,7 +451,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// TestTextAsRecorded shows which JSON is recorded as it came: what is recorded is searched, so that no letter hides behind an escape.
+// TestTextAsRecorded shows which JSON is recorded as it came: what is recorded is searched, so that
+// no letter hides behind an escape.
 func TestTextAsRecorded(t *testing.T) {
 	for data, want := range map[string]string{
 		`{"text":"João","n":1.50}`: `{"text":"João","n":1.50}`,
@@ -461,7 +467,8 @@ func TestTextAsRecorded(t *testing.T) {
 	}
 }
 
-// TestDeliveriesAreApart lets deliveries of all lengths come one after another and at once, while the secrets change: each is judged by what it is itself.
+// TestDeliveriesAreApart lets deliveries of all lengths come one after another and at once, while
+// the secrets change: each is judged by what it is itself.
 func TestDeliveriesAreApart(t *testing.T) {
 	d := newDesk(t)
 	numbered := func(i int) string {
@@ -518,7 +525,8 @@ func (l *lines) take() string {
 	return l.b.String()
 }
 
-// TestFloodOfRefusals shows that a flood of deliveries that nobody signed takes a few lines of the log, which tell how many there were.
+// TestFloodOfRefusals shows that a flood of deliveries that nobody signed takes a few lines of the
+// log, which tell how many there were.
 func TestFloodOfRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t)

@@ -46,8 +46,9 @@ func BenchmarkAccept(b *testing.B, engines []Journal, callers int) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
 }
 
-// BenchmarkCycle takes events from their arrival to a finished run of one step: accept, claim, start, finish and release. Each engine has so many workers, and so many
-// rules are asked that do not fire.
+// BenchmarkCycle takes events from their arrival to a finished run of one step: accept, claim,
+// start, finish and release. Each engine has so many workers, and so many rules are asked that do
+// not fire.
 func BenchmarkCycle(b *testing.B, engines []Journal, workers, verdicts int) {
 	const backlog = 2000 // events that come before there is a free worker
 	var done atomic.Int64

@@ -166,7 +166,8 @@ func claimNews(c *check) {
 
 func claimNewsStress(c *check) { c.newsStress(c.Journal) }
 
-// newsStress lets events come while workers of engines decide and release: whatever was accepted is decided once, with nobody looking again on suspicion.
+// newsStress lets events come while workers of engines decide and release: whatever was accepted is
+// decided once, with nobody looking again on suspicion.
 func (c *check) newsStress(engines ...Journal) {
 	const lanes, producers, each = 5, 4, 150
 	var produced sync.WaitGroup
@@ -330,7 +331,8 @@ func claimFair(c *check) {
 		c.done(l)
 	}
 
-	// When nobody else wants them, all turns are the flood's; but as soon as somebody does, the next one that is free is his.
+	// When nobody else wants them, all turns are the flood's; but as soon as somebody does, the next
+	// one that is free is his.
 	flood, err := c.Claim(c.Context(), noon, 64, nil)
 	c.ok(err)
 	c.equal("lanes of the flood", of(flood), map[string]int{"w077": 64})

@@ -34,18 +34,21 @@ type Setup struct {
 	// Open returns an empty journal for a test, which is closed when the test ends.
 	Open func(t *testing.T) Journal
 
-	// Crash returns what an engine finds that begins after the one of j was killed: nothing was closed or given back, and whatever lease there was
-	// has run out. It is called when no method of j is under way.
+	// Crash returns what an engine finds that begins after the one of j was killed: nothing was closed
+	// or given back, and whatever lease there was has run out. It is called when no method of j is
+	// under way.
 	Crash func(t *testing.T, j Journal) Journal
 
-	// Second returns the journal of j as another engine has it at the same time. Nil where there can be one engine only.
+	// Second returns the journal of j as another engine has it at the same time. Nil where there can
+	// be one engine only.
 	Second func(t *testing.T, j Journal) Journal
 
-	// Expire lets the leases of j run out, as if it had been cut off for a while. J can go on to be used. Nil where there can be one engine only.
+	// Expire lets the leases of j run out, as if it had been cut off for a while. J can go on to be
+	// used. Nil where there can be one engine only.
 	Expire func(t *testing.T, j Journal)
 
-	// Beside returns the journal of j as another process has it beside the engine, to look, accept, ask, hold and lift. Nil where
-	// there is no such thing.
+	// Beside returns the journal of j as another process has it beside the engine, to look, accept,
+	// ask, hold and lift. Nil where there is no such thing.
 	Beside func(t *testing.T, j Journal) Journal
 }
 
@@ -110,7 +113,8 @@ func (c *check) accept(events ...rules.Event) {
 	}
 }
 
-// claimAfter takes everything that is due after a while, by name: lanes that are due at the same time come in any order.
+// claimAfter takes everything that is due after a while, by name: lanes that are due at the same
+// time come in any order.
 func (c *check) claimAfter(d time.Duration) []*journal.Lane {
 	c.Helper()
 	lanes, err := c.Claim(c.Context(), at(d), 1000, nil)

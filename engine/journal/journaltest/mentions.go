@@ -168,7 +168,8 @@ func mentionsFollow(c *check) {
 	c.equal("parts when there is nothing", c.follow(), 1)
 }
 
-// mentionsLook looks without following. How long a search waits for what it takes up is bounded, so that on a slow machine the first may find nothing.
+// mentionsLook looks without following. How long a search waits for what it takes up is bounded, so
+// that on a slow machine the first may find nothing.
 func mentionsLook(c *check) {
 	for i, look := range []func(name string) bool{
 		func(name string) bool { return len(c.finds(name)) == 1 },

@@ -222,7 +222,8 @@ func openTwice(c *check) {
 	}
 }
 
-// deliver records an event, decided on if that can be, with a run that is over at once or after another change.
+// deliver records an event, decided on if that can be, with a run that is over at once or after
+// another change.
 func (c *check) deliver(id, lane string, atOnce bool) error {
 	if l := c.Journal.Open(ws, lane); l != nil {
 		_, r, change := arrives(id, lane)

@@ -49,7 +49,8 @@ func saveVerdicts(c *check) {
 	}
 }
 
-// saveRefused hands in changes of everything that there is, each with one thing that makes it refused.
+// saveRefused hands in changes of everything that there is, each with one thing that makes it
+// refused.
 func saveRefused(c *check) {
 	l := c.fresh("a")
 	slot := journal.Slot{Key: "full", Times: 1, Per: time.Hour}
@@ -187,7 +188,8 @@ func swapCursor(c *check) {
 	c.equal("another cursor", other, "")
 }
 
-// swapCursorAtOnce lets several count up one number, in two engines and beside them where there can be: every swap that was told to have happened counts once.
+// swapCursorAtOnce lets several count up one number, in two engines and beside them where there can
+// be: every swap that was told to have happened counts once.
 func swapCursorAtOnce(c *check) {
 	const each = 10
 	all := []Journal{c.Journal, c.Journal}

@@ -237,7 +237,8 @@ func shareLifted(c *check) {
 	}
 }
 
-// shareVersions lets one engine begin a run with a version of a rule whose last run the other forgets.
+// shareVersions lets one engine begin a run with a version of a rule whose last run the other
+// forgets.
 func shareVersions(c *check) {
 	other := c.second()
 	l := c.fresh("a")

@@ -60,7 +60,8 @@ func slotsExact(c *check) {
 	}
 }
 
-// slotsShuffled takes slots at times that go forth and back, as those of changes that were made at once do.
+// slotsShuffled takes slots at times that go forth and back, as those of changes that were made at
+// once do.
 func slotsShuffled(c *check) {
 	l := c.fresh("a")
 	random := rand.New(rand.NewPCG(3, 4))

@@ -101,7 +101,8 @@ func stopFresh(c *check) {
 	c.done(c.lane(noon, "a"))
 }
 
-// stopStarts begins runs of a rule that is stopped, of another, and of one that was stopped with its run in hand.
+// stopStarts begins runs of a rule that is stopped, of another, and of one that was stopped with
+// its run in hand.
 func stopStarts(c *check) {
 	l := c.fresh("a")
 	held := run("a", "r", "", "held")
@@ -135,7 +136,8 @@ func (c *check) everyone() map[string]Journal {
 	return all
 }
 
-// stopNames has calls in every state, of runs that have just begun and of such that were there before.
+// stopNames has calls in every state, of runs that have just begun and of such that were there
+// before.
 func stopNames(c *check) {
 	all := c.everyone()
 	old, other := c.fresh("old"), c.fresh("other")
@@ -187,7 +189,8 @@ func stopNames(c *check) {
 	check(journal.Hold{})
 }
 
-// stopAtOnce lets calls begin, one after another in each lane, until they are refused, while somebody stops them: every call that has begun by then was over, or is named.
+// stopAtOnce lets calls begin, one after another in each lane, until they are refused, while
+// somebody stops them: every call that has begun by then was over, or is named.
 func stopAtOnce(c *check) {
 	const lanes, rounds = 12, 10
 	for i := range lanes {

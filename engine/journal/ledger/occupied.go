@@ -2,7 +2,8 @@ package ledger
 
 import "hash/maphash"
 
-// Occupied remembers lanes in which something was left waiting, so that they are not opened in vain. It may be wrong: what counts is what the transaction finds. Who uses it has a lock.
+// Occupied remembers lanes in which something was left waiting, so that they are not opened in
+// vain. It may be wrong: what counts is what the transaction finds. Who uses it has a lock.
 type Occupied struct {
 	seed  maphash.Seed
 	lanes [1 << 14]uint64 // a lane's hash, in its place

@@ -7,7 +7,8 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// A Tally sums up what a transaction does, and is written at its end: many runs and verdicts of one transaction are few rows.
+// A Tally sums up what a transaction does, and is written at its end: many runs and verdicts of one
+// transaction are few rows.
 type Tally struct {
 	counts  map[CountKey]int
 	Reasons map[ReasonKey]*LastReason
@@ -30,7 +31,8 @@ type ReasonKey struct {
 	Clause  string
 }
 
-// A LastReason is how often a rule did not fire for a reason, and the newest event for which it did not.
+// A LastReason is how often a rule did not fire for a reason, and the newest event for which it did
+// not.
 type LastReason struct {
 	N         int
 	Event, At int64
@@ -51,8 +53,9 @@ func (t *Tally) Count(at int64, rule journal.RuleName, what journal.CountKind, d
 	t.counts[CountKey{at / AnHour, rule, what, detail}] += n
 }
 
-// Verdict counts a verdict on an event with this number, and why it was not that the rule fired. How an evaluation failed may be told in as many ways as there are
-// events: it counts by its clause.
+// Verdict counts a verdict on an event with this number, and why it was not that the rule fired.
+// How an evaluation failed may be told in as many ways as there are events: it counts by its
+// clause.
 func (t *Tally) Verdict(at int64, e *journal.Event, seq int64, v journal.Verdict) {
 	rule := journal.RuleName{Workspace: e.Workspace, Rule: v.Rule}
 	if v.Outcome == journal.Fired {

@@ -99,7 +99,8 @@ func (j *Journal) isVacant(k ledger.LaneKey) bool {
 	return true
 }
 
-// A queue holds the lanes of a workspace that are due, the longest due first. One that has another time by now, or is claimed, is passed over.
+// A queue holds the lanes of a workspace that are due, the longest due first. One that has another
+// time by now, or is claimed, is passed over.
 type queue []entry
 
 type entry struct {
@@ -145,8 +146,8 @@ func (j *Journal) enqueue(l *lane) {
 	heap.Push(q, entry{l, l.due})
 }
 
-// next returns the first lane in the workspaces that are not among some; nil is none. Each workspace has the one that is due first, and before says whose
-// comes before the other's.
+// next returns the first lane in the workspaces that are not among some; nil is none. Each
+// workspace has the one that is due first, and before says whose comes before the other's.
 func (j *Journal) next(except []string, before func(a, b *lane) bool) (next *lane) {
 	for workspace, q := range j.due {
 		if slices.Contains(except, workspace) {

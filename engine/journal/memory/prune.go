@@ -69,7 +69,8 @@ func (j *Journal) pruneRuns(old time.Time) (more bool) {
 	return false
 }
 
-// pruneEvents forgets the contents of events, and later the events, but not what is undecided, being gathered, or what an unfinished run came of.
+// pruneEvents forgets the contents of events, and later the events, but not what is undecided,
+// being gathered, or what an unfinished run came of.
 func (j *Journal) pruneEvents(old, older time.Time) (more bool) {
 	needed := make(map[int64]bool)
 	for _, ids := range j.open {

@@ -12,7 +12,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// connections is how many connections an engine has at most, unless its address says pool_max_conns.
+// connections is how many connections an engine has at most, unless its address says
+// pool_max_conns.
 const connections = 16
 
 // An address is where a database is.
@@ -22,7 +23,8 @@ type address struct {
 	shown  string          // without a password
 }
 
-// parse reads an address. Besides what the driver knows, it may say listen=host:port: where notices are heard when the address itself is a pooler's.
+// parse reads an address. Besides what the driver knows, it may say listen=host:port: where notices
+// are heard when the address itself is a pooler's.
 func parse(where string) (*address, error) {
 	u, err := url.Parse(where)
 	if err != nil {

@@ -57,7 +57,8 @@ func (c *claims) release(l *journal.Lane, left bool) {
 	}
 }
 
-// epochs returns up to which claim it is known what came of it, and by which of these lanes are held.
+// epochs returns up to which claim it is known what came of it, and by which of these lanes are
+// held.
 func (c *claims) epochs() (settled int64, held []int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,14 +69,17 @@ func (c *claims) epochs() (settled int64, held []int64) {
 	return c.settled, held
 }
 
-// claimLock is the key under which one engine at a time claims: each sees what the one before it has taken, and takes something else.
+// claimLock is the key under which one engine at a time claims: each sees what the one before it
+// has taken, and takes something else.
 const claimLock = migrationLock + 1
 
 const (
-	// claimSettings let a claim be lost with the database's machine: then the lease is gone, and its holder's changes are refused.
+	// claimSettings let a claim be lost with the database's machine: then the lease is gone, and its
+	// holder's changes are refused.
 	claimSettings = `SELECT set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '10s', true), ` + byIndex
 
-	// deleteExpired takes the leases of engines that were not heard of in time, by the database's clock, but for those by which a change is being recorded.
+	// deleteExpired takes the leases of engines that were not heard of in time, by the database's
+	// clock, but for those by which a change is being recorded.
 	deleteExpired = `DELETE FROM quando.leases WHERE (workspace, lane) IN (SELECT d.workspace, d.lane FROM quando.leases d LEFT JOIN quando.engines e ON e.id = d.engine
 		WHERE e.alive_until IS NULL OR e.alive_until < clock_timestamp() FOR UPDATE OF d SKIP LOCKED)`
 

@@ -50,8 +50,8 @@ func finds(t *testing.T, j *Journal, name string) bool {
 	return len(found) > 0
 }
 
-// TestFollowInOrder has an event that was given its number before another, and is recorded after it: following waits for it, and goes past numbers that
-// nobody has any more.
+// TestFollowInOrder has an event that was given its number before another, and is recorded after
+// it: following waits for it, and goes past numbers that nobody has any more.
 func TestFollowInOrder(t *testing.T) {
 	t.Parallel()
 	j := open(t, postgrestest.Shared(t).Database(t), Options{})
@@ -85,7 +85,8 @@ func TestFollowInOrder(t *testing.T) {
 	}
 }
 
-// TestFollowInTurns lets engines follow by turns: a name that one has recorded is the newest again when the other hears of it.
+// TestFollowInTurns lets engines follow by turns: a name that one has recorded is the newest again
+// when the other hears of it.
 func TestFollowInTurns(t *testing.T) {
 	t.Parallel()
 	address := postgrestest.Shared(t).Database(t)
@@ -107,8 +108,9 @@ func TestFollowInTurns(t *testing.T) {
 	}
 }
 
-// TestCountsOfEngines lets engines count the same while what one of them has counted is locked, as it is until a commit is on disk: the other does not wait, and the sums are
-// those of both, also when the engines are gone.
+// TestCountsOfEngines lets engines count the same while what one of them has counted is locked, as
+// it is until a commit is on disk: the other does not wait, and the sums are those of both, also
+// when the engines are gone.
 func TestCountsOfEngines(t *testing.T) {
 	t.Parallel()
 	address := postgrestest.Shared(t).Database(t)

@@ -18,7 +18,8 @@ import (
 // copyLock is the key that a copy has for itself, and that engines share while they begin.
 const copyLock = migrationLock + 4
 
-// A Copy is a journal as tables of rows, to be copied from or to. No engine begins to use it meanwhile.
+// A Copy is a journal as tables of rows, to be copied from or to. No engine begins to use it
+// meanwhile.
 type Copy struct {
 	pool *pgxpool.Pool
 	lock pgx.Tx
@@ -26,7 +27,8 @@ type Copy struct {
 
 var _ stored.Store = (*Copy)(nil)
 
-// OpenCopy opens a journal to copy from it, or to copy into it, and makes it then where there is none.
+// OpenCopy opens a journal to copy from it, or to copy into it, and makes it then where there is
+// none.
 func OpenCopy(ctx context.Context, where string, from bool) (*Copy, error) {
 	a, err := parse(where)
 	if err != nil {
@@ -79,8 +81,9 @@ func (c *Copy) Close() error {
 	return err
 }
 
-// begins is done by an engine before it uses the journal: no copy may be under way, and it must not be an unfinished one. An engine that works on a journal makes it
-// another than the one that was copied.
+// begins is done by an engine before it uses the journal: no copy may be under way, and it must not
+// be an unfinished one. An engine that works on a journal makes it another than the one that was
+// copied.
 func begins(ctx context.Context, t pgx.Tx) error {
 	var mine bool
 	if err := t.QueryRow(ctx, `SELECT pg_try_advisory_xact_lock_shared($1)`, int64(copyLock)).Scan(&mine); err != nil {
@@ -110,7 +113,8 @@ func uncopied(ctx context.Context, q interface {
 	return nil
 }
 
-// from is where the rows of a table are read: what engines have counted is summed up, and what a copy itself has put there is left out.
+// from is where the rows of a table are read: what engines have counted is summed up, and what a
+// copy itself has put there is left out.
 func from(t *stored.Table) string {
 	switch t.Name {
 	case "cursors":

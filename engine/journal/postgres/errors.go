@@ -21,7 +21,8 @@ func broken(err error) error {
 	return &passingError{err}
 }
 
-// passing reports whether it is worth trying again: a connection broke, or transactions of several engines were in each other's way.
+// passing reports whether it is worth trying again: a connection broke, or transactions of several
+// engines were in each other's way.
 func passing(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch pg.Code {
@@ -39,7 +40,8 @@ func passing(err error) bool {
 	return ok
 }
 
-// refused reports whether it is something about the data that the database does not take, and not something about the database.
+// refused reports whether it is something about the data that the database does not take, and not
+// something about the database.
 func refused(err error) bool {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok || pg.Severity != "ERROR" {

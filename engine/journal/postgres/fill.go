@@ -15,7 +15,8 @@ const (
 
 	fillGathers = `SELECT k.i, ` + gatherColumns + ` FROM ` + claimed + ` JOIN quando.gathers g ON g.workspace = k.w AND g.lane = k.l ORDER BY g.until, g.rule, g.by`
 
-	// found are the runs of the lanes: those that are there, those that belong there, and those of which something is asked.
+	// found are the runs of the lanes: those that are there, those that belong there, and those of
+	// which something is asked.
 	found = `WITH found (i, id) AS (
 		SELECT k.i, r.id FROM ` + claimed + ` JOIN quando.runs r ON r.workspace = k.w AND r.lane = k.l AND NOT r.finished
 		UNION SELECT k.i, r.id FROM ` + claimed + ` JOIN quando.runs r ON r.workspace = k.w AND r.home = k.l AND NOT r.finished AND r.home <> r.lane
@@ -35,7 +36,8 @@ const (
 var fillEvents = fmt.Sprintf(`SELECT k.i, `+eventColumns+` FROM `+claimed+` CROSS JOIN LATERAL (SELECT * FROM quando.events u WHERE u.workspace = k.w AND u.lane = k.l AND NOT u.decided
 	ORDER BY u.seq LIMIT %d) e ORDER BY e.seq`, journal.MostEvents+1)
 
-// fill loads what waits in claimed lanes. Their news was read when they were taken, so that what comes in between is only looked at twice.
+// fill loads what waits in claimed lanes. Their news was read when they were taken, so that what
+// comes in between is only looked at twice.
 func (j *Journal) fill(ctx context.Context, lanes []*journal.Lane) error {
 	var places []int64
 	var workspaces, names texts

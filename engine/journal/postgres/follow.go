@@ -22,10 +22,12 @@ const (
 	followCursor   = "mentions"  // the number of the last event that was taken up
 )
 
-// followLock is the key under which one engine at a time follows, so that mentions come in the order of the events.
+// followLock is the key under which one engine at a time follows, so that mentions come in the
+// order of the events.
 const followLock = migrationLock + 3
 
-// A following is what an engine knows of the mentions of events. How far they are taken up is in the database: another engine may be next.
+// A following is what an engine knows of the mentions of events. How far they are taken up is in
+// the database: another engine may be next.
 type following struct {
 	cost   atomic.Int64 // how long it took the last time, in nanoseconds
 	turn   stored.Turn  // whoever has it may look at the rest
@@ -33,7 +35,8 @@ type following struct {
 	pruned struct{ day, id int64 } // how far it is looked through for what is older; less than 0 is to the end
 }
 
-// A gap is that numbers of events were missing below one that is there. Whoever was given such a number may not have committed yet.
+// A gap is that numbers of events were missing below one that is there. Whoever was given such a
+// number may not have committed yet.
 type gap struct {
 	seq         int64 // up to which it was seen that numbers are missing
 	transaction int64 // that began after it was seen: whoever has one of the numbers has an older one
@@ -50,8 +53,8 @@ func (g *gap) over(seq, oldest int64) bool {
 
 func newFollowing() *following { return &following{turn: make(stored.Turn, 1)} }
 
-// Follow takes up whom events mention. While others record events it waits for long enough to take a small part of the time only. Where another engine is at it,
-// there is nothing to do.
+// Follow takes up whom events mention. While others record events it waits for long enough to take
+// a small part of the time only. Where another engine is at it, there is nothing to do.
 func (j *Journal) Follow(ctx context.Context) (more bool, err error) {
 	j.accepts.AwaitIdle(ctx, min(followShare*time.Duration(j.following.cost.Load()), followPatience))
 	if more, err = j.follow(ctx); err != nil {
@@ -64,10 +67,12 @@ func (j *Journal) Follow(ctx context.Context) (more bool, err error) {
 func (j *Journal) catchUp(ctx context.Context) { stored.CatchUp(ctx, followLook, j.follow) }
 
 const (
-	// followSettings let what was taken up be lost with the database's machine: the cursor is lost with it.
+	// followSettings let what was taken up be lost with the database's machine: the cursor is lost
+	// with it.
 	followSettings = `SELECT set_config('synchronous_commit', 'off', true), set_config('idle_in_transaction_session_timeout', '10s', true), set_config('lock_timeout', '10s', true), ` + byIndex
 
-	// selectFollowed finds the next events, with the oldest transaction that is not over as these events are seen.
+	// selectFollowed finds the next events, with the oldest transaction that is not over as these
+	// events are seen.
 	selectFollowed = `SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint, seq, workspace, lane, received_at, data FROM quando.events WHERE seq > $1 ORDER BY seq LIMIT $2`
 )
 

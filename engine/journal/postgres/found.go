@@ -12,7 +12,8 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// foundLock is the key that accepting what was told shares, and that accepting what was found has for itself: either sees what the other has recorded.
+// foundLock is the key that accepting what was told shares, and that accepting what was found has
+// for itself: either sees what the other has recorded.
 const foundLock = migrationLock + 5
 
 const (
@@ -26,8 +27,8 @@ const (
 		INSERT INTO quando.found (seq, workspace, type, identity, since, until, told, at) SELECT e.seq, $1, $3, $10, $11, $12, '', $8 FROM e RETURNING seq`
 )
 
-// AcceptFound records events that were found, unless one that tells of the same is known. Where nobody is told whether it was committed it can be done
-// again: what it has recorded is known then.
+// AcceptFound records events that were found, unless one that tells of the same is known. Where
+// nobody is told whether it was committed it can be done again: what it has recorded is known then.
 func (j *Journal) AcceptFound(ctx context.Context, found []rules.Finding) (fresh []bool, err error) {
 	data, err := stored.DataOfFindings(found)
 	if err != nil || len(found) == 0 {

@@ -14,23 +14,27 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
-// holdLock is the key that transactions share in which calls begin, and that stopping something has for itself: it waits until their intents can be seen, and those that come later see
-// the hold. It is taken before anything else is locked.
+// holdLock is the key that transactions share in which calls begin, and that stopping something has
+// for itself: it waits until their intents can be seen, and those that come later see the hold. It
+// is taken before anything else is locked.
 const holdLock = migrationLock + 6
 
 const (
-	// holdLimits are the limits of a transaction that stops something. It is patient: every transaction that it waits for gives up after three seconds.
+	// holdLimits are the limits of a transaction that stops something. It is patient: every
+	// transaction that it waits for gives up after three seconds.
 	holdLimits = `SELECT set_config('idle_in_transaction_session_timeout', '10s', true), set_config('lock_timeout', '15s', true), ` + byIndex
 
 	insertHold = `INSERT INTO quando.holds (workspace, rule, lane, kind, reason, since, until, why) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 		ON CONFLICT (workspace, rule, lane, kind) DO UPDATE SET reason = excluded.reason, since = excluded.since, until = excluded.until, why = excluded.why`
 
-	// selectCalls finds the open steps of runs that are at work. A run is one of few that are: runs that wait are in another state.
+	// selectCalls finds the open steps of runs that are at work. A run is one of few that are: runs
+	// that wait are in another state.
 	selectCalls = `SELECT r.id, r.key, r.workspace, r.rule, r.lane, s.path, s.verb, s.record FROM quando.runs r JOIN quando.steps s ON s.run = r.id
 		WHERE r.state = 'running' AND $1 IN ('', r.workspace) AND $2 IN ('', r.rule) AND $3 IN ('', r.lane) AND s.state = 'open'`
 )
 
-// Hold stops a rule or a workspace. Where nobody is told whether it was committed it can be done again.
+// Hold stops a rule or a workspace. Where nobody is told whether it was committed it can be done
+// again.
 func (j *Journal) Hold(ctx context.Context, h journal.Hold) (calls []journal.UnderWay, err error) {
 	for try := 1; ; try++ {
 		calls, err = j.hold(ctx, h)
@@ -43,7 +47,8 @@ func (j *Journal) Hold(ctx context.Context, h journal.Hold) (calls []journal.Und
 	}
 }
 
-// hold stops something in a transaction of its own: what is recorded in one with it would neither see the hold nor be seen.
+// hold stops something in a transaction of its own: what is recorded in one with it would neither
+// see the hold nor be seen.
 func (j *Journal) hold(ctx context.Context, h journal.Hold) (calls []journal.UnderWay, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -68,8 +73,9 @@ func (j *Journal) hold(ctx context.Context, h journal.Hold) (calls []journal.Und
 	return calls, err
 }
 
-// Lift ends a hold, and makes the lanes due whose runs were held by it. Whoever records a run as held keeps the holds in place until that is done, so that
-// either the run is seen here, or the hold is seen to be gone there.
+// Lift ends a hold, and makes the lanes due whose runs were held by it. Whoever records a run as
+// held keeps the holds in place until that is done, so that either the run is seen here, or the
+// hold is seen to be gone there.
 func (j *Journal) Lift(ctx context.Context, now time.Time, h journal.Hold) (bool, error) {
 	var lifted bool
 	var held []ledger.LaneKey

@@ -91,7 +91,8 @@ func (k *Keeper) Edit(ctx context.Context, t *stored.Table, keys [][]any, edit f
 	return changed, explain(err)
 }
 
-// editRow changes the row with a key, which is locked meanwhile, and reports whether it is another than before.
+// editRow changes the row with a key, which is locked meanwhile, and reports whether it is another
+// than before.
 func editRow(ctx context.Context, x pgx.Tx, t *stored.Table, key []any, edit func([]any) ([]any, error)) (bool, error) {
 	names := stored.Names(t.Columns)
 	args := keptValues(t, key)
@@ -194,7 +195,8 @@ func (k *Keeper) Engine(ctx context.Context) (name string, err error) {
 // Files returns none: the database has them.
 func (k *Keeper) Files() []string { return nil }
 
-// Compact lets the space of what was deleted be used again. Giving it back would keep everybody else waiting.
+// Compact lets the space of what was deleted be used again. Giving it back would keep everybody
+// else waiting.
 func (k *Keeper) Compact(ctx context.Context) error {
 	for _, t := range stored.Tables {
 		if _, err := k.pool.Exec(ctx, `VACUUM quando.`+t.Name); err != nil {
@@ -204,7 +206,8 @@ func (k *Keeper) Compact(ctx context.Context) error {
 	return nil
 }
 
-// Check looks for what is wrong with what is in the database. How its files are is for the database to say.
+// Check looks for what is wrong with what is in the database. How its files are is for the database
+// to say.
 func (k *Keeper) Check(ctx context.Context, tell func(string)) (*stored.Report, error) {
 	r := &stored.Report{Schema: k.schema, Rows: map[string]int64{}, Findings: []string{}}
 	for _, t := range stored.Tables {

@@ -130,8 +130,8 @@ func knowInstead(ctx context.Context, t pgx.Tx, changes []*knowledge) error {
 	return t.SendBatch(ctx, b).Close()
 }
 
-// pruneKnown forgets what lanes are known by that was last mentioned before a day. Days are long, so that one walk through all lanes is enough for each,
-// and nothing has to be kept by the day.
+// pruneKnown forgets what lanes are known by that was last mentioned before a day. Days are long,
+// so that one walk through all lanes is enough for each, and nothing has to be kept by the day.
 func (j *Journal) pruneKnown(ctx context.Context, day int64) (more bool, err error) {
 	back, err := j.following.turn.Take(ctx)
 	if err != nil {

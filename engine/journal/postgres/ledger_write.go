@@ -256,7 +256,8 @@ func (w writing) writeCaused(b *pgx.Batch) {
 	}
 }
 
-// writeLanes makes lanes due and gives claimed ones back. The first statement touches every row, in one order, so that no two transactions wait for each other.
+// writeLanes makes lanes due and gives claimed ones back. The first statement touches every row, in
+// one order, so that no two transactions wait for each other.
 func (w writing) writeLanes(b *pgx.Batch) {
 	touched := map[ledger.LaneKey]*ledger.Due{}
 	maps.Copy(touched, w.Dues)

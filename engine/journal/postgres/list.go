@@ -44,7 +44,8 @@ func (f *filter) query(columns, table, key string, limit int) (string, []any) {
 	return q + ` ORDER BY ` + key + order + ` LIMIT $` + strconv.Itoa(len(f.args)+1), append(f.args, limit)
 }
 
-// firstSince lets a listing that goes forward begin with the first event since a time, and not with the first of all. Events that two engines record at once may have their numbers in another order
+// firstSince lets a listing that goes forward begin with the first event since a time, and not with
+// the first of all. Events that two engines record at once may have their numbers in another order
 // than their times.
 const firstSince = `e.seq >= (SELECT min(s.seq) FROM (SELECT seq FROM quando.events WHERE data IS NOT NULL AND received_at >= $ OFFSET 0) s)`
 

@@ -9,7 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// register makes the journal one of the engines that share the database, and forgets those that have been gone for a day.
+// register makes the journal one of the engines that share the database, and forgets those that
+// have been gone for a day.
 func (j *Journal) register(ctx context.Context) error {
 	host, _ := os.Hostname()
 	if _, err := j.pool.Exec(ctx, `DELETE FROM quando.engines e WHERE e.alive_until < clock_timestamp() - interval '1 day' AND NOT EXISTS (SELECT 1 FROM quando.leases d WHERE d.engine = e.id)`); err != nil {
@@ -27,7 +28,8 @@ func (j *Journal) register(ctx context.Context) error {
 	})
 }
 
-// live says three times in the length of a lease that the engine is alive, and gives back what it does not know that it has.
+// live says three times in the length of a lease that the engine is alive, and gives back what it
+// does not know that it has.
 func (j *Journal) live(ctx context.Context) {
 	for {
 		select {
@@ -44,7 +46,8 @@ func (j *Journal) live(ctx context.Context) {
 	}
 }
 
-// beat says that the engine is alive. An answer to a claim may have been lost with its connection: the lanes of such a claim are given back.
+// beat says that the engine is alive. An answer to a claim may have been lost with its connection:
+// the lanes of such a claim are given back.
 func (j *Journal) beat(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, j.lease/3)
 	defer cancel()
@@ -58,7 +61,8 @@ func (j *Journal) beat(ctx context.Context) error {
 	return err
 }
 
-// leave gives back what the engine has claimed. Where the database is not there, that comes by itself.
+// leave gives back what the engine has claimed. Where the database is not there, that comes by
+// itself.
 func (j *Journal) leave() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()

@@ -26,7 +26,8 @@ func begun(t *testing.T, j *Journal, name string) (*journal.Lane, *journal.Run) 
 	return lanes[0], r
 }
 
-// TestLockedRun has a stranger who keeps a run locked: other conversations go on meanwhile, and what is delivered is recorded.
+// TestLockedRun has a stranger who keeps a run locked: other conversations go on meanwhile, and
+// what is delivered is recorded.
 func TestLockedRun(t *testing.T) {
 	t.Parallel()
 	j := open(t, postgrestest.Shared(t).Database(t), Options{})

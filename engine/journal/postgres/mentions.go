@@ -10,7 +10,8 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
-// mostCandidates bounds how many lanes are looked at that are found by a part of what is looked for.
+// mostCandidates bounds how many lanes are looked at that are found by a part of what is looked
+// for.
 const mostCandidates = 2000
 
 // FindLanes returns the lanes whose events mention what a text may mean.
@@ -29,7 +30,8 @@ func (j *Journal) countKeys(ctx context.Context, k stored.Keys, most int) (n int
 	return n, explain(err)
 }
 
-// lanesBy finds lanes by their keys. Those come first that have what is looked for as a whole word, the newest first.
+// lanesBy finds lanes by their keys. Those come first that have what is looked for as a whole word,
+// the newest first.
 func (j *Journal) lanesBy(ctx context.Context, k stored.Keys, found func(journal.Who, journal.Known)) error {
 	return j.each(ctx, `SELECT k.Workspace, k.Lane, k.mentions FROM (
 			(SELECT known FROM quando.mentions WHERE kind = $1 AND key = $2 ORDER BY known DESC LIMIT $4)

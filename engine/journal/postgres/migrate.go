@@ -20,10 +20,12 @@ const migrationLock = 0x7175616e646f // quando
 
 const versionTable = "quando.goose_db_version"
 
-// migrate brings a journal to the schema that this program knows. One that is beside an engine is only checked.
+// migrate brings a journal to the schema that this program knows. One that is beside an engine is
+// only checked.
 //
-// Engines of two versions may work at once while one is replaced by the next, so a schema that is one ahead is not refused: a migration must leave
-// everything in place that the version before it needs.
+// Engines of two versions may work at once while one is replaced by the next, so a schema that is
+// one ahead is not refused: a migration must leave everything in place that the version before it
+// needs.
 func migrate(ctx context.Context, pool *pgxpool.Pool, beside bool) error {
 	folder, err := fs.Sub(migrations, "migrations")
 	if err != nil {
@@ -61,7 +63,8 @@ func migrate(ctx context.Context, pool *pgxpool.Pool, beside bool) error {
 	})
 }
 
-// whileLocked does something while no other engine does. The lock is a transaction's, because a pooler may give every transaction another connection.
+// whileLocked does something while no other engine does. The lock is a transaction's, because a
+// pooler may give every transaction another connection.
 func whileLocked(ctx context.Context, pool *pgxpool.Pool, do func() error) error {
 	tx, err := pool.Begin(ctx)
 	if err != nil {

@@ -58,7 +58,8 @@ func count(t testing.TB, j *Journal, query string) (n int) {
 	return n
 }
 
-// TestUntoldCommit breaks the connection between a commit and its answer, and before a commit: what the caller is told is what happened.
+// TestUntoldCommit breaks the connection between a commit and its answer, and before a commit: what
+// the caller is told is what happened.
 func TestUntoldCommit(t *testing.T) {
 	t.Parallel()
 	server := postgrestest.Shared(t)
@@ -212,7 +213,8 @@ func TestLeaseIsKept(t *testing.T) {
 	}
 }
 
-// TestCuts cuts connections while two engines record and decide: everything is decided once, and what was said to be recorded is.
+// TestCuts cuts connections while two engines record and decide: everything is decided once, and
+// what was said to be recorded is.
 func TestCuts(t *testing.T) {
 	t.Parallel()
 	server := postgrestest.Shared(t)
@@ -240,7 +242,8 @@ func TestRestarts(t *testing.T) {
 	}, 3)
 }
 
-// disturbed lets engines record events and decide them while somebody disturbs them so many times, whenever a few more events are recorded.
+// disturbed lets engines record events and decide them while somebody disturbs them so many times,
+// whenever a few more events are recorded.
 func disturbed(t *testing.T, engines []*Journal, disturb func(), times int) {
 	var over atomic.Bool
 	var producers, workers sync.WaitGroup
@@ -335,7 +338,8 @@ func disturbed(t *testing.T, engines []*Journal, disturb func(), times int) {
 	}
 }
 
-// work decides the events of a lane with a run for each, finishes the runs, and gives the lane back as an engine does: again and again, until it is told something.
+// work decides the events of a lane with a run for each, finishes the runs, and gives the lane back
+// as an engine does: again and again, until it is told something.
 func work(t *testing.T, j *Journal, l *journal.Lane, began func(*journal.Run)) {
 	change := &journal.Change{At: time.Now(), Decided: l.Events}
 	for _, e := range l.Events {

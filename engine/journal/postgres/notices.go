@@ -11,11 +11,13 @@ import (
 const (
 	channel = "quando"
 
-	// quiet is how long a notice speaks for what comes after it: a commit that sends one keeps others waiting, so that there is one for many.
+	// quiet is how long a notice speaks for what comes after it: a commit that sends one keeps others
+	// waiting, so that there is one for many.
 	quiet = 25 * time.Millisecond
 )
 
-// notices wake engines that have nothing to do. They are a convenience: who misses one looks by itself soon.
+// notices wake engines that have nothing to do. They are a convenience: who misses one looks by
+// itself soon.
 type notices struct {
 	pool *pgxpool.Pool
 	from string // who sends them
@@ -56,7 +58,8 @@ func (n *notices) send(ctx context.Context) {
 	}
 }
 
-// notify sends a notice, to the end: whoever closes the journal has been told that something is recorded.
+// notify sends a notice, to the end: whoever closes the journal has been told that something is
+// recorded.
 func (n *notices) notify() {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
@@ -74,7 +77,8 @@ func (n *notices) listen(ctx context.Context, c *pgx.ConnConfig) {
 	}
 }
 
-// hear hears what others tell until the connection breaks. What was told before there was one may be missed, so there is something to look for.
+// hear hears what others tell until the connection breaks. What was told before there was one may
+// be missed, so there is something to look for.
 func (n *notices) hear(ctx context.Context, c *pgx.ConnConfig) {
 	conn, err := pgx.ConnectConfig(ctx, c)
 	if err != nil {

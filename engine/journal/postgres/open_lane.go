@@ -7,7 +7,8 @@ import (
 	"github.com/quandohq/quando/engine/journal/ledger"
 )
 
-// Open claims the lane of an event that is about to be recorded. Other engines hear of it when the event is recorded: whichever of them is first has the lane.
+// Open claims the lane of an event that is about to be recorded. Other engines hear of it when the
+// event is recorded: whichever of them is first has the lane.
 func (j *Journal) Open(workspace, lane string) *journal.Lane {
 	if j.beside {
 		return nil
@@ -28,8 +29,9 @@ func (j *Journal) Drop(lane *journal.Lane) {
 	j.claims.release(lane, true) // whatever kept it from being of use may do so again
 }
 
-// readOpenings finds out which lanes can be opened. What comes into one after that has come at the same time as what it is opened for: it makes the lane due, and is next. What is
-// gathered in a lane gives it a row.
+// readOpenings finds out which lanes can be opened. What comes into one after that has come at the
+// same time as what it is opened for: it makes the lane due, and is next. What is gathered in a
+// lane gives it a row.
 func (r *reading) readOpenings(b *pgx.Batch, l *ledger.Ledger) {
 	if len(r.Openings) == 0 {
 		return

@@ -11,8 +11,9 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// TestToldTwiceInATransaction has deliveries of one event in one transaction, into two lanes: one is recorded, and the transaction is carried out once.
-// Repeating it would keep every other delivery waiting.
+// TestToldTwiceInATransaction has deliveries of one event in one transaction, into two lanes: one
+// is recorded, and the transaction is carried out once. Repeating it would keep every other
+// delivery waiting.
 func TestToldTwiceInATransaction(t *testing.T) {
 	t.Parallel()
 	for _, accepted := range []bool{false, true} {

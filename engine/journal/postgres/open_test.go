@@ -189,7 +189,8 @@ func TestPooler(t *testing.T) {
 	}
 }
 
-// pooled starts a pooler and returns the address of a database through it. Notices are heard at the server itself.
+// pooled starts a pooler and returns the address of a database through it. Notices are heard at the
+// server itself.
 func pooled(t *testing.T, program string, server *postgrestest.Server, database string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -228,7 +229,8 @@ func pooled(t *testing.T, program string, server *postgrestest.Server, database 
 	return ""
 }
 
-// TestOneConnection opens a journal whose address allows one connection only: it is made, and can be written.
+// TestOneConnection opens a journal whose address allows one connection only: it is made, and can
+// be written.
 func TestOneConnection(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)

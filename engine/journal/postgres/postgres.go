@@ -1,4 +1,5 @@
-// Package postgres keeps the engine's journal in a PostgreSQL database, which many engines may share.
+// Package postgres keeps the engine's journal in a PostgreSQL database, which many engines may
+// share.
 package postgres
 
 import (
@@ -17,9 +18,10 @@ import (
 
 // A Journal is a journal.Journal and a journal.Reader in a database.
 //
-// Events have a writer of their own beside the one of everything else; each puts what is waiting into one transaction. A context that ends while a
-// call waits for its turn takes the call back: nothing is recorded, and its error is returned. Once its transaction has begun the call is waited for, so
-// that the caller knows: a commit that was not answered is looked for in the database.
+// Events have a writer of their own beside the one of everything else; each puts what is waiting
+// into one transaction. A context that ends while a call waits for its turn takes the call back:
+// nothing is recorded, and its error is returned. Once its transaction has begun the call is waited
+// for, so that the caller knows: a commit that was not answered is looked for in the database.
 type Journal struct {
 	where  string // the address as it may be shown
 	beside bool
@@ -55,15 +57,15 @@ var (
 
 // Options configure a Journal. Every zero value works.
 type Options struct {
-	// Beside opens a journal that engines may be using: to look, and to accept, ask, hold and lift. There must be one.
-	// Claim, Save, Follow and Prune are refused.
+	// Beside opens a journal that engines may be using: to look, and to accept, ask, hold and lift.
+	// There must be one. Claim, Save, Follow and Prune are refused.
 	Beside bool
 
 	// Lease is how long an engine that is not heard of keeps its lanes. The zero value is 10 seconds.
 	Lease time.Duration
 
-	// Fail lets tests make a transaction fail: before the commit, so that nothing is recorded, or after it, so that everything is and
-	// nobody is told.
+	// Fail lets tests make a transaction fail: before the commit, so that nothing is recorded, or
+	// after it, so that everything is and nobody is told.
 	Fail func(Point) error
 }
 
@@ -78,8 +80,8 @@ const (
 
 var errBeside = errors.New("the journal was opened beside an engine: only the engine itself claims, saves, follows and prunes")
 
-// Open opens the journal at an address, postgres://user:password@host/database, and makes it where there is none: its tables are in the
-// schema quando of that database.
+// Open opens the journal at an address, postgres://user:password@host/database, and makes it where
+// there is none: its tables are in the schema quando of that database.
 func Open(ctx context.Context, address string, o Options) (*Journal, error) {
 	a, err := parse(address)
 	if err != nil {
@@ -140,11 +142,12 @@ func writerName(engine int64) string {
 	return fmt.Sprintf("%s %d %d %d", host, os.Getpid(), engine, time.Now().UnixNano())
 }
 
-// News has something when another process has put something into the journal. What is due later, and what came while the connection was
-// broken, is not told of.
+// News has something when another process has put something into the journal. What is due later,
+// and what came while the connection was broken, is not told of.
 func (j *Journal) News() <-chan struct{} { return j.notices.news }
 
-// Close lets what is waiting come to an end, and gives back what was claimed. It may be called twice.
+// Close lets what is waiting come to an end, and gives back what was claimed. It may be called
+// twice.
 func (j *Journal) Close() error {
 	j.closing.Do(func() {
 		if j.accepts != nil {

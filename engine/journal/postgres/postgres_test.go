@@ -22,7 +22,8 @@ func open(t testing.TB, address string, o Options) *Journal {
 	return j
 }
 
-// die ends the heart of an engine and lets its leases run out, as if it had been killed some time ago.
+// die ends the heart of an engine and lets its leases run out, as if it had been killed some time
+// ago.
 func die(t testing.TB, j *Journal) {
 	t.Helper()
 	j.stop()

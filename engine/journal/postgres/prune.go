@@ -21,7 +21,8 @@ const (
 // pruneLock is the key under which one engine at a time prunes.
 const pruneLock = migrationLock + 2
 
-// pruning is how far Prune has come with the contents of events: those that must stay are passed once, not again and again.
+// pruning is how far Prune has come with the contents of events: those that must stay are passed
+// once, not again and again.
 type pruning struct {
 	mu            sync.Mutex
 	received, seq int64
@@ -49,20 +50,22 @@ const (
 
 	selectContents = `SELECT received_at, seq FROM quando.events WHERE data IS NOT NULL AND received_at < $1 AND (received_at, seq) > ($2, $3) ORDER BY received_at, seq LIMIT $4`
 
-	// Contents stay that are undecided, being gathered, or what an unfinished run came of. What is gathered is read once, however much it is.
+	// Contents stay that are undecided, being gathered, or what an unfinished run came of. What is
+	// gathered is read once, however much it is.
 	updateContents = `UPDATE quando.events e SET data = NULL, verdicts = NULL, answers = NULL, judges = NULL WHERE e.seq = ANY($1::bigint[]) AND e.decided
 		AND NOT EXISTS (SELECT 1 FROM quando.runs r WHERE r.event = e.seq AND NOT r.finished)
 		AND e.seq <> ALL (ARRAY(SELECT k.seq FROM unnest($1::bigint[]) k (seq) JOIN (
 			SELECT g.value::bigint AS seq FROM quando.runs r CROSS JOIN LATERAL json_array_elements_text(r.gathered::json) g WHERE NOT r.finished AND r.gathered IS NOT NULL
 			UNION ALL SELECT g.value::bigint FROM quando.gathers h CROSS JOIN LATERAL json_array_elements_text(h.events::json) g) g ON g.seq = k.seq))`
 
-	// The source of a rule stays that a run follows, or that one is about to begin with, which then keeps it locked.
+	// The source of a rule stays that a run follows, or that one is about to begin with, which then
+	// keeps it locked.
 	lockVersions   = `SELECT hash FROM quando.rule_versions v WHERE NOT EXISTS (SELECT 1 FROM quando.runs r WHERE r.rule = v.rule AND r.version = v.hash) FOR UPDATE SKIP LOCKED`
 	deleteVersions = `DELETE FROM quando.rule_versions v WHERE v.hash = ANY($1::text[]) AND NOT EXISTS (SELECT 1 FROM quando.runs r WHERE r.rule = v.rule AND r.version = v.hash)`
 )
 
-// Prune forgets what is older than keep; without keep, nothing. It ends with the first kind of things of which there may be more. Where another engine
-// is at it, there is nothing left to do.
+// Prune forgets what is older than keep; without keep, nothing. It ends with the first kind of
+// things of which there may be more. Where another engine is at it, there is nothing left to do.
 func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) (more bool, err error) {
 	if j.beside {
 		return false, errBeside
@@ -108,8 +111,9 @@ func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) 
 	return more, nil
 }
 
-// rows carries out a statement that deletes up to so many rows that are older than a time. It finds them by an index: the database takes rows that have no time yet for very old ones, and would
-// go through a whole table to find a few where there are none.
+// rows carries out a statement that deletes up to so many rows that are older than a time. It finds
+// them by an index: the database takes rows that have no time yet for very old ones, and would go
+// through a whole table to find a few where there are none.
 func rows(ctx context.Context, query string, old int64) func(pgx.Tx) (bool, error) {
 	return func(t pgx.Tx) (bool, error) {
 		n := 0
@@ -147,7 +151,8 @@ func (j *Journal) pruneContents(ctx context.Context, t pgx.Tx, old int64) (more 
 	return more, nil
 }
 
-// pruneVersions forgets the sources of rules that no run follows. Those are locked first, so that a run that begins meanwhile is seen. Once an hour is often enough.
+// pruneVersions forgets the sources of rules that no run follows. Those are locked first, so that a
+// run that begins meanwhile is seen. Once an hour is often enough.
 func (j *Journal) pruneVersions(ctx context.Context, t pgx.Tx, now time.Time) error {
 	hour := stored.Micros(now) / ledger.AnHour
 	if hour == j.prune.versions {

@@ -9,8 +9,9 @@ import (
 	"github.com/quandohq/quando/engine/journal/postgres/postgrestest"
 )
 
-// TestPruneByIndex has many runs and nothing to forget, in a database that would rather go through a whole table, as one does that takes runs without an end for very old ones: Prune must not
-// go through all runs to find that out, as it looks every minute.
+// TestPruneByIndex has many runs and nothing to forget, in a database that would rather go through
+// a whole table, as one does that takes runs without an end for very old ones: Prune must not go
+// through all runs to find that out, as it looks every minute.
 func TestPruneByIndex(t *testing.T) {
 	t.Parallel()
 	server := postgrestest.Shared(t)

@@ -69,7 +69,8 @@ func (j *Journal) Reasons(ctx context.Context, workspace, rule string, since tim
 	return reasons, nil
 }
 
-// Extent returns how much the journal holds. Numbers that were given to nobody, as to an event that came twice, count too.
+// Extent returns how much the journal holds. Numbers that were given to nobody, as to an event that
+// came twice, count too.
 func (j *Journal) Extent(ctx context.Context) (e journal.Extent, err error) {
 	var oldest int64
 	err = j.pool.QueryRow(ctx, `SELECT (SELECT coalesce(max(seq) - min(seq) + 1, 0) FROM quando.events), (SELECT coalesce(max(id) - min(id) + 1, 0) FROM quando.runs),

@@ -10,8 +10,9 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
-// writeTally queues the sums of the transaction. They are added to rows that are this engine's alone: a row that all engines add to would be locked by each of them until its
-// commit is on disk, and let them commit one after another.
+// writeTally queues the sums of the transaction. They are added to rows that are this engine's
+// alone: a row that all engines add to would be locked by each of them until its commit is on disk,
+// and let them commit one after another.
 func (w writing) writeTally(b *pgx.Batch) {
 	w.writeCounts(b)
 	w.writeReasons(b)
@@ -98,7 +99,8 @@ var folds = []string{
 		ON CONFLICT (workspace, rule, engine) DO UPDATE SET at = greatest(f.at, excluded.at)`,
 }
 
-// fold keeps the number of rows from growing with the number of engines that there ever were. Once an hour is often enough.
+// fold keeps the number of rows from growing with the number of engines that there ever were. Once
+// an hour is often enough.
 func (j *Journal) fold(ctx context.Context, t pgx.Tx, now time.Time) error {
 	hour := stored.Micros(now) / ledger.AnHour
 	if hour == j.prune.folded {

@@ -11,7 +11,8 @@ import (
 // odd begins a text that is kept in quotes, because the database refuses it as it is.
 const odd = "\x01"
 
-// keep is how a text is kept. The database takes neither zero bytes nor what is not UTF-8, both of which customers can write.
+// keep is how a text is kept. The database takes neither zero bytes nor what is not UTF-8, both of
+// which customers can write.
 func keep(s string) string {
 	if utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 && !strings.HasPrefix(s, odd) {
 		return s

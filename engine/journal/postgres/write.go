@@ -20,12 +20,14 @@ const (
 	// patience is how long one transaction, or the search for what became of one, may take.
 	patience = 20 * time.Second
 
-	// tries is how often operations are carried out when something comes in between that may be gone the next time.
+	// tries is how often operations are carried out when something comes in between that may be gone
+	// the next time.
 	tries = 5
 )
 
-// A writer carries out operations, as many in one transaction as are waiting. A transaction takes two trips to the database: the first one
-// locks and reads everything that the operations have to do with, then they decide in memory, and the second one writes what came of it and commits.
+// A writer carries out operations, as many in one transaction as are waiting. A transaction takes
+// two trips to the database: the first one locks and reads everything that the operations have to
+// do with, then they decide in memory, and the second one writes what came of it and commits.
 type writer struct {
 	*batch.Queue[*operation]
 	journal *Journal
@@ -48,7 +50,9 @@ func newWriter(j *Journal, name string) *writer {
 // write hands an operation to the writer and waits for its answer.
 func (w *writer) write(ctx context.Context, op *operation) error { return w.Do(ctx, op, op.Weight) }
 
-// commit carries out operations and returns their errors. An operation that the database refuses, or that has to do with what somebody keeps locked, is found by giving each one a transaction of its own.
+// commit carries out operations and returns their errors. An operation that the database refuses,
+// or that has to do with what somebody keeps locked, is found by giving each one a transaction of
+// its own.
 func (w *writer) commit(ops []*operation) []error {
 	fresh := slices.ContainsFunc(ops, func(op *operation) bool { return op.Fresh })
 	results, err := w.attempt(ops, fresh)
@@ -74,7 +78,8 @@ func (w *writer) commit(ops []*operation) []error {
 	return results
 }
 
-// withoutFresh carries out the operations that only record. What was decided on an event may need what somebody keeps locked; who delivers it must not wait for that.
+// withoutFresh carries out the operations that only record. What was decided on an event may need
+// what somebody keeps locked; who delivers it must not wait for that.
 func (w *writer) withoutFresh(ops []*operation) []error {
 	var rest []*operation
 	for _, op := range ops {
@@ -95,7 +100,8 @@ func (w *writer) withoutFresh(ops []*operation) []error {
 	return results
 }
 
-// attempt carries out operations in one transaction and returns their errors, or the one of the transaction, which has left nothing then. One that is brief does not wait long for others.
+// attempt carries out operations in one transaction and returns their errors, or the one of the
+// transaction, which has left nothing then. One that is brief does not wait long for others.
 func (w *writer) attempt(ops []*operation, brief bool) (results []error, err error) {
 	for try := 1; ; try++ {
 		w.n++
@@ -127,7 +133,8 @@ func (w *writer) told(ops []*operation, results []error, l *ledger.Ledger) error
 	return w.journal.fail(AfterCommit)
 }
 
-// transact carries out operations and returns their errors with what they came to, or why the transaction was not committed; or errUntold.
+// transact carries out operations and returns their errors with what they came to, or why the
+// transaction was not committed; or errUntold.
 func (w *writer) transact(ops []*operation, brief bool) ([]error, *ledger.Ledger, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -184,8 +191,8 @@ func (w *writer) undo(ctx context.Context, conn *pgxpool.Conn, why error) error 
 // errUntold says that nobody was told whether a transaction was committed.
 var errUntold = errors.New("the connection broke while the transaction was being committed")
 
-// settle finds out what became of a transaction of which nobody was told. Each one has written its number before anything else: whoever
-// reads that waits until the transaction is over.
+// settle finds out what became of a transaction of which nobody was told. Each one has written its
+// number before anything else: whoever reads that waits until the transaction is over.
 func (w *writer) settle(why error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -211,17 +218,20 @@ const (
 	// insertCommit numbers a transaction.
 	insertCommit = `INSERT INTO quando.commits (writer, n, at) VALUES ($1, $2, clock_timestamp()) ON CONFLICT (writer) DO UPDATE SET n = excluded.n, at = excluded.at`
 
-	// selectCommit returns the number of the newest transaction that was committed. It writes, because only a writer waits for one that has written the first number.
+	// selectCommit returns the number of the newest transaction that was committed. It writes, because
+	// only a writer waits for one that has written the first number.
 	selectCommit = `INSERT INTO quando.commits AS c (writer, n, at) VALUES ($1, 0, clock_timestamp()) ON CONFLICT (writer) DO UPDATE SET at = excluded.at RETURNING c.n`
 
-	// limits bounds how long the database lets a transaction wait, for a client that is gone or for a lock: everybody else waits for it too.
+	// limits bounds how long the database lets a transaction wait, for a client that is gone or for a
+	// lock: everybody else waits for it too.
 	limits = `SELECT set_config('idle_in_transaction_session_timeout', '10s', true), set_config('lock_timeout', '3s', true), ` + byIndex
 
 	// briefly is how long a transaction waits for a lock that others can do without.
 	briefly = `SELECT set_config('lock_timeout', '500ms', true)`
 
-	// byIndex lets every statement of a transaction find its few rows by an index, by a plan that is made once: the database knows tables that grow fast
-	// only as they were a while ago, and planning anew would cost more than the work.
+	// byIndex lets every statement of a transaction find its few rows by an index, by a plan that is
+	// made once: the database knows tables that grow fast only as they were a while ago, and planning
+	// anew would cost more than the work.
 	byIndex = `set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
 		set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true)`
 )

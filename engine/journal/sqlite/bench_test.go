@@ -48,7 +48,8 @@ func BenchmarkAcceptFollowed(b *testing.B) {
 	}
 }
 
-// BenchmarkFollow takes up the mentions of events that nobody adds to: of a lane each, and of a few lanes that are known.
+// BenchmarkFollow takes up the mentions of events that nobody adds to: of a lane each, and of a few
+// lanes that are known.
 func BenchmarkFollow(b *testing.B) {
 	for _, lanes := range []int64{1_000_000, 100} {
 		b.Run(fmt.Sprint(lanes), func(b *testing.B) {

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// A checkpointer moves what is in the write-ahead log into the file, on a connection of its own and while others write, so that no commit waits for it. Only
-// the little that has come meanwhile is moved between two commits, so that the log begins anew.
+// A checkpointer moves what is in the write-ahead log into the file, on a connection of its own and
+// while others write, so that no commit waits for it. Only the little that has come meanwhile is
+// moved between two commits, so that the log begins anew.
 type checkpointer struct {
 	db     *sql.DB
 	writer *writer
@@ -55,7 +56,8 @@ func (c *checkpointer) run(ctx context.Context) {
 	}
 }
 
-// move moves what is worth it. What cannot be moved now is moved another time: the log is as good as the file.
+// move moves what is worth it. What cannot be moved now is moved another time: the log is as good
+// as the file.
 func (c *checkpointer) move(ctx context.Context) {
 	log, moved, err := c.checkpoint(ctx, `PRAGMA wal_checkpoint(NOOP)`)
 	if err != nil || log-moved < worthMoving && log < longLog {
@@ -73,7 +75,8 @@ func (c *checkpointer) checkpoint(ctx context.Context, pragma string) (log, move
 	return log, moved, err
 }
 
-// restartLog moves the rest of a long log into the file. Nobody writes meanwhile, so that the next commit begins the log anew.
+// restartLog moves the rest of a long log into the file. Nobody writes meanwhile, so that the next
+// commit begins the log anew.
 func (w *writer) restartLog() {
 	if !w.restart.CompareAndSwap(true, false) {
 		return

@@ -10,7 +10,8 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// TestLongLog records much without a pause: what was recorded goes into the file meanwhile, and the log does not grow with it.
+// TestLongLog records much without a pause: what was recorded goes into the file meanwhile, and the
+// log does not grow with it.
 func TestLongLog(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "journal.db")
 	j, err := Open(t.Context(), file, Options{})

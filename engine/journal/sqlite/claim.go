@@ -18,8 +18,8 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
-// claims are the lanes that somebody works on. They are kept in memory: the file has one engine, and when that ends, however it does, the
-// lanes that it had claimed are due as they were.
+// claims are the lanes that somebody works on. They are kept in memory: the file has one engine,
+// and when that ends, however it does, the lanes that it had claimed are due as they were.
 type claims struct {
 	claiming sync.Mutex // one claim at a time, on a connection of its own
 	db       *sql.DB
@@ -78,7 +78,8 @@ func (c *claims) close() error {
 	return errors.Join(problems...)
 }
 
-// snapshot returns the claims of this moment. What is released later may be missed; what is not in it was released before.
+// snapshot returns the claims of this moment. What is released later may be missed; what is not in
+// it was released before.
 func (c *claims) snapshot() map[ledger.LaneKey]*claim {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -135,7 +136,8 @@ func (j *Journal) Claim(ctx context.Context, now time.Time, max int, except []st
 	c := &j.claims
 	c.claiming.Lock()
 	defer c.claiming.Unlock()
-	// In this order: a lane that is in no one's hands now was released by a commit that the reading below sees.
+	// In this order: a lane that is in no one's hands now was released by a commit that the reading
+	// below sees.
 	held := c.snapshot()
 	var lanes []*journal.Lane
 	err := c.read(func(r *reading) error {
@@ -232,7 +234,8 @@ type dueLane struct {
 	at int64
 }
 
-// inTurn returns the first n lanes when workspaces take turns, and those have had turns whose lanes are held. The lanes of a workspace are in their order.
+// inTurn returns the first n lanes when workspaces take turns, and those have had turns whose lanes
+// are held. The lanes of a workspace are in their order.
 func inTurn(due []dueLane, held map[ledger.LaneKey]*claim, n int) []dueLane {
 	turns := map[string]int{}
 	for k := range held {
@@ -256,8 +259,9 @@ const (
 	selectDueUntil  = `SELECT lane, due_at FROM lanes WHERE workspace = ? AND due_at <= ? ORDER BY due_at`
 )
 
-// due returns of each workspace up to n lanes that are due until a time, or with 0 at any time, the longest due first. It goes from workspace to workspace in the index, so that those
-// in except cost nothing however much waits in them.
+// due returns of each workspace up to n lanes that are due until a time, or with 0 at any time, the
+// longest due first. It goes from workspace to workspace in the index, so that those in except cost
+// nothing however much waits in them.
 func (r *reading) due(held map[ledger.LaneKey]*claim, except []string, n int, until int64) ([]dueLane, error) {
 	var found []dueLane
 	workspace, query, args := "", selectFirst, []any(nil)
@@ -310,7 +314,8 @@ func (r *reading) dueIn(workspace string, held map[ledger.LaneKey]*claim, n int,
 // chunkSize is how many lanes one query loads.
 const chunkSize = 16
 
-// chunkOf is a table k of the lanes of a chunk: a number, a workspace and a name. Those that are missing are NULL, which equals nothing.
+// chunkOf is a table k of the lanes of a chunk: a number, a workspace and a name. Those that are
+// missing are NULL, which equals nothing.
 var chunkOf = `WITH k (i, w, l) AS (VALUES (0, ?, ?)` + func() string {
 	var b strings.Builder
 	for i := 1; i < chunkSize; i++ {

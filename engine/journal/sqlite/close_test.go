@@ -13,7 +13,8 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// TestCloseGivesTheFilesBack looks at what the process holds open after a journal that was used is closed.
+// TestCloseGivesTheFilesBack looks at what the process holds open after a journal that was used is
+// closed.
 func TestCloseGivesTheFilesBack(t *testing.T) {
 	const held = "/proc/self/fd"
 	if runtime.GOOS != "linux" {

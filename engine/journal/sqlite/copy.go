@@ -12,7 +12,8 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
-// A Copy is a journal as tables of rows, to be copied from or to. No engine can use the file meanwhile.
+// A Copy is a journal as tables of rows, to be copied from or to. No engine can use the file
+// meanwhile.
 type Copy struct {
 	lock *os.File
 	db   *sql.DB
@@ -20,7 +21,8 @@ type Copy struct {
 
 var _ stored.Store = (*Copy)(nil)
 
-// OpenCopy opens a journal to copy from it, or to copy into it, and makes it then where there is none.
+// OpenCopy opens a journal to copy from it, or to copy into it, and makes it then where there is
+// none.
 func OpenCopy(ctx context.Context, file string, from bool) (*Copy, error) {
 	c := &Copy{}
 	if err := c.open(ctx, file, from); err != nil {
@@ -211,7 +213,8 @@ func (c *Copy) SetNewest(ctx context.Context, newest map[string]int64) error {
 	})
 }
 
-// uncopied refuses a journal that is an unfinished copy. An engine that works on one makes it another than the one that was copied.
+// uncopied refuses a journal that is an unfinished copy. An engine that works on one makes it
+// another than the one that was copied.
 func uncopied(ctx context.Context, db *sql.DB, beside bool) error {
 	var unfinished bool
 	if err := db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM cursors WHERE name = ?)`, stored.CopyTo).Scan(&unfinished); err != nil {

@@ -7,10 +7,12 @@ import (
 	"path/filepath"
 )
 
-// Create makes a file that is not there yet, for its owner alone. One that root makes belongs to whoever the folder belongs to: root steps in with a command, and the engine, which is somebody
+// Create makes a file that is not there yet, for its owner alone. One that root makes belongs to
+// whoever the folder belongs to: root steps in with a command, and the engine, which is somebody
 // else, must be able to go on.
 func Create(path string) (*os.File, error) {
-	// The folder is opened once, so that nobody can put another in its place between the questions whose it is and what is in it. A link is never followed.
+	// The folder is opened once, so that nobody can put another in its place between the questions
+	// whose it is and what is in it. A link is never followed.
 	folder, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return nil, err

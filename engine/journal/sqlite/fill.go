@@ -65,8 +65,8 @@ func (r *reading) fill(lanes []*journal.Lane) error {
 	return r.fillRuns(lanes, args)
 }
 
-// fillRuns loads the runs of a chunk of lanes with their steps. A run whose lane is not its home may be loaded into two lanes, each with a
-// copy of its own.
+// fillRuns loads the runs of a chunk of lanes with their steps. A run whose lane is not its home
+// may be loaded into two lanes, each with a copy of its own.
 func (r *reading) fillRuns(lanes []*journal.Lane, args []any) error {
 	runs := map[int64][]*journal.Run{}
 	err := r.each(fillRuns, args, func(rows *sql.Rows) error {

@@ -37,8 +37,8 @@ type following struct {
 	pruned struct{ day, id int64 } // how far it is looked through for what is older; less than 0 is to the end
 }
 
-// mentionSums stand for what is recorded of a lane, by kind, so that the same mentions are written once a day and not with every event. Kinds that an event
-// does not mention are 0.
+// mentionSums stand for what is recorded of a lane, by kind, so that the same mentions are written
+// once a day and not with every event. Kinds that an event does not mention are 0.
 type mentionSums struct{ name, phone, protocol uint64 }
 
 // summed is a mention of a day after others of its kind.
@@ -59,7 +59,8 @@ func newFollowing() *following {
 	return &following{turn: make(stored.Turn, 1), cursor: -1, seed: maphash.MakeSeed(), lanes: map[ledger.LaneKey]mentionSums{}}
 }
 
-// Follow takes up whom events mention. While others have something to record it waits for long enough to take a small part of the time only.
+// Follow takes up whom events mention. While others have something to record it waits for long
+// enough to take a small part of the time only.
 func (j *Journal) Follow(ctx context.Context) (more bool, err error) {
 	j.writer.AwaitIdle(ctx, min(followShare*time.Duration(j.following.cost.Load()), followPatience))
 	if more, err = j.follow(ctx); err != nil {
@@ -71,8 +72,8 @@ func (j *Journal) Follow(ctx context.Context) (more bool, err error) {
 // catchUp follows the events for somebody who looks, a little.
 func (j *Journal) catchUp(ctx context.Context) { stored.CatchUp(ctx, followLook, j.follow) }
 
-// follow takes up the next events. The cursor moves in the transaction of what they add. When they add nothing it may stay behind on disk: to take
-// them up once more adds nothing either.
+// follow takes up the next events. The cursor moves in the transaction of what they add. When they
+// add nothing it may stay behind on disk: to take them up once more adds nothing either.
 func (j *Journal) follow(ctx context.Context) (more bool, err error) {
 	if j.beside {
 		return false, errBeside
@@ -124,7 +125,8 @@ func (j *Journal) findCursor(ctx context.Context) error {
 	return nil
 }
 
-// mentionings reads the next events: the last of them, how many there are, and what they add to what is known.
+// mentionings reads the next events: the last of them, how many there are, and what they add to
+// what is known.
 func (j *Journal) mentionings(ctx context.Context) (last int64, n int, news []mentioning, err error) {
 	f := j.following
 	ahead := map[ledger.LaneKey]mentionSums{} // what will be known after those before

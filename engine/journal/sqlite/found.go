@@ -69,7 +69,8 @@ func (t *tx) acceptFound(f *rules.Finding, data string) (fresh bool, err error) 
 	return err == nil, err
 }
 
-// wasFound reports whether an event tells of what was found before. One event tells of it, however often it comes.
+// wasFound reports whether an event tells of what was found before. One event tells of it, however
+// often it comes.
 func (t *tx) wasFound(e *rules.Event) (bool, error) {
 	known, seq, err := t.found(e)
 	if seq == 0 || err != nil {
@@ -79,7 +80,8 @@ func (t *tx) wasFound(e *rules.Event) (bool, error) {
 	return true, err
 }
 
-// found reports whether an event tells of what was found before; it returns the number of that where nobody has told of it yet.
+// found reports whether an event tells of what was found before; it returns the number of that
+// where nobody has told of it yet.
 func (t *tx) found(e *rules.Event) (known bool, seq int64, err error) {
 	if e.Identity == "" || !t.w.anyFound && !t.anyFound {
 		return false, 0, nil
@@ -93,7 +95,8 @@ func (t *tx) found(e *rules.Event) (known bool, seq int64, err error) {
 	return known, seq, err
 }
 
-// readFound finds out whether there is anything that was found: while there is not, nothing that is told is looked for.
+// readFound finds out whether there is anything that was found: while there is not, nothing that is
+// told is looked for.
 func (w *writer) readFound(ctx context.Context) error {
 	return w.conn.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM found)`).Scan(&w.anyFound)
 }

@@ -24,8 +24,8 @@ type Keeper struct {
 
 var _ stored.Keeper = (*Keeper)(nil)
 
-// OpenKeeper opens a journal to look after it. One that is only read stays as it is to the last byte, and may be of any version up to this program's: it
-// may be a backup.
+// OpenKeeper opens a journal to look after it. One that is only read stays as it is to the last
+// byte, and may be of any version up to this program's: it may be a backup.
 func OpenKeeper(ctx context.Context, file string, readOnly bool) (*Keeper, error) {
 	if !usable {
 		return nil, errNoSQLite
@@ -81,8 +81,8 @@ func (k *Keeper) Close() error {
 	return k.db.Close()
 }
 
-// whySchema is the first schema in which holds have a why: a keeper that only reads may find an older
-// one, as in a backup.
+// whySchema is the first schema in which holds have a why: a keeper that only reads may find an
+// older one, as in a backup.
 const whySchema = 10
 
 // Rows returns rows of a table in the order of its key.

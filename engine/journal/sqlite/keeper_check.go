@@ -14,7 +14,8 @@ import (
 	"github.com/quandohq/quando/engine/journal/stored"
 )
 
-// readSource returns a file to be read only: nothing about it is changed, not even whether it has a write-ahead log.
+// readSource returns a file to be read only: nothing about it is changed, not even whether it has a
+// write-ahead log.
 func readSource(path string) string {
 	escaped := (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()
 	return "file:" + escaped + "?mode=ro&_query_only=true&_busy_timeout=5000"

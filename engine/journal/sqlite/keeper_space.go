@@ -22,8 +22,9 @@ func (k *Keeper) Files() []string {
 // compactPatience is how long others may keep the file busy before it is not made smaller.
 const compactPatience = 30 * time.Second
 
-// Compact writes the file anew without what was deleted, and empties the write-ahead log. Others wait meanwhile: those who record give up after five seconds, and
-// try again. It is done beside them, so that it may have to wait for them too.
+// Compact writes the file anew without what was deleted, and empties the write-ahead log. Others
+// wait meanwhile: those who record give up after five seconds, and try again. It is done beside
+// them, so that it may have to wait for them too.
 func (k *Keeper) Compact(ctx context.Context) error {
 	over := time.Now().Add(compactPatience)
 	for _, do := range []func() error{
@@ -63,7 +64,8 @@ func (k *Keeper) checkpoint(ctx context.Context) error {
 	return nil
 }
 
-// Rest makes one file of a journal that nobody uses, as a backup is one: without a write-ahead log it can be read where nothing can be written, and reading it leaves no files beside it.
+// Rest makes one file of a journal that nobody uses, as a backup is one: without a write-ahead log
+// it can be read where nothing can be written, and reading it leaves no files beside it.
 func (k *Keeper) Rest(ctx context.Context) error {
 	var mode string
 	err := k.db.QueryRowContext(ctx, `PRAGMA journal_mode = DELETE`).Scan(&mode)
@@ -79,8 +81,9 @@ func (k *Keeper) Rest(ctx context.Context) error {
 // PartOfBackup is in the name of a backup that is not whole yet, before some digits.
 const PartOfBackup = ".part-"
 
-// Backup writes a copy of the journal as it is at one moment into a file that is not there yet. Look is given the copy before it has its name, and may refuse it. When Backup returns, the
-// copy is on disk under its name, or there is none.
+// Backup writes a copy of the journal as it is at one moment into a file that is not there yet.
+// Look is given the copy before it has its name, and may refuse it. When Backup returns, the copy
+// is on disk under its name, or there is none.
 func (k *Keeper) Backup(ctx context.Context, to string, look func(part string) error) (err error) {
 	folder, name := filepath.Split(to)
 	if folder == "" {
@@ -114,7 +117,8 @@ func (k *Keeper) Backup(ctx context.Context, to string, look func(part string) e
 	return syncFile(folder)
 }
 
-// backupInto uses a connection of its own: one that only reads may not write into another file either.
+// backupInto uses a connection of its own: one that only reads may not write into another file
+// either.
 func (k *Keeper) backupInto(ctx context.Context, file string) error {
 	db, err := sql.Open("sqlite3", source(k.path, ""))
 	if err != nil {
@@ -133,9 +137,11 @@ func syncFile(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// Replace puts a journal in the place of another that nobody uses, and gives that one another name, whole: what stands in its write-ahead log is put into the file first, because a log that is left
-// behind would be taken for that of the file which comes in its place. At every moment there is a journal under the name. It reports whether there was one before. A file that cannot be opened is moved
-// as it is, with its log.
+// Replace puts a journal in the place of another that nobody uses, and gives that one another name,
+// whole: what stands in its write-ahead log is put into the file first, because a log that is left
+// behind would be taken for that of the file which comes in its place. At every moment there is a
+// journal under the name. It reports whether there was one before. A file that cannot be opened is
+// moved as it is, with its log.
 func Replace(ctx context.Context, from, name, aside string) (was bool, err error) {
 	if _, err := os.Stat(name); err == nil {
 		was = true
@@ -154,7 +160,8 @@ func Replace(ctx context.Context, from, name, aside string) (was bool, err error
 	return was, syncFile(filepath.Dir(name))
 }
 
-// moveAside gives a file a second name, which is its only one when another takes its place. Where files cannot have two names it is renamed.
+// moveAside gives a file a second name, which is its only one when another takes its place. Where
+// files cannot have two names it is renamed.
 func moveAside(name, aside string) error {
 	for _, end := range []string{"-wal", "-shm"} {
 		if err := os.Rename(name+end, aside+end); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -37,7 +37,8 @@ func (f *filter) by(index string) {
 	}
 }
 
-// among asks for rows whose keys are listed. They are taken in the order of the keys, and no more of them are read than there is a use for, however long the list.
+// among asks for rows whose keys are listed. They are taken in the order of the keys, and no more
+// of them are read than there is a use for, however long the list.
 func (f *filter) among(key, list string, args ...any) {
 	if f.index == "" {
 		f.index = " NOT INDEXED"

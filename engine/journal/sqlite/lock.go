@@ -10,8 +10,8 @@ import (
 
 var errInUse = errors.New("in use")
 
-// lock makes the caller the one engine of a journal. The lock is on a file of its own, which stays when the journal is closed: removing
-// it would let two engines lock two files of the same name.
+// lock makes the caller the one engine of a journal. The lock is on a file of its own, which stays
+// when the journal is closed: removing it would let two engines lock two files of the same name.
 func lock(path string) (*os.File, error) {
 	path += ".lock"
 	f, err := exclusive(path)
@@ -34,7 +34,8 @@ func lock(path string) (*os.File, error) {
 	return f, nil
 }
 
-// Lock keeps engines away from a journal's file until it is given back, or refuses when one uses it.
+// Lock keeps engines away from a journal's file until it is given back, or refuses when one uses
+// it.
 func Lock(file string) (free func() error, err error) {
 	path, err := (&Journal{}).locate(file)
 	if err == nil {

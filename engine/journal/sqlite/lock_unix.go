@@ -8,7 +8,8 @@ import (
 	"syscall"
 )
 
-// exclusive opens a file and locks it, or returns errInUse. The kernel gives the lock back when the process ends.
+// exclusive opens a file and locks it, or returns errInUse. The kernel gives the lock back when the
+// process ends.
 func exclusive(path string) (*os.File, error) {
 	f, err := openOrCreate(path)
 	if err != nil {
@@ -23,7 +24,8 @@ func exclusive(path string) (*os.File, error) {
 	return f, nil
 }
 
-// unlock gives a lock back. To close the file is not enough at once: a program that is just being started has it too, until it runs.
+// unlock gives a lock back. To close the file is not enough at once: a program that is just being
+// started has it too, until it runs.
 func unlock(f *os.File) error {
 	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
 }

@@ -9,7 +9,8 @@ import (
 // sharingViolation is the system's answer for a file that another process keeps to itself.
 const sharingViolation = syscall.Errno(32)
 
-// exclusive opens a file for reading by others only, or returns errInUse. The system gives it back when the process ends.
+// exclusive opens a file for reading by others only, or returns errInUse. The system gives it back
+// when the process ends.
 func exclusive(path string) (*os.File, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {

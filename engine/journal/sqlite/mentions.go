@@ -30,7 +30,8 @@ func (j *Journal) countKeys(ctx context.Context, k stored.Keys, most int) (n int
 	return n, err
 }
 
-// lanesBy finds lanes by their keys. Those come first that have what is looked for as a whole word, the newest first.
+// lanesBy finds lanes by their keys. Those come first that have what is looked for as a whole word,
+// the newest first.
 func (j *Journal) lanesBy(ctx context.Context, k stored.Keys, found func(journal.Who, journal.Known)) error {
 	return j.each(ctx, `SELECT k.workspace, k.lane, k.mentions FROM (
 			SELECT * FROM (SELECT known FROM mentions WHERE kind = ?1 AND key = ?2 ORDER BY known DESC LIMIT ?4)

@@ -16,7 +16,8 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// migrate brings a journal to the schema that this program knows. One that is beside an engine is only checked.
+// migrate brings a journal to the schema that this program knows. One that is beside an engine is
+// only checked.
 func migrate(ctx context.Context, db *sql.DB, beside bool) error {
 	p, err := provider(db)
 	if err != nil {

@@ -42,7 +42,8 @@ func claimed(t *testing.T, j *Journal) (names []string) {
 	return names
 }
 
-// An event that is recorded with its verdicts has its number, its run has it too, and nothing is left to do.
+// An event that is recorded with its verdicts has its number, its run has it too, and nothing is
+// left to do.
 func TestOpenedLane(t *testing.T) {
 	t.Parallel()
 	j := open(t, filepath.Join(t.TempDir(), "quando.db"), Options{})
@@ -124,7 +125,8 @@ func TestOccupiedLane(t *testing.T) {
 	}
 }
 
-// A lane that was opened, and whose run is not over when the process ends, is found due by the next one.
+// A lane that was opened, and whose run is not over when the process ends, is found due by the next
+// one.
 func TestOpenedLaneIsDueAfterAnEnd(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "quando.db")

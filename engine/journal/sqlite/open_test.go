@@ -137,7 +137,8 @@ func TestNotAJournal(t *testing.T) {
 	open(t, path("empty.db"), Options{})
 }
 
-// TestDamagedJournal shows that whatever page of a file is damaged, whoever cannot open it is told what to do.
+// TestDamagedJournal shows that whatever page of a file is damaged, whoever cannot open it is told
+// what to do.
 func TestDamagedJournal(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

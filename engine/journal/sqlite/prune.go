@@ -17,7 +17,8 @@ const (
 	slotsKept = 24 * time.Hour      // how long a slot outlives its window
 )
 
-// pruning is how far Prune has come with what it goes through in an order: what must stay is passed once, not again and again. Only the writer's goroutine looks.
+// pruning is how far Prune has come with what it goes through in an order: what must stay is passed
+// once, not again and again. Only the writer's goroutine looks.
 type pruning struct {
 	runs, events place
 	slots        slotPlace
@@ -33,7 +34,8 @@ type slotPlace struct {
 	through        bool
 }
 
-// Prune forgets what is older than keep; without keep, nothing. It ends with the first kind of things of which there may be more.
+// Prune forgets what is older than keep; without keep, nothing. It ends with the first kind of
+// things of which there may be more.
 func (j *Journal) Prune(ctx context.Context, now time.Time, keep time.Duration) (bool, error) {
 	if j.beside {
 		return false, errBeside
@@ -91,8 +93,9 @@ func (j *Journal) pruneRows(ctx context.Context, query string, old int64) (bool,
 	return n == pruneSize, err
 }
 
-// pruneRuns forgets finished runs with their steps. One of which something is asked stays until it is answered. No run has ended before it began, so that those which began
-// later need not be looked at.
+// pruneRuns forgets finished runs with their steps. One of which something is asked stays until it
+// is answered. No run has ended before it began, so that those which began later need not be looked
+// at.
 func (j *Journal) pruneRuns(ctx context.Context, old int64) (more bool, err error) {
 	var next place
 	err = j.writer.write(ctx, directly(pruneSize, func(t *tx) error {
@@ -129,8 +132,8 @@ func (j *Journal) pruneRuns(ctx context.Context, old int64) (more bool, err erro
 	return more, err
 }
 
-// pruneContents forgets the data and the verdicts of events, but not of those that are undecided, being gathered, or what an unfinished
-// run came of.
+// pruneContents forgets the data and the verdicts of events, but not of those that are undecided,
+// being gathered, or what an unfinished run came of.
 func (j *Journal) pruneContents(ctx context.Context, old int64) (more bool, err error) {
 	var next place
 	err = j.writer.write(ctx, directly(pruneSize, func(t *tx) error {
@@ -158,8 +161,9 @@ func (j *Journal) pruneContents(ctx context.Context, old int64) (more bool, err 
 	return more, err
 }
 
-// empty leaves of events that may go nothing but their ids. They are taken away and put back: what is left of them is small, and only then does it come to stand
-// together, so that the pages which held their contents are free.
+// empty leaves of events that may go nothing but their ids. They are taken away and put back: what
+// is left of them is small, and only then does it come to stand together, so that the pages which
+// held their contents are free.
 func (t *tx) empty(keys string) error {
 	var seqs []int64
 	var rows [][]any
@@ -191,7 +195,8 @@ func (t *tx) empty(keys string) error {
 	return nil
 }
 
-// pruneSlots forgets slots whose windows have been over for long. One walk through all of them is enough for each day, so that nothing has to be kept by the time.
+// pruneSlots forgets slots whose windows have been over for long. One walk through all of them is
+// enough for each day, so that nothing has to be kept by the time.
 func (j *Journal) pruneSlots(ctx context.Context, now time.Time) (more bool, err error) {
 	over, day := stored.Micros(now.Add(-slotsKept)), stored.Micros(now)/ledger.ADay
 	var next slotPlace
@@ -225,8 +230,8 @@ func (j *Journal) pruneSlots(ctx context.Context, now time.Time) (more bool, err
 	return more, err
 }
 
-// pruneKnown forgets what lanes are known by that was last mentioned before a day. Days are long, so that one walk through all lanes is enough for each,
-// and nothing has to be kept by the day.
+// pruneKnown forgets what lanes are known by that was last mentioned before a day. Days are long,
+// so that one walk through all lanes is enough for each, and nothing has to be kept by the day.
 func (j *Journal) pruneKnown(ctx context.Context, day int64) (more bool, err error) {
 	back, err := j.following.turn.Take(ctx)
 	if err != nil {
@@ -283,8 +288,9 @@ func (t *tx) forget(lanes []outdated) error {
 	return nil
 }
 
-// pruneVersions forgets the sources of rules that no run follows. Those of which a run has begun since the journal was opened stay,
-// because another may be about to begin. It looks for runs outside of the transaction: only a run that begins could be missed.
+// pruneVersions forgets the sources of rules that no run follows. Those of which a run has begun
+// since the journal was opened stay, because another may be about to begin. It looks for runs
+// outside of the transaction: only a run that begins could be missed.
 func (j *Journal) pruneVersions(ctx context.Context) (bool, error) {
 	unused := []string{}
 	err := j.each(ctx, `SELECT hash FROM rule_versions v WHERE NOT EXISTS (SELECT 1 FROM runs r INDEXED BY runs_rule WHERE r.rule = v.rule AND r.version = v.hash)`, nil, func(rows *sql.Rows) error {

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// TestReplace shows that somebody who looks for a journal always finds one while another takes its place: an engine that found none would begin anew.
+// TestReplace shows that somebody who looks for a journal always finds one while another takes its
+// place: an engine that found none would begin anew.
 func TestReplace(t *testing.T) {
 	folder := t.TempDir()
 	name, next := filepath.Join(folder, "quando.db"), filepath.Join(folder, "next.db")
@@ -48,7 +49,8 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// TestBackupName shows that a backup has its name only when somebody has looked at it and found it right.
+// TestBackupName shows that a backup has its name only when somebody has looked at it and found it
+// right.
 func TestBackupName(t *testing.T) {
 	folder := t.TempDir()
 	file, to := filepath.Join(folder, "quando.db"), filepath.Join(folder, "backup.db")

@@ -20,8 +20,9 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// BenchmarkRuns takes runs from the arrival of their event to their end as the engine does: what a call is for is recorded before it is made, and what came of it after that. It tells what
-// the whole process took of the processor, and how much it wrote.
+// BenchmarkRuns takes runs from the arrival of their event to their end as the engine does: what a
+// call is for is recorded before it is made, and what came of it after that. It tells what the
+// whole process took of the processor, and how much it wrote.
 func BenchmarkRuns(b *testing.B) {
 	for calls := range 3 {
 		b.Run(fmt.Sprint(calls), func(b *testing.B) {

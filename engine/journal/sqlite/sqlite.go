@@ -16,9 +16,10 @@ import (
 
 // A Journal is a journal.Journal and a journal.Reader in one file.
 //
-// Everything that is written goes through one goroutine, which puts what is waiting into one transaction, so that many writers
-// share the cost of reaching the disk. A context that ends while a call waits for its turn takes the call back: nothing is recorded,
-// and its error is returned. Once its transaction has begun the call is waited for, so that the caller always knows.
+// Everything that is written goes through one goroutine, which puts what is waiting into one
+// transaction, so that many writers share the cost of reaching the disk. A context that ends while
+// a call waits for its turn takes the call back: nothing is recorded, and its error is returned.
+// Once its transaction has begun the call is waited for, so that the caller always knows.
 type Journal struct {
 	file   string
 	beside bool
@@ -46,12 +47,12 @@ var (
 
 // Options configure a Journal. Every zero value works.
 type Options struct {
-	// Beside opens a journal that an engine may be using: to look, and to accept, ask, hold and lift. There must be a file.
-	// Claim, Save, Follow and Prune are refused.
+	// Beside opens a journal that an engine may be using: to look, and to accept, ask, hold and lift.
+	// There must be a file. Claim, Save, Follow and Prune are refused.
 	Beside bool
 
-	// Fail lets tests make a transaction fail: before the commit, so that nothing is recorded, or after it, so that everything is and
-	// nobody is told.
+	// Fail lets tests make a transaction fail: before the commit, so that nothing is recorded, or
+	// after it, so that everything is and nobody is told.
 	Fail func(Point) error
 }
 
@@ -71,8 +72,8 @@ var errBeside = errors.New("the journal was opened beside an engine: only the en
 
 var errNoSQLite = errors.New("this program was built without cgo, which its SQLite needs: build it again with CGO_ENABLED=1 and a C compiler")
 
-// Open opens the journal in a file, and creates it where there is none, readable by its owner only. An engine's journal is locked until
-// Close or the end of the process, however that comes.
+// Open opens the journal in a file, and creates it where there is none, readable by its owner only.
+// An engine's journal is locked until Close or the end of the process, however that comes.
 func Open(ctx context.Context, file string, o Options) (*Journal, error) {
 	if !usable {
 		return nil, errNoSQLite
@@ -135,7 +136,8 @@ func (j *Journal) open(ctx context.Context, file string, o Options) error {
 	return j.claims.open(ctx, source(path, "_query_only=true&_cache_size=-4096"))
 }
 
-// locate returns the path that every name of the file leads to, so that an engine that comes by another name meets the same lock.
+// locate returns the path that every name of the file leads to, so that an engine that comes by
+// another name meets the same lock.
 func (j *Journal) locate(file string) (string, error) {
 	path, err := filepath.Abs(file)
 	if err != nil {
@@ -178,7 +180,8 @@ func (j *Journal) Close() error {
 		if j.reads != nil {
 			problems = append(problems, j.reads.Close())
 		}
-		// The last connection to be closed moves the write-ahead log into the file, so it must be one that may write.
+		// The last connection to be closed moves the write-ahead log into the file, so it must be one
+		// that may write.
 		if j.writer != nil {
 			problems = append(problems, j.writer.db.Close())
 		}

@@ -35,7 +35,8 @@ func open(t testing.TB, file string, o Options) *Journal {
 	return j
 }
 
-// TestJournal holds the journal to what every journal promises, and then every query that this took to its indexes.
+// TestJournal holds the journal to what every journal promises, and then every query that this took
+// to its indexes.
 func TestJournal(t *testing.T) {
 	t.Parallel()
 	var queries spied
@@ -126,7 +127,8 @@ func (c *spyConn) QueryContext(ctx context.Context, query string, args []driver.
 	return c.SQLiteConn.QueryContext(ctx, query, args)
 }
 
-// scans are the queries that go through a table from one end, by a part of their texts. Each table is short, or the query stops soon.
+// scans are the queries that go through a table from one end, by a part of their texts. Each table
+// is short, or the query stops soon.
 var scans = []string{
 	"SELECT workspace FROM lanes ORDER BY workspace LIMIT 1", // its first row
 	"FROM caused ORDER BY id LIMIT ?",                        // its first rows
@@ -170,5 +172,6 @@ func plans(t *testing.T, queries map[string]bool) {
 	}
 }
 
-// scan is how SQLite says that it goes through a table, not through what a query itself has put together.
+// scan is how SQLite says that it goes through a table, not through what a query itself has put
+// together.
 var scan = regexp.MustCompile(`^SCAN (\w+)( USING .*)?$`)

@@ -13,7 +13,8 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// TestStatements bounds how many statements an event costs on its way, because those are what a journal spends its time with.
+// TestStatements bounds how many statements an event costs on its way, because those are what a
+// journal spends its time with.
 func TestStatements(t *testing.T) {
 	j, err := Open(t.Context(), filepath.Join(t.TempDir(), "journal.db"), Options{})
 	if err != nil {

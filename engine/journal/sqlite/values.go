@@ -5,7 +5,8 @@ import (
 	"errors"
 )
 
-// errEnough ends the reading of rows. A LIMIT that is an argument would do the same, but makes SQLite plan the query anew each time.
+// errEnough ends the reading of rows. A LIMIT that is an argument would do the same, but makes
+// SQLite plan the query anew each time.
 var errEnough = errors.New("enough")
 
 // scanAll goes through rows to the end.

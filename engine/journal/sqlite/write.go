@@ -97,7 +97,8 @@ func (w *writer) close() error {
 	return errors.Join(closeAll(w.stmts), w.conn.Close())
 }
 
-// commit carries out operations and returns their errors. An operation that breaks their transaction is found by giving each one of its own.
+// commit carries out operations and returns their errors. An operation that breaks their
+// transaction is found by giving each one of its own.
 func (w *writer) commit(ops []*operation) []error {
 	w.restartLog()
 	results, broken := w.attempt(ops)

@@ -152,7 +152,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// held returns a journal with these events whose writer stops before its next commit until it is released.
+// held returns a journal with these events whose writer stops before its next commit until it is
+// released.
 func held(t *testing.T, first ...rules.Event) (j *Journal, release func()) {
 	t.Helper()
 	stopped, free := make(chan struct{}), make(chan struct{})

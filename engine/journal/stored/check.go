@@ -20,8 +20,9 @@ type Report struct {
 // ErrUnsound is in the error of a file that can be read, and is no journal or a damaged one.
 var ErrUnsound = errors.New("no sound journal")
 
-// A Consistency is something that holds in every journal. Its query returns what it does not hold for, in the SQL that all databases share: a number or a text that
-// names the row, at most mostNamed of them.
+// A Consistency is something that holds in every journal. Its query returns what it does not hold
+// for, in the SQL that all databases share: a number or a text that names the row, at most
+// mostNamed of them.
 type Consistency struct {
 	Name   string
 	Tables []string // that it looks at
@@ -40,14 +41,16 @@ var Consistencies = []Consistency{
 		"unfinished runs whose event is gone or has lost its data, so that they cannot go on: %s; end them with quando runs cancel",
 	},
 	{
-		// An event's id is forgotten 15 days after its content, while a run that waited for long may end later: only an event that is newer than others that are kept is missing.
+		// An event's id is forgotten 15 days after its content, while a run that waited for long may end
+		// later: only an event that is newer than others that are kept is missing.
 		"every run's event is there, or was forgotten for its age", []string{"runs", "events"},
 		`SELECT r.id FROM runs r WHERE r.finished AND NOT EXISTS (SELECT 1 FROM events e WHERE e.seq = r.event)
 			AND r.started_at > (SELECT coalesce(min(e.received_at), 0) FROM events e) + 86400000000`,
 		"runs whose event is not there although older ones are: %s",
 	},
 	{
-		// A lane may be due later than its runs would be: a run that goes there was on its way until that was recorded, and what could not be worked on is looked at again after a while.
+		// A lane may be due later than its runs would be: a run that goes there was on its way until that
+		// was recorded, and what could not be worked on is looked at again after a while.
 		"every run that has something to do is in a lane that is due by then, or soon", []string{"runs", "lanes"},
 		`SELECT r.id FROM runs r WHERE NOT r.finished AND r.state IN ('running', 'waiting') AND r.wake_at > 0
 			AND NOT EXISTS (SELECT 1 FROM lanes l WHERE l.workspace = r.workspace AND l.lane = r.lane AND (l.due_at <= r.wake_at OR l.due_at <= ` + soon + `))`,
@@ -107,7 +110,8 @@ func (r *Report) Add(c Consistency, rows []string) {
 	r.Findings = append(r.Findings, fmt.Sprintf(c.Words, list))
 }
 
-// soon stands in a query for a moment that is further away than any pause after which an engine looks again at what it could not work on.
+// soon stands in a query for a moment that is further away than any pause after which an engine
+// looks again at what it could not work on.
 const soon = ":soon"
 
 // Limited is the query as of now, with a bound on what it returns.
@@ -121,7 +125,8 @@ func (c Consistency) Looks(tables []string) bool {
 	return !slices.ContainsFunc(c.Tables, func(t string) bool { return !slices.Contains(tables, t) })
 }
 
-// Read goes through a table for how many rows it has, and which of them hold JSON that cannot be read.
+// Read goes through a table for how many rows it has, and which of them hold JSON that cannot be
+// read.
 func (r *Report) Read(ctx context.Context, k Keeper, t *Table) error {
 	var bad []string
 	r.Rows[t.Name] = 0

@@ -12,7 +12,8 @@ import (
 
 // A Store is a journal that no engine works on, as tables of rows.
 type Store interface {
-	// Rows returns rows of a table in the order of its key, from the one after a key on; without one, from the first.
+	// Rows returns rows of a table in the order of its key, from the one after a key on; without one,
+	// from the first.
 	Rows(ctx context.Context, t *Table, after []any, limit int) ([][]any, error)
 
 	// Put adds rows to a table, and keeps a cursor in the same transaction.
@@ -21,11 +22,13 @@ type Store interface {
 	// Size returns how many rows a table has.
 	Size(ctx context.Context, t *Table) (int64, error)
 
-	// Cursor returns a cursor; empty is none. SetCursor keeps one, or with an empty value takes it away.
+	// Cursor returns a cursor; empty is none. SetCursor keeps one, or with an empty value takes it
+	// away.
 	Cursor(ctx context.Context, name string) (string, error)
 	SetCursor(ctx context.Context, name, value string) error
 
-	// Newest returns the newest number that was ever given in each of the tables that are Numbered, and SetNewest lets numbers go on after these.
+	// Newest returns the newest number that was ever given in each of the tables that are Numbered,
+	// and SetNewest lets numbers go on after these.
 	Newest(ctx context.Context) (map[string]int64, error)
 	SetNewest(ctx context.Context, newest map[string]int64) error
 }
@@ -33,7 +36,8 @@ type Store interface {
 // copySize is how many rows are copied in one transaction.
 const copySize = 1000
 
-// A position is how far a copy is: which copy, of the tables up to which, and in that one up to which key.
+// A position is how far a copy is: which copy, of the tables up to which, and in that one up to
+// which key.
 type position struct {
 	Copy  string   `json:"copy"`
 	Table string   `json:"table"`
@@ -43,8 +47,9 @@ type position struct {
 // ErrUnfinished says that a journal is only a part of the one that it is copied from.
 var ErrUnfinished = errors.New("it is an unfinished copy of another journal: begin quando journal copy once more, which goes on where it was stopped")
 
-// Copy copies a journal into an empty one, or goes on with a copy that was stopped halfway. It tells how many rows of a table are there, and ends with a comparison
-// of how many rows there are, which it returns by table.
+// Copy copies a journal into an empty one, or goes on with a copy that was stopped halfway. It
+// tells how many rows of a table are there, and ends with a comparison of how many rows there are,
+// which it returns by table.
 func Copy(ctx context.Context, from, to Store, tell func(t *Table, done, of int64)) (map[string]int64, error) {
 	at, err := begin(ctx, from, to)
 	if err != nil {

@@ -167,7 +167,8 @@ func copyJournal(t *testing.T, source, target string, b broken) error {
 
 const all = 1 << 30
 
-// TestCopy takes a journal through both databases: what comes back is what went, and an engine goes on with it.
+// TestCopy takes a journal through both databases: what comes back is what went, and an engine goes
+// on with it.
 func TestCopy(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -233,7 +234,8 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// TestCopyKilled stops a copy at every transaction, before and after its commit, and goes on with it.
+// TestCopyKilled stops a copy at every transaction, before and after its commit, and goes on with
+// it.
 func TestCopyKilled(t *testing.T) {
 	t.Parallel()
 	source := filepath.Join(t.TempDir(), "quando.db")

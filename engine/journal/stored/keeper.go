@@ -7,16 +7,17 @@ import (
 
 // A Keeper looks after a journal as tables of rows, while engines may be using it.
 type Keeper interface {
-	// Rows returns rows of a table in the order of its key, from the one after a key on; without one, from the first. A table that the journal does not
-	// have is empty.
+	// Rows returns rows of a table in the order of its key, from the one after a key on; without one,
+	// from the first. A table that the journal does not have is empty.
 	Rows(ctx context.Context, t *Table, after []any, limit int) ([][]any, error)
 
-	// Edit gives rows, by their keys, to a function and records what it makes of them, all in one transaction: another row with the same key, or with nil none. Rows that
-	// are gone are left out. It returns how many rows are others than before.
+	// Edit gives rows, by their keys, to a function and records what it makes of them, all in one
+	// transaction: another row with the same key, or with nil none. Rows that are gone are left out.
+	// It returns how many rows are others than before.
 	Edit(ctx context.Context, t *Table, keys [][]any, edit func(row []any) ([]any, error)) (changed int, err error)
 
-	// Cancel ends those of the runs that are not finished, and lets those begin that waited for them. Who knows that an engine works on a run asks that
-	// engine for it instead.
+	// Cancel ends those of the runs that are not finished, and lets those begin that waited for them.
+	// Who knows that an engine works on a run asks that engine for it instead.
 	Cancel(ctx context.Context, now time.Time, runs []int64, reason string) error
 
 	// Engine names an engine that uses the journal; empty is that none does.
@@ -25,7 +26,8 @@ type Keeper interface {
 	// Check looks for what is wrong with the journal. It tells which check it is at.
 	Check(ctx context.Context, tell func(check string)) (*Report, error)
 
-	// Compact gives back the space of what was deleted, and leaves no trace of it where the database is a file of ours.
+	// Compact gives back the space of what was deleted, and leaves no trace of it where the database
+	// is a file of ours.
 	Compact(ctx context.Context) error
 
 	// Files returns the files that the journal consists of; none where somebody else looks after them.

@@ -70,7 +70,8 @@ func (f LaneFinder) rarest(ctx context.Context, s journal.LaneSearch) (Keys, err
 // followWait is how long somebody who looks waits for mentions to be taken up.
 const followWait = 200 * time.Millisecond
 
-// CatchUp takes up mentions for somebody who looks, so many times. What cannot be recorded at the moment is no reason not to look.
+// CatchUp takes up mentions for somebody who looks, so many times. What cannot be recorded at the
+// moment is no reason not to look.
 func CatchUp(ctx context.Context, times int, follow func(context.Context) (more bool, err error)) {
 	ctx, cancel := context.WithTimeout(ctx, followWait)
 	defer cancel()

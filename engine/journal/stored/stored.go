@@ -88,7 +88,8 @@ func Ask(a *journal.Ask) (*string, error) {
 	return &text, err
 }
 
-// EndOf is when a finished run ended, at the time of its last change at the latest: by it the run is forgotten some day, so that it must have one.
+// EndOf is when a finished run ended, at the time of its last change at the latest: by it the run
+// is forgotten some day, so that it must have one.
 func EndOf(r *journal.Run, at int64) int64 {
 	if r.FinishedAt.IsZero() {
 		return at
@@ -135,8 +136,9 @@ func subject(r *journal.Run) string {
 	return WithWhy(string(append(b, '}')), r.Why)
 }
 
-// WithWhy adds why a run stands where it does to what it is about. Both are in one column so that an
-// engine of the version before, which knows nothing of phrases, leaves none beside another reason.
+// WithWhy adds why a run stands where it does to what it is about. Both are in one column so that
+// an engine of the version before, which knows nothing of phrases, leaves none beside another
+// reason.
 func WithWhy(about string, why *phrases.Phrase) string {
 	if why == nil || about == "" {
 		return about

@@ -3,7 +3,8 @@ package stored
 // A Kind is what a column holds.
 type Kind int
 
-// The kinds of columns. In a row they are an int64, a string, a bool, and a string of JSON; what is missing is nil.
+// The kinds of columns. In a row they are an int64, a string, a bool, and a string of JSON; what is
+// missing is nil.
 const (
 	Number Kind = iota
 	Texts
@@ -17,7 +18,8 @@ type Column struct {
 	Kind Kind
 }
 
-// A Table is a part of a journal in the form that all databases share: rows can go from any to any. The first Key columns name a row, and rows are read in their order.
+// A Table is a part of a journal in the form that all databases share: rows can go from any to any.
+// The first Key columns name a row, and rows are read in their order.
 type Table struct {
 	Name    string
 	Key     int
@@ -45,7 +47,8 @@ func table(name string, key int, parts ...[]Column) *Table {
 	return t
 }
 
-// Tables are all parts of a journal. What an engine has claimed is not among them: nobody has a lane of a journal that no engine works on.
+// Tables are all parts of a journal. What an engine has claimed is not among them: nobody has a
+// lane of a journal that no engine works on.
 var Tables = []*Table{
 	table("events", 1, numbers("seq"), texts("workspace", "id", "type", "rule", "tenant", "lane"), numbers("created_at", "received_at"), flags("decided"), values("data", "verdicts", "answers")),
 	table("runs", 1, numbers("id"), texts("key", "workspace", "rule", "version"), numbers("event"), values("gathered"), texts("home", "lane", "by", "state"), flags("finished"), texts("stage"),

@@ -21,8 +21,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// A Server is a PostgreSQL server in a temporary folder, which listens on a socket in that folder only. It ends with the process that started it,
-// however that comes.
+// A Server is a PostgreSQL server in a temporary folder, which listens on a socket in that folder
+// only. It ends with the process that started it, however that comes.
 type Server struct {
 	Folder string
 
@@ -33,7 +33,8 @@ type Server struct {
 	count    atomic.Int64
 }
 
-// Start starts a server. What it acknowledges need not survive a power cut, which is much faster; with durable, it does.
+// Start starts a server. What it acknowledges need not survive a power cut, which is much faster;
+// with durable, it does.
 func Start(durable bool) (*Server, error) {
 	programs, err := programs()
 	if err != nil {
@@ -49,7 +50,8 @@ func Start(durable bool) (*Server, error) {
 	return s, nil
 }
 
-// programs finds where PostgreSQL is installed: the newest one of Debian's, else the one in the PATH.
+// programs finds where PostgreSQL is installed: the newest one of Debian's, else the one in the
+// PATH.
 func programs() (string, error) {
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if len(found) > 0 {
@@ -75,7 +77,8 @@ func (s *Server) start() (err error) {
 	if err := s.give(s.Folder); err != nil {
 		return err
 	}
-	// The watchdog outlives this process by the moment that it takes to stop the server and to remove its folder.
+	// The watchdog outlives this process by the moment that it takes to stop the server and to remove
+	// its folder.
 	s.watchdog = s.command("/bin/sh", "-c", `read line; "$0" -D "$1/data" -m immediate stop > /dev/null 2>&1; rm -rf "$1"`, filepath.Join(s.programs, "pg_ctl"), s.Folder)
 	if s.alive, err = s.watchdog.StdinPipe(); err != nil {
 		return err

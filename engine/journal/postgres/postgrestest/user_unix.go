@@ -9,7 +9,8 @@ import (
 	"syscall"
 )
 
-// command returns a command that outlives an interrupt of this process. Where root runs the tests it is carried out by another user.
+// command returns a command that outlives an interrupt of this process. Where root runs the tests
+// it is carried out by another user.
 func (s *Server) command(program string, args ...string) *exec.Cmd {
 	cmd := exec.Command(program, args...)
 	cmd.Dir = s.Folder

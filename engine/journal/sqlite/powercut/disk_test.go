@@ -8,7 +8,8 @@ import (
 	"slices"
 )
 
-// A disk is what a disk may hold. What was synced it holds; of everything since, it may hold any part.
+// A disk is what a disk may hold. What was synced it holds; of everything since, it may hold any
+// part.
 type disk struct {
 	folder  map[string]*file // as programs see it
 	durable map[string]*file // as it was at the last sync of the folder
@@ -95,7 +96,8 @@ func (d *disk) do(e entry) error {
 	return nil
 }
 
-// file returns the file that an entry is about. One that was not there before was made, whoever made it.
+// file returns the file that an entry is about. One that was not there before was made, whoever
+// made it.
 func (d *disk) file(e entry) *file {
 	if e.name == "." {
 		return nil

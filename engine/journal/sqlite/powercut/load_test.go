@@ -35,7 +35,8 @@ const (
 	sessions   = 3
 )
 
-// run opens the journal, works, and closes it, several times. Unless it ends well, the last session is not closed.
+// run opens the journal, works, and closes it, several times. Unless it ends well, the last session
+// is not closed.
 func (l *load) run(endsWell bool) error {
 	for session := range sessions {
 		j, err := sqlite.Open(context.Background(), l.file, sqlite.Options{})
@@ -88,7 +89,8 @@ func (l *load) work(j *sqlite.Journal) error {
 	return nil
 }
 
-// checkpoint moves the log into the file now and then, as the journal does when the log is longer than it becomes here.
+// checkpoint moves the log into the file now and then, as the journal does when the log is longer
+// than it becomes here.
 func (l *load) checkpoint(done chan struct{}, random *rand.Rand) error {
 	db, err := sql.Open("sqlite3", "file:"+l.file+"?_journal_mode=WAL&_synchronous=FULL&_busy_timeout=5000")
 	if err != nil {
@@ -183,7 +185,8 @@ func (l *load) atOnce(j *sqlite.Journal, random *rand.Rand, id, lane string) err
 	return end(ctx, j, claim, &journal.Change{}, []*journal.Run{r}, l.ack)
 }
 
-// goOn takes lanes that are due, decides their events, ends their runs, and gives them back. It reports whether there were any.
+// goOn takes lanes that are due, decides their events, ends their runs, and gives them back. It
+// reports whether there were any.
 func goOn(ctx context.Context, j *sqlite.Journal, ack func(string, ...any)) (bool, error) {
 	lanes, err := j.Claim(ctx, time.Now(), 3, nil)
 	for _, lane := range lanes {

@@ -57,7 +57,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Whenever the power is cut, and whatever the disk has kept of what was not synced: what the journal has acknowledged is there, once, and an engine goes on with it.
+// Whenever the power is cut, and whatever the disk has kept of what was not synced: what the
+// journal has acknowledged is there, once, and an engine goes on with it.
 func TestPowerCuts(t *testing.T) {
 	h := newHarness(t, "")
 	began := time.Now()
@@ -172,7 +173,8 @@ func (h *harness) record(t *testing.T, n int, files map[string][]byte) *recorded
 	return &recorded{files, entries}
 }
 
-// complete checks that the record tells of everything that was written: with all of it, the disk has what the folder has.
+// complete checks that the record tells of everything that was written: with all of it, the disk
+// has what the folder has.
 func complete(t *testing.T, folder string, files map[string][]byte, entries []entry) {
 	t.Helper()
 	d := newDisk(files)
@@ -227,7 +229,8 @@ func (r *recorded) replay(t *testing.T, a *acks, random *rand.Rand, times int, s
 	}
 }
 
-// cutALoad records a load and cuts the power at moments of it. It returns what one of the cuts left, and what was acknowledged by then: the next load begins with that.
+// cutALoad records a load and cuts the power at moments of it. It returns what one of the cuts
+// left, and what was acknowledged by then: the next load begins with that.
 func (h *harness) cutALoad(t *testing.T, n int, files map[string][]byte, a *acks, times int, tally map[string]int) (map[string][]byte, *acks) {
 	r := h.record(t, n, files)
 	random := rand.New(rand.NewPCG(*seed, uint64(n)<<8))
@@ -422,7 +425,8 @@ func (a *acks) hold(ctx context.Context, j *sqlite.Journal) error {
 	return nil
 }
 
-// works checks that an engine can go on: everything that waits is claimed and brought to its end, and something new is recorded.
+// works checks that an engine can go on: everything that waits is claimed and brought to its end,
+// and something new is recorded.
 func works(ctx context.Context, j *sqlite.Journal) error {
 	if _, err := j.Accept(ctx, []rules.Event{eventOf("after the cut", "lane-0")}); err != nil {
 		return err

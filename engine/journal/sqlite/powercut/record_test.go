@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// An entry is one thing of a record: what was done to a file, or, of kind acknowledged, what the journal had acknowledged by then.
+// An entry is one thing of a record: what was done to a file, or, of kind acknowledged, what the
+// journal had acknowledged by then.
 type entry struct {
 	kind  byte
 	name  string // of the file
@@ -43,7 +44,8 @@ func (e entry) bytes() []byte {
 	return append(append(b, e.name...), e.data...)
 }
 
-// readRecord reads a record. Files that say nothing durable are left out: the index of the log, which lives in memory, and the engine's lock.
+// readRecord reads a record. Files that say nothing durable are left out: the index of the log,
+// which lives in memory, and the engine's lock.
 func readRecord(path string) (list []entry, err error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
