@@ -257,8 +257,8 @@ func (v *visit) sure(p *prospect) bool {
 }
 
 // unfinished reports whether there is an unfinished run of the same rule and by in the lane.
-func (v *laneState) unfinished(p *prospect) bool {
-	return slices.ContainsFunc(v.lane.Runs, func(r *journal.Run) bool {
+func (l *laneState) unfinished(p *prospect) bool {
+	return slices.ContainsFunc(l.lane.Runs, func(r *journal.Run) bool {
 		return r.Rule == p.rule.ID && r.By == p.by && !r.State.Finished()
 	})
 }

@@ -41,8 +41,8 @@ type facts struct {
 }
 
 // factsOf returns the facts of an event.
-func (v *laneState) factsOf(e *journal.Event) *facts {
-	f := &facts{lane: v, event: e}
+func (l *laneState) factsOf(e *journal.Event) *facts {
+	f := &facts{lane: l, event: e}
 	f.about = &f.own
 	return f
 }

@@ -61,10 +61,10 @@ func (k *walk) afterFailure(ctx context.Context, s *rules.Step, taken *journal.S
 }
 
 // retry takes the step that failed a run once more.
-func (v *pending) retry(r *journal.Run) error {
-	r.State, r.FinishedAt, r.WakeAt = journal.Running, time.Time{}, v.now()
+func (p *pending) retry(r *journal.Run) error {
+	r.State, r.FinishedAt, r.WakeAt = journal.Running, time.Time{}, p.now()
 	r.Because(nil)
-	v.touch(r)
+	p.touch(r)
 	for _, s := range slices.Backward(r.Steps) {
 		if strings.HasPrefix(s.Path, "on_error.") {
 			continue
@@ -74,7 +74,7 @@ func (v *pending) retry(r *journal.Run) error {
 		if s.State != journal.StepFailed {
 			return nil
 		}
-		rec, err := v.record(s)
+		rec, err := p.record(s)
 		if err != nil {
 			return err
 		}
@@ -85,22 +85,22 @@ func (v *pending) retry(r *journal.Run) error {
 		rec.Intent, rec.Failures, rec.Since, rec.Last, rec.Ended = nil, 0, time.Time{}, false, time.Time{}
 		rec.Until, rec.Heard, rec.Passed = time.Time{}, nil, "" // a wait begins anew, without what it failed at
 		s.State, s.Error, rec.Why = journal.StepOpen, "", nil
-		v.touch(r, s)
+		p.touch(r, s)
 		return nil
 	}
 	return nil
 }
 
 // resolve goes on with an uncertain call after a person has looked.
-func (v *pending) resolve(r *journal.Run, what journal.AskKind) error {
-	r.State, r.WakeAt = journal.Running, v.now()
+func (p *pending) resolve(r *journal.Run, what journal.AskKind) error {
+	r.State, r.WakeAt = journal.Running, p.now()
 	r.Because(nil)
-	v.touch(r)
+	p.touch(r)
 	for _, s := range r.Steps {
 		if s.State != journal.StepUncertain {
 			continue
 		}
-		rec, err := v.record(s)
+		rec, err := p.record(s)
 		if err != nil {
 			return err
 		}
@@ -110,11 +110,11 @@ func (v *pending) resolve(r *journal.Run, what journal.AskKind) error {
 			rec.Receipts = append(rec.Receipts, actions.Receipt{Call: rec.Intent.Call})
 			rec.Sent = append(rec.Sent, sent{rec.Intent.Call, rec.Intent.Request})
 			rec.Intent = nil
-			v.changed(r).Effects++
+			p.changed(r).Effects++
 		} else {
 			rec.Confirmed = true
 		}
-		v.touch(r, s)
+		p.touch(r, s)
 	}
 	return nil
 }

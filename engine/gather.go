@@ -126,9 +126,9 @@ func (v *visit) judgeAll(ctx context.Context, g *journal.Gather, f *facts) (*pro
 }
 
 // gathered ends a gather.
-func (v *pending) gathered(g *journal.Gather) {
-	v.change.Ended = append(v.change.Ended, g)
-	v.lane.Gathers = slices.DeleteFunc(v.lane.Gathers, func(other *journal.Gather) bool { return other == g })
+func (p *pending) gathered(g *journal.Gather) {
+	p.change.Ended = append(p.change.Ended, g)
+	p.lane.Gathers = slices.DeleteFunc(p.lane.Gathers, func(other *journal.Gather) bool { return other == g })
 }
 
 // expands reports whether an event is a tick of a rule that goes through a list: each item becomes
@@ -139,9 +139,9 @@ func expands(rule *rules.Rule, e *journal.Event) bool {
 
 // expand records an event for each item of a tick's list. It may be done again: an item's event is
 // known by the tick and the item.
-func (v *judge) expand(ctx context.Context, rule *rules.Rule, e *journal.Event, f *facts, verdict *journal.Verdict) error {
+func (j *judge) expand(ctx context.Context, rule *rules.Rule, e *journal.Event, f *facts, verdict *journal.Verdict) error {
 	schedule := rule.When.Schedule
-	eval := v.evaluate(ctx, rule, f)
+	eval := j.evaluate(ctx, rule, f)
 	where := make(map[string]any, len(schedule.Where))
 	for _, s := range schedule.Where {
 		value, err := eval.Render(s.Value)
@@ -160,11 +160,11 @@ func (v *judge) expand(ctx context.Context, rule *rules.Rule, e *journal.Event, 
 		if len(batch) == 0 {
 			return nil
 		}
-		_, err := v.engine.Accept(ctx, batch...)
+		_, err := j.engine.Accept(ctx, batch...)
 		batch = batch[:0]
 		return err
 	}
-	for item, err := range v.workspace.Desk.Items(ctx, schedule.Each, where) {
+	for item, err := range j.workspace.Desk.Items(ctx, schedule.Each, where) {
 		if err != nil {
 			if permanent := unanswered(&deskError{err}) == nil; permanent {
 				verdict.Outcome, verdict.Error = journal.Failed, err.Error()
@@ -175,7 +175,7 @@ func (v *judge) expand(ctx context.Context, rule *rules.Rule, e *journal.Event, 
 		n++
 		batch = append(batch, rules.Event{
 			Workspace: e.Workspace, ID: e.ID + "/" + item.ID, Type: e.Type, Tenant: e.Tenant, Rule: rule.ID, Lane: item.Lane,
-			CreatedAt: e.CreatedAt, ReceivedAt: v.now(), Data: item.Data,
+			CreatedAt: e.CreatedAt, ReceivedAt: j.now(), Data: item.Data,
 		})
 		if len(batch) == 100 {
 			if err := record(); err != nil {

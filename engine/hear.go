@@ -26,13 +26,13 @@ type ending struct {
 }
 
 // hear finds out which runs an event ends, and which wait for it. What the run itself caused means nothing to it.
-func (v *judge) hear(ctx context.Context, e *journal.Event, f *facts, own *journal.Caused) (heard, error) {
+func (j *judge) hear(ctx context.Context, e *journal.Event, f *facts, own *journal.Caused) (heard, error) {
 	var h heard
-	for _, r := range v.lane.Runs {
-		if r.Home != v.lane.Name || r.State.Finished() || own != nil && own.Run == r.ID || r.Event == e.Seq || slices.Contains(r.Gathered, e.Seq) {
+	for _, r := range j.lane.Runs {
+		if r.Home != j.lane.Name || r.State.Finished() || own != nil && own.Run == r.ID || r.Event == e.Seq || slices.Contains(r.Gathered, e.Seq) {
 			continue
 		}
-		end, err := v.ends(ctx, r, e, f)
+		end, err := j.ends(ctx, r, e, f)
 		if err != nil {
 			return h, err
 		}
@@ -40,7 +40,7 @@ func (v *judge) hear(ctx context.Context, e *journal.Event, f *facts, own *journ
 			put(&h.ended, r, end)
 			continue
 		}
-		step, err := v.awaiting(ctx, r, e, f)
+		step, err := j.awaiting(ctx, r, e, f)
 		if err != nil {
 			return h, err
 		}
@@ -71,8 +71,8 @@ func (h heard) take(v *visit, e *journal.Event) {
 }
 
 // ends finds out whether an event ends a run: it is one that the rule names in cancel_on, and happened not before what started the run.
-func (v *judge) ends(ctx context.Context, r *journal.Run, e *journal.Event, f *facts) (ending, error) {
-	rule, err := v.ruleOf(ctx, r)
+func (j *judge) ends(ctx context.Context, r *journal.Run, e *journal.Event, f *facts) (ending, error) {
+	rule, err := j.ruleOf(ctx, r)
 	if err != nil || rule == nil {
 		return ending{}, err
 	}
@@ -80,7 +80,7 @@ func (v *judge) ends(ctx context.Context, r *journal.Run, e *journal.Event, f *f
 		if m.Event != e.Type {
 			continue
 		}
-		trigger, err := v.event(ctx, r.Event)
+		trigger, err := j.event(ctx, r.Event)
 		if errors.Is(err, journal.ErrNoEvent) {
 			return ending{}, nil // its next step will find that out
 		}
@@ -92,7 +92,7 @@ func (v *judge) ends(ctx context.Context, r *journal.Run, e *journal.Event, f *f
 		}
 		met := true
 		if m.If != nil {
-			met, err = v.evaluate(ctx, rule, f).True(m.If)
+			met, err = j.evaluate(ctx, rule, f).True(m.If)
 		}
 		if err := unanswered(err); err != nil {
 			return ending{}, err
@@ -143,7 +143,7 @@ func (v *visit) mayConcern(ctx context.Context, r *journal.Run) (bool, error) {
 // concernedBehind reports whether an event that waits in the lane may end a run, or was in time to
 // end its wait, although it was received when the run was due. What is recorded before a run goes
 // on is heard first.
-func (v *judge) concernedBehind(ctx context.Context, r *journal.Run, rule *rules.Rule, s *journal.Step) (bool, error) {
+func (j *judge) concernedBehind(ctx context.Context, r *journal.Run, rule *rules.Rule, s *journal.Step) (bool, error) {
 	var types []string
 	for _, m := range rule.CancelOn {
 		types = append(types, m.Event)
@@ -151,20 +151,20 @@ func (v *judge) concernedBehind(ctx context.Context, r *journal.Run, rule *rules
 	ends := len(types)
 	var until time.Time
 	if s != nil && s.State == journal.StepWaiting {
-		rec, err := v.record(s)
+		rec, err := j.record(s)
 		if err != nil {
 			return false, err
 		}
 		types, until = append(types, rec.For...), rec.Until
 	}
-	trigger, err := v.event(ctx, r.Event)
+	trigger, err := j.event(ctx, r.Event)
 	if errors.Is(err, journal.ErrNoEvent) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	for e, err := range v.engine.happened(ctx, r.Workspace, r.Home, types, trigger.CreatedAt) {
+	for e, err := range j.engine.happened(ctx, r.Workspace, r.Home, types, trigger.CreatedAt) {
 		if err != nil {
 			return false, fmt.Errorf("look for events that the run has not heard: %w", err)
 		}
@@ -179,12 +179,12 @@ func (v *judge) concernedBehind(ctx context.Context, r *journal.Run, rule *rules
 }
 
 // awaiting returns the step of a run that waits for an event like this one, also while the run is held or could not look at one before.
-func (v *judge) awaiting(ctx context.Context, r *journal.Run, e *journal.Event, f *facts) (*journal.Step, error) {
+func (j *judge) awaiting(ctx context.Context, r *journal.Run, e *journal.Event, f *facts) (*journal.Step, error) {
 	s := r.Current()
 	if s == nil || s.Verb != "wait_for" || s.State != journal.StepWaiting {
 		return nil, nil
 	}
-	rec, err := v.record(s)
+	rec, err := j.record(s)
 	if err != nil || !slices.Contains(rec.For, e.Type) {
 		return nil, err
 	}
@@ -199,7 +199,7 @@ func (v *judge) awaiting(ctx context.Context, r *journal.Run, e *journal.Event, 
 const clockSlack = 5 * time.Second
 
 // endedBefore looks for an event that ends a run before it begins: one that came before what started it, but happened after.
-func (v *judge) endedBefore(ctx context.Context, r *journal.Run, rule *rules.Rule, trigger *journal.Event) (ending, error) {
+func (j *judge) endedBefore(ctx context.Context, r *journal.Run, rule *rules.Rule, trigger *journal.Event) (ending, error) {
 	if len(rule.CancelOn) == 0 {
 		return ending{}, nil
 	}
@@ -207,20 +207,20 @@ func (v *judge) endedBefore(ctx context.Context, r *journal.Run, rule *rules.Rul
 	for _, m := range rule.CancelOn {
 		types = append(types, m.Event)
 	}
-	for e, err := range v.engine.happened(ctx, r.Workspace, r.Home, types, trigger.CreatedAt) {
+	for e, err := range j.engine.happened(ctx, r.Workspace, r.Home, types, trigger.CreatedAt) {
 		if err != nil {
 			return ending{}, fmt.Errorf("look for events that end the run: %w", err)
 		}
 		if e.Seq == r.Event || slices.Contains(r.Gathered, e.Seq) {
 			continue
 		}
-		f := v.factsOf(e)
-		if unsettled, err := v.unsettled(ctx, e, f); err != nil {
+		f := j.factsOf(e)
+		if unsettled, err := j.unsettled(ctx, e, f); err != nil {
 			return ending{}, err
 		} else if unsettled {
 			continue
 		}
-		if end, err := v.ends(ctx, r, e, f); err != nil || end.state != "" {
+		if end, err := j.ends(ctx, r, e, f); err != nil || end.state != "" {
 			return end, err
 		}
 	}
@@ -229,12 +229,12 @@ func (v *judge) endedBefore(ctx context.Context, r *journal.Run, rule *rules.Rul
 
 // unsettled reports whether an event that is not decided yet may be the doing of a call of this lane that has no receipt. Its facts do not
 // tell whose doing it is; the run hears it when the event is decided, which waits for the receipt.
-func (v *judge) unsettled(ctx context.Context, e *journal.Event, f *facts) (bool, error) {
-	if e.Decided || slices.ContainsFunc(v.lane.Events, func(known *journal.Event) bool { return known.Seq == e.Seq && known.Decided }) {
+func (j *judge) unsettled(ctx context.Context, e *journal.Event, f *facts) (bool, error) {
+	if e.Decided || slices.ContainsFunc(j.lane.Events, func(known *journal.Event) bool { return known.Seq == e.Seq && known.Decided }) {
 		return false, nil
 	}
-	for _, r := range v.lane.Runs {
-		rec, err := v.openCall(r, e)
+	for _, r := range j.lane.Runs {
+		rec, err := j.openCall(r, e)
 		if err != nil {
 			return false, err
 		}

@@ -34,8 +34,8 @@ var errStopped = errors.New("the workspace is stopped")
 
 // pausedRule returns what stops a rule alone; nil is nothing. What stops the whole workspace is an
 // error: nothing is lost by that, it only comes later.
-func (v *laneState) pausedRule(rule string) (*journal.Hold, error) {
-	h := v.engine.holdOn(v.lane.Workspace, rule, v.lane.Name)
+func (l *laneState) pausedRule(rule string) (*journal.Hold, error) {
+	h := l.engine.holdOn(l.lane.Workspace, rule, l.lane.Name)
 	if h != nil && h.Rule == "" {
 		return nil, errStopped
 	}

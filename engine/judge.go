@@ -30,8 +30,8 @@ type judge struct {
 }
 
 // prospects asks every candidate for its verdict.
-func (v *judge) prospects(ctx context.Context, e *journal.Event, f *facts, own *journal.Caused) ([]prospect, error) {
-	candidates, err := v.candidates(ctx, e, f)
+func (j *judge) prospects(ctx context.Context, e *journal.Event, f *facts, own *journal.Caused) ([]prospect, error) {
+	candidates, err := j.candidates(ctx, e, f)
 	if err != nil {
 		return nil, err
 	}
@@ -40,11 +40,11 @@ func (v *judge) prospects(ctx context.Context, e *journal.Event, f *facts, own *
 	for i, rule := range candidates {
 		p := &list[i]
 		p.rule, p.verdict = rule, &verdicts[i]
-		if err := v.judge(ctx, p, e, f, own); err != nil {
+		if err := j.judge(ctx, p, e, f, own); err != nil {
 			return nil, err
 		}
 		if p.verdict.Outcome == journal.Fired && expands(rule, e) {
-			if err := v.expand(ctx, rule, e, f, p.verdict); err != nil {
+			if err := j.expand(ctx, rule, e, f, p.verdict); err != nil {
 				return nil, err
 			}
 		}
@@ -58,8 +58,8 @@ func (v *judge) prospects(ctx context.Context, e *journal.Event, f *facts, own *
 }
 
 // candidates are the rules that an event may call for.
-func (v *judge) candidates(ctx context.Context, e *journal.Event, f *facts) ([]*rules.Rule, error) {
-	set := v.workspace.rules.Load()
+func (j *judge) candidates(ctx context.Context, e *journal.Event, f *facts) ([]*rules.Rule, error) {
+	set := j.workspace.rules.Load()
 	if e.Rule != "" {
 		if rule := set.Rule(e.Rule); rule != nil && rule.Stage != rules.Draft {
 			return []*rules.Rule{rule}, nil
@@ -83,14 +83,14 @@ func (v *judge) candidates(ctx context.Context, e *journal.Event, f *facts) ([]*
 }
 
 // judge decides whether a rule fires. An error means that it cannot be told yet.
-func (v *judge) judge(ctx context.Context, p *prospect, e *journal.Event, f *facts, own *journal.Caused) error {
+func (j *judge) judge(ctx context.Context, p *prospect, e *journal.Event, f *facts, own *journal.Caused) error {
 	rule := p.rule
 	*p.verdict = journal.Verdict{Rule: rule.ID, Outcome: journal.Fired, Version: rule.Version, Stage: told(rule.Stage)}
 	because := func(o journal.Outcome, reason *phrases.Phrase) error {
 		p.verdict.Because(o, reason)
 		return nil
 	}
-	if h, err := v.pausedRule(rule.ID); h != nil || err != nil {
+	if h, err := j.pausedRule(rule.ID); h != nil || err != nil {
 		if err != nil {
 			return err
 		}
@@ -102,7 +102,7 @@ func (v *judge) judge(ctx context.Context, p *prospect, e *journal.Event, f *fac
 	if own != nil && (own.Rule == rule.ID || slices.Contains(own.Ancestry, rule.ID)) {
 		return because(journal.Looped, phrases.New(phrases.CameOfItself))
 	}
-	late, err := v.late(ctx, rule, e, v.now().Sub(e.CreatedAt))
+	late, err := j.late(ctx, rule, e, j.now().Sub(e.CreatedAt))
 	if err != nil {
 		return err
 	}
@@ -114,14 +114,14 @@ func (v *judge) judge(ctx context.Context, p *prospect, e *journal.Event, f *fac
 	}
 	if rule.Gather != nil && e.Rule == "" {
 		p.verdict.Outcome = journal.Gathered
-		return v.count(v.evaluate(ctx, rule, f), p, e)
+		return j.count(j.evaluate(ctx, rule, f), p, e)
 	}
-	return v.conditions(ctx, p, f)
+	return j.conditions(ctx, p, f)
 }
 
 // conditions evaluates a rule's conditions.
-func (v *judge) conditions(ctx context.Context, p *prospect, f *facts) error {
-	eval := v.evaluate(ctx, p.rule, f)
+func (j *judge) conditions(ctx context.Context, p *prospect, f *facts) error {
+	eval := j.evaluate(ctx, p.rule, f)
 	d := eval.Decide()
 	if err := unanswered(d.Err); err != nil {
 		return err
@@ -133,16 +133,16 @@ func (v *judge) conditions(ctx context.Context, p *prospect, f *facts) error {
 	if p.verdict.Outcome != journal.Fired {
 		return nil
 	}
-	if err := v.count(eval, p, f.event); err != nil || p.verdict.Outcome != journal.Fired {
+	if err := j.count(eval, p, f.event); err != nil || p.verdict.Outcome != journal.Fired {
 		return err
 	}
-	return v.pin(ctx, p, f)
+	return j.pin(ctx, p, f)
 }
 
 // pin finds out which attendance a run would be about. That is decided with the event: before the
 // run has its turn, another may have closed it. What the desk never answers is left to the run.
-func (v *judge) pin(ctx context.Context, p *prospect, f *facts) error {
-	if p.rule.Mode == rules.Single && v.unfinished(p) {
+func (j *judge) pin(ctx context.Context, p *prospect, f *facts) error {
+	if p.rule.Mode == rules.Single && j.unfinished(p) {
 		return nil // it does not begin
 	}
 	err := f.pin(ctx, p.rule)
@@ -153,7 +153,7 @@ func (v *judge) pin(ctx context.Context, p *prospect, f *facts) error {
 }
 
 // count works out what a run would be counted by.
-func (v *judge) count(eval *rules.Evaluation, p *prospect, e *journal.Event) error {
+func (j *judge) count(eval *rules.Evaluation, p *prospect, e *journal.Event) error {
 	var err error
 	if p.by, err = key(eval, p.rule.By, e.Lane); err == nil {
 		p.limitBy = p.by
@@ -180,7 +180,7 @@ func unanswered(err error) error {
 }
 
 // late says why an event of an age comes too late for a rule; nil is that it does not.
-func (v *judge) late(ctx context.Context, rule *rules.Rule, e *journal.Event, age time.Duration) (*phrases.Phrase, error) {
+func (j *judge) late(ctx context.Context, rule *rules.Rule, e *journal.Event, age time.Duration) (*phrases.Phrase, error) {
 	if e.Type != "schedule" {
 		if limit := rule.Late.SkipAfter; limit > 0 && age > limit {
 			return phrases.New(phrases.TooOld, duration.Format(age.Round(time.Second)), duration.Format(limit)), nil
@@ -196,7 +196,7 @@ func (v *judge) late(ctx context.Context, rule *rules.Rule, e *journal.Event, ag
 			return phrases.New(phrases.TickMissed, duration.Format(age.Round(time.Second))), nil
 		}
 	case "last", "":
-		if later, err := v.laterTick(ctx, e); later || err != nil {
+		if later, err := j.laterTick(ctx, e); later || err != nil {
 			return phrases.New(phrases.LaterTick), err
 		}
 	}
@@ -205,14 +205,14 @@ func (v *judge) late(ctx context.Context, rule *rules.Rule, e *journal.Event, ag
 
 // laterTick reports whether a later tick of the same rule waits in the lane, also among the events
 // that are not loaded.
-func (v *judge) laterTick(ctx context.Context, e *journal.Event) (bool, error) {
+func (j *judge) laterTick(ctx context.Context, e *journal.Event) (bool, error) {
 	later := func(other *journal.Event) bool {
 		return other.Rule == e.Rule && other.Type == e.Type && other.CreatedAt.After(e.CreatedAt)
 	}
-	if here := slices.ContainsFunc(v.lane.Events, later); here || !v.lane.More {
+	if here := slices.ContainsFunc(j.lane.Events, later); here || !j.lane.More {
 		return here, nil
 	}
-	for behind, err := range v.engine.happened(ctx, e.Workspace, e.Lane, []string{e.Type}, e.CreatedAt) {
+	for behind, err := range j.engine.happened(ctx, e.Workspace, e.Lane, []string{e.Type}, e.CreatedAt) {
 		if err != nil || later(behind) {
 			return err == nil, err
 		}
@@ -225,24 +225,24 @@ var evaluations sync.Pool
 
 // evaluate returns an evaluation of a rule's expressions. There is one in a visit, so it is for one
 // rule at a time.
-func (v *judge) evaluate(ctx context.Context, rule *rules.Rule, f *facts) *rules.Evaluation {
-	if v.evaluation == nil {
-		v.evaluation, _ = evaluations.Get().(*rules.Evaluation)
+func (j *judge) evaluate(ctx context.Context, rule *rules.Rule, f *facts) *rules.Evaluation {
+	if j.evaluation == nil {
+		j.evaluation, _ = evaluations.Get().(*rules.Evaluation)
 	}
-	if v.evaluation == nil {
-		v.evaluation = rules.NewEvaluation(ctx, rule, f)
+	if j.evaluation == nil {
+		j.evaluation = rules.NewEvaluation(ctx, rule, f)
 	} else {
-		v.evaluation.Reset(ctx, rule, f)
+		j.evaluation.Reset(ctx, rule, f)
 	}
-	return v.evaluation
+	return j.evaluation
 }
 
 // evaluated ends the use of the visit's evaluation.
-func (v *judge) evaluated() {
-	if v.evaluation != nil {
-		v.evaluation.Clear()
-		evaluations.Put(v.evaluation)
-		v.evaluation = nil
+func (j *judge) evaluated() {
+	if j.evaluation != nil {
+		j.evaluation.Clear()
+		evaluations.Put(j.evaluation)
+		j.evaluation = nil
 	}
 }
 

@@ -26,11 +26,11 @@ type laneState struct {
 
 // now is as exact as the journal is: what is due at a time that was recorded is due when that time
 // is read back.
-func (v *laneState) now() time.Time { return v.clock().Truncate(time.Microsecond) }
+func (l *laneState) now() time.Time { return l.clock().Truncate(time.Microsecond) }
 
 // due reports whether a run has something to do here, and had by a time.
-func (v *laneState) due(r *journal.Run, by time.Time) bool {
-	if r.Lane != v.lane.Name || v.isHeld(r) {
+func (l *laneState) due(r *journal.Run, by time.Time) bool {
+	if r.Lane != l.lane.Name || l.isHeld(r) {
 		return false
 	}
 	switch r.State {
@@ -43,13 +43,13 @@ func (v *laneState) due(r *journal.Run, by time.Time) bool {
 }
 
 // isHeld reports whether a run waits until a hold is lifted.
-func (v *laneState) isHeld(r *journal.Run) bool {
-	return r.State == journal.Held && v.engine.holdOn(r.Workspace, r.Rule, r.Lane) != nil
+func (l *laneState) isHeld(r *journal.Run) bool {
+	return r.State == journal.Held && l.engine.holdOn(r.Workspace, r.Rule, r.Lane) != nil
 }
 
 // event returns an event by its number.
-func (v *laneState) event(ctx context.Context, seq int64) (*journal.Event, error) {
-	list, err := v.eventsOf(ctx, seq)
+func (l *laneState) event(ctx context.Context, seq int64) (*journal.Event, error) {
+	list, err := l.eventsOf(ctx, seq)
 	if err != nil {
 		return nil, err
 	}
@@ -60,33 +60,33 @@ func (v *laneState) event(ctx context.Context, seq int64) (*journal.Event, error
 }
 
 // known returns an event that need not be read; nil where it must be.
-func (v *laneState) known(seq int64) *journal.Event {
-	if i, ok := slices.BinarySearchFunc(v.lane.Events, seq, func(e *journal.Event, seq int64) int { return cmp.Compare(e.Seq, seq) }); ok {
-		return v.lane.Events[i]
+func (l *laneState) known(seq int64) *journal.Event {
+	if i, ok := slices.BinarySearchFunc(l.lane.Events, seq, func(e *journal.Event, seq int64) int { return cmp.Compare(e.Seq, seq) }); ok {
+		return l.lane.Events[i]
 	}
-	return v.events[seq]
+	return l.events[seq]
 }
 
 // eventsOf returns events by their numbers; those that are gone are left out.
-func (v *laneState) eventsOf(ctx context.Context, seqs ...int64) ([]*journal.Event, error) {
+func (l *laneState) eventsOf(ctx context.Context, seqs ...int64) ([]*journal.Event, error) {
 	var missing []int64
 	for _, seq := range seqs {
-		if v.known(seq) == nil {
+		if l.known(seq) == nil {
 			missing = append(missing, seq)
 		}
 	}
 	if len(missing) > 0 {
-		found, err := v.engine.journal.Events(ctx, missing...)
+		found, err := l.engine.journal.Events(ctx, missing...)
 		if err != nil {
 			return nil, fmt.Errorf("read events: %w", err)
 		}
 		for _, e := range found {
-			put(&v.events, e.Seq, e)
+			put(&l.events, e.Seq, e)
 		}
 	}
 	var out []*journal.Event
 	for _, seq := range seqs {
-		if e := v.known(seq); e != nil {
+		if e := l.known(seq); e != nil {
 			out = append(out, e)
 		}
 	}
@@ -94,21 +94,21 @@ func (v *laneState) eventsOf(ctx context.Context, seqs ...int64) ([]*journal.Eve
 }
 
 // record returns the record of a step.
-func (v *laneState) record(s *journal.Step) (*record, error) {
-	if r := v.records[s]; r != nil {
+func (l *laneState) record(s *journal.Step) (*record, error) {
+	if r := l.records[s]; r != nil {
 		return r, nil
 	}
 	r, err := recordOf(s)
 	if err == nil {
-		put(&v.records, s, r)
+		put(&l.records, s, r)
 	}
 	return r, err
 }
 
 // survive makes an error of a panic, so that a fault in one lane is not the end of all others.
-func (v *laneState) survive(err *error) {
+func (l *laneState) survive(err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("a fault in quando: %v; please report it with what the log has of it", p)
-		v.engine.log.Error("panic", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		l.engine.log.Error("panic", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 	}
 }

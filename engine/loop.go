@@ -24,7 +24,7 @@ func reach(r *journal.Run, s *journal.Step) *journal.Step {
 
 // keep returns the steps that a run that is not finished needs to go on: of one that was taken for
 // several items, the last time that it came to its end.
-func (v *pending) keep(r *journal.Run) journal.Kept {
+func (p *pending) keep(r *journal.Run) journal.Kept {
 	if !slices.ContainsFunc(r.Steps, func(s *journal.Step) bool { return strings.IndexByte(s.Path, '[') >= 0 }) {
 		return r.Kept
 	}
@@ -34,7 +34,7 @@ func (v *pending) keep(r *journal.Run) journal.Kept {
 	for _, s := range slices.Backward(r.Steps) {
 		written := writtenPath(s.Path)
 		later := last[written]
-		rec := v.records[s]
+		rec := p.records[s]
 		switch {
 		case !s.State.Finished() || rec != nil && rec.Again > 0: // how often a person let something be tried again is counted
 		case later == nil:

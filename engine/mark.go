@@ -30,35 +30,35 @@ type markContent struct {
 }
 
 // mark announces the events of a call that has no answer. Events like them wait until a time.
-func (v *pending) mark(r *journal.Run, s *journal.Step, rec *record, until time.Time) {
+func (p *pending) mark(r *journal.Run, s *journal.Step, rec *record, until time.Time) {
 	content, err := json.Marshal(markContent{s.N, s.Verb, rec.Intent})
 	if err != nil {
 		content = nil // the change is refused for the same intent in the step's record
 	}
 	for _, event := range rec.Intent.Emits {
-		v.change.Caused = append(v.change.Caused, journal.Caused{
-			Workspace: r.Workspace, Lane: v.lane.Name, Event: event, Object: elsewhere, Set: content, Run: r.ID, Rule: r.Rule, Ancestry: r.Ancestry,
-			After: rec.Intent.After, From: v.servedFrom(rec.Intent.At), To: until,
+		p.change.Caused = append(p.change.Caused, journal.Caused{
+			Workspace: r.Workspace, Lane: p.lane.Name, Event: event, Object: elsewhere, Set: content, Run: r.ID, Rule: r.Rule, Ancestry: r.Ancestry,
+			After: rec.Intent.After, From: p.servedFrom(rec.Intent.At), To: until,
 		})
 	}
 }
 
 // unmark takes the marks of a call away with the next save.
-func (v *pending) unmark(r *journal.Run, s *journal.Step, rec *record) {
+func (p *pending) unmark(r *journal.Run, s *journal.Step, rec *record) {
 	if rec.Intent != nil && rec.Intent.Elsewhere {
-		put(&v.ended, markedCall{r.ID, s.N}, true)
+		put(&p.ended, markedCall{r.ID, s.N}, true)
 	}
 }
 
 // endCall ends a call that will not be made again by itself: no event waits for it any more. Where
 // its effect is not known, a mark stays by which its events are recognised when they come.
-func (v *pending) endCall(r *journal.Run, s *journal.Step, rec *record) {
+func (p *pending) endCall(r *journal.Run, s *journal.Step, rec *record) {
 	if rec.Intent == nil || r.ID == 0 {
 		return
 	}
-	v.unmark(r, s, rec)
+	p.unmark(r, s, rec)
 	if (rec.Doubt || !rec.Answered) && !rec.Confirmed && !rec.Tried.IsZero() {
-		v.mark(r, s, rec, v.now())
+		p.mark(r, s, rec, p.now())
 	}
 }
 

@@ -146,14 +146,14 @@ func (v *visit) recogniseAgain(ctx context.Context, e *journal.Event, fact map[s
 }
 
 // servedFrom and servedTo are what a time of the engine's clock may be by the service's.
-func (v *laneState) servedFrom(t time.Time) time.Time { return t.Add(min(v.ahead(), 0)) }
-func (v *laneState) servedTo(t time.Time) time.Time   { return t.Add(max(v.ahead(), 0)) }
+func (l *laneState) servedFrom(t time.Time) time.Time { return t.Add(min(l.ahead(), 0)) }
+func (l *laneState) servedTo(t time.Time) time.Time   { return t.Add(max(l.ahead(), 0)) }
 
-func (v *laneState) ahead() time.Duration {
-	if v.workspace.Ahead == nil {
+func (l *laneState) ahead() time.Duration {
+	if l.workspace.Ahead == nil {
 		return 0
 	}
-	return v.workspace.Ahead()
+	return l.workspace.Ahead()
 }
 
 // shows reports whether an event, with what it carries of its object, is the one that an own call
@@ -255,13 +255,13 @@ func (e *Engine) Owns(ctx context.Context, workspace, message, clientID string) 
 
 // isSending reports whether a call of the lane that has no answer sends a message with this
 // client_id. What is sent to a conversation is sent in its lane.
-func (v *laneState) isSending(clientID string) (bool, error) {
-	for _, r := range v.lane.Runs {
+func (l *laneState) isSending(clientID string) (bool, error) {
+	for _, r := range l.lane.Runs {
 		s := r.Current()
 		if r.State.Finished() || s == nil || s.State != journal.StepOpen {
 			continue
 		}
-		rec, err := v.record(s)
+		rec, err := l.record(s)
 		if err != nil {
 			return false, err
 		}
@@ -302,11 +302,11 @@ func (u *unsaved) has(m messageKey) bool {
 
 // expect notes what an own call caused. A message is known as the engine's own before that is on
 // disk: the next step may ask.
-func (v *pending) expect(c journal.Caused) {
+func (p *pending) expect(c journal.Caused) {
 	c.Object = ObjectKey(c.Object)
-	v.change.Caused = append(v.change.Caused, c)
+	p.change.Caused = append(p.change.Caused, c)
 	if c.Event == vocabulary.MessageSent {
-		v.engine.unsaved.add(messageKey{c.Workspace, c.Object})
+		p.engine.unsaved.add(messageKey{c.Workspace, c.Object})
 	}
 }
 
@@ -368,10 +368,10 @@ func (v *visit) settleCall(ctx context.Context, r *journal.Run) error {
 
 // adopt makes an event known as the doing of a call that has no answer: it had its effect, whenever
 // it will be answered.
-func (v *pending) adopt(f *facts, c journal.Caused) {
+func (p *pending) adopt(f *facts, c journal.Caused) {
 	e := f.event
 	c.Workspace, c.Lane, c.Event, c.Object, c.To = e.Workspace, e.Lane, e.Type, f.object(), e.CreatedAt.Add(afterCall)
-	v.expect(c)
+	p.expect(c)
 	f.carried = nil // with whose message it is
 }
 
@@ -416,19 +416,19 @@ func (v *visit) await(ctx context.Context, r *journal.Run, rec *record, e *journ
 
 // openCall returns the record of a run's call that has no receipt and may cause an event like this
 // one.
-func (v *laneState) openCall(r *journal.Run, e *journal.Event) (*record, error) {
-	if r.State.Finished() || r.Lane != v.lane.Name {
+func (l *laneState) openCall(r *journal.Run, e *journal.Event) (*record, error) {
+	if r.State.Finished() || r.Lane != l.lane.Name {
 		return nil, nil
 	}
 	s := r.Current()
 	if s == nil || s.State != journal.StepOpen {
 		return nil, nil
 	}
-	rec, err := v.record(s)
+	rec, err := l.record(s)
 	if err != nil || rec.Intent == nil || rec.Answered && !rec.Doubt || !slices.Contains(rec.Intent.Emits, e.Type) {
 		return nil, err
 	}
-	if isUpTo(e, rec.Intent.After) || e.CreatedAt.Before(v.servedFrom(rec.Intent.At).Add(-clockSlack)) {
+	if isUpTo(e, rec.Intent.After) || e.CreatedAt.Before(l.servedFrom(rec.Intent.At).Add(-clockSlack)) {
 		return nil, nil
 	}
 	return rec, nil

@@ -19,11 +19,11 @@ type pending struct {
 
 // touch notes that a run has changed. One that the journal has not begun is recorded whole when it
 // does.
-func (v *pending) touch(r *journal.Run, steps ...*journal.Step) {
+func (p *pending) touch(r *journal.Run, steps ...*journal.Step) {
 	if r.ID == 0 {
 		return
 	}
-	c := v.changed(r)
+	c := p.changed(r)
 	for _, s := range steps {
 		if !slices.Contains(c.Steps, s) {
 			c.Steps = append(c.Steps, s)
@@ -32,41 +32,41 @@ func (v *pending) touch(r *journal.Run, steps ...*journal.Step) {
 }
 
 // changed returns what has changed of a run that has begun.
-func (v *pending) changed(r *journal.Run) *journal.RunChange {
-	c := v.touched[r]
+func (p *pending) changed(r *journal.Run) *journal.RunChange {
+	c := p.touched[r]
 	if c == nil {
 		c = &journal.RunChange{Run: r}
-		put(&v.touched, r, c)
+		put(&p.touched, r, c)
 	}
 	return c
 }
 
 // finish ends a run, and with it the call that it may be at.
-func (v *pending) finish(r *journal.Run, s journal.State, why *phrases.Phrase) {
+func (p *pending) finish(r *journal.Run, s journal.State, why *phrases.Phrase) {
 	if at := r.Current(); at != nil && at.State == journal.StepOpen {
-		if rec, err := v.record(at); err == nil {
-			v.endCall(r, at, rec)
+		if rec, err := p.record(at); err == nil {
+			p.endCall(r, at, rec)
 		}
 	}
-	r.State, r.FinishedAt, r.WakeAt = s, v.now(), time.Time{}
+	r.State, r.FinishedAt, r.WakeAt = s, p.now(), time.Time{}
 	r.Because(why)
-	v.touch(r)
+	p.touch(r)
 }
 
 // replace ends the runs of this lane in whose place another is to come. The journal has asked for
 // it; they must not take a step before that is seen.
-func (v *pending) replace(by *journal.Run) {
-	for _, r := range v.lane.Runs {
-		if r.Rule == by.Rule && r.By == by.By && r.Stage == by.Stage && r.Lane == v.lane.Name && !r.State.Finished() {
-			v.finish(r, journal.Cancelled, journal.Replaced)
+func (p *pending) replace(by *journal.Run) {
+	for _, r := range p.lane.Runs {
+		if r.Rule == by.Rule && r.By == by.By && r.Stage == by.Stage && r.Lane == p.lane.Name && !r.State.Finished() {
+			p.finish(r, journal.Cancelled, journal.Replaced)
 		}
 	}
 }
 
 // seal writes the records of steps as the journal keeps them.
-func (v *pending) seal(steps []*journal.Step) error {
+func (p *pending) seal(steps []*journal.Step) error {
 	for _, s := range steps {
-		if r := v.records[s]; r != nil {
+		if r := p.records[s]; r != nil {
 			raw, err := written(r.appendJSON)
 			if err != nil {
 				r.Values = readable(r.Values)

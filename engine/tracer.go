@@ -43,9 +43,9 @@ type Part struct {
 type stretch struct{ began, ended time.Time }
 
 // moment is the time where somebody wants to know how long something takes, else nothing is asked.
-func (v *laneState) moment() (t time.Time) {
-	if v.engine.options.Tracer != nil {
-		t = v.clock()
+func (l *laneState) moment() (t time.Time) {
+	if l.engine.options.Tracer != nil {
+		t = l.clock()
 	}
 	return t
 }

@@ -44,23 +44,23 @@ func (c *versions) of(workspace, hash string) *version {
 
 // ruleOf returns the rule of a run, in the version that the run began with. It is nil where that
 // cannot be read any more.
-func (v *laneState) ruleOf(ctx context.Context, r *journal.Run) (*rules.Rule, error) {
-	if rule := v.workspace.rules.Load().Rule(r.Rule); rule != nil && rule.Version == r.Version {
+func (l *laneState) ruleOf(ctx context.Context, r *journal.Run) (*rules.Rule, error) {
+	if rule := l.workspace.rules.Load().Rule(r.Rule); rule != nil && rule.Version == r.Version {
 		return rule, nil
 	}
-	was := v.engine.versions.of(r.Workspace, r.Version)
+	was := l.engine.versions.of(r.Workspace, r.Version)
 	was.mu.Lock()
 	defer was.mu.Unlock()
 	if was.known {
 		return was.rule, nil
 	}
-	source, err := v.engine.journal.Version(ctx, r.Version)
+	source, err := l.engine.journal.Version(ctx, r.Version)
 	if err != nil {
 		return nil, fmt.Errorf("read the version of rule %s: %w", r.Rule, err)
 	}
-	rule, err := v.workspace.compile(r.Rule, source)
+	rule, err := l.workspace.compile(r.Rule, source)
 	if err != nil {
-		v.engine.log.Error("the version of a rule that a run began with cannot be used", "workspace", r.Workspace, "rule", r.Rule, "error", err)
+		l.engine.log.Error("the version of a rule that a run began with cannot be used", "workspace", r.Workspace, "rule", r.Rule, "error", err)
 	}
 	was.rule, was.known = rule, true
 	return rule, nil

@@ -148,12 +148,12 @@ func (k *walk) deny(err error) {
 }
 
 // hold stops a run until what stops it is lifted.
-func (v *pending) hold(r *journal.Run) {
+func (p *pending) hold(r *journal.Run) {
 	r.State, r.WakeAt = journal.Held, time.Time{}
-	if h := v.engine.holdOn(r.Workspace, r.Rule, r.Lane); h != nil {
+	if h := p.engine.holdOn(r.Workspace, r.Rule, r.Lane); h != nil {
 		r.Because(h.Said())
 	}
-	v.touch(r)
+	p.touch(r)
 }
 
 // stopped reports whether the run may begin nothing more for now. Its rule alone can be stopped
