@@ -162,12 +162,12 @@ func (v *visit) begin(ctx context.Context, starts []*journal.Start, f *facts, su
 		}
 		own := f
 		if i < len(starts)-1 {
-			own = f.twin() // the next one knows nothing of what this one learns
+			own = f.clone() // the next one knows nothing of what this one learns
 		}
 		if v.calls != calls {
 			own.refetch() // but it knows what this one did
 		}
-		if err := v.walk(ctx, s.Run, own.serve(s.Run)); err != nil {
+		if err := v.walk(ctx, s.Run, own.forRun(s.Run)); err != nil {
 			return err
 		}
 	}

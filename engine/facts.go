@@ -47,15 +47,15 @@ func (l *laneState) factsOf(e *journal.Event) *facts {
 	return f
 }
 
-// twin returns the same facts for another who may learn more.
-func (f *facts) twin() *facts {
-	twin := *f
-	twin.fetched = maps.Clone(f.fetched)
-	return &twin
+// clone returns the same facts for a reader that may fetch more of them.
+func (f *facts) clone() *facts {
+	copied := *f
+	copied.fetched = maps.Clone(f.fetched)
+	return &copied
 }
 
-// serve makes facts that were decided on those of a run, which may learn more of what it is about.
-func (f *facts) serve(r *journal.Run) *facts {
+// forRun makes the facts of a decision those of the run that it began, which may fetch more.
+func (f *facts) forRun(r *journal.Run) *facts {
 	f.about = &r.About
 	f.asked, f.at = nil, time.Time{}
 	f.run, f.trigger = r, f.event

@@ -19,9 +19,9 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// A desktop is the memory that a delivery is received in. It is used for one after another, and
+// scratch has the buffers for verifying one delivery. It is pooled, and
 // nothing of it is handed on.
-type desktop struct {
+type scratch struct {
 	signed []byte   // what the signature is over: the timestamp, a dot and the body, of a large one its beginning
 	head   int      // the bytes of it that come before the body
 	more   [][]byte // the rest of a large body, in pieces that are used for one after another
@@ -36,32 +36,32 @@ type keyed struct {
 }
 
 const (
-	// maxDesktop is how much memory is kept for the next delivery: most need a few KiB.
-	maxDesktop = smallBody + 1<<10
+	// maxScratch is how much memory is kept for the next delivery: most need a few KiB.
+	maxScratch = smallBody + 1<<10
 	// firstRoom is where a body begins that does not tell its length.
 	firstRoom = 4 << 10
 	// pieceSize is of the pieces of a large body.
 	pieceSize = 64 << 10
 )
 
-// pieces are those of large bodies that nobody needs at the moment. Whoever sends large bodies that
-// are refused would otherwise keep the garbage collector busy.
+// pieces are free pieces of large bodies. Without them a sender of large bodies that are refused
+// would keep the garbage collector busy.
 var pieces = sync.Pool{New: func() any { return new([pieceSize]byte) }}
 
-// clean gives a desktop back.
-func (r *Receiver) clean(d *desktop) {
+// release returns a scratch to the pool.
+func (r *Receiver) release(d *scratch) {
 	for i, piece := range d.more {
 		pieces.Put((*[pieceSize]byte)(piece[:pieceSize]))
 		d.more[i] = nil
 	}
 	d.more = d.more[:0]
-	if cap(d.signed) <= maxDesktop {
-		r.desktops.Put(d)
+	if cap(d.signed) <= maxScratch {
+		r.scratches.Put(d)
 	}
 }
 
 // body returns what was read.
-func (d *desktop) body() []byte {
+func (d *scratch) body() []byte {
 	if len(d.more) == 0 {
 		return d.signed[d.head:]
 	}
@@ -70,7 +70,7 @@ func (d *desktop) body() []byte {
 
 // read takes in what is signed, with a body of that length; -1 is that it is not told. Before it
 // needs room for more of the body it takes that.
-func (d *desktop) read(timestamp string, body io.Reader, length int64, take func(n int) bool) error {
+func (d *scratch) read(timestamp string, body io.Reader, length int64, take func(n int) bool) error {
 	room := firstRoom
 	if length >= 0 {
 		room = min(int(length), smallBody)
@@ -115,7 +115,7 @@ func (d *desktop) read(timestamp string, body io.Reader, length int64, take func
 }
 
 // sign returns what a secret, one of several, makes of what is signed. It is good until the next.
-func (d *desktop) sign(i int, secret service.Secret) []byte {
+func (d *scratch) sign(i int, secret service.Secret) []byte {
 	if i == len(d.macs) {
 		d.macs = append(d.macs, keyed{})
 	}
@@ -167,7 +167,7 @@ func (r *Receiver) claim(req *http.Request) (c claim, outcome Outcome, err error
 
 // verify decides whether a delivery comes from the service. The signature is over the timestamp
 // and the raw bytes.
-func (r *Receiver) verify(c claim, d *desktop, secrets []service.Secret) (Outcome, error) {
+func (r *Receiver) verify(c claim, d *scratch, secrets []service.Secret) (Outcome, error) {
 	if len(secrets) == 0 {
 		return NoSecret, errors.New("no signing secret is known: either service.webhook.secrets has one, or with service.webhook.public_url the webhook is looked after")
 	}

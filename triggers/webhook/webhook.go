@@ -81,7 +81,7 @@ type Options struct {
 type Receiver struct {
 	options  Options
 	headers  struct{ event, id, timestamp, signature string }
-	desktops sync.Pool
+	scratches sync.Pool
 	refusals refusals
 }
 
@@ -110,7 +110,7 @@ func New(o Options) (*Receiver, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	r := &Receiver{options: o, refusals: refusals{log: o.Logger, workspace: o.Workspace}}
-	r.desktops.New = func() any { return new(desktop) }
+	r.scratches.New = func() any { return new(scratch) }
 	r.headers.event, r.headers.id = o.Profile.Header("Event"), o.Profile.Header("Event-Id")
 	r.headers.timestamp, r.headers.signature = o.Profile.Header("Timestamp"), o.Profile.Header("Signature")
 	return r, nil
@@ -188,8 +188,8 @@ func (r *Receiver) open(w http.ResponseWriter, req *http.Request) (event rules.E
 		hangUp(w, req)
 		return event, outcome, err
 	}
-	d := r.desktops.Get().(*desktop)
-	defer r.clean(d)
+	d := r.scratches.Get().(*scratch)
+	defer r.release(d)
 	if outcome, err := r.admit(w, req, d, claimed); err != nil {
 		return event, outcome, err
 	}
@@ -209,7 +209,7 @@ func hangUp(w http.ResponseWriter, req *http.Request) {
 }
 
 // admit reads a body within the bounds of time and memory, and verifies it.
-func (r *Receiver) admit(w http.ResponseWriter, req *http.Request, d *desktop, claimed claim) (outcome Outcome, err error) {
+func (r *Receiver) admit(w http.ResponseWriter, req *http.Request, d *scratch, claimed claim) (outcome Outcome, err error) {
 	control, now := http.NewResponseController(w), time.Now() // not every writer has a connection
 	body := &unverified{bodies: r.options.Bodies, began: now, end: func() { _ = control.SetReadDeadline(now.Add(-time.Second)) }}
 	defer func() {
@@ -236,7 +236,7 @@ func (r *Receiver) admit(w http.ResponseWriter, req *http.Request, d *desktop, c
 var errCrowded = errors.New("too many bodies came at once that nobody has verified")
 
 // read takes in the body.
-func (r *Receiver) read(w http.ResponseWriter, req *http.Request, d *desktop, claimed claim, body *unverified) (Outcome, error) {
+func (r *Receiver) read(w http.ResponseWriter, req *http.Request, d *scratch, claimed claim, body *unverified) (Outcome, error) {
 	from := awaited{http.MaxBytesReader(w, req.Body, maxBody), body}
 	err := d.read(claimed.timestamp, from, req.ContentLength, body.take)
 	if err == nil && body.complete() {
