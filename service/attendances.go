@@ -20,13 +20,13 @@ type Attendance struct {
 	Status          string // open or closed
 	ConversationID  string
 	ContactID       string
-	AssigneeID      string // empty: nobody
+	AssigneeID      string // empty: unassigned
 	SectorID        string
 	OpenedAt        time.Time
 	FirstResponseAt *time.Time
 	ClosedAt        *time.Time
 	CloseReason     string
-	Contact         *Contact // where the answer carries it, as that of GetAttendance does
+	Contact         *Contact // if the answer carries it, as that of GetAttendance does
 	Assignee        *Person  // likewise
 	Raw             map[string]any
 }
@@ -48,7 +48,7 @@ func DecodeAttendance(raw map[string]any, p *Profile) Attendance {
 		a.Assignee = &person
 	}
 	if a.Status == "" && a.ID != "" {
-		// The closing time tells what a service without a status field does not say.
+		// A service without a status field shows only the closing time.
 		a.Status = StatusOpen
 		if a.ClosedAt != nil {
 			a.Status = StatusClosed
@@ -89,7 +89,7 @@ func (c *Client) ListAttendances(ctx context.Context, q AttendanceQuery) (Page[A
 	return list(ctx, c, request{op: o, query: url.Values(v)}, DecodeAttendance)
 }
 
-// Attendances walks all attendances that fit, from q.Cursor on.
+// Attendances iterates over all matching attendances, from q.Cursor on.
 func (c *Client) Attendances(ctx context.Context, q AttendanceQuery) iter.Seq2[Attendance, error] {
 	q.Limit = pageSize(q.Limit)
 	return byCursor(table[opListAttendances], q.Cursor, func(a *Attendance) string { return a.ID }, func(cursor string) (Page[Attendance], error) {
@@ -187,7 +187,7 @@ func defaultAttendanceFields() AttendanceFields {
 	}
 }
 
-// whole reports whether an object tells everything that rules can ask of it.
+// whole reports whether an object has every field that rules can use.
 func (n *AttendanceFields) whole(f fields) bool {
 	return tells(f, asString, notNull, n.Status) && tells(f, asText, orNull, n.Protocol) && tells(f, asTime, notNull, n.OpenedAt) &&
 		tells(f, asTime, orNull, n.FirstResponseAt, n.ClosedAt) && tells(f, asID, orNull, n.ConversationID, n.ContactID, n.AssigneeID, n.SectorID)

@@ -2,7 +2,8 @@ package service
 
 import "context"
 
-// maxSearch bounds how many hits of one search are compared: a search by phone that finds more found something else.
+// maxSearch bounds how many hits of one search are compared: a search by phone with more hits has
+// matched something else.
 const maxSearch = 500
 
 // FindContact looks a contact up by phone, in any of the phone's forms. It is nil when there is none.

@@ -28,7 +28,7 @@ func DecodeIdentity(raw map[string]any, p *Profile) Identity {
 	}
 }
 
-// Me asks who the key is. Every valid key may.
+// Me reads the identity of the key. Every valid key may.
 func (c *Client) Me(ctx context.Context) (Identity, error) {
 	who, out, err := one(ctx, c, request{op: table[opMe]}, "identity", c.profile.Identity.ID, DecodeIdentity)
 	if t, bad := http.ParseTime(out.header.Get("Date")); bad == nil {

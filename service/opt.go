@@ -28,12 +28,12 @@ func (o Opt[T]) MarshalJSON() ([]byte, error) {
 	}
 	b, err := json.Marshal(o.value)
 	if string(b) == "null" {
-		return []byte("[]"), err // a nil list is an empty one: null was not asked for
+		return []byte("[]"), err // a nil list is an empty one; Null is explicit
 	}
 	return b, err
 }
 
-// UnmarshalJSON reads back what MarshalJSON wrote, so that a recorded request can be repeated as it was.
+// UnmarshalJSON reads what MarshalJSON wrote, so that a recorded request can be repeated exactly.
 func (o *Opt[T]) UnmarshalJSON(b []byte) error {
 	*o = Opt[T]{given: true}
 	if string(b) == "null" {

@@ -60,9 +60,10 @@ type ErrorProfile struct {
 	PendingCodes []string `json:"pending_codes"`
 }
 
-// pending decides whether a 409 to a call with an Idempotency-Key may mean that the key's reservation is still pending.
-// In doubt it may, because reading the card first does no harm: a code that says nothing, or only that idempotency is the
-// matter, is taken as pending too. Our keys never go with two bodies.
+// pending reports whether a 409 to a call with an Idempotency-Key may mean that the key's
+// reservation is still pending. In doubt it returns true, because reading the card first does no
+// harm: a code that says nothing, or only mentions idempotency, counts as pending too. Our keys are
+// never used with two bodies.
 func (p *ErrorProfile) pending(code string) bool {
 	code = strings.ToLower(code)
 	if code == "" || code == "conflict" || slices.Contains(p.PendingCodes, code) {
@@ -79,15 +80,16 @@ func (p *ErrorProfile) pending(code string) bool {
 // CardProfile says how cards are written, which the reference does not show.
 type CardProfile struct {
 	Create CardOperation `json:"create"`
-	Get    CardOperation `json:"get"` // an empty path: there is none, and the list is searched
+	Get    CardOperation `json:"get"` // an empty path: no such operation; the list is searched
 	Update CardOperation `json:"update"`
 	Move   CardOperation `json:"move"`
 
 	WriteScope string `json:"write_scope"`
 	// VersionIn says where a card's version goes: "header" (If-Match), "body" (a field named version) or "both".
 	VersionIn string `json:"version_in"`
-	// IfMatch says how the header writes it: "quoted", "bare", or "auto": as the service writes its ETag. Before it has shown
-	// one, the header is left out where the body has the version too, and quoted where it has not.
+	// IfMatch is how the header writes it: "quoted", "bare", or "auto": as the service writes its
+	// ETag. Until the service has sent one, the header is omitted if the body has the version too, and
+	// quoted otherwise.
 	IfMatch string `json:"if_match"`
 	// DueFormat says how a due date is written: "rfc3339" or "date".
 	DueFormat string `json:"due_format"`
@@ -111,7 +113,7 @@ func (c *CardProfile) operation(o CardOperation) Operation {
 	return Operation{Method: o.Method, Path: o.Path, Scope: scope}
 }
 
-// EventProfile says where the data of a webhook event carries what it is about.
+// EventProfile says where the data of a webhook event has its objects.
 type EventProfile struct {
 	Conversation   Paths `json:"conversation"`
 	ConversationID Paths `json:"conversation_id"`

@@ -29,7 +29,7 @@ func DecodeWebhook(raw map[string]any, p *Profile) Webhook {
 	}
 }
 
-// redact copies an object with the values at the paths blotted out.
+// redact copies an object with the values at the paths removed.
 func redact(raw map[string]any, paths Paths) map[string]any {
 	for _, path := range paths {
 		name, rest, nested := strings.Cut(path, ".")
@@ -116,8 +116,8 @@ func (c *Client) DeleteWebhook(ctx context.Context, id string) error {
 	return err
 }
 
-// RotateSecret replaces the signing secret and gives the new one. It is the call that must not be repeated blindly: each
-// time there is another secret.
+// RotateSecret replaces the signing secret and returns the new one. It must not be repeated
+// blindly: each call makes another secret.
 func (c *Client) RotateSecret(ctx context.Context, id string) (Webhook, error) {
 	r := request{op: table[opRotateSecret], id: id}
 	w, out, err := one(ctx, c, r, "webhook", c.profile.Webhook.ID, DecodeWebhook)
@@ -134,7 +134,7 @@ func (c *Client) RotateSecret(ctx context.Context, id string) (Webhook, error) {
 	return w, nil
 }
 
-// withSecret finds the secret beside a wrapped webhook, where an answer may put it because it is no part of it.
+// withSecret finds the secret beside a wrapped webhook, where some services put it.
 func (c *Client) withSecret(w Webhook, out reply) Webhook {
 	if m, ok := out.value.(map[string]any); ok && w.Secret == "" {
 		w.Secret = Secret(fields(m).str(c.profile.Webhook.Secret))

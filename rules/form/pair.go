@@ -2,9 +2,8 @@ package form
 
 import "encoding/json"
 
-// pairUp finds for each of some values the one that it was before, or -1: first those that are
-// equal, in order and then elsewhere, and of the others those between the same neighbours, alike
-// ones first.
+// pairUp matches each value to its earlier version, or -1: first equal ones, in order and then
+// elsewhere, and the others between the same neighbours, similar ones first.
 func pairUp[T any](old, list []T, likeness func(T) string) []int {
 	p := pairing{at: make([]int, len(list)), taken: make([]bool, len(old))}
 	for i := range p.at {
@@ -18,7 +17,7 @@ func pairUp[T any](old, list []T, likeness func(T) string) []int {
 	return p.at
 }
 
-// exactly tells values apart.
+// exactly is a likeness under which only equal values match.
 func exactly[T any](v T) string {
 	text, err := json.Marshal(v)
 	if err != nil {

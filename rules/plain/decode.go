@@ -1,5 +1,5 @@
-// Package plain reads and writes JSON whose shape nobody knows beforehand: objects are
-// map[string]any, numbers float64, as encoding/json has them, in one pass and without reflection.
+// Package plain reads and writes JSON without a schema: objects are map[string]any, numbers
+// float64, as in encoding/json, in one pass and without reflection.
 package plain
 
 import (
@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// Deepest is how far lists and objects may stand inside of each other.
+// Deepest bounds the nesting of lists and objects.
 const Deepest = 1000
 
-// mostTiny is how many numbers of a document may be closer to 0 than those that have all their
-// digits. Each takes a hundred times as long to read as another.
+// mostTiny bounds the subnormal numbers of a document. Each takes a hundred times as long to parse
+// as another.
 const mostTiny = 1000
 
 // Decode reads a JSON value. What follows it must be white space.
@@ -100,8 +100,8 @@ type decoder struct {
 	src string
 	at  int
 
-	// The first entries of objects and lists that have begun: most are made in their size, once they
-	// have ended.
+	// begun holds the first entries of open objects and lists: most are allocated at their final size
+	// when they end.
 	begun [32]entry
 	count int
 
@@ -115,7 +115,7 @@ type entry struct {
 	value any
 }
 
-// keep keeps an entry until its object or list has ended. It reports false where there is no room.
+// keep holds an entry until its object or list ends. It reports false if there are too many.
 func (d *decoder) keep(name string, value any) bool {
 	if d.count == len(d.begun) {
 		return false
@@ -125,14 +125,14 @@ func (d *decoder) keep(name string, value any) bool {
 	return true
 }
 
-// take returns the entries that were kept since there were so many, and keeps them no longer.
+// take returns and removes the entries held since from.
 func (d *decoder) take(from int) []entry {
 	entries := d.begun[from:d.count]
 	d.count = from
 	return entries
 }
 
-// space goes to the next byte that is not white space.
+// space skips white space.
 func (d *decoder) space() {
 	for d.at < len(d.src) {
 		switch d.src[d.at] {
@@ -144,7 +144,7 @@ func (d *decoder) space() {
 	}
 }
 
-// next returns the next byte that is not white space; 0 at the end.
+// next skips white space and returns the next byte; 0 at the end.
 func (d *decoder) next() byte {
 	d.space()
 	if d.at < len(d.src) {
@@ -167,7 +167,7 @@ func (d *decoder) problem() error {
 	return fmt.Errorf("there is %q at byte %d where it should not be", d.src[d.at], d.at)
 }
 
-// value reads a value that stands inside of so many others.
+// value reads a value at a nesting depth.
 func (d *decoder) value(depth int) (any, error) {
 	if depth > Deepest {
 		return nil, fmt.Errorf("more than %d lists and objects inside of each other", Deepest)
@@ -194,8 +194,7 @@ func (d *decoder) value(depth int) (any, error) {
 	}
 }
 
-// boxed returns a text as a value. A document tells the same id or time in several places, and they
-// need not be several values.
+// boxed returns a text as a value. It shares equal texts: a document repeats ids and times.
 func (d *decoder) boxed(s string) any {
 	if s == "" {
 		return s
@@ -309,7 +308,7 @@ func (d *decoder) listOf(list []any, from int) []any {
 	return list
 }
 
-// nothing is the empty list: nobody can change it.
+// nothing is the empty list; it is immutable.
 var nothing any = []any{}
 
 func (d *decoder) word(w string) error {

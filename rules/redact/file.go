@@ -7,8 +7,8 @@ import (
 	"github.com/quandohq/quando/rules/source"
 )
 
-// File returns the text of a rule file without its secrets, for people who may not write
-// rules. It hides in comments too, and keeps the number of lines.
+// File returns the text of a rule file without its secrets, for readers without the right to write
+// rules. It redacts comments too, and keeps the number of lines.
 func File(text string) string { return redactFile(text, 3) }
 
 // redactFile hides in comments as in files, down to a number of levels.

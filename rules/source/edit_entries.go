@@ -150,7 +150,7 @@ func (e *editor) stretches(y *yaml.Node, flow bool) []stretch {
 	return all
 }
 
-// isEmpty reports whether a value is nothing because nothing is written.
+// isEmpty reports whether a value is null because nothing is written.
 func isEmpty(y *yaml.Node) bool {
 	return y.Kind == yaml.ScalarNode && y.Value == "" && y.Style == 0 && y.Anchor == ""
 }
@@ -244,7 +244,7 @@ func (e *editor) insertBlock(old []stretch, before int, text string, apart bool)
 		}
 		e.splice(old[before].to, old[before].to, text)
 	case old[0].mid:
-		// The first stands behind a dash: the text takes its place, and it goes to a line of its own.
+		// The first follows a dash: the new text goes there, and the old first goes to its own line.
 		indent := pad(e.column(old[0].start))
 		e.splice(old[0].start, old[0].start, strings.TrimLeft(text, " ")+indent)
 	default:
@@ -280,7 +280,7 @@ func (e *editor) deleteBlock(old []stretch, first, end int) {
 	}
 	for i := first; i < end; i++ {
 		from := old[i].from
-		// What stands between two that go, goes, unless it is a comment of its own.
+		// Removing two neighbours removes what is between them, unless that is a comment on its own line.
 		for i+1 < end && trim(e.text[old[i].to:old[i+1].from]) == "" {
 			i++
 		}

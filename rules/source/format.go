@@ -40,9 +40,8 @@ func Format(name string, text []byte, style Style) ([]byte, Problems) {
 	return []byte(out), nil
 }
 
-// settled returns the form of the file that formatting leaves as it is. Where a comment stands
-// decides what it is about, so one that was moved may be taken for another entry's and move once
-// more.
+// settled returns the fixpoint of formatting. The position of a comment decides what it belongs to,
+// so a moved one may be attributed to another entry and move again.
 func (f *File) settled(style Style) (string, *Problem) {
 	const passes = 5
 	text := f.Text

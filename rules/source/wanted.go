@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// A Wanted is what a value of a file should become. What it says nothing new about is kept as it is
-// written.
+// A Wanted is the target of an edit: what a value of a file should become. Unchanged parts keep
+// their text.
 type Wanted struct {
 	Old  *Node // what stands there; nil where nothing does
 	Keep bool  // Old stays as it is, perhaps at another place
 
 	Kind  Kind
 	Value string       // of a Scalar
-	Loose bool         // of a Scalar: how it is written does not matter to the reader, so it needs no quotes where it looks like a number; of Null: nothing need be written
+	Loose bool         // of a Scalar: it may be written without quotes although it looks like a number; of Null: nothing need be written
 	Bare  bool         // of a Scalar: it must not be in quotes
 	Items []*Wanted    // of a List
 	Pairs []WantedPair // of a Mapping: the old ones in their order, with the others where they belong
@@ -34,7 +34,7 @@ type WantedPair struct {
 // Kept wants a node to stay as it is.
 func Kept(n *Node) *Wanted { return &Wanted{Old: n, Keep: true} }
 
-// In wants the same in the place of another node.
+// In returns the same target for another node.
 func (w *Wanted) In(n *Node) *Wanted {
 	moved := *w
 	moved.Old, moved.Keep = n, false
@@ -61,7 +61,7 @@ func ParseValue(text string) (*Node, error) {
 	return f.Root, nil
 }
 
-// fulfilled reports whether a node is what was wanted.
+// fulfilled reports whether a node equals the target.
 func (w *Wanted) fulfilled(n *Node) bool {
 	switch {
 	case n == nil:
@@ -100,7 +100,7 @@ func (w *Wanted) fulfilled(n *Node) bool {
 	return true
 }
 
-// Same reports whether two nodes say the same, however they are written.
+// Same reports whether two nodes have the same value, however they are written.
 func Same(a, b *Node) bool {
 	if a.Kind != b.Kind || a.Broken != b.Broken || len(a.Items) != len(b.Items) || len(a.Pairs) != len(b.Pairs) {
 		return false

@@ -100,7 +100,7 @@ func (l *loader) person(v *Person) error {
 	return nil
 }
 
-// board reads a board; one that is there gains the stages it lacks.
+// board reads a board; an existing one gains the stages it lacks.
 func (l *loader) board(v *Board) error {
 	if v.Name == "" {
 		return errNoName

@@ -17,7 +17,7 @@ func (l *loader) fill(id *ID) {
 	}
 }
 
-// stamp sets a time that is missing to now.
+// stamp sets missing times to now.
 func (l *loader) stamp(times ...*Instant) {
 	for _, t := range times {
 		if *t == 0 {
@@ -38,8 +38,8 @@ func or(texts ...string) string {
 
 var errNoName = errors.New("name is required")
 
-// again says what becomes of an object that is there already: when adding it
-// is passed over, else the document has it twice.
+// again handles an object that exists already: adding skips it, else it is an error in the
+// document.
 func (l *loader) again(what any) error {
 	if l.adding {
 		return nil
@@ -129,8 +129,8 @@ func (l *loader) message(v *Message) error {
 		}
 	}
 	l.st.PutMessage(conv, v)
-	// In a document the messages are in order and the conversation's own place
-	// was read already, so it is not moved to the front.
+	// In a document the messages are in order and the conversation's position was read already, so it
+	// does not move to the front.
 	conv.LastMessage = &LastMessage{ID: v.ID, Text: v.Text, Direction: v.Direction, CreatedAt: v.CreatedAt}
 	return nil
 }
@@ -153,7 +153,7 @@ func (l *loader) attendance(v *Attendance) error {
 		return fmt.Errorf("status is open or closed, not %q", v.Status)
 	case conv.Open() != nil:
 		return l.again("an open attendance of " + conv.Name)
-	default: // an open one goes with its conversation
+	default: // an open one is assigned with its conversation
 		v.AssigneeID, v.SectorID = conv.AssigneeID, conv.SectorID
 	}
 	if v.ContactID.IsZero() {
@@ -172,7 +172,7 @@ func (l *loader) attendance(v *Attendance) error {
 	conv.Attendances = append(conv.Attendances, v)
 	l.opened = append(l.opened, v)
 	if v.Status == store.StatusOpen && l.st.Rules.AutoCloseAfterMinutes > 0 {
-		l.s.agenda.add(l.s.now(), func() { l.s.watchSilence(conv, v) }) // once this state is the sandbox's
+		l.s.agenda.add(l.s.now(), func() { l.s.watchSilence(conv, v) }) // after this state is installed
 	}
 	return nil
 }
@@ -253,7 +253,7 @@ func (l *loader) webhook(v *webhookDoc) error {
 	return nil
 }
 
-// delivery reads a delivery; one with attempts to come goes on where it was.
+// delivery reads a delivery; one with attempts left continues.
 func (l *loader) delivery(v *deliveryDoc) error {
 	if v.Delivery == nil {
 		return errors.New("it is empty")
