@@ -22,8 +22,8 @@ import (
 
 const anaPhone = "+5511988887777"
 
-// A desk is an engine at work on the events of an imitated service, which people can step into.
-type desk struct {
+// A recordedDesk is an engine at work on the events of an imitated service, which people can step into.
+type recordedDesk struct {
 	*sandbox.Sandbox
 	t         *testing.T
 	text      string
@@ -32,10 +32,10 @@ type desk struct {
 	directory *service.Directory
 }
 
-func newDesk(t *testing.T, text string) *desk {
+func newDesk(t *testing.T, text string) *recordedDesk {
 	t.Helper()
 	start := time.Date(2026, 11, 13, 17, 50, 0, 0, saoPaulo)
-	d := &desk{t: t, text: text, Sandbox: must(sandbox.New(sandbox.Options{Frozen: start, Seed: 7, AllowLoopback: true, KanbanEvents: true}))}
+	d := &recordedDesk{t: t, text: text, Sandbox: must(sandbox.New(sandbox.Options{Frozen: start, Seed: 7, AllowLoopback: true, KanbanEvents: true}))}
 	t.Cleanup(func() { _ = d.Close() })
 	address := must(d.Start(t.Context(), "127.0.0.1:0"))
 	d.journal = must(sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "journal.db"), sqlite.Options{}))
@@ -67,7 +67,7 @@ func newDesk(t *testing.T, text string) *desk {
 }
 
 // use gives the engine other rules.
-func (d *desk) use(text string) {
+func (d *recordedDesk) use(text string) {
 	d.t.Helper()
 	d.text = text
 	if err := d.engine.SetRules("default", compile(d.t, calendar+text)); err != nil {
@@ -76,7 +76,7 @@ func (d *desk) use(text string) {
 }
 
 // pass lets time go by, with everything that is due on the way at its own time.
-func (d *desk) pass(length time.Duration) {
+func (d *recordedDesk) pass(length time.Duration) {
 	d.t.Helper()
 	end := d.Now().Add(length)
 	for {
@@ -91,7 +91,7 @@ func (d *desk) pass(length time.Duration) {
 }
 
 // rest lets everything happen that is due now.
-func (d *desk) rest() (next time.Time) {
+func (d *recordedDesk) rest() (next time.Time) {
 	d.t.Helper()
 	for range 100 {
 		before := len(d.Effects())
@@ -110,14 +110,14 @@ func (d *desk) rest() (next time.Time) {
 	return next
 }
 
-func (d *desk) customer(name, phone, text string) {
+func (d *recordedDesk) customer(name, phone, text string) {
 	d.t.Helper()
 	must(d.CustomerMessage(sandbox.CustomerMessage{Phone: phone, Name: name, Text: text}))
 	d.rest()
 }
 
 // scene is what there is to look back at.
-func (d *desk) scene() *scene {
+func (d *recordedDesk) scene() *scene {
 	d.t.Helper()
 	if err := d.directory.Load(d.t.Context()); err != nil {
 		d.t.Fatal(err)
@@ -126,7 +126,7 @@ func (d *desk) scene() *scene {
 }
 
 // runs returns the runs of a rule, the newest first.
-func (d *desk) runs(rule string) []*journal.Run {
+func (d *recordedDesk) runs(rule string) []*journal.Run {
 	return must(d.journal.ListRuns(d.t.Context(), journal.RunFilter{Rule: rule}))
 }
 

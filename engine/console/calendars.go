@@ -34,7 +34,7 @@ type calendarView struct {
 	Holidays        []holidayView
 }
 
-// A holidayView is a day on which nobody is there.
+// A holidayView is a day on which the desk is closed.
 type holidayView struct {
 	Day  time.Time
 	Name string
@@ -43,7 +43,7 @@ type holidayView struct {
 const (
 	calendarSpan     = "15m"
 	calendarHolidays = 10  // that are listed
-	calendarAhead    = 366 // days that are looked through for them
+	calendarAhead    = 366 // days searched for them
 )
 
 // calendars shows when the desks are open.

@@ -50,7 +50,7 @@ type suggestions struct {
 	Names []string
 }
 
-// writeCheck answers what is wrong with a text, and how it looks as a form.
+// writeCheck answers with the problems of a text, and its form.
 func (c *Console) writeCheck(q *request) error {
 	f, err := c.draftSent(q)
 	if err != nil {
@@ -195,7 +195,7 @@ func (q *request) json(v any) error {
 		return err
 	}
 	q.w.Header().Set("Content-Type", "application/json")
-	_, _ = q.w.Write(text) // who asked may have gone away
+	_, _ = q.w.Write(text) // the client may have disconnected
 	return nil
 }
 

@@ -1,6 +1,6 @@
-// Package learn finds out what the data of recorded events looks like: which paths there are, of
-// which kinds, how often, and whether the service's profile finds in them what it looks for. It
-// tells kinds of values and never the values: customers wrote them.
+// Package learn describes the data of recorded events: which paths there are, of which kinds, how
+// often, and whether the service's profile finds its fields in them. It shows kinds of values and
+// never the values: customers wrote them.
 package learn
 
 import (

@@ -18,12 +18,12 @@ type Trace struct {
 	location *time.Location
 }
 
-// most is how much of a journal is shown.
+// most bounds the journal rows shown.
 const most = 500
 
 // readTrace reads what the engine has recorded. What cannot be read is left out: there is something
 // else to report.
-func (t *telling) readTrace(ctx context.Context) Trace {
+func (t *storyRun) readTrace(ctx context.Context) Trace {
 	trace := Trace{location: t.options.Location}
 	if t.process == nil {
 		return trace

@@ -8,7 +8,7 @@ import (
 	"github.com/quandohq/quando/rules/vocabulary"
 )
 
-// oneRule makes up a rule. Of an exact scenario nothing that it times falls on an act.
+// oneRule generates a rule. In an exact scenario none of its timers coincides with an act.
 func (g *generator) oneRule(id string) Rule {
 	for try := 0; ; try++ {
 		r := g.anyRule(id, try > 30)
@@ -18,7 +18,7 @@ func (g *generator) oneRule(id string) Rule {
 	}
 }
 
-// anyRule makes up a rule; a plain one has nothing that takes time.
+// anyRule generates a rule; a plain one has no timers.
 func (g *generator) anyRule(id string, plain bool) Rule {
 	r := Rule{ID: id, When: g.when()}
 	g.rule, g.names, g.answers, g.asked, g.waits = &r, 0, nil, 0, 0
@@ -170,23 +170,23 @@ func (g *generator) cancelOn() (out []Match) {
 	return out
 }
 
-// known says what the conditions and steps of a rule can see.
+// known is what the conditions and steps of a rule can use.
 type known struct {
 	message      bool // always there
 	sent         bool // by the team or the engine
 	conversation bool
 	attendance   bool
 	card         bool
-	sure         bool   // the card is there for sure
-	board        string // of the card, where that is known
+	sure         bool   // the card certainly exists
+	board        string // of the card, if known
 	gathered     bool
 	windows      bool // times may be compared
 	edges        bool // it may be the minute in which the office opens
 	nested       int
 }
 
-// factsFor returns what is known at the start of a rule. Of an exact scenario nothing is asked that
-// may be missing.
+// factsFor returns what is known at the start of a rule. In an exact scenario it excludes what may
+// be missing.
 func factsFor(r *Rule, exact bool) known {
 	all := func(prefix string) bool {
 		return len(r.When.Events) > 0 && !slices.ContainsFunc(r.When.Events, func(e string) bool { return !strings.HasPrefix(e, prefix) })

@@ -26,7 +26,7 @@ func (g *generator) troubles() {
 	}
 }
 
-// nth is the number of something of which there may be as many as that: mostly an early one.
+// nth is an index up to a maximum: mostly an early one.
 func (g *generator) nth(most int) int {
 	most = max(2, most)
 	for g.chance(40) && most > 4 {
@@ -89,14 +89,14 @@ func (g *generator) delay() Trouble {
 	return Trouble{Kind: pick(g, Trouble503Before, Trouble503After, TroubleCutBefore, TroubleCutAfter), N: g.nth(g.calls()), More: g.between(1, 2)}
 }
 
-// share lets several engines work, and one overtake another.
+// share adds engines, and lets one overtake another.
 func (g *generator) share(engines int) {
 	g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleEngines, More: engines})
 	for range g.few(0, 3) {
 		if g.chance(50) {
 			g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleSwitch, N: g.nth(g.points())})
 		} else {
-			// Another engine has its turn while the one whose leases are gone is in the middle of something.
+			// Another engine works while the one whose leases expired is in the middle of something.
 			n := g.nth(g.points() / 2)
 			g.s.Troubles = append(g.s.Troubles, Trouble{Kind: TroubleEarly, N: n, More: g.rand.IntN(engines)}, Trouble{Kind: TroubleSwitch, N: n}, Trouble{Kind: TroubleSwitch, N: n + g.between(1, 4)})
 		}
@@ -125,8 +125,8 @@ func (g *generator) wildTroubles() {
 	slices.SortStableFunc(g.s.Troubles, func(a, b Trouble) int { return int(a.At - b.At) })
 }
 
-// uncertain lets a call fail before its effect, perhaps several times, and when it is repeated
-// behind it.
+// uncertain makes a call fail before its effect, perhaps several times, and after it when it is
+// retried.
 func (g *generator) uncertain(n int) {
 	times := g.few(1, 7)
 	g.s.Troubles = append(g.s.Troubles, Trouble{Kind: pick(g, Trouble503Before, TroubleCutBefore), N: n, More: times})
@@ -138,7 +138,7 @@ func (g *generator) uncertain(n int) {
 	}
 }
 
-// copyWhileStopped lets the journal be copied while something is stopped.
+// copyWhileStopped copies the journal during a hold.
 func (g *generator) copyWhileStopped() {
 	for _, a := range g.s.Story {
 		if a.Kind == ActPauses && g.chance(40) {

@@ -14,7 +14,7 @@ import (
 	_ "time/tzdata" // desks are in a zone, also on machines without any
 )
 
-// hold places and lifts what a person stops, from beside the engines.
+// hold places and lifts holds, from outside the engines.
 func (w *world) hold(ctx context.Context, list []hold) {
 	for _, h := range list {
 		w.activity++
@@ -67,7 +67,7 @@ func (w *world) place(ctx context.Context, h hold) error {
 	return nil
 }
 
-// trouble lets something go wrong that has a time.
+// trouble carries out a trouble that has a time.
 func (w *world) trouble(ctx context.Context, t Trouble) error {
 	w.outcome.Coverage[[2]string{"engine", t.Kind}]++
 	w.activity++
@@ -109,7 +109,7 @@ func (w *world) trouble(ctx context.Context, t Trouble) error {
 	return nil
 }
 
-// act lets a person do something.
+// act carries out an act of a person.
 func (w *world) act(ctx context.Context, a Act) error {
 	w.activity++
 	switch a.Kind {
@@ -127,7 +127,7 @@ func (w *world) act(ctx context.Context, a Act) error {
 	return w.desk.act(ctx, a)
 }
 
-// reload lets the other rules take the place of those in use.
+// reload swaps the rules.
 func (w *world) reload() error {
 	if w.other == nil {
 		return nil
@@ -161,7 +161,7 @@ func (w *world) reloadAtWork() error {
 	return nil
 }
 
-// intervene lets a person do something while an engine is at work.
+// intervene carries out an act of a person during an engine's work.
 func (w *world) intervene(ctx context.Context, t Trouble) error {
 	w.activity++
 	if t.Kind == TroubleReload {

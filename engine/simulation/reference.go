@@ -13,23 +13,23 @@ import (
 // The reference (this file and those beside it: rules, runs, steps, facts) says what rules must do,
 // from docs/language.md, as plainly and slowly as possible. It knows nothing of the engine: no
 // journal, no retries, no crashes. It takes the events of an undisturbed desk as they were raised,
-// and says which effects the rules must have had on them. An effect that it does not expect was
-// doubled or is wrong, one that is missing was lost.
+// and returns the effects that the rules must have had on them. An effect that it does not expect
+// was doubled or is wrong, one that is missing was lost.
 //
-// Undisturbed means: everything is heard when it happens, calls take no time, and what is due is
-// done when it is due. What the documents leave open, or what only engine/README.md and the code
-// tell, is marked with "Looked up".
+// Undisturbed means: events arrive when they happen, calls take no time, and what is due is done
+// when it is due. What the documents leave open, or what only engine/README.md and the code say, is
+// marked with "Looked up".
 //
-// Looked up, of what happens at one instant: first everything that people did is heard, then the
-// ticks of schedules. Lanes have their turn in the order in which they were due, then of their
-// names; in each come its events in order (an event is decided by all rules in the order of their
-// ids, then the runs that it began take their steps in that order, then comes the next event), then
-// what was gathered, then the runs that are due, the oldest first. What the engine's own calls
-// raised is heard when nothing else is left to do.
+// Looked up, of what happens at one instant: first come all events of people, then the ticks of
+// schedules. Lanes are processed in the order in which they were due, then by name; each in this
+// order: its events (all rules decide on an event in the order of their ids, then the runs that it
+// began take their steps in that order, then comes the next event), then what was gathered, then
+// the due runs, the oldest first. Events raised by the engine's own calls come when nothing else is
+// left to do.
 
-// Comparable reports whether Expect is exact for a scenario, and if not, why. What it leaves open
-// is the order of what happens at one instant where many lanes have to do with each other: runs
-// that go to other conversations while their own has more events than an engine takes at a time.
+// Comparable reports whether Expect is exact for a scenario, and if not, why. Expect leaves open
+// the order at one instant when many lanes interact: runs that go to other conversations while
+// their own has more events than an engine takes at a time.
 func Comparable(s *Scenario) (exact bool, why string) {
 	if len(s.Customers) > 16 {
 		return false, "more lanes than an engine claims at a time: their order at one instant is not known"
@@ -62,7 +62,7 @@ func Expect(s *Scenario, h *History) []Effect {
 	return o.effects
 }
 
-// ---- The desk: what events tell of it.
+// ---- The desk: its state, from the events.
 
 // An oracle is a desk, the rules on it, and what they must do.
 type oracle struct {
@@ -71,8 +71,8 @@ type oracle struct {
 	zone     *time.Location
 	now      time.Time
 	round    int // how often everything was done at this instant
-	turn     int // in which lanes are looked at, one after another
-	calls    int // that runs have made
+	turn     int // a round over the due lanes
+	calls    int // made by runs
 
 	talks  map[string]*talk // by customer
 	visits []*visitState    // attendances, oldest first
@@ -86,9 +86,9 @@ type oracle struct {
 
 	runs    []*oracleRun // oldest first
 	gathers []*oracleGather
-	bounded map[bound]bool      // what safety bounds have stopped
+	bounded map[bound]bool      // safety bounds in force
 	taken   map[string][]taking // of limits and bounds
-	folded  map[string]bool     // events that told of what a call made
+	folded  map[string]bool     // events already attributed to a call
 	effects []Effect
 }
 
@@ -121,7 +121,7 @@ type cardState struct {
 	done                bool
 }
 
-// An occurrence is an event as the engine hears it, also of a schedule or a person.
+// An occurrence is an event as the engine gets it, also of a schedule or a person.
 type occurrence struct {
 	Event
 	rule  string // the only one that it is for
@@ -129,7 +129,7 @@ type occurrence struct {
 	lane  string
 	heard int       // its number
 	came  time.Time // when it was heard: an item of a tick that had to wait, later than it happened
-	order int       // in which it was decided; 0 is that it was not yet
+	order int       // in which it was decided; 0 if not yet
 
 	message *said // and what else it carries, as it was then
 	talk    *talk
@@ -170,7 +170,7 @@ func (o *oracle) read(e *Event) *occurrence {
 			Talk                    string `json:"conversation_id"`
 		}
 	}
-	_ = json.Unmarshal(e.Data, &d) // what it does not tell is not known
+	_ = json.Unmarshal(e.Data, &d) // missing fields stay empty
 	names := o.history.Names
 	out := &occurrence{Event: *e, lane: "event:" + e.ID}
 	if c := d.Card; c != nil {
@@ -204,8 +204,7 @@ func (o *oracle) read(e *Event) *occurrence {
 
 func laneOf(talk string) string { return "conversation:" + talk }
 
-// learn makes the desk what an event tells of it. What the engine itself does is known without
-// that.
+// learn updates the desk from an event. The engine's own effects are known without that.
 func (o *oracle) learn(e *occurrence) {
 	if e.talk != nil {
 		t := *e.talk
@@ -233,8 +232,8 @@ func (o *oracle) learn(e *occurrence) {
 	if e.message != nil {
 		t := o.talks[e.Customer]
 		t.said = append(t.said, *e.message)
-		// Looked up: a person's message is the first response to the open attendance, and no event tells
-		// that.
+		// Looked up: a person's message is the first response to the open attendance, and no event says
+		// so.
 		if v := o.visitOf(t.id); v != nil && e.message.by == "team" {
 			v.answered = true
 		}
@@ -290,7 +289,7 @@ func (o *oracle) next() (at time.Time) {
 	return at
 }
 
-// live lets everything happen that happens at this instant.
+// live runs everything that happens at this instant.
 func (o *oracle) live() {
 	people := o.come(func(e *occurrence) bool { return e.Cause == "" })
 	for _, e := range people {
@@ -321,7 +320,7 @@ func (o *oracle) live() {
 		})
 		if !busy && len(own) == 0 && o.round > 0 {
 			if own = o.come(func(*occurrence) bool { return true }); len(own) == 0 {
-				return // nothing is left, not even of calls that nobody expected
+				return // nothing is left, not even unexpected calls
 			}
 		}
 		for _, e := range own {
@@ -330,7 +329,7 @@ func (o *oracle) live() {
 	}
 }
 
-// come takes those of the coming events that have happened by now.
+// come takes the coming events that have happened by now.
 func (o *oracle) come(which func(*occurrence) bool) (list []*occurrence) {
 	o.coming = slices.DeleteFunc(o.coming, func(e *occurrence) bool {
 		comes := !e.At.After(o.now) && which(e)
@@ -362,9 +361,9 @@ type taking struct {
 	rule string
 }
 
-// stopped reports whether a person has stopped a rule, or with an empty one everything, or a safety
-// bound has stopped it in a lane. Looked up in world.go: on a desk with an even seed a person's
-// command comes after what the engine does at that instant, else before.
+// stopped reports whether a person holds a rule or, with an empty one, everything, or a safety
+// bound stops it in a lane. Looked up in world.go: on a desk with an even seed a person's command
+// comes after what the engine does at that instant, else before.
 func (o *oracle) stopped(rule, lane string) bool {
 	passed := func(t time.Time) bool {
 		return t.Before(o.now) || t.Equal(o.now) && (o.scenario.Seed%2 == 1 || o.round > 0)
@@ -375,7 +374,7 @@ func (o *oracle) stopped(rule, lane string) bool {
 			return true
 		}
 		if s.Rule == rule && over && s.To.Equal(o.now) {
-			for b := range o.bounded { // `quando resume --rule` lets that go on too, and it is counted anew
+			for b := range o.bounded { // `quando resume --rule` lifts that too, and resets the count
 				if b.rule == rule {
 					delete(o.bounded, b)
 					delete(o.taken, b.filled)
@@ -386,7 +385,7 @@ func (o *oracle) stopped(rule, lane string) bool {
 	return o.bounded[bound{rule, "messages"}] || o.bounded[bound{rule, lane}]
 }
 
-// work lets every lane have its turn until nothing is due, and reports whether anything was.
+// work processes the due lanes until none is left, and reports whether there was any.
 func (o *oracle) work() (busy bool) {
 	for !o.stopped("", "") { // what is stopped altogether waits, events included
 		o.turn++
@@ -421,7 +420,7 @@ func (o *oracle) work() (busy bool) {
 		busy = true
 		lanes := slices.Sorted(maps.Keys(due))
 		slices.SortStableFunc(lanes, func(a, b string) int { return due[a].Compare(due[b]) })
-		claimed := map[string]int{} // how many events wait in each: what comes meanwhile has a later turn
+		claimed := map[string]int{} // how many events wait in each: what arrives meanwhile has a later turn
 		for _, lane := range lanes {
 			if l := o.lanes[lane]; l != nil {
 				claimed[lane] = len(l.waiting)
@@ -434,10 +433,9 @@ func (o *oracle) work() (busy bool) {
 	return busy
 }
 
-// visit does what is due in a lane. Looked up (engine/README.md, "One event, file by file"): of a
-// lane in which more than four events wait, four are taken at a time, and what was due when the
-// first of them came goes before, unless one of those that wait may end it, or be what it waits
-// for.
+// visit does what is due in a lane. Looked up (engine/README.md, "One event, file by file"): if
+// more than four events wait in a lane, four are taken at a time, and what was due when the first
+// of them came goes before, unless one of those that wait may end it, or be what it waits for.
 func (o *oracle) visit(lane string, claimed int) {
 	for _, r := range slices.Clone(o.runs) {
 		if r.state == running && r.lane == lane && r.leaves > 0 && r.leaves < o.turn {

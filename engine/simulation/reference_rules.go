@@ -27,14 +27,14 @@ func (o *oracle) rules() (list []*Rule) {
 	return list
 }
 
-// decide lets an event end runs and wake them, and all rules decide on it. The runs that begin take
-// their first steps before the next event.
+// decide lets an event end and wake runs, and then all rules decide on it. The new runs take their
+// first steps before the next event.
 func (o *oracle) decide(e *occurrence) {
 	o.order++
 	e.order = o.order
 	for _, r := range slices.Clone(o.runs) {
 		switch {
-		case r.state == over || r.home != e.lane || r.began(e) || r.caused(e): // Looked up: what a run itself causes means nothing to it
+		case r.state == over || r.home != e.lane || r.began(e) || r.caused(e): // Looked up: a run ignores the events that it causes
 		case r.state == queued && r.born == o.turn: // Looked up: it hears that when it begins
 		case o.cancels(r, e):
 			r.leave(e.lane)
@@ -65,13 +65,13 @@ func matches(on, typ string) bool {
 	return on == typ || pattern && strings.HasPrefix(typ, prefix)
 }
 
-// takes reports whether a rule looks at an event of an age at all.
+// takes reports whether a rule considers an event of an age at all.
 func (o *oracle) takes(rule *Rule, e *occurrence, age time.Duration) bool {
 	if o.stopped(rule.ID, e.lane) {
 		return false // journal.md: while a single rule is stopped, events do not start it
 	}
-	// What the engine did starts no rule but those with `from: any`, and none from whose own effects
-	// it came.
+	// An effect of the engine starts no rule but those with `from: any`, and none in its own chain of
+	// causes.
 	for cause := e.Cause; cause != ""; {
 		parts := strings.SplitN(cause, "/", 4) // workspace, rule, event, path
 		if !rule.FromAny || parts[1] == rule.ID {
@@ -136,8 +136,8 @@ type oracleGather struct {
 	since, until   time.Time
 }
 
-// gather adds an event to those that are collected. Looked up: without at_most it is ten times
-// quiet, and the lane is that of the newest event.
+// gather adds an event to the gathered ones. Looked up: without at_most it is ten times quiet, and
+// the lane is that of the newest event.
 func (o *oracle) gather(rule *Rule, e *occurrence) {
 	by, ok := o.by(rule.By, o.facts(e))
 	if !ok {
@@ -205,8 +205,8 @@ type prospect struct {
 	by, limitBy string
 }
 
-// judge evaluates the conditions of a rule; nil is that it does not fire. What fails is not false,
-// but the rule does not run either; nor does a shadow, whose effects nobody sees.
+// judge evaluates the conditions of a rule; nil means that it does not fire. A failed condition is
+// not false, but the rule does not run either; nor does a shadow, which has no visible effects.
 func (o *oracle) judge(rule *Rule, f *facts) *prospect {
 	for i := range rule.If {
 		if yes, ok := o.holds(&rule.If[i], f, nil); !yes || !ok {
@@ -225,7 +225,7 @@ func (o *oracle) judge(rule *Rule, f *facts) *prospect {
 	return &prospect{rule, f, by, limitBy}
 }
 
-// begin makes runs, and then lets them take their first steps.
+// begin creates runs, and then lets them take their first steps.
 func (o *oracle) begin(fired []*prospect) {
 	var runs []*oracleRun
 	o.promote()
@@ -270,7 +270,7 @@ func (o *oracle) start(p *prospect) []*oracleRun {
 	}
 	r := &oracleRun{oracle: o, rule: rule, by: by, trigger: f.e, gathered: f.gathered, facts: f, home: f.e.lane, lane: f.e.lane, state: running, wake: o.now, since: f.e.order, born: o.turn, results: map[string]*occurrence{}}
 	if len(others) > 0 && rule.Mode != "parallel" {
-		r.state, r.waited = queued, true // also of one that replaces others: it begins in a later turn
+		r.state, r.waited = queued, true // also one that replaces others: it begins in a later turn
 	}
 	if rule.Mode == "restart" {
 		for _, before := range others {
@@ -292,7 +292,7 @@ func (o *oracle) free(key string, times int, per time.Duration) bool {
 	return n < times
 }
 
-// promote lets queued runs begin whose turn it is.
+// promote starts the queued runs that are next.
 func (o *oracle) promote() {
 	for i, r := range o.runs {
 		if r.state != queued {
@@ -304,7 +304,7 @@ func (o *oracle) promote() {
 	}
 }
 
-// sampled reports whether a rule takes a key. Looked up: the hash is the engine's own.
+// sampled reports whether a rule's sample includes a key. Looked up: the hash is the engine's own.
 func sampled(rule *Rule, by string) bool {
 	if rule.Sample == 0 {
 		return true
@@ -330,7 +330,7 @@ func (o *oracle) cancels(r *oracleRun, e *occurrence) bool {
 			continue
 		}
 		if yes, ok := o.holds(m.If, o.facts(e), nil); yes || !ok {
-			return true // Looked up: where it cannot be told the run fails, without its on_error
+			return true // Looked up: if it is unknown the run fails, without its on_error
 		}
 	}
 	return false

@@ -8,7 +8,7 @@ import (
 
 // ---- Steps.
 
-// A flow says how a run goes on after a step.
+// A flow says how a run continues after a step.
 type flow int
 
 const (
@@ -55,12 +55,12 @@ func (r *oracleRun) step(s *Step) (f flow) {
 	return f
 }
 
-// pass notes that a step has come to its end.
+// pass notes the end of a step.
 func (r *oracleRun) pass() {
 	before := r.since
 	r.from = r.now
 	if r.ended, r.since = r.now, r.order; r.lane != r.home {
-		r.since = max(before, r.before()) // what happens at home meanwhile comes after it
+		r.since = max(before, r.before()) // what happens in its lane meanwhile comes after it
 	}
 }
 
@@ -174,16 +174,16 @@ func (l *listening) hears(r *oracleRun, e *occurrence) bool {
 	return slices.Contains(l.events, e.Type) && e.order > l.since && e.At.After(l.asked) && e.At.After(l.from) && !e.At.After(l.until) && !r.began(e) && !r.caused(e)
 }
 
-// waitFor waits for an event. It hears what happened since the run's last message, or where it has
-// sent none since its last wait, since the step before; as the first step, since the event. Looked
-// up: its time counts from when it is reached.
+// waitFor waits for an event. It accepts events since the run's last message or, if it has sent
+// none since its last wait, since the step before; as the first step, since the trigger. Looked up:
+// its timeout counts from when it is reached.
 func (r *oracleRun) waitFor(s *Step) flow {
 	if !r.travel(r.home) {
 		return ended
 	}
 	l := &listening{events: s.Events, since: r.since, asked: r.asked, until: r.after(r.now, s)}
 	if r.asked.IsZero() {
-		l.from = r.from.Add(-5 * time.Second) // Looked up: so far may clocks be apart.
+		l.from = r.from.Add(-5 * time.Second) // Looked up: the tolerated clock skew
 	}
 	waited := false
 	var came *occurrence
@@ -225,8 +225,8 @@ func (r *oracleRun) waitFor(s *Step) flow {
 	return onward
 }
 
-// travel takes the run to another lane, where it arrives in a later turn. It is false where the run
-// was ended meanwhile.
+// travel moves the run to another lane, where it arrives in a later turn. It returns false if the
+// run was ended meanwhile.
 func (r *oracleRun) travel(lane string) bool {
 	if r.lane == lane {
 		return true
@@ -235,8 +235,8 @@ func (r *oracleRun) travel(lane string) bool {
 	return r.park(r.now)
 }
 
-// call makes a change in a lane, unless it is so already: what is so is done without a call, and
-// without going there.
+// call makes a change in a lane, unless there is nothing to change: then it makes no call, and does
+// not go there.
 func (r *oracleRun) call(lane string, so func() bool, do func()) flow {
 	for !so() {
 		if r.lane == lane {
@@ -260,8 +260,8 @@ func (r *oracleRun) effect(customer, verb, detail string, written bool) {
 	r.effects = append(r.effects, e)
 }
 
-// text is what a step writes, with the rule and the step before it; it is not ok where there is
-// nobody to name.
+// text is what a step writes, prefixed with the rule and the step; it is not ok if there is no name
+// to insert.
 func (r *oracleRun) text(s *Step, words string) (string, bool) {
 	if strings.Contains(words, "{{ contact.name }}") {
 		if r.trigger.Customer == "" {
@@ -273,8 +273,7 @@ func (r *oracleRun) text(s *Step, words string) (string, bool) {
 	return strings.TrimRight(r.rule.ID+"/"+s.Name+" "+words, " "), true
 }
 
-// toldBy finds the event that tells of what a call of the run has just made, so that its ids are
-// known.
+// toldBy finds the event of the call that the run has just made, to learn the new ids.
 func (r *oracleRun) toldBy(typ, customer string) *occurrence {
 	for _, e := range r.told {
 		if e.Type == typ && e.Customer == customer && e.At.Equal(r.now) && r.caused(e) && !r.folded[e.ID] {

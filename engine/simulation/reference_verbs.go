@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// openTalk returns the conversation with a customer, which is opened where there is none. A name
-// that is nobody's is the run's own customer.
+// openTalk returns the conversation with a customer, and opens it if there is none. An unknown name
+// is the run's own customer.
 func (r *oracleRun) openTalk(customer string) (*talk, flow) {
 	if customer == Nobody { // what is no number is refused
 		if f := r.call("phone:999", func() bool { return false }, func() {}); f != onward {
@@ -68,13 +68,13 @@ func (r *oracleRun) send(s *Step) flow {
 	t = r.talks[t.customer]
 	t.said = append(t.said, said{r.now, "engine", words + " #" + r.trigger.ID})
 	if t.customer == r.trigger.Customer {
-		r.asked = r.now // what somebody else is told is no question
+		r.asked = r.now // a message to another recipient is no question
 	}
 	return onward
 }
 
-// safe reports whether one message more is within the safety bounds, and else when the run looks
-// again. A rule that has sent some of those that fill a bound is stopped by it; another waits until
+// safe reports whether one more message is within the safety bounds, and else when the run retries.
+// A bound stops a rule that has sent some of the messages that fill it; another rule waits until
 // there is room.
 func (r *oracleRun) safe(lane string) (bool, time.Time) {
 	one, all := r.scenario.Safety.PerConversation, r.scenario.Safety.Messages
@@ -132,7 +132,7 @@ func (r *oracleRun) talkStep(s *Step) flow {
 			now().sector = s.Sector
 			r.effect(customer, s.Verb, s.Sector, false)
 		})
-	case "transfer": // to a sector alone it is nobody's
+	case "transfer": // with a sector alone it is unassigned
 		there := func() bool {
 			return (s.Person == "" || now().assignee == s.Person) && (s.Sector == "" || now().sector == s.Sector)
 		}

@@ -13,7 +13,7 @@ type access struct {
 	rule  int
 	slot  int
 	what  string
-	how   byte // r: reads; w: changes, where it matters who comes first; a: adds, where it does not
+	how   byte // r: reads; w: changes, where the order matters; a: adds, where it does not
 	start bool // it is read when the rule decides
 }
 
@@ -21,12 +21,12 @@ type access struct {
 type study struct {
 	list  []access
 	rule  int
-	clash bool // something timed may fall on a mark, or on the minute in which the office opens
+	clash bool // a timer may coincide with a mark, or with the minute in which the office opens
 	waits bool // of the rule at hand
 	total time.Duration
 }
 
-// look goes through a rule.
+// look records the accesses of a rule.
 func (y *study) look(i int, r *Rule) {
 	y.rule, y.waits, y.total = i, false, 0
 	at := []int{0}
