@@ -17,7 +17,7 @@ type bench struct {
 	scale  scale
 	seed   uint64
 	keep   bool   // the folders of desks
-	folder string // for everything that is made
+	folder string // for all files
 	root   string // of the repository
 	quando string // the program
 	shim   string // between it and its disk; empty where there is none
@@ -72,7 +72,7 @@ func (b *bench) close() {
 	}
 }
 
-// tell says how far it has come.
+// tell prints the progress.
 func (b *bench) tell(format string, args ...any) {
 	fmt.Fprintf(b.told, "%s  %-12s %s\n", time.Now().Format("15:04:05"), b.scenario, fmt.Sprintf(format, args...))
 }
@@ -141,7 +141,7 @@ func median(values []float64) float64 {
 // A series is a measure's rounds.
 type series struct {
 	acknowledged []float64 // a second
-	finished     []float64 // a second, counted until nothing was left to do
+	finished     []float64 // per second, until nothing was left to do
 	processor    []float64 // microseconds of processor time for each event
 	syncs        []float64 // for each event
 	p50, p99     []float64 // milliseconds from a delivery to its answer
@@ -187,9 +187,8 @@ func (s *series) note(out loaded, total, processor time.Duration, synced uint64)
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// settle closes the account of a desk: every event that was acknowledged is recorded and decided,
-// every run is done, and every call had its effect once. The letters are those of the calls that
-// each event asks for.
+// settle checks the account of a desk: every acknowledged event is recorded and decided, every run
+// is done, and every call had its effect once. The letters are those of the calls per event.
 func (b *bench) settle(ctx context.Context, d *desk, acknowledged, runs int, letters string) error {
 	if err := d.drained(ctx); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"github.com/quandohq/quando/engine/journal/postgres/postgrestest"
 )
 
-// askDatabase asks a journal in PostgreSQL for a number.
+// askDatabase queries a journal in PostgreSQL for a number.
 func askDatabase(ctx context.Context, address, query string) (int, error) {
 	return postgrestest.Ask(ctx, address, strings.NewReplacer("FROM events", "FROM quando.events", "FROM runs", "FROM quando.runs").Replace(query))
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// killing kills a desk under load, again and again, and closes its account: whoever delivers does
-// so until there is an answer, as the service does.
+// killing kills a desk under load repeatedly, and checks its account: the client retries until
+// there is an answer, as the service does.
 func (b *bench) killing(ctx context.Context) error {
 	d, err := b.newDesk(ruleFiles{"rules.yaml": twoCalls})
 	if err != nil {

@@ -26,7 +26,7 @@ func main() {
 	}
 }
 
-// options is what the command line asks for.
+// options are the flags.
 type options struct {
 	pattern, scale, write, peers, learn string
 	list                                bool
@@ -77,7 +77,7 @@ func parse(args []string, b *bench) (o options, err error) {
 	return o, err
 }
 
-// measure does what the command line asks for.
+// measure runs what the flags select.
 func measure(ctx context.Context, args []string) error {
 	b := &bench{told: os.Stderr}
 	o, err := parse(args, b)

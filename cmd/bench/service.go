@@ -11,22 +11,22 @@ import (
 	"time"
 )
 
-// A messenger imitates the part of the messaging service that is called for: it sends a message
-// once for each client_id, and remembers for which event. It does as little as can be for a call,
-// so that what is measured is not its own cost: the sandbox keeps a whole desk.
+// A messenger imitates the part of the messaging service that is called: it sends a message once
+// per client_id, and remembers for which event. It does the minimum per call, so that its own cost
+// is not measured: the sandbox keeps a whole desk.
 type messenger struct {
 	listener net.Listener
 	stop     atomic.Bool
 	delay    time.Duration // before each answer
 
 	shards  [64]shard
-	calls   atomic.Int64 // messages asked for
-	repeats atomic.Int64 // of them, asked for again with the same client_id
+	calls   atomic.Int64 // messages requested
+	repeats atomic.Int64 // of them, repeats with the same client_id
 	others  atomic.Int64 // every other request
 	watch   atomic.Pointer[func(effect, time.Time)]
 }
 
-// An effect is a message that an event was answered with. The letter tells two of one event apart.
+// An effect is a message in answer to an event. The letter tells two of one event apart.
 type effect struct {
 	event  uint64
 	letter byte
@@ -134,7 +134,7 @@ func (m *messenger) serve(c net.Conn) {
 	}
 }
 
-// lookup answers what is asked for at a start: who the key is, and names, of which there are none.
+// lookup answers the calls of a start: the key's identity, and empty lists of names.
 func lookup(line []byte) string {
 	switch {
 	case bytes.HasPrefix(line, []byte("GET /v1/me ")):
@@ -152,7 +152,7 @@ func (m *messenger) send(line, body, answer []byte) []byte {
 	m.note(text, string(client))
 	id := append([]byte(nil), client...)
 	if len(id) == 36 {
-		id[14] = '8' // an id of its own, and the same one whenever it is asked for
+		id[14] = '8' // a unique id, derived from the key
 	}
 	_, path, _ := bytes.Cut(line, []byte("/conversations/"))
 	conversation, _, _ := bytes.Cut(path, []byte("/"))

@@ -1,4 +1,4 @@
-// Package doctor looks for what keeps an engine from working, and says how to mend it.
+// Package doctor checks what an engine needs to work, and names the remedy.
 package doctor
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/quandohq/quando/cmd/quando/internal/config"
 )
 
-// New returns the command doctor, which looks for what is wrong and says how to mend it.
+// New returns the command doctor.
 func New() *cobra.Command {
 	var output string
 	var test bool
@@ -69,16 +69,16 @@ type diagnosis struct {
 
 // A doctor collects what was found.
 type doctor struct {
-	test bool // a test event may be asked for
+	test bool // a test event may be requested
 
 	mu   sync.Mutex
 	list map[string][]diagnosis // by check
 }
 
-// checks are the checks in the order in which they are told.
+// checks are the checks in the order of the report.
 var checks = []string{"config", "key", "scopes", "clock", "webhook", "secret", "address", "profile", "journal", "disk", "rules", "engine"}
 
-// patience is how long one look at something far away may take.
+// patience is the timeout of one remote check.
 const patience = 5 * time.Second
 
 func (d *doctor) add(check, workspace string, status wellness, mend, format string, args ...any) {
@@ -102,7 +102,7 @@ func (d *doctor) has(check, workspace string) bool {
 	return false
 }
 
-// look looks at everything. What does not depend on each other is looked at at once.
+// look runs all checks. Independent ones run concurrently.
 func (d *doctor) look(cmd *cobra.Command) error {
 	file, _ := cmd.Flags().GetString("config")
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
@@ -122,7 +122,7 @@ func (d *doctor) look(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	j := d.journal(ctx, c)
 	if j != nil {
-		defer func() { _ = j.Close() }() // it was only looked at
+		defer func() { _ = j.Close() }() // it was only read
 	}
 	d.disk(c)
 	var looks sync.WaitGroup
@@ -140,7 +140,7 @@ func (d *doctor) look(cmd *cobra.Command) error {
 	return nil
 }
 
-// report tells what was found.
+// report prints the results.
 func (d *doctor) report(cmd *cobra.Command, output string) error {
 	all := struct {
 		Checks   []diagnosis `json:"checks"`
@@ -193,7 +193,7 @@ func (d *doctor) line(cmd *cobra.Command, one diagnosis, named bool) {
 // oneLine puts a text into one line.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// patiently bounds a look at something far away.
+// patiently sets the timeout of a remote check.
 func patiently(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, patience)
 }

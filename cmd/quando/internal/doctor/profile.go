@@ -14,13 +14,13 @@ var carriedKinds = []service.Kind{service.KindConversation, service.KindContact,
 // A pathOf is a candidate path of a profile, in its section and field.
 type pathOf struct{ section, field, path string }
 
-// A seen is which of a profile's own paths were seen in events. What every profile has is not
-// looked at: it lists many names for the same thing.
+// A seen counts which of a profile's own paths occurred in events. It skips the default paths,
+// which list many names for the same field.
 type seen struct {
 	profile *service.Profile
 	own     []pathOf
 	found   map[pathOf]bool
-	objects map[string]int // how often an object of a section was there to be looked at
+	objects map[string]int // how many objects of a section were checked
 	events  int
 }
 
@@ -43,7 +43,7 @@ func newSeen(p *service.Profile) *seen {
 	return s
 }
 
-// add looks at an event of the service.
+// add checks an event of the service.
 func (s *seen) add(e *journal.Event) {
 	if e.Type == "schedule" || e.Type == "manual" {
 		return // whose names are the engine's own

@@ -13,29 +13,27 @@ import (
 )
 
 const (
-	// maxConnections bounds the connections of an address, and is what is taken where the limit of
-	// descriptors is not known. maxStrangers of them may be such over which nothing right signed
-	// has come: each can take some 40 KiB, with encryption and a head that does not come to its
-	// end.
+	// maxConnections bounds the connections of an address, and is the default if the limit of
+	// descriptors is unknown. At most maxStrangers of them may have delivered nothing with a valid
+	// signature: each can take some 40 KiB, with encryption and an endless header.
 	maxConnections = 4096
 	maxStrangers   = 1024
 
-	// strangerIdle is how long a connection may be idle over which nothing right signed has come.
+	// strangerIdle is the idle timeout of a connection without a validly signed delivery.
 	strangerIdle = 5 * time.Second
 
-	// safeTime is how long a new connection is safe from others: it is the time for a handshake and
-	// a delivery from the other end of the world. Where few connections are allowed it is less,
-	// down to minSafeTime, so that those who wait for a place have one soon.
+	// safeTime is how long a new connection is not evicted: the time for a handshake and a delivery
+	// from the other end of the world. If few connections are allowed it is less, down to minSafeTime,
+	// so that new ones get in soon.
 	safeTime    = 500 * time.Millisecond
 	minSafeTime = 100 * time.Millisecond
 
-	// crowdTold is how often the log tells that connections were ended for others.
+	// crowdTold is the interval of log messages about evicted connections.
 	crowdTold = time.Minute
 )
 
-// connectionLimit returns how many connections an address may have: a quarter of the descriptors,
-// so that the two addresses together leave half of them for the journal and for calls to the
-// service.
+// connectionLimit returns the connections an address may have: a quarter of the descriptors, so
+// that the two addresses together leave half of them for the journal and for calls to the service.
 func connectionLimit() int {
 	n, err := descriptorLimit()
 	if err != nil {
@@ -44,9 +42,9 @@ func connectionLimit() int {
 	return int(max(min(n/4, maxConnections), 1))
 }
 
-// connections bounds the connections of an address. Where there are too many, a new one takes the
-// place of the oldest over which nothing right signed has come: what the service delivers is there
-// soon after it has connected. A connection has a moment to show that, so others may have to wait.
+// connections bounds the connections of an address. If there are too many, a new one evicts the
+// oldest that has not delivered anything with a valid signature: the service delivers soon after it
+// has connected. A connection has a moment to do that, so others may have to wait.
 type connections struct {
 	net.Listener
 	name  string
@@ -59,7 +57,7 @@ type connections struct {
 	strangers *list.List // of *connection, the oldest first
 	trusted   *list.List
 	freed     chan struct{} // has one when a connection has ended
-	told      time.Time     // when the log was last told of ended ones
+	told      time.Time     // when evictions were last logged
 	ended     int           // since then
 }
 
@@ -92,13 +90,13 @@ type connection struct {
 	place   *list.Element // nil is that it has ended
 	trusted bool
 	active  bool
-	timer   *time.Timer // ends it when it is idle; nil is that nothing does
+	timer   *time.Timer // closes it when idle; may be nil
 }
 
-// connectionKey is under which a request's context has its connection.
+// connectionKey is the context key of a request's connection.
 type connectionKey struct{}
 
-// boundConnection returns the connection that is encrypted or not.
+// boundConnection returns the connection below a TLS one, or the connection itself.
 func boundConnection(c net.Conn) *connection {
 	if encrypted, ok := c.(*tls.Conn); ok {
 		c = encrypted.NetConn()
@@ -145,9 +143,9 @@ func (b *connections) admit(c *connection) (wait time.Duration) {
 	return 0
 }
 
-// victim returns the connection that is needed the least, or how long to wait for one: of strangers
-// the oldest, if it had its time and we wait for it, not it for us; where there is no stranger, one
-// of the service over which nothing is under way.
+// victim returns the connection to evict, or how long to wait for one: the oldest stranger past its
+// safe time from which the server is waiting for data; without strangers, an idle connection of the
+// service.
 func (b *connections) victim(now time.Time) (*connection, time.Duration) {
 	for e := b.strangers.Front(); e != nil; e = e.Next() {
 		c := e.Value.(*connection)
@@ -166,8 +164,7 @@ func (b *connections) victim(now time.Time) (*connection, time.Duration) {
 	return nil, minSafeTime
 }
 
-// tell tells the log that connections are ended for others, the first at once and the others by
-// their number.
+// tell logs evictions, the first at once and the others by their number.
 func (b *connections) tell(now time.Time) {
 	b.ended++
 	if now.Sub(b.told) < crowdTold {
@@ -239,8 +236,8 @@ func (c *connection) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite says that nothing more comes from here, so that who is still sending can read the
-// answer before the connection ends.
+// CloseWrite closes the sending side, so that a client that is still sending can read the answer
+// before the connection ends.
 func (c *connection) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

@@ -11,7 +11,7 @@ import (
 	"github.com/quandohq/quando/engine/journal"
 )
 
-// standing collects how things stand when somebody looks.
+// standing collects the state on each scrape.
 type standing struct {
 	*metrics
 	journal storage.Journal
@@ -94,8 +94,8 @@ func (s *standing) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// lagOf is for how long something has been due. What is stopped waits for somebody, and is shown as
-// that.
+// lagOf is how long something has been due. Held runs do not count: they have a metric of their
+// own.
 func (s *standing) lagOf(ctx context.Context, holds []journal.Hold) (time.Duration, error) {
 	var stopped []string
 	for _, h := range holds {

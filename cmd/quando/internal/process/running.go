@@ -17,8 +17,7 @@ func thisProcess() string {
 	return fmt.Sprintf("%s %d", host, os.Getpid())
 }
 
-// noteRunning writes down that the engine serves. That it cannot is told where something is to be
-// recorded.
+// noteRunning records that the engine serves. A failure shows when something is to be recorded.
 func (p *Process) noteRunning(ctx context.Context, public, console string) {
 	r := storage.Running{Process: thisProcess(), Version: cli.Version(), Since: p.present().UTC(), Public: public, Console: console}
 	if p.certificates != nil && p.privately {
