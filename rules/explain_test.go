@@ -13,7 +13,7 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// TestWords holds the sentences in which a person is told what was so.
+// TestWords checks the sentences that explain a clause.
 func TestWords(t *testing.T) {
 	for condition, want := range map[string]string{
 		`closed("office")`:                                           "the office was open",
@@ -82,7 +82,7 @@ func TestWordsInPortuguese(t *testing.T) {
 	}
 }
 
-// TestExplain tells what became of each clause: those behind the first that is not true are not
+// TestExplain checks the result of each clause: those after the first that is not true are not
 // reached.
 func TestExplain(t *testing.T) {
 	rule := oneRule(t, `

@@ -244,7 +244,7 @@ func (e *Evaluation) wordsIn(text string) string {
 	words, known := e.spoken[text]
 	if !known {
 		words = " " + plainWords(text) + " "
-		if e.spoken == nil || len(e.spoken) >= mostSpoken {
+		if e.spoken == nil || len(e.spoken) >= maxCachedTexts {
 			e.spoken = make(map[string]string)
 		}
 		e.spoken[text] = words
@@ -252,8 +252,8 @@ func (e *Evaluation) wordsIn(text string) string {
 	return words
 }
 
-// mostSpoken bounds that cache.
-const mostSpoken = 100
+// maxCachedTexts bounds that cache.
+const maxCachedTexts = 100
 
 // plainWords returns the words of a text in lower case, without accents, with one space between
 // them.

@@ -189,6 +189,6 @@ func defaultAttendanceFields() AttendanceFields {
 
 // whole reports whether an object has every field that rules can use.
 func (n *AttendanceFields) whole(f fields) bool {
-	return tells(f, asString, notNull, n.Status) && tells(f, asText, orNull, n.Protocol) && tells(f, asTime, notNull, n.OpenedAt) &&
-		tells(f, asTime, orNull, n.FirstResponseAt, n.ClosedAt) && tells(f, asID, orNull, n.ConversationID, n.ContactID, n.AssigneeID, n.SectorID)
+	return hasAll(f, asString, notNull, n.Status) && hasAll(f, asText, orNull, n.Protocol) && hasAll(f, asTime, notNull, n.OpenedAt) &&
+		hasAll(f, asTime, orNull, n.FirstResponseAt, n.ClosedAt) && hasAll(f, asID, orNull, n.ConversationID, n.ContactID, n.AssigneeID, n.SectorID)
 }

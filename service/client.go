@@ -75,11 +75,11 @@ type Client struct {
 
 	authorization, userAgent string // header values
 
-	learned *learned
+	learned *observed
 }
 
-// learned is what the service's answers have shown so far.
-type learned struct {
+// observed is what the service's answers have shown so far.
+type observed struct {
 	etag      atomic.Bool // it has sent an ETag
 	bareETag  atomic.Bool // its ETag has no quotes
 	cardGet   atomic.Bool // a GET of one card has succeeded
@@ -116,7 +116,7 @@ func New(o Options) (*Client, error) {
 	c := &Client{
 		base: *base, key: o.APIKey, profile: o.Profile, limiter: o.Limiter, maxWait: o.MaxWait,
 		timeout: o.Timeout, upload: o.UploadTimeout, now: o.Now, log: o.Logger, allow: o.Allow,
-		authorization: "Bearer " + string(o.APIKey), userAgent: cmp.Or(o.UserAgent, "quando"), learned: &learned{},
+		authorization: "Bearer " + string(o.APIKey), userAgent: cmp.Or(o.UserAgent, "quando"), learned: &observed{},
 	}
 	if c.profile == nil {
 		p := DefaultProfile()

@@ -132,6 +132,6 @@ func defaultContactFields() ContactFields {
 
 // whole reports whether an object has every field that rules can use.
 func (n *ContactFields) whole(f fields) bool {
-	return tells(f, asText, orNull, n.Name, n.Phone, n.Company, n.City) && tells(f, asEveryID, orNull, n.LabelIDs) &&
-		tells(f, asBool, notNull, n.Blocked) && tells(f, asID, orNull, n.ChannelID)
+	return hasAll(f, asText, orNull, n.Name, n.Phone, n.Company, n.City) && hasAll(f, asEveryID, orNull, n.LabelIDs) &&
+		hasAll(f, asBool, notNull, n.Blocked) && hasAll(f, asID, orNull, n.ChannelID)
 }

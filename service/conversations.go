@@ -238,7 +238,7 @@ func defaultConversationFields() ConversationFields {
 
 // whole reports whether an object has every field that rules can use.
 func (n *ConversationFields) whole(f fields) bool {
-	return tells(f, asString, notNull, n.Kind) && tells(f, asText, orNull, n.Name) && tells(f, asEveryID, orNull, n.LabelIDs) &&
-		tells(f, asBool, notNull, n.Archived, n.Pinned, n.Muted, n.Unread) &&
-		tells(f, asID, orNull, n.ChannelID, n.ContactID, n.AssigneeID, n.SectorID) && tells(f, asAnything, orNull, n.LastMessage)
+	return hasAll(f, asString, notNull, n.Kind) && hasAll(f, asText, orNull, n.Name) && hasAll(f, asEveryID, orNull, n.LabelIDs) &&
+		hasAll(f, asBool, notNull, n.Archived, n.Pinned, n.Muted, n.Unread) &&
+		hasAll(f, asID, orNull, n.ChannelID, n.ContactID, n.AssigneeID, n.SectorID) && hasAll(f, asAnything, orNull, n.LastMessage)
 }

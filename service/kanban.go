@@ -176,7 +176,7 @@ func defaultCardFields() CardFields {
 
 // whole reports whether an object has every field that rules can use.
 func (n *CardFields) whole(f fields) bool {
-	return tells(f, asID, notNull, n.BoardID, n.StageID) && tells(f, asText, orNull, n.Title, n.Description, n.Priority) &&
-		(tells(f, asEveryID, orNull, n.LabelIDs) || tells(f, asID, orNull, n.LabelID)) && tells(f, asTime, orNull, n.DueDate) &&
-		tells(f, asID, orNull, n.ContactID, n.ConversationID, n.AttendanceID)
+	return hasAll(f, asID, notNull, n.BoardID, n.StageID) && hasAll(f, asText, orNull, n.Title, n.Description, n.Priority) &&
+		(hasAll(f, asEveryID, orNull, n.LabelIDs) || hasAll(f, asID, orNull, n.LabelID)) && hasAll(f, asTime, orNull, n.DueDate) &&
+		hasAll(f, asID, orNull, n.ContactID, n.ConversationID, n.AttendanceID)
 }

@@ -181,5 +181,5 @@ func defaultMessageFields() MessageFields {
 
 // whole reports whether an object has every field that rules can use.
 func (n *MessageFields) whole(f fields) bool {
-	return (tells(f, asText, orNull, n.Text) || tells(f, asID, notNull, n.MediaID)) && tells(f, asTime, notNull, n.CreatedAt)
+	return (hasAll(f, asText, orNull, n.Text) || hasAll(f, asID, notNull, n.MediaID)) && hasAll(f, asTime, notNull, n.CreatedAt)
 }

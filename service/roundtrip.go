@@ -51,7 +51,7 @@ type response struct {
 // roundTrip sends a request and reads the answer's body into a buffer. If there is no answer, it
 // reports whether the request may have left this machine.
 func (c *Client) roundTrip(req *http.Request, changes bool, body *bytes.Buffer) (_ response, left bool, err error) {
-	var way onItsWay
+	var way connTrace
 	if changes {
 		req = req.WithContext(way.trace(req.Context()))
 	}
@@ -75,11 +75,11 @@ func readBody(to *bytes.Buffer, from io.Reader) error {
 	return err
 }
 
-// onItsWay tracks whether a request got a connection. Before that nothing has left this machine;
+// connTrace tracks whether a request got a connection. Before that nothing has left this machine;
 // after it, that is uncertain.
-type onItsWay struct{ asked, got atomic.Bool }
+type connTrace struct{ asked, got atomic.Bool }
 
-func (w *onItsWay) trace(ctx context.Context) context.Context {
+func (w *connTrace) trace(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn: func(string) { w.asked.Store(true) },
 		GotConn: func(httptrace.GotConnInfo) { w.got.Store(true) },
@@ -88,7 +88,7 @@ func (w *onItsWay) trace(ctx context.Context) context.Context {
 
 // mayHaveLeft returns true if in doubt: a transport other than net/http's may not report its
 // connections.
-func (c *Client) mayHaveLeft(w *onItsWay, err error) bool {
+func (c *Client) mayHaveLeft(w *connTrace, err error) bool {
 	if _, reports := c.transport.(*http.Transport); reports || w.asked.Load() {
 		return w.got.Load()
 	}

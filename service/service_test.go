@@ -50,7 +50,7 @@ func setup(t *testing.T, h http.HandlerFunc, options ...func(*Options)) *Client 
 	return newClient(t, Options{BaseURL: srv.URL + "/self/hosted/v1/", APIKey: testKey}, options)
 }
 
-// newClient makes a client with other options where somebody sets them.
+// newClient makes a client, with changed options if given.
 func newClient(t *testing.T, o Options, options []func(*Options)) *Client {
 	t.Helper()
 	for _, set := range options {
@@ -64,7 +64,7 @@ func newClient(t *testing.T, o Options, options []func(*Options)) *Client {
 	return c
 }
 
-// answer is a handler that says the same to everybody.
+// answer is a handler with a constant answer.
 func answer(status int, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

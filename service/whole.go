@@ -31,9 +31,9 @@ const (
 	notNull = false
 )
 
-// tells reports whether an object has each of several values: present under one of its names, of
+// hasAll reports whether an object has each of several values: present under one of its names, of
 // the right type, or null if null is allowed.
-func tells[T any](f fields, convert func(any) (T, bool), null bool, values ...Paths) bool {
+func hasAll[T any](f fields, convert func(any) (T, bool), null bool, values ...Paths) bool {
 	return !slices.ContainsFunc(values, func(paths Paths) bool {
 		return len(paths) > 0 && !slices.ContainsFunc(paths, func(path string) bool {
 			v, found := at(f, path)

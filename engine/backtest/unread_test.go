@@ -12,9 +12,9 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// TestRecordThatCannotBeRead lets each look into the journal fail once. A replay that went on
-// without the answer would let a run go past the event that ended it, and tell of differences that
-// there are not; so it must end.
+// TestRecordThatCannotBeRead lets each read of the journal fail once. A replay that continued
+// without the answer would let a run go past the event that ended it, and report false differences;
+// so it must end.
 func TestRecordThatCannotBeRead(t *testing.T) {
 	step := int64(1)
 	if testing.Short() {

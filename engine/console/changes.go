@@ -40,7 +40,7 @@ func (c *Console) pause(q *request) error {
 	if err != nil {
 		return err
 	}
-	c.heed(q)
+	c.reloadHolds(q)
 	if len(underWay) == 0 {
 		return q.back("paused")
 	}
@@ -108,12 +108,12 @@ func (c *Console) resume(q *request) error {
 	if err != nil {
 		return err
 	}
-	c.heed(q)
+	c.reloadHolds(q)
 	return q.back("resumed")
 }
 
-// heed makes the engine reload the holds before a page shows them.
-func (c *Console) heed(q *request) {
+// reloadHolds makes the engine reload the holds before a page shows them.
+func (c *Console) reloadHolds(q *request) {
 	if c.options.ReloadHolds == nil {
 		return
 	}

@@ -241,7 +241,7 @@ func (w *Workspace) book() Book {
 var _ engine.Observer = (*Console)(nil)
 
 // change makes open pages reload. It does not block.
-func (c *Console) change() { c.live.tell() }
+func (c *Console) change() { c.live.notify() }
 
 // Recorded is called when an event was recorded.
 func (c *Console) Recorded() { c.change() }

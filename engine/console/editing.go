@@ -172,7 +172,7 @@ func (f *draftFile) check(ctx context.Context) (*rules.Set, rules.Problems, erro
 		return nil, nil, err
 	}
 	problems = slices.DeleteFunc(problems, func(p rules.Problem) bool { return p.File != parsed.Name })
-	return set, append(problems, f.twins(set)...).Sort(), nil
+	return set, append(problems, f.duplicateIDs(set)...).Sort(), nil
 }
 
 // others returns the other files.
@@ -185,8 +185,8 @@ func (f *draftFile) others() ([]*rules.File, error) {
 	return slices.DeleteFunc(all, func(o *rules.File) bool { return o.Name == own }), nil
 }
 
-// twins reports rules whose ids other files have.
-func (f *draftFile) twins(set *rules.Set) (problems rules.Problems) {
+// duplicateIDs reports rules whose ids other files have.
+func (f *draftFile) duplicateIDs(set *rules.Set) (problems rules.Problems) {
 	standing := f.space.book().Set
 	for _, r := range set.Rules {
 		if other := standing.Rule(r.ID); other != nil && other.File != f.path() {
@@ -196,9 +196,9 @@ func (f *draftFile) twins(set *rules.Set) (problems rules.Problems) {
 	return problems
 }
 
-// spoils returns the problems that saving this file would add: its own errors, and those that it
+// newProblems returns the problems that saving this file would add: its own errors, and those that it
 // causes in others.
-func (f *draftFile) spoils(ctx context.Context) (rules.Problems, error) {
+func (f *draftFile) newProblems(ctx context.Context) (rules.Problems, error) {
 	all, err := f.space.Editing.Files()
 	if err != nil {
 		return nil, err

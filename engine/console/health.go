@@ -66,7 +66,7 @@ func (c *Console) health(q *request) error {
 		if one.Kind == CheckWebhook && one.Delivery != "" {
 			v.Last = w.Or("delivery.", one.Delivery)
 		}
-		if b, ok := c.mender(w, one); ok {
+		if b, ok := c.repairButton(w, one); ok {
 			v.Mend = &b
 		}
 		p.Checks = append(p.Checks, v)

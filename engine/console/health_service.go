@@ -122,8 +122,8 @@ func (c *Console) repairs(q *request) (list []repairView) {
 	return list
 }
 
-// mender returns the button that repairs what a check found.
-func (c *Console) mender(w words.Language, one Check) (button, bool) {
+// repairButton returns the button that repairs what a check found.
+func (c *Console) repairButton(w words.Language, one Check) (button, bool) {
 	if one.OK || !one.Mends || c.options.Mend == nil {
 		return button{}, false
 	}

@@ -28,8 +28,8 @@ func newLive() *live { return &live{waiting: map[chan struct{}]bool{}, closed: m
 
 func (l *live) close() { l.once.Do(func() { close(l.closed) }) }
 
-// tell does not block: a page with a pending notification needs no second one.
-func (l *live) tell() {
+// notify does not block: a page with a pending notification needs no second one.
+func (l *live) notify() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for page := range l.waiting {

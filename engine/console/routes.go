@@ -137,7 +137,7 @@ func (c *Console) answer(w http.ResponseWriter, r *http.Request, to route) {
 		return
 	}
 	if to.role > Nobody && q.user == nil {
-		c.turnAway(q, to)
+		c.requireLogin(q, to)
 		return
 	}
 	err := error(nil)
@@ -167,8 +167,8 @@ func readForm(r *http.Request) error {
 	return nil
 }
 
-// turnAway requires a login: a page for a person, a header for a program.
-func (c *Console) turnAway(q *request, from route) {
+// requireLogin requires a login: a page for a person, a header for a program.
+func (c *Console) requireLogin(q *request, from route) {
 	person := strings.Contains(q.r.Header.Get("Accept"), "text/html") && q.r.Header.Get("HX-Request") == ""
 	switch {
 	case person && q.r.Method == http.MethodGet:

@@ -78,7 +78,7 @@ func (c *Console) saveRight(q *request, f *draftFile, by store.Change) (wrong ru
 	err = c.checking(q, func(ctx context.Context) error {
 		c.saving.Lock()
 		defer c.saving.Unlock()
-		if wrong, err = f.spoils(ctx); err != nil || len(wrong) > 0 {
+		if wrong, err = f.newProblems(ctx); err != nil || len(wrong) > 0 {
 			return err
 		}
 		return c.save(q, f, by) // ends only with the request

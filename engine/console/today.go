@@ -220,7 +220,7 @@ func (c *Console) checkNeeds(q *request) (list []need) {
 	for _, one := range found {
 		if !one.OK {
 			n := need{Title: q.words().T("need.check."+string(one.Kind), one.Workspace), Detail: engine.Harmless(one.Detail), Link: "/health", Urgent: true}
-			if b, ok := c.mender(q.words(), one); ok {
+			if b, ok := c.repairButton(q.words(), one); ok {
 				n.Buttons = []button{b}
 			}
 			list = append(list, n)

@@ -13,9 +13,9 @@ import (
 // Deepest bounds the nesting of lists and objects.
 const Deepest = 1000
 
-// mostTiny bounds the subnormal numbers of a document. Each takes a hundred times as long to parse
+// maxSubnormals bounds the subnormal numbers of a document. Each takes a hundred times as long to parse
 // as another.
-const mostTiny = 1000
+const maxSubnormals = 1000
 
 // Decode reads a JSON value. What follows it must be white space.
 func Decode[T string | []byte](src T) (any, error) {
@@ -273,7 +273,7 @@ func (d *decoder) list(depth int) (any, error) {
 	d.at++
 	if d.next() == ']' {
 		d.at++
-		return nothing, nil
+		return emptyList, nil
 	}
 	var list []any
 	from := d.count
@@ -308,8 +308,8 @@ func (d *decoder) listOf(list []any, from int) []any {
 	return list
 }
 
-// nothing is the empty list; it is immutable.
-var nothing any = []any{}
+// emptyList is the empty list; it is immutable.
+var emptyList any = []any{}
 
 func (d *decoder) word(w string) error {
 	if !strings.HasPrefix(d.src[d.at:], w) {
@@ -351,8 +351,8 @@ func (d *decoder) number() (any, error) {
 		return nil, fmt.Errorf("the number %.40s is too large", text)
 	}
 	if len(text) > len("0.000") && math.Abs(f) < 0x1p-1022 && isTiny(text) {
-		if d.tiny++; d.tiny > mostTiny {
-			return nil, fmt.Errorf("more than %d numbers as small as %.40s", mostTiny, text)
+		if d.tiny++; d.tiny > maxSubnormals {
+			return nil, fmt.Errorf("more than %d numbers as small as %.40s", maxSubnormals, text)
 		}
 	}
 	return f, nil

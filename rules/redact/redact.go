@@ -140,7 +140,7 @@ func (s Secrecy) parts(text string) []source.Part {
 	if strings.Contains(text, "=") {
 		parts = append(parts, groups(hiddenQuery, text)...)
 	}
-	return apart(append(parts, jsonParts(text)...))
+	return mergeParts(append(parts, jsonParts(text)...))
 }
 
 var (
@@ -262,8 +262,8 @@ func (w *jsonWalk) value(s Secrecy) {
 	}
 }
 
-// apart sorts parts and merges those that overlap.
-func apart(parts []source.Part) []source.Part {
+// mergeParts sorts parts and merges those that overlap.
+func mergeParts(parts []source.Part) []source.Part {
 	slices.SortFunc(parts, func(a, b source.Part) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
 	var out []source.Part
 	for _, p := range parts {

@@ -124,12 +124,12 @@ func replace(root *os.Root, name string, text []byte) error {
 	return syncFolder(root, folder)
 }
 
-// linksMost bounds the links that a name may go through.
-const linksMost = 8
+// maxLinks bounds the links that a name may go through.
+const maxLinks = 8
 
 // follow resolves the links of a name.
 func follow(root *os.Root, name string) (string, error) {
-	for range linksMost {
+	for range maxLinks {
 		info, err := root.Lstat(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			return name, nil

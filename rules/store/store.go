@@ -104,13 +104,13 @@ func IsRuleFile(name string) bool {
 
 func isYAML(name string) bool { ext := filepath.Ext(name); return ext == ".yaml" || ext == ".yml" }
 
-// nameLongest is a length that every system allows.
-const nameLongest = 200
+// maxNameLength is a length that every system allows.
+const maxNameLength = 200
 
 // check refuses names that the loader does not take for rule files.
 func (s *Store) check(name string) error {
 	folder, only := s.place()
-	if only != "" && name != only || len(name) > nameLongest || !filepath.IsLocal(filepath.FromSlash(name)) || path.Clean(name) != name || strings.ContainsFunc(name, strange) {
+	if only != "" && name != only || len(name) > maxNameLength || !filepath.IsLocal(filepath.FromSlash(name)) || path.Clean(name) != name || strings.ContainsFunc(name, strange) {
 		return ErrName
 	}
 	parts := strings.Split(name, "/")

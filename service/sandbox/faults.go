@@ -130,17 +130,17 @@ func (s *Sandbox) pickOf(operation string, strikes func(kind string) bool) *Faul
 	return nil
 }
 
-// afterwards applies a fault to a request that took effect. Only such a request uses the fault up,
+// faultAfter applies a fault to a request that took effect. Only such a request uses the fault up,
 // so that a refused one does not waste it.
-func (s *Sandbox) afterwards(operation string) error {
+func (s *Sandbox) faultAfter(operation string) error {
 	s.mu.Lock()
 	f := s.pick(operation, after)
 	s.mu.Unlock()
-	return s.suffer(context.Background(), f)
+	return s.applyFault(context.Background(), f)
 }
 
-// suffer applies a fault. A dropped connection ends the handler.
-func (s *Sandbox) suffer(ctx context.Context, f *Fault) error {
+// applyFault applies a fault. A dropped connection ends the handler.
+func (s *Sandbox) applyFault(ctx context.Context, f *Fault) error {
 	if f == nil {
 		return nil
 	}

@@ -49,7 +49,7 @@ func (s *Sandbox) serve(op *operation, w http.ResponseWriter, r *http.Request) {
 	c := &call{op: op, http: r, header: http.Header{}, status: op.status}
 	before, err := s.admit(c)
 	if err == nil {
-		err = s.suffer(r.Context(), before)
+		err = s.applyFault(r.Context(), before)
 	}
 	if err == nil {
 		err = c.read()
@@ -60,7 +60,7 @@ func (s *Sandbox) serve(op *operation, w http.ResponseWriter, r *http.Request) {
 	}
 	out := s.execute(c)
 	if out.Status < http.StatusBadRequest {
-		if err := s.afterwards(op.name); err != nil {
+		if err := s.faultAfter(op.name); err != nil {
 			write(w, refuse(err)) // the effect stays, and its answer is lost
 			return
 		}

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A lease is one holder's until it is over or given back.
+// A lease is its holder's until it expires or is released.
 func TestMayLease(t *testing.T) {
 	noon := time.Date(2026, 11, 13, 12, 0, 0, 0, time.UTC)
 	at := func(d time.Duration) time.Time { return noon.Add(d) }

@@ -17,7 +17,7 @@ const recently = time.Hour // the age up to which deliveries show the present st
 
 // deliveries requests a delivery, if the service reaches the engine, and checks its result or else
 // that of the latest one.
-func (v *visitor) deliveries(ctx context.Context, hook *service.Webhook) {
+func (v *workspaceDoctor) deliveries(ctx context.Context, hook *service.Webhook) {
 	last, err := v.last(ctx, hook.ID)
 	if err != nil {
 		v.found("secret", warning, "", "deliveries cannot be looked at: %v", err)
@@ -44,14 +44,14 @@ func (v *visitor) deliveries(ctx context.Context, hook *service.Webhook) {
 
 // restarted reports whether the running engine has started since, so that it may have another
 // secret than at the time of the answer.
-func (v *visitor) restarted(ctx context.Context, since time.Time) bool {
+func (v *workspaceDoctor) restarted(ctx context.Context, since time.Time) bool {
 	var r storage.Running
 	return v.journal != nil && storage.ReadNote(ctx, v.journal, storage.RunningCursor, &r) && r.Since.After(since)
 }
 
 // refuses asks the running engine whether it has refused deliveries for their signature, and
 // accepted none. If the service does not list its deliveries, that shows a wrong secret.
-func (v *visitor) refuses(ctx context.Context) bool {
+func (v *workspaceDoctor) refuses(ctx context.Context) bool {
 	var r storage.Running
 	if v.journal == nil || !storage.ReadNote(ctx, v.journal, storage.RunningCursor, &r) {
 		return false
@@ -66,7 +66,7 @@ func (v *visitor) refuses(ctx context.Context) bool {
 }
 
 // secret derives from the answer to a delivery whether the secret is right.
-func (v *visitor) secret(last *service.Delivery, fresh bool) {
+func (v *workspaceDoctor) secret(last *service.Delivery, fresh bool) {
 	const mend = "put the webhook's secret into service.webhook.secrets and start the engine again; if nobody has it any more, replace it: quando webhook rotate"
 	switch {
 	case last != nil && last.ResponseStatus == http.StatusUnauthorized:
@@ -85,7 +85,7 @@ func (v *visitor) secret(last *service.Delivery, fresh bool) {
 }
 
 // last returns the latest delivery that was attempted, or nil.
-func (v *visitor) last(ctx context.Context, hook string) (*service.Delivery, error) {
+func (v *workspaceDoctor) last(ctx context.Context, hook string) (*service.Delivery, error) {
 	list, err := v.client.ListDeliveries(ctx, hook)
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (v *visitor) last(ctx context.Context, hook string) (*service.Delivery, err
 }
 
 // tried requests a test event and returns its result, or nil on timeout.
-func (v *visitor) tried(ctx context.Context, hook string, before *service.Delivery) *service.Delivery {
+func (v *workspaceDoctor) tried(ctx context.Context, hook string, before *service.Delivery) *service.Delivery {
 	if err := v.client.TestWebhook(ctx, hook); err != nil {
 		return nil
 	}

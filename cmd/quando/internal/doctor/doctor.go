@@ -37,7 +37,7 @@ It exits with 1 when something is wrong. Warnings are no reason for that.`,
 				return err
 			}
 			d := &doctor{test: test}
-			if err := d.look(cmd); err != nil {
+			if err := d.runChecks(cmd); err != nil {
 				return err
 			}
 			return d.report(cmd, output)
@@ -102,8 +102,8 @@ func (d *doctor) has(check, workspace string) bool {
 	return false
 }
 
-// look runs all checks. Independent ones run concurrently.
-func (d *doctor) look(cmd *cobra.Command) error {
+// runChecks runs all checks. Independent ones run concurrently.
+func (d *doctor) runChecks(cmd *cobra.Command) error {
 	file, _ := cmd.Flags().GetString("config")
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("there is no configuration %s: say which one with --config, or begin with quando init", file)
@@ -128,7 +128,7 @@ func (d *doctor) look(cmd *cobra.Command) error {
 	var looks sync.WaitGroup
 	looks.Go(func() { d.engine(ctx, c, j) })
 	for _, w := range list {
-		v := &visitor{doctor: d, config: c, NamedWorkspace: w, journal: j}
+		v := &workspaceDoctor{doctor: d, config: c, NamedWorkspace: w, journal: j}
 		if err := v.open(); err != nil {
 			d.add("config", w.Name, failing, "mend "+file+" as it says", "%v", err)
 			continue

@@ -245,7 +245,7 @@ func askEngine(ctx context.Context, engine storage.Running, page, token string) 
 }
 
 // files checks the rules and the profile.
-func (v *visitor) files(ctx context.Context) {
+func (v *workspaceDoctor) files(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 2*patience)
 	defer cancel()
 	v.loaded(ctx)
@@ -255,7 +255,7 @@ func (v *visitor) files(ctx context.Context) {
 }
 
 // loaded checks whether the rules are valid, and whether a running engine has loaded them.
-func (v *visitor) loaded(ctx context.Context) {
+func (v *workspaceDoctor) loaded(ctx context.Context) {
 	b := v.book()
 	r, err := b.Read()
 	if err != nil || r.Missing {
@@ -291,7 +291,7 @@ func (v *visitor) loaded(ctx context.Context) {
 const profileEvents = 3000
 
 // profile compares the profile with recorded events.
-func (v *visitor) profile(ctx context.Context) {
+func (v *workspaceDoctor) profile(ctx context.Context) {
 	p := v.client.Profile()
 	reading := learn.NewReading(p)
 	seen := newSeen(p)

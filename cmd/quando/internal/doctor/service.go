@@ -22,8 +22,8 @@ import (
 	"github.com/quandohq/quando/service"
 )
 
-// A visitor runs the checks of one workspace.
-type visitor struct {
+// A workspaceDoctor runs the checks of one workspace.
+type workspaceDoctor struct {
 	*doctor
 	config.NamedWorkspace
 	config  *config.Config
@@ -34,7 +34,7 @@ type visitor struct {
 }
 
 // open makes a client with short timeouts. It makes no calls.
-func (v *visitor) open() (err error) {
+func (v *workspaceDoctor) open() (err error) {
 	w := *v.Workspace
 	w.Service.Timeout = min(w.Service.Timeout, patience)
 	quick := v.NamedWorkspace
@@ -52,16 +52,16 @@ func (v *visitor) open() (err error) {
 }
 
 // book is the workspace's rules as they stand in their files.
-func (v *visitor) book() *process.Book {
+func (v *workspaceDoctor) book() *process.Book {
 	return &process.Book{Workspace: v.Name, Path: v.RulesPath, Except: v.Except, Options: rules.Options{Catalog: v.unit.Catalog, ReadFile: config.ReadBeside}}
 }
 
-func (v *visitor) found(check string, status wellness, mend, format string, args ...any) {
+func (v *workspaceDoctor) found(check string, status wellness, mend, format string, args ...any) {
 	v.add(check, v.Name, status, mend, format, args...)
 }
 
 // service checks what the service reports.
-func (v *visitor) service(ctx context.Context) {
+func (v *workspaceDoctor) service(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 3*patience)
 	defer cancel()
 	asked := cli.Now()
@@ -98,7 +98,7 @@ func named(name string) string {
 }
 
 // scopes compares what the key may do with what the rules need.
-func (v *visitor) scopes(ctx context.Context, me service.Identity) {
+func (v *workspaceDoctor) scopes(ctx context.Context, me service.Identity) {
 	needed, users := v.needed()
 	has := func(scope string) (yes, known bool) { return slices.Contains(me.Scopes, scope), true }
 	if len(me.Scopes) == 0 {
@@ -135,7 +135,7 @@ const manageScope = "webhooks:manage"
 
 // needed returns the scopes that rules declare, those without which a call is refused, and the
 // rules that use each. The webhook needs one if the engine manages it.
-func (v *visitor) needed() (calls map[string]bool, users map[string][]string) {
+func (v *workspaceDoctor) needed() (calls map[string]bool, users map[string][]string) {
 	calls, users = map[string]bool{}, map[string][]string{}
 	if v.publicURL() != "" {
 		calls[manageScope], users[manageScope] = true, []string{"service.webhook.public_url"}
@@ -161,7 +161,7 @@ func (v *visitor) needed() (calls map[string]bool, users map[string][]string) {
 
 // probe finds out by a read whether the key has a scope. It does not try calls that only change
 // something.
-func (v *visitor) probe(ctx context.Context, scope string) (yes, known bool) {
+func (v *workspaceDoctor) probe(ctx context.Context, scope string) (yes, known bool) {
 	const nobody = "00000000-0000-4000-8000-000000000000"
 	var err error
 	switch scope {
@@ -187,7 +187,7 @@ func (v *visitor) probe(ctx context.Context, scope string) (yes, known bool) {
 }
 
 // clock compares this machine's clock with the service's.
-func (v *visitor) clock(me service.Identity, asked time.Time) {
+func (v *workspaceDoctor) clock(me service.Identity, asked time.Time) {
 	if me.ServedAt.IsZero() {
 		v.found("clock", warning, "", "the service does not tell its time")
 		return
@@ -205,10 +205,10 @@ func (v *visitor) clock(me service.Identity, asked time.Time) {
 }
 
 // publicURL is where the service delivers to.
-func (v *visitor) publicURL() string { return v.Service.Webhook.PublicURL }
+func (v *workspaceDoctor) publicURL() string { return v.Service.Webhook.PublicURL }
 
 // webhook checks the subscription, its deliveries, and its address.
-func (v *visitor) webhook(ctx context.Context) {
+func (v *workspaceDoctor) webhook(ctx context.Context) {
 	hooks, err := v.client.ListWebhooks(ctx)
 	if err != nil {
 		mend := "try again in a moment; look whether the service is well"
@@ -237,7 +237,7 @@ func (v *visitor) webhook(ctx context.Context) {
 }
 
 // ours returns the webhook of this engine. Without a configured address, it is the only one.
-func (v *visitor) ours(hooks []service.Webhook) (hook *service.Webhook, several bool) {
+func (v *workspaceDoctor) ours(hooks []service.Webhook) (hook *service.Webhook, several bool) {
 	for i, h := range hooks {
 		if same := strings.TrimRight(h.URL, "/") == strings.TrimRight(v.publicURL(), "/"); same && (hook == nil || h.Active) {
 			hook = &hooks[i]
@@ -250,7 +250,7 @@ func (v *visitor) ours(hooks []service.Webhook) (hook *service.Webhook, several 
 }
 
 // subscribed compares the events of a webhook with those that rules wait for.
-func (v *visitor) subscribed(ctx context.Context, hook *service.Webhook) {
+func (v *workspaceDoctor) subscribed(ctx context.Context, hook *service.Webhook) {
 	available, err := v.client.ListEvents(ctx)
 	if err != nil {
 		available = nil // then all that is missing is reported
@@ -269,7 +269,7 @@ func (v *visitor) subscribed(ctx context.Context, hook *service.Webhook) {
 }
 
 // events are the service's events that start rules, or end runs of them.
-func (v *visitor) events() []string {
+func (v *workspaceDoctor) events() []string {
 	wanted := map[string]bool{}
 	if v.set != nil {
 		for _, r := range v.set.Rules {
@@ -292,7 +292,7 @@ func (v *visitor) events() []string {
 
 // address checks whether the address is reachable, and whether it is ours. It may be unreachable
 // from this machine although the service reaches it.
-func (v *visitor) address(ctx context.Context, where string, delivered bool) (reached bool) {
+func (v *workspaceDoctor) address(ctx context.Context, where string, delivered bool) (reached bool) {
 	if where == "" {
 		if !v.has("address", v.Name) {
 			v.found("address", warning, "set service.webhook.public_url", "nobody says at which address the service is to deliver")
@@ -322,7 +322,7 @@ func shownURL(where string) string {
 }
 
 // visit makes a harmless request to an address, and says why it is not an engine's.
-func (v *visitor) visit(ctx context.Context, where string) (why, mend string) {
+func (v *workspaceDoctor) visit(ctx context.Context, where string) (why, mend string) {
 	ctx, cancel := patiently(context.WithoutCancel(ctx)) // a slow service does not matter here
 	defer cancel()
 	u, err := url.Parse(where)

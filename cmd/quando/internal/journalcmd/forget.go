@@ -221,7 +221,7 @@ func (f *ForgetOptions) others(ctx context.Context, out *ForgetReport, j journal
 		return err
 	}
 	held := holding(ctx, lists, f.known(trail))
-	parts := halfway(lists, where)
+	parts := leftovers(lists, where)
 	out.Backups = append([]string{}, held...)
 	out.Unfinished = append([]string{}, parts...)
 	if f.backups {

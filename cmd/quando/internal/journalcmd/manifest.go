@@ -202,8 +202,8 @@ func holding(ctx context.Context, lists []*manifest, p forget.Person) (held []st
 	return held
 }
 
-// halfway are the files that interrupted backups and restores have left.
-func halfway(lists []*manifest, where string) (paths []string) {
+// leftovers are the files that interrupted backups and restores have left.
+func leftovers(lists []*manifest, where string) (paths []string) {
 	for _, m := range lists {
 		parts, _ := filepath.Glob(filepath.Join(filepath.Dir(m.path), ".*"+sqlite.PartOfBackup+"*")) // the pattern is right
 		paths = append(paths, parts...)

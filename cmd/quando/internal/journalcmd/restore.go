@@ -72,7 +72,7 @@ func restoreJournal(cmd *cobra.Command, from, where string, words forget.Words) 
 		return err
 	}
 	defer func() { err = errors.Join(err, free()) }()
-	past, err := pastOf(ctx, where, b)
+	past, err := readCarryOver(ctx, where, b)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func restoreJournal(cmd *cobra.Command, from, where string, words forget.Words) 
 		return err
 	}
 	defer func() { err = errors.Join(err, removeJournal(part)) }()
-	if err := past.hand(ctx, from, part, manifestBeside(where)); err != nil {
+	if err := past.applyTo(ctx, from, part, manifestBeside(where)); err != nil {
 		return err
 	}
 	aside := where + ".before-" + cli.Now().UTC().Format("20060102T150405Z")
@@ -115,17 +115,17 @@ func restoreJournal(cmd *cobra.Command, from, where string, words forget.Words) 
 	return nil
 }
 
-// A past is what a journal that is replaced must hand on.
-type past struct {
+// A carryOver is what a journal that is replaced must hand on.
+type carryOver struct {
 	forgotten []forgotten // since the backup was made
 	lists     []string    // of backups
 	words     forget.Words
 }
 
-// pastOf reads what a journal must hand on to the backup that replaces it. An unreadable one has
+// readCarryOver reads what a journal must hand on to the backup that replaces it. An unreadable one has
 // nothing to hand on.
-func pastOf(ctx context.Context, where string, b *backup) (*past, error) {
-	p := &past{}
+func readCarryOver(ctx context.Context, where string, b *backup) (*carryOver, error) {
+	p := &carryOver{}
 	j, err := storage.Open(ctx, where, true)
 	if err != nil {
 		return p, nil //nolint:nilerr // a journal that is missing or damaged is why somebody restores one
@@ -170,9 +170,9 @@ func forgottenSince(ctx context.Context, j storage.Journal, since time.Time) (li
 	}
 }
 
-// hand adds to a copy of a backup what it lacks: the manifests, and the persons forgotten since it
+// applyTo adds to a copy of a backup what it lacks: the manifests, and the persons forgotten since it
 // was made.
-func (p *past) hand(ctx context.Context, from, copied, list string) error {
+func (p *carryOver) applyTo(ctx context.Context, from, copied, list string) error {
 	m, err := readManifest(manifestBeside(from))
 	if err != nil {
 		return err

@@ -127,21 +127,21 @@ func (a *authority) run(ctx context.Context) error {
 		}
 		// It answers the server's challenges, and redirects everything else to https.
 		s := newServer(a.manager.HTTPHandler(nil), a.log)
-		l = boundConnections(l, s, "tls.acme.http", strangerIdle, a.log)
+		l = boundConnections(l, s, "tls.acme.http", unverifiedIdle, a.log)
 		all.Go(func() { _ = serve(s, false, l) })
 		context.AfterFunc(ctx, func() { _ = s.Close() })
 	}
 	for _, host := range a.hosts {
-		all.Go(func() { a.keep(ctx, host) })
+		all.Go(func() { a.keepCertificate(ctx, host) })
 	}
 	return nil
 }
 
-// keep keeps the certificate of a host current.
-func (a *authority) keep(ctx context.Context, host string) {
+// keepCertificate keeps the certificate of a host current.
+func (a *authority) keepCertificate(ctx context.Context, host string) {
 	for pause := askAgain; ctx.Err() == nil; {
 		wait := lookAgain
-		if err := a.ask(ctx, host); err != nil && ctx.Err() == nil {
+		if err := a.getCertificate(ctx, host); err != nil && ctx.Err() == nil {
 			a.log.Error("no certificate could be had", "host", host, "error", err, "again", pause)
 			wait, pause = pause, min(2*pause, lookAgain)
 		} else {
@@ -154,9 +154,9 @@ func (a *authority) keep(ctx context.Context, host string) {
 	}
 }
 
-// ask gets the certificate of a host, as a modern client would. The library cannot be interrupted;
+// getCertificate gets the certificate of a host, as a modern client would. The library cannot be interrupted;
 // ask returns without it when ctx ends.
-func (a *authority) ask(ctx context.Context, host string) error {
+func (a *authority) getCertificate(ctx context.Context, host string) error {
 	done := make(chan error, 1)
 	go func() {
 		_, err := a.get(&tls.ClientHelloInfo{ServerName: host, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256}})

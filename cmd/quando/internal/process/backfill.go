@@ -54,7 +54,7 @@ func (p *Process) addBackfill(c *config.Config, u *Unit, b *Book) (*backfill.Sou
 		rate = u.Service.Rate / 4
 	}
 	host, _ := os.Hostname()
-	t := &told{unit: u}
+	t := &deliveredTypes{unit: u}
 	s, err := backfill.New(backfill.Options{
 		Workspace: u.Name, Client: u.Client, Journal: &findings{p}, Every: u.Backfill.Every, Cards: u.Backfill.Cards, Rate: rate, Now: p.now, Logger: p.log,
 		Needs: func() []string {
@@ -166,20 +166,20 @@ func wakes(count func(webhook.Outcome), s *backfill.Source) func(webhook.Outcome
 	}
 }
 
-// told knows which events webhooks deliver.
-type told struct {
+// deliveredTypes knows which events webhooks deliver.
+type deliveredTypes struct {
 	unit *Unit
 
 	mu    sync.Mutex
 	types []string // nil if unknown
 }
 
-// toldEvery is how often that is read.
-const toldEvery = 5 * time.Minute
+// deliveredTypesEvery is how often that is read.
+const deliveredTypesEvery = 5 * time.Minute
 
 // undelivered reports whether webhooks do not deliver a type. As long as that is unknown, the
 // service's reference decides: card events cannot be subscribed to.
-func (t *told) undelivered(typ string) bool {
+func (t *deliveredTypes) undelivered(typ string) bool {
 	if s := t.unit.subscription; s != nil {
 		if st := s.Status(); !st.Checked.IsZero() {
 			return !slices.Contains(st.Events, typ)
@@ -194,7 +194,7 @@ func (t *told) undelivered(typ string) bool {
 }
 
 // run reads regularly which events webhooks deliver, unless a subscription knows it.
-func (t *told) run(ctx context.Context) {
+func (t *deliveredTypes) run(ctx context.Context) {
 	for ctx.Err() == nil && t.unit.subscription == nil {
 		types := t.look(ctx)
 		t.mu.Lock()
@@ -202,14 +202,14 @@ func (t *told) run(ctx context.Context) {
 		t.mu.Unlock()
 		select {
 		case <-ctx.Done():
-		case <-time.After(toldEvery):
+		case <-time.After(deliveredTypesEvery):
 		}
 	}
 }
 
 // look reads the webhooks of this engine or, if none is known, the events available to subscribe
 // to.
-func (t *told) look(ctx context.Context) (types []string) {
+func (t *deliveredTypes) look(ctx context.Context) (types []string) {
 	client := t.unit.Client.Patient()
 	if hooks, err := client.ListWebhooks(ctx); err == nil {
 		for _, h := range t.unit.ownHooks(hooks) {

@@ -86,7 +86,7 @@ func (b *Book) Load(patient, forced bool) (changed bool, err error) {
 	b.Problems, b.files = append(problems, r.Problems...).Sort(), len(r.files)
 	b.Set = set.With(b.lastGood(set, r)...)
 	b.Use(b.Set)
-	b.tell(before)
+	b.logLoad(before)
 	return true, nil
 }
 
@@ -194,8 +194,8 @@ func (b *Book) broken(set *rules.Set, id string) bool {
 	return slices.ContainsFunc(set.Broken, func(r rules.Broken) bool { return r.ID == id })
 }
 
-// tell logs a load, and each problem.
-func (b *Book) tell(before *rules.Set) {
+// logLoad logs a load, and each problem.
+func (b *Book) logLoad(before *rules.Set) {
 	for _, p := range b.Problems {
 		level := slog.LevelWarn
 		if p.Severity == source.Error {

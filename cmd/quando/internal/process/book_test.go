@@ -111,8 +111,8 @@ func TestBookKeepsTheLastGoodVersion(t *testing.T) {
 	}
 }
 
-// TestBookTells shows that one line says what a reload has changed, and that what is wrong is told
-// with its place.
+// TestBookTells shows that one log line says what a reload has changed, and that problems are
+// logged with their position.
 func TestBookTells(t *testing.T) {
 	s := newShelf(t, "rules")
 	s.write("rules/r.yaml", "rules:\n"+clitest.Rule("a", "a1")+clitest.Rule("b", "b1")+clitest.Rule("c", "c1"))
@@ -147,7 +147,7 @@ func TestBookPatience(t *testing.T) {
 	}
 	s.loads("b=b1")
 
-	// Without its folder, nobody has said that the rules should go.
+	// A missing folder does not mean that its rules are removed.
 	s.rename("rules", "away")
 	for range 2 {
 		if _, err := s.Load(false, false); !errors.Is(err, errVanished) || s.rules() != "b=b1" {

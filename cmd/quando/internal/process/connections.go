@@ -17,10 +17,10 @@ const (
 	// descriptors is unknown. At most maxStrangers of them may have delivered nothing with a valid
 	// signature: each can take some 40 KiB, with encryption and an endless header.
 	maxConnections = 4096
-	maxStrangers   = 1024
+	maxUnverified  = 1024
 
-	// strangerIdle is the idle timeout of a connection without a validly signed delivery.
-	strangerIdle = 5 * time.Second
+	// unverifiedIdle is the idle timeout of a connection without a validly signed delivery.
+	unverifiedIdle = 5 * time.Second
 
 	// safeTime is how long a new connection is not evicted: the time for a handshake and a delivery
 	// from the other end of the world. If few connections are allowed it is less, down to minSafeTime,
@@ -28,8 +28,8 @@ const (
 	safeTime    = 500 * time.Millisecond
 	minSafeTime = 100 * time.Millisecond
 
-	// crowdTold is the interval of log messages about evicted connections.
-	crowdTold = time.Minute
+	// evictionLogEvery is the interval of log messages about evicted connections.
+	evictionLogEvery = time.Minute
 )
 
 // connectionLimit returns the connections an address may have: a quarter of the descriptors, so
@@ -65,7 +65,7 @@ type connections struct {
 func boundConnections(l net.Listener, s *http.Server, name string, idle time.Duration, log *slog.Logger) net.Listener {
 	limit := connectionLimit()
 	b := &connections{
-		Listener: l, name: name, limit: limit, safe: min(max(safeTime*time.Duration(limit)/maxStrangers, minSafeTime), safeTime), idle: idle, log: log,
+		Listener: l, name: name, limit: limit, safe: min(max(safeTime*time.Duration(limit)/maxUnverified, minSafeTime), safeTime), idle: idle, log: log,
 		strangers: list.New(), trusted: list.New(), freed: make(chan struct{}, 1),
 	}
 	s.ConnState = func(c net.Conn, state http.ConnState) {
@@ -130,12 +130,12 @@ func (b *connections) admit(c *connection) (wait time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
-	if b.strangers.Len() >= min(b.limit, maxStrangers) || b.strangers.Len()+b.trusted.Len() >= b.limit {
+	if b.strangers.Len() >= min(b.limit, maxUnverified) || b.strangers.Len()+b.trusted.Len() >= b.limit {
 		victim, wait := b.victim(now)
 		if victim == nil {
 			return wait
 		}
-		b.tell(now)
+		b.logEvictions(now)
 		b.forget(victim)
 		_ = victim.Conn.Close() // its own goroutine finds that out
 	}
@@ -164,10 +164,10 @@ func (b *connections) victim(now time.Time) (*connection, time.Duration) {
 	return nil, minSafeTime
 }
 
-// tell logs evictions, the first at once and the others by their number.
-func (b *connections) tell(now time.Time) {
+// logEvictions logs evictions, the first at once and the others by their number.
+func (b *connections) logEvictions(now time.Time) {
 	b.ended++
-	if now.Sub(b.told) < crowdTold {
+	if now.Sub(b.told) < evictionLogEvery {
 		return
 	}
 	b.log.Warn("too many connections: new ones take the place of the oldest", "address", b.name, "most", b.limit, "ended", b.ended)

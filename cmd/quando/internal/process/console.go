@@ -48,8 +48,8 @@ func access(c *config.Config) console.Access {
 	return console.Access{Listen: c.Console.Listen, Token: string(c.Console.Token), Users: c.Console.Users, Hosts: c.Console.Hosts, ForwardedFor: c.Console.Forwarded}
 }
 
-// tellAccess logs the console's access rules. Behind a proxy, no login is rarely intended.
-func tellAccess(c *config.Config, log *slog.Logger) {
+// logAccess logs the console's access rules. Behind a proxy, no login is rarely intended.
+func logAccess(c *config.Config, log *slog.Logger) {
 	level, proxied := slog.LevelInfo, len(c.Console.Hosts) > 0 || c.Console.Forwarded != ""
 	if proxied && c.Console.Token == "" && len(c.Console.Users) == 0 {
 		level = slog.LevelWarn

@@ -121,7 +121,7 @@ type Process struct {
 	privately    bool         // the console is encrypted with them too
 
 	backfills []namedBackfill // of the workspaces that have one
-	told      []*told
+	told      []*deliveredTypes
 }
 
 // New builds the process. It starts nothing. The observers get what the engine reports; the tracer
@@ -268,7 +268,7 @@ func (p *Process) run(ctx context.Context, c *config.Config) error {
 	if err != nil {
 		return errors.Join(err, public.Close())
 	}
-	tellAccess(c, p.log)
+	logAccess(c, p.log)
 	return p.Serve(ctx, public, private, p.work)
 }
 
@@ -285,7 +285,7 @@ func (p *Process) Serve(ctx context.Context, public, private net.Listener, work 
 	}
 	handlers := []http.Handler{incoming(publicHandler(h, p.hooks, nobody, count), p.tracer), consoleHandler(h, p.Console)}
 	servers := []*http.Server{newPublicServer(strictTransport(handlers[0]), p.log), newServer(strictTransport(handlers[1]), p.log)}
-	p.noteRunning(ctx, public.Addr().String(), private.Addr().String())
+	p.recordRunning(ctx, public.Addr().String(), private.Addr().String())
 	servers[1].RegisterOnShutdown(p.Console.Close)
 	if p.certificates != nil {
 		servers[0].TLSConfig = tlsConfig(p.certificates)
@@ -305,7 +305,7 @@ func (p *Process) Serve(ctx context.Context, public, private net.Listener, work 
 			}
 		})
 	}
-	public, private = boundConnections(public, servers[0], "listen", strangerIdle, p.log), boundConnections(private, servers[1], "console.listen", 0, p.log)
+	public, private = boundConnections(public, servers[0], "listen", unverifiedIdle, p.log), boundConnections(private, servers[1], "console.listen", 0, p.log)
 	for i, l := range []net.Listener{public, private} {
 		start(&serving, func() error { return serve(servers[i], encrypted[i], l) })
 	}

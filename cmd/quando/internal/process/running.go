@@ -17,8 +17,8 @@ func thisProcess() string {
 	return fmt.Sprintf("%s %d", host, os.Getpid())
 }
 
-// noteRunning records that the engine serves. A failure shows when something is to be recorded.
-func (p *Process) noteRunning(ctx context.Context, public, console string) {
+// recordRunning records that the engine serves. A failure shows when something is to be recorded.
+func (p *Process) recordRunning(ctx context.Context, public, console string) {
 	r := storage.Running{Process: thisProcess(), Version: cli.Version(), Since: p.present().UTC(), Public: public, Console: console}
 	if p.certificates != nil && p.privately {
 		r.Encrypted = p.certificates.name()

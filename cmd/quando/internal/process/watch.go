@@ -18,13 +18,13 @@ import (
 )
 
 const (
-	quiet    = 200 * time.Millisecond // after a change, until what belongs to it has come too
-	tooLong  = 600 * time.Millisecond // longest debounce of consecutive changes
-	patience = 300 * time.Millisecond // until a vanished file counts as removed
+	quiet       = 200 * time.Millisecond // after a change, until what belongs to it has come too
+	maxDebounce = 600 * time.Millisecond // longest debounce of consecutive changes
+	patience    = 300 * time.Millisecond // until a vanished file counts as removed
 
 	// Interval of polling the times of files, because the system may not report changes, as on a
 	// network disk.
-	lookAround = 700 * time.Millisecond
+	pollEvery = 700 * time.Millisecond
 )
 
 // A watch reloads books when their files change: on a notification of the system, when the files'
@@ -52,9 +52,9 @@ type watch struct {
 // run reloads until ctx ends. The books were loaded before.
 func (w *watch) run(ctx context.Context) {
 	w.failing, w.changed = make(map[*Book]string), make(chan struct{}, 1)
-	defer w.forsake()
-	w.follow()
-	look := time.NewTicker(cmp.Or(w.every, lookAround))
+	defer w.closeWatcher()
+	w.watchFolders()
+	look := time.NewTicker(cmp.Or(w.every, pollEvery))
 	defer look.Stop()
 	settle := time.NewTimer(patience)
 	defer settle.Stop()
@@ -70,23 +70,23 @@ func (w *watch) run(ctx context.Context) {
 			if since.IsZero() {
 				since = time.Now()
 			}
-			settle.Reset(min(quiet, max(0, tooLong-time.Since(since))))
+			settle.Reset(min(quiet, max(0, maxDebounce-time.Since(since))))
 		case <-settle.C:
 			patient := !since.IsZero()
 			since = time.Time{}
-			w.follow()
+			w.watchFolders()
 			if w.reload(patient, false) {
 				settle.Reset(patience)
 			}
 		case <-look.C:
 			if w.stale() {
-				w.follow()
+				w.watchFolders()
 				if w.reload(true, false) {
 					settle.Reset(patience)
 				}
 			}
 		case <-w.ask:
-			w.follow()
+			w.watchFolders()
 			w.reload(false, true)
 		}
 	}
@@ -118,19 +118,19 @@ func (w *watch) stale() bool {
 	return stale
 }
 
-// follow watches every folder that rules may come from. It starts a new watcher each time: a folder
+// watchFolders watches every folder that rules may come from. It starts a new watcher each time: a folder
 // of the same name may be another one, and pending notifications of the old one would count for the
 // new.
-func (w *watch) follow() {
-	w.forsake()
+func (w *watch) watchFolders() {
+	w.closeWatcher()
 	var err error
 	if w.notify, err = fsnotify.NewWatcher(); err != nil {
 		w.notify = nil
-		w.without(err)
+		w.logUnavailable(err)
 		return
 	}
 	notify := w.notify
-	w.hearing.Go(func() { w.hear(notify) })
+	w.hearing.Go(func() { w.forward(notify) })
 	for _, b := range w.books {
 		// In the folder above, the rules' own folder may be replaced.
 		w.add(filepath.Dir(b.Path))
@@ -156,29 +156,29 @@ func (w *watch) add(folder string) {
 		return
 	}
 	if err := w.notify.Add(folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		w.without(err)
+		w.logUnavailable(err)
 	}
 }
 
-// without logs, once, that the system does not report changes.
-func (w *watch) without(err error) {
+// logUnavailable logs, once, that the system does not report changes.
+func (w *watch) logUnavailable(err error) {
 	if !w.told {
 		w.log.Warn("the system does not tell of all changes to the rules; the times of files are looked at instead", "error", err)
 		w.told = true
 	}
 }
 
-// forsake closes the watcher.
-func (w *watch) forsake() {
+// closeWatcher closes the watcher.
+func (w *watch) closeWatcher() {
 	if w.notify != nil {
 		_ = w.notify.Close() // it only listens
 		w.hearing.Wait()
 	}
 }
 
-// hear forwards notifications until the watcher is closed. It never blocks: the library cannot be
+// forward forwards notifications until the watcher is closed. It never blocks: the library cannot be
 // closed while a notification is pending.
-func (w *watch) hear(n *fsnotify.Watcher) {
+func (w *watch) forward(n *fsnotify.Watcher) {
 	for {
 		select {
 		case e, ok := <-n.Events:

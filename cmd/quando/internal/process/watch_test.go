@@ -129,8 +129,7 @@ func TestWatchRemoved(t *testing.T) {
 	becomes("a=a2")
 }
 
-// TestWatchWithoutBeingTold shows that a change that the system does not tell of is seen all the
-// same.
+// TestWatchWithoutBeingTold shows that polling finds a change that the system does not report.
 func TestWatchWithoutBeingTold(t *testing.T) {
 	s := newShelf(t, "rules")
 	s.write("elsewhere/a.yaml", "rules:\n"+clitest.Rule("a", "a1"))
@@ -160,8 +159,8 @@ func TestWatchConcerns(t *testing.T) {
 	}
 }
 
-// TestWatchBusyFolder shows that the system is not asked about the journal's folder, and that rules
-// in it are read again all the same.
+// TestWatchBusyFolder shows that the journal's folder is not watched, and that polling finds
+// changed rules in it.
 func TestWatchBusyFolder(t *testing.T) {
 	for _, path := range []string{"rules", "rules.yaml"} {
 		s := newShelf(t, path)
@@ -175,10 +174,10 @@ func TestWatchBusyFolder(t *testing.T) {
 		s.write(file, "rules:\n"+clitest.Rule("a", "another"))
 		becomes("a=another")
 		w := &watch{books: []*Book{s.Book}, log: s.Log, busy: s.folder, changed: make(chan struct{}, 1)}
-		w.follow()
+		w.watchFolders()
 		if list := w.notify.WatchList(); slices.Contains(list, s.folder) {
 			t.Errorf("%s: the system is asked about %s", path, list)
 		}
-		w.forsake()
+		w.closeWatcher()
 	}
 }

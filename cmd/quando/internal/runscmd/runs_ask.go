@@ -96,7 +96,7 @@ func (f *askFlags) ask(cmd *cobra.Command, name string, what journal.AskKind) er
 		if err != nil {
 			return err
 		}
-		if why := nonsense(r, what); why != "" {
+		if why := whyImpossible(r, what); why != "" {
 			return cli.No(cmd, "%s", why)
 		}
 		err = v.Ask(ctx, v.Now, r.ID, journal.Ask{What: what, Reason: f.reason, At: v.Now})
@@ -111,8 +111,8 @@ func (f *askFlags) ask(cmd *cobra.Command, name string, what journal.AskKind) er
 	})
 }
 
-// nonsense says why a request is impossible for a run, or "".
-func nonsense(r *journal.Run, what journal.AskKind) string {
+// whyImpossible says why a request is impossible for a run, or "".
+func whyImpossible(r *journal.Run, what journal.AskKind) string {
 	switch {
 	case what == journal.AskCancel && r.State.Finished():
 		return fmt.Sprintf("run %d is finished (%s): there is nothing to cancel", r.ID, r.State)

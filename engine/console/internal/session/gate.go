@@ -174,7 +174,7 @@ func (g *Gate) TryToken(from, given string, log *slog.Logger) (role Role, refuse
 	if accepted {
 		return Operator, false
 	}
-	g.guesses.tell(log, from, "a token", refused, now)
+	g.guesses.logAttempt(log, from, "a token", refused, now)
 	return Nobody, refused
 }
 

@@ -126,8 +126,8 @@ func (a *attempt) forget() {
 	}
 }
 
-// turn waits until a hash may be computed. It returns false when ctx ends first.
-func (g *guesses) turn(ctx context.Context, a *attempt) (leave func(), ok bool) {
+// acquireHash waits until a hash may be computed. It returns false when ctx ends first.
+func (g *guesses) acquireHash(ctx context.Context, a *attempt) (leave func(), ok bool) {
 	select {
 	case a.guesser.one <- struct{}{}:
 	case <-ctx.Done():
@@ -142,8 +142,8 @@ func (g *guesses) turn(ctx context.Context, a *attempt) (leave func(), ok bool) 
 	}
 }
 
-// tell logs a wrong or a refused attempt: each once a minute per network, within a bound in all.
-func (g *guesses) tell(log *slog.Logger, from, what string, refused bool, now time.Time) {
+// logAttempt logs a wrong or a refused attempt: each once a minute per network, within a bound in all.
+func (g *guesses) logAttempt(log *slog.Logger, from, what string, refused bool, now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	who := g.guesser(from, now)

@@ -71,8 +71,8 @@ func (h hash) of(password string) []byte {
 	return argon2.IDKey([]byte(password), h.salt, h.time, h.memory, h.threads, hashLength)
 }
 
-// strangers is the hash for unknown users, so that they take as long as known ones.
-var strangers = hash{memory: hashMemory, time: hashTime, threads: hashThreads, salt: make([]byte, saltLength), sum: make([]byte, hashLength)}
+// unknownUserHash is the hash for unknown users, so that they take as long as known ones.
+var unknownUserHash = hash{memory: hashMemory, time: hashTime, threads: hashThreads, salt: make([]byte, saltLength), sum: make([]byte, hashLength)}
 
 // TryPassword returns the role of a user whose password is right, else Nobody, also if ctx ends
 // first. It refuses after too many wrong ones.
@@ -83,7 +83,7 @@ func (g *Gate) TryPassword(ctx context.Context, from, name, password string, log
 		g.guesses.right(a)
 		return g.Users[name].Role, false
 	}
-	g.guesses.tell(log, from, "a password", a == nil, now)
+	g.guesses.logAttempt(log, from, "a password", a == nil, now)
 	return Nobody, a == nil
 }
 
@@ -91,9 +91,9 @@ func (g *Gate) isPassword(ctx context.Context, a *attempt, name, password string
 	user, known := g.Users[name]
 	h, err := parseHash(user.Password)
 	if !known || err != nil {
-		h = strangers
+		h = unknownUserHash
 	}
-	leave, ok := g.guesses.turn(ctx, a)
+	leave, ok := g.guesses.acquireHash(ctx, a)
 	if !ok {
 		return false
 	}
