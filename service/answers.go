@@ -50,7 +50,8 @@ func (c *Client) unwrap(v any, kind string, anchor Paths) map[string]any {
 	return m
 }
 
-// withSiblings adds to an object what an answer puts beside it: {"attendance": {…}, "contact": {…}} is an attendance with its contact.
+// withSiblings adds to an object what an answer puts beside it: {"attendance": {…}, "contact": {…}}
+// is an attendance with its contact.
 func withSiblings(object, answer map[string]any, kind string) map[string]any {
 	whole := object
 	for name, v := range answer {
@@ -148,7 +149,8 @@ func onlyArray(m map[string]any) (found []any, ok bool) {
 	return found, ok
 }
 
-// isNull reports whether an envelope has null where the list would be and says nothing else, which is how some services write an empty list.
+// isNull reports whether an envelope has null where the list would be and says nothing else, which
+// is how some services write an empty list.
 func (p *ListProfile) isNull(m map[string]any) bool {
 	for name, v := range m {
 		if _, object := asObject(v); object && !p.isPage(name) {

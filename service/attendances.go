@@ -113,8 +113,8 @@ func (c *Client) CurrentAttendance(ctx context.Context, conversation string) (*A
 	return &a, nil
 }
 
-// CloseAttendance closes the current attendance of a conversation. The call names the conversation, not the attendance: before a
-// repeat, make sure that the current attendance is still the same one.
+// CloseAttendance closes the current attendance of a conversation. The call names the conversation,
+// not the attendance: before a repeat, make sure that the current attendance is still the same one.
 func (c *Client) CloseAttendance(ctx context.Context, conversation, reason string) (Attendance, error) {
 	body := struct {
 		Reason string `json:"reason,omitempty"`
@@ -123,7 +123,8 @@ func (c *Client) CloseAttendance(ctx context.Context, conversation, reason strin
 	return v, err
 }
 
-// Assignment is an entry of a conversation's history: who took it over, received it or handed it back.
+// Assignment is an entry of a conversation's history: who took it over, received it or handed it
+// back.
 type Assignment struct {
 	ID             string
 	ConversationID string

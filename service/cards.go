@@ -116,7 +116,8 @@ func (c *Client) CreateCard(ctx context.Context, key string, n NewCard) (CardRes
 	return r, err
 }
 
-// MoveCard moves a card to another stage of its board. The version is the one the card was read with; the key works as in CreateCard.
+// MoveCard moves a card to another stage of its board. The version is the one the card was read
+// with; the key works as in CreateCard.
 func (c *Client) MoveCard(ctx context.Context, key, id, version, stage string) (CardResult, error) {
 	p := &c.profile.Cards
 	o := p.operation(p.Move)
@@ -138,7 +139,8 @@ type CardPatch struct {
 	ConversationID Opt[string]    `json:"conversation_id,omitzero"`
 }
 
-// UpdateCard edits a card. On a version conflict read it again, apply the change again, and send the new version.
+// UpdateCard edits a card. On a version conflict read it again, apply the change again, and send
+// the new version.
 func (c *Client) UpdateCard(ctx context.Context, id, version string, patch CardPatch) (CardResult, error) {
 	p := &c.profile.Cards
 	given := map[string]any{}

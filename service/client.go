@@ -21,8 +21,8 @@ const (
 
 // Options configure a Client. BaseURL and APIKey are required; every other zero value works.
 type Options struct {
-	// BaseURL is the service's address with its version segment, https://example.com/api/v1. A sub-path and a trailing
-	// slash are fine.
+	// BaseURL is the service's address with its version segment, https://example.com/api/v1. A
+	// sub-path and a trailing slash are fine.
 	BaseURL string
 	// APIKey is sent to the host of BaseURL and nowhere else.
 	APIKey Secret

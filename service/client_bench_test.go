@@ -20,7 +20,8 @@ func BenchmarkSendOverHTTP(b *testing.B) {
 	}
 }
 
-// A call must not become dearer unnoticed: an engine makes little else. The bound leaves room for what a pool loses under the race detector.
+// A call must not become dearer unnoticed: an engine makes little else. The bound leaves room for
+// what a pool loses under the race detector.
 func TestSendAllocates(t *testing.T) {
 	c := answered(t)
 	got := testing.AllocsPerRun(500, func() {

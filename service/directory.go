@@ -62,8 +62,8 @@ func shorten(name string) string {
 	return strings.ToValidUTF8(name[:maxNear], "") + "…"
 }
 
-// ID finds the id of a label, sector, person, channel or board by its name. A UUID is taken as the id it is. Case does not matter,
-// and accents only where they tell two names apart.
+// ID finds the id of a label, sector, person, channel or board by its name. A UUID is taken as the
+// id it is. Case does not matter, and accents only where they tell two names apart.
 func (d *Directory) ID(ctx context.Context, kind Kind, name string) (string, error) {
 	return d.resolve(ctx, listingKey{kind: kind}, name)
 }
@@ -80,7 +80,8 @@ func (d *Directory) StageID(ctx context.Context, board, name string) (string, er
 	return d.resolve(ctx, listingKey{KindStage, id}, name)
 }
 
-// Name finds the name of a label, sector, person, channel or board; it is empty when the id is unknown.
+// Name finds the name of a label, sector, person, channel or board; it is empty when the id is
+// unknown.
 func (d *Directory) Name(ctx context.Context, kind Kind, id string) (string, error) {
 	return d.name(ctx, listingKey{kind: kind}, id)
 }

@@ -46,7 +46,8 @@ func TestDirectoryOfLongNames(t *testing.T) {
 	}
 }
 
-// A step may be given many names by an event: add_labels: "{{ event.data.tags }}". Each costs a look through the list, and no more.
+// A step may be given many names by an event: add_labels: "{{ event.data.tags }}". Each costs a
+// look through the list, and no more.
 func TestDirectoryOfManyNames(t *testing.T) {
 	var list []string
 	for i := range 1000 {

@@ -13,7 +13,8 @@ import (
 // CodeVersionConflict is the one error code that the reference names.
 const CodeVersionConflict = "version_conflict"
 
-// Error is a call that did not succeed. Every error of a Client's call is one, found with errors.As.
+// Error is a call that did not succeed. Every error of a Client's call is one, found with
+// errors.As.
 type Error struct {
 	Op         string        // "POST /conversations/{id}/messages"
 	Status     int           // 0 when there was no answer

@@ -18,21 +18,23 @@ const (
 	KindStage        Kind = "stage"
 )
 
-// EventObject finds the conversation, contact, message, attendance or card in an event's data, as it was delivered.
+// EventObject finds the conversation, contact, message, attendance or card in an event's data, as
+// it was delivered.
 func (p *Profile) EventObject(kind Kind, eventType string, data map[string]any) (map[string]any, bool) {
 	r := p.ReadEvent(eventType, data)
 	object := r.Object(kind)
 	return object, object != nil
 }
 
-// EventID finds the id of the conversation, contact, message, attendance or card that an event is about; it is empty
-// where the data names none.
+// EventID finds the id of the conversation, contact, message, attendance or card that an event is
+// about; it is empty where the data names none.
 func (p *Profile) EventID(kind Kind, eventType string, data map[string]any) string {
 	r := p.ReadEvent(eventType, data)
 	return r.ID(kind)
 }
 
-// EventMessage decodes the message of a message event. Where the message does not tell its side, the event's type does.
+// EventMessage decodes the message of a message event. Where the message does not tell its side,
+// the event's type does.
 func (p *Profile) EventMessage(eventType string, data map[string]any) (Message, bool) {
 	r := p.ReadEvent(eventType, data)
 	return r.Message()

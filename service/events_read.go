@@ -62,8 +62,8 @@ func (r *EventReader) find(kind Kind) map[string]any {
 	return nil
 }
 
-// ID finds the id of the conversation, contact, message, attendance or card that the event is about; it is empty where the data
-// names none.
+// ID finds the id of the conversation, contact, message, attendance or card that the event is
+// about; it is empty where the data names none.
 func (r *EventReader) ID(kind Kind) string {
 	_, ids := r.profile.eventPaths(kind)
 	if id, ok := first(r.data, ids, asID); ok {
@@ -113,7 +113,8 @@ func (r *EventReader) Message() (Message, bool) {
 	return m, true
 }
 
-// selfKind is the kind of object that an event of this type is about: the longest beginning in Self that fits.
+// selfKind is the kind of object that an event of this type is about: the longest beginning in Self
+// that fits.
 func (r *EventReader) selfKind() Kind {
 	if r.selfKnown {
 		return r.self

@@ -91,8 +91,8 @@ type errBusy struct{ left time.Duration }
 
 func (e errBusy) Error() string { return fmt.Sprintf("calls are held back for another %v", e.left) }
 
-// wait is Wait that gives up at once when the wait would be longer than most (0: as long as the context lasts; less
-// than 0: no wait at all).
+// wait is Wait that gives up at once when the wait would be longer than most (0: as long as the
+// context lasts; less than 0: no wait at all).
 func (l *Limiter) wait(ctx context.Context, most time.Duration) error {
 	for {
 		if err := ctx.Err(); err != nil {

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// desk is a service that lives inside a synctest bubble: it answers with the given statuses in turn, then with 200, and notes when it
-// was asked.
+// desk is a service that lives inside a synctest bubble: it answers with the given statuses in
+// turn, then with 200, and notes when it was asked.
 type desk struct {
 	mu       sync.Mutex
 	statuses []int

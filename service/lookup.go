@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Paths are the candidate places of one value, best first. A path is dotted: "assignee.id" is the id inside assignee,
-// "labels.0" the first of labels, "." the object itself.
+// Paths are the candidate places of one value, best first. A path is dotted: "assignee.id" is the
+// id inside assignee, "labels.0" the first of labels, "." the object itself.
 type Paths []string
 
 // Lookup finds the first candidate that holds a value. It reports true with nil if all it found was
@@ -237,7 +237,8 @@ var layouts = [...]string{
 	"2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999", "20060102T150405Z0700", "20060102T150405", time.DateOnly,
 }
 
-// ParseTime reads a time as services write them: RFC 3339, other forms of ISO 8601, UTC where no zone is given.
+// ParseTime reads a time as services write them: RFC 3339, other forms of ISO 8601, UTC where no
+// zone is given.
 func ParseTime(s string) (time.Time, bool) { return asTime(s) }
 
 // asTime reads RFC 3339 and its common variants (UTC if no zone is given), and Unix time in seconds

@@ -115,7 +115,8 @@ type NewMessage struct {
 	ReplyToExternalID string `json:"reply_to_external_id,omitempty"`
 }
 
-// SendMessage sends a message. A repeat with the same ClientID gives the message already created and sends nothing.
+// SendMessage sends a message. A repeat with the same ClientID gives the message already created
+// and sends nothing.
 func (c *Client) SendMessage(ctx context.Context, conversation string, m NewMessage) (Message, error) {
 	o := table[opSendMessage]
 	if _, err := uuid.Parse(m.ClientID); err != nil {

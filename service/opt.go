@@ -2,7 +2,8 @@ package service
 
 import "encoding/json"
 
-// Opt is a field of a change that may be left alone, set, or set to null. Its zero value leaves the field alone.
+// Opt is a field of a change that may be left alone, set, or set to null. Its zero value leaves the
+// field alone.
 type Opt[T any] struct {
 	value T
 	given bool

@@ -154,7 +154,8 @@ func TestEndlessPagesEnd(t *testing.T) {
 	}
 }
 
-// A service that counts the message among the older ones that they are asked from comes to its end too.
+// A service that counts the message among the older ones that they are asked from comes to its end
+// too.
 func TestMessagePagingThatOverlaps(t *testing.T) {
 	c := setup(t, func(w http.ResponseWriter, r *http.Request) {
 		from, _ := strconv.Atoi(r.URL.Query().Get("before"))

@@ -5,10 +5,11 @@ import (
 	"strings"
 )
 
-// Profile holds what the service's reference leaves open. Start from [DefaultProfile] or [ProfileFromMap]; a Profile in use
-// must not be changed.
+// Profile holds what the service's reference leaves open. Start from [DefaultProfile] or
+// [ProfileFromMap]; a Profile in use must not be changed.
 type Profile struct {
-	// HeaderPrefix begins the names of the headers of a webhook delivery: X-Service in X-Service-Signature.
+	// HeaderPrefix begins the names of the headers of a webhook delivery: X-Service in
+	// X-Service-Signature.
 	HeaderPrefix string `json:"header_prefix"`
 
 	List   ListProfile   `json:"list"`
@@ -47,7 +48,8 @@ type ListProfile struct {
 	HasMore    Paths `json:"has_more"`    // false ends the list even where a cursor is given
 }
 
-// ObjectProfile says in what a single object may be wrapped, beside a member named for its kind ("conversation").
+// ObjectProfile says in what a single object may be wrapped, beside a member named for its kind
+// ("conversation").
 type ObjectProfile struct {
 	Wrappers Paths `json:"wrappers"`
 }
@@ -56,7 +58,8 @@ type ObjectProfile struct {
 type ErrorProfile struct {
 	Code    Paths `json:"code"`
 	Message Paths `json:"message"`
-	// PendingCodes are codes of a 409 that mean a pending reservation, beside those that say so themselves.
+	// PendingCodes are codes of a 409 that mean a pending reservation, beside those that say so
+	// themselves.
 	PendingCodes []string `json:"pending_codes"`
 }
 
@@ -85,7 +88,8 @@ type CardProfile struct {
 	Move   CardOperation `json:"move"`
 
 	WriteScope string `json:"write_scope"`
-	// VersionIn says where a card's version goes: "header" (If-Match), "body" (a field named version) or "both".
+	// VersionIn says where a card's version goes: "header" (If-Match), "body" (a field named version)
+	// or "both".
 	VersionIn string `json:"version_in"`
 	// IfMatch is how the header writes it: "quoted", "bare", or "auto": as the service writes its
 	// ETag. Until the service has sent one, the header is omitted if the body has the version too, and
@@ -97,8 +101,8 @@ type CardProfile struct {
 	SearchStatus string `json:"search_status"`
 }
 
-// CardOperation is the method, the path and the field names of one card operation. Body maps our name of a field to the
-// service's; a field that is not in it is not sent.
+// CardOperation is the method, the path and the field names of one card operation. Body maps our
+// name of a field to the service's; a field that is not in it is not sent.
 type CardOperation struct {
 	Method string            `json:"method"`
 	Path   string            `json:"path"`
@@ -126,8 +130,8 @@ type EventProfile struct {
 	Card           Paths `json:"card"`
 	CardID         Paths `json:"card_id"`
 
-	// Self names the kind of object that the data itself is, by the beginning of the event's type, where no path
-	// above finds that kind: the data of message.received may be the message.
+	// Self names the kind of object that the data itself is, by the beginning of the event's type,
+	// where no path above finds that kind: the data of message.received may be the message.
 	Self map[string]string `json:"self"`
 
 	FromStageID Paths `json:"from_stage_id"`

@@ -118,7 +118,8 @@ func typeName(v any) string {
 	return "a number"
 }
 
-// cardBody lists our names of a card's fields, which the bodies of a CardProfile map to the service's.
+// cardBody lists our names of a card's fields, which the bodies of a CardProfile map to the
+// service's.
 var cardBody = []string{"board_id", "stage_id", "title", "description", "priority", "label_ids", "label_id", "due_date", "contact_id", "conversation_id", "attendance_id"}
 
 // check reports settings with which no request could be made.
@@ -186,7 +187,8 @@ type Candidate struct {
 	Paths Paths
 }
 
-// Candidates returns the fields of one section ("event", "attendance") that have candidate paths, in the profile's order.
+// Candidates returns the fields of one section ("event", "attendance") that have candidate paths,
+// in the profile's order.
 func (p *Profile) Candidates(section string) []Candidate {
 	v := reflect.ValueOf(p).Elem()
 	for i := range v.NumField() {

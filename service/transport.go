@@ -118,7 +118,8 @@ func putBuffer(b *bytes.Buffer) {
 	}
 }
 
-// encode copies out of the pooled buffer, because net/http may go on reading a body after it has returned.
+// encode copies out of the pooled buffer, because net/http may go on reading a body after it has
+// returned.
 func encode(r request) ([]byte, error) {
 	b := buffers.Get().(*bytes.Buffer)
 	defer putBuffer(b)
@@ -303,7 +304,8 @@ func (c *Client) clean(s string) string {
 	return s
 }
 
-// maxError bounds the error of an answer that is not HTTP: it quotes a line of it, which may be long.
+// maxError bounds the error of an answer that is not HTTP: it quotes a line of it, which may be
+// long.
 const maxError = 2000
 
 // broken is the error of a call without a usable answer.

@@ -20,7 +20,8 @@ type Webhook struct {
 	Raw       map[string]any // without the secret
 }
 
-// DecodeWebhook reads a webhook through the profile. The secret is kept out of Raw, which may be stored.
+// DecodeWebhook reads a webhook through the profile. The secret is kept out of Raw, which may be
+// stored.
 func DecodeWebhook(raw map[string]any, p *Profile) Webhook {
 	f, n := fields(raw), &p.Webhook
 	return Webhook{
@@ -96,7 +97,8 @@ func (c *Client) ListEvents(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// WebhookPatch changes the fields that are set. Active true reactivates a webhook that failed too often.
+// WebhookPatch changes the fields that are set. Active true reactivates a webhook that failed too
+// often.
 type WebhookPatch struct {
 	Name   Opt[string]   `json:"name,omitzero"`
 	URL    Opt[string]   `json:"url,omitzero"`

@@ -8,7 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestIsWhole takes each field away from whole objects: without any that rules can ask for, it is not whole any more.
+// TestIsWhole takes each field away from whole objects: without any that rules can ask for, it is
+// not whole any more.
 func TestIsWhole(t *testing.T) {
 	p := DefaultProfile()
 	for kind, c := range map[Kind]struct {

@@ -22,7 +22,8 @@ import (
 
 const anaPhone = "+5511988887777"
 
-// A recordedDesk is an engine at work on the events of an imitated service, which people can step into.
+// A recordedDesk is an engine at work on the events of an imitated service, which people can step
+// into.
 type recordedDesk struct {
 	*sandbox.Sandbox
 	t         *testing.T

@@ -10,8 +10,8 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// A replayJournal is the journal of a replay. It reads the events caused by own effects from the recorded
-// journal.
+// A replayJournal is the journal of a replay. It reads the events caused by own effects from the
+// recorded journal.
 type replayJournal struct {
 	*memory.Journal
 	from *bench

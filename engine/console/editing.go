@@ -196,8 +196,8 @@ func (f *draftFile) duplicateIDs(set *rules.Set) (problems rules.Problems) {
 	return problems
 }
 
-// newProblems returns the problems that saving this file would add: its own errors, and those that it
-// causes in others.
+// newProblems returns the problems that saving this file would add: its own errors, and those that
+// it causes in others.
 func (f *draftFile) newProblems(ctx context.Context) (rules.Problems, error) {
 	all, err := f.space.Editing.Files()
 	if err != nil {

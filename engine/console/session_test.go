@@ -77,7 +77,7 @@ func (b *browser) enters(name string) {
 }
 
 // TestGuessesThroughAProxy shows that guessing blocks only the guesser: not others behind the same
-// proxy, and nobody by a forged proxy header.
+// proxy, and no one by a forged proxy header.
 func TestGuessesThroughAProxy(t *testing.T) {
 	d := newDesk(t, guarded, func(o *Options) { o.Access.ForwardedFor = "X-Forwarded-For" })
 	through := func(header string) func(*http.Request) {

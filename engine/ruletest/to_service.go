@@ -88,8 +88,8 @@ func (n *network) failCall(service http.Handler, r *http.Request, body []byte) {
 	}
 }
 
-// serveWithoutAnswer runs a call and discards the answer. A service that cuts the connection panics with
-// http.ErrAbortHandler, which only a server recovers: here there is no connection to cut.
+// serveWithoutAnswer runs a call and discards the answer. A service that cuts the connection panics
+// with http.ErrAbortHandler, which only a server recovers: here there is no connection to cut.
 func serveWithoutAnswer(service http.Handler, r *http.Request) {
 	defer func() {
 		if p := recover(); p != nil && p != http.ErrAbortHandler { //nolint:errorlint // it is the value itself that is thrown

@@ -140,8 +140,8 @@ func membersOf(doc []byte, members ...string) []byte {
 	return out
 }
 
-// A deliveryReceiver accepts the service's deliveries and acknowledges them. The world decides whether they
-// arrive.
+// A deliveryReceiver accepts the service's deliveries and acknowledges them. The world decides
+// whether they arrive.
 type deliveryReceiver chan *http.Request
 
 // RoundTrip is called by the service's own goroutine.

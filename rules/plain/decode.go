@@ -13,8 +13,8 @@ import (
 // Deepest bounds the nesting of lists and objects.
 const Deepest = 1000
 
-// maxSubnormals bounds the subnormal numbers of a document. Each takes a hundred times as long to parse
-// as another.
+// maxSubnormals bounds the subnormal numbers of a document. Each takes a hundred times as long to
+// parse as another.
 const maxSubnormals = 1000
 
 // Decode reads a JSON value. What follows it must be white space.

@@ -31,8 +31,8 @@ func redactFile(text string, levels int) string {
 // keyLine is a line that begins with a key, behind marks of comments and lists.
 var keyLine = regexp.MustCompile(`^[\s#?-]*["']?[\w.-]+["']?[ \t]*:(?:\s|$)`)
 
-// redactInvalid hides secrets in a text that is not valid YAML, where the end of a value is unknown. If any
-// name of a secret occurs, it shows names only.
+// redactInvalid hides secrets in a text that is not valid YAML, where the end of a value is
+// unknown. If any name of a secret occurs, it shows names only.
 func redactInvalid(text string) string {
 	names := hiddenLine.MatchString(text)
 	lines := strings.Split(text, "\n")

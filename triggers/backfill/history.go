@@ -255,8 +255,8 @@ func (h *history) completions(begin string, moves []move, stages *boards) (list 
 	return list
 }
 
-// moveKey tells one move from others of the same card to the same stage: by the card's version and the
-// position of the move.
+// moveKey tells one move from others of the same card to the same stage: by the card's version and
+// the position of the move.
 func (h *history) moveKey(i int, from string) string {
 	was := "new"
 	if h.was != nil {

@@ -88,9 +88,9 @@ func (p *pass) run(ctx context.Context) (ok bool) {
 	return ok
 }
 
-// scanCardsBetween scans cards during a pass, if webhooks do not deliver card events and a scan is due: a
-// pass can take long, and a rare scan sees several moves as one. It returns an error if the pass
-// must stop.
+// scanCardsBetween scans cards during a pass, if webhooks do not deliver card events and a scan is
+// due: a pass can take long, and a rare scan sees several moves as one. It returns an error if the
+// pass must stop.
 func (p *pass) scanCardsBetween(ctx context.Context) error {
 	now := p.options.Now().Round(0)
 	if !p.fast || now.Sub(p.Source.cards) < p.options.Cards {

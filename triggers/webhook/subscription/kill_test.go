@@ -152,8 +152,8 @@ func (r *running) end() {
 	_ = r.command.Wait()
 }
 
-// A killableService is a service whose webhook reaches whichever process is alive, with an attacker who has
-// no secret.
+// A killableService is a service whose webhook reaches whichever process is alive, with an attacker
+// who has no secret.
 type killableService struct {
 	*testing.T
 	sandbox *sandbox.Sandbox

@@ -122,8 +122,8 @@ type carryOver struct {
 	words     forget.Words
 }
 
-// readCarryOver reads what a journal must hand on to the backup that replaces it. An unreadable one has
-// nothing to hand on.
+// readCarryOver reads what a journal must hand on to the backup that replaces it. An unreadable one
+// has nothing to hand on.
 func readCarryOver(ctx context.Context, where string, b *backup) (*carryOver, error) {
 	p := &carryOver{}
 	j, err := storage.Open(ctx, where, true)
@@ -170,8 +170,8 @@ func forgottenSince(ctx context.Context, j storage.Journal, since time.Time) (li
 	}
 }
 
-// applyTo adds to a copy of a backup what it lacks: the manifests, and the persons forgotten since it
-// was made.
+// applyTo adds to a copy of a backup what it lacks: the manifests, and the persons forgotten since
+// it was made.
 func (p *carryOver) applyTo(ctx context.Context, from, copied, list string) error {
 	m, err := readManifest(manifestBeside(from))
 	if err != nil {

@@ -154,8 +154,8 @@ func (a *authority) keepCertificate(ctx context.Context, host string) {
 	}
 }
 
-// getCertificate gets the certificate of a host, as a modern client would. The library cannot be interrupted;
-// ask returns without it when ctx ends.
+// getCertificate gets the certificate of a host, as a modern client would. The library cannot be
+// interrupted; ask returns without it when ctx ends.
 func (a *authority) getCertificate(ctx context.Context, host string) error {
 	done := make(chan error, 1)
 	go func() {

@@ -118,9 +118,9 @@ func (w *watch) stale() bool {
 	return stale
 }
 
-// watchFolders watches every folder that rules may come from. It starts a new watcher each time: a folder
-// of the same name may be another one, and pending notifications of the old one would count for the
-// new.
+// watchFolders watches every folder that rules may come from. It starts a new watcher each time: a
+// folder of the same name may be another one, and pending notifications of the old one would count
+// for the new.
 func (w *watch) watchFolders() {
 	w.closeWatcher()
 	var err error
@@ -176,8 +176,8 @@ func (w *watch) closeWatcher() {
 	}
 }
 
-// forward forwards notifications until the watcher is closed. It never blocks: the library cannot be
-// closed while a notification is pending.
+// forward forwards notifications until the watcher is closed. It never blocks: the library cannot
+// be closed while a notification is pending.
 func (w *watch) forward(n *fsnotify.Watcher) {
 	for {
 		select {

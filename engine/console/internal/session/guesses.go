@@ -142,7 +142,8 @@ func (g *guesses) acquireHash(ctx context.Context, a *attempt) (leave func(), ok
 	}
 }
 
-// logAttempt logs a wrong or a refused attempt: each once a minute per network, within a bound in all.
+// logAttempt logs a wrong or a refused attempt: each once a minute per network, within a bound in
+// all.
 func (g *guesses) logAttempt(log *slog.Logger, from, what string, refused bool, now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
