@@ -212,7 +212,7 @@ func (c *compiler) expressionAt(n *source.Node, offset int, text string, env *en
 		c.add(i.at(n, offset))
 	}
 	if x != nil {
-		c.note(x)
+		c.noteNeeds(x)
 		c.noteData(x, n, offset)
 		for _, i := range x.doubts {
 			c.add(n.AtOffset(offset+i.Offset, source.Warning, i.Message, i.Hint))
@@ -225,8 +225,8 @@ func (c *compiler) expressionAt(n *source.Node, offset int, text string, env *en
 	return x
 }
 
-// note records what an expression needs, for the rule's scopes.
-func (c *compiler) note(x *Expression) {
+// noteNeeds records what an expression needs, for the rule's scopes.
+func (c *compiler) noteNeeds(x *Expression) {
 	if c.rule == nil {
 		return
 	}

@@ -23,7 +23,7 @@ func (e *Evaluation) words(x *Expression, truth bool) string {
 	if err != nil {
 		return ""
 	}
-	return (&wording{e, x.env}).say(node, truth)
+	return (&wording{e, x.env}).describe(node, truth)
 }
 
 // A wording puts the parts of a condition into words, with the values that they had.
@@ -45,12 +45,12 @@ func (w *wording) either(truth bool, code phrases.Code, args ...any) string {
 	return w.t(code, args...)
 }
 
-// say words a part that was true or false.
-func (w *wording) say(node ast.Node, truth bool) string {
+// describe words a part that was true or false.
+func (w *wording) describe(node ast.Node, truth bool) string {
 	switch n := node.(type) {
 	case *ast.UnaryNode:
 		if n.Operator == "not" || n.Operator == "!" {
-			return w.say(n.Node, !truth)
+			return w.describe(n.Node, !truth)
 		}
 	case *ast.BinaryNode:
 		return w.binary(n, truth)
@@ -85,7 +85,7 @@ func (w *wording) binary(n *ast.BinaryNode, truth bool) string {
 func (w *wording) joined(n *ast.BinaryNode, truth bool) string {
 	all := n.Operator == "and" || n.Operator == "&&"
 	if all == truth { // both have the value of the whole
-		left, right := w.say(n.Left, truth), w.say(n.Right, truth)
+		left, right := w.describe(n.Left, truth), w.describe(n.Right, truth)
 		if left == "" || right == "" {
 			return ""
 		}
@@ -93,7 +93,7 @@ func (w *wording) joined(n *ast.BinaryNode, truth bool) string {
 	}
 	for _, part := range []ast.Node{n.Left, n.Right} {
 		if v, ok := w.value(part); ok && v == truth {
-			return w.say(part, truth)
+			return w.describe(part, truth)
 		}
 	}
 	return ""

@@ -54,7 +54,7 @@ func (b *bench) journals(ctx context.Context) error {
 
 // journalOf measures one kind of journal, with all of its engines under the same load.
 func (b *bench) journalOf(ctx context.Context, files ruleFiles, letters, database string, engines int) (c *contest, err error) {
-	b.service.forget()
+	b.service.reset()
 	d, err := b.newDesk(files)
 	if err != nil {
 		return nil, err

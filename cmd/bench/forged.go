@@ -60,7 +60,7 @@ func (p *peer) forge(ctx context.Context) error {
 		}
 		answers = append(answers, status)
 	}
-	p.bench.tell("%s: forged deliveries were answered with %d", p.name, answers)
+	p.bench.printProgress("%s: forged deliveries were answered with %d", p.name, answers)
 	return nil
 }
 

@@ -20,7 +20,7 @@ func (b *bench) seeded(ctx context.Context, rules string, paused bool, g growth)
 		d.remove()
 		return nil, 0, err
 	}
-	b.tell("a journal of %d rows, %d MB", rows, d.size()>>20)
+	b.printProgress("a journal of %d rows, %d MB", rows, d.size()>>20)
 	return d, rows, nil
 }
 
@@ -52,7 +52,7 @@ func (d *desk) seed(ctx context.Context, paused bool, g growth) (int, error) {
 	g.file, g.first = d.journal(), d.next.Load()+1
 	g.progress = func(done, all int) {
 		if time.Now().After(soon) {
-			d.bench.tell("%d of %d events are written", done, all)
+			d.bench.printProgress("%d of %d events are written", done, all)
 			soon = time.Now().Add(5 * time.Second)
 		}
 	}

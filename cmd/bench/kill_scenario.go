@@ -15,7 +15,7 @@ func (b *bench) killing(ctx context.Context) error {
 		return err
 	}
 	defer d.remove()
-	b.service.forget()
+	b.service.reset()
 	d.timeout = "1s" // a call that may be under way is left alone for so long
 	if err := d.start(ctx); err != nil {
 		return err
@@ -39,7 +39,7 @@ func (b *bench) killing(ctx context.Context) error {
 		if err := d.start(ctx); err != nil {
 			return err
 		}
-		b.tell("killed %d of %d times", i+1, b.scale.kills)
+		b.printProgress("killed %d of %d times", i+1, b.scale.kills)
 	}
 	out := <-over
 	if out.err != nil {

@@ -31,14 +31,14 @@ func (b *bench) compete(ctx context.Context, list ...*contest) (anchor series, e
 				return anchor, fmt.Errorf("%s: %w", c.name, err)
 			}
 		}
-		b.tell("%s: round %d of %d", list[0].name, i+1, b.scale.rounds)
+		b.printProgress("%s: round %d of %d", list[0].name, i+1, b.scale.rounds)
 	}
 	return anchor, nil
 }
 
 // open starts a desk with these rules and an empty account.
 func (b *bench) open(ctx context.Context, files ruleFiles, on disk) (*desk, error) {
-	b.service.forget()
+	b.service.reset()
 	d, err := b.newDesk(files)
 	if err != nil {
 		return nil, err
@@ -223,7 +223,7 @@ func (b *bench) latency(ctx context.Context) error {
 		p50, p99 = append(p50, milliseconds(percentile(all, 50))), append(p99, milliseconds(percentile(all, 99)))
 		steady99, lost = append(steady99, milliseconds(percentile(steady, 99))), append(lost, 100*pace.share())
 		answered = append(answered, milliseconds(percentile(out.delays, 50)))
-		b.tell("round %d of %d", i+1, b.scale.rounds)
+		b.printProgress("round %d of %d", i+1, b.scale.rounds)
 	}
 	b.add("to the effect: p50", "ms", p50, anchor50, "the anchor's answer")
 	b.add("to the effect: p99", "ms", p99, anchor99, "the anchor's answer")

@@ -11,12 +11,12 @@ import (
 // their speed for a while, and everything on them takes ten times as long. That says nothing about
 // the measured program, so it has to be known.
 type pace struct {
-	looks []look
+	looks []paceSample
 	usual time.Duration
 }
 
-// A look is the duration of a fixed computation.
-type look struct {
+// A paceSample is the duration of a fixed computation.
+type paceSample struct {
 	at   time.Time
 	took time.Duration
 }
@@ -32,7 +32,7 @@ func watchPace() (stop func() pace) {
 	go func() {
 		var p pace
 		for {
-			p.looks = append(p.looks, look{time.Now(), compute()})
+			p.looks = append(p.looks, paceSample{time.Now(), compute()})
 			select {
 			case <-end:
 				p.usual = p.median()
@@ -74,7 +74,7 @@ func (p pace) median() time.Duration {
 	return percentile(list, 50)
 }
 
-func (p pace) slow(l look) bool { return l.took > lostPace*p.usual }
+func (p pace) slow(l paceSample) bool { return l.took > lostPace*p.usual }
 
 // lost reports whether the machine had lost its pace at some moment between two times, or next to
 // them.

@@ -83,7 +83,7 @@ func (p *peer) compare(ctx context.Context) (err error) {
 		p.ports = append(p.ports, port)
 	}
 	p.to = target{address: addresses[0], path: path}
-	b.service.forget()
+	b.service.reset()
 	if err := p.start(ctx, true); err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (p *peer) compare(ctx context.Context) (err error) {
 		if err := p.round(ctx, &ours); err != nil {
 			return err
 		}
-		b.tell("%s: round %d of %d", p.name, i+1, b.scale.rounds)
+		b.printProgress("%s: round %d of %d", p.name, i+1, b.scale.rounds)
 	}
 	now, most := memoryOfAll(p.cmd.Process.Pid)
 	b.add(p.name+": finished", "runs/s", ours.finished, anchor.acknowledged, "")
@@ -193,7 +193,7 @@ func (p *peer) round(ctx context.Context, into *series) error {
 	if missing > 0 {
 		return fmt.Errorf("%d of %d events that it acknowledged had no effect", missing, out.events())
 	}
-	into.note(out, last.Sub(began), processorTimeOfAll(pid)-before, 0)
+	into.addRound(out, last.Sub(began), processorTimeOfAll(pid)-before, 0)
 	return nil
 }
 

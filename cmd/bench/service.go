@@ -44,7 +44,7 @@ func newMessenger() (*messenger, error) {
 		return nil, err
 	}
 	m := &messenger{listener: l}
-	m.forget()
+	m.reset()
 	go func() {
 		for {
 			c, err := l.Accept()
@@ -64,8 +64,8 @@ func (m *messenger) close() error {
 	return m.listener.Close()
 }
 
-// forget begins a new account.
-func (m *messenger) forget() {
+// reset begins a new account.
+func (m *messenger) reset() {
 	for i := range m.shards {
 		m.shards[i].Lock()
 		m.shards[i].sent = map[effect][]string{}
@@ -149,7 +149,7 @@ func lookup(line []byte) string {
 func (m *messenger) send(line, body, answer []byte) []byte {
 	m.calls.Add(1)
 	client, text := member(body, "client_id"), member(body, "text")
-	m.note(text, string(client))
+	m.recordMessage(text, string(client))
 	id := append([]byte(nil), client...)
 	if len(id) == 36 {
 		id[14] = '8' // a unique id, derived from the key
@@ -172,8 +172,8 @@ func member(body []byte, name string) []byte {
 	return value
 }
 
-// note remembers a message. Its text is a letter, a blank and the id of the event that it answers.
-func (m *messenger) note(text []byte, client string) {
+// recordMessage remembers a message. Its text is a letter, a blank and the id of the event that it answers.
+func (m *messenger) recordMessage(text []byte, client string) {
 	if len(text) < 38 || !bytes.HasPrefix(text[2:], []byte(eventPrefix)) {
 		m.others.Add(1)
 		return

@@ -47,7 +47,7 @@ func (a *action) Plan(ctx context.Context, s *actions.Step) (actions.Next, error
 	args := encodeArgs(&a.schema, s.Args)
 	if twin := p.twin(q, a.schema.Verb, a.twins, func(recorded string) bool { return recorded == args }); twin != nil {
 		a.twins[twin.Key] = true
-		return a.again(q, s, twin)
+		return a.repeatRecorded(q, s, twin)
 	}
 	if a.schema.OnlyReads() {
 		return actions.Next{}, a.missing(q, fmt.Sprintf("what %s %s finds", a.schema.Verb, words(args)))
@@ -60,8 +60,8 @@ func (a *action) Plan(ctx context.Context, s *actions.Step) (actions.Next, error
 	return a.note(s)
 }
 
-// again brings a step to the end that it had.
-func (a *action) again(q engine.Inquiry, s *actions.Step, twin *pastStep) (actions.Next, error) {
+// repeatRecorded brings a step to the end that it had.
+func (a *action) repeatRecorded(q engine.Inquiry, s *actions.Step, twin *recordedStep) (actions.Next, error) {
 	value, err := engine.DecodeValue(twin.Value)
 	if err != nil {
 		return actions.Next{}, actions.Permanent(err)
@@ -101,7 +101,7 @@ func (a *action) conditional(p *recordedEvent, q engine.Inquiry, s *actions.Step
 	switch {
 	case twin == nil:
 	case twin.State == journal.StepSkipped:
-		next, err := a.again(q, s, twin)
+		next, err := a.repeatRecorded(q, s, twin)
 		return next, true, err
 	case len(twin.Receipts) > 0 || twin.State == journal.StepWould && twin.Intent != nil:
 		return actions.Next{}, false, nil

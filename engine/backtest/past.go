@@ -39,11 +39,11 @@ func (p *recordedEvent) runs() []*recordedRun {
 type recordedRun struct {
 	*journal.Run
 	queued bool // it had to wait for another one
-	steps  []pastStep
+	steps  []recordedStep
 }
 
-// A pastStep is a recorded step.
-type pastStep struct {
+// A recordedStep is a recorded step.
+type recordedStep struct {
 	*journal.Step
 	engine.Record
 	passed engine.Passed // the waits that the run had behind it
@@ -67,7 +67,7 @@ func (m *eventCache) find(id string) *recordedEvent {
 	return m.aged[id]
 }
 
-func (m *eventCache) keep(id string, p *recordedEvent) {
+func (m *eventCache) put(id string, p *recordedEvent) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.young == nil || len(m.young) >= maxCachedEvents {
@@ -84,7 +84,7 @@ func (b *bench) past(ctx context.Context, id string) (*recordedEvent, error) {
 	e, err := b.Journal.FindEvent(ctx, b.Workspace, id)
 	if errors.Is(err, journal.ErrNoEvent) {
 		p := &recordedEvent{}
-		b.memory.keep(id, p)
+		b.memory.put(id, p)
 		return p, nil
 	}
 	if err != nil {
@@ -94,7 +94,7 @@ func (b *bench) past(ctx context.Context, id string) (*recordedEvent, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.memory.keep(id, list[0])
+	b.memory.put(id, list[0])
 	return list[0], nil
 }
 
@@ -105,7 +105,7 @@ func (b *bench) recall(ctx context.Context, events []*journal.Event) error {
 		return err
 	}
 	for _, p := range list {
-		b.memory.keep(p.event.ID, p)
+		b.memory.put(p.event.ID, p)
 	}
 	return nil
 }
@@ -150,7 +150,7 @@ func newPastRun(r *journal.Run) *recordedRun {
 		if i == 0 {
 			out.queued = rec.At.Sub(r.StartedAt) > aWhile
 		}
-		out.steps = append(out.steps, pastStep{s, rec, passed})
+		out.steps = append(out.steps, recordedStep{s, rec, passed})
 		passed = rec.Passed(s, passed)
 	}
 	return out
@@ -239,7 +239,7 @@ func (p *recordedEvent) answer(q engine.Inquiry, question string) (json.RawMessa
 
 // twin finds the recorded step of the same run that did the same at the same point: used are those
 // that others are the twins of.
-func (p *recordedEvent) twin(q engine.Inquiry, verb string, used map[string]bool, fits func(args string) bool) *pastStep {
+func (p *recordedEvent) twin(q engine.Inquiry, verb string, used map[string]bool, fits func(args string) bool) *recordedStep {
 	for _, r := range p.runs() {
 		if r.Key != q.Run.Key {
 			continue

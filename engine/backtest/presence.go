@@ -23,8 +23,8 @@ type conversation struct {
 
 type span struct{ from, to time.Time }
 
-// hear notes an event: a message of the team, and the answers that rules had.
-func (p teamActivity) hear(e *journal.Event, facts map[string]any, id string) {
+// addEvent notes an event: a message of the team, and the answers that rules had.
+func (p teamActivity) addEvent(e *journal.Event, facts map[string]any, id string) {
 	if id == "" {
 		return
 	}

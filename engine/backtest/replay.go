@@ -153,7 +153,7 @@ func (r *replay) feed(ctx context.Context, progress func(what string, done, of i
 				}
 				batch = nil
 			}
-			given, giveErr := r.give(ctx, e)
+			given, giveErr := r.isRelevant(ctx, e)
 			if giveErr != nil {
 				return giveErr
 			}
@@ -168,7 +168,7 @@ func (r *replay) feed(ctx context.Context, progress func(what string, done, of i
 				return err
 			}
 		}
-		if err := r.work(ctx, append(batch, r.ticks.take(r.Workspace, r.clock)...)); err != nil {
+		if err := r.work(ctx, append(batch, r.ticks.dueTicks(r.Workspace, r.clock)...)); err != nil {
 			return err
 		}
 	}
@@ -211,8 +211,8 @@ func (r *replay) work(ctx context.Context, batch []rules.Event) error {
 	return nil
 }
 
-// give reports whether an event is for the rules at hand.
-func (r *replay) give(ctx context.Context, e *journal.Event) (bool, error) {
+// isRelevant reports whether an event is for the rules at hand.
+func (r *replay) isRelevant(ctx context.Context, e *journal.Event) (bool, error) {
 	set, err := r.timeline.at(ctx, e)
 	if err != nil {
 		return false, err
@@ -236,7 +236,7 @@ func (r *replay) give(ctx context.Context, e *journal.Event) (bool, error) {
 		return false, err
 	}
 	if r.watches {
-		r.presence.hear(e, facts, about.Conversation)
+		r.presence.addEvent(e, facts, about.Conversation)
 	}
 	unsent, err := r.unsent(ctx, e, about.Message)
 	return wanted && !unsent, err

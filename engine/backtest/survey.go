@@ -70,7 +70,7 @@ func (b *bench) survey(ctx context.Context, set *rules.Set) error {
 			heard[typ] = true
 		}
 	}
-	var page []*surveyed
+	var page []*carriedEvent
 	var candidates []*rules.Rule
 	for e, err := range b.recordedEvents(ctx, nil) {
 		if err != nil {
@@ -80,7 +80,7 @@ func (b *bench) survey(ctx context.Context, set *rules.Set) error {
 		if b.within(e.ReceivedAt) {
 			b.events++
 		}
-		one := &surveyed{Event: e}
+		one := &carriedEvent{Event: e}
 		if heard[e.Type] || fired(e) {
 			if one.facts, _, err = b.carried(ctx, e); err != nil {
 				return err
@@ -91,7 +91,7 @@ func (b *bench) survey(ctx context.Context, set *rules.Set) error {
 			candidates = set.Candidates(candidates, e.Type, one.facts)
 			b.doubt(set, e, one.facts)
 		}
-		b.see(e, candidates)
+		b.noteVerdicts(e, candidates)
 		if fired(e) {
 			page = append(page, one)
 		}
@@ -116,14 +116,14 @@ func (b *bench) carried(ctx context.Context, e *journal.Event) (map[string]any, 
 	return facts, about, err
 }
 
-// A surveyed is an event with what it carries.
-type surveyed struct {
+// A carriedEvent is an event with what it carries.
+type carriedEvent struct {
 	*journal.Event
 	facts map[string]any
 }
 
-// see notes which rules have a verdict on an event, and which should have.
-func (b *bench) see(e *journal.Event, candidates []*rules.Rule) {
+// noteVerdicts notes which rules have a verdict on an event, and which should have.
+func (b *bench) noteVerdicts(e *journal.Event, candidates []*rules.Rule) {
 	for _, v := range e.Verdicts {
 		if v.Version == "" {
 			continue
@@ -175,8 +175,8 @@ func undecidable(e *journal.Event) bool {
 }
 
 // remember keeps what the runs of events did.
-func (b *bench) remember(ctx context.Context, page []*surveyed) error {
-	bySeq := make(map[int64]*surveyed, len(page))
+func (b *bench) remember(ctx context.Context, page []*carriedEvent) error {
+	bySeq := make(map[int64]*carriedEvent, len(page))
 	seqs := make([]int64, len(page))
 	for i, e := range page {
 		bySeq[e.Seq], seqs[i] = e, e.Seq

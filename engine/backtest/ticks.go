@@ -91,8 +91,8 @@ func (t *ticks) next() (at time.Time) {
 	return at
 }
 
-// take returns the ticks of a moment.
-func (t *ticks) take(workspace string, at time.Time) []rules.Event {
+// dueTicks returns the ticks of a moment.
+func (t *ticks) dueTicks(workspace string, at time.Time) []rules.Event {
 	var list []rules.Event
 	for _, p := range t.paces {
 		if !p.next.Equal(at) {

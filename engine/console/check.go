@@ -152,7 +152,7 @@ func (c *Console) check(ctx context.Context, q *request, f *draftFile) (*checked
 		s := q.words().Sentence(r)
 		part.Sentence = &s
 	}
-	out.Form, err = q.part("write", "form", part)
+	out.Form, err = q.renderPart("write", "form", part)
 	return out, err
 }
 
@@ -199,8 +199,8 @@ func (q *request) json(v any) error {
 	return nil
 }
 
-// part returns a part of a page.
-func (q *request) part(page, name string, data any) (string, error) {
+// renderPart returns a part of a page.
+func (q *request) renderPart(page, name string, data any) (string, error) {
 	var b bytes.Buffer
 	if err := q.console.templates[q.lang].show(&b, page, name, data); err != nil {
 		return "", fmt.Errorf("page %s: %w", page, err)

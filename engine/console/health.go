@@ -60,7 +60,7 @@ func (c *Console) health(q *request) error {
 	runtime.ReadMemStats(&memory)
 	p.Memory = int64(memory.Sys)
 	var found []Check
-	found, p.Looked = c.look(q)
+	found, p.Looked = c.latestChecks(q)
 	for _, one := range found {
 		v := checkView{Check: one, At: c.at(one.Workspace, one.At)}
 		if one.Kind == CheckWebhook && one.Delivery != "" {
@@ -139,8 +139,8 @@ type checks struct {
 	looking bool
 }
 
-// look returns the last result, and starts another check if that is old.
-func (k *checks) look(ctx context.Context, check func(context.Context) []Check, now time.Time) ([]Check, time.Time) {
+// latest returns the last result, and starts another check if that is old.
+func (k *checks) latest(ctx context.Context, check func(context.Context) []Check, now time.Time) ([]Check, time.Time) {
 	if check == nil {
 		return nil, time.Time{}
 	}

@@ -37,9 +37,9 @@ type scopeView struct {
 	Rules            []ruleView
 }
 
-// look returns the result of the last check, with its consequences for the rules.
-func (c *Console) look(q *request) ([]Check, time.Time) {
-	found, at := c.checks.look(context.WithoutCancel(q.ctx()), c.options.Checks, q.now)
+// latestChecks returns the result of the last check, with its consequences for the rules.
+func (c *Console) latestChecks(q *request) ([]Check, time.Time) {
+	found, at := c.checks.latest(context.WithoutCancel(q.ctx()), c.options.Checks, q.now)
 	found = slices.Clone(found)
 	missing := map[string][]string{}
 	for _, s := range c.scopes(found) {

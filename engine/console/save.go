@@ -46,7 +46,7 @@ func (c *Console) writeSave(q *request) error {
 	case err != nil:
 		return err
 	case isWrong && stage == rules.Draft:
-		return c.keep(q, f)
+		return c.keepDraft(q, f)
 	case isWrong:
 		return c.refuse(q, f, wrong, unreadable, reason)
 	}
@@ -115,8 +115,8 @@ func (c *Console) save(q *request, f *draftFile, by store.Change) error {
 	return nil
 }
 
-// keep saves a draft with problems beside the rules.
-func (c *Console) keep(q *request, f *draftFile) error {
+// keepDraft saves a draft with problems beside the rules.
+func (c *Console) keepDraft(q *request, f *draftFile) error {
 	err := q.change("unfinished", f.space.Name+"/"+f.file, "", func() error {
 		return f.space.Editing.Store.Keep(f.file, f.text, f.was, q.user.Name)
 	})

@@ -216,7 +216,7 @@ func firstOf(a, b string) string {
 
 // checkNeeds is about what the engine depends on.
 func (c *Console) checkNeeds(q *request) (list []need) {
-	found, _ := c.look(q)
+	found, _ := c.latestChecks(q)
 	for _, one := range found {
 		if !one.OK {
 			n := need{Title: q.words().T("need.check."+string(one.Kind), one.Workspace), Detail: engine.Harmless(one.Detail), Link: "/health", Urgent: true}

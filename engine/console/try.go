@@ -106,7 +106,7 @@ func (c *Console) try(q *request, do func(ctx context.Context, f *draftFile, set
 	if err != nil {
 		return err
 	}
-	text, err := q.part("write", "tried", view)
+	text, err := q.renderPart("write", "tried", view)
 	if err != nil {
 		return err
 	}

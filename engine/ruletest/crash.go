@@ -29,13 +29,13 @@ type life struct {
 	mu     sync.Mutex
 	dead   bool
 	end    context.CancelFunc
-	points *points
+	points *crashPoints
 	claims int // at this moment
 	calls  int // at this moment
 }
 
-// points counts, in a burst of activity, where the engine could be stopped.
-type points struct {
+// crashPoints counts, in a burst of activity, where the engine could be stopped.
+type crashPoints struct {
 	at      int // the one where it is; 0 is none
 	n       int
 	line    int      // of the step

@@ -30,7 +30,7 @@ func (t *storyRun) effects() []Effect {
 	var out []Effect
 	var c *company
 	for ; t.seen < len(all); t.seen++ {
-		out = append(out, t.outside.take(t.seen)...)
+		out = append(out, t.outside.takeCalls(t.seen)...)
 		if c == nil {
 			c = readCompany(t.service)
 		}
@@ -40,7 +40,7 @@ func (t *storyRun) effects() []Effect {
 			out = append(out, effect)
 		}
 	}
-	out = append(out, t.outside.take(t.seen)...)
+	out = append(out, t.outside.takeCalls(t.seen)...)
 	for i := range out {
 		out[i].At = out[i].At.In(t.options.Location)
 	}

@@ -104,7 +104,7 @@ func TestFaultsFindWeakEngines(t *testing.T) {
 		"counts a wait from when it heard": {strings.Replace(desk, `"18:15"`, `"18:06"`, 1), "{ deliver: late }", "deliver late",
 			kept(func(j journal.Journal) journal.Journal { return late{j} })},
 		"does not look for what came before": {answered, "{ deliver: reordered }", "deliver reordered",
-			kept(func(j journal.Journal) journal.Journal { return hindsight{j} })},
+			kept(func(j journal.Journal) journal.Journal { return noHistoryJournal{j} })},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -228,10 +228,10 @@ func (j late) Accept(ctx context.Context, events []rules.Event) ([]bool, error) 
 	return j.Journal.Accept(ctx, events)
 }
 
-// hindsight has no memory of what happened.
-type hindsight struct{ journal.Journal }
+// noHistoryJournal has no memory of what happened.
+type noHistoryJournal struct{ journal.Journal }
 
-func (hindsight) Happened(context.Context, string, string, []string, time.Time, int) ([]*journal.Event, error) {
+func (noHistoryJournal) Happened(context.Context, string, string, []string, time.Time, int) ([]*journal.Event, error) {
 	return nil, nil
 }
 

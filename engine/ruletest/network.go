@@ -92,8 +92,8 @@ func (k *recordedAnswer) Write(part []byte) (int, error) {
 	return len(part), nil
 }
 
-// give gives the answer.
-func (k *recordedAnswer) give(w http.ResponseWriter) {
+// writeTo gives the answer.
+func (k *recordedAnswer) writeTo(w http.ResponseWriter) {
 	maps.Copy(w.Header(), k.header)
 	w.WriteHeader(k.status)
 	_, _ = w.Write(k.body) // the caller may have disconnected

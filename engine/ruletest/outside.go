@@ -100,8 +100,8 @@ func (o *outside) answer(fields map[string]any) error {
 	return nil
 }
 
-// take removes and returns the calls made while the service had at most so many effects.
-func (o *outside) take(most int) []Effect {
+// takeCalls removes and returns the calls made while the service had at most so many effects.
+func (o *outside) takeCalls(most int) []Effect {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	var out []Effect

@@ -23,7 +23,7 @@ type storyRun struct {
 	service *sandbox.Sandbox
 	outside *outside
 	network *network
-	points  points
+	points  crashPoints
 	file    string // of the journal
 
 	mu       sync.Mutex // guards what deliveries use too

@@ -175,7 +175,7 @@ func (n *network) conflict(service http.Handler, w http.ResponseWriter, r *http.
 	refusal := n.spent[key]
 	n.mu.Unlock()
 	if refusal != nil {
-		refusal.give(w)
+		refusal.writeTo(w)
 		return
 	}
 	if card, ok := strings.CutPrefix(r.URL.Path, "/kanban/cards/"); ok {
@@ -191,5 +191,5 @@ func (n *network) conflict(service http.Handler, w http.ResponseWriter, r *http.
 		n.spent[key] = answer
 		n.mu.Unlock()
 	}
-	answer.give(w)
+	answer.writeTo(w)
 }

@@ -72,7 +72,7 @@ func (g *generator) anyRule(id string, plain bool) Rule {
 // changesAnything reports whether steps have an effect, unless a condition prevents it.
 func changesAnything(steps []Step) (found bool) {
 	everyStep([]Rule{{Do: steps}}, func(s *Step) {
-		found = found || s.If == nil && slices.ContainsFunc(touched(s), func(t touch) bool { return t.how != 'r' }) && s.Verb != "remove_labels" && s.Verb != "close_attendance"
+		found = found || s.If == nil && slices.ContainsFunc(touched(s), func(t verbChange) bool { return t.how != 'r' }) && s.Verb != "remove_labels" && s.Verb != "close_attendance"
 	})
 	return found
 }

@@ -49,7 +49,7 @@ func (g *generator) still() time.Duration {
 func (g *generator) harmless() Trouble {
 	switch g.rand.IntN(10) {
 	case 0:
-		return Trouble{Kind: TroublePrune, At: g.still(), For: g.keep()}
+		return Trouble{Kind: TroublePrune, At: g.still(), For: g.retention()}
 	case 1:
 		return Trouble{Kind: TroubleCopy, At: g.still()}
 	case 2, 3:
@@ -60,9 +60,9 @@ func (g *generator) harmless() Trouble {
 	return Trouble{Kind: TroubleTwice, N: g.nth(g.deliveries()), For: time.Duration(g.few(0, 40)) * time.Second}
 }
 
-// keep is how long records are kept: what unfinished runs need stays, but what rules count must be
+// retention is how long records are kept: what unfinished runs need stays, but what rules count must be
 // there.
-func (g *generator) keep() time.Duration {
+func (g *generator) retention() time.Duration {
 	counts := false
 	for _, list := range [][]Rule{g.s.Rules, g.s.Other} {
 		everyCond(list, func(c *Cond) { counts = counts || c.Kind == CondCount })

@@ -18,14 +18,14 @@ import (
 func (w *world) hold(ctx context.Context, list []hold) {
 	for _, h := range list {
 		w.activity++
-		if err := w.place(ctx, h); err != nil {
+		if err := w.placeHold(ctx, h); err != nil {
 			w.outcome.Failure = fmt.Sprintf("stop: %v", err)
 		}
 	}
 }
 
-// place places or lifts a hold, and notes when that was acknowledged.
-func (w *world) place(ctx context.Context, h hold) error {
+// placeHold places or lifts a hold, and notes when that was acknowledged.
+func (w *world) placeHold(ctx context.Context, h hold) error {
 	j, err := w.store.Beside()
 	if err != nil {
 		return err
@@ -174,13 +174,13 @@ func (w *world) intervene(ctx context.Context, t Trouble) error {
 	if _, stopped := w.stops[h.rule]; stopped {
 		return nil
 	}
-	end := happening{w.now.Add(t.For), func(context.Context) error {
+	end := timedAct{w.now.Add(t.For), func(context.Context) error {
 		w.holds = append(w.holds, hold{rule: h.rule, lift: true})
 		return nil
 	}}
-	i, _ := slices.BinarySearchFunc(w.timed, end.at, func(a happening, at time.Time) int { return a.at.Compare(at) })
+	i, _ := slices.BinarySearchFunc(w.timed, end.at, func(a timedAct, at time.Time) int { return a.at.Compare(at) })
 	w.timed = slices.Insert(w.timed, i, end)
-	return w.place(ctx, h)
+	return w.placeHold(ctx, h)
 }
 
 // fire starts a manual rule for a customer's conversation.

@@ -44,7 +44,7 @@ func Expect(s *Scenario, h *History) []Effect {
 		panic(err) // the program carries the zones with it
 	}
 	o := &oracle{
-		scenario: s, history: h, zone: zone, talks: map[string]*talk{}, lanes: map[string]*oracleLane{}, bounded: map[bound]bool{}, taken: map[string][]taking{}, folded: map[string]bool{},
+		scenario: s, history: h, zone: zone, talks: map[string]*talkState{}, lanes: map[string]*oracleLane{}, bounded: map[bound]bool{}, taken: map[string][]countedUse{}, folded: map[string]bool{},
 	}
 	for i := range h.Events {
 		o.told = append(o.told, o.read(&h.Events[i]))
@@ -74,26 +74,26 @@ type oracle struct {
 	turn     int // a round over the due lanes
 	calls    int // made by runs
 
-	talks  map[string]*talk // by customer
-	visits []*visitState    // attendances, oldest first
-	cards  []*cardState     // oldest first
-	told   []*occurrence    // the history's events
-	coming []*occurrence    // those that were not heard yet
-	fired  int              // of the history's firings
+	talks  map[string]*talkState // by customer
+	visits []*visitState         // attendances, oldest first
+	cards  []*cardState          // oldest first
+	told   []*occurrence         // the history's events
+	coming []*occurrence         // those that were not heard yet
+	fired  int                   // of the history's firings
 	lanes  map[string]*oracleLane
 	heard  int
 	order  int
 
 	runs    []*oracleRun // oldest first
 	gathers []*oracleGather
-	bounded map[bound]bool      // safety bounds in force
-	taken   map[string][]taking // of limits and bounds
-	folded  map[string]bool     // events already attributed to a call
+	bounded map[bound]bool          // safety bounds in force
+	taken   map[string][]countedUse // of limits and bounds
+	folded  map[string]bool         // events already attributed to a call
 	effects []Effect
 }
 
-// A talk is a conversation.
-type talk struct {
+// A talkState is a conversation.
+type talkState struct {
 	id, customer, contact  string
 	labels                 []string
 	sector, assignee, name string
@@ -132,7 +132,7 @@ type occurrence struct {
 	order int       // in which it was decided; 0 if not yet
 
 	message *said // and what else it carries, as it was then
-	talk    *talk
+	talk    *talkState
 	visit   *visitState
 	card    *cardState
 }
@@ -183,7 +183,7 @@ func (o *oracle) read(e *Event) *occurrence {
 		out.visit, out.lane = &visitState{a.ID, a.Talk, a.Status == "open", a.Opened, a.Answered != ""}, laneOf(a.Talk)
 	}
 	if c := d.Conversation; c != nil {
-		t := &talk{id: c.ID, customer: e.Customer, contact: c.Contact, sector: names[c.Sector], assignee: names[c.Assignee], name: c.Name, pinned: c.Pinned, unread: c.Unread}
+		t := &talkState{id: c.ID, customer: e.Customer, contact: c.Contact, sector: names[c.Sector], assignee: names[c.Assignee], name: c.Name, pinned: c.Pinned, unread: c.Unread}
 		for _, id := range c.Labels {
 			t.labels = append(t.labels, names[id])
 		}
@@ -204,8 +204,8 @@ func (o *oracle) read(e *Event) *occurrence {
 
 func laneOf(talk string) string { return "conversation:" + talk }
 
-// learn updates the desk from an event. The engine's own effects are known without that.
-func (o *oracle) learn(e *occurrence) {
+// applyEvent updates the desk from an event. The engine's own effects are known without that.
+func (o *oracle) applyEvent(e *occurrence) {
 	if e.talk != nil {
 		t := *e.talk
 		if before := o.talks[e.Customer]; before != nil {
@@ -250,7 +250,7 @@ func (o *oracle) visitOf(talk string) *visitState {
 	return nil
 }
 
-func (o *oracle) talkOf(id string) *talk {
+func (o *oracle) talkOf(id string) *talkState {
 	for _, t := range o.talks {
 		if t.id == id {
 			return t
@@ -291,9 +291,9 @@ func (o *oracle) next() (at time.Time) {
 
 // live runs everything that happens at this instant.
 func (o *oracle) live() {
-	people := o.come(func(e *occurrence) bool { return e.Cause == "" })
+	people := o.takeArrived(func(e *occurrence) bool { return e.Cause == "" })
 	for _, e := range people {
-		o.learn(e)
+		o.applyEvent(e)
 	}
 	manual := 0
 	for i, f := range o.history.Fired {
@@ -301,36 +301,36 @@ func (o *oracle) live() {
 			continue
 		}
 		if manual++; i >= o.fired && o.talks[f.Customer] != nil {
-			o.hear(&occurrence{Event: Event{ID: fmt.Sprintf("manual/%d", manual), Type: "manual", At: f.At, Customer: f.Customer}, rule: f.Rule, lane: laneOf(o.talks[f.Customer].id)})
+			o.addToLane(&occurrence{Event: Event{ID: fmt.Sprintf("manual/%d", manual), Type: "manual", At: f.At, Customer: f.Customer}, rule: f.Rule, lane: laneOf(o.talks[f.Customer].id)})
 		}
 	}
 	for _, e := range people {
-		o.hear(e)
+		o.addToLane(e)
 	}
 	for ; o.fired < len(o.history.Fired) && !o.history.Fired[o.fired].At.After(o.now); o.fired++ {
 		if f := o.history.Fired[o.fired]; f.Customer == "" {
-			o.hear(&occurrence{Event: Event{ID: f.Rule + "/" + f.At.UTC().Format(time.RFC3339), Type: "schedule", At: f.At}, rule: f.Rule, lane: "schedule:" + f.Rule, tick: true})
+			o.addToLane(&occurrence{Event: Event{ID: f.Rule + "/" + f.At.UTC().Format(time.RFC3339), Type: "schedule", At: f.At}, rule: f.Rule, lane: "schedule:" + f.Rule, tick: true})
 		}
 	}
 	const restless = 400
 	for o.round = 0; o.round < restless; o.round++ {
 		busy := o.work()
-		own := o.come(func(e *occurrence) bool {
+		own := o.takeArrived(func(e *occurrence) bool {
 			return slices.ContainsFunc(o.runs, func(r *oracleRun) bool { return r.caused(e) && r.called.Equal(o.now) })
 		})
 		if !busy && len(own) == 0 && o.round > 0 {
-			if own = o.come(func(*occurrence) bool { return true }); len(own) == 0 {
+			if own = o.takeArrived(func(*occurrence) bool { return true }); len(own) == 0 {
 				return // nothing is left, not even unexpected calls
 			}
 		}
 		for _, e := range own {
-			o.hear(e)
+			o.addToLane(e)
 		}
 	}
 }
 
-// come takes the coming events that have happened by now.
-func (o *oracle) come(which func(*occurrence) bool) (list []*occurrence) {
+// takeArrived takes the coming events that have happened by now.
+func (o *oracle) takeArrived(which func(*occurrence) bool) (list []*occurrence) {
 	o.coming = slices.DeleteFunc(o.coming, func(e *occurrence) bool {
 		comes := !e.At.After(o.now) && which(e)
 		if comes {
@@ -341,8 +341,8 @@ func (o *oracle) come(which func(*occurrence) bool) (list []*occurrence) {
 	return list
 }
 
-// hear puts an event into its lane.
-func (o *oracle) hear(e *occurrence) {
+// addToLane puts an event into its lane.
+func (o *oracle) addToLane(e *occurrence) {
 	o.heard++
 	e.heard, e.came = o.heard, o.now
 	if o.lanes[e.lane] == nil {
@@ -355,8 +355,8 @@ func (o *oracle) hear(e *occurrence) {
 // A bound stops a rule in one conversation, or with the filled count of all messages everywhere.
 type bound struct{ rule, filled string }
 
-// A taking is one of those that a limit or a bound counts.
-type taking struct {
+// A countedUse is one of those that a limit or a bound counts.
+type countedUse struct {
 	at   time.Time
 	rule string
 }

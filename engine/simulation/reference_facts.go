@@ -17,7 +17,7 @@ type facts struct {
 	gathered []*occurrence
 	slept    bool
 
-	talk      *talk
+	talk      *talkState
 	talkKnown bool
 
 	visit      *visitState
@@ -51,7 +51,7 @@ func (f *facts) noCard() { f.card, f.cardKnown, f.cardID, f.cardless = nil, true
 // refetch makes facts be fetched afresh.
 func (f *facts) refetch() { f.talkKnown, f.visitKnown, f.cardKnown = false, false, false }
 
-func (o *oracle) talkFact(f *facts) *talk {
+func (o *oracle) talkFact(f *facts) *talkState {
 	if !f.talkKnown {
 		f.talkKnown, f.talk = true, f.e.talk
 		if now := o.talks[f.e.Customer]; f.slept || f.talk == nil {

@@ -42,7 +42,7 @@ func (o *oracle) decide(e *occurrence) {
 			r.wake = o.now
 		}
 	}
-	var fired []*prospect
+	var fired []*firedRule
 	for _, rule := range o.rules() {
 		if e.rule != "" && e.rule != rule.ID || e.rule == "" && !slices.ContainsFunc(rule.When.Events, func(on string) bool { return matches(on, e.Type) }) || !o.takes(rule, e, o.now.Sub(e.At)) {
 			continue
@@ -115,7 +115,7 @@ func (o *oracle) expand(rule *Rule, tick *occurrence) {
 		if rule.When.Each == "attendances" && v.open {
 			e, then := item(v.id, v.talk), *v
 			e.visit = &then
-			o.hear(e)
+			o.addToLane(e)
 		}
 	}
 	for _, c := range slices.Backward(o.cards) {
@@ -124,7 +124,7 @@ func (o *oracle) expand(rule *Rule, tick *occurrence) {
 			if e.card = &then; c.talk == "" {
 				e.lane = "card:" + c.id
 			}
-			o.hear(e)
+			o.addToLane(e)
 		}
 	}
 }
@@ -167,7 +167,7 @@ func (o *oracle) endGather(g *oracleGather) {
 		}
 		f := o.facts(last)
 		f.gathered = g.events
-		o.begin([]*prospect{o.judge(rule, f)})
+		o.begin([]*firedRule{o.judge(rule, f)})
 	}
 }
 
@@ -198,8 +198,8 @@ func (o *oracle) by(expression string, f *facts) (string, bool) {
 	return f.e.lane, true
 }
 
-// A prospect is a rule whose conditions hold, with what a run of it is counted by.
-type prospect struct {
+// A firedRule is a rule whose conditions hold, with what a run of it is counted by.
+type firedRule struct {
 	rule        *Rule
 	facts       *facts
 	by, limitBy string
@@ -207,7 +207,7 @@ type prospect struct {
 
 // judge evaluates the conditions of a rule; nil means that it does not fire. A failed condition is
 // not false, but the rule does not run either; nor does a shadow, which has no visible effects.
-func (o *oracle) judge(rule *Rule, f *facts) *prospect {
+func (o *oracle) judge(rule *Rule, f *facts) *firedRule {
 	for i := range rule.If {
 		if yes, ok := o.holds(&rule.If[i], f, nil); !yes || !ok {
 			return nil
@@ -222,11 +222,11 @@ func (o *oracle) judge(rule *Rule, f *facts) *prospect {
 		return nil
 	}
 	o.pin(rule, f)
-	return &prospect{rule, f, by, limitBy}
+	return &firedRule{rule, f, by, limitBy}
 }
 
 // begin creates runs, and then lets them take their first steps.
-func (o *oracle) begin(fired []*prospect) {
+func (o *oracle) begin(fired []*firedRule) {
 	var runs []*oracleRun
 	o.promote()
 	for _, p := range fired {
@@ -246,7 +246,7 @@ func (o *oracle) begin(fired []*prospect) {
 }
 
 // start makes a run of a rule, unless its mode, max or limit is against it.
-func (o *oracle) start(p *prospect) []*oracleRun {
+func (o *oracle) start(p *firedRule) []*oracleRun {
 	rule, f, by := p.rule, p.facts, p.by
 	var others []*oracleRun
 	for _, r := range o.runs {
@@ -263,7 +263,7 @@ func (o *oracle) start(p *prospect) []*oracleRun {
 	}
 	if l := rule.Limit; l != nil {
 		if key := "limit/" + rule.ID + "/" + p.limitBy; o.free(key, l.Times, l.Per) {
-			o.taken[key] = append(o.taken[key], taking{at: o.now})
+			o.taken[key] = append(o.taken[key], countedUse{at: o.now})
 		} else {
 			return nil
 		}

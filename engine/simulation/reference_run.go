@@ -41,7 +41,7 @@ type oracleRun struct {
 	since   int       // and what had been decided by then
 	from    time.Time // the same as ended, but after a wait_for with an answer
 	asked   time.Time // when it last wrote to its customer, since its last wait
-	listens *listening
+	listens *eventWait
 	results map[string]*occurrence
 	item    string
 
@@ -93,8 +93,8 @@ func (r *oracleRun) goOn() {
 		}
 		r.next, r.stop = iter.Pull(func(yield func(struct{}) bool) {
 			r.yield = yield
-			if r.take(r.rule.Do) == failed {
-				r.take(r.rule.OnError)
+			if r.takeSteps(r.rule.Do) == failed {
+				r.takeSteps(r.rule.OnError)
 			}
 		})
 	}

@@ -18,8 +18,8 @@ const (
 	ended       // the run is over
 )
 
-// take takes steps in order.
-func (r *oracleRun) take(steps []Step) flow {
+// takeSteps takes steps in order.
+func (r *oracleRun) takeSteps(steps []Step) flow {
 	for i := range steps {
 		if f := r.step(&steps[i]); f != onward {
 			return f
@@ -33,7 +33,7 @@ func (r *oracleRun) step(s *Step) (f flow) {
 	yes, ok := r.true(s.If)
 	nests := s.Verb == "choose" || s.Verb == "for_each"
 	if nests {
-		r.pass()
+		r.endStep()
 	}
 	switch {
 	case !ok:
@@ -42,7 +42,7 @@ func (r *oracleRun) step(s *Step) (f flow) {
 		f = r.carryOut(s)
 	}
 	if !nests && (s.Verb != "wait" && s.Verb != "wait_for" || !yes) {
-		r.pass()
+		r.endStep()
 	}
 	if f == wrong {
 		if f = failed; s.Continue {
@@ -55,8 +55,8 @@ func (r *oracleRun) step(s *Step) (f flow) {
 	return f
 }
 
-// pass notes the end of a step.
-func (r *oracleRun) pass() {
+// endStep notes the end of a step.
+func (r *oracleRun) endStep() {
 	before := r.since
 	r.from = r.now
 	if r.ended, r.since = r.now, r.order; r.lane != r.home {
@@ -80,12 +80,12 @@ func (r *oracleRun) carryOut(s *Step) flow {
 				return wrong
 			}
 			if yes {
-				return r.take(s.Branches[i].Do)
+				return r.takeSteps(s.Branches[i].Do)
 			}
 		}
 	case "for_each":
 		for _, r.item = range s.Items {
-			if f := r.take(s.Do); f != onward {
+			if f := r.takeSteps(s.Do); f != onward {
 				return f
 			}
 		}
@@ -133,7 +133,7 @@ func (r *oracleRun) waitUntil(s *Step) flow {
 	if waits && !r.park(until) {
 		return ended
 	}
-	r.pass()
+	r.endStep()
 	if waits {
 		r.since = r.before()
 	}
@@ -160,8 +160,8 @@ func (r *oracleRun) after(from time.Time, s *Step) time.Time {
 	return openingTime(s.Calendar, from, s.Wait, r.zone)
 }
 
-// A listening is a wait_for.
-type listening struct {
+// A eventWait is a wait_for.
+type eventWait struct {
 	events []string
 	since  int       // what was decided by then is no answer
 	asked  time.Time // nor is what was written before the question, or at its instant
@@ -170,7 +170,7 @@ type listening struct {
 }
 
 // hears reports whether an event may be what a run waits for.
-func (l *listening) hears(r *oracleRun, e *occurrence) bool {
+func (l *eventWait) hears(r *oracleRun, e *occurrence) bool {
 	return slices.Contains(l.events, e.Type) && e.order > l.since && e.At.After(l.asked) && e.At.After(l.from) && !e.At.After(l.until) && !r.began(e) && !r.caused(e)
 }
 
@@ -181,7 +181,7 @@ func (r *oracleRun) waitFor(s *Step) flow {
 	if !r.travel(r.home) {
 		return ended
 	}
-	l := &listening{events: s.Events, since: r.since, asked: r.asked, until: r.after(r.now, s)}
+	l := &eventWait{events: s.Events, since: r.since, asked: r.asked, until: r.after(r.now, s)}
 	if r.asked.IsZero() {
 		l.from = r.from.Add(-5 * time.Second) // Looked up: the tolerated clock skew
 	}
@@ -194,7 +194,7 @@ func (r *oracleRun) waitFor(s *Step) flow {
 			}
 			yes, ok := r.holds(s.Cond, r.oracle.facts(e), r.results)
 			if !ok {
-				r.pass()
+				r.endStep()
 				r.slept()
 				return wrong
 			}
@@ -211,7 +211,7 @@ func (r *oracleRun) waitFor(s *Step) flow {
 			return ended
 		}
 	}
-	r.pass()
+	r.endStep()
 	switch {
 	case came != nil:
 		r.since, r.from = came.order, time.Time{}

@@ -9,7 +9,7 @@ import (
 
 // openTalk returns the conversation with a customer, and opens it if there is none. An unknown name
 // is the run's own customer.
-func (r *oracleRun) openTalk(customer string) (*talk, flow) {
+func (r *oracleRun) openTalk(customer string) (*talkState, flow) {
 	if customer == Nobody { // what is no number is refused
 		if f := r.call("phone:999", func() bool { return false }, func() {}); f != onward {
 			return nil, f
@@ -27,9 +27,9 @@ func (r *oracleRun) openTalk(customer string) (*talk, flow) {
 		r.effect(customer, "open_conversation", "", false)
 		made := r.toldBy("attendance.opened", customer)
 		if made == nil {
-			made = &occurrence{Event: Event{Customer: customer}, talk: &talk{id: customer, customer: customer}, visit: &visitState{customer, customer, true, r.now, false}}
+			made = &occurrence{Event: Event{Customer: customer}, talk: &talkState{id: customer, customer: customer}, visit: &visitState{customer, customer, true, r.now, false}}
 		}
-		r.learn(made)
+		r.applyEvent(made)
 	})
 	return r.talks[customer], f
 }
@@ -61,7 +61,7 @@ func (r *oracleRun) send(s *Step) flow {
 		}
 		safe = now
 	}
-	now := taking{r.now, r.rule.ID}
+	now := countedUse{r.now, r.rule.ID}
 	r.taken[lane], r.taken["messages"] = append(r.taken[lane], now), append(r.taken["messages"], now)
 	r.changed()
 	r.effect(t.customer, "send_message", words, true)
@@ -86,7 +86,7 @@ func (r *oracleRun) safe(lane string) (bool, time.Time) {
 		}
 	}
 	list := r.taken[filled]
-	if slices.ContainsFunc(list, func(t taking) bool { return t.rule == r.rule.ID && t.at.After(r.now.Add(-b.Per)) }) {
+	if slices.ContainsFunc(list, func(t countedUse) bool { return t.rule == r.rule.ID && t.at.After(r.now.Add(-b.Per)) }) {
 		r.bounded[bound{r.rule.ID, filled}] = true
 		return false, r.now
 	}
@@ -99,7 +99,7 @@ func (r *oracleRun) safe(lane string) (bool, time.Time) {
 
 // talkStep takes a step that works on the conversation.
 func (r *oracleRun) talkStep(s *Step) flow {
-	now := func() *talk { return r.talks[r.trigger.Customer] }
+	now := func() *talkState { return r.talks[r.trigger.Customer] }
 	if now() == nil {
 		return wrong
 	}

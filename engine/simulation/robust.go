@@ -44,7 +44,7 @@ func slotOf(d time.Duration) int { return int(d/grain) % slots }
 // runs.
 func timely(r *Rule, bursts bool) bool {
 	y := &study{}
-	y.look(0, r)
+	y.addRule(0, r)
 	// A wait behind a gather counts from the last event, and may end with the next gather.
 	if y.clash || r.Gather != nil && len(r.Do) > 0 && r.Do[0].Verb == "wait" {
 		return false
@@ -125,7 +125,7 @@ func delayable(s *Scenario) bool {
 func patient(rules []Rule, bursts bool) bool {
 	y := &study{}
 	for i := range rules {
-		y.look(i, &rules[i])
+		y.addRule(i, &rules[i])
 		if !alone(&rules[i], y, bursts) {
 			return false
 		}

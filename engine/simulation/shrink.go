@@ -18,7 +18,7 @@ func Shrink(s *Scenario, fails func(*Scenario) bool, budget int) *Scenario {
 	for progress := true; progress && h.budget > 0; {
 		progress = false
 		for _, pass := range passes {
-			progress = h.take(pass) || progress
+			progress = h.tryEdits(pass) || progress
 		}
 	}
 	return h.now
@@ -40,8 +40,8 @@ type shrinker struct {
 	right  bool // its rules are to be right
 }
 
-// take goes through the edits of a pass, and reports whether any was kept.
-func (h *shrinker) take(pass func(*Scenario) []edit) (progress bool) {
+// tryEdits goes through the edits of a pass, and reports whether any was kept.
+func (h *shrinker) tryEdits(pass func(*Scenario) []edit) (progress bool) {
 	for i := 0; h.budget > 0; {
 		list := pass(h.now)
 		if i >= len(list) {

@@ -61,7 +61,7 @@ type world struct {
 	points    int // where an engine could be stopped, so far
 	waiting   []*delivery
 	inbox     int // deliveries, so far
-	timed     []happening
+	timed     []timedAct
 	holds     []hold // that are to be placed or lifted
 	activity  int    // counts whatever happens
 	stops     map[string]int
@@ -74,8 +74,8 @@ type world struct {
 	finding   bool            // the backfill searches for lost events
 }
 
-// A happening is an act or a trouble at its time.
-type happening struct {
+// A timedAct is an act or a trouble at its time.
+type timedAct struct {
 	at time.Time
 	do func(context.Context) error
 }
@@ -129,7 +129,7 @@ func Play(ctx context.Context, s *Scenario, o Options) (_ *Outcome, err error) {
 func (w *world) plan() {
 	s := w.scenario
 	for _, a := range s.Story {
-		w.timed = append(w.timed, happening{s.Start.Add(a.At), func(ctx context.Context) error { return w.act(ctx, a) }})
+		w.timed = append(w.timed, timedAct{s.Start.Add(a.At), func(ctx context.Context) error { return w.act(ctx, a) }})
 	}
 	engines := 1
 	if !w.options.Calm {
@@ -151,7 +151,7 @@ func (w *world) plan() {
 				w.stopping[t.N] = t
 			case TroubleJump, TroublePrune, TroubleCopy, TroubleDown:
 				w.finding = w.finding || t.Kind == TroubleDown && t.For > 2*time.Minute && w.options.Journal != Memory
-				w.timed = append(w.timed, happening{s.Start.Add(t.At), func(ctx context.Context) error { return w.trouble(ctx, t) }})
+				w.timed = append(w.timed, timedAct{s.Start.Add(t.At), func(ctx context.Context) error { return w.trouble(ctx, t) }})
 			case TroubleLost, TroubleLate:
 				w.finding = w.finding || w.options.Journal != Memory && (t.Kind == TroubleLost || t.For >= 20*time.Minute)
 				w.desk.troubles = append(w.desk.troubles, t)
@@ -160,7 +160,7 @@ func (w *world) plan() {
 			}
 		}
 	}
-	slices.SortStableFunc(w.timed, func(a, b happening) int { return a.at.Compare(b.at) })
+	slices.SortStableFunc(w.timed, func(a, b timedAct) int { return a.at.Compare(b.at) })
 	for n := range engines {
 		w.engines = append(w.engines, &process{world: w, n: n})
 	}
@@ -172,7 +172,7 @@ func (w *world) play(ctx context.Context) error {
 	if !w.options.Calm {
 		end = end.Add(afterEnd)
 	}
-	if err := w.rest(ctx); err != nil { // the engines start before the story
+	if err := w.settle(ctx); err != nil { // the engines start before the story
 		return err
 	}
 	for {
@@ -183,7 +183,7 @@ func (w *world) play(ctx context.Context) error {
 				return err
 			}
 		}
-		if err := w.rest(ctx); err != nil {
+		if err := w.settle(ctx); err != nil {
 			return err
 		}
 		if !w.now.Before(end) {
@@ -252,8 +252,8 @@ func (w *world) clock() time.Time { return w.now.Add(w.skew) }
 // restless bounds the rounds while the clock stands still.
 const restless = 400
 
-// rest runs everything that is due now.
-func (w *world) rest(ctx context.Context) error {
+// settle runs everything that is due now.
+func (w *world) settle(ctx context.Context) error {
 	for round := 0; ; round++ {
 		if round > restless {
 			return fmt.Errorf("the desk does not come to rest at %s", w.now.Format(time.RFC3339))

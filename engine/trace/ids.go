@@ -42,25 +42,25 @@ var _ sdk.IDGenerator = ids{}
 
 type idsKey struct{}
 
-type chosen struct {
+type chosenIDs struct {
 	trace trace.TraceID
 	span  trace.SpanID
 }
 
 // withIDs sets the ids of the next span; without a span id it gets a random one.
 func withIDs(ctx context.Context, t trace.TraceID, s trace.SpanID) context.Context {
-	return context.WithValue(ctx, idsKey{}, chosen{t, s})
+	return context.WithValue(ctx, idsKey{}, chosenIDs{t, s})
 }
 
 // NewIDs implements sdk.IDGenerator.
 func (g ids) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
-	c, _ := ctx.Value(idsKey{}).(chosen)
+	c, _ := ctx.Value(idsKey{}).(chosenIDs)
 	return c.trace, g.NewSpanID(ctx, c.trace)
 }
 
 // NewSpanID implements sdk.IDGenerator.
 func (ids) NewSpanID(ctx context.Context, _ trace.TraceID) (id trace.SpanID) {
-	if c, _ := ctx.Value(idsKey{}).(chosen); c.span.IsValid() {
+	if c, _ := ctx.Value(idsKey{}).(chosenIDs); c.span.IsValid() {
 		return c.span
 	}
 	binary.BigEndian.PutUint64(id[:], rand.Uint64()|1) // zero is none

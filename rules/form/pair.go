@@ -45,18 +45,18 @@ type pairing struct {
 	taken []bool
 }
 
-func (p *pairing) take(i, j int) { p.at[i], p.taken[j] = j, true }
+func (p *pairing) setPair(i, j int) { p.at[i], p.taken[j] = j, true }
 
 // inOrder pairs the equal values that stand in the same order in both lists, as many as there are.
 // Of very long lists only the ends are compared.
 func (p *pairing) inOrder(old, list []int) {
 	first, last := 0, 0
 	for first < len(old) && first < len(list) && old[first] == list[first] {
-		p.take(first, first)
+		p.setPair(first, first)
 		first++
 	}
 	for last < len(old)-first && last < len(list)-first && old[len(old)-1-last] == list[len(list)-1-last] {
-		p.take(len(list)-1-last, len(old)-1-last)
+		p.setPair(len(list)-1-last, len(old)-1-last)
 		last++
 	}
 	old, list = old[first:len(old)-last], list[first:len(list)-last]
@@ -79,7 +79,7 @@ func (p *pairing) inOrder(old, list []int) {
 	for i, j := 0, 0; i < len(old) && j < len(list); {
 		switch {
 		case old[i] == list[j]:
-			p.take(first+j, first+i)
+			p.setPair(first+j, first+i)
 			i, j = i+1, j+1
 		case length[i+1][j] >= length[i][j+1]:
 			i++
@@ -99,7 +99,7 @@ func (p *pairing) elsewhere(old, list []int) {
 	}
 	for i, v := range list {
 		if p.at[i] < 0 && len(free[v]) > 0 {
-			p.take(i, free[v][0])
+			p.setPair(i, free[v][0])
 			free[v] = free[v][1:]
 		}
 	}
@@ -115,7 +115,7 @@ func (p *pairing) between(old, list []int) {
 		}
 		for j := low + 1; j < len(old) && !p.taken[j]; j++ {
 			if old[j] == v {
-				p.take(i, j)
+				p.setPair(i, j)
 				low = j
 				break
 			}

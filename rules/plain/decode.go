@@ -115,8 +115,8 @@ type entry struct {
 	value any
 }
 
-// keep holds an entry until its object or list ends. It reports false if there are too many.
-func (d *decoder) keep(name string, value any) bool {
+// pushEntry holds an entry until its object or list ends. It reports false if there are too many.
+func (d *decoder) pushEntry(name string, value any) bool {
 	if d.count == len(d.begun) {
 		return false
 	}
@@ -125,8 +125,8 @@ func (d *decoder) keep(name string, value any) bool {
 	return true
 }
 
-// take returns and removes the entries held since from.
-func (d *decoder) take(from int) []entry {
+// popEntries returns and removes the entries held since from.
+func (d *decoder) popEntries(from int) []entry {
 	entries := d.begun[from:d.count]
 	d.count = from
 	return entries
@@ -211,7 +211,7 @@ func (d *decoder) object(depth int) (any, error) {
 	from := d.count
 	err := d.members(func(name string) error {
 		v, err := d.value(depth + 1)
-		if object == nil && d.keep(name, v) {
+		if object == nil && d.pushEntry(name, v) {
 			return err
 		}
 		object = d.objectOf(object, from)
@@ -228,7 +228,7 @@ func (d *decoder) object(depth int) (any, error) {
 func (d *decoder) objectOf(object map[string]any, from int) map[string]any {
 	if object == nil {
 		object = make(map[string]any, d.count-from)
-		for _, m := range d.take(from) {
+		for _, m := range d.popEntries(from) {
 			object[m.name] = m.value
 		}
 	}
@@ -282,7 +282,7 @@ func (d *decoder) list(depth int) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if list != nil || !d.keep("", v) {
+		if list != nil || !d.pushEntry("", v) {
 			list = append(d.listOf(list, from), v)
 		}
 		switch d.next() {
@@ -301,7 +301,7 @@ func (d *decoder) list(depth int) (any, error) {
 func (d *decoder) listOf(list []any, from int) []any {
 	if list == nil {
 		list = make([]any, 0, d.count-from)
-		for _, item := range d.take(from) {
+		for _, item := range d.popEntries(from) {
 			list = append(list, item.value)
 		}
 	}

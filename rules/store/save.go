@@ -73,7 +73,7 @@ func (s *Store) change(name string, do func(root *os.Root) error) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	folder, _ := s.place()
+	folder, _ := s.location()
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return fmt.Errorf("save %s: %w", name, err)
 	}

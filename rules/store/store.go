@@ -63,10 +63,10 @@ type File struct {
 func (s *Store) ReadOnly() bool { return s.options.ReadOnly }
 
 // Single reports whether the store is one file: then there can be no others.
-func (s *Store) Single() bool { _, only := s.place(); return only != "" }
+func (s *Store) Single() bool { _, only := s.location(); return only != "" }
 
-// place returns the folder, and the one file's name where there is only one.
-func (s *Store) place() (folder, only string) {
+// location returns the folder, and the one file's name where there is only one.
+func (s *Store) location() (folder, only string) {
 	info, err := os.Stat(s.options.Path)
 	isFile := err == nil && !info.IsDir() || err != nil && isYAML(s.options.Path)
 	if isFile {
@@ -77,7 +77,7 @@ func (s *Store) place() (folder, only string) {
 
 // Name returns a file's name in the store, given its path as in the loader.
 func (s *Store) Name(file string) (string, error) {
-	folder, _ := s.place()
+	folder, _ := s.location()
 	below, err := filepath.Rel(folder, file)
 	if err != nil {
 		return "", ErrName
@@ -88,7 +88,7 @@ func (s *Store) Name(file string) (string, error) {
 
 // Path returns a file's path as in the loader, given its name.
 func (s *Store) Path(name string) string {
-	folder, _ := s.place()
+	folder, _ := s.location()
 	return filepath.Join(folder, filepath.FromSlash(name))
 }
 
@@ -109,7 +109,7 @@ const maxNameLength = 200
 
 // check refuses names that the loader does not take for rule files.
 func (s *Store) check(name string) error {
-	folder, only := s.place()
+	folder, only := s.location()
 	if only != "" && name != only || len(name) > maxNameLength || !filepath.IsLocal(filepath.FromSlash(name)) || path.Clean(name) != name || strings.ContainsFunc(name, strange) {
 		return ErrName
 	}
@@ -145,7 +145,7 @@ func (s *Store) Read(name string) (File, error) {
 }
 
 func (s *Store) open() (*os.Root, error) {
-	folder, _ := s.place()
+	folder, _ := s.location()
 	return os.OpenRoot(folder)
 }
 

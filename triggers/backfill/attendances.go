@@ -22,7 +22,7 @@ func (p *pass) attendances(ctx context.Context, sp span) error {
 	var f failures
 	if !sp.first {
 		err := p.opened(ctx, sp, done)
-		if f.end(err) || !closed {
+		if f.addResult(err) || !closed {
 			return err
 		}
 		if err != nil {
@@ -51,7 +51,7 @@ func (p *pass) attendances(ctx context.Context, sp span) error {
 			change[id] = service.StatusOpen
 		}
 	}
-	f.end(p.gone(ctx, sp, before, open, done, change))
+	f.addResult(p.gone(ctx, sp, before, open, done, change))
 	if err := p.remember(ctx, seenAttendances, change); err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (p *pass) gone(ctx context.Context, sp span, before map[string]string, open
 			change[id] = ""
 		default:
 			gone, err := p.closed(ctx, sp, id)
-			if f.end(err) {
+			if f.addResult(err) {
 				return err
 			}
 			if gone && err == nil {

@@ -71,8 +71,8 @@ type failures struct {
 	count int
 }
 
-// end counts one result, and reports whether to stop.
-func (f *failures) end(err error) bool {
+// addResult counts one result, and reports whether to stop.
+func (f *failures) addResult(err error) bool {
 	if err == nil {
 		f.inRow = 0
 		return false

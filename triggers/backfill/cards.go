@@ -123,7 +123,7 @@ func (l *cardScan) card(ctx context.Context, c *service.Card) error {
 		}
 		return nil
 	case was == nil && !l.fresh(c), was != nil && l.long:
-		return l.keep(c) // it existed before the first scan
+		return l.store(c) // it existed before the first scan
 	}
 	before, ready := l.ready(c)
 	if !ready {
@@ -137,7 +137,7 @@ func (l *cardScan) card(ctx context.Context, c *service.Card) error {
 	if err != nil {
 		return err
 	}
-	return l.keep(c)
+	return l.store(c)
 }
 
 // fresh reports whether a card without stored state was created within the span. A card that shows
@@ -173,8 +173,8 @@ func (l *cardScan) ready(c *service.Card) (before time.Time, ready bool) {
 	return seen.before, true
 }
 
-// keep stores a card's state.
-func (l *cardScan) keep(c *service.Card) error {
+// store stores a card's state.
+func (l *cardScan) store(c *service.Card) error {
 	text, err := json.Marshal(seenCard{Stage: c.StageID, Version: c.Version, Status: c.Status, Updated: c.UpdatedAt, At: l.now})
 	l.change[c.ID], l.before[c.ID] = string(text), string(text)
 	return err

@@ -80,7 +80,7 @@ func (p *pass) offer(ctx context.Context, list []sighting) error {
 		ended := false
 		for _, s := range part {
 			told, err := p.complete(ctx, s)
-			if ended = f.end(err); ended {
+			if ended = f.addResult(err); ended {
 				break
 			}
 			if told && err == nil {

@@ -125,7 +125,7 @@ func (w *walk) page(ctx context.Context, items []service.Conversation, again boo
 		if err := w.scanCardsBetween(ctx); err != nil {
 			return fresh, false, err
 		}
-		if err := w.messagesOf(ctx, w.span, c); !service.IsNotFound(err) && w.broken.end(err) {
+		if err := w.messagesOf(ctx, w.span, c); !service.IsNotFound(err) && w.broken.addResult(err) {
 			return fresh, false, err
 		}
 	}

@@ -244,13 +244,13 @@ func (d *desk) wander(r *rand.Rand, at string) (moved, won int) {
 	return moved, won
 }
 
-// loud is a transport to a service whose answers write UUIDs in upper case, unlike its deliveries;
+// upperCaseIDs is a transport to a service whose answers write UUIDs in upper case, unlike its deliveries;
 // it accepts either.
-type loud struct{}
+type upperCaseIDs struct{}
 
 var uuids = regexp.MustCompile(`"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"`)
 
-func (loud) RoundTrip(r *http.Request) (*http.Response, error) {
+func (upperCaseIDs) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.URL.Path, r.URL.RawQuery = strings.ToLower(r.URL.Path), strings.ToLower(r.URL.RawQuery)
 	res, err := http.DefaultTransport.RoundTrip(r)
@@ -269,7 +269,7 @@ func (loud) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestLettersOfUUIDs(t *testing.T) {
 	d := newDesk(t, talkRules+`
   - { id: on-moved, when: kanban.card.moved, do: [{ log: moved }] }
-`, func(o *deskOptions) { o.transport = loud{} })
+`, func(o *deskOptions) { o.transport = upperCaseIDs{} })
 	d.pass(time.Minute)
 	d.customer(1, "hello")
 	must(d.TeamMessage(sandbox.TeamMessage{Conversation: "Customer 1", Person: "Bruno", Text: "hi"}))

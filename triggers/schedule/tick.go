@@ -34,7 +34,7 @@ func (s *Source) Tick(ctx context.Context, now time.Time, to triggers.Sink) (nex
 	defer s.mu.Unlock()
 	// Wall-clock times only: a monotonic clock stands still while the machine sleeps.
 	now = now.Round(0)
-	errs := []error{s.forget(ctx)}
+	errs := []error{s.deleteCursors(ctx)}
 	slept := now.Sub(s.looked) > asleep
 	s.looked = now
 	for _, p := range s.positions {
@@ -194,8 +194,8 @@ func (s *Source) event(rule string, at, now time.Time) rules.Event {
 	}
 }
 
-// forget deletes the cursors of removed rules: a rule that comes back starts anew.
-func (s *Source) forget(ctx context.Context) error {
+// deleteCursors deletes the cursors of removed rules: a rule that comes back starts anew.
+func (s *Source) deleteCursors(ctx context.Context) error {
 	for len(s.gone) > 0 {
 		if err := s.options.Cursors.SetCursor(ctx, s.cursor(s.gone[0]), ""); err != nil {
 			return fmt.Errorf("forget the schedule of %s: %w", s.gone[0], err)

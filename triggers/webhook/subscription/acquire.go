@@ -33,8 +33,8 @@ func (a *attempts) due(now time.Time) error {
 	return nil
 }
 
-// end records the result of an attempt.
-func (a *attempts) end(now time.Time, err error) {
+// recordResult records the result of an attempt.
+func (a *attempts) recordResult(now time.Time, err error) {
 	if err == nil {
 		*a = attempts{}
 		return
@@ -56,7 +56,7 @@ func (s *Subscription) attempt(f func() error) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.attempts.end(s.options.Now(), err)
+	s.attempts.recordResult(s.options.Now(), err)
 	return err
 }
 
@@ -78,7 +78,7 @@ func (s *Subscription) register(ctx context.Context, events []string) (*service.
 		return nil, err
 	}
 	before := record{}
-	begun, _, err := s.begin(ctx, "register", func(r *record) bool {
+	begun, _, err := s.beginChange(ctx, "register", func(r *record) bool {
 		before = *r
 		return true
 	})
@@ -92,7 +92,7 @@ func (s *Subscription) register(ctx context.Context, events []string) (*service.
 	if err != nil {
 		return nil, s.abandon(ctx, before, false, explain(err))
 	}
-	if own, _ := s.own(hooks, &record{}); own != nil {
+	if own, _ := s.ownWebhook(hooks, &record{}); own != nil {
 		return own, s.abandon(ctx, before, false, nil)
 	}
 	w, err := s.options.Client.RegisterWebhook(call, service.NewWebhook{Name: s.options.Name, URL: s.options.URL, Events: events})
@@ -120,7 +120,7 @@ func (s *Subscription) rotate(ctx context.Context, webhook, why string, asked *a
 		return err
 	}
 	before := record{}
-	begun, ok, err := s.begin(ctx, "rotate", func(r *record) bool {
+	begun, ok, err := s.beginChange(ctx, "rotate", func(r *record) bool {
 		before = *r
 		if asked != nil && asked.revoke {
 			r.Revoke = true
@@ -150,7 +150,7 @@ const storing = 10 * time.Second
 func (s *Subscription) store(ctx context.Context, begun *record, key *Key, w service.Webhook) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storing)
 	defer cancel()
-	return s.finish(ctx, begun, storedSecret{Sealed: key.seal(w.Secret, s.sealPurpose(w.ID)), Key: key.id, Webhook: w.ID, Since: s.options.Now()})
+	return s.finishChange(ctx, begun, storedSecret{Sealed: key.seal(w.Secret, s.sealPurpose(w.ID)), Key: key.id, Webhook: w.ID, Since: s.options.Now()})
 }
 
 // abandon cancels a change and returns why. Unless the service may have made it, it restores the
@@ -158,7 +158,7 @@ func (s *Subscription) store(ctx context.Context, begun *record, key *Key, w ser
 func (s *Subscription) abandon(ctx context.Context, before record, unsure bool, why error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storing)
 	defer cancel()
-	if err := s.end(ctx, before, unsure); err != nil && why == nil {
+	if err := s.cancelChange(ctx, before, unsure); err != nil && why == nil {
 		return err
 	}
 	return why
@@ -184,7 +184,7 @@ func (s *Subscription) Rotate(ctx context.Context, revoke bool) (until time.Time
 		return time.Time{}, err
 	}
 	s.mu.Lock()
-	s.attempts.end(s.options.Now(), nil)
+	s.attempts.recordResult(s.options.Now(), nil)
 	s.mu.Unlock()
 	if revoke {
 		return s.options.Now(), nil

@@ -24,13 +24,13 @@ func (s *Subscription) Find(ctx context.Context) (own *service.Webhook, all []se
 	if err != nil {
 		return nil, nil, explain(err)
 	}
-	own, _ = s.own(all, r)
+	own, _ = s.ownWebhook(all, r)
 	return own, all, nil
 }
 
-// own returns the webhook of our address: of several, the one whose secret is known, else an active
+// ownWebhook returns the webhook of our address: of several, the one whose secret is known, else an active
 // one. If there are several, it returns an error besides.
-func (s *Subscription) own(hooks []service.Webhook, r *record) (own *service.Webhook, several error) {
+func (s *Subscription) ownWebhook(hooks []service.Webhook, r *record) (own *service.Webhook, several error) {
 	n := 0
 	for i := range hooks {
 		h := &hooks[i]

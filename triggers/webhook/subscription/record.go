@@ -100,8 +100,8 @@ func (r *record) drop(other *record) {
 	})
 }
 
-// forget removes expired secrets, and reports whether there were any.
-func (r *record) forget(now time.Time) bool {
+// dropExpired removes expired secrets, and reports whether there were any.
+func (r *record) dropExpired(now time.Time) bool {
 	n := len(r.Secrets)
 	r.Secrets = slices.DeleteFunc(r.Secrets, func(k storedSecret) bool { return !k.Until.IsZero() && !now.Before(k.Until) })
 	return len(r.Secrets) < n
@@ -199,10 +199,10 @@ func (s *Subscription) busy(r *record, now time.Time) *busyError {
 	return nil
 }
 
-// begin records a change that would issue a secret. That excludes other processes, and makes a
+// beginChange records a change that would issue a secret. That excludes other processes, and makes a
 // crash before the result is recorded visible. Wanted checks once more under that exclusion: if it
 // returns false, nothing is begun.
-func (s *Subscription) begin(ctx context.Context, what string, wanted func(*record) bool) (r *record, ok bool, err error) {
+func (s *Subscription) beginChange(ctx context.Context, what string, wanted func(*record) bool) (r *record, ok bool, err error) {
 	r, err = s.change(ctx, func(r *record) (bool, error) {
 		now := s.options.Now()
 		if busy := s.busy(r, now); busy != nil {
@@ -217,8 +217,8 @@ func (s *Subscription) begin(ctx context.Context, what string, wanted func(*reco
 	return r, ok && err == nil, err
 }
 
-// finish records the secret that the service has issued for the change begun with this record.
-func (s *Subscription) finish(ctx context.Context, begun *record, k storedSecret) error {
+// finishChange records the secret that the service has issued for the change begun with this record.
+func (s *Subscription) finishChange(ctx context.Context, begun *record, k storedSecret) error {
 	_, err := s.change(ctx, func(r *record) (bool, error) {
 		ours := r.Doing != nil && r.Doing.By == s.me
 		// A process that made a change meanwhile, after we were suspended for a while, may have requested
@@ -241,8 +241,8 @@ func (s *Subscription) finish(ctx context.Context, begun *record, k storedSecret
 // our clock, and is accepted until it is MaxAge old.
 func (s *Subscription) keepRetired() time.Duration { return max(s.options.Retired, 2*webhook.MaxAge) }
 
-// end cancels a change. If its outcome is unknown, the record says so; else the record is restored.
-func (s *Subscription) end(ctx context.Context, before record, unsure bool) error {
+// cancelChange cancels a change. If its outcome is unknown, the record says so; else the record is restored.
+func (s *Subscription) cancelChange(ctx context.Context, before record, unsure bool) error {
 	_, err := s.change(ctx, func(r *record) (bool, error) {
 		if r.Doing == nil || r.Doing.By != s.me {
 			return false, nil

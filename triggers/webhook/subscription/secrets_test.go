@@ -170,7 +170,7 @@ func TestDeliveryWaitsForTheSecret(t *testing.T) {
 		t.Errorf("%v", d.outcomes)
 	}
 	// While a rotation is in progress, deliveries signed with the new secret wait.
-	begun, ok, err := s.begin(t.Context(), "rotate", func(*record) bool { return true })
+	begun, ok, err := s.beginChange(t.Context(), "rotate", func(*record) bool { return true })
 	if !ok || err != nil {
 		t.Fatal(err)
 	}

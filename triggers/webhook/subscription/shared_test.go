@@ -102,7 +102,7 @@ func (c *meanwhileCursors) SwapCursor(ctx context.Context, name, old, value stri
 func TestBusy(t *testing.T) {
 	d := newDesk(t)
 	dead := d.open(func(o *Options) { o.Alone = false })
-	if _, ok, err := dead.begin(t.Context(), "register", func(*record) bool { return true }); !ok || err != nil {
+	if _, ok, err := dead.beginChange(t.Context(), "register", func(*record) bool { return true }); !ok || err != nil {
 		t.Fatal(err)
 	}
 	s := d.open(func(o *Options) { o.Alone = false })
@@ -128,14 +128,14 @@ func TestOvertaken(t *testing.T) {
 			d.tend(s)
 			id := d.hooks()[0].ID
 			stopped := d.open(func(o *Options) { o.Alone = false })
-			begun, _, err := stopped.begin(t.Context(), "rotate", func(*record) bool { return true })
+			begun, _, err := stopped.beginChange(t.Context(), "rotate", func(*record) bool { return true })
 			if err != nil {
 				t.Fatal(err)
 			}
 			d.ahead = lease
 			next := d.open(func(o *Options) { o.Alone = false })
 			next.SetRules(compile(t, "message.received"))
-			beginning, _, err := next.begin(t.Context(), "rotate", func(*record) bool { return true })
+			beginning, _, err := next.beginChange(t.Context(), "rotate", func(*record) bool { return true })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -170,7 +170,7 @@ func TestCommandKilled(t *testing.T) {
 	s.SetRules(compile(t, "message.received"))
 	d.tend(s)
 	command := d.open(func(o *Options) { o.Beside = true })
-	if _, ok, err := command.begin(t.Context(), "rotate", func(*record) bool { return true }); !ok || err != nil {
+	if _, ok, err := command.beginChange(t.Context(), "rotate", func(*record) bool { return true }); !ok || err != nil {
 		t.Fatal(err)
 	}
 	// So long that the periodic check does not run during the test.

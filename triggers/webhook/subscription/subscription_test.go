@@ -263,10 +263,10 @@ func TestEventsUnanswered(t *testing.T) {
 	}
 }
 
-// A mumbling service does not show whether its webhooks are active, or for which events.
-type mumbling []string
+// A vagueService service does not show whether its webhooks are active, or for which events.
+type vagueService []string
 
-func (m mumbling) RoundTrip(r *http.Request) (*http.Response, error) {
+func (m vagueService) RoundTrip(r *http.Request) (*http.Response, error) {
 	res, err := http.DefaultTransport.RoundTrip(r)
 	if err != nil || r.Method != http.MethodGet || !strings.HasSuffix(r.URL.Path, "/integrations/webhooks") {
 		return res, err
@@ -283,7 +283,7 @@ func (m mumbling) RoundTrip(r *http.Request) (*http.Response, error) {
 // TestUnmoved shows that a change that does not show counts as one repair, and that the log says
 // what to do.
 func TestUnmoved(t *testing.T) {
-	for _, names := range []mumbling{{"active"}, {"events"}, {"active", "events"}} {
+	for _, names := range []vagueService{{"active"}, {"events"}, {"active", "events"}} {
 		d := newDesk(t)
 		d.client = must(service.New(service.Options{BaseURL: d.address.BaseURL, APIKey: service.Secret(d.address.APIKey), Transport: names}))
 		s := d.open()

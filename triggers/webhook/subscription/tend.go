@@ -54,7 +54,7 @@ func (s *Subscription) tend(ctx context.Context) (*Status, error) {
 	if err != nil {
 		return nil, explain(err)
 	}
-	own, more := s.own(hooks, r)
+	own, more := s.ownWebhook(hooks, r)
 	errs := []error{more}
 	if own != nil {
 		// Activation comes first: later calls may take long, or make the service ask for a pause.
@@ -111,7 +111,7 @@ func (s *Subscription) declare(ctx context.Context) (*record, error) {
 	s.mu.Unlock()
 	return s.change(ctx, func(r *record) (bool, error) {
 		now := s.options.Now()
-		changed := r.forget(now)
+		changed := r.dropExpired(now)
 		if s.options.Beside {
 			return changed, nil
 		}

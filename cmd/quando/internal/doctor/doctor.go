@@ -48,23 +48,23 @@ It exits with 1 when something is wrong. Warnings are no reason for that.`,
 	return cmd
 }
 
-// A wellness is how something is.
-type wellness string
+// A checkState is how something is.
+type checkState string
 
 // How something is.
 const (
-	well    wellness = "ok"
-	warning wellness = "warn"
-	failing wellness = "fail"
+	well    checkState = "ok"
+	warning checkState = "warn"
+	failing checkState = "fail"
 )
 
 // A diagnosis is what was found of one thing.
 type diagnosis struct {
-	Check     string   `json:"check"`
-	Workspace string   `json:"workspace,omitempty"` // empty is what all share
-	Status    wellness `json:"status"`
-	Message   string   `json:"message"`
-	Mend      string   `json:"mend,omitempty"` // what to do about it
+	Check     string     `json:"check"`
+	Workspace string     `json:"workspace,omitempty"` // empty is what all share
+	Status    checkState `json:"status"`
+	Message   string     `json:"message"`
+	Mend      string     `json:"mend,omitempty"` // what to do about it
 }
 
 // A doctor collects what was found.
@@ -81,7 +81,7 @@ var checks = []string{"config", "key", "scopes", "clock", "webhook", "secret", "
 // patience is the timeout of one remote check.
 const patience = 5 * time.Second
 
-func (d *doctor) add(check, workspace string, status wellness, mend, format string, args ...any) {
+func (d *doctor) add(check, workspace string, status checkState, mend, format string, args ...any) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.list == nil {
@@ -179,7 +179,7 @@ func (d *doctor) report(cmd *cobra.Command, output string) error {
 func (d *doctor) line(cmd *cobra.Command, one diagnosis, named bool) {
 	w := cmd.OutOrStdout()
 	c := cli.Colours(w)
-	paint := map[wellness]func(string) string{well: c.Green, warning: c.Yellow, failing: c.Red}[one.Status]
+	paint := map[checkState]func(string) string{well: c.Green, warning: c.Yellow, failing: c.Red}[one.Status]
 	name := one.Check
 	if named && one.Workspace != "" {
 		name += " of " + one.Workspace

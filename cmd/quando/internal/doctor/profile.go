@@ -49,18 +49,18 @@ func (s *seen) add(e *journal.Event) {
 		return // whose names are the engine's own
 	}
 	s.events++
-	s.look("event", e.Data)
+	s.countPaths("event", e.Data)
 	if len(s.own) == 0 {
 		return
 	}
 	for _, kind := range carriedKinds {
 		if object, ok := s.profile.EventObject(kind, e.Type, e.Data); ok {
-			s.look(string(kind), object)
+			s.countPaths(string(kind), object)
 		}
 	}
 }
 
-func (s *seen) look(section string, object map[string]any) {
+func (s *seen) countPaths(section string, object map[string]any) {
 	s.objects[section]++
 	for _, o := range s.own {
 		if o.section != section || s.found[o] {

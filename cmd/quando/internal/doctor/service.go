@@ -56,7 +56,7 @@ func (v *workspaceDoctor) book() *process.Book {
 	return &process.Book{Workspace: v.Name, Path: v.RulesPath, Except: v.Except, Options: rules.Options{Catalog: v.unit.Catalog, ReadFile: config.ReadBeside}}
 }
 
-func (v *workspaceDoctor) found(check string, status wellness, mend, format string, args ...any) {
+func (v *workspaceDoctor) found(check string, status checkState, mend, format string, args ...any) {
 	v.add(check, v.Name, status, mend, format, args...)
 }
 

@@ -196,7 +196,7 @@ func (t *deliveredTypes) undelivered(typ string) bool {
 // run reads regularly which events webhooks deliver, unless a subscription knows it.
 func (t *deliveredTypes) run(ctx context.Context) {
 	for ctx.Err() == nil && t.unit.subscription == nil {
-		types := t.look(ctx)
+		types := t.read(ctx)
 		t.mu.Lock()
 		t.types = types
 		t.mu.Unlock()
@@ -207,9 +207,9 @@ func (t *deliveredTypes) run(ctx context.Context) {
 	}
 }
 
-// look reads the webhooks of this engine or, if none is known, the events available to subscribe
+// read reads the webhooks of this engine or, if none is known, the events available to subscribe
 // to.
-func (t *deliveredTypes) look(ctx context.Context) (types []string) {
+func (t *deliveredTypes) read(ctx context.Context) (types []string) {
 	client := t.unit.Client.Patient()
 	if hooks, err := client.ListWebhooks(ctx); err == nil {
 		for _, h := range t.unit.ownHooks(hooks) {

@@ -136,7 +136,7 @@ func (b *connections) admit(c *connection) (wait time.Duration) {
 			return wait
 		}
 		b.logEvictions(now)
-		b.forget(victim)
+		b.remove(victim)
 		_ = victim.Conn.Close() // its own goroutine finds that out
 	}
 	c.began, c.place = now, b.strangers.PushBack(c)
@@ -174,8 +174,8 @@ func (b *connections) logEvictions(now time.Time) {
 	b.told, b.ended = now, 0
 }
 
-// forget takes a connection off the lists.
-func (b *connections) forget(c *connection) {
+// remove takes a connection off the lists.
+func (b *connections) remove(c *connection) {
 	if c.place == nil {
 		return
 	}
@@ -231,7 +231,7 @@ func (c *connection) Read(p []byte) (int, error) {
 // Close ends the connection.
 func (c *connection) Close() error {
 	c.of.mu.Lock()
-	c.of.forget(c)
+	c.of.remove(c)
 	c.of.mu.Unlock()
 	return c.Conn.Close()
 }

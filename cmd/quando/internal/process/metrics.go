@@ -87,7 +87,7 @@ func newMetrics(j storage.Journal, file string, now func() time.Time) *metrics {
 	build.WithLabelValues(cli.Version(), runtime.Version()).Set(1)
 	m.registry.MustRegister(
 		m.events, m.deliveries, m.found, m.verdicts, m.runs, m.calls, m.seconds, m.age, m.lag, m.loaded, m.broken, m.repairs, m.webhooks, build,
-		&standing{metrics: m, journal: j, file: file}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		&stateCollector{metrics: m, journal: j, file: file}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m
 }

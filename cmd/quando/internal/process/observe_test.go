@@ -29,16 +29,16 @@ func newObservers(t testing.TB, log io.Writer, level slog.Level) observers {
 	return observers{newMetrics(j, "", time.Now), runLog{slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: level}))}, c}
 }
 
-// witnessed is what observers are notified of: an event, and its run.
-type witnessed struct {
+// observedRun is what observers are notified of: an event, and its run.
+type observedRun struct {
 	event journal.Event
 	run   journal.Run
 	step  journal.Step
 }
 
-func newWitnessed() *witnessed {
+func newWitnessed() *observedRun {
 	at := time.Date(2026, 11, 13, 17, 50, 0, 0, time.UTC)
-	d := &witnessed{
+	d := &observedRun{
 		event: journal.Event{
 			Event:    rules.Event{Workspace: "acme", ID: "0192f3a4-0000-7000-8000-000000000001", ReceivedAt: at},
 			Verdicts: []journal.Verdict{{Rule: "answer", Outcome: journal.Fired}},
@@ -54,7 +54,7 @@ func newWitnessed() *witnessed {
 }
 
 // tell notifies observers of a run with one call, as an engine does.
-func (d *witnessed) tell(o observers) {
+func (d *observedRun) tell(o observers) {
 	d.run.State, d.step.State = journal.Running, journal.StepOpen
 	o.Decided(&d.event)
 	o.Began(&d.run, &d.event)
