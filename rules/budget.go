@@ -156,7 +156,7 @@ func looks(v any) int {
 	return itemCost * length(v)
 }
 
-// textOperator is an operator on two texts; like expr's own it is false where one of them is nil.
+// textOperator is an operator on two texts; like expr's own it is false if one of them is nil.
 func textOperator(name string, run func(a, b string) bool) func(a, b any) any {
 	return func(a, b any) any {
 		if a == nil || b == nil {

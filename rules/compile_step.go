@@ -11,7 +11,7 @@ import (
 // maxSteps bounds the steps of one rule.
 const maxSteps = 200
 
-// The keys of a step beside its verb.
+// stepKeys are the keys of a step beside its verb.
 var stepKeys = []string{"id", "if", "retry", "on_error"}
 
 // reserved are words that cannot name a step, a value of `set` or an item of `for_each`.

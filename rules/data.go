@@ -128,8 +128,8 @@ type memberName struct {
 	from int
 }
 
-// memberNames returns the names of a member's path that is written out, also through ?.; nil where
-// it is not.
+// memberNames returns the names of a member's path that is written out, also through ?.; nil if it
+// is not.
 func memberNames(node ast.Node) []memberName {
 	switch n := node.(type) {
 	case *ast.IdentifierNode:

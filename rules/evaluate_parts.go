@@ -31,7 +31,7 @@ func (e *Evaluation) Values(x *Expression) []NamedValue {
 	return values
 }
 
-// A NamedValue is what a name or a call in an expression stood for.
+// A NamedValue is the value of a name or a call in an expression.
 type NamedValue struct {
 	Name  string
 	Value any

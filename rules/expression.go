@@ -242,7 +242,7 @@ func unclosedQuote(text string) int {
 	return 0
 }
 
-// expr prints tokens with their class: Operator("=").
+// tokenName matches tokens as expr prints them, with their class: Operator("=").
 var tokenName = regexp.MustCompile(`\b[A-Z][a-z]+\(("(?:[^"\\]|\\.)*")\)`)
 
 // unexpectedWord is what expr says of a name that stands where none can.

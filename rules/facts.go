@@ -59,7 +59,7 @@ var changing = func() (names []vocabulary.Fact) {
 // madeTypes caches the types of facts.
 var madeTypes = map[vocabulary.Fact]*Type{}
 
-// factOf returns the type of a fact, nil where there is none of that name.
+// factOf returns the type of a fact, nil if there is none of that name.
 func factOf(name vocabulary.Fact) *Type {
 	f := vocabulary.FactOf(name)
 	if f == nil || madeTypes[name] != nil {

@@ -19,7 +19,7 @@ type Problem = source.Problem
 // Problems is everything found wrong with a rule set.
 type Problems = source.Problems
 
-// The keys of a rule file.
+// fileKeys are the keys of a rule file.
 var fileKeys = []string{"vars", "calendars", "rules", "tests"}
 
 // A File is one parsed rule file.

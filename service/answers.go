@@ -149,8 +149,8 @@ func onlyArray(m map[string]any) (found []any, ok bool) {
 	return found, ok
 }
 
-// isNull reports whether an envelope has null where the list would be and says nothing else, which
-// is how some services write an empty list.
+// isNull reports whether an envelope has null if the list would be and says nothing else, which is
+// how some services write an empty list.
 func (p *ListProfile) isNull(m map[string]any) bool {
 	for name, v := range m {
 		if _, object := asObject(v); object && !p.isPage(name) {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// What a call costs with the network of this machine, to a service that does next to nothing.
+// BenchmarkSendOverHTTP measures a call over loopback, to a service that does next to nothing.
 func BenchmarkSendOverHTTP(b *testing.B) {
 	c := answered(b)
 	b.ReportAllocs()

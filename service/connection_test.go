@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What hosts answer, and what a call makes of it.
+// answers are the answers of hosts, and the expected result of a call.
 var answers = []struct {
 	name, answer string
 	status       int    // 0 means success

@@ -27,7 +27,7 @@ func (p *Profile) EventObject(kind Kind, eventType string, data map[string]any) 
 }
 
 // EventID finds the id of the conversation, contact, message, attendance or card that an event is
-// about; it is empty where the data names none.
+// about; it is empty if the data names none.
 func (p *Profile) EventID(kind Kind, eventType string, data map[string]any) string {
 	r := p.ReadEvent(eventType, data)
 	return r.ID(kind)

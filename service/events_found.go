@@ -15,7 +15,7 @@ const maxIdentity = 400
 var Places = [...]Kind{KindConversation, KindCard, KindAttendance, KindMessage}
 
 // EventPlace returns what an event concerns: its conversation, else its card, else its attendance,
-// else its message. The id is empty where it names none of them.
+// else its message. The id is empty if it names none of them.
 func (p *Profile) EventPlace(eventType string, data map[string]any) (Kind, string) {
 	r := p.ReadEvent(eventType, data)
 	for _, kind := range Places {

@@ -63,7 +63,7 @@ func (r *EventReader) find(kind Kind) map[string]any {
 }
 
 // ID finds the id of the conversation, contact, message, attendance or card that the event is
-// about; it is empty where the data names none.
+// about; it is empty if the data names none.
 func (r *EventReader) ID(kind Kind) string {
 	_, ids := r.profile.eventPaths(kind)
 	if id, ok := first(r.data, ids, asID); ok {

@@ -14,7 +14,7 @@ type Identity struct {
 	TenantName string
 	Scopes     []string
 	APIVersion string
-	// ServedAt is the service's own time, from the Date header; zero where it sends none.
+	// ServedAt is the service's own time, from the Date header; zero if it sends none.
 	ServedAt time.Time
 	Raw      map[string]any
 }

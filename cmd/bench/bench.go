@@ -20,7 +20,7 @@ type bench struct {
 	folder string // for all files
 	root   string // of the repository
 	quando string // the program
-	shim   string // between it and its disk; empty where there is none
+	shim   string // between it and its disk; empty if there is none
 	peers  []string
 	told   io.Writer
 

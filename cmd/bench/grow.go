@@ -21,7 +21,7 @@ type growth struct {
 	progress func(done, all int)
 
 	db               *sql.DB
-	event, run       int64  // what is copied; run is 0 where there is none
+	event, run       int64  // what is copied; run is 0 if there is none
 	id, conversation string // of the event
 	lastRun          int64
 }

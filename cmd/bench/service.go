@@ -172,7 +172,8 @@ func member(body []byte, name string) []byte {
 	return value
 }
 
-// recordMessage remembers a message. Its text is a letter, a blank and the id of the event that it answers.
+// recordMessage remembers a message. Its text is a letter, a blank and the id of the event that it
+// answers.
 func (m *messenger) recordMessage(text []byte, client string) {
 	if len(text) < 38 || !bytes.HasPrefix(text[2:], []byte(eventPrefix)) {
 		m.others.Add(1)

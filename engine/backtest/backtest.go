@@ -96,7 +96,7 @@ type Difference struct {
 type Treatment struct {
 	Outcome journal.Outcome // of the verdict; empty if the rule was not evaluated
 	Reason  string          // why it did not fire, or why its run ended early
-	State   journal.State   // of the run; empty where there is none
+	State   journal.State   // of the run; empty if there is none
 	Stage   rules.Stage     // of the run
 	Effects []Effect
 
@@ -109,7 +109,7 @@ type Treatment struct {
 // A Gap is a fact that was not read at the time, so that it is not recorded.
 type Gap struct {
 	Rule     string
-	Event    string // empty where it is about the rule as a whole
+	Event    string // empty if it is about the rule as a whole
 	At       time.Time
 	Question string
 }
@@ -245,5 +245,5 @@ func tried(set *rules.Set) *rules.Set {
 	return set.With(drafts...)
 }
 
-// A pair is a rule and an event: what is treated in one way or another.
+// A pair is a rule and an event.
 type pair struct{ rule, event string }

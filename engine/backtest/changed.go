@@ -11,8 +11,7 @@ import (
 	"github.com/quandohq/quando/rules"
 )
 
-// changed names the rules that are not what they were throughout the record, those that were taken
-// away included.
+// changed names the rules that differ from the recorded ones at any time, removed ones included.
 func (b *bench) changed(set *rules.Set) map[string]bool {
 	out := make(map[string]bool)
 	for _, r := range set.Rules {
@@ -147,5 +146,5 @@ func (b *bench) version(ctx context.Context, id, hash string) (*rules.Rule, erro
 	return rule, nil
 }
 
-// noFiles refuses what a recorded rule does not need: it stands alone.
+// noFiles refuses to read files: a recorded rule is self-contained.
 func noFiles(_, name string) ([]byte, error) { return nil, fmt.Errorf("%s is not recorded", name) }

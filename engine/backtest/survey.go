@@ -174,7 +174,7 @@ func undecidable(e *journal.Event) bool {
 	return len(e.Verdicts) == 1 && e.Verdicts[0].Outcome == journal.Failed && e.Verdicts[0].Version == ""
 }
 
-// remember keeps what the runs of events did.
+// remember stores the effects of the runs of events.
 func (b *bench) remember(ctx context.Context, page []*carriedEvent) error {
 	bySeq := make(map[int64]*carriedEvent, len(page))
 	seqs := make([]int64, len(page))

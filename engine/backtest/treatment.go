@@ -46,7 +46,7 @@ func changed(s *journal.Step, rec engine.Record) bool {
 	return false
 }
 
-// shown returns a value as it is shown: durations as rules write them, times in their zone.
+// shown formats a value: durations as rules write them, times in their zone.
 func shown(v any) any {
 	switch v := v.(type) {
 	case time.Duration:

@@ -29,7 +29,7 @@ type calendarView struct {
 	Open            bool
 	Next            time.Time // when that changes; zero is never
 	In              time.Duration
-	End             time.Time // of the span; zero where it never ends
+	End             time.Time // of the span; zero if it never ends
 	Week            template.HTML
 	Holidays        []holidayView
 }

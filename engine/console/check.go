@@ -39,9 +39,9 @@ type problemView struct {
 
 // formPart is what the form's side of the page shows.
 type formPart struct {
-	Form     *ruleeditor.FormView // nil where the text cannot be read as a rule
+	Form     *ruleeditor.FormView // nil if the text cannot be read as a rule
 	Lists    []suggestions
-	Sentence *words.Sentence // nil where the rule is wrong
+	Sentence *words.Sentence // nil if the rule is wrong
 }
 
 // suggestions are what fields can be filled with.

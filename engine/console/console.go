@@ -103,7 +103,7 @@ type Explanation struct {
 	Clauses []Clause
 	Words   string          // what else there is to say
 	Error   string          // what stood in the way, as it was recorded
-	Why     *phrases.Phrase // the Error as a phrase; nil where it has none
+	Why     *phrases.Phrase // the Error as a phrase; nil if it has none
 	Would   bool            // it was not evaluated: this is what it would have decided
 }
 
@@ -153,7 +153,7 @@ type Repair struct {
 	Found     int             // events that it found
 	Ended     time.Time       // when the last pass ended; zero if never
 	Problem   string          // that keeps it from finding everything
-	Why       *phrases.Phrase // the Problem as a phrase; nil where it has none
+	Why       *phrases.Phrase // the Problem as a phrase; nil if it has none
 	Counts    map[string]int  // events that were found in the last day, by type
 }
 

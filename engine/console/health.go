@@ -37,7 +37,7 @@ type holdView struct {
 	What  string
 	Since time.Time
 	Until time.Time
-	Mend  *button // nil where this person may not
+	Mend  *button // nil if this person may not
 	Back  string
 }
 

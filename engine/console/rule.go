@@ -17,7 +17,7 @@ import (
 // rulePage is everything about one rule.
 type rulePage struct {
 	ruleView
-	Rule     *rules.Rule // nil where it is not in use
+	Rule     *rules.Rule // nil if it is not in use
 	Sentence words.Sentence
 	Picture  template.HTML
 	YAML     string

@@ -30,7 +30,7 @@ type runsPage struct {
 	Spaces  []string
 	Sinces  []string
 	Older   string // the next page; empty is none
-	Newest  string // the first page; empty where this is it
+	Newest  string // the first page; empty if this is it
 	Here    string
 	Refresh bool
 }

@@ -78,7 +78,7 @@ var failureKinds = map[string]Failure{
 	"429": {Status: 429}, "409": {Status: 409}, "503_before": {Status: 503}, "503_after": {Status: 503, After: true},
 }
 
-// kind is the name under which a failure is offered; empty where it is another one.
+// kind is the name under which a failure is offered; empty if it is another one.
 func (f Failure) kind() string {
 	for name, k := range failureKinds {
 		if k.Status == f.Status && k.After == f.After {

@@ -37,7 +37,7 @@ type unfinishedView struct {
 
 // A conflictView says that the file is another than it was.
 type conflictView struct {
-	Who  string // empty where it was changed by other means
+	Who  string // empty if it was changed by other means
 	At   time.Time
 	Diff []ruleeditor.DiffLine
 }

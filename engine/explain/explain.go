@@ -15,7 +15,7 @@ import (
 	"github.com/quandohq/quando/rules/phrases"
 )
 
-// A Journal is where it is recorded what happened.
+// A Journal is the part of a journal that explain reads.
 type Journal interface {
 	journal.Reader
 	Events(ctx context.Context, seqs ...int64) ([]*journal.Event, error)
@@ -28,7 +28,7 @@ type Desk interface {
 	HasLabel(ctx context.Context, fact map[string]any, label string) (bool, error)
 }
 
-// Options say what is explained with. Journal, Desk and Rules are required; every other zero value
+// Options configure an Explainer. Journal, Desk and Rules are required; every other zero value
 // works.
 type Options struct {
 	Journal Journal
@@ -92,7 +92,7 @@ const (
 // NotKnown is the result of a clause whose facts are not recorded.
 const NotKnown rules.ClauseResult = "not known"
 
-// An Event is an event with what it meant to each rule.
+// An Event is an event with the decision of each rule.
 type Event struct {
 	ID         string          `json:"id"`
 	Workspace  string          `json:"workspace"`
@@ -100,7 +100,7 @@ type Event struct {
 	Lane       string          `json:"lane"`
 	CreatedAt  time.Time       `json:"created_at"`
 	ReceivedAt time.Time       `json:"received_at"`
-	DecidedAt  *time.Time      `json:"decided_at"` // null where it is not decided, or not recorded
+	DecidedAt  *time.Time      `json:"decided_at"` // null if it is not decided, or not recorded
 	Decided    bool            `json:"decided"`
 	About      actions.Subject `json:"about"`
 	Contact    string          `json:"contact"` // the customer's name, where the event carries it
@@ -145,5 +145,5 @@ type Run struct {
 	Stage      rules.Stage   `json:"stage"`
 	StartedAt  time.Time     `json:"started_at"`
 	FinishedAt *time.Time    `json:"finished_at"`
-	Words      string        `json:"words"` // where it stands, or how it ended, and why
+	Words      string        `json:"words"` // its state, or how it ended, and why
 }

@@ -38,7 +38,7 @@ type facts struct {
 	location *time.Location
 	event    *journal.Event
 	gathered []*journal.Event // all of them, where several were gathered
-	rule     string           // that decided on what it had gathered; empty is those that decided at once
+	rule     string           // that decided on gathered events; empty for those that decided at once
 	now      time.Time
 
 	carried map[string]any
@@ -72,7 +72,7 @@ func (f *facts) withGathered(rule string, events []*journal.Event) *facts {
 	return &own
 }
 
-// answer returns what was answered to a question: to the rule that decided on what it had gathered,
+// answer returns the recorded answer to a question: to the rule that decided on gathered events,
 // else to those that decided at once.
 func (f *facts) answer(question string) (any, bool) {
 	if f.rule != "" {
@@ -140,7 +140,7 @@ func (f *facts) conversationless() bool {
 	return asked && v == nil && f.about.Conversation == ""
 }
 
-// HumanActive returns what was answered.
+// HumanActive returns the recorded answer.
 func (f *facts) HumanActive(_ context.Context, within time.Duration) (bool, error) {
 	length := duration.Format(within)
 	v, ok := f.answer("human_active(" + length + ")")
@@ -151,7 +151,7 @@ func (f *facts) HumanActive(_ context.Context, within time.Duration) (bool, erro
 	return active, nil
 }
 
-// CustomerWaiting returns what was answered.
+// CustomerWaiting returns the recorded answer.
 func (f *facts) CustomerWaiting(context.Context) (time.Duration, error) {
 	v, ok := f.answer("customer_waiting()")
 	if !ok && !f.conversationless() {
@@ -185,7 +185,7 @@ func (f *facts) HasLabel(ctx context.Context, name string) (bool, error) {
 	return has, nil
 }
 
-// CountEvents returns what was counted.
+// CountEvents returns the recorded count.
 func (f *facts) CountEvents(_ context.Context, typ string, within time.Duration) (int, error) {
 	length := duration.Format(within)
 	v, ok := f.answer("count_events(" + typ + ", " + length + ")")

@@ -118,7 +118,7 @@ func (t *Trail) mentioning(f func(string) any, set func(string, any)) (bool, err
 	return true, errors.Join(t.scrubbed(f, set, others, "data"), t.scrubbed(f, set, others, "verdicts"), t.scrubbed(f, set, others, "answers"))
 }
 
-// scrubbed takes what the person is found by out of a column of JSON.
+// scrubbed removes the person's terms from a column of JSON.
 func (t *Trail) scrubbed(f func(string) any, set func(string, any), texts bool, column string) error {
 	s, ok := f(column).(string)
 	if !ok {
@@ -131,7 +131,7 @@ func (t *Trail) scrubbed(f func(string) any, set func(string, any), texts bool, 
 	return err
 }
 
-// texted takes what the person is found by out of columns of texts.
+// texted removes the person's terms from text columns.
 func (t *Trail) texted(columns ...string) editor {
 	return func(f func(string) any, set func(string, any)) (bool, error) {
 		for _, name := range columns {
@@ -218,7 +218,7 @@ func (t *Trail) lane(f func(string) any, _ func(string, any)) (bool, error) {
 	return t.elsewhere(f("workspace")) || t.terms.scrub(lane, true) == lane, nil
 }
 
-// stopped takes away what stops a rule for the person alone.
+// stopped removes what stops a rule for the person alone.
 func (t *Trail) stopped(f func(string) any, set func(string, any)) (bool, error) {
 	if kept, err := t.lane(f, set); !kept || err != nil {
 		return kept, err

@@ -38,8 +38,8 @@ func (p Person) learned() Person {
 	return p
 }
 
-// anIDsLength is how long an id is that stands for a contact wherever it is found. A shorter one
-// may be a number of something else.
+// anIDsLength is the length from which on an id identifies a contact wherever it occurs. A shorter
+// one may be the number of something else.
 const anIDsLength = 12
 
 // identity is what identifies a person. It grows while a journal is read.

@@ -85,7 +85,7 @@ func keyShown(t *stored.Table) int {
 	return 0
 }
 
-// found reports whether something of the person stands in a row.
+// found reports whether a row holds something of the person.
 func (t *Trail) found(table *stored.Table, row []any) bool {
 	quoted := !received(table, row)
 	if i := slices.Index(stored.Names(table.Columns), "workspace"); i >= 0 && t.elsewhere(row[i]) {
@@ -176,5 +176,5 @@ func Search(file string, wanted [][]byte) (n int64, found bool, err error) {
 	}
 }
 
-// Terms are the texts that the person is found by, as they would stand in a file.
+// Terms are the texts that identify the person, as encoded in a file.
 func (t *Trail) Terms() [][]byte { return t.terms.bytes() }

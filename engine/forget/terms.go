@@ -98,8 +98,8 @@ func replaceWords(s string, name *regexp.Regexp) string {
 	return s
 }
 
-// scrubJSON returns JSON without what the person is found by, in its texts and in the names of its
-// members. What has none of it stays as it is written.
+// scrubJSON returns JSON without the person's terms, in its texts and in the names of its members.
+// JSON without any stays as written.
 func (t *terms) scrubJSON(s string, texts bool) (string, error) {
 	v := decode(s)
 	if v == nil || !t.dirty(v, texts) {
@@ -160,7 +160,7 @@ func (t *terms) told(object map[string]any, member string) bool {
 	return text != "" && slices.Contains(t.words.Said, member) && (t.sent[word(object["id"])] || t.sent[word(object["message_id"])])
 }
 
-// bytes are the terms as they would stand in a file: as they are, and as JSON writes them.
+// bytes are the terms as encoded in a file: plain, and as JSON.
 func (t *terms) bytes() [][]byte {
 	var list [][]byte
 	add := func(s string) {

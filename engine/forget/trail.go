@@ -172,7 +172,7 @@ func isGroup(v any) bool {
 	return false
 }
 
-// write takes in what the person wrote.
+// write adds what the person wrote.
 func (t *Trail) write(v any, under string) {
 	switch v := v.(type) {
 	case string:

@@ -17,7 +17,7 @@ type Words struct {
 	SamePhone func(a, b string) bool
 }
 
-// What is usual.
+// The common names.
 var (
 	people  = []string{"contact", "customer"}
 	senders = []string{"sender", "author", "from"} // the customer in a received message, and the team in a sent one

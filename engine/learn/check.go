@@ -38,8 +38,8 @@ func Check(set *rules.Set, shapes Shapes) rules.Problems {
 	return problems
 }
 
-// missing returns the first name of a path that was never there, in any of the types; all of them
-// were where it is behind the last.
+// missing returns the index of the first name of a path that was never present, in any of the
+// types; past the last if all were.
 func missing(shapes Shapes, types, names []string) int {
 	most := 0
 	for _, typ := range types {
@@ -100,7 +100,8 @@ func hint(shapes Shapes, types, names []string, i int) string {
 	return ""
 }
 
-// otherwise says what a path always was, where that can never equal what it is compared with.
+// otherwise describes the kind that a path always had, if that can never equal what it is compared
+// with.
 func otherwise(shapes Shapes, types []string, at string, compared *rules.Type) string {
 	if compared == nil {
 		return ""

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// An outside stands for every system but the service: it notes each call of http_request and
+// An outside imitates every system but the service: it records each call of http_request and
 // answers it. There is no network behind it.
 type outside struct {
 	now  func() time.Time

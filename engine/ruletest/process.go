@@ -115,7 +115,7 @@ func (p *process) repeats(ctx context.Context) (bool, error) {
 	return runs[journal.Running] > 0, err
 }
 
-// close takes from a process what the system would take from it.
+// close releases what the system would release when a process ends.
 func (p *process) close() error {
 	p.end()
 	p.transport.CloseIdleConnections()

@@ -30,8 +30,8 @@ type Options struct {
 	// NoFaults runs each story once, without its faults.
 	NoFaults bool
 
-	// Folder is where the journals stand while a test runs; empty is a folder of the system's, in
-	// memory where there is one.
+	// Folder is where the journals are while a test runs; empty is one of the system's folders, in
+	// memory if there is one.
 	Folder string
 
 	// Progress is called before each run of a story, with the fault; may be nil.

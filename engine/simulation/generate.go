@@ -64,7 +64,7 @@ func (s *Scenario) settle() bool {
 	}
 }
 
-// A generator makes up one scenario.
+// A generator generates one scenario.
 type generator struct {
 	rand   *rand.Rand
 	s      *Scenario
@@ -222,7 +222,7 @@ func (g *generator) reachOut() {
 	g.s.Rules = append(g.s.Rules[:1], append([]Rule{second}, g.s.Rules[min(2, len(g.s.Rules)):]...)...)
 }
 
-// rules makes up the rules. Of an exact scenario they are mostly such that seconds may pass, so
+// rules generates the rules. Of an exact scenario they are mostly such that seconds may pass, so
 // that something can go wrong.
 func (g *generator) rules(n int) {
 	tries := 1
@@ -262,7 +262,7 @@ func (g *generator) safety() Safety {
 	return Safety{Messages: Bound{Times: one.Times + 2, Per: one.Per}}
 }
 
-// unheard takes away, of an exact scenario, what would make a run wait for, end by, or count, what
+// unheard removes, of an exact scenario, what would make a run wait for, end by, or count, what
 // rules do themselves.
 func (g *generator) unheard() {
 	if !g.s.Exact {

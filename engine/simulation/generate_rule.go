@@ -118,7 +118,7 @@ func (g *generator) gather() *Gather {
 	return &Gather{Quiet: quiet, AtMost: quiet * time.Duration(pick(g, 0, 1, 2, 5))}
 }
 
-// keys makes up the keys between the conditions and the steps.
+// keys generates the keys between the conditions and the steps.
 func (g *generator) keys(r *Rule) {
 	scheduled, lane := r.When.Every > 0 || r.When.At != "", r.When.Each != "" || r.When.Every == 0 && r.When.At == ""
 	by := func() string {

@@ -86,7 +86,7 @@ func (g *generator) inside(do func() []Step) []Step {
 	return steps
 }
 
-// steps makes up a list of steps.
+// steps generates a list of steps.
 func (g *generator) steps(f known, low, high int) (out []Step) {
 	for range g.few(low, high) {
 		s := g.anyStep(&f)
@@ -167,7 +167,7 @@ func (g *generator) verb(f known) string {
 	return weighted(g, list...)
 }
 
-// step makes up a step of a verb, but for waits.
+// step generates a step of a verb, but for waits.
 func (g *generator) step(f known, verb string) Step {
 	if verb == "for_each" {
 		return g.forEach(f)

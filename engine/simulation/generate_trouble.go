@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// troubles makes up what goes wrong.
+// troubles generates what goes wrong.
 func (g *generator) troubles() {
 	if !g.s.Exact {
 		g.wildTroubles()
@@ -35,7 +35,7 @@ func (g *generator) nth(most int) int {
 	return 1 + g.rand.IntN(most)
 }
 
-// How many of each there may be.
+// The bounds of each kind.
 func (g *generator) deliveries() int { return 4 * len(g.s.Story) }
 func (g *generator) calls() int      { return 2 * len(g.s.Story) }
 func (g *generator) points() int     { return 12 * len(g.s.Story) }
@@ -60,8 +60,8 @@ func (g *generator) harmless() Trouble {
 	return Trouble{Kind: TroubleTwice, N: g.nth(g.deliveries()), For: time.Duration(g.few(0, 40)) * time.Second}
 }
 
-// retention is how long records are kept: what unfinished runs need stays, but what rules count must be
-// there.
+// retention is how long records are kept: what unfinished runs need stays, but what rules count
+// must be there.
 func (g *generator) retention() time.Duration {
 	counts := false
 	for _, list := range [][]Rule{g.s.Rules, g.s.Other} {

@@ -30,7 +30,7 @@ func Ledger(s *Scenario, o *Outcome) (broken []string) {
 	return broken
 }
 
-// everRule returns the rules of the scenario by id, where an id means the same all the time.
+// steady returns the rules of the scenario by id, where an id means the same all the time.
 func (s *Scenario) steady() map[string]*Rule {
 	out := map[string]*Rule{}
 	if s.Other != nil {
@@ -44,7 +44,7 @@ func (s *Scenario) steady() map[string]*Rule {
 
 func (e *Effect) rule() string { return ruleOfStep(e.Step) }
 
-// once are the verbs whose effect must come once for each step.
+// onceVerbs are the verbs whose effect must come once for each step.
 var onceVerbs = []string{"send_message", "create_card", "transfer", "close_attendance", "open_conversation"}
 
 // twice finds what was done twice: by the step that called, and by what was written.

@@ -178,7 +178,7 @@ func quietOf(rule *Rule) time.Duration {
 	return rule.Gather.Quiet
 }
 
-// by works out what "the same" means for a rule; it is not ok where there is no such value.
+// by works out what "the same" means for a rule; it is not ok if there is no such value.
 func (o *oracle) by(expression string, f *facts) (string, bool) {
 	t := o.talks[f.e.Customer]
 	contact := ""

@@ -13,7 +13,7 @@ type Scenario struct {
 	Length    time.Duration // how long it is simulated
 	Customers []string      // names; customer i has the phone number +55119000000 and i as two digits
 	Rules     []Rule
-	Other     []Rule // the rules after a Reload; nil where there is none
+	Other     []Rule // the rules after a Reload; nil if there is none
 	Story     []Act  // by At
 	Troubles  []Trouble
 	Safety    Safety // zero is none

@@ -90,7 +90,7 @@ func dropActs(s *Scenario) []edit {
 	return chunks(len(s.Story), func(s *Scenario, from, to int) bool { s.Story = slices.Delete(s.Story, from, to); return true })
 }
 
-// dropOther takes away that rules are reloaded, or that there were others before.
+// dropOther removes the reload, or the rules before it.
 func dropOther(s *Scenario) []edit {
 	if s.Other == nil {
 		return nil

@@ -17,7 +17,7 @@ type access struct {
 	start bool // it is read when the rule decides
 }
 
-// A study is what is found out about a rule set.
+// A study is the analysis of a rule set.
 type study struct {
 	list  []access
 	rule  int

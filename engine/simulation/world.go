@@ -32,7 +32,7 @@ type Options struct {
 type Outcome struct {
 	History
 	Journal  string // all that the engine recorded, in one canonical form for every kind of journal
-	Failure  string // why the desk could not be played to its end; empty where it was
+	Failure  string // why the desk could not be played to its end; empty if it was
 	Crashes  int
 	Coverage Coverage
 }
@@ -311,7 +311,7 @@ func (w *world) bodies(ctx context.Context) (list []func()) {
 	return list
 }
 
-// bury takes away engines that were stopped in the middle of something.
+// bury removes engines that were stopped in the middle of something.
 func (w *world) bury() error {
 	for _, p := range w.engines {
 		if p.up() && p.dead {

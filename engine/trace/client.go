@@ -63,7 +63,7 @@ func (c *client) UploadTraces(ctx context.Context, spans []*otlp.ResourceSpans) 
 	}
 }
 
-// post sends one request. It returns how long to wait before it is sent again, where that may help.
+// post sends one request. It returns the delay before a retry, if that may help.
 func (c *client) post(ctx context.Context, body []byte) (again time.Duration, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.endpoint, bytes.NewReader(body))
 	if err != nil {

@@ -58,8 +58,7 @@ func New(ctx context.Context, o Options) (*Tracer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("traces: %w", err)
 	}
-	// The client says in the log what is wrong, once; the library would do it at every try, on
-	// standard error.
+	// The client logs a problem once; the library would log every attempt, on standard error.
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { o.Logger.Debug("traces", "error", err) }))
 	about := resource.NewSchemaless(attribute.String("service.name", "quando"), attribute.String("service.version", o.Version))
 	// The environment's OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES come last, so they count.

@@ -67,7 +67,7 @@ func (f *Form) record(key string, make bool) (names []string, values []*string) 
 	return nil, nil
 }
 
-// clear takes away a mapping of texts.
+// clear removes a mapping of texts.
 func (f *Form) clear(key string) {
 	switch key {
 	case "gather":

@@ -26,7 +26,7 @@ func exactly[T any](v T) string {
 	return string(text)
 }
 
-// numbers gives equal numbers to values of which the same is said.
+// numbers gives equal numbers to values with an equal key.
 func numbers[T any](list []T, number map[string]int, say func(T) string) []int {
 	out := make([]int, len(list))
 	for i, v := range list {

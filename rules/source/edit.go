@@ -115,7 +115,7 @@ func (e *editor) fail(err error) {
 	}
 }
 
-// place returns what stands in the file for a node: the alias, where it is one.
+// place returns the YAML node in the file for a node: the alias, if it is one.
 func place(n *Node) *yaml.Node {
 	if n.alias != nil {
 		return n.alias

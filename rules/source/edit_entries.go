@@ -263,7 +263,7 @@ func (e *editor) insertFlow(old []entryRange, before int, text string) {
 	e.splice(old[0].start, old[0].start, text+", ")
 }
 
-// deleteBlock takes away the entries from first on and before end.
+// deleteBlock removes the entries from first on and before end.
 func (e *editor) deleteBlock(old []entryRange, first, end int) {
 	if old[first].mid {
 		if end == len(old) {
@@ -288,9 +288,9 @@ func (e *editor) deleteBlock(old []entryRange, first, end int) {
 	}
 }
 
-// deleteLines takes away whole lines, and empty ones around them where they are not needed any
-// more: before what becomes the first of a block, and where one empty line is enough between what
-// was above and what is below.
+// deleteLines removes whole lines, and empty ones around them where they are not needed any more:
+// before what becomes the first of a block, and where one empty line is enough between what was
+// above and what is below.
 func (e *editor) deleteLines(from, to int, atFirst bool) {
 	for atFirst && to < len(e.text) && trim(e.text[to:e.lineEnd(to)]) == "" {
 		to = e.nextLine(to)
@@ -303,7 +303,7 @@ func (e *editor) deleteLines(from, to int, atFirst bool) {
 	e.splice(from, to, "")
 }
 
-// deleteFlow takes away entries between brackets, with their commas and the comments behind them.
+// deleteFlow removes entries between brackets, with their commas and the comments behind them.
 func (e *editor) deleteFlow(old []entryRange, first, end int) {
 	start := old[first].start
 	if end < len(old) {

@@ -11,8 +11,8 @@ import (
 
 // A Style says what the canonical form of a kind of file is, beyond what is common to all.
 type Style struct {
-	// Order returns the keys of a mapping in their canonical order, or nil where the file's order
-	// stays. The path names the keys that lead to the mapping, with [] for an item of a list: rules[].
+	// Order returns the keys of a mapping in their canonical order, or nil if the file's order stays.
+	// The path names the keys that lead to the mapping, with [] for an item of a list: rules[].
 	Order func(path string) []string
 	// Apart reports whether the items of the list or mapping at the path stand apart by an empty line.
 	Apart func(path string) bool

@@ -45,7 +45,7 @@ func (k Kind) String() string {
 type Node struct {
 	Kind   Kind
 	Value  string  // of a Scalar
-	Quoted bool    // the scalar stood in quotes or in a block, so it is a text whatever it looks like
+	Quoted bool    // the scalar is in quotes or in a block, so it is a text whatever it looks like
 	Items  []*Node // of a List
 	Pairs  []Pair  // of a Mapping, in the order of the file
 	Broken bool    // a Mapping with unreadable keys, which have been reported
@@ -54,7 +54,7 @@ type Node struct {
 
 	file  *File
 	yaml  *yaml.Node
-	alias *yaml.Node // the alias that stands there in its place
+	alias *yaml.Node // the alias that is written there
 }
 
 // A Pair is one key of a mapping with its value.
@@ -69,7 +69,7 @@ func Text(name, value string) *Node {
 	return &Node{Kind: Scalar, Value: value, Quoted: true, Line: 1, Column: 1, file: &File{Name: name}}
 }
 
-// File returns the name of the file that the node stands in.
+// File returns the name of the node's file.
 func (n *Node) File() string { return n.file.Name }
 
 // Get returns the value of a key, or nil.

@@ -9,8 +9,8 @@ import (
 // A Wanted is the target of an edit: what a value of a file should become. Unchanged parts keep
 // their text.
 type Wanted struct {
-	Old  *Node // what stands there; nil where nothing does
-	Keep bool  // Old stays as it is, perhaps at another place
+	Old  *Node // the existing value; nil if there is none
+	Keep bool  // Old stays as it is, perhaps at another position
 
 	Kind  Kind
 	Value string       // of a Scalar
@@ -18,8 +18,8 @@ type Wanted struct {
 	Bare  bool         // of a Scalar: it must not be in quotes
 	Items []*Wanted    // of a List
 	Pairs []WantedPair // of a Mapping: the old ones in their order, with the others where they belong
-	Short bool         // of a List or Mapping: on one line, where it is written anew and fits
-	Apart bool         // of a List or Mapping: what is added stands apart by an empty line
+	Short bool         // of a List or Mapping: on one line, if it is new and fits
+	Apart bool         // of a List or Mapping: an empty line separates what is added
 
 	YAML string // the value as text, in place of all of the above
 }
@@ -27,11 +27,11 @@ type Wanted struct {
 // A WantedPair is a key of a mapping with what its value should become.
 type WantedPair struct {
 	Key   string
-	Old   string // the key that stands there, where it is another one
+	Old   string // the existing key, if it differs
 	Value *Wanted
 }
 
-// Kept wants a node to stay as it is.
+// Kept returns the target that keeps a node as it is.
 func Kept(n *Node) *Wanted { return &Wanted{Old: n, Keep: true} }
 
 // In returns the same target for another node.

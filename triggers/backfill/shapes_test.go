@@ -244,8 +244,8 @@ func (d *desk) wander(r *rand.Rand, at string) (moved, won int) {
 	return moved, won
 }
 
-// upperCaseIDs is a transport to a service whose answers write UUIDs in upper case, unlike its deliveries;
-// it accepts either.
+// upperCaseIDs is a transport to a service whose answers write UUIDs in upper case, unlike its
+// deliveries; it accepts either.
 type upperCaseIDs struct{}
 
 var uuids = regexp.MustCompile(`"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"`)

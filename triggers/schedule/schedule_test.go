@@ -325,7 +325,7 @@ func TestClockGoesBack(t *testing.T) {
 	s.want("2026-11-13T12:20:00Z", "r/2026-11-13T12:20:00Z")
 }
 
-// TestClockWasAhead shows that a process which starts with a cursor from the future goes on.
+// TestClockWasAhead shows that a process that starts with a cursor from the future continues.
 func TestClockWasAhead(t *testing.T) {
 	j := newJournal()
 	start(t, j, "r when: { every: 10m }").want("2031-01-01T00:05:00Z")
@@ -334,7 +334,7 @@ func TestClockWasAhead(t *testing.T) {
 	s.want("2026-11-13T12:10:00Z", "r/2026-11-13T12:10:00Z")
 }
 
-// TestReload shows what becomes of schedules when the rules change while they tick.
+// TestReload shows how schedules follow a change of the rules while they tick.
 func TestReload(t *testing.T) {
 	j := newJournal()
 	s := start(t, j, "same when: { every: 10m }", "changed when: { every: 10m }", "removed when: { every: 10m }")

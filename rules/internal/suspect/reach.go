@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// less compares two values of a kind; not ok where they are not.
+// less compares two values of a kind; not ok if they are not.
 func less(a, b any) (order int, ok bool) {
 	switch a := a.(type) {
 	case float64:

@@ -48,8 +48,8 @@ func WaysOf(node ast.Node, text string) (ways, otherwise []Way) {
 	return ways, otherwise
 }
 
-// sides returns the two sides of an and or an or, as what it is where negated; nil where the node
-// is neither.
+// sides returns the two sides of an and or an or, as what it is where negated; nil if the node is
+// neither.
 func sides(node ast.Node, negated bool) (n *ast.BinaryNode, and bool) {
 	n, ok := node.(*ast.BinaryNode)
 	switch {
@@ -106,8 +106,7 @@ func allWays(node ast.Node, text string, negated bool) []Way {
 	return []Way{{claimOf(node, text, negated)}}
 }
 
-// BothWays returns the ways in which two conditions are true together; nil where there are too
-// many.
+// BothWays returns the ways in which two conditions are true together; nil if there are too many.
 func BothWays(a, b []Way) []Way {
 	if len(a)*len(b) > maxWays || len(a) > 0 && len(a[0]) > maxClaims {
 		return nil

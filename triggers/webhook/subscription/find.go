@@ -28,8 +28,8 @@ func (s *Subscription) Find(ctx context.Context) (own *service.Webhook, all []se
 	return own, all, nil
 }
 
-// ownWebhook returns the webhook of our address: of several, the one whose secret is known, else an active
-// one. If there are several, it returns an error besides.
+// ownWebhook returns the webhook of our address: of several, the one whose secret is known, else an
+// active one. If there are several, it returns an error besides.
 func (s *Subscription) ownWebhook(hooks []service.Webhook, r *record) (own *service.Webhook, several error) {
 	n := 0
 	for i := range hooks {

@@ -44,7 +44,7 @@ type pendingChange struct {
 	Until time.Time `json:"until"` // when its lease expires
 }
 
-// A storedSecret secret is one that the service has issued.
+// A storedSecret is one that the service has issued.
 type storedSecret struct {
 	Sealed  []byte    `json:"sealed"`
 	Key     string    `json:"key"` // id of the key that seals it
@@ -199,9 +199,9 @@ func (s *Subscription) busy(r *record, now time.Time) *busyError {
 	return nil
 }
 
-// beginChange records a change that would issue a secret. That excludes other processes, and makes a
-// crash before the result is recorded visible. Wanted checks once more under that exclusion: if it
-// returns false, nothing is begun.
+// beginChange records a change that would issue a secret. That excludes other processes, and makes
+// a crash before the result is recorded visible. Wanted checks once more under that exclusion: if
+// it returns false, nothing is begun.
 func (s *Subscription) beginChange(ctx context.Context, what string, wanted func(*record) bool) (r *record, ok bool, err error) {
 	r, err = s.change(ctx, func(r *record) (bool, error) {
 		now := s.options.Now()
@@ -217,7 +217,8 @@ func (s *Subscription) beginChange(ctx context.Context, what string, wanted func
 	return r, ok && err == nil, err
 }
 
-// finishChange records the secret that the service has issued for the change begun with this record.
+// finishChange records the secret that the service has issued for the change begun with this
+// record.
 func (s *Subscription) finishChange(ctx context.Context, begun *record, k storedSecret) error {
 	_, err := s.change(ctx, func(r *record) (bool, error) {
 		ours := r.Doing != nil && r.Doing.By == s.me
@@ -241,7 +242,8 @@ func (s *Subscription) finishChange(ctx context.Context, begun *record, k stored
 // our clock, and is accepted until it is MaxAge old.
 func (s *Subscription) keepRetired() time.Duration { return max(s.options.Retired, 2*webhook.MaxAge) }
 
-// cancelChange cancels a change. If its outcome is unknown, the record says so; else the record is restored.
+// cancelChange cancels a change. If its outcome is unknown, the record says so; else the record is
+// restored.
 func (s *Subscription) cancelChange(ctx context.Context, before record, unsure bool) error {
 	_, err := s.change(ctx, func(r *record) (bool, error) {
 		if r.Doing == nil || r.Doing.By != s.me {

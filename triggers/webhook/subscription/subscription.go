@@ -40,6 +40,7 @@ const (
 // A Repair is something that a check has put right.
 type Repair string
 
+// The kinds of repairs.
 const (
 	Registered   Repair = "registered"
 	Reactivated  Repair = "reactivated" // it had been disabled

@@ -128,7 +128,7 @@ func readCarryOver(ctx context.Context, where string, b *backup) (*carryOver, er
 	p := &carryOver{}
 	j, err := storage.Open(ctx, where, true)
 	if err != nil {
-		return p, nil //nolint:nilerr // a journal that is missing or damaged is why somebody restores one
+		return p, nil //nolint:nilerr // a journal that is missing or damaged is the reason for a restore
 	}
 	defer func() { _ = j.Close() }() // it was only read
 	if p.lists, err = manifestPaths(ctx, j); err != nil {

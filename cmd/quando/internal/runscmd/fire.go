@@ -187,8 +187,8 @@ func (f *fireFlags) follow(cmd *cobra.Command, v *view.View, e rules.Event) erro
 	return nil
 }
 
-// verdict waits until the event is decided, and returns it with the rule's verdict, nil where there
-// is none.
+// verdict waits until the event is decided, and returns it with the rule's verdict, nil if there is
+// none.
 func (f *fireFlags) verdict(ctx context.Context, v *view.View, e rules.Event) (*journal.Event, *journal.Verdict, error) {
 	var event *journal.Event
 	_, err := f.wait.Until(ctx, func() (bool, error) {

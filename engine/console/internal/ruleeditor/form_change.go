@@ -94,7 +94,7 @@ func treeOf(f form.Form) (tree, error) {
 	return t, json.Unmarshal(text, &t)
 }
 
-// set puts a value at a place, and makes the way there. It is false where there is no such way.
+// set puts a value at a place, and makes the way there. It is false if there is no such way.
 func (t tree) set(path []string, value any) bool {
 	_, ok := put(map[string]any(t), path, value)
 	return ok

@@ -136,7 +136,7 @@ func fired(e *journal.Event) bool {
 	return slices.ContainsFunc(e.Verdicts, func(v journal.Verdict) bool { return v.Run != "" })
 }
 
-// aWhile is what goes by between two moments of one decision at most.
+// aWhile bounds the time between two moments of one decision.
 const aWhile = 5 * time.Second
 
 func newPastRun(r *journal.Run) *recordedRun {
@@ -227,7 +227,7 @@ func (p *recordedEvent) ofRuns(q engine.Inquiry, queued bool) (lists []journal.A
 	return append(lists, others...)
 }
 
-// answer finds what was answered to a question.
+// answer finds the recorded answer to a question.
 func (p *recordedEvent) answer(q engine.Inquiry, question string) (json.RawMessage, bool) {
 	for asked, raw := range p.answers(q) {
 		if asked == question {
