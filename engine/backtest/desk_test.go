@@ -22,9 +22,9 @@ import (
 
 const anaPhone = "+5511988887777"
 
-// A recordedDesk is an engine at work on the events of an imitated service, which people can step
+// A desk is an engine at work on the events of an imitated service, which people can step
 // into.
-type recordedDesk struct {
+type desk struct {
 	*sandbox.Sandbox
 	t         *testing.T
 	text      string
@@ -33,10 +33,10 @@ type recordedDesk struct {
 	directory *service.Directory
 }
 
-func newDesk(t *testing.T, text string) *recordedDesk {
+func newDesk(t *testing.T, text string) *desk {
 	t.Helper()
 	start := time.Date(2026, 11, 13, 17, 50, 0, 0, saoPaulo)
-	d := &recordedDesk{t: t, text: text, Sandbox: must(sandbox.New(sandbox.Options{Frozen: start, Seed: 7, AllowLoopback: true, KanbanEvents: true}))}
+	d := &desk{t: t, text: text, Sandbox: must(sandbox.New(sandbox.Options{Frozen: start, Seed: 7, AllowLoopback: true, KanbanEvents: true}))}
 	t.Cleanup(func() { _ = d.Close() })
 	address := must(d.Start(t.Context(), "127.0.0.1:0"))
 	d.journal = must(sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "journal.db"), sqlite.Options{}))
@@ -68,7 +68,7 @@ func newDesk(t *testing.T, text string) *recordedDesk {
 }
 
 // use gives the engine other rules.
-func (d *recordedDesk) use(text string) {
+func (d *desk) use(text string) {
 	d.t.Helper()
 	d.text = text
 	if err := d.engine.SetRules("default", compile(d.t, calendar+text)); err != nil {
@@ -77,7 +77,7 @@ func (d *recordedDesk) use(text string) {
 }
 
 // pass lets time go by, with everything that is due on the way at its own time.
-func (d *recordedDesk) pass(length time.Duration) {
+func (d *desk) pass(length time.Duration) {
 	d.t.Helper()
 	end := d.Now().Add(length)
 	for {
@@ -92,7 +92,7 @@ func (d *recordedDesk) pass(length time.Duration) {
 }
 
 // rest lets everything happen that is due now.
-func (d *recordedDesk) rest() (next time.Time) {
+func (d *desk) rest() (next time.Time) {
 	d.t.Helper()
 	for range 100 {
 		before := len(d.Effects())
@@ -111,14 +111,14 @@ func (d *recordedDesk) rest() (next time.Time) {
 	return next
 }
 
-func (d *recordedDesk) customer(name, phone, text string) {
+func (d *desk) customer(name, phone, text string) {
 	d.t.Helper()
 	must(d.CustomerMessage(sandbox.CustomerMessage{Phone: phone, Name: name, Text: text}))
 	d.rest()
 }
 
 // scene is what there is to look back at.
-func (d *recordedDesk) scene() *scene {
+func (d *desk) scene() *scene {
 	d.t.Helper()
 	if err := d.directory.Load(d.t.Context()); err != nil {
 		d.t.Fatal(err)
@@ -127,7 +127,7 @@ func (d *recordedDesk) scene() *scene {
 }
 
 // runs returns the runs of a rule, the newest first.
-func (d *recordedDesk) runs(rule string) []*journal.Run {
+func (d *desk) runs(rule string) []*journal.Run {
 	return must(d.journal.ListRuns(d.t.Context(), journal.RunFilter{Rule: rule}))
 }
 

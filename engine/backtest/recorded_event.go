@@ -49,7 +49,7 @@ type recordedStep struct {
 	passed engine.Passed // the waits that the run had behind it
 }
 
-// A eventCache caches events. It is safe for concurrent use.
+// An eventCache caches events. It is safe for concurrent use.
 type eventCache struct {
 	mu          sync.Mutex
 	young, aged map[string]*recordedEvent

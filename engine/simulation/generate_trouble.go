@@ -35,7 +35,7 @@ func (g *generator) nth(most int) int {
 	return 1 + g.rand.IntN(most)
 }
 
-// The bounds of each kind.
+// deliveries, calls and points estimate how many of each a story has at most.
 func (g *generator) deliveries() int { return 4 * len(g.s.Story) }
 func (g *generator) calls() int      { return 2 * len(g.s.Story) }
 func (g *generator) points() int     { return 12 * len(g.s.Story) }

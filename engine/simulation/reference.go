@@ -355,7 +355,7 @@ func (o *oracle) addToLane(e *occurrence) {
 // A bound stops a rule in one conversation, or with the filled count of all messages everywhere.
 type bound struct{ rule, filled string }
 
-// A countedUse is one of those that a limit or a bound counts.
+// A countedUse is one run or message that a limit or a bound counts.
 type countedUse struct {
 	at   time.Time
 	rule string

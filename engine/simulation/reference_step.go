@@ -160,7 +160,7 @@ func (r *oracleRun) after(from time.Time, s *Step) time.Time {
 	return openingTime(s.Calendar, from, s.Wait, r.zone)
 }
 
-// A eventWait is a wait_for.
+// An eventWait is a wait_for.
 type eventWait struct {
 	events []string
 	since  int       // what was decided by then is no answer

@@ -15,7 +15,7 @@ type entryWanted struct {
 	pair  *WantedPair // nil for an item
 }
 
-// A entryRange is where an entry stands.
+// An entryRange is the position of an entry in the text.
 type entryRange struct {
 	start, end int  // from its key or dash, or in a list between brackets from itself, to the end of its value
 	from, to   int  // in a block, whole lines: with the comments about it

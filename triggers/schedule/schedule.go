@@ -46,7 +46,7 @@ type Source struct {
 	looked    time.Time            // when Tick last ran
 }
 
-// A position is one rule's schedule and its position.
+// A position is how far the ticks of one rule's schedule have come.
 type position struct {
 	rule     string
 	schedule *rules.Schedule

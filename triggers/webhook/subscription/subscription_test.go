@@ -263,7 +263,7 @@ func TestEventsUnanswered(t *testing.T) {
 	}
 }
 
-// A vagueService service does not show whether its webhooks are active, or for which events.
+// A vagueService does not show whether its webhooks are active, or for which events.
 type vagueService []string
 
 func (m vagueService) RoundTrip(r *http.Request) (*http.Response, error) {

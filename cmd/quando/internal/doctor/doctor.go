@@ -48,7 +48,7 @@ It exits with 1 when something is wrong. Warnings are no reason for that.`,
 	return cmd
 }
 
-// A checkState is how something is.
+// A checkState is the result of a check.
 type checkState string
 
 // How something is.

@@ -112,8 +112,8 @@ func (p *Process) check(ctx context.Context, u *Unit) []console.Check {
 		return console.Check{Workspace: u.Name, Kind: kind, OK: ok, Detail: redact.Text(fmt.Sprintf(format, args...))}
 	}
 	there := one(console.CheckService, true, "%s", u.Service.BaseURL)
-	// A check shares the rate limit with the calls of the rules, but does not wait for the end of a pause: a
-	// user is waiting.
+	// A check shares the rate limit with the calls of the rules, but does not wait for the end of a
+	// pause: a user is waiting.
 	client := u.Client.Patient()
 	paused := func() bool { return client.Limiter().State().PausedUntil.After(p.present()) }
 	if paused() {
